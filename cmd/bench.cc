@@ -16,6 +16,7 @@
 #include "ckks/wire/key_file.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/deployment/published_shapes.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
@@ -175,21 +176,21 @@ struct ModelToTime {
   std::vector<std::vector<int>> prompts;
 };
 
-ModelToTime shape_to_time(const ModelFlags& flags, std::shared_ptr<const ckks::Context> context) {
+ModelToTime shape_to_time(const ModelFlags& flags, const ckks::Context& context) {
   const attention::ModelConfig config = flags.config();
   const int shared =
-      attention::make_packing(config, config.context, static_cast<size_t>(context->slots())).prompts;
+      attention::make_packing(config, config.context, static_cast<size_t>(context.slots())).prompts;
   const int prompts = flags.prompts > 0 ? static_cast<int>(flags.prompts) : shared;
   RandomModel model = random_model(config, static_cast<uint64_t>(flags.seed), prompts);
-  return {std::make_unique<Deployment>(model.checkpoint, std::move(context)), std::move(model.prompts)};
+  return {std::make_unique<Deployment>(model.checkpoint, context), std::move(model.prompts)};
 }
 
-ModelToTime file_to_time(const ModelFlags& flags, std::shared_ptr<const ckks::Context> context) {
+ModelToTime file_to_time(const ModelFlags& flags, const ckks::Context& context) {
   const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(flags.model));
   if (checkpoint.weights.config.classes > 0)
     throw Error(message(flags.model, " is a classifier; a pass is timed of language models"));
   const Task task = Task::of(checkpoint, {.text = resolve_user_path(flags.text)});
-  ModelToTime out{std::make_unique<Deployment>(checkpoint, std::move(context)), {}};
+  ModelToTime out{std::make_unique<Deployment>(checkpoint, context), {}};
   const auto wanted =
       static_cast<size_t>(flags.prompts > 0 ? flags.prompts : out.deployment->packing.prompts);
   out.prompts = task.test(static_cast<int>(wanted)).texts();
@@ -224,7 +225,7 @@ void bench_device(const DeviceFlag& flag, const Flags& flags, const ModelFlags& 
   if (flags.given("shape") || flags.given("model")) {
     std::fprintf(stderr, "counting a pass of the model\n");
     const ModelToTime made =
-        model.model.empty() ? shape_to_time(model, context) : file_to_time(model, context);
+        model.model.empty() ? shape_to_time(model, *context) : file_to_time(model, *context);
     const DevicePass pass = count_pass(*made.deployment);
     std::printf("\n%s", pass_report(made.deployment->plan.bootstraps, pass).c_str());
     json["pass"] = pass.json();
@@ -241,7 +242,7 @@ void bench_model(const DeviceFlag& device_flag, const ModelFlags& flags, const R
   ring.require_security(*context);
   options.starting = [](const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); };
   options.starting("the model: weights, ranges, polynomials, plan");
-  ModelToTime model = flags.model.empty() ? shape_to_time(flags, context) : file_to_time(flags, context);
+  ModelToTime model = flags.model.empty() ? shape_to_time(flags, *context) : file_to_time(flags, *context);
   Deployment& deployment = *model.deployment;
   deployment.model.weights.layers.clear();  // the plan has them in slot order
   const attention::ModelConfig& config = deployment.model.weights.config;

@@ -20,6 +20,8 @@ keygen 14600
 encrypt 19600
 decrypt 19600
 infer 26000
+generate 21800
+serve 24500
 show 21900
 BUDGETS
 exit $over

@@ -19,14 +19,28 @@
 namespace psm::cmd {
 namespace {
 
+CompiledFor purpose_of(const std::string& name) {
+  if (name == "pass") return CompiledFor::kPass;
+  if (name == "text") return CompiledFor::kText;
+  if (name == "encrypted-weights") return CompiledFor::kEncryptedWeights;
+  throw Error(message("--for ", name, " is not offered; there are: pass, text, encrypted-weights"));
+}
+
 int compile(int argc, char** argv) {
   Flags flags("bazel run //cmd:compile -- (--model MODEL | --shape SHAPE) --out NAME [flags]",
               "Compiles a polynomial model: writes NAME.program, which is all that the server needs besides "
               "keys and\n"
-              "ciphertexts. With --shape, a published shape with random weights, for timing.");
+              "ciphertexts, and NAME.client for the client. With --shape, a published shape with random "
+              "weights, for\n"
+              "timing.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& shape_name = flags.text("shape", "", "a published shape: " + published_shape_names());
   const int64_t& tokens = flags.integer("tokens", 128, 2, 4096, "--shape: tokens of a sequence");
+  const int64_t& layers = flags.integer("layers", 0, 0, 1000, "--shape: only so many layers; 0: all");
+  const std::string& purpose = flags.text(
+      "for", "pass",
+      "what the program does: pass, whole passes (//cmd:infer); text, going on with a text (//cmd:generate); "
+      "encrypted-weights, that with the weights as ciphertexts: they stand in NAME.client alone");
   const int64_t& prompts =
       flags.integer("prompts", 0, 0, 32768, "different prompts at once, at most; 0: as many as fit");
   const std::string& out = flags.text("out", "", "name of the files to write, without .program and .client");
@@ -39,6 +53,13 @@ int compile(int argc, char** argv) {
   if (flags.given("model") == flags.given("shape"))
     throw Error("exactly one of --model and --shape is needed");
 
+  for (const char* name : {"tokens", "layers"})
+    if (flags.given("model") && flags.given(name))
+      throw Error(message("--", name, " is for --shape; --model has its own"));
+  const CompiledFor compiled_for = purpose_of(purpose);
+  if (compiled_for != CompiledFor::kPass && flags.given("prompts"))
+    throw Error("--prompts is for whole passes; a text is one sequence");
+
   const double start = seconds_now();
   const ckks::Context context(ring.spec());
   ring.require_security(context);
@@ -48,20 +69,26 @@ int compile(int argc, char** argv) {
   } else {
     const PublishedShape& shape = published_shape(shape_name);
     const bool fixed = shape.fixed_tokens > 0 && !flags.given("tokens");
-    checkpoint =
-        random_model(shape.config(fixed ? shape.fixed_tokens : static_cast<int>(tokens)), 1, 1).checkpoint;
+    attention::ModelConfig config = shape.config(fixed ? shape.fixed_tokens : static_cast<int>(tokens));
+    if (compiled_for != CompiledFor::kPass) attention::require_decodable(config);
+    if (layers > config.layers)
+      throw Error(message(shape.what, " has ", config.layers, " layers, not ", layers));
+    if (layers > 0) config.layers = static_cast<int>(layers);
+    checkpoint = random_model(config, 1, 1).checkpoint;
   }
-  const PackedModel model(checkpoint, context, static_cast<int>(prompts));
+  const PackedModel model(checkpoint, context,
+                          compiled_for == CompiledFor::kPass ? static_cast<int>(prompts) : 1);
   const std::string path = resolve_user_path(out), file = path + ".program", client_file = path + ".client";
-  const Compiled made = compile_pass(model, checkpoint.notes, context, path);
+  const Compiled made = compile_model(model, checkpoint.notes, context, compiled_for, path);
   const program::ProgramFile& program = made.program;
   const double seconds = seconds_now() - start;
   const auto bytes = static_cast<double>(std::filesystem::file_size(file));
-  const program::Plan& plan = program.entry(kPass).plan;
-  std::printf("%s\n%zu instructions, %d bootstraps, %zu constants; compiled in %s with %s of memory\n",
-              context.describe().c_str(), plan.program.instructions.size(), plan.bootstraps,
-              program.constants->size(), seconds_text(seconds).c_str(),
-              bytes_text(static_cast<double>(peak_resident_bytes())).c_str());
+  std::printf("%s\n", context.describe().c_str());
+  for (const program::EntryPoint& entry : program.entries)
+    std::printf("%s: %zu instructions, %d bootstraps\n", entry.name.c_str(),
+                entry.plan.program.instructions.size(), entry.plan.bootstraps);
+  std::printf("%zu constants; compiled in %s with %s of memory\n", program.constants->size(),
+              seconds_text(seconds).c_str(), bytes_text(static_cast<double>(peak_resident_bytes())).c_str());
   const auto client_bytes = static_cast<double>(std::filesystem::file_size(client_file));
   std::printf("wrote %s.program (for the server, %s) and %s.client (for the client, %s)\ndigest %s\n",
               out.c_str(), bytes_text(bytes).c_str(), out.c_str(), bytes_text(client_bytes).c_str(),

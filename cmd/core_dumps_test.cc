@@ -61,8 +61,8 @@ TEST_CASE("no command that holds a secret key or what was decrypted leaves a cor
            {"encrypt", "--client", both + " --out " + nowhere + ".ct"},
            {"decrypt", "--client", both + " --in " + nowhere},
            {"demo", "--model", ""},
-           {"generate", "--model", "--prompt x"},
-           {"record", "--model", "--prompt x --out " + nowhere},
+           {"generate", "--client", "--prompt x --program x"},
+           {"record", "--client", "--program x --prompt x --out " + nowhere},
            {"bench", "--model", "--suite model"},
            {"study/study", "--model", "run encrypted-agreement --out " + nowhere}}) {
     CAPTURE(command);

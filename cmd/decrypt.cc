@@ -94,7 +94,9 @@ TwinLogits twin_logits(const std::string& program, const ClientFile& client,
   for (const auto& group : groups_of(prompts, client.model.packing.prompts)) {
     const bool first = noisy.empty();  // one group tells the deviation
     const TwinProcess::Outputs outputs = process.run(
-        attention::client_inputs(client.model, PromptExamples(client.model.config, group)), first);
+        {.entry = kPass,
+         .noisy = first,
+         .slots = attention::client_inputs(client.model, PromptExamples(client.model.config, group))});
     append_logits(client.model, outputs.clear, group, twin.rows);
     if (first) append_logits(client.model, outputs.noisy, group, noisy);
   }

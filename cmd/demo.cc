@@ -15,6 +15,7 @@
 #include "cmd/deployment/twin_run.h"
 #include "cmd/prompts/comparison.h"
 #include "cmd/protocol/ciphertext_note.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/server/device_flag.h"
@@ -42,7 +43,7 @@ void print_plan(const Deployment& d, const RunFigures& figures) {
   const ckks::Context& context = *d.context;
   std::printf("  %s\n", context.describe().c_str());
   std::printf("  %d usable levels between two bootstraps\n", context.compute_level() - context.entry_level());
-  std::printf("  bootstraps: %s\n", d.bootstrap->rare_multiple().text().c_str());
+  std::printf("  bootstraps: %s\n", d.bootstraps.full->rare_multiple().text().c_str());
   std::printf("  %s of %d tokens %s a ciphertext of %d slots\n",
               counted(static_cast<size_t>(d.packing.prompts), "prompt").c_str(), d.packing.tokens,
               d.packing.prompts == 1 ? "fills" : "share", context.slots());

@@ -112,7 +112,8 @@ int encrypt(int argc, char** argv) {
   if (!check.empty()) {
     TwinProcess twin(check, client.program_id());
     for (const auto& group : groups)
-      twin.run(attention::client_inputs(client.model, PromptExamples(config, group)));
+      twin.run(
+          {.entry = kPass, .slots = attention::client_inputs(client.model, PromptExamples(config, group))});
   }
 
   const double start = seconds_now();

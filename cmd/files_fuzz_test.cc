@@ -12,8 +12,9 @@
 #include "ckks/wire/testing/fuzz_container.h"
 #include "cmd/client/prompt_record.h"
 #include "cmd/generation/client/text_record.h"
-#include "cmd/generation/text_server.h"
-#include "cmd/generation/weight_file.h"
+#include "cmd/generation/greeting.h"
+#include "cmd/generation/text_note.h"
+#include "cmd/generation/weight_note.h"
 #include "cmd/prompts/prompts.h"
 #include "cmd/protocol/ciphertext_note.h"
 #include "cmd/server/inference_state.h"
@@ -69,10 +70,7 @@ TEST_CASE("the note of a file in a conversation, and the server's greeting") {
 TEST_CASE("the note of encrypted weights") {
   WeightNote note;
   note.id = 0xfedcba9876543210;
-  note.outline.config = {.vocab = 13, .context = 16, .layers = 1, .width = 4, .heads = 1, .ffn = 4};
-  note.outline.ranges = {.residual = {1, 1, 1, 1},
-                         .layers = {{.variance = {0.5, 2}, .denominator = {0.25, 1}, .gelu_input = 3}},
-                         .final_variance = {1, 1}};
+  note.program_id = 3;
   note.names = {"layer 0 / output 0"};
   FuzzTarget target;
   target.name = "weight note";
@@ -87,7 +85,7 @@ TEST_CASE("the note of encrypted weights") {
 
 TEST_CASE("the client's record of a text") {
   TextRecord record;
-  record.text = 0xfedcba9876543210, record.model = 1, record.keys = 2;
+  record.text = 0xfedcba9876543210, record.program = 1, record.keys = 2;
   record.prompt = 2, record.tokens = {3, 1, 4, 1};
   record.sampler = {.temperature = 0.5, .top_k = 3, .seed = 7};
   FuzzTarget target;

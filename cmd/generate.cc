@@ -1,6 +1,7 @@
 // Text generated encrypted: makes keys, starts the server as a process of its own, encrypts a prompt, and
 // then decrypts, picks and encrypts one token after another.
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -13,21 +14,20 @@
 #include "ckks/base/files/flags.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/random/random.h"
-#include "cmd/deployment/client/range_check.h"
-#include "cmd/generation/client/shape_flags.h"
+#include "ckks/base/random/training_random.h"
+#include "ckks/wire/client/secret_key_file.h"
+#include "ckks/wire/key_file.h"
+#include "cmd/client/new_keys.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_comparison.h"
-#include "cmd/generation/client/text_keys.h"
+#include "cmd/generation/client/text_model.h"
 #include "cmd/generation/client/text_session.h"
 #include "cmd/generation/client/weight_encryption.h"
-#include "cmd/generation/model/generation_deployment.h"
 #include "cmd/prompts/prompts.h"
 #include "cmd/protocol/child_process.h"
 #include "cmd/protocol/ring_flags.h"
-#include "cmd/server/device_flag.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
-#include "cmd/timing/random_model.h"
 #include "nn/text/tokenizer.h"
 
 namespace psm::cmd {
@@ -55,13 +55,11 @@ class TemporaryFolder {
   ChildProcess remover_;
 };
 
-// The model, and what its tokens are; a shape's are numbers.
-struct Source {
-  attention::Checkpoint checkpoint;
-  std::optional<PromptCodec> codec;
-  std::string path;  // of the checkpoint
-  std::vector<int> prompt;
-
+// What the model's tokens are; those of a shape without a tokenizer are numbers.
+struct Symbols {
+  explicit Symbols(const ClientFile& file) {
+    if (!file.notes.empty()) codec.emplace(file.model.config, file.notes);
+  }
   std::string symbol(int token) const {
     if (!codec) return std::to_string(token);
     return codec->is_recall() ? codec->symbol(token) : "'" + codec->symbol(token) + "'";
@@ -69,7 +67,24 @@ struct Source {
   std::string text(std::span<const int> tokens) const {
     return codec ? codec->decode(tokens) : numbers_of(tokens);
   }
+  // Throws Error where the model reads no text.
+  std::vector<int> encode(const std::string& prompt) const {
+    if (!codec) throw Error("this model has no tokenizer; leave --prompt out, and it is drawn by --seed");
+    return codec->encode(prompt);
+  }
+
+  std::optional<PromptCodec> codec;
 };
+
+// Half as many tokens as the model takes, and few where each is computed alone.
+std::vector<int> drawn_prompt(const TextModel& model, uint64_t seed) {
+  TrainingRandom random(seed);
+  std::vector<int> prompt(
+      static_cast<size_t>(model.takes_prompts() ? (model.tokens + 1) / 2 : std::min(model.tokens, 4)));
+  for (int& token : prompt)
+    token = static_cast<int>(random.integer(static_cast<uint64_t>(model.file.model.config.vocab)));
+  return prompt;
+}
 
 void require_room(int64_t prompt, int64_t tokens, int64_t places, bool slide) {
   if (prompt > places)
@@ -82,22 +97,61 @@ void require_room(int64_t prompt, int64_t tokens, int64_t places, bool slide) {
                         ", or --window slide"));
 }
 
+// Compiles the model in a process of its own, for the ring of the keys that are there: this process holds the secret
+// key and links no compiler. Returns the exit status, after the other has said what was wrong.
+int compile(const std::string& model, const std::string& out, bool encrypted_weights, const KeyFiles& keys,
+            const RingFlags& ring, int64_t threads) {
+  ckks::ParameterSpec spec = ring.spec();
+  if (std::filesystem::exists(keys.secret))
+    spec = wire::read_context(keys.secret, wire::FileKind::kSecretKey)->spec();
+  std::vector<std::string> command{sibling_command("compile"),
+                                   "--model",
+                                   model,
+                                   "--out",
+                                   out,
+                                   "--for",
+                                   encrypted_weights ? "encrypted-weights" : "text",
+                                   "--log-n",
+                                   std::to_string(spec.log_n),
+                                   "--secret",
+                                   spec.secret_hamming_weight == 0 ? "dense" : "sparse",
+                                   "--threads",
+                                   std::to_string(threads)};
+  if (ring.insecure) command.push_back("--insecure");
+  ChildProcess compiler(command);
+  char block[4096];
+  while (::read(compiler.from(), block, sizeof block) >
+         0) {  // what it says of itself is for //cmd:compile's users
+  }
+  return compiler.wait();
+}
+
+struct Paths {
+  std::string client, program;
+};
+
 int generate(int argc, char** argv) {
   Flags flags(
-      "bazel run //cmd:generate -- --model MODEL --prompt TEXT [flags]",
+      "bazel run //cmd:generate -- (--model MODEL | --client FILE [--program FILE]) --prompt TEXT [flags]",
       "Goes on with a text without showing it to the server that computes: makes keys, starts a server as a\n"
       "process of its own, encrypts the prompt, and then decrypts, picks and encrypts one token after "
       "another;\n"
       "keys and values of the text so far stay at the server as ciphertexts. One command runs both sides; "
       "with\n"
-      "--server the other side is wherever that command runs. The server learns how many tokens there are "
-      "and\n"
-      "when, and nothing else. The client always asks for --tokens tokens and never again for one, whatever "
-      "it\n"
-      "decrypts: a client that stopped or asked again because an answer looks wrong would tell a malicious\n"
-      "server something of it. Do not share decrypted figures (README, --json with --compare).");
-  const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
-  const ShapeFlags shape(flags);
+      "--server the other side is wherever that command runs. With --model, the model is compiled first. "
+      "The\n"
+      "server learns how many tokens there are and when, and nothing else. The client always asks for "
+      "--tokens\n"
+      "tokens and never again for one, whatever it decrypts: a client that stopped or asked again because "
+      "an\n"
+      "answer looks wrong would tell a malicious server something of it. Do not share decrypted figures\n"
+      "(--json with --compare).");
+  const std::string& model_path =
+      flags.text("model", "", "polynomial model (from //cmd:polynomialise), to be compiled next to the keys");
+  const std::string& client_path =
+      flags.text("client", "", "instead: the client's file (NAME.client of //cmd:compile --for text)");
+  const std::string& program_path =
+      flags.text("program", "", "--client: the program, for a server that runs here and for --compare");
   const std::string& prompt = flags.text("prompt", "", "the text to go on with");
   const int64_t& tokens =
       flags.integer("tokens", 16, 0, kMaxText, "tokens to generate; 0: makes the keys and stops");
@@ -105,8 +159,9 @@ int generate(int argc, char** argv) {
       flags.number("temperature", 0, 0, 100, "of the choice; 0: always the likeliest token");
   const int64_t& top_k =
       flags.integer("top-k", 0, 0, INT32_MAX, "with --temperature: among the likeliest so many; 0: all");
-  const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX,
-                                      "of the choice and of --shape's weights; cryptography takes no seed");
+  const int64_t& seed =
+      flags.integer("seed", 1, 1, INT64_MAX,
+                    "of the choice, and of the prompt of a model without tokenizer; cryptography takes none");
   const std::string& window = flags.text(
       "window", "error",
       "beyond the tokens that the model takes: error, or slide (the last half of them is sent again as "
@@ -115,34 +170,39 @@ int generate(int argc, char** argv) {
       "keys", "", "folder of the keys; made if there are none. Else they are thrown away after the run");
   const std::string& state_path = flags.text(
       "state", "", "folder to keep the text in after every token; a run that was killed goes on from it");
-  const std::string& server_command = flags.text(
-      "server", "", "a shell command that runs the server elsewhere, such as \"ssh HOST serve --model ...\"");
-  const bool& compare = flags.truth(
-      "compare", false,
-      "set the clear model's text and logits beside it; with --encrypted-weights also a server on "
-      "this machine that has the weights, for its time");
-  const bool& encrypted_weights = flags.truth("encrypted-weights", false,
-                                              "the server gets the model's weights as ciphertexts, under the "
-                                              "key of the prompt; prompts go token by token");
+  const std::string& server_command =
+      flags.text("server", "",
+                 "a shell command that runs the server elsewhere, such as \"ssh HOST serve --program ...\"");
+  const bool& compare =
+      flags.truth("compare", false, "compare text and logits with those of the program in the clear");
+  const bool& encrypted_weights =
+      flags.truth("encrypted-weights", false,
+                  "--model: the server gets the weights as ciphertexts, under the "
+                  "key of the prompt; prompts go token by token");
+  const std::string& device = flags.text(
+      "device", "cpu", "who computes, where the server runs here (//cmd:serve says what there is)");
   const RingFlags ring(flags);
-  const DeviceFlag device(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   ring.apply();
-  shape.require(flags);
-  device.require_known();
+  if (flags.given("model") == flags.given("client"))
+    throw Error("exactly one of --model and --client is needed");
+  if (flags.given("model") && flags.given("program")) throw Error("--program is for --client");
+  for (const char* name : {"encrypted-weights", "log-n", "secret"})
+    if (flags.given("client") && flags.given(name))
+      throw Error(message("--", name, " is for --model; what was compiled says it"));
   if (flags.given("device") && !server_command.empty())
     throw Error("--device is for a server that runs here; give it to the command of --server");
   if (window != "error" && window != "slide")
     throw Error(message("--window ", window, " is not offered; there are: error, slide"));
   if (flags.given("top-k") && temperature == 0) throw Error("--top-k is for --temperature above 0");
   const bool slide = window == "slide";
-  if (slide && encrypted_weights)
-    throw Error(
-        "--window slide is for plaintext weights: with encrypted ones no pass takes half a window at once");
   if (tokens == 0 && !flags.given("keys"))
     throw Error("--tokens 0 makes keys to keep; give --keys a folder for them");
+  const bool compiles = flags.given("model"), has_program = compiles || flags.given("program");
+  if (!has_program && (server_command.empty() || compare) && tokens > 0)
+    throw Error("--program is needed: for a server that runs here, and for --compare");
 
   const TextFolder folder(state_path.empty() ? "" : resolve_user_path(state_path));
   std::optional<TemporaryFolder> temporary;
@@ -150,30 +210,32 @@ int generate(int argc, char** argv) {
   const std::string key_folder = !keys_path.empty()    ? resolve_user_path(keys_path)
                                  : !state_path.empty() ? folder.path() + "/keys"
                                                        : temporary->path() + "/keys";
-  Source source;
-  if (flags.given("model")) {
-    source.path = resolve_user_path(model_path);
-    source.checkpoint = attention::load_checkpoint(source.path);
-    source.codec.emplace(source.checkpoint.weights.config, source.checkpoint.notes);
-    if (!prompt.empty()) source.prompt = source.codec->encode(prompt);
-  } else {
-    if (!prompt.empty()) throw Error("--prompt is for --model; a shape's prompt is drawn by --seed");
-    RandomModel random = random_model(shape.config(), static_cast<uint64_t>(seed), 1);
-    source.checkpoint = std::move(random.checkpoint);
-    source.prompt = std::move(random.prompts[0]);
-    // Token by token a short one will do.
-    source.prompt.resize(std::min<size_t>(source.prompt.size() / 2, encrypted_weights ? 4 : SIZE_MAX));
+  const KeyFiles files(key_folder);
+  Paths paths{resolve_user_path(client_path), resolve_user_path(program_path)};
+  if (compiles) {
+    ring.spec();  // what is wrong with its flags is said before a folder is made
     std::filesystem::create_directories(key_folder);
-    source.path = key_folder + "/model.safetensors";
-    attention::save_checkpoint(source.path, source.checkpoint);
+    paths = {key_folder + "/text.client", key_folder + "/text.program"};
+    if (const int status = compile(resolve_user_path(model_path), key_folder + "/text", encrypted_weights,
+                                   files, ring, common.threads);
+        status != 0)
+      return status;
   }
-  const attention::ModelConfig& config = source.checkpoint.weights.config;
+  TextModel model(read_client_file(paths.client));
+  const ckks::Context& context = *model.context;
+  ring.require_security(context);
+  const Symbols symbols(model.file);
+  const bool encrypted = !model.weights.empty();
+  if (slide && encrypted)
+    throw Error(
+        "--window slide is for plaintext weights: with encrypted ones no pass takes half a window at once");
   const Sampler sampler{temperature, static_cast<int>(top_k), static_cast<uint64_t>(seed)};
-
-  std::optional<TextRecord> record = folder.load(config.vocab);
+  std::vector<int> begun;
+  if (!prompt.empty()) begun = symbols.encode(prompt);
+  std::optional<TextRecord> record = folder.load(model.file.model.config.vocab);
   if (record) {
-    const std::vector<int> begun(record->tokens.begin(), record->tokens.begin() + record->prompt);
-    if (!source.prompt.empty() && source.prompt != begun)
+    const std::vector<int> kept(record->tokens.begin(), record->tokens.begin() + record->prompt);
+    if (!begun.empty() && begun != kept)
       throw Error(message(state_path,
                           " holds another text; leave --prompt out to go on with that one, or give "
                           "another --state"));
@@ -182,73 +244,71 @@ int generate(int argc, char** argv) {
       throw Error(message("the text in ", state_path, " was begun with --temperature ",
                           record->sampler.temperature, " --top-k ", record->sampler.top_k, " --seed ",
                           record->sampler.seed, "; go on with these"));
-    source.prompt = begun;
-  } else if (source.prompt.empty() && tokens > 0) {
+    begun = kept;
+  } else if (begun.empty() && !symbols.codec) {
+    begun = drawn_prompt(model, sampler.seed);
+  } else if (begun.empty() && tokens > 0) {
     throw Error("--prompt is needed: the text to go on with");
   }
-  if (tokens > 0) require_room(static_cast<int64_t>(source.prompt.size()), tokens, config.context, slide);
+  if (tokens > 0) require_room(static_cast<int64_t>(begun.size()), tokens, model.tokens, slide);
 
-  const TextKeys keys(key_folder, ring);
-  const KeyFiles& files = keys.files;
-  if (keys.are_new && !server_command.empty())
+  const bool new_keys = !std::filesystem::exists(files.secret);
+  if (new_keys && !server_command.empty())
     throw Error(
         message("--server needs keys that the server has already; make them with --keys FOLDER "
                 "--tokens 0, and copy evaluation.keys to it"));
-  if (keys.are_new && record)
+  if (new_keys && record)
     throw Error(message("the keys of the text in ", state_path, " are not in ", key_folder, "; give --keys"));
-  const std::shared_ptr<const ckks::Context>& context = keys.context;
-  std::optional<ckks::SecretKey> secret;
-  if (!keys.are_new) secret.emplace(keys.secret());
-  std::optional<uint64_t> weights_id;
-  if (encrypted_weights && keys.are_new && std::filesystem::exists(files.weights))
+  if (new_keys && encrypted && std::filesystem::exists(files.weights))
     throw Error(message(files.weights, " is there without the keys that it is under; give other --keys"));
-  if (encrypted_weights && secret)
-    weights_id = encrypted_weights_in(files, *secret, fingerprint_of(source.checkpoint));
-  const bool make_weights = encrypted_weights && !weights_id;
-  if (make_weights && !server_command.empty())
+  std::optional<ckks::SecretKey> secret;
+  std::optional<uint64_t> weights_id;
+  if (!new_keys) {
+    if (wire::read_context(files.secret, wire::FileKind::kSecretKey)->fingerprint() != context.fingerprint())
+      throw Error(
+          message("the keys of ", key_folder, " have other parameters than the program; make keys for it"));
+    secret.emplace(wire::read_secret_key(files.secret, context));
+    if (encrypted) weights_id = encrypted_weights_in(files, *secret, model);
+  }
+  if (encrypted && !weights_id && !server_command.empty())
     throw Error(message(
         "--server needs weights that the server has already; make them with --keys FOLDER --tokens 0, and "
         "copy weights.ct to it"));
-  if (make_weights) weights_id = PublicSeedSource().identifier();
 
-  const double planning = seconds_now();
-  std::optional<const GenerationDeployment> encrypted, plain;
-  if (weights_id) encrypted.emplace(source.checkpoint, context, *weights_id);
-  const bool beside = !weights_id || compare;
-  if (beside) plain.emplace(source.checkpoint, context);
-  const GenerationDeployment& deployment = encrypted ? *encrypted : *plain;
-  ckks::KeyRequest request = deployment.keys;
-  if (plain) request.merge(plain->keys);
-  std::printf("%s\n%s planned: ", context->describe().c_str(),
-              seconds_text(seconds_now() - planning).c_str());
-  if (deployment.takes_prompts())
-    std::printf("a prompt's pass with %s, ",
-                counted(static_cast<size_t>(deployment.prompt.bootstraps), "bootstrap").c_str());
-  std::printf(
-      "a token with %s; keys and values of %d tokens in %s; the server's memory %s beside its model\n",
-      counted(static_cast<size_t>(deployment.token.bootstraps), "bootstrap").c_str(), config.context,
-      bytes_text(static_cast<double>(deployment.cache_bytes())).c_str(),
-      bytes_text(static_cast<double>(deployment.server_bytes())).c_str());
-  if (encrypted)
-    std::printf("weights in %s, %s in the server's memory\n",
-                counted(deployment.weight_names.size(), "ciphertext").c_str(),
-                bytes_text(static_cast<double>(deployment.weight_bytes())).c_str());
+  std::printf("%s\n", context.describe().c_str());
   std::fflush(stdout);
-  if (tokens > 0 && source.codec && !record) check_ranges(deployment, {source.prompt});
-  const double key_seconds = keys.make(request);
-  if (keys.are_new) secret.emplace(keys.secret());
+  if (has_program && tokens > 0 && symbols.codec && !record)
+    TextTwin(paths.program, model).check_ranges(begun);
   Json json;
-  json["params"] = parameters_json(*context);
-  if (make_weights) {
-    const WeightFigures made = encrypt_weights(files, *secret, deployment);
-    std::printf("weights: %s in %s, %s in their file\n", counted(made.count, "ciphertext").c_str(),
-                seconds_text(made.seconds).c_str(), bytes_text(static_cast<double>(made.file_bytes)).c_str());
-    json["encrypted_weights"]["seconds_to_encrypt"] = made.seconds;
+  json["params"] = parameters_json(context);
+  json["seconds_keys"] = 0;
+  json["key_bytes"] = static_cast<uint64_t>(model.file.keys.bytes(context.chain()));
+  if (new_keys) {
+    const NewKeys made = make_key_files(files, context, model.file.keys);
+    std::printf("%s", made.text(context, model.file.keys).c_str());
+    json["seconds_keys"] = made.seconds;
+    secret.emplace(wire::read_secret_key(files.secret, context));
+  }
+  if (encrypted) {
+    Json& figures = json["encrypted_weights"];
+    if (!weights_id) {
+      const WeightFigures made = encrypt_weights(files, *secret, model);
+      std::printf("weights: %s in %s, %s in their file\n", counted(made.count, "ciphertext").c_str(),
+                  seconds_text(made.seconds).c_str(),
+                  bytes_text(static_cast<double>(made.file_bytes)).c_str());
+      figures["seconds_to_encrypt"] = made.seconds;
+      weights_id = made.id;
+    }
+    model.id = *weights_id;
+    figures["ciphertexts"] = static_cast<uint64_t>(model.weights.size());
+    figures["file_bytes"] = static_cast<uint64_t>(std::filesystem::file_size(files.weights));
+    figures["memory_bytes"] = static_cast<uint64_t>(group_bytes(context, model.weights));
   }
   if (tokens == 0) {
-    std::printf("wrote %s (keep it), %s, %s%s (for the server)\n", files.secret.c_str(),
+    std::printf("wrote %s (keep it), %s, %s%s%s (for the server)\n", files.secret.c_str(),
                 files.public_key.c_str(),
                 encrypted ? (files.weights_owner + ", " + files.weights + ", ").c_str() : "",
+                compiles ? (paths.client + " (keep it), " + paths.program + ", ").c_str() : "",
                 files.evaluation.c_str());
     common.write_json(json);
     return 0;
@@ -257,115 +317,75 @@ int generate(int argc, char** argv) {
   const bool resumed = record.has_value();
   if (!record) {
     record = TextRecord{.text = PublicSeedSource().identifier(),
-                        .model = deployment.model_fingerprint,
+                        .program = model.id,
                         .keys = secret->fingerprint().key,
-                        .prompt = static_cast<int>(source.prompt.size()),
-                        .tokens = source.prompt,
+                        .prompt = static_cast<int>(begun.size()),
+                        .tokens = begun,
                         .sampler = sampler};
     folder.save(*record);
   }
-  if (record->model != deployment.model_fingerprint)
-    throw Error(message("the text in ", state_path, " is of another model than ", model_path));
+  if (record->program != model.id)
+    throw Error(message("the text in ", state_path, " is of another program, or of other weights"));
   if (record->keys != secret->fingerprint().key)
     throw Error(message("the text in ", state_path, " is under another key pair than ", files.secret));
 
   const std::string server_state = state_path.empty() ? "" : folder.path() + "/server";
-  const std::vector<std::string> with_model =
-      local_server("serve", "--model", source.path, files, encrypted ? "" : server_state, ring, device.name,
-                   common.threads);
-  std::vector<std::string> command = with_model;
-  if (encrypted)
-    command = local_server("serve_encrypted", "--weights", files.weights, files, server_state, ring,
-                           device.name, common.threads);
-  if (!server_command.empty()) command = {"/bin/sh", "-c", server_command};
+  std::vector<std::string> command{"/bin/sh", "-c", server_command};
+  if (server_command.empty())
+    command = local_server(paths.program, files, encrypted, server_state, ring, device, common.threads);
   const int wanted = record->prompt + static_cast<int>(tokens);
   const auto show = [&](const TextClient::Step& step) {
     const std::string note = step.was_prompt     ? " (a whole pass)"
                              : step.computed > 1 ? message(" (", step.computed, " tokens, one by one)")
                                                  : "";
-    std::printf("  token %-4d %-12s %s%s\n", step.position, source.symbol(step.token).c_str(),
+    std::printf("  token %-4d %-12s %s%s\n", step.position, symbols.symbol(step.token).c_str(),
                 seconds_text(step.seconds).c_str(), note.c_str());
     std::fflush(stdout);
   };
   const auto ready = [&](double seconds) {
     std::printf("the server is ready after %s\nprompt (%s): %s\n", seconds_text(seconds).c_str(),
-                counted(source.prompt.size(), "token").c_str(),
-                nn::printable(source.text(source.prompt)).c_str());
+                counted(begun.size(), "token").c_str(), nn::printable(symbols.text(begun)).c_str());
     if (resumed)
-      std::printf("resumed after %s: %s\n",
-                  counted(record->tokens.size() - source.prompt.size(), "token").c_str(),
-                  source.text(std::span(record->tokens).subspan(source.prompt.size())).c_str());
+      std::printf("resumed after %s: %s\n", counted(record->tokens.size() - begun.size(), "token").c_str(),
+                  symbols.text(std::span(record->tokens).subspan(begun.size())).c_str());
     std::fflush(stdout);
   };
-  const TextSession session = run_session(command, deployment, *secret, *record, folder, wanted, ready, show);
+  const TextSession session = run_session(command, model, *secret, *record, folder, wanted, ready, show);
   const std::vector<TextClient::Step>& steps = session.steps;
-  const std::span<const int> generated = std::span(record->tokens).subspan(source.prompt.size());
-  std::printf("text: %s\n", source.text(generated).c_str());
+  const std::span<const int> generated = std::span(record->tokens).subspan(begun.size());
+  std::printf("text: %s\n", symbols.text(generated).c_str());
   if (!session.token_seconds.empty())
-    std::printf("a token %s at the client, %s of it the server's%s; the server's peak memory %s\n",
-                seconds_text(median(session.token_seconds)).c_str(),
-                seconds_text(median(session.tokens)).c_str(),
-                session.passes.empty()
-                    ? ""
-                    : message(", ", format("%.3f", session.token_to_pass()), " of a pass of ", config.context,
-                              " tokens (", seconds_text(median(session.passes)), ")")
-                          .c_str(),
-                bytes_text(static_cast<double>(session.peak_bytes)).c_str());
+    std::printf(
+        "a token %s at the client, %s of it the server's%s\n",
+        seconds_text(median(session.token_seconds)).c_str(), seconds_text(median(session.tokens)).c_str(),
+        session.passes.empty() ? ""
+                               : message(", ", format("%.3f", session.token_to_pass()), " of a pass of ",
+                                         model.tokens, " tokens (", seconds_text(median(session.passes)), ")")
+                                     .c_str());
+  std::printf("keys and values of %d tokens in %s; the server's peak memory %s\n", model.tokens,
+              bytes_text(static_cast<double>(session.cache_bytes)).c_str(),
+              bytes_text(static_cast<double>(session.peak_bytes)).c_str());
   std::printf("%s", session.breakdown_table().c_str());
 
   json["tokens"] = static_cast<int64_t>(steps.size());
-  json["seconds_keys"] = key_seconds;
-  json["key_bytes"] = static_cast<uint64_t>(request.bytes(context->chain()));
   for (const TextClient::Step& step : steps) json["seconds_by_token"].push_back(step.seconds);
-  json["text"] = source.text(generated);
-  if (!encrypted) session.add_to(json, deployment);
-  if (encrypted) {
-    Json& figures = json["encrypted_weights"];
-    session.add_to(figures, deployment);
-    figures["ciphertexts"] = static_cast<uint64_t>(deployment.weight_names.size());
-    figures["file_bytes"] = static_cast<uint64_t>(std::filesystem::file_size(files.weights));
-    figures["memory_bytes"] = static_cast<uint64_t>(deployment.weight_bytes());
-  }
-  if (encrypted && plain) {
-    TextRecord again{.text = PublicSeedSource().identifier(),
-                     .model = plain->model_fingerprint,
-                     .keys = secret->fingerprint().key,
-                     .prompt = record->prompt,
-                     .tokens = source.prompt,
-                     .sampler = sampler};
-    std::printf("the same with a server on this machine that has the weights:\n");
-    const TextFolder nowhere("");
-    const TextSession with_weights = run_session(
-        with_model, *plain, *secret, again, nowhere, wanted, [](double) {}, show);
-    with_weights.add_to(json, *plain);
-    const auto same =
-        std::mismatch(again.tokens.begin(), again.tokens.end(), record->tokens.begin(), record->tokens.end())
-            .first -
-        again.tokens.begin() - record->prompt;
-    json["encrypted_weights"]["same_tokens"] = static_cast<int64_t>(same);
-    std::printf("the same text for %s", counted(static_cast<size_t>(same), "token").c_str());
-    if (!session.tokens.empty() && !with_weights.tokens.empty())
-      std::printf("; a token with encrypted weights takes %s of one with plaintext weights",
-                  format("%.3f", median(session.tokens) / median(with_weights.tokens)).c_str());
-    std::printf("\n");
-  }
-  if (compare || flags.given("shape")) {
-    TextComparison comparison = compare_text(deployment, record->tokens, steps, compare);
-    if (compare) {
-      comparison.free_running =
-          clear_continuation(deployment.model, source.prompt, static_cast<int>(generated.size()), sampler);
-      const auto differs = std::mismatch(comparison.free_running.begin(), comparison.free_running.end(),
-                                         generated.begin(), generated.end());
-      const auto same = differs.first - comparison.free_running.begin();
-      std::printf("the clear model's own text, %s: %s\n",
-                  same == static_cast<ptrdiff_t>(generated.size())
-                      ? "the same"
-                      : message("the same for ", counted(static_cast<size_t>(same), "token")).c_str(),
-                  source.text(comparison.free_running).c_str());
-      json["free_running"]["text"] = source.text(comparison.free_running);
-      json["free_running"]["same_tokens"] = static_cast<int64_t>(same);
-    }
-    std::printf("the clear model on the same text:\n%s", comparison.text().c_str());
+  json["text"] = symbols.text(generated);
+  session.add_to(json, model);
+  if (compare) {
+    TextTwin twin(paths.program, model);
+    const TextComparison comparison =
+        compare_text(twin, model, record->tokens, record->prompt, steps, sampler);
+    const auto differs = std::mismatch(comparison.free_running.begin(), comparison.free_running.end(),
+                                       generated.begin(), generated.end());
+    const auto same = differs.first - comparison.free_running.begin();
+    std::printf("the program's own text in the clear, %s: %s\n",
+                same == static_cast<ptrdiff_t>(generated.size())
+                    ? "the same"
+                    : message("the same for ", counted(static_cast<size_t>(same), "token")).c_str(),
+                symbols.text(comparison.free_running).c_str());
+    json["free_running"]["text"] = symbols.text(comparison.free_running);
+    json["free_running"]["same_tokens"] = static_cast<int64_t>(same);
+    std::printf("the program in the clear on the same text:\n%s", comparison.text().c_str());
     json["agreement"] = comparison.json();
   }
   common.write_json(json);

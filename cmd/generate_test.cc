@@ -37,20 +37,20 @@ std::string arguments(const std::string& rest, const std::string& keys = kKeys) 
 }
 
 std::string server(const std::string& rest = "") {
-  return runfile("cmd/serve") + " --insecure --model " + kModel + " --keys " + kKeys + "/evaluation.keys " +
-         rest;
+  return runfile("cmd/serve") + " --insecure --program " + kKeys + "/text.program --keys " + kKeys +
+         "/evaluation.keys " + rest;
 }
 
 std::string text_of(const std::string& rest) { return text_in(output_of(arguments(rest))); }
 
 void refused_here(const std::string& rest, const std::string& why) { check_refused(arguments(rest), why); }
 
-TEST_CASE("one command generates on ciphertexts what the clear model generates") {
+TEST_CASE("one command generates on ciphertexts what the clear program generates") {
   prepare();
   const std::string json_path = path_of("run.json");
   const std::string out =
       output_of(arguments("--tokens 12 --compare --json " + json_path + kPrompt + " --log-n 11", ""));
-  CHECK(out.find("the clear model's own text, the same: " + text_in(out)) != std::string::npos);
+  CHECK(out.find("the program's own text in the clear, the same: " + text_in(out)) != std::string::npos);
   CHECK(out.find("tested: encryption under both keys, and every evaluation key") != std::string::npos);
   const Json json = parse_json(read_file(json_path, 1 << 20), "run");
   const auto number = [&](const char* name) { return json.at(name, "run").number(name); };
@@ -152,7 +152,7 @@ TEST_CASE("a server elsewhere is a command that speaks through pipes; what is no
                "in the middle of a frame");
   refused_here("--tokens 3" + kPrompt + " --server \"" + server("--state /proc/none") + "\"",
                "cannot keep a text");
-  refused_here("--tokens 3" + kPrompt + " --server \"" + server("--model twice") + "\"", "given twice");
+  refused_here("--tokens 3" + kPrompt + " --server \"" + server("--program twice") + "\"", "given twice");
   check_refused(arguments("--tokens 3 --server true" + kPrompt, path_of("new")), "--tokens 0");
   // The other way round: a server whose client says nonsense, or nothing.
   const auto served = [&](const std::string& input) {
@@ -173,7 +173,7 @@ TEST_CASE("other models, keys, texts and settings than those of a state are refu
   const std::string begun = text_of("--tokens 4" + kPrompt + more);
   make_model(other, 2);
   check_refused("generate --insecure --keys " + kKeys + " --tokens 6 --model " + other + more,
-                "another model");
+                "another program");
   const std::string other_keys = path_of("other-keys");
   output_of(arguments("--tokens 0 --log-n 11", other_keys));
   check_refused(arguments("--tokens 6" + more, other_keys), "another key pair");
@@ -205,16 +205,27 @@ TEST_CASE("what cannot be generated is refused before anything is computed") {
   refused_here("--tokens -1" + kPrompt, "tokens");
   refused_here("--tokens 3 --top-k 3" + kPrompt, "--temperature");
   refused_here("--tokens 3 --window ring" + kPrompt, "error, slide");
-  check_refused("generate --tokens 3", "--model and --shape");
-  check_refused("generate --shape pythia-70m --prompt x", "drawn by --seed");
-  const std::string unmade = " --tokens 0 --keys " + path_of("unmade");
-  check_refused("generate --shape gpt2" + unmade, "one of pythia-70m, pythia-1.4b");
-  check_refused("generate --shape vit-base --context 197" + unmade, "cannot be computed one by one");
-  check_refused("generate --shape pythia-70m --layers 7" + unmade, "has 6 layers, not 7");
-  CHECK_FALSE(std::filesystem::exists(path_of("unmade")));
-  refused_here("--tokens 3 --context 16" + kPrompt, "--context is for --shape");
-  refused_here("--tokens 3 --layers 1" + kPrompt, "--layers is for --shape");
-  check_refused("serve --model " + kModel + " --keys " + kKeys + "/evaluation.keys --tokens 3", "tokens");
+  check_refused("generate --tokens 3", "--model and --client");
+  const std::string unmade = " --for text --out " + path_of("unmade");
+  check_refused("compile --shape gpt2" + unmade, "tokens one by one are computed for GPT-NeoX");
+  check_refused("compile --shape pythia-70m --layers 7" + unmade, "has 6 layers, not 7");
+  check_refused("compile --for texts --model " + kModel + " --out x", "pass, text, encrypted-weights");
+  check_refused("compile --model " + kModel + " --layers 1" + unmade, "--layers is for --shape");
+  check_refused("compile --model " + kModel + " --prompts 1" + unmade, "a text is one sequence");
+  CHECK_FALSE(std::filesystem::exists(path_of("unmade.program")));
+  const std::string client = kKeys + "/text.client";
+  check_refused("generate --insecure --tokens 3 --client " + client + kPrompt, "--program is needed");
+  check_refused("generate --insecure --tokens 3 --client " + client + " --log-n 11" + kPrompt,
+                "--log-n is for --model");
+  refused_here("--tokens 3 --program x" + kPrompt, "--program is for --client");
+  compile(kModel, "pass");
+  check_refused("generate --insecure --tokens 3 --client " + path_of("pass.client") + " --program " +
+                    path_of("pass.program") + kPrompt,
+                "compile it with --for text");
+  check_refused("generate --insecure --tokens 3 --client " + client + " --program " +
+                    path_of("pass.program") + " --keys " + kKeys + kPrompt,
+                "another program");
+  check_refused("serve --program x --keys " + kKeys + "/evaluation.keys --tokens 3", "tokens");
   check_refused("generate --keys " + kKeys + " --tokens 3 --model " + kModel + kPrompt, "no security");
   CHECK(run_command_line("generate --help").exit_code == 0);
 }
@@ -261,15 +272,16 @@ TEST_CASE("keys that nobody asked to keep are gone after a run, however it ends"
 
 TEST_CASE("where no token comes after the first, none is timed") {
   prepare();
-  const std::string out = output_of(arguments("--encrypted-weights --tokens 1 --compare" + kPrompt));
-  CHECK(out.find("the same text for 1 token\n") != std::string::npos);
+  const std::string out =
+      output_of(arguments("--log-n 11 --encrypted-weights --tokens 1 --compare" + kPrompt, ""));
+  CHECK(out.find("in the clear, the same: ") != std::string::npos);
   CHECK(out.find("\na token ") == std::string::npos);
 }
 
 TEST_CASE("beyond the places of a model its window slides") {
   prepare();
   const std::string out = output_of(arguments("--tokens 14 --window slide --compare" + kPrompt));
-  CHECK(out.find("the clear model's own text, the same: ") != std::string::npos);
+  CHECK(out.find("the program's own text in the clear, the same: ") != std::string::npos);
   size_t passes = 0;
   for (size_t at = 0; (at = out.find("(a whole pass)", at)) != std::string::npos; ++at) ++passes;
   CHECK(passes == 2);
@@ -277,9 +289,13 @@ TEST_CASE("beyond the places of a model its window slides") {
 }
 
 TEST_CASE("random weights of a published shape, few layers") {
-  const std::string json_path = path_of("shape.json");
-  output_of("generate --shape pythia-70m --context 16 --layers 1 --tokens 2 --insecure --log-n 13 --json " +
-            json_path);
+  const std::string json_path = path_of("shape.json"), name = path_of("shape");
+  output_of("compile --for text --shape pythia-70m --tokens 16 --layers 1 --insecure --log-n 13 --out " +
+            name);
+  const std::string compiled =
+      "generate --client " + name + ".client --program " + name + ".program --insecure --tokens 2 ";
+  output_of(compiled + "--compare --json " + json_path);
+  check_refused(compiled + "--prompt x", "drawn by --seed");
   const Json json = parse_json(read_file(json_path, 1 << 20), "run");
   CHECK(json.at("agreement", "run").at("positions", "a").number("positions") == 2);
   CHECK(json.at("agreement", "run").at("max_abs", "a").number("max") < 0.1);

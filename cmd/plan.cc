@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -16,10 +15,11 @@
 #include "ckks/base/touched_memory.h"
 #include "ckks/program/planning/calibrate.h"
 #include "ckks/program/planning/scheme_figures.h"
-#include "cmd/deployment/deployment.h"
+#include "cmd/compiler/compile.h"
 #include "cmd/deployment/published_shapes.h"
 #include "cmd/metering/metered.h"
 #include "cmd/protocol/plan_ends.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/parameter_report.h"
 #include "cmd/server/planned_pass.h"
 #include "cmd/terminal/common_flags.h"
@@ -83,7 +83,7 @@ void propose_parameters(const program::ParameterWish& wish, const std::string& s
 // A program with what Machine::meter asks for.
 struct ToMeter {
   program::Program program;
-  std::map<std::string, int> caches;
+  std::vector<std::string> caches;
   std::set<ckks::BootstrapKind> kinds;
 };
 
@@ -167,7 +167,7 @@ int plan_command(int argc, char** argv) {
   } else {
     attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
     if (flags.given("tokens")) attention::cut_context(checkpoint.weights, static_cast<int>(tokens));
-    model = Deployment(checkpoint, ring.spec()).model;
+    model = PackedModel(checkpoint, context).model;
     config = model->weights.config;
     title = model_path;
   }
@@ -182,7 +182,7 @@ int plan_command(int argc, char** argv) {
               : attention::build_decode_shape_program(config, packing, {}, options, weights);
     alone.program = decode.at(static_cast<int>(position));
     alone.kinds = {{static_cast<size_t>(packing.features)}};  // as //cmd:generate does
-    for (const std::string& name : attention::cache_names(packing, config.layers)) alone.caches[name] = 0;
+    alone.caches = attention::cache_names(packing, config.layers);
     for (const nn::WeightInput& weight : decode.weights) weight_names.insert(weight.name);
   } else {
     alone.program = model ? attention::build_program(*model, packing)

@@ -16,13 +16,14 @@
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
+#include "cmd/client/client_file.h"
 #include "cmd/client/new_keys.h"
-#include "cmd/deployment/client/range_check.h"
 #include "cmd/generation/client/text_client.h"
-#include "cmd/generation/model/generation_deployment.h"
-#include "cmd/generation/recording.h"
+#include "cmd/generation/client/text_twin.h"
+#include "cmd/generation/server/recording.h"
 #include "cmd/prompts/prompts.h"
 #include "cmd/protocol/key_files.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
@@ -73,62 +74,65 @@ Json ledger_of(const program::Plan& plan, const ckks::Context& context) {
 
 int record(int argc, char** argv) {
   Flags flags(
-      "bazel run //cmd:record -- --model MODEL --prompt TEXT --out FOLDER [flags]",
+      "bazel run //cmd:record -- --client FILE --program FILE --prompt TEXT --out FOLDER [flags]",
       "Generates a few tokens on ciphertexts with keys made for this record, and keeps what others need "
       "to check\n"
-      "it: the model, the keys (the secret one too: it is a test key, and is published), every request and "
+      "it: the program, the keys (the secret one too: it is a test key, and is published), every request and "
       "answer,\n"
       "and a digest of what every instruction made. //cmd:replay computes it again and names the first "
       "difference.");
-  const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
+  const std::string& client_path =
+      flags.text("client", "", "the client's file (NAME.client of //cmd:compile --for text)");
+  const std::string& program_path = flags.text("program", "", "the program compiled with it");
   const std::string& prompt = flags.text("prompt", "", "the text to go on with");
   const std::string& out =
       flags.output("out", "folder for the record; it must not be there", Flags::Output::kFolder);
   const int64_t& tokens = flags.integer("tokens", 3, 1, 1024, "tokens to generate");
-  const RingFlags ring(flags);
+  const FileRingFlags ring(flags);
   const ThreadsFlag threads(flags);
   flags.parse(argc, argv);
   threads.apply();
   ring.apply();
-  require_given(flags, {"model", "prompt", "out"});
+  require_given(flags, {"client", "program", "prompt", "out"});
 
   namespace fs = std::filesystem;
   const fs::path folder = resolve_user_path(out);
   if (fs::exists(folder)) throw Error(message(out, " is there already; a record gets a folder of its own"));
-  const std::string source = resolve_user_path(model_path);
-  const attention::Checkpoint checkpoint = attention::load_checkpoint(source);
-  const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
+  const TextModel model(read_client_file(resolve_user_path(client_path)));
+  const PromptCodec codec(model.file.model.config, model.file.notes);
   const std::vector<int> begun = codec.encode(prompt);
-  const int places = checkpoint.weights.config.context;
+  const int places = model.tokens;
   if (begun.empty() || static_cast<int64_t>(begun.size()) + tokens - 1 > places)
     throw Error(message("a prompt of ", begun.size(), " tokens and ", tokens, " more do not fit the ", places,
                         " places of the model; shorten the prompt, or give a smaller --tokens"));
-  auto context = std::make_shared<const ckks::Context>(ring.spec());
-  ring.require_security(*context);
-  const GenerationDeployment deployment(checkpoint, context);
-  check_ranges(deployment, {begun});
+  const TextProgram program(program::load_program(resolve_user_path(program_path)));
+  const ckks::Context& context = *model.context;
+  ring.require_security(context);
+  if (!program.weights.empty())
+    throw Error("a record holds all that a server reads; compile with --for text");
+  TextTwin(program_path, model).check_ranges(begun);
 
   const KeyFiles files((folder / "keys").string());
   fs::create_directories(folder / "keys");
   try {
-    const NewKeys made = make_key_files(files, *context, deployment.keys);
-    std::printf("%s", made.text(*context, deployment.keys).c_str());
-    const std::string model = (folder / "model.safetensors").string();
-    attention::save_checkpoint(model, checkpoint);
-    const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
-    wire::EvaluationKeysReader reader(files.evaluation, *context);
-    HeldKeys keys(reader, *context);
+    const NewKeys made = make_key_files(files, context, program.keys);
+    std::printf("%s", made.text(context, program.keys).c_str());
+    const std::string copy = (folder / "text.program").string();
+    fs::copy_file(resolve_user_path(program_path), copy);
+    const ckks::SecretKey secret = wire::read_secret_key(files.secret, context);
+    wire::EvaluationKeysReader reader(files.evaluation, context);
+    HeldKeys keys(reader, context);
 
-    Recording recording{.model = deployment.model_fingerprint,
-                        .parameters = context->fingerprint(),
+    Recording recording{.program = program.id,
+                        .parameters = context.fingerprint(),
                         .keys = secret.fingerprint().key,
-                        .model_file = file_digest(model),
+                        .program_file = file_digest(copy),
                         .evaluation_keys = file_digest(files.evaluation),
                         .made_with = message(ckks::kernels().name, ", ", thread_count(), " threads"),
                         .text = "",
                         .runs = {}};
-    KeptText kept("", deployment, reader.fingerprint());
-    TextServer server(deployment, keys, kept);
+    KeptText kept("", program, reader.fingerprint());
+    TextServer server(program, keys, kept);
     RunDigests digests;
     server.observe(
         [&](size_t instruction, const ckks::Ciphertext& result) { digests.add(instruction, result); });
@@ -143,13 +147,13 @@ int record(int argc, char** argv) {
     });
     FrameChannel channel(thread.client_end(), thread.client_end(), "the server");
     TextRecord text{.text = PublicSeedSource().identifier(),
-                    .model = deployment.model_fingerprint,
+                    .program = program.id,
                     .keys = secret.fingerprint().key,
                     .prompt = static_cast<int>(begun.size()),
                     .tokens = begun};
     const TextFolder nowhere("");
     {
-      TextClient client(deployment, secret, channel, text, nowhere);
+      TextClient client(model, secret, channel, text, nowhere);
       for (int64_t i = 0; i < tokens; ++i) {
         const TextClient::Step step = client.next();
         std::printf("  token %-4d '%s' %s\n", step.position, codec.symbol(step.token).c_str(),
@@ -160,15 +164,15 @@ int record(int argc, char** argv) {
     thread.join();
     recording.text = codec.decode(std::span(text.tokens).subspan(begun.size()));
     Json ledgers;
-    ledgers["prompt"] = ledger_of(deployment.prompt, *context);
-    ledgers["token"] = ledger_of(deployment.token, *context);
+    ledgers["prompt"] = ledger_of(program.prompt().plan, context);
+    ledgers["token"] = ledger_of(program.token().plan, context);
     write_file((folder / "record.json").string(), recording.json(ledgers));
     size_t instructions = 0;
     for (const RecordedRun& run : recording.runs) instructions += run.digests.size();
     std::printf(
         "%s\ntext: %s\nrecorded %s of %zu instructions in %s, with a secret key that is a test key and "
         "published there;\ncheck it with bazel run //cmd:replay -- --record %s%s\n",
-        context->describe().c_str(), recording.text.c_str(), counted(recording.runs.size(), "run").c_str(),
+        context.describe().c_str(), recording.text.c_str(), counted(recording.runs.size(), "run").c_str(),
         instructions, out.c_str(), out.c_str(), ring.insecure ? " --insecure" : "");
   } catch (...) {
     std::error_code ignored;

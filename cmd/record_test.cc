@@ -13,13 +13,15 @@ namespace {
 const std::string kModel = path_of("model.safetensors"), kRecord = path_of("record");
 
 std::string record_to(const std::string& folder, const std::string& rest = "--prompt \"k0 v1 k2 v3 k0\"") {
-  return "record --model " + kModel + " --tokens 2 --out " + folder + " " + rest + kRing;
+  return "record --client " + path_of("text.client") + " --program " + path_of("text.program") +
+         " --tokens 2 --out " + folder + " " + rest + " --insecure";
 }
 std::string replay_of(const std::string& folder) { return "replay --record " + folder + " --insecure"; }
 
 void prepare() {
   static const bool once = [] {
     make_model(kModel, 1);
+    output_of("compile --for text --model " + kModel + " --out " + path_of("text") + kRing);
     const std::string out = output_of(record_to(kRecord));
     CHECK(out.find("//cmd:replay -- --record " + kRecord + " --insecure\n") != std::string::npos);
     return out.find("test key") != std::string::npos;
@@ -88,13 +90,13 @@ TEST_CASE("what is no record, or not the files that were recorded, is one clear 
   refused(record_to(path_of("long"), "--prompt \"k0 v1 k2 v3 k0 v1 k2 v3 k0 v1 k2 v3 k0 v1 k2 v3\""),
           "do not fit the 16 places of the model; shorten the prompt");
   CHECK_FALSE(std::filesystem::exists(path_of("long")));
-  refused("record --model " + kModel + " --out " + path_of("none") + kRing, "--prompt");
+  refused(record_to(path_of("none"), ""), "--prompt");
   refused(replay_of(path_of("nowhere")), "cannot read");
   refused("replay --record " + kRecord, "no security");
-  refused(replay_of(changed("version", "\"version\": 1", "\"version\": 2")), "reads version 1");
+  refused(replay_of(changed("version", "\"version\": 2", "\"version\": 1")), "reads version 2");
   refused(replay_of(changed("kind", "\"kind\": \"token\"", "\"kind\": \"tokens\"")), "a run is a");
-  refused(replay_of(changed("hex", "\"model\": \"", "\"model\": \"z")), "sixteen hexadecimal digits");
-  const std::string folder = changed("request", "\"version\": 1", "\"version\": 1");
+  refused(replay_of(changed("hex", "\"program\": \"", "\"program\": \"z")), "sixteen hexadecimal digits");
+  const std::string folder = changed("request", "\"version\": 2", "\"version\": 2");
   std::string request = read_file(folder + "/request-1", 1 << 26);
   request[request.size() / 2] ^= 1;
   write_file(folder + "/request-1", request);

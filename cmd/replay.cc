@@ -12,9 +12,10 @@
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
-#include "cmd/generation/model/generation_deployment.h"
-#include "cmd/generation/recording.h"
+#include "cmd/generation/server/recording.h"
+#include "cmd/generation/server/text_program.h"
 #include "cmd/protocol/key_files.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
@@ -69,25 +70,25 @@ int replay(int argc, char** argv) {
   const auto require_same = [](const std::string& file, const std::string& digest) {
     if (file_digest(file) != digest) throw Error(message(file, " is not the file that was recorded"));
   };
-  require_same(path("model.safetensors"), recording.model_file);
+  const std::string program_path = path("text.program");
+  require_same(program_path, recording.program_file);
   require_same(files.evaluation, recording.evaluation_keys);
 
-  std::shared_ptr<const ckks::Context> context =
-      wire::read_context(files.evaluation, wire::FileKind::kEvaluationKeys);
+  const TextProgram program(program::load_program(program_path));
+  const std::shared_ptr<const ckks::Context>& context = program.context;
   ring.require_security(*context);
-  const GenerationDeployment deployment(attention::load_checkpoint(path("model.safetensors")), context);
-  if (deployment.model_fingerprint != recording.model || context->fingerprint() != recording.parameters)
-    throw Error(message(path("record.json"), " is of another model or other parameters than its files"));
+  if (program.id != recording.program || context->fingerprint() != recording.parameters)
+    throw Error(message(path("record.json"), " is of another program or other parameters than its files"));
   wire::EvaluationKeysReader reader(files.evaluation, *context);
   if (reader.fingerprint().key != recording.keys)
     throw Error(message(path("record.json"), " is of another key pair than its files"));
-  const size_t bytes = deployment.server_bytes(device != nullptr);
+  const size_t bytes = program.server_bytes(device != nullptr);
   require_memory(bytes);
   DeviceFlag::require_room(device.get(), bytes);
   HeldKeys keys(reader, *context);
 
-  KeptText kept("", deployment, reader.fingerprint());
-  TextServer server(deployment, keys, kept, device.get());
+  KeptText kept("", program, reader.fingerprint());
+  TextServer server(program, keys, kept, device.get());
   RunDigests digests;
   server.observe(
       [&](size_t instruction, const ckks::Ciphertext& result) { digests.add(instruction, result); });
@@ -115,7 +116,7 @@ int replay(int argc, char** argv) {
   }
   if (first) {
     const program::Plan& plan =
-        recording.runs[first->run].kind == FrameKind::kPrompt ? deployment.prompt : deployment.token;
+        (recording.runs[first->run].kind == FrameKind::kPrompt ? program.prompt() : program.token()).plan;
     const program::Instruction& instruction = plan.program.instructions[first->instruction];
     const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
     const ckks::Encoder encoder(*context);

@@ -12,12 +12,12 @@ namespace psm::cmd {
 namespace {
 
 TEST_CASE(
-    "tokens picked from ciphertexts at 128-bit security are the clear model's, within predicted errors") {
+    "tokens picked from ciphertexts at 128-bit security are the clear program's, within predicted errors") {
   const std::string json_path = path_of("run.json"), model = "testdata/recall.safetensors";
   const std::string out =
       output_of("generate --model " + model +
                 " --prompt \"k11 v21 k13 v20 k8 v16 k4 v28 k11\" --tokens 4 --compare --json " + json_path);
-  CHECK(out.find("the clear model's own text, the same: ") != std::string::npos);
+  CHECK(out.find("the program's own text in the clear, the same: ") != std::string::npos);
   const Json json = parse_json(read_file(json_path, 1 << 20), "run");
   const auto param = [&](const char* name) {
     return json.at("params", "run").at(name, "params").number(name);

@@ -1,37 +1,94 @@
-// The server of a text that is generated encrypted: computes on ciphertexts with public keys only. It links
-// no secret key.
+// The server of a text that is generated encrypted: computes on ciphertexts with public keys only. It links no secret
+// key, and nothing of models: they are compiled.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
-#include "cmd/generation/model/generation_deployment.h"
-#include "cmd/generation/pipe_server.h"
+#include "ckks/wire/key_file.h"
+#include "cmd/generation/frames.h"
+#include "cmd/generation/server/encrypted_weights.h"
+#include "cmd/generation/server/text_server.h"
+#include "cmd/protocol/ring_flags.h"
+#include "cmd/server/device_flag.h"
+#include "cmd/terminal/common_flags.h"
 
 namespace psm::cmd {
 namespace {
 
+bool is_pipe(int descriptor) {
+  struct stat status;
+  return ::fstat(descriptor, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+}
+
 void serve(int argc, char** argv, FrameChannel& client) {
   Flags flags(
-      "serve --model MODEL --keys FILE [flags]",
-      "The server's side of //cmd:generate, which starts it: reads a polynomial\n"
-      "model and evaluation.keys, then encrypted prompts and tokens from standard input, and writes "
-      "encrypted\n"
-      "answers to standard output (cmd/generation/frames.h). It holds no secret key. Keys and values of the\n"
-      "text so far stay with it, encrypted; with --state they also stay in a folder after every token, and "
-      "a\n"
-      "server that was killed goes on from there.");
-  const std::string& model = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
-  ServerFlags server(flags);
+      "serve --program PROGRAM --keys FILE [flags]",
+      "The server's side of //cmd:generate, which starts it: reads a program (//cmd:compile --for text) and\n"
+      "evaluation.keys, then encrypted prompts and tokens from standard input, and writes encrypted answers "
+      "to\n"
+      "standard output (cmd/generation/frames.h). It holds no secret key. With --weights, those of the "
+      "model\n"
+      "are ciphertexts too. Keys and values of the text so far stay with it, encrypted; with --state they "
+      "also\n"
+      "stay in a folder after every token, and a server that was killed goes on from there.");
+  const std::string& program_path =
+      flags.text("program", "", "the program (NAME.program of //cmd:compile --for text)");
+  const std::string& keys_path =
+      flags.text("keys", "", "evaluation keys (evaluation.keys of //cmd:generate)");
+  const std::string& weights_path = flags.text(
+      "weights", "", "encrypted weights (weights.ct of //cmd:generate), where the program has none");
+  const std::string& state =
+      flags.text("state", "", "folder to keep the text in, encrypted, after every token");
+  const FileRingFlags ring(flags);
+  const DeviceFlag device_flag(flags);
+  const ThreadsFlag threads(flags);
   flags.parse(argc, argv);
-  require_given(flags, {"model", "keys"});
-  server.apply();
-  // The plans have all of the model that the server needs; the rest of it goes when they are made.
-  const GenerationPlans plans = [&]() -> GenerationPlans {
-    return GenerationDeployment(attention::load_checkpoint(resolve_user_path(model)), server.context());
-  }();
-  server.serve(plans, client);
+  require_given(flags, {"program", "keys"});
+  threads.apply();
+  ring.apply();
+  if (!is_pipe(STDIN_FILENO))
+    throw Error(
+        "this server talks to a client through pipes; run //cmd:generate, which starts one, or has --server");
+  const std::unique_ptr<ckks::Device> device = device_flag.open();
+
+  TextProgram program(program::load_program(resolve_user_path(program_path)));
+  const ckks::Context& context = *program.context;
+  if (!ring.insecure) ring.require_security(context);  // its warning is the client's to give
+  std::optional<EncryptedWeights> weights;
+  if (!weights_path.empty()) weights.emplace(resolve_user_path(weights_path), program);
+  if (!weights && !program.weights.empty())
+    throw Error("this program has no weights; give --weights, which //cmd:generate encrypts");
+  wire::EvaluationKeysReader reader(resolve_user_path(keys_path), context);
+  KeptText kept(state.empty() ? "" : resolve_user_path(state), program, reader.fingerprint());
+  const size_t bytes = program.server_bytes(device != nullptr);
+  require_memory(bytes);
+  DeviceFlag::require_room(device.get(), bytes);
+  Ciphertexts encrypted;
+  if (weights) encrypted = weights->read(reader.fingerprint());
+  HeldKeys keys(reader, context);
+  TextServer(program, keys, kept, device.get(), &encrypted).serve(client);
 }
 
 }  // namespace
 }  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::cmd::run_server([&](psm::cmd::FrameChannel& client) { psm::cmd::serve(argc, argv, client); });
+  using namespace psm;
+  return run_command([&] {
+    cmd::FrameChannel client(STDIN_FILENO, STDOUT_FILENO, "the client");
+    try {
+      cmd::serve(argc, argv, client);
+    } catch (const Error& error) {
+      if (!cmd::is_pipe(STDIN_FILENO)) throw;
+      // The client says it, once; where it is gone, this process does.
+      client.send(cmd::FrameKind::kRefused, error.what());
+      return error.exit_code();
+    }
+    return 0;
+  });
 }

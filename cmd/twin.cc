@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <functional>
+#include <string>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -13,7 +16,7 @@
 #include "ckks/program/verify/verify.h"
 #include "ckks/scheme/errors/noise.h"
 #include "cmd/client/twin_process.h"
-#include "cmd/server/planned_pass.h"
+#include "cmd/generation/text_ends.h"
 #include "cmd/terminal/common_flags.h"
 
 namespace psm::cmd {
@@ -21,11 +24,92 @@ namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 32;
 
+// A program, and what it keeps from run to run: once exact, once with the predicted errors.
+class Twin {
+ public:
+  explicit Twin(program::VerifiedProgram program) : program_(std::move(program)), noise_(*program_.context) {}
+  uint64_t id() const { return program_.file.id(); }
+
+  // `send`: takes the outputs, once or twice.
+  void answer(TwinRequest request, const std::function<void(const attention::SlotVectors&)>& send) {
+    if (request.shares) {
+      shared_ = std::move(request.slots);
+      return send({});
+    }
+    const program::EntryPoint& entry = program_.file.entry(request.entry);
+    const program::Plan& plan = entry.plan;
+    const program::Program own = program::with_constants(plan.program, entry.constants(request.argument));
+    const bool begins = request.entry == kToken && request.argument == 0;
+    program::TwinOptions options;
+    if (!request.strict) options.on_range = program::TwinOptions::OnRange::kCount;
+    const program::TwinResult clear =
+        program::run_twin(own, inputs_of_run(plan.program, request.slots, exact_, begins), options);
+    if (request.noisy) {
+      const double bootstrap_error =
+          plan.bootstraps > 0 ? ckks::predict_error(ckks::BootstrapPlan(*program_.context)).rms() : 0;
+      options.on_range = program::TwinOptions::OnRange::kCount;
+      options.noise_std = program::predicted_noise(plan, noise_, bootstrap_error, clear.observations);
+      options.noise_seed = ++runs_;
+      for (const auto& [name, value] : plan.program.inputs)  // what was kept comes with its error
+        if (!request.slots.contains(name) && !shared_.contains(name)) options.noise_std[value.id] = 0;
+      attention::SlotVectors noisy =
+          program::run_twin(own, inputs_of_run(plan.program, request.slots, noisy_, begins), options).outputs;
+      // What goes on repeats, its error too: no slot meets another repetition's.
+      for (const auto& [name, value] : plan.program.outputs) {
+        std::vector<std::complex<double>>& slots = noisy.at(name);
+        const size_t period = plan.program.value_period[value.id];
+        for (size_t s = period; s < slots.size(); ++s) slots[s] = slots[s % period];
+      }
+      noisy_ = std::move(noisy);
+    }
+    if (!request.noisy) noisy_.clear();
+    exact_ = clear.outputs;
+    send(own_outputs(exact_));
+    if (request.noisy) send(own_outputs(noisy_));
+  }
+
+ private:
+  attention::SlotVectors inputs_of_run(const program::Program& program, const attention::SlotVectors& given,
+                                       const attention::SlotVectors& kept, bool begins) const {
+    attention::SlotVectors inputs;
+    for (const auto& [name, value] : program.inputs) {
+      std::vector<std::complex<double>>& slots = inputs[name];
+      if (const auto own = given.find(name); own != given.end()) {
+        slots = own->second;
+      } else if (const auto weight = shared_.find(name); weight != shared_.end()) {
+        slots = weight->second;
+      } else if (const auto before = kept.find(name); before != kept.end() && !begins) {
+        slots = before->second;
+      } else if (begins) {
+        slots.resize(program.slots);
+      } else {
+        throw Error(message("the twin was not given the input '", name, "'"));
+      }
+    }
+    return inputs;
+  }
+
+  // Without those that the next token takes.
+  attention::SlotVectors own_outputs(attention::SlotVectors outputs) const {
+    for (const program::EntryPoint& entry : program_.file.entries)
+      if (entry.name == kToken)
+        for (const program::NamedValue& input : entry.plan.program.inputs) outputs.erase(input.name);
+    return outputs;
+  }
+
+  const program::VerifiedProgram program_;
+  const ckks::NoiseModel noise_;
+  attention::SlotVectors shared_, exact_, noisy_;
+  uint64_t runs_ = 0;
+};
+
 int twin(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:encrypt -- --check PROGRAM ...",
       "The twin: runs a compiled program on slots in the clear, with the same levels and range checks as on\n"
-      "ciphertexts. //cmd:encrypt and //cmd:decrypt start it where --check names a program.");
+      "ciphertexts. //cmd:encrypt and //cmd:decrypt start it where --check names a program, and "
+      "//cmd:generate\n"
+      "with --program.");
   const std::string& program_path = flags.text("program", "", "the program (NAME.program of //cmd:compile)");
   const bool& pipe =
       flags.truth("pipe", false, "slots come from standard input, answers go to standard output");
@@ -40,23 +124,12 @@ int twin(int argc, char** argv) {
     return error.exit_code();
   };
   try {
-    const program::VerifiedProgram program = program::load_program(resolve_user_path(program_path));
-    const program::Plan& plan = program.file.entry(kPass).plan;
-    const ckks::NoiseModel noise(*program.context);
-    const double bootstrap_error =
-        plan.bootstraps > 0 ? ckks::predict_error(ckks::BootstrapPlan(*program.context)).rms() : 0;
-    send_bytes(STDOUT_FILENO, "+" + std::to_string(program.file.id()));
-    for (std::string request; receive_bytes(STDIN_FILENO, request, kMostBytes);) {
-      if (request.empty()) throw Error("a request without slots");
-      const attention::SlotVectors inputs = unpack_slots(request.substr(1));
-      const program::TwinResult clear = program::run_twin(plan.program, inputs);
-      send_bytes(STDOUT_FILENO, "+" + pack_slots(clear.outputs));
-      if (request[0] != 'n') continue;
-      program::TwinOptions options;
-      options.on_range = program::TwinOptions::OnRange::kCount;
-      options.noise_std = program::predicted_noise(plan, noise, bootstrap_error, clear.observations);
-      send_bytes(STDOUT_FILENO, "+" + pack_slots(program::run_twin(plan.program, inputs, options).outputs));
-    }
+    Twin twin(program::load_program(resolve_user_path(program_path)));
+    send_bytes(STDOUT_FILENO, "+" + std::to_string(twin.id()));
+    for (std::string bytes; receive_bytes(STDIN_FILENO, bytes, kMostBytes);)
+      twin.answer(TwinRequest::parse(bytes), [](const attention::SlotVectors& slots) {
+        send_bytes(STDOUT_FILENO, "+" + pack_slots(slots));
+      });
   } catch (const Error& error) {
     return fails(error);
   }

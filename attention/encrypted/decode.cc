@@ -32,7 +32,7 @@ constexpr size_t kLeastPlaces =
     4;  // for rotations to the places of a cache (PositionConstants::place_offsets)
 
 std::string weight_name(size_t layer, const char* weight) {
-  return "layer " + std::to_string(layer) + " / " + weight;
+  return message(kWeightPrefix, "layer ", layer, " / ", weight);
 }
 
 // 1 in the regions of these blocks.
@@ -387,21 +387,6 @@ DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& 
       model.weights.config, packing, model.options.client_norm, weights,
       [&](int n) -> const FoldedLayer& { return folded = fold_layer(model, packing, n); },
       [&](int n) -> const LayerApproximations& { return model.layers[n]; }, keeper);
-}
-
-DecodeProgram build_decode_program(const ModelOutline& outline, const Packing& packing) {
-  FoldedLayer folded;
-  std::vector<LayerApproximations> polynomials;
-  for (const LayerRanges& ranges : outline.ranges.layers)
-    polynomials.push_back(layer_polynomials(outline.config, ranges, outline.options));
-  return build(
-      outline.config, packing, outline.options.client_norm, Weights::kEncrypted,
-      [&](int n) -> const FoldedLayer& {
-        folded = shape_of_layer(outline.config, packing);
-        set_units(folded, outline.config, packing, outline.ranges.layers[n], polynomials[n]);
-        return folded;
-      },
-      [&](int n) -> const LayerApproximations& { return polynomials[n]; });
 }
 
 DecodeProgram build_decode_shape_program(const ModelConfig& config, const Packing& packing,

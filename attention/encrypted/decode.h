@@ -28,8 +28,8 @@
 // instead (its sign, where s < 0, in a negation of D).
 //
 // Weights are plaintexts, or inputs (nn/encrypted/weight_inputs.h): W, b, c, and the ranges of the features
-// in 1/sqrt's argument. Then the program follows from the model's outline alone (model_outline.h), and
-// whoever has the ciphertexts computes a token without knowing the model. Products of ciphertexts take the
+// in 1/sqrt's argument. Then the program holds the model's shape and the intervals of its polynomials, and
+// nothing else of it: whoever has the ciphertexts computes a token without knowing the model. Products of ciphertexts take the
 // levels of products with plaintexts, so plan and levels are the same; a layer of one ciphertext of heads has
 // a relinearisation more for each output of a map, and one for the norm.
 //
@@ -53,7 +53,6 @@
 #pragma once
 
 #include "attention/encrypted/encrypted_model.h"
-#include "attention/encrypted/model_outline.h"
 #include "attention/encrypted/position_constants.h"
 #include "attention/ends/packing.h"
 #include "attention/reference/polynomial_model.h"
@@ -73,15 +72,12 @@ struct DecodeProgram {
 
   program::Program program;  // at position 0
   PositionConstants constants;
-  std::vector<nn::WeightInput> weights;  // where they are inputs, all of them; shapes only of an outline
+  std::vector<nn::WeightInput> weights;  // where they are inputs, all of them
 };
 
 // Throws psm::Error on a packing of several prompts or of less than four places (slots / F).
 DecodeProgram build_decode_program(const PolynomialModel&, const Packing&, Weights = Weights::kPlain,
                                    program::PlainKeeper* keeper = nullptr);
-
-// The program of a model with encrypted weights from what is known without them: the same.
-DecodeProgram build_decode_program(const ModelOutline&, const Packing&);
 
 // Of a model that exists only as a shape, for the meter.
 DecodeProgram build_decode_shape_program(const ModelConfig&, const Packing&, const ShapeRanges& = {},

@@ -55,7 +55,7 @@ TEST_CASE("tokens one by one after a prompt have the logits of one pass over the
 }
 
 // The largest difference of logits between a text token by token from its first one, with weights as inputs
-// and empty caches, and one pass over it. Program and constants are those of whoever knows the outline alone.
+// and empty caches, and one pass over it.
 double encrypted_tokens_against_pass(const ModelConfig& config, size_t slots, bool client_norm) {
   const PolynomialModel model = lively_model(config, client_norm);
   const Packing packing = make_packing(config, kContext, slots, 1);
@@ -63,11 +63,9 @@ double encrypted_tokens_against_pass(const ModelConfig& config, size_t slots, bo
   const size_t vocab = static_cast<size_t>(config.vocab);
   const std::vector<double> expected = polynomial_forward(model, text).logits;
   SlotVectors kept;
-  for (const nn::WeightInput& input : build_decode_program(model, packing, Weights::kEncrypted).weights)
+  const DecodeProgram decode = build_decode_program(model, packing, Weights::kEncrypted);
+  for (const nn::WeightInput& input : decode.weights)
     for (size_t slot = 0; slot < slots; ++slot) kept[input.name].push_back(input.weight.at(slot));
-  const DecodeProgram decode =
-      build_decode_program(outline_from_json(outline_to_json(outline_of(model)), "outline"), packing);
-  CHECK(decode.weights.size() == kept.size());
   SlotVectors state;
   for (const std::string& name : cache_names(packing, config.layers)) state[name].resize(slots);
   double worst = 0;
@@ -84,7 +82,7 @@ double encrypted_tokens_against_pass(const ModelConfig& config, size_t slots, bo
   return worst;
 }
 
-TEST_CASE("with weights as inputs the outline alone makes the program, and the logits are the same") {
+TEST_CASE("with weights as inputs the logits are the same") {
   CHECK(encrypted_tokens_against_pass(small_config(16, 2, 32, 0.25), 512, true) < 1e-9);
   CHECK(encrypted_tokens_against_pass(small_config(16, 2, 64, 1), 128, false) < 1e-9);
   CHECK(encrypted_tokens_against_pass(small_config(32, 4, 48, 1), 64, true) < 1e-9);  // several ciphertexts
@@ -100,7 +98,7 @@ bool same(const ckks::Plain& a, const ckks::Plain& b) {
   return true;
 }
 
-TEST_CASE("an outline holds nothing that a model with other weights does not") {
+TEST_CASE("a program whose weights are inputs holds nothing of them") {
   const ModelConfig config = small_config(16, 2, 32, 0.25);
   const PolynomialModel model = lively_model(config, true);
   PolynomialModel other = model;
@@ -108,7 +106,6 @@ TEST_CASE("an outline holds nothing that a model with other weights does not") {
     for (float& x : weights) x = x / 2 + 0.25f;
   });
   for (double& range : other.ranges.residual) range *= 1.5;
-  CHECK(outline_to_json(outline_of(model)).dump() == outline_to_json(outline_of(other)).dump());
   const Packing packing = make_packing(config, kContext, 512, 1);
   const DecodeProgram ours = build_decode_program(model, packing, Weights::kEncrypted),
                       theirs = build_decode_program(other, packing, Weights::kEncrypted);
@@ -126,6 +123,13 @@ TEST_CASE("an outline holds nothing that a model with other weights does not") {
     }
     if (a.series) REQUIRE(a.series->coefficients == b.series->coefficients);
   }
+  const program::Constants our_place = ours.constants.at(3), their_place = theirs.constants.at(3);
+  REQUIRE(our_place.size() == their_place.size());
+  for (size_t i = 0; i < our_place.size(); ++i) {
+    CAPTURE(program::describe(our_place[i]));
+    REQUIRE(same(our_place[i].plain, their_place[i].plain));
+    REQUIRE(our_place[i].offsets == their_place[i].offsets);
+  }
   CHECK(ours.weights.size() > 10);
   REQUIRE(ours.weights.size() == theirs.weights.size());
   for (size_t i = 0; i < ours.weights.size(); ++i) {
@@ -133,23 +137,6 @@ TEST_CASE("an outline holds nothing that a model with other weights does not") {
     CHECK(ours.weights[i].name == theirs.weights[i].name);
     CHECK_FALSE(same(ours.weights[i].weight, theirs.weights[i].weight));
   }
-}
-
-TEST_CASE("what is no outline is refused in words that begin with the file") {
-  const ModelOutline good = outline_of(lively_model(small_config(16, 2, 32, 0.25), true));
-  const auto refused = [](const Json& json, const char* why) {
-    CHECK_THROWS_WITH_AS(outline_from_json(json, "a.weights"), why, Error);
-  };
-  refused(Json::Object{}, "a.weights lacks 'config'");
-  ModelOutline bad = good;
-  bad.ranges.layers[1].denominator = {2, 1};
-  refused(outline_to_json(bad),
-          "a.weights: ranges of the model: an interval from 2 to 1; give the lesser end first");
-  bad = good;
-  bad.config.power = 3;
-  refused(outline_to_json(bad),
-          "a.weights, config: model configuration: power = 3 is not an even number from 2 to 16; the paper "
-          "uses 4");
 }
 
 TEST_CASE("so do models of several ciphertexts of heads, and with places for heads that are none") {
@@ -202,7 +189,7 @@ TEST_CASE("a layer of one token repeats with its features, but for scores, cache
       }
   CHECK(refreshed > 0);
   for (const program::NamedValue& output : program.outputs)
-    CHECK(program.value_period[output.value.id] == (output.name == "x" ? F : packing.period()));
+    CHECK(program.value_period[output.value.id] == (output.name == "y" ? F : packing.period()));
 }
 
 TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the predicted error") {
@@ -237,6 +224,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
         {text.begin() + begin, text.begin() + (run == 0 ? kPrompt : begin + 1)}};
     const SlotVectors inputs = client_inputs(model, packing, tokens);
     for (const auto& [name, slots] : inputs) exact[name] = noisy[name] = slots;
+    exact.erase("y"), noisy.erase("y");  // the client's
     const program::TwinResult twin = program::run_twin(plan.program, exact);
     program::TwinOptions options{
         .on_range = program::TwinOptions::OnRange::kCount,
@@ -265,7 +253,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
       // Of a token the sine's error, which follows the value, is not averaged over positions.
       CHECK(measured < 3 * predicted);
       all_measured[name] += measured * measured, all_predicted[name] += predicted * predicted;
-      if (name != "x") CHECK(state.at(name).level() >= kCacheLevel);
+      if (name != "y") CHECK(state.at(name).level() >= kCacheLevel);
     }
   }
   // And may be next to nothing for one of them.

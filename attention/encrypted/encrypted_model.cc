@@ -87,7 +87,7 @@ std::vector<Value> state_inputs(Builder& builder, const Packing& packing, const 
 }
 
 void state_outputs(Builder& builder, const Packing& packing, const std::vector<Value>& x) {
-  for (int c = 0; c < packing.state_ciphertexts(); ++c) builder.output(input_name(packing, "x", c), x[c]);
+  for (int c = 0; c < packing.state_ciphertexts(); ++c) builder.output(input_name(packing, "y", c), x[c]);
 }
 
 void require_decodable(const ModelConfig& config) {

@@ -34,7 +34,7 @@ LayerApproximations shape_polynomials(const ModelConfig&, const ShapeRanges&, co
 // Throws psm::Error on a model whose tokens cannot be computed one by one on kept keys and values (decode.h).
 void require_decodable(const ModelConfig&);
 
-// The ciphertexts of a state under those names, their slots repeating with `period`; and of the last one, "x".
+// The ciphertexts of a state under those names, their slots repeating with `period`; and of the last one, "y".
 std::vector<program::Value> state_inputs(program::Builder&, const Packing&, const char* name, size_t period);
 void state_outputs(program::Builder&, const Packing&, const std::vector<program::Value>& x);
 

@@ -86,6 +86,26 @@ std::vector<Vector> offsets_of(const ModelConfig& config, const Packing& packing
   return folded;
 }
 
+// What follows from ranges and polynomials alone.
+void set_units(FoldedLayer& folded, const ModelConfig& config, const Packing& packing,
+               const LayerRanges& ranges, const LayerApproximations& polynomials) {
+  const approx::Approximation& inverse = polynomials.inverse();
+  const double hi = ranges.denominator.hi;
+  folded.value_range = hi * inverse.output_scale();
+  folded.variance_offset = norm_offset(config, polynomials.inverse_sqrt);
+  folded.row_sum_factor = inverse.input_scale() * hi;
+  folded.denominator_offset.clear();
+  for (int first = 0; first < packing.heads.size(); first += packing.features) {
+    std::vector<ckks::Complex> offset;
+    for (int f = first; f < first + packing.features; ++f) {
+      const bool used = f / packing.head_features < config.heads;
+      offset.push_back(used ? inverse.input_scale() * config.epsilon + inverse.input_offset()
+                            : inverse.input_range().midpoint());
+    }
+    folded.denominator_offset.emplace_back(std::move(offset));
+  }
+}
+
 }  // namespace
 
 FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int index) {
@@ -152,25 +172,6 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   }
   folded.variance_weight = fold_norm(model, packing, polynomials.inverse_sqrt).weight;
   return folded;
-}
-
-void set_units(FoldedLayer& folded, const ModelConfig& config, const Packing& packing,
-               const LayerRanges& ranges, const LayerApproximations& polynomials) {
-  const approx::Approximation& inverse = polynomials.inverse();
-  const double hi = ranges.denominator.hi;
-  folded.value_range = hi * inverse.output_scale();
-  folded.variance_offset = norm_offset(config, polynomials.inverse_sqrt);
-  folded.row_sum_factor = inverse.input_scale() * hi;
-  folded.denominator_offset.clear();
-  for (int first = 0; first < packing.heads.size(); first += packing.features) {
-    std::vector<ckks::Complex> offset;
-    for (int f = first; f < first + packing.features; ++f) {
-      const bool used = f / packing.head_features < config.heads;
-      offset.push_back(used ? inverse.input_scale() * config.epsilon + inverse.input_offset()
-                            : inverse.input_range().midpoint());
-    }
-    folded.denominator_offset.emplace_back(std::move(offset));
-  }
 }
 
 FoldedLayer shape_of_layer(const ModelConfig& config, const Packing& packing) {

@@ -59,9 +59,4 @@ FoldedLayer fold_layer(const PolynomialModel&, const Packing&, int layer);
 // The same shapes without entries.
 FoldedLayer shape_of_layer(const ModelConfig&, const Packing&);
 
-// What of a layer follows from its ranges and polynomials alone: value_range, variance_offset, row_sum_factor
-// and denominator_offset.
-void set_units(FoldedLayer&, const ModelConfig&, const Packing&, const LayerRanges&,
-               const LayerApproximations&);
-
 }  // namespace psm::attention

@@ -82,7 +82,7 @@ std::vector<std::vector<double>> residual_stream(const ClientModel& model, const
                                                  int prompts) {
   const Packing& packing = model.packing;
   const auto ciphertexts = find_outputs(outputs, packing.slots, packing.state_ciphertexts(),
-                                        [&](int c) { return input_name(packing, "x", c); });
+                                        [&](int c) { return input_name(packing, "y", c); });
   std::vector<std::vector<double>> hidden = unpack_states(packing, model.config.width, ciphertexts, prompts);
   const std::vector<double>& scale = model.residual_scale;
   for (std::vector<double>& state : hidden)

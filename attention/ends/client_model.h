@@ -8,7 +8,7 @@
 // or of a kPostNorm model, whose first norm is before the first block, h' alone; and of bidirectional models of texts
 // the mask of their lengths (input "lengths", ckks slots as pack_lengths fills them).
 //
-// Of a language model the client decrypts x' after the last layer (output "x" ...), multiplies by R and applies the
+// Of a language model the client decrypts x' after the last layer (output "y" ...), multiplies by R and applies the
 // final norm and the unembedding; of a classifier it decrypts the logits (output "logits" ...). Embedding and
 // unembedding are the client's, as in the paper's timing.
 #pragma once
@@ -40,6 +40,9 @@ struct ClientModel {
   template <typename Model, typename Function>
   static void for_each_list(Model& model, const Function& f);
 };
+
+// Inputs whose names begin so are weights that come as ciphertexts (attention/encrypted/decode.h): all runs share them.
+constexpr const char* kWeightPrefix = "weight: ";
 
 // "x", or "x0", "x1" ... where the state takes several ciphertexts.
 std::string input_name(const Packing&, const char* name, int ciphertext);

@@ -36,7 +36,7 @@ TEST_CASE("of a model without layers the answer is the norm and the unembedding 
   const std::vector<std::vector<int>> prompts = {{1, 4, 0}, {2}};
   const SlotVectors inputs = client_inputs(model, prompts);
   REQUIRE(inputs.size() == 1);
-  const auto logits = client_logits(model, inputs, prompts);
+  const auto logits = client_logits(model, {{"y", inputs.at("x")}}, prompts);
   REQUIRE(logits.size() == prompts.size());
   for (size_t p = 0; p < prompts.size(); ++p) {
     REQUIRE(logits[p].size() == prompts[p].size() * 5);
@@ -81,18 +81,19 @@ TEST_CASE("a classifier of texts is sent its norm and the mask of its lengths") 
 TEST_CASE("answers that are not those of the prompts, or of the model, are refused") {
   const ClientModel model = neox();
   const std::vector<std::vector<int>> prompts = {{1, 2}};
-  const SlotVectors outputs = client_inputs(model, prompts);
-  CHECK_THROWS_WITH_AS(client_logits(model, {}, prompts), doctest::Contains("lacks the output 'x'"), Error);
+  SlotVectors outputs = client_inputs(model, prompts);
+  outputs["y"] = outputs.at("x");
+  CHECK_THROWS_WITH_AS(client_logits(model, {}, prompts), doctest::Contains("lacks the output 'y'"), Error);
   SlotVectors few = outputs;
-  few["x"].pop_back();
+  few["y"].pop_back();
   CHECK_THROWS_WITH_AS(client_logits(model, few, prompts), doctest::Contains("63 slots of 64"), Error);
   const std::vector<std::vector<int>> longer = {{1, 2, 3, 4, 0}};
   CHECK_THROWS_WITH_AS(client_logits(model, outputs, longer), doctest::Contains("an answer of 5 tokens"),
                        Error);
   for (const ClientModel& one : {neox(), roberta()}) {
     const std::vector<std::vector<int>> many(static_cast<size_t>(one.packing.prompts) + 1, {1});
-    SlotVectors any = {{"x", std::vector<std::complex<double>>(64)}};
-    any["logits"] = any["x"];
+    SlotVectors any = {{"y", std::vector<std::complex<double>>(64)}};
+    any["logits"] = any["y"];
     CHECK_THROWS_WITH_AS(client_logits(one, any, many), doctest::Contains("prompts; the program takes"),
                          Error);
   }

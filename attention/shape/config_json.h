@@ -1,5 +1,4 @@
-// A model's configuration as JSON: in the metadata of checkpoints, and in the outline of a model whose weights are
-// encrypted.
+// A model's configuration as JSON: in the metadata of checkpoints and in clients' files.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 #include "cmd/client/client_file.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -17,7 +18,7 @@ namespace psm::cmd {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'S', 'M', 'C', 'L', 'N', 'T', '\n'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kHeaderBytes = sizeof kMagic + 4;
 constexpr uint64_t kMaxBytes = uint64_t{1} << 36;
 constexpr int kMostTokens = 1 << 20;
@@ -45,6 +46,19 @@ void describe(Tables& t, ClientFile& file, std::string& config, int& tokens, int
   wire::integer(t, tokens), wire::integer(t, prompts);
   wire::flag(t, file.model.sends_normalised);
   wire::list(t, file.model.residual_scale, 8, [&](double& scale) { t.number(scale); });
+  wire::list(t, file.weights, 8, [&](ClientWeight& weight) {
+    wire::name(t, weight.name);
+    wire::list(t, weight.period, 8, [&](std::complex<double>& value) {
+      auto re = static_cast<float>(value.real()), im = static_cast<float>(value.imag());
+      t.number(re), t.number(im);
+      value = {re, im};
+    });
+  });
+}
+
+uint64_t id_of(const Sha256::Digest& digest) {
+  const uint8_t* at = digest.data();
+  return wire::get<uint64_t>(at);
 }
 
 template <typename Tables>
@@ -81,8 +95,7 @@ std::string ClientFile::request_text() const {
                  " in the server's memory)");
 }
 
-void write_client_file(const std::string& path, const ClientFile& file) {
-  ClientFile own = file;
+void write_client_file(const std::string& path, ClientFile& own) {
   std::string config = attention::config_to_json(own.model.config);
   int tokens = own.model.packing.tokens, prompts = own.model.packing.prompts;
   if (own.model.packing.length > 0) tokens = own.model.packing.length;
@@ -92,6 +105,7 @@ void write_client_file(const std::string& path, const ClientFile& file) {
   std::vector<uint8_t> head(kMagic, kMagic + sizeof kMagic);
   wire::put(head, kVersion);
   const Sha256::Digest digest = sha256(tables.bytes().data(), tables.bytes().size());
+  own.id = id_of(digest);
   AtomicFile out(path);
   out.write(head.data(), head.size());
   out.write(tables.bytes().data(), tables.bytes().size());
@@ -118,6 +132,7 @@ ClientFile read_client_file(const std::string& path) {
 
   wire::TableReader tables(at + kHeaderBytes, size, begin);
   ClientFile file;
+  file.id = id_of(digest);
   std::string config;
   int tokens = 0, prompts = 0;
   describe(tables, file, config, tokens, prompts);
@@ -152,6 +167,14 @@ ClientFile read_client_file(const std::string& path) {
                               " ciphertexts; 1 to ", kMaxCiphertexts, " are possible"));
       for (const PlanEnd& end : *ends) require_level(end.level);
     }
+  for (const ClientWeight& weight : file.weights) {
+    if (!std::has_single_bit(weight.period.size()) ||
+        weight.period.size() > static_cast<size_t>(file.context->slots()))
+      tables.refuse(message("the weight ", weight.name, " is no period of slots"));
+    for (const std::complex<double>& value : weight.period)
+      if (!std::isfinite(value.real()) || !std::isfinite(value.imag()))
+        tables.refuse(message("the weight ", weight.name, " is not finite"));
+  }
   if (!std::isfinite(file.logit_error) || file.logit_error < 0)
     tables.refuse("the predicted error of a logit is no size");
   if (tokens < 1 || tokens > kMostTokens || prompts < 1 || prompts > kMostTokens)

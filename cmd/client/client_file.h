@@ -2,7 +2,8 @@
 // (//cmd:compile). FORMATS.md describes it byte by byte.
 //
 //   digest of the program, parameters, the keys to make, the entry points' inputs and outputs by name and level;
-//   the model's two ends (attention/ends/client_model.h), and what its tokens are (prompts.h).
+//   the model's two ends (attention/ends/client_model.h), and what its tokens are (prompts.h);
+//   where the server computes on encrypted weights, the weights, which are nowhere else: this file is their owner's.
 //
 // It may come from a server that nobody trusts. Reading takes only what the client's own tables allow: parameters
 // that Context accepts (the security table), levels of their chain, at most kMostKeys keys, lists as long as the
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -29,6 +31,12 @@ struct ClientEntry {
   std::vector<PlanEnd> inputs, outputs;
 };
 
+// An input of the program that its owner encrypts once for all texts.
+struct ClientWeight {
+  std::string name;
+  std::vector<std::complex<double>> period;  // of its slots, as floats in the file
+};
+
 struct ClientFile {
   static constexpr size_t kMostKeys = 4096;
 
@@ -39,6 +47,8 @@ struct ClientFile {
   attention::ClientModel model;
   std::map<std::string, std::string> notes;  // of the checkpoint: what tokens are
   double logit_error = 0;                    // predicted standard deviation of a logit's error; 0: not known
+  std::vector<ClientWeight> weights;         // in the program's order; mostly none
+  uint64_t id = 0;                           // of all that the file holds; made by writing and by reading
 
   uint64_t program_id() const;
   std::shared_ptr<const ckks::Context> context;  // of the parameters; made by reading
@@ -48,7 +58,7 @@ struct ClientFile {
   std::string request_text() const;
 };
 
-void write_client_file(const std::string& path, const ClientFile& file);
+void write_client_file(const std::string& path, ClientFile& file);
 // Throws Error where the file is damaged, of another version, or asks for what it may not.
 ClientFile read_client_file(const std::string& path);
 

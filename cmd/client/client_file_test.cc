@@ -63,7 +63,7 @@ ClientFile vit() {
   return client_of(config, 3, false);
 }
 
-std::string bytes_of(const ClientFile& file) {
+std::string bytes_of(ClientFile file) {
   write_client_file(path_of("one.client"), file);
   return read_file(path_of("one.client"), 1 << 20);
 }
@@ -174,8 +174,8 @@ TEST_CASE("a file that was cut, damaged or never was a client's is refused in on
     check_bytes_refused(flipped, "damaged or was cut");
   }
   std::string other = bytes;
-  other[8] = 2;
-  check_bytes_refused(other, "it has version 2, this is version 1");
+  other[8] = 3;
+  check_bytes_refused(other, "it has version 3, this is version 2");
   std::string longer = bytes;
   longer.insert(bytes.size() - sizeof(Sha256::Digest), 4, '\0');
   seal(longer);

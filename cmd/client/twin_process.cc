@@ -16,8 +16,17 @@ namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 32;
 
+using NamedSlots = std::vector<std::pair<std::string, std::vector<std::complex<double>>>>;
+
 template <typename Tables>
-void describe(Tables& t, std::vector<std::pair<std::string, std::vector<std::complex<double>>>>& slots) {
+void describe(Tables& t, TwinRequest& request) {
+  t.text(request.entry);
+  wire::integer(t, request.argument);
+  wire::flag(t, request.noisy), wire::flag(t, request.strict), wire::flag(t, request.shares);
+}
+
+template <typename Tables>
+void describe(Tables& t, NamedSlots& slots) {
   wire::list(t, slots, 8, [&](auto& named) {
     t.text(named.first);
     wire::list(t, named.second, 16, [&](std::complex<double>& value) {
@@ -59,15 +68,33 @@ bool receive_bytes(int descriptor, std::string& bytes, uint64_t most) {
   return true;
 }
 
+std::string TwinRequest::text() const {
+  TwinRequest own{entry, argument, noisy, strict, shares, {}};
+  NamedSlots list(slots.begin(), slots.end());
+  wire::TableWriter tables;
+  describe(tables, own), describe(tables, list);
+  return {tables.bytes().begin(), tables.bytes().end()};
+}
+
+TwinRequest TwinRequest::parse(const std::string& bytes) {
+  TwinRequest request;
+  NamedSlots list;
+  wire::TableReader tables(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), "a request: ");
+  describe(tables, request), describe(tables, list);
+  if (!tables.at_end()) tables.refuse("there are more bytes than it takes");
+  request.slots = {list.begin(), list.end()};
+  return request;
+}
+
 std::string pack_slots(const attention::SlotVectors& slots) {
-  std::vector<std::pair<std::string, std::vector<std::complex<double>>>> list(slots.begin(), slots.end());
+  NamedSlots list(slots.begin(), slots.end());
   wire::TableWriter tables;
   describe(tables, list);
   return {tables.bytes().begin(), tables.bytes().end()};
 }
 
 attention::SlotVectors unpack_slots(const std::string& bytes) {
-  std::vector<std::pair<std::string, std::vector<std::complex<double>>>> list;
+  NamedSlots list;
   wire::TableReader tables(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), "slots: ");
   describe(tables, list);
   if (!tables.at_end()) tables.refuse("there are more bytes than they take");
@@ -90,10 +117,10 @@ std::string TwinProcess::reply() {
   return bytes.substr(1);
 }
 
-TwinProcess::Outputs TwinProcess::run(const attention::SlotVectors& inputs, bool noisy) {
-  send_bytes(process_.to(), (noisy ? "n" : "c") + pack_slots(inputs));
+TwinProcess::Outputs TwinProcess::run(const TwinRequest& request) {
+  send_bytes(process_.to(), request.text());
   Outputs outputs{unpack_slots(reply()), {}};
-  if (noisy) outputs.noisy = unpack_slots(reply());
+  if (request.noisy) outputs.noisy = unpack_slots(reply());
   return outputs;
 }
 

@@ -11,26 +11,39 @@
 
 namespace psm::cmd {
 
+// One run of an entry point. Inputs that are not given come from the run before (what a text's program keeps) or were
+// shared; those of a text's first place are empty.
+struct TwinRequest {
+  std::string entry{};
+  int argument = 0;
+  bool noisy = false;   // also once with the predicted error of every instruction
+  bool strict = true;   // a value that leaves its range is an error
+  bool shares = false;  // nothing is run: the slots serve all runs from now on
+  attention::SlotVectors slots{};
+
+  std::string text() const;
+  static TwinRequest parse(const std::string& bytes);  // throws Error for anything else
+};
+
 class TwinProcess {
  public:
   struct Outputs {
     attention::SlotVectors clear;
-    attention::SlotVectors
-        noisy;  // with the predicted error of every instruction; empty unless it was asked for
+    attention::SlotVectors noisy;  // empty unless they were asked for
   };
 
   // Throws Error where the program is not the one of this id.
   TwinProcess(const std::string& program, uint64_t program_id);
   // Throws Error where a value leaves its range: which operation, which layer.
-  Outputs run(const attention::SlotVectors& inputs, bool noisy = false);
+  Outputs run(const TwinRequest& request);
 
  private:
   std::string reply();
   ChildProcess process_;
 };
 
-// What goes over the pipes: a count of bytes, then a table (ckks/wire/tables.h). Requests are a flag and slots; replies a
-// flag, and slots twice or a text that says what failed. The first reply is the program's id.
+// What goes over the pipes: a count of bytes, then a table (ckks/wire/tables.h). Replies are a flag, and slots twice or a
+// text that says what failed. The first reply is the program's id; one to slots that are shared is empty.
 void send_bytes(int descriptor, const std::string& bytes);
 // False at the end of the pipe. Throws Error where more than `most` bytes are announced.
 bool receive_bytes(int descriptor, std::string& bytes, uint64_t most);

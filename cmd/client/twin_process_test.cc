@@ -69,6 +69,19 @@ TEST_CASE("a pipe that ends early, announces too much or has no reader is an err
   CHECK_THROWS_WITH_AS(send_bytes(pipe.ends[1], "bytes"), doctest::Contains("is gone"), Error);
 }
 
+TEST_CASE("a request comes back as it was sent, and what is none is refused") {
+  const TwinRequest sent{"token", 7, true, false, false, {{"x", {{1, 2}}}, {"y", {}}}};
+  const TwinRequest got = TwinRequest::parse(sent.text());
+  CHECK(got.entry == "token");
+  CHECK(got.argument == 7);
+  CHECK(got.noisy);
+  CHECK_FALSE(got.strict);
+  CHECK_FALSE(got.shares);
+  CHECK(got.slots == sent.slots);
+  CHECK_THROWS_AS(TwinRequest::parse(sent.text() + "x"), Error);
+  CHECK_THROWS_AS(TwinRequest::parse(""), Error);
+}
+
 TEST_CASE("bytes that are no slots are refused") {
   const std::string good = pack_slots({{"x", {{1, 2}}}});
   CHECK_THROWS_AS(unpack_slots(good.substr(0, good.size() - 1)), Error);

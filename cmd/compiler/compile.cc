@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -15,9 +16,12 @@
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/scheme/errors/noise.h"
+#include "cmd/compiler/text_plans.h"
+#include "cmd/generation/text_ends.h"
 #include "cmd/prompts/logits.h"
 #include "cmd/prompts/prompts.h"
-#include "cmd/server/nominal_costs.h"
+#include "cmd/server/bootstrap_plans.h"
+#include "cmd/server/planned_pass.h"
 
 namespace psm::cmd {
 namespace {
@@ -34,8 +38,19 @@ Json about(const PackedModel& model) {
   return json;
 }
 
+program::EntryPoint plan_pass(const ckks::Context& context, const program::Program& program) {
+  const BootstrapPlans bootstraps(context, {ckks::BootstrapKind{}});
+  program::EntryPoint entry;
+  entry.name = kPass;
+  entry.plan = program::plan(program, program::budget_of(context), bootstraps.costs(context));
+  entry.keys = bootstraps.keys_of(entry.plan);
+  return entry;
+}
+
 // What running an entry point takes, by nominal costs: seconds follow from the limbs of each kernel.
-Json costs_of(const program::MeterReading& reading) {
+Json costs_of(const ckks::Context& context, const program::EntryPoint& entry) {
+  const program::MeterReading reading = program::meter(
+      entry.plan, BootstrapPlans(context, program::bootstrap_kinds(entry.plan)).costs(context));
   Json json;
   json["run_bytes"] = reading.run_bytes();
   json["key_bytes"] = reading.key_bytes();
@@ -50,20 +65,36 @@ Json list_of(const std::vector<double>& values) {
   return list;
 }
 
+attention::PolynomialModel polynomial_model_of(const attention::Checkpoint& checkpoint) {
+  if (!checkpoint.ranges || !checkpoint.polynomial) {
+    throw Error("the checkpoint has no polynomial form yet; make one with bazel run //cmd:polynomialise");
+  }
+  if (checkpoint.weights.config.attention != attention::AttentionKind::kPowerSoftmax) {
+    throw Error(
+        message("attention ", attention::name_of(checkpoint.weights.config.attention),
+                " is polynomial in the clear only; take a power_softmax model for encrypted inference"));
+  }
+  return attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
+}
+
 // The program in the clear: the error of every value, what every range check saw, and of a logit the root mean square
 // of what the errors change.
 struct Prediction {
   std::vector<double> errors, ranges;
   double logit_error = 0;
+  attention::SlotVectors outputs;
 };
 
-Prediction predict(const program::Plan& plan, const ckks::Context& context,
-                   const attention::ClientModel& client, const std::vector<std::vector<int>>& prompts) {
-  const PromptExamples examples(client.config, prompts);
-  const attention::SlotVectors inputs = attention::client_inputs(client, examples);
+// `place`: of the token that a further token is; the caches are among the inputs.
+Prediction predict(const program::EntryPoint& entry, const ckks::Context& context,
+                   const attention::ClientModel& client, const attention::Examples& examples,
+                   attention::SlotVectors inputs, int argument) {
+  const program::Plan& plan = entry.plan;
+  const program::Program program = program::with_constants(
+      plan.program, entry.argument.empty() ? program::Constants{} : entry.constants(argument));
   program::TwinOptions options;
   options.on_range = program::TwinOptions::OnRange::kCount;
-  const program::TwinResult clear = program::run_twin(plan.program, inputs, options);
+  const program::TwinResult clear = program::run_twin(program, inputs, options);
   const double bootstrap = plan.bootstraps > 0 ? ckks::predict_error(ckks::BootstrapPlan(context)).rms() : 0;
   const ckks::NoiseModel noise(context);
   options.noise_std = program::predicted_noise(plan, noise, bootstrap, clear.observations);
@@ -75,10 +106,39 @@ Prediction predict(const program::Plan& plan, const ckks::Context& context,
   }
   LogitRows rows, noisy;
   append_logits(client, clear.outputs, examples, rows);
-  append_logits(client, program::run_twin(plan.program, inputs, options).outputs, examples, noisy);
+  append_logits(client, program::run_twin(program, inputs, options).outputs, examples, noisy);
   const double error = rms_difference(noisy, rows);
   if (std::isfinite(error)) found.logit_error = error;
+  found.outputs = clear.outputs;
   return found;
+}
+
+// Of every entry point, the further token after the prompt; into the program's notes and the client's.
+void predict_all(const ckks::Context& context, const Notes& notes, Compiled& made) {
+  ClientFile& client = made.client;
+  std::vector<std::vector<int>> prompts =
+      sample_prompts(client.model.config, notes, client.model.packing.prompts);
+  attention::SlotVectors caches;
+  for (const program::EntryPoint& entry : made.program.entries) {
+    int argument = 0;
+    if (entry.name == kPrompt) {
+      prompts[0].resize((prompts[0].size() + 1) / 2);
+      argument = static_cast<int>(prompts[0].size());
+    } else if (entry.name == kToken) {
+      argument = static_cast<int>(prompts[0].size());
+      prompts = {{prompts[0].back()}};
+    }
+    const PromptExamples examples(client.model.config, prompts);
+    attention::SlotVectors inputs = attention::client_inputs(client.model, examples);
+    inputs.merge(caches);
+    Prediction found = predict(entry, context, client.model, examples, std::move(inputs), argument);
+    client.logit_error = std::max(client.logit_error, found.logit_error);
+    made.program.about["logit_error"][entry.name] = found.logit_error;
+    made.program.about["predicted_errors"][entry.name] = list_of(found.errors);
+    made.program.about["observed_ranges"][entry.name] = list_of(found.ranges);
+    caches = std::move(found.outputs);
+    if (entry.name == kPrompt) prompts[0].resize(static_cast<size_t>(argument));
+  }
 }
 
 }  // namespace
@@ -96,42 +156,50 @@ std::vector<std::vector<int>> sample_prompts(const attention::ModelConfig& confi
   return prompts;
 }
 
-Compiled compile_pass(const PackedModel& model, const Notes& notes, const ckks::Context& context,
-                      const std::string& path) {
+PackedModel::PackedModel(const attention::Checkpoint& checkpoint, const ckks::Context& context, int prompts)
+    : model(polynomial_model_of(checkpoint)),
+      packing(attention::make_packing(model.weights.config, model.weights.config.context,
+                                      static_cast<size_t>(context.slots()), prompts)) {}
+
+Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks::Context& context,
+                       CompiledFor purpose, const std::string& path, bool predicts) {
   program::ProgramWriter writer(path + ".program");
-  std::unique_ptr<const ckks::BootstrapPlan> bootstrap;
-  if (context.can_bootstrap()) bootstrap = std::make_unique<const ckks::BootstrapPlan>(context);
-  const program::CostModel costs = nominal_costs(context, bootstrap.get());
   Compiled made;
   program::ProgramFile& program = made.program;
-  program.spec = context.spec();
-  program::EntryPoint& entry = program.entries.emplace_back();
-  entry.name = kPass;
-  entry.plan = program::plan(attention::build_program(model.model, model.packing, 0, &writer.keeper()),
-                             program::budget_of(context), costs);
-  entry.keys = program::key_request(entry.plan, bootstrap.get());
-
   ClientFile& client = made.client;
-  client.spec = program.spec;
-  client.keys = entry.keys;
-  client.entries.push_back({entry.name, inputs_of(entry.plan), outputs_of(entry.plan)});
+  program.spec = client.spec = context.spec();
   client.model = attention::client_model_of(model.model, model.packing);
+  const bool secret_weights = purpose == CompiledFor::kEncryptedWeights;
+  if (purpose == CompiledFor::kPass) {
+    program.entries.push_back(
+        plan_pass(context, attention::build_program(model.model, model.packing, 0, &writer.keeper())));
+  } else {
+    std::optional<program::Program> prompt;
+    if (!secret_weights)
+      prompt = attention::build_program(model.model, model.packing, model.packing.tokens, &writer.keeper());
+    attention::DecodeProgram token = attention::build_decode_program(
+        model.model, model.packing,
+        secret_weights ? attention::Weights::kEncrypted : attention::Weights::kPlain, &writer.keeper());
+    program.entries = plan_text(context, client.model.config, model.packing, prompt, token, writer.keeper());
+    for (nn::WeightInput& weight : token.weights)
+      client.weights.push_back({std::move(weight.name), weight.weight.to_vector()});
+  }
+  for (const program::EntryPoint& entry : program.entries) {
+    client.keys.merge(entry.keys);
+    client.entries.push_back({entry.name, inputs_of(entry.plan), outputs_of(entry.plan)});
+  }
   for (const char* note : {"recall", "images", "tokenizer", "alphabet"})
     if (const auto found = notes.find(note); found != notes.end()) client.notes.insert(*found);
 
-  Prediction prediction;
-  try {
-    prediction = predict(entry.plan, context, client.model,
-                         sample_prompts(client.model.config, notes, client.model.packing.prompts));
-  } catch (const Error&) {  // the sample leaves a polynomial's interval: there is nothing to predict from
-  }
-  client.logit_error = prediction.logit_error;
   program.about = about(model);
-  program.about["costs"][kPass] = costs_of(program::meter(entry.plan, costs));
-  if (!prediction.errors.empty()) {
-    program.about["logit_error"][kPass] = prediction.logit_error;
-    program.about["predicted_errors"][kPass] = list_of(prediction.errors);
-    program.about["observed_ranges"][kPass] = list_of(prediction.ranges);
+  for (const program::EntryPoint& entry : program.entries)
+    program.about["costs"][entry.name] = costs_of(context, entry);
+  // What errors and ranges are tells of the weights.
+  if (predicts && !secret_weights) {
+    try {
+      predict_all(context, notes, made);
+    } catch (const Error&) {  // the sample leaves a polynomial's interval: there is nothing to predict from
+    }
   }
   client.program = writer.finish(program);
   write_client_file(path + ".client", client);

@@ -1,18 +1,19 @@
 #include "cmd/metering/metered.h"
 
+#include <map>
 #include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
-#include "cmd/generation/generation_plans.h"
+#include "cmd/compiler/text_plans.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
 
-Metered Machine::meter(const program::Program& program, const std::map<std::string, int>& caches,
+Metered Machine::meter(const program::Program& program, const std::vector<std::string>& caches,
                        std::set<ckks::BootstrapKind> kinds, const std::set<std::string>& weight_names) const {
   std::vector<program::SparseFigures> sparse;
   kinds.insert({program::longest_refreshed(program)});

@@ -1,7 +1,6 @@
 // A program's plan and its figures under the costs of this machine, before any key exists.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,9 +22,9 @@ struct Machine {
   program::KernelSeconds kernels;
   program::BootstrapFigures bootstrap;
 
-  // `caches`: of a further token (token_plans in generation_plans.h); none: a whole pass. Sparse bootstraps are
+  // `caches`: of a further token (cmd/compiler/text_plans.h); none: a whole pass. Sparse bootstraps are
   // offered for the longest values, for those of blocks and for `kinds`.
-  Metered meter(const program::Program& program, const std::map<std::string, int>& caches,
+  Metered meter(const program::Program& program, const std::vector<std::string>& caches,
                 std::set<ckks::BootstrapKind> kinds, const std::set<std::string>& weight_names = {}) const;
 };
 

@@ -64,6 +64,11 @@ void ChildProcess::finish() {
   process_ = -1;
 }
 
+int ChildProcess::wait() {
+  finish();
+  return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_);
+}
+
 std::string ChildProcess::ending() {
   finish();
   if (WIFSIGNALED(status_))

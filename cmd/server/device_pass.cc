@@ -45,7 +45,7 @@ DevicePass count_pass(const PlannedPass& planned) {
     const ckks::Encoder encoder(context, &engine);
     const ckks::Evaluator evaluator(engine, keys);
     const auto bootstrapper =
-        planned.bootstrap ? std::make_unique<const ckks::Bootstrapper>(context, encoder) : nullptr;
+        planned.bootstraps.full ? std::make_unique<const ckks::Bootstrapper>(context, encoder) : nullptr;
     program::EncryptedMachine machine(plan, encoder, evaluator, bootstrapper.get());
     std::map<std::string, ckks::Ciphertext> inputs;
     for (size_t i = 0; i < plan.program.inputs.size(); ++i) {

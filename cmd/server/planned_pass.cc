@@ -2,17 +2,15 @@
 
 #include <utility>
 
-#include "cmd/server/nominal_costs.h"
-
 namespace psm::cmd {
 
 PlannedPass::PlannedPass(program::VerifiedProgram program) : context(std::move(program.context)) {
-  if (context->can_bootstrap()) bootstrap = std::make_unique<const ckks::BootstrapPlan>(*context);
+  bootstraps = BootstrapPlans(*context, {ckks::BootstrapKind{}});
   const program::EntryPoint& entry = program.file.entry(kPass);
   plan = entry.plan;
   keys = entry.keys;
   program_id = program.file.id();
-  reading = program::meter(plan, nominal_costs(*context, bootstrap.get()));
+  reading = program::meter(plan, bootstraps.costs(*context));
 }
 
 std::vector<PlanEnd> inputs_of(const program::Plan& plan) {

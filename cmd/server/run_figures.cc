@@ -36,9 +36,7 @@ void RunFigures::predict_seconds() {
   const ckks::Context& context = *pass_.context;
   calibration_ = program::calibrate(context);
   const program::KernelSeconds& kernels = calibration_.kernels;
-  costs_.emplace(
-      context.chain(), kernels,
-      pass_.bootstrap ? program::figures_of(*pass_.bootstrap, kernels) : program::BootstrapFigures{});
+  costs_.emplace(pass_.bootstraps.costs(context, kernels));
   predicted_ = program::meter(pass_.plan, *costs_).instruction_seconds;
   const program::MeterReading& reading = pass_.reading;
   const double encode = program::encode_seconds_per_byte(context);

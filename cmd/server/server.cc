@@ -9,8 +9,8 @@ Server::Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys, ckks::
       chosen_(*pass.context, keys, device),
       encoder_(*pass.context, chosen_.engine().residue_maker()),
       evaluator_(chosen_.engine(), chosen_.keys()),
-      bootstrapper_(pass.bootstrap ? std::make_unique<const ckks::Bootstrapper>(*pass.context, encoder_)
-                                   : nullptr),
+      bootstrapper_(pass.bootstraps.full ? std::make_unique<const ckks::Bootstrapper>(*pass.context, encoder_)
+                                         : nullptr),
       machine_(pass.plan, encoder_, evaluator_, bootstrapper_.get()) {}
 
 program::RunResult Server::run(const std::map<std::string, ckks::Ciphertext>& inputs,

@@ -6,6 +6,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {

@@ -10,6 +10,7 @@
 #include "cmd/deployment/client/client.h"
 #include "cmd/deployment/client/client_keys.h"
 #include "cmd/deployment/twin_run.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_pass.h"
 #include "cmd/server/server.h"
 #include "cmd/terminal/common_flags.h"

@@ -4,9 +4,9 @@
 #include <initializer_list>
 #include <utility>
 
-#include "attention/encrypted/program_parts.h"
 #include "ckks/base/error.h"
 #include "ckks/program/planning/effort_sum.h"
+#include "cmd/server/program_parts.h"
 
 namespace psm::cmd {
 namespace {
@@ -61,7 +61,7 @@ std::vector<PassPart> by_computation(const program::Plan& plan, const PassTimes&
               "bootstraps",
               "other"};
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
-    PassPart& part = parts[attention::computed_part(plan.program.instructions[i])];
+    PassPart& part = parts[computed_part(plan.program.instructions[i])];
     part.seconds += times.seconds[i];
     part.encoding += times.encode_seconds[i];
     part.predicted += predicted[i];
@@ -77,7 +77,7 @@ std::vector<PassPart> by_operation(const program::Plan& plan, const PassTimes& t
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
     const bool is_map = instruction.opcode == Opcode::kLinear;  // split below
-    PassPart &part = parts[is_map ? "plaintext_products" : attention::operation_part(instruction.opcode)],
+    PassPart &part = parts[is_map ? "plaintext_products" : operation_part(instruction.opcode)],
              &encode = parts["encode"];
     double seconds = times.seconds[i] - times.encode_seconds[i], expected = predicted[i];
     encode.seconds += times.encode_seconds[i];

@@ -5,13 +5,13 @@
 
 #include "ckks/base/error.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/deployment/client/client.h"
+#include "cmd/client/encoding.h"
 
 namespace psm::cmd {
 
-Conversation::Conversation(const GenerationDeployment& deployment, const ckks::SecretKey& secret,
-                           FrameChannel& server, std::string when_gone)
-    : d_(deployment),
+Conversation::Conversation(const TextModel& model, const ckks::SecretKey& secret, FrameChannel& server,
+                           std::string when_gone)
+    : d_(model),
       encoder_(*d_.context),
       decryptor_(secret, encoder_),
       encryptor_(secret),
@@ -22,8 +22,9 @@ Conversation::Conversation(const GenerationDeployment& deployment, const ckks::S
   if (frame.kind != FrameKind::kReady)
     throw Error("the server does not begin with its greeting; is it //cmd:serve?");
   greeting_ = Greeting::parse(frame.payload, "the server's greeting");
-  if (greeting_.model != d_.model_id)
-    throw Error("the server has another model; give both sides the same --model");
+  if (greeting_.program != d_.id)
+    throw Error(
+        "the server has another program, or other weights; give both sides what was compiled together");
   if (greeting_.parameters != d_.context->fingerprint() || greeting_.keys != secret_.fingerprint().key)
     throw Error("the server's evaluation keys belong to another key pair; give it those of --keys");
 }
@@ -45,7 +46,7 @@ Frame Conversation::receive(uint64_t longest) {
 
 TextNote Conversation::note_of(uint64_t text, int first, int count) const {
   TextNote note;
-  note.program_id = d_.model_id;
+  note.program_id = d_.id;
   note.request = text;
   note.first = first;
   note.count = count;
@@ -54,7 +55,7 @@ TextNote Conversation::note_of(uint64_t text, int first, int count) const {
 
 std::string Conversation::encrypted(const TextNote& note, const std::vector<std::vector<int>>& tokens,
                                     const std::vector<PlanEnd>& ends) {
-  const attention::SlotVectors inputs = attention::client_inputs(d_.model, d_.packing, tokens);
+  const attention::SlotVectors inputs = attention::client_inputs(d_.file.model, tokens);
   std::string bytes;
   wire::CiphertextWriter writer(&bytes, *d_.context, secret_.fingerprint(), note.text());
   for (const ckks::Plaintext& plaintext : encode_inputs(encoder_, ends, inputs))
@@ -69,10 +70,10 @@ attention::SlotVectors Conversation::answer_to(const TextNote& expected, int win
   if (frame.kind != FrameKind::kAnswer) throw Error("the server sent something else than an answer");
   wire::CiphertextReader file(ByteSource("the server's answer", frame.payload), *d_.context, ends.size());
   const TextNote note = TextNote::parse(file.note(), "the server's answer");
-  require_groups(file, note, ends, *d_.context, d_.model_id, "the server's answer", "--model");
+  require_groups(file, note, ends, *d_.context, d_.id, "the server's answer", "the client");
   if (note.request != expected.request || note.first != expected.first || note.count != expected.count)
     throw Error("the server's answer is to another request");
-  const ptrdiff_t shift = static_cast<ptrdiff_t>(note.count - 1) * d_.packing.features;
+  const ptrdiff_t shift = static_cast<ptrdiff_t>(note.count - 1) * d_.file.model.packing.features;
   attention::SlotVectors outputs;
   for (size_t i = 0; i < ends.size(); ++i) {
     std::vector<std::complex<double>> slots = decryptor_.decrypt(file.load(i));

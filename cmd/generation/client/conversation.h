@@ -5,21 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "attention/encrypted/encrypted_model.h"
+#include "ckks/base/files/json.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/scheme/encoding/encoder.h"
+#include "cmd/generation/client/text_model.h"
 #include "cmd/generation/frames.h"
-#include "cmd/generation/model/generation_deployment.h"
-#include "cmd/generation/text_server.h"
+#include "cmd/generation/greeting.h"
+#include "cmd/generation/text_note.h"
 
 namespace psm::cmd {
 
 class Conversation {
  public:
-  // Reads the server's greeting. Throws Error where it has another model or other keys. `when_gone`: what to do
+  // Reads the server's greeting. Throws Error where it has another program or other keys. `when_gone`: what to do
   // where the server is. All arguments outlive the object.
-  Conversation(const GenerationDeployment& deployment, const ckks::SecretKey& secret, FrameChannel& server,
+  Conversation(const TextModel& model, const ckks::SecretKey& secret, FrameChannel& server,
                std::string when_gone);
 
   const Greeting& greeting() const { return greeting_; }
@@ -39,7 +40,7 @@ class Conversation {
  private:
   Frame receive(uint64_t longest);
 
-  const GenerationDeployment& d_;
+  const TextModel& d_;
   const ckks::Encoder encoder_;
   const ckks::Decryptor decryptor_;
   ckks::SeededEncryptor encryptor_;

@@ -6,11 +6,11 @@
 
 namespace psm::cmd {
 
-TextClient::TextClient(const GenerationDeployment& deployment, const ckks::SecretKey& secret,
-                       FrameChannel& server, TextRecord& record, const TextFolder& folder)
-    : d_(deployment),
+TextClient::TextClient(const TextModel& model, const ckks::SecretKey& secret, FrameChannel& server,
+                       TextRecord& record, const TextFolder& folder)
+    : d_(model),
       secret_(secret),
-      server_(deployment, secret, server,
+      server_(model, secret, server,
               folder.path().empty() ? "with --state a run can go on from its last token"
                                     : "the same command goes on from the last token"),
       record_(record),
@@ -50,12 +50,12 @@ void TextClient::send(FrameKind kind, TextNote note, const std::vector<PlanEnd>&
 
 TextClient::Step TextClient::next() {
   const double begin = seconds_now();
-  const int known = static_cast<int>(record_.tokens.size()), T = d_.tokens();
+  const int known = static_cast<int>(record_.tokens.size()), T = d_.tokens;
   const bool prompts = d_.takes_prompts();
   const int fed = fed_;
   for (; !prompts && fed_ < known - 1; ++fed_) {
     const TextNote note = note_of(fed_, 1);
-    send(FrameKind::kToken, note, d_.token_inputs());
+    send(FrameKind::kToken, note, d_.token_inputs);
     server_.answer_to(note, window_);
   }
   TextNote note;
@@ -67,27 +67,26 @@ TextClient::Step TextClient::next() {
   } else if (fed_ == 0 && prompts) {
     whole = true;
     note = note_of(0, known);
-    send(FrameKind::kPrompt, note, d_.prompt_inputs());
+    send(FrameKind::kPrompt, note, d_.prompt_inputs);
   } else if (known - window_ <= T) {
     note = note_of(known - 1, 1);
-    send(FrameKind::kToken, note, d_.token_inputs());
+    send(FrameKind::kToken, note, d_.token_inputs);
   } else {
     PSM_CHECK(prompts, "a window slides by prompts");
     whole = true;
     window_ = known - T / 2;
     note = note_of(window_, T / 2);
-    send(FrameKind::kPrompt, note, d_.prompt_inputs());
+    send(FrameKind::kPrompt, note, d_.prompt_inputs);
   }
   const attention::SlotVectors answer = server_.answer_to(note, window_);
   fed_ = known;
-  Step step{
-      .position = known,
-      .token = 0,
-      .window = window_,
-      .logits = attention::client_logits(d_.model, d_.packing, answer, std::vector<std::vector<int>>{{0}})[0],
-      .seconds = 0,
-      .was_prompt = whole,
-      .computed = known - fed};
+  Step step{.position = known,
+            .token = 0,
+            .window = window_,
+            .logits = attention::client_logits(d_.file.model, answer, std::vector<std::vector<int>>{{0}})[0],
+            .seconds = 0,
+            .was_prompt = whole,
+            .computed = known - fed};
   step.token = record_.sampler.pick(step.logits, known);
   record_.tokens.push_back(step.token);
   folder_.save(record_);

@@ -34,8 +34,8 @@ class TextClient {
 
   // Reads the server's greeting. `record` is new or has been loaded from `folder`. Throws Error where server
   // and record do not belong together. All arguments outlive the object.
-  TextClient(const GenerationDeployment& deployment, const ckks::SecretKey& secret, FrameChannel& server,
-             TextRecord& record, const TextFolder& folder);
+  TextClient(const TextModel& model, const ckks::SecretKey& secret, FrameChannel& server, TextRecord& record,
+             const TextFolder& folder);
 
   // Picks the next token, appends it to the record and saves that.
   Step next();
@@ -47,7 +47,7 @@ class TextClient {
   void send(FrameKind kind, TextNote note, const std::vector<PlanEnd>& ends);
   TextNote note_of(int first, int count) const { return server_.note_of(record_.text, first, count); }
 
-  const GenerationDeployment& d_;
+  const TextModel& d_;
   const ckks::SecretKey& secret_;
   Conversation server_;
   TextRecord& record_;

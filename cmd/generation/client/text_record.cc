@@ -27,7 +27,7 @@ void write_private(const std::string& path, const std::string& content) {
 std::string TextRecord::json() const {
   Json json;
   json["text"] = hex(text);
-  json["model"] = hex(model);
+  json["program"] = hex(program);
   json["keys"] = hex(keys);
   json["prompt"] = prompt;
   json["temperature"] = sampler.temperature;
@@ -43,7 +43,7 @@ TextRecord TextRecord::parse(const std::string& content, const std::string& path
                                {.max_bytes = kMaxBytes, .max_depth = 3, .max_values = kMaxText});
   TextRecord record;
   record.text = hex_member(json, "text", path);
-  record.model = hex_member(json, "model", path);
+  record.program = hex_member(json, "program", path);
   record.keys = hex_member(json, "keys", path);
   for (const Json& token : json.at("tokens", path).array(path + ", tokens"))
     record.tokens.push_back(static_cast<int>(token.integer(path + ", a token", 0, vocab - 1)));

@@ -15,9 +15,10 @@
 namespace psm::cmd {
 
 struct TextRecord {
-  uint64_t text = 0, model = 0, keys = 0;  // numbers of the text and fingerprints
-  int prompt = 0;                          // tokens of the prompt
-  std::vector<int> tokens;                 // with those of the prompt
+  uint64_t text = 0, program = 0,
+           keys = 0;        // numbers of the text and its program (TextEnds::id), fingerprint
+  int prompt = 0;           // tokens of the prompt
+  std::vector<int> tokens;  // with those of the prompt
   Sampler sampler{};
 
   std::string json() const;

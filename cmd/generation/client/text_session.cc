@@ -27,11 +27,13 @@ void read_figures(const Json& figures, bool prompts_at_once, TextSession& sessio
     session.computation = of_tokens[i]->at("computation", what);
     session.operation = of_tokens[i]->at("operation", what);
   }
+  session.bootstraps_per_token = figures.at("bootstraps_per_token", what).integer(what, 0, INT32_MAX);
+  session.bootstraps_per_prompt = figures.at("bootstraps_per_prompt", what).integer(what, 0, INT32_MAX);
   session.peak_bytes = figures.at("peak_rss_bytes", what).integer(what, 0, INT64_MAX);
   session.cache_bytes = figures.at("cache_bytes", what).integer(what, 0, INT64_MAX);
 }
 
-TextSession converse(const std::vector<std::string>& command, const GenerationDeployment& deployment,
+TextSession converse(const std::vector<std::string>& command, const TextModel& model,
                      const ckks::SecretKey& secret, TextRecord& record, const TextFolder& folder, int wanted,
                      const std::function<void(double seconds)>& ready,
                      const std::function<void(const TextClient::Step&)>& show) {
@@ -39,7 +41,7 @@ TextSession converse(const std::vector<std::string>& command, const GenerationDe
   const InterruptionWatch watch;
   ChildProcess process(command);
   FrameChannel channel(process.from(), process.to(), "the server", [&] { return process.ending(); });
-  TextClient client(deployment, secret, channel, record, folder);
+  TextClient client(model, secret, channel, record, folder);
   ready(seconds_now() - starting);
   TextSession session;
   while (static_cast<int>(record.tokens.size()) < wanted) {
@@ -49,7 +51,7 @@ TextSession converse(const std::vector<std::string>& command, const GenerationDe
         .push_back(step.seconds);
     show(step);
   }
-  read_figures(client.figures(), deployment.takes_prompts(), session);
+  read_figures(client.figures(), model.takes_prompts(), session);
   return session;
 }
 
@@ -60,7 +62,7 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[(values.size() - 1) / 2];
 }
 
-void TextSession::add_to(Json& json, const GenerationPlans& plans) const {
+void TextSession::add_to(Json& json, const TextModel& model) const {
   const auto or_null = [](const std::vector<double>& values, double value) {
     return values.empty() ? Json() : Json(value);
   };
@@ -70,10 +72,12 @@ void TextSession::add_to(Json& json, const GenerationPlans& plans) const {
   json["ratio_token_to_pass"] = passes.empty() || tokens.empty() ? Json() : Json(token_to_pass());
   json["seconds_by_computation"] = computation;
   json["seconds_by_operation"] = operation;
-  json["bootstraps_per_token"] = plans.token.bootstraps;
-  json["bootstraps_per_prompt"] = plans.prompt.bootstraps;
+  json["bootstraps_per_token"] = bootstraps_per_token;
+  json["bootstraps_per_prompt"] = bootstraps_per_prompt;
   json["cache_bytes"] = cache_bytes;
-  json["cache_level"] = int{plans.highest_cache_level()};
+  int highest = 0;
+  for (const PlanEnd& cache : model.caches) highest = std::max(highest, int{cache.level});
+  json["cache_level"] = highest;
   json["peak_rss_bytes"] = peak_bytes;
 }
 
@@ -99,24 +103,25 @@ std::string TextSession::breakdown_table() const {
   return table.text();
 }
 
-std::vector<std::string> local_server(const char* name, const char* flag, const std::string& file,
-                                      const KeyFiles& files, const std::string& state, const RingFlags& ring,
+std::vector<std::string> local_server(const std::string& program, const KeyFiles& files, bool encrypted,
+                                      const std::string& state, const FileRingFlags& ring,
                                       const std::string& device, int64_t threads) {
-  std::vector<std::string> command{sibling_command(name),  flag,       file,   "--keys",
-                                   files.evaluation,       "--device", device, "--threads",
+  std::vector<std::string> command{sibling_command("serve"), "--program", program, "--keys",
+                                   files.evaluation,         "--device",  device,  "--threads",
                                    std::to_string(threads)};
+  if (encrypted) command.insert(command.end(), {"--weights", files.weights});
   if (!state.empty()) command.insert(command.end(), {"--state", state});
   if (ring.insecure) command.push_back("--insecure");
   if (!ring.backend.empty()) command.insert(command.end(), {"--backend", ring.backend});
   return command;
 }
 
-TextSession run_session(const std::vector<std::string>& command, const GenerationDeployment& deployment,
+TextSession run_session(const std::vector<std::string>& command, const TextModel& model,
                         const ckks::SecretKey& secret, TextRecord& record, const TextFolder& folder,
                         int wanted, const std::function<void(double seconds)>& ready,
                         const std::function<void(const TextClient::Step&)>& show) {
   try {
-    return converse(command, deployment, secret, record, folder, wanted, ready, show);
+    return converse(command, model, secret, record, folder, wanted, ready, show);
   } catch (const Interrupted&) {
     throw Interrupted(folder.path().empty()
                           ? "nothing was kept; with --state FOLDER a text goes on where it was"

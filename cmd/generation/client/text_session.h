@@ -21,26 +21,27 @@ struct TextSession {
   std::vector<double> prompt_seconds, token_seconds;
   // The server's, the encoding of weights apart: of passes, and of single tokens.
   std::vector<double> passes, tokens;
-  // Of the median token: seconds by what is computed and by operation (attention/encrypted/program_parts.h;
+  // Of the median token: seconds by what is computed and by operation (cmd/server/program_parts.h;
   // linear maps whole). Null without tokens.
   Json computation, operation;
-  int64_t peak_bytes = 0, cache_bytes = 0;  // of the server
+  int64_t peak_bytes = 0, cache_bytes = 0, bootstraps_per_token = 0,
+          bootstraps_per_prompt = 0;  // of the server
 
   // Of a token over a pass; 0 without one of them.
   double token_to_pass() const { return passes.empty() ? 0 : median(tokens) / median(passes); }
-  void add_to(Json& json, const GenerationPlans& plans) const;
+  void add_to(Json& json, const TextModel& model) const;
   // Both breakdowns side by side, the longest first; empty without tokens.
   std::string breakdown_table() const;
 };
 
-// The command of a server that runs here: its name, the flag and the file that it computes with.
-std::vector<std::string> local_server(const char* name, const char* flag, const std::string& file,
-                                      const KeyFiles& files, const std::string& state, const RingFlags& ring,
+// The command of a server that runs here. `encrypted`: with the weights of the key folder.
+std::vector<std::string> local_server(const std::string& program, const KeyFiles& files, bool encrypted,
+                                      const std::string& state, const FileRingFlags& ring,
                                       const std::string& device, int64_t threads);
 
 // Starts the server by `command`, and goes on until the text has `wanted` tokens. `ready` is told how long
 // the server took to greet. Throws Interrupted, which says what is kept, once the server is ended.
-TextSession run_session(const std::vector<std::string>& command, const GenerationDeployment& deployment,
+TextSession run_session(const std::vector<std::string>& command, const TextModel& model,
                         const ckks::SecretKey& secret, TextRecord& record, const TextFolder& folder,
                         int wanted, const std::function<void(double seconds)>& ready,
                         const std::function<void(const TextClient::Step&)>& show);

@@ -1,17 +1,16 @@
 #include "cmd/generation/client/weight_encryption.h"
 
 #include <filesystem>
-#include <map>
 
-#include "attention/encrypted/decode.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
 #include "ckks/base/progress.h"
+#include "ckks/base/random/random.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/scheme/encoding/encoder.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/generation/weight_file.h"
+#include "cmd/generation/weight_note.h"
 #include "cmd/protocol/json_hex.h"
 #include "cmd/terminal/common_flags.h"
 
@@ -21,16 +20,16 @@ namespace {
 constexpr uint64_t kMaxRecord = 4096;
 
 // A weight in all slots: it repeats with its period.
-std::vector<ckks::Complex> slots_of(const ckks::Plain& weight, size_t slots) {
-  std::vector<ckks::Complex> all(slots);
-  for (size_t slot = 0; slot < slots; ++slot) all[slot] = weight.at(slot);
+std::vector<std::complex<double>> slots_of(const ClientWeight& weight, size_t slots) {
+  std::vector<std::complex<double>> all(slots);
+  for (size_t slot = 0; slot < slots; ++slot) all[slot] = weight.period[slot % weight.period.size()];
   return all;
 }
 
 }  // namespace
 
 std::optional<uint64_t> encrypted_weights_in(const KeyFiles& files, const ckks::SecretKey& secret,
-                                             uint64_t model_fingerprint) {
+                                             const TextModel& model) {
   if (!std::filesystem::exists(files.weights)) return std::nullopt;
   wire::CiphertextReader file(files.weights, secret.context(), kMaxWeights);
   const WeightNote note = WeightNote::parse(file.note(), files.weights);
@@ -44,41 +43,35 @@ std::optional<uint64_t> encrypted_weights_in(const KeyFiles& files, const ckks::
     throw Error(message(what, " is missing: it says which model ", files.weights,
                         " is of; remove that file, and the weights are encrypted anew"));
   const Json json = parse_json(read_file(what, kMaxRecord), what + " (whose the encrypted weights are)");
-  if (hex_member(json, "weights", what) != note.id || hex_member(json, "model", what) != model_fingerprint)
+  if (hex_member(json, "weights", what) != note.id || hex_member(json, "client", what) != model.file.id)
     throw Error(
         message(files.weights, " holds the weights of another model; give other --keys, or remove it"));
   return note.id;
 }
 
-WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secret,
-                              const GenerationDeployment& deployment) {
+WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secret, const TextModel& model) {
   const double begin = seconds_now();
   const ckks::Context& context = secret.context();
   const ckks::Encoder encoder(context);
   ckks::SeededEncryptor encryptor(secret);
-  const std::vector<PlanEnd> ends = deployment.weights();
-  std::map<std::string, ckks::Plain> weights;
-  for (nn::WeightInput& input :
-       attention::build_decode_program(deployment.model, deployment.packing, attention::Weights::kEncrypted)
-           .weights)
-    weights.emplace(std::move(input.name), std::move(input.weight));
+  const WeightNote note{model.file.program_id(), PublicSeedSource().identifier(), names_of(model.weights)};
   Json record;
-  record["weights"] = hex(deployment.model_id);
-  record["model"] = hex(deployment.model_fingerprint);
+  record["weights"] = hex(note.id);
+  record["client"] = hex(model.file.id);
   AtomicFile owner(files.weights_owner, AtomicFile::Kind::kSecret);
   owner.write(record.dump());
-  const WeightNote note{deployment.model_id, attention::outline_of(deployment.model), names_of(ends)};
   wire::CiphertextWriter writer(files.weights, context, secret.fingerprint(), note.text());
-  Progress progress("encrypting weights", static_cast<double>(ends.size()));
-  for (size_t i = 0; i < ends.size(); ++i) {
-    const std::vector<ckks::Complex> slots =
-        slots_of(weights.at(ends[i].name), static_cast<size_t>(context.slots()));
-    writer.write(encryptor.encrypt(encoder.encode(slots, ends[i].level)));
+  const size_t count = model.weights.size();
+  Progress progress("encrypting weights", static_cast<double>(count));
+  for (size_t i = 0; i < count; ++i) {
+    const std::vector<std::complex<double>> slots =
+        slots_of(model.file.weights[i], static_cast<size_t>(context.slots()));
+    writer.write(encryptor.encrypt(encoder.encode(slots, model.weights[i].level)));
     progress.set(static_cast<double>(i + 1));
   }
   owner.commit();
   writer.commit();
-  return {ends.size(), std::filesystem::file_size(files.weights), seconds_now() - begin};
+  return {note.id, count, std::filesystem::file_size(files.weights), seconds_now() - begin};
 }
 
 }  // namespace psm::cmd

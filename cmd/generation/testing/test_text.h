@@ -9,9 +9,11 @@
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/wire/key_file.h"
-#include "cmd/deployment/client/client.h"
+#include "cmd/client/encoding.h"
+#include "cmd/compiler/compile.h"
+#include "cmd/generation/client/text_model.h"
 #include "cmd/generation/frames.h"
-#include "cmd/generation/model/generation_deployment.h"
+#include "cmd/generation/server/text_program.h"
 #include "cmd/generation/text_note.h"
 
 namespace psm::cmd {
@@ -40,6 +42,12 @@ inline attention::Checkpoint small_model(uint64_t seed) {
   return checkpoint;
 }
 
+// The model's program and client file, PATH.program and PATH.client, in a ring that offers no security.
+inline void compile_text(const std::string& path, uint64_t seed, CompiledFor purpose = CompiledFor::kText) {
+  const ckks::Context context(ckks::insecure_version(ckks::secure_n16(), 11));
+  compile_model(PackedModel(small_model(seed), context, 1), {}, context, purpose, path, false);
+}
+
 // A file of new evaluation keys.
 inline void write_keys(const std::string& path, const ckks::Context& context, const ckks::SecretKey& secret,
                        const ckks::KeyRequest& request) {
@@ -53,18 +61,18 @@ inline void write_keys(const std::string& path, const ckks::Context& context, co
 }
 
 // A frame with these tokens of a text.
-inline Frame request_for(const GenerationDeployment& d, const ckks::SecretKey& secret, FrameKind kind,
-                         uint64_t text, int first, const std::vector<int>& tokens) {
-  const std::vector<PlanEnd> ends = kind == FrameKind::kPrompt ? d.prompt_inputs() : d.token_inputs();
+inline Frame request_for(const TextModel& d, const ckks::SecretKey& secret, FrameKind kind, uint64_t text,
+                         int first, const std::vector<int>& tokens) {
+  const std::vector<PlanEnd> ends = kind == FrameKind::kPrompt ? d.prompt_inputs : d.token_inputs;
   TextNote note;
-  note.program_id = d.model_id, note.request = text, note.names = names_of(ends);
+  note.program_id = d.id, note.request = text, note.names = names_of(ends);
   note.first = first, note.count = static_cast<int>(tokens.size());
   const ckks::Encoder encoder(*d.context);
   ckks::SeededEncryptor encryptor(secret);
   Frame frame{kind, {}};
   wire::CiphertextWriter writer(&frame.payload, *d.context, secret.fingerprint(), note.text());
   const std::vector<std::vector<int>> one{tokens};
-  for (const auto& p : encode_inputs(encoder, ends, attention::client_inputs(d.model, d.packing, one)))
+  for (const auto& p : encode_inputs(encoder, ends, attention::client_inputs(d.file.model, one)))
     writer.write(encryptor.encrypt(p));
   writer.commit();
   return frame;

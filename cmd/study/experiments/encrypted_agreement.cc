@@ -15,6 +15,7 @@
 #include "cmd/deployment/twin_run.h"
 #include "cmd/prompts/comparison.h"
 #include "cmd/protocol/ciphertext_note.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/server/run_figures.h"
 #include "cmd/server/server.h"
 #include "cmd/study/experiments/experiment.h"
@@ -151,7 +152,7 @@ std::vector<std::vector<int>> agreement_prompts(const PromptCodec& codec,
 
 void encrypted_agreement(const Deployment& deployment, const PromptCodec& codec, const Prompts& prompts,
                          StudyContext& context, StudyResult& result) {
-  const std::string model = hex(&deployment.model_fingerprint, sizeof deployment.model_fingerprint);
+  const std::string model = hex(&deployment.program_id, sizeof deployment.program_id);
   const double predicted_std =
       context
           .once("predicted deviation of " + model,

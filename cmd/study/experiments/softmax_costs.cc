@@ -19,6 +19,7 @@
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/secret_key.h"
 #include "cmd/deployment/deployment.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/study/experiments/calibration.h"
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/experiments/softmax_methods.h"

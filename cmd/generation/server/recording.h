@@ -2,7 +2,7 @@
 //
 // A folder (//cmd:record makes it, //cmd:replay reads it):
 //     record.json        this file's Recording
-//     model.safetensors  the polynomial model
+//     text.program       the program
 //     keys/              evaluation.keys, and secret.key: a test key, made for the record and published in it
 //     request-I          frame I as the client sent it (frames.h), a ciphertext file
 //     answer-I           and as it was answered
@@ -20,7 +20,7 @@
 #include "ckks/base/files/json.h"
 #include "ckks/base/random/sha256.h"
 #include "cmd/generation/frames.h"
-#include "cmd/generation/text_server.h"
+#include "cmd/generation/server/text_server.h"
 
 namespace psm::cmd {
 
@@ -31,10 +31,10 @@ struct RecordedRun {
 };
 
 struct Recording {
-  uint64_t model = 0, parameters = 0, keys = 0;  // fingerprints
-  std::string model_file, evaluation_keys;       // SHA-256 of the files
-  std::string made_with;                         // kernels and threads
-  std::string text;                              // that was generated
+  uint64_t program = 0, parameters = 0, keys = 0;  // its id, and fingerprints
+  std::string program_file, evaluation_keys;       // SHA-256 of the files
+  std::string made_with;                           // kernels and threads
+  std::string text;                                // that was generated
   std::vector<RecordedRun> runs;
 
   // `ledgers`: of the prompt's plan and the token's, for people.

@@ -1,26 +1,25 @@
-#include "cmd/generation/text_server.h"
+#include "cmd/generation/server/text_server.h"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <utility>
 
-#include "attention/encrypted/program_parts.h"
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
-#include "cmd/protocol/json_hex.h"
+#include "cmd/server/program_parts.h"
 
 namespace psm::cmd {
 namespace {
 
 // Those that are held before the engine is chosen.
-const ckks::EvaluationKeys& first_keys(const GenerationPlans& plans, HeldKeys& keys, const KeptText& kept,
+const ckks::EvaluationKeys& first_keys(const TextProgram& program, HeldKeys& keys, const KeptText& kept,
                                        bool on_device) {
-  keys.require(plans.keys);
-  keys.hold(on_device                                   ? plans.keys
-            : plans.takes_prompts() && kept.text() == 0 ? plans.prompt_keys
-                                                        : plans.token_keys);
+  keys.require(program.keys);
+  keys.hold(on_device                                     ? program.keys
+            : program.takes_prompts() && kept.text() == 0 ? program.prompt().keys
+                                                          : program.token().keys);
   return keys.keys();
 }
 
@@ -28,53 +27,24 @@ double sum(const std::vector<double>& values) { return std::accumulate(values.be
 
 }  // namespace
 
-uint64_t longest_file(const ckks::Context& context, const std::vector<PlanEnd>& ends) {
-  uint64_t bytes = wire::container_bytes(context.spec()) + wire::record_bytes(wire::kMaxNoteBytes);
-  for (const PlanEnd& end : ends) bytes += wire::ciphertext_bytes(context, end.level);
-  return bytes;
-}
-
-std::string Greeting::line() const {
-  Json json;
-  json["model"] = hex(model);
-  json["parameters"] = hex(parameters);
-  json["keys"] = hex(keys);
-  json["text"] = hex(text);
-  json["window"] = window;
-  json["next"] = next;
-  return json.dump(0);
-}
-
-Greeting Greeting::parse(const std::string& line, const std::string& what) {
-  const Json json = parse_json(line, what, {.max_bytes = kMaxLine, .max_depth = 2});
-  Greeting greeting;
-  greeting.model = hex_member(json, "model", what);
-  greeting.parameters = hex_member(json, "parameters", what);
-  greeting.keys = hex_member(json, "keys", what);
-  greeting.text = hex_member(json, "text", what);
-  greeting.window = static_cast<int>(json.at("window", what).integer(what + ", window", 0, kMaxText));
-  greeting.next = static_cast<int>(json.at("next", what).integer(what + ", next", 0, kMaxText));
-  return greeting;
-}
-
-TextServer::TextServer(const GenerationPlans& plans, HeldKeys& keys, KeptText& kept, ckks::Device* device,
+TextServer::TextServer(const TextProgram& program, HeldKeys& keys, KeptText& kept, ckks::Device* device,
                        const Ciphertexts* weights)
-    : d_(plans),
+    : d_(program),
       kept_(kept),
       weights_(weights),
       keys_(keys),
       on_device_(device != nullptr),
-      chosen_(*d_.context, first_keys(plans, keys, kept, on_device_), device),
+      chosen_(*d_.context, first_keys(program, keys, kept, on_device_), device),
       encoder_(*d_.context, chosen_.engine().residue_maker()),
       evaluator_(chosen_.engine(), chosen_.keys()) {
-  if (d_.bootstrap) bootstrapper_ = std::make_unique<const ckks::Bootstrapper>(*d_.context, encoder_);
-  for (const auto& plan : d_.sparse)
+  if (d_.bootstraps.full) bootstrapper_ = std::make_unique<const ckks::Bootstrapper>(*d_.context, encoder_);
+  for (const auto& plan : d_.bootstraps.sparse)
     sparse_.push_back(std::make_unique<const ckks::SparseBootstrapper>(*d_.context, encoder_, plan->kind()));
 }
 
 Greeting TextServer::greeting() const {
   return {
-      d_.model_id,    d_.context->fingerprint(),           evaluator_.keys().fingerprint.key, kept_.text(),
+      d_.id,          d_.context->fingerprint(),           evaluator_.keys().fingerprint.key, kept_.text(),
       kept_.window(), kept_.text() == 0 ? 0 : kept_.next()};
 }
 
@@ -90,8 +60,7 @@ TextNote TextServer::require_note(wire::CiphertextReader& file, const std::vecto
   const TextNote note = TextNote::parse(file.note(), "the request");
   if (file.fingerprint() != evaluator_.keys().fingerprint)
     throw Error("the request is under another key pair than the server's evaluation keys");
-  const size_t groups =
-      require_groups(file, note, ends, *d_.context, d_.model_id, "the request", "the server's model");
+  const size_t groups = require_groups(file, note, ends, *d_.context, d_.id, "the request", "the server's");
   if (groups != 1) throw Error(message("the request holds ", groups, " inputs; send one at a time"));
   if (note.request == 0) throw Error("the request is of no text");
   return note;
@@ -106,7 +75,7 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
   program::RunResult result = machine.run(inputs, options);
   inputs.clear();
   Memory* const memory = evaluator_.engine().memory();
-  for (const auto& [name, level] : d_.caches()) {
+  for (const auto& [name, level] : d_.caches) {
     ckks::Ciphertext& cache = result.outputs.at(name);
     cache = memory == nullptr ? evaluator_.drop_to_level(cache, level)
                               : evaluator_.drop_to_level(cache.in(memory), level).in(nullptr);
@@ -122,8 +91,8 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
   std::map<std::string, double> computation, operation;
   for (size_t i = 0; i < instructions.size(); ++i) {
     const double seconds = result.seconds[i] - result.encode_seconds[i];
-    computation[attention::computed_part(instructions[i])] += seconds;
-    operation[attention::operation_part(instructions[i].opcode)] += seconds;
+    computation[computed_part(instructions[i])] += seconds;
+    operation[operation_part(instructions[i].opcode)] += seconds;
   }
   for (const auto& [name, seconds] : computation) times["computation"][name] = seconds;
   for (const auto& [name, seconds] : operation) times["operation"][name] = seconds;
@@ -139,7 +108,7 @@ void TextServer::hold(const ckks::KeyRequest& keys) {
 void TextServer::prompt(const std::string& bytes) {
   if (!d_.takes_prompts())
     throw Error("a prompt at once, where it comes token by token; send its tokens one by one");
-  const std::vector<PlanEnd> ends = d_.prompt_inputs();
+  const std::vector<PlanEnd> ends = d_.prompt_inputs;
   wire::CiphertextReader file(ByteSource("the request", bytes), *d_.context, ends.size());
   const TextNote note = require_note(file, ends);
   if (kept_.text() != 0 && kept_.text() != note.request)
@@ -147,22 +116,23 @@ void TextServer::prompt(const std::string& bytes) {
   if (kept_.text() == 0 ? note.first != 0 : note.first <= kept_.window())
     throw Error(message("a prompt from token ", note.first, " on, where the server keeps those from ",
                         kept_.window(), " on; send what follows"));
-  if (note.count > d_.tokens())
-    throw Error(message("a prompt of ", note.count, " tokens; the model has places for ", d_.tokens()));
+  if (note.count > d_.tokens)
+    throw Error(message("a prompt of ", note.count, " tokens; the model has places for ", d_.tokens));
   Ciphertexts inputs;
   for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
   token_machine_.reset();
-  hold(d_.prompt_keys);
+  hold(d_.prompt().keys);
   constexpr double kShared = 1 << 30;  // masks that all layers read
-  program::EncryptedMachine machine(d_.prompt, encoder_, evaluator_, bootstrapper_.get(), options(kShared));
-  Progress progress("the prompt's pass", static_cast<double>(d_.prompt.program.instructions.size()));
+  program::EncryptedMachine machine(d_.prompt().plan, encoder_, evaluator_, bootstrapper_.get(),
+                                    options(kShared));
+  Progress progress("the prompt's pass", static_cast<double>(d_.prompt().plan.program.instructions.size()));
   run(machine, note, note.first, std::move(inputs),
-      {.constants = d_.prompt_constants(note.count),
+      {.constants = d_.prompt().constants(note.count),
        .progress = [&](size_t done, size_t) { progress.set(static_cast<double>(done)); }});
 }
 
 void TextServer::token(const std::string& bytes) {
-  const std::vector<PlanEnd> ends = d_.token_inputs();
+  const std::vector<PlanEnd> ends = d_.token_inputs;
   wire::CiphertextReader file(ByteSource("the request", bytes), *d_.context, ends.size());
   const TextNote note = require_note(file, ends);
   if (kept_.text() == 0 && d_.takes_prompts()) throw Error("a token before any prompt; send a prompt first");
@@ -173,20 +143,21 @@ void TextServer::token(const std::string& bytes) {
   if (note.first < next)
     throw Error(message("token ", note.first, " was computed already; the next one is ", next));
   if (note.first > next) throw Error(message("token ", note.first, " leaves a gap; the next one is ", next));
-  if (kept_.cached() >= d_.tokens())
-    throw Error(message("all ", d_.tokens(),
+  if (kept_.cached() >= d_.tokens)
+    throw Error(message("all ", d_.tokens,
                         " places of keys and values are taken; send a later part of the "
                         "text as a prompt"));
   Ciphertexts inputs;
   for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
   inputs.merge(kept_.caches());
   if (!token_machine_) {
-    hold(d_.token_keys);
+    hold(d_.token().keys);
     token_machine_ = std::make_unique<program::EncryptedMachine>(
-        d_.token, encoder_, evaluator_, bootstrapper_.get(), options(2 * d_.token_reading.plaintext_bytes));
+        d_.token().plan, encoder_, evaluator_, bootstrapper_.get(),
+        options(2 * d_.token_reading.plaintext_bytes));
   }
   run(*token_machine_, note, kept_.window(), std::move(inputs),
-      {.constants = d_.token_constants(kept_.cached())});
+      {.constants = d_.token().constants(kept_.cached())});
 }
 
 Json TextServer::figures() const {
@@ -194,6 +165,8 @@ Json TextServer::figures() const {
   json["runs"] = runs_;
   json["peak_rss_bytes"] = peak_resident_bytes();
   json["cache_bytes"] = kept_.cache_bytes();
+  json["bootstraps_per_token"] = d_.token().plan.bootstraps;
+  json["bootstraps_per_prompt"] = d_.takes_prompts() ? d_.prompt().plan.bootstraps : 0;
   return json;
 }
 
@@ -219,7 +192,7 @@ Frame TextServer::reply(const Frame& request) {
 
 void TextServer::serve(FrameChannel& client, const std::function<void(const Frame&, const Frame&)>& watch) {
   client.send(FrameKind::kReady, greeting().line());
-  const std::vector<PlanEnd> prompt = d_.prompt_inputs(), token = d_.token_inputs();
+  const std::vector<PlanEnd> prompt = d_.prompt_inputs, token = d_.token_inputs;
   const uint64_t longest = std::max(longest_file(*d_.context, prompt), longest_file(*d_.context, token));
   while (const std::optional<Frame> request = client.receive(longest)) {
     Frame answer;

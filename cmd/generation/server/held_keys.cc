@@ -1,4 +1,4 @@
-#include "cmd/generation/held_keys.h"
+#include "cmd/generation/server/held_keys.h"
 
 #include <set>
 #include <utility>

@@ -3,7 +3,7 @@
 //
 // With a folder they are also in its file text.ct, a ciphertext file of ckks/wire, replaced as a whole before
 // an answer is sent. So a run that was killed goes on from the last token that was computed, bit for bit:
-// either its answer can be sent again, or the token comes again. The file belongs to one model and one key
+// either its answer can be sent again, or the token comes again. The file belongs to one program and one key
 // pair; any other is refused. One server at a time has a folder.
 #pragma once
 
@@ -12,19 +12,19 @@
 #include <string>
 
 #include "ckks/scheme/public/packed_ciphertext.h"
-#include "cmd/generation/generation_plans.h"
+#include "cmd/generation/text_ends.h"
 #include "cmd/generation/text_note.h"
 
 namespace psm::cmd {
 
 using Ciphertexts = std::map<std::string, ckks::Ciphertext>;  // by name
 
-// Both plans answer with the same names; their levels may differ.
+// A prompt and a token answer with the same names; their levels may differ.
 class KeptText {
  public:
   // `folder` may be empty: then nothing is saved. Else it is made unless it is there, and what is in it is
-  // read. Throws Error if that belongs elsewhere. The plans outlive the object.
-  KeptText(const std::string& folder, const GenerationPlans& plans, ckks::Fingerprint keys);
+  // read. Throws Error if that belongs elsewhere. The ends outlive the object.
+  KeptText(const std::string& folder, const TextEnds& ends, ckks::Fingerprint keys);
 
   uint64_t text() const { return last_.request; }  // 0: none
   int window() const { return window_; }           // the first token in the caches
@@ -54,7 +54,7 @@ class KeptText {
 
   std::string folder_;
   const Lock lock_;
-  const GenerationPlans& plans_;
+  const TextEnds& ends_;
   const ckks::Fingerprint keys_;
   TextNote last_;  // of the answer
   int window_ = 0;

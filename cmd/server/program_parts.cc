@@ -1,6 +1,6 @@
-#include "attention/encrypted/program_parts.h"
+#include "cmd/server/program_parts.h"
 
-namespace psm::attention {
+namespace psm::cmd {
 
 using program::Instruction;
 using program::Opcode;
@@ -49,4 +49,4 @@ const char* operation_part(Opcode opcode) {
   program::refuse_opcode("parts of a program", opcode);
 }
 
-}  // namespace psm::attention
+}  // namespace psm::cmd

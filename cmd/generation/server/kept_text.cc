@@ -1,4 +1,4 @@
-#include "cmd/generation/kept_text.h"
+#include "cmd/generation/server/kept_text.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -44,33 +44,33 @@ KeptText::Lock::~Lock() {
   if (descriptor >= 0) ::close(descriptor);
 }
 
-KeptText::KeptText(const std::string& folder, const GenerationPlans& plans, ckks::Fingerprint keys)
-    : folder_(folder), lock_(folder), plans_(plans), keys_(keys) {
+KeptText::KeptText(const std::string& folder, const TextEnds& ends, ckks::Fingerprint keys)
+    : folder_(folder), lock_(folder), ends_(ends), keys_(keys) {
   if (!folder_.empty() && std::filesystem::exists(path())) load();
 }
 
 void KeptText::load() {
-  const ckks::Context& context = *plans_.context;
-  const std::vector<std::string>& names = plans_.cache_names;
+  const ckks::Context& context = *ends_.context;
+  const std::vector<std::string> names = names_of(ends_.caches);
   wire::CiphertextReader file(path(), context, kMaxCiphertexts);
   const TextNote note = TextNote::parse(file.note(), path());
   const std::string what = path() + ", note";
   const int window = static_cast<int>(
       parse_json(file.note(), what).at("window", what).integer(what + ", window", 0, kMaxText));
-  if (note.program_id != plans_.model_id)
-    throw Error(message(path(), " keeps a text of another model; give another --state, or remove it"));
+  if (note.program_id != ends_.id)
+    throw Error(message(path(), " keeps a text of another program; give another --state, or remove it"));
   if (file.fingerprint() != keys_)
     throw Error(message(path(), " keeps a text under another key pair; give another --state, or remove it"));
   const int cached = note.first + note.count - window;
   // A prompt's answer has its plan's levels, a token's has the token's.
-  std::vector<PlanEnd> ends = plans_.caches();
-  for (const PlanEnd& end : plans_.outputs(note.first, window)) ends.push_back(end);
-  bool fits = note.request != 0 && cached >= 1 && cached <= plans_.tokens() && note.first >= window &&
+  std::vector<PlanEnd> ends = ends_.caches;
+  for (const PlanEnd& end : ends_.outputs(note.first, window)) ends.push_back(end);
+  bool fits = note.request != 0 && cached >= 1 && cached <= ends_.tokens && note.first >= window &&
               file.heads().size() == ends.size() && note.names.size() + names.size() == ends.size();
   for (size_t i = 0; fits && i < ends.size(); ++i)
     fits = file.heads()[i].level == ends[i].level && file.heads()[i].scale == context.scale(ends[i].level) &&
            (i < names.size() || note.names[i - names.size()] == ends[i].name);
-  if (!fits) throw Error(message(path(), " does not hold what this model keeps of a text; remove it"));
+  if (!fits) throw Error(message(path(), " does not hold what this program keeps of a text; remove it"));
   for (size_t i = 0; i < ends.size(); ++i) {
     ckks::Ciphertext value = file.load(i);
     if (i < names.size()) {
@@ -87,8 +87,8 @@ Ciphertexts KeptText::caches() const {
   Ciphertexts caches;
   for (const auto& [name, cache] : caches_) caches.emplace(name, cache.unpack());
   if (text() != 0) return caches;
-  const ckks::Context& context = *plans_.context;
-  for (const PlanEnd& cache : plans_.caches()) {
+  const ckks::Context& context = *ends_.context;
+  for (const PlanEnd& cache : ends_.caches) {
     const ckks::Basis basis{cache.level + 1, 0};
     const auto zero = [&] { return ckks::RnsPoly::zero(context.ring(), basis, ckks::Form::kNtt); };
     caches.emplace(cache.name, ckks::Ciphertext({zero(), zero()}, context.scale(cache.level), keys_));
@@ -105,7 +105,7 @@ size_t KeptText::cache_bytes() const {
 std::string KeptText::answer() const {
   if (text() == 0) throw Error("there is no answer yet; send a prompt first");
   std::string bytes;
-  wire::CiphertextWriter writer(&bytes, *plans_.context, keys_, last_.text());
+  wire::CiphertextWriter writer(&bytes, *ends_.context, keys_, last_.text());
   write_all(writer, last_.names, answer_);
   writer.commit();
   return bytes;
@@ -113,7 +113,7 @@ std::string KeptText::answer() const {
 
 void KeptText::keep(const TextNote& note, int window, Ciphertexts outputs) {
   Ciphertexts caches;
-  for (const auto& [name, level] : plans_.caches()) {
+  for (const auto& [name, level] : ends_.caches) {
     const auto found = outputs.find(name);
     PSM_CHECK(found != outputs.end() && found->second.level() == level, name);
     caches.insert(outputs.extract(found));
@@ -121,8 +121,8 @@ void KeptText::keep(const TextNote& note, int window, Ciphertexts outputs) {
   if (!folder_.empty()) {
     Json json = parse_json(note.text(), "note");
     json["window"] = window;
-    wire::CiphertextWriter writer(path(), *plans_.context, keys_, json.dump(0));
-    write_all(writer, plans_.cache_names, caches);
+    wire::CiphertextWriter writer(path(), *ends_.context, keys_, json.dump(0));
+    write_all(writer, names_of(ends_.caches), caches);
     write_all(writer, note.names, outputs);
     writer.commit();
   }

@@ -6,7 +6,7 @@
 // keys: of their file the server holds those of the pass or of the token, whichever is at hand; a device has all.
 // Encrypted weights come as ciphertexts and stay as they are.
 //
-// Refused, with what is kept unchanged: ciphertexts of another model, key pair, text or level; a prompt while
+// Refused, with what is kept unchanged: ciphertexts of another program, key pair, text or level; a prompt while
 // another text is kept; a token that was computed already; one that leaves a gap; one beyond T.
 #pragma once
 
@@ -20,31 +20,19 @@
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/generation/frames.h"
-#include "cmd/generation/generation_plans.h"
-#include "cmd/generation/held_keys.h"
-#include "cmd/generation/kept_text.h"
+#include "cmd/generation/greeting.h"
+#include "cmd/generation/server/held_keys.h"
+#include "cmd/generation/server/kept_text.h"
+#include "cmd/generation/server/text_program.h"
 #include "cmd/server/chosen_engine.h"
 
 namespace psm::cmd {
 
-// The longest file that a frame of these ciphertexts can be.
-uint64_t longest_file(const ckks::Context& context, const std::vector<PlanEnd>& ends);
-
-// What the server says of itself when a conversation begins.
-struct Greeting {
-  uint64_t model = 0, parameters = 0, keys = 0;  // fingerprints
-  uint64_t text = 0;                             // 0: none is kept
-  int window = 0, next = 0;
-
-  std::string line() const;
-  static Greeting parse(const std::string& line, const std::string& what);  // throws Error for anything else
-};
-
 class TextServer {
  public:
   // Throws Error if a key is missing or belongs elsewhere. All arguments outlive the object.
-  // On a device, unless that is null; with these weights, where the plans want them.
-  TextServer(const GenerationPlans& plans, HeldKeys& keys, KeptText& kept, ckks::Device* device = nullptr,
+  // On a device, unless that is null; with these weights, where the program wants them.
+  TextServer(const TextProgram& program, HeldKeys& keys, KeptText& kept, ckks::Device* device = nullptr,
              const Ciphertexts* weights = nullptr);
 
   Greeting greeting() const;
@@ -72,7 +60,7 @@ class TextServer {
   program::MachineOptions options(double encoded_bytes) const;
   Json figures() const;
 
-  const GenerationPlans& d_;
+  const TextProgram& d_;
   std::function<void(size_t, const ckks::Ciphertext&)> observer_;
   KeptText& kept_;
   const Ciphertexts* weights_;

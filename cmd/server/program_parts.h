@@ -1,10 +1,10 @@
 // The names under which the seconds of a model's programs are summed: what an instruction computes, by the
-// labels of encrypted_block.h, decode.h and decode_sequences.h, and what kind of operation it is.
+// labels of attention/encrypted, and what kind of operation it is.
 #pragma once
 
 #include "ckks/program/program.h"
 
-namespace psm::attention {
+namespace psm::cmd {
 
 // Bootstraps are a part of their own, wherever they stand.
 const char* computed_part(const program::Instruction&);
@@ -12,4 +12,4 @@ const char* computed_part(const program::Instruction&);
 // A linear map whole, rotations and plaintext products.
 const char* operation_part(program::Opcode);
 
-}  // namespace psm::attention
+}  // namespace psm::cmd

@@ -10,12 +10,11 @@
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/testing/chance.h"
-#include "cmd/deployment/client/client.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_comparison.h"
-#include "cmd/generation/model/generation_deployment.h"
+#include "cmd/generation/client/text_twin.h"
+#include "cmd/generation/server/text_server.h"
 #include "cmd/generation/testing/test_text.h"
-#include "cmd/generation/text_server.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
@@ -28,18 +27,21 @@ std::string folder(const std::string& name) {
 // What both parties know, and what each has; made once.
 struct Parties {
   Parties()
-      : deployment(small_model(1),
-                   std::make_shared<const ckks::Context>(ckks::insecure_version(ckks::secure_n16(), 11))),
-        secret(ckks::SecretKey::generate(*deployment.context)),
+      : path((compile_text(folder("model"), 1), folder("model"))),
+        program(program::load_program(path + ".program")),
+        model(read_client_file(path + ".client")),
+        secret(ckks::SecretKey::generate(*model.context)),
         key_file(folder("evaluation.keys")) {
-    write_keys(key_file, *deployment.context, secret, deployment.keys);
+    write_keys(key_file, *model.context, secret, model.file.keys);
   }
 
   // A frame with these tokens of a text.
   Frame request(FrameKind kind, uint64_t text, int first, const std::vector<int>& tokens) const {
-    return request_for(deployment, secret, kind, text, first, tokens);
+    return request_for(model, secret, kind, text, first, tokens);
   }
-  const GenerationDeployment deployment;
+  const std::string path;
+  const TextProgram program;
+  const TextModel model;
   const ckks::SecretKey secret;
   const std::string key_file;
 };
@@ -52,10 +54,10 @@ const Parties& parties() {
 // A server that keeps its text in a folder, or nowhere.
 struct TestServer {
   explicit TestServer(const std::string& state = "")
-      : file(parties().key_file, *parties().deployment.context),
-        keys(file, *parties().deployment.context),
-        kept(state, parties().deployment, file.fingerprint()),
-        server(parties().deployment, keys, kept) {}
+      : file(parties().key_file, *parties().program.context),
+        keys(file, *parties().program.context),
+        kept(state, parties().program, file.fingerprint()),
+        server(parties().program, keys, kept) {}
   std::string answer(const Frame& request) { return server.reply(request).payload; }
 
   wire::EvaluationKeysReader file;
@@ -82,7 +84,7 @@ std::vector<TextClient::Step> generate(TextRecord& record, int count) {
   {
     FrameChannel channel(ends[0], ends[0], "the server");
     const TextFolder nowhere("");
-    TextClient client(parties().deployment, parties().secret, channel, record, nowhere);
+    TextClient client(parties().model, parties().secret, channel, record, nowhere);
     for (int i = 0; i < count; ++i) steps.push_back(client.next());
     CHECK(client.figures().at("runs", "figures").array("runs").size() == static_cast<size_t>(count));
   }
@@ -93,13 +95,20 @@ std::vector<TextClient::Step> generate(TextRecord& record, int count) {
   return steps;
 }
 
-TEST_CASE("a text generated encrypted is the clear model's, and its logits are off by the predicted error") {
+// With the program in the clear.
+TextComparison compared(const TextRecord& record, const std::vector<TextClient::Step>& steps) {
+  TextTwin twin(parties().path + ".program", parties().model);
+  return compare_text(twin, parties().model, record.tokens, record.prompt, steps, record.sampler);
+}
+
+TEST_CASE(
+    "a text generated encrypted is the clear program's, and its logits are off by the predicted error") {
   TextRecord record{.text = 5, .prompt = 6, .tokens = {kText.begin(), kText.begin() + 6}};
   const std::vector<TextClient::Step> steps = generate(record, 11);  // all places
   CHECK(record.tokens.size() == 17);
   CHECK(steps[0].was_prompt);
   for (size_t i = 1; i < steps.size(); ++i) CHECK(!steps[i].was_prompt);
-  const TextComparison comparison = compare_text(parties().deployment, record.tokens, steps, true);
+  const TextComparison comparison = compared(record, steps);
   REQUIRE(comparison.positions.size() == 11);
   for (const TextComparison::Position& p : comparison.positions) {
     CAPTURE(p.position);
@@ -109,11 +118,11 @@ TEST_CASE("a text generated encrypted is the clear model's, and its logits are o
     if (p.clear()) CHECK(p.same);
     CHECK(p.kl < 1e-5);
   }
-  CHECK(clear_continuation(parties().deployment.model, {kText.begin(), kText.begin() + 6}, 11, {}) ==
-        std::vector<int>(record.tokens.begin() + 6, record.tokens.end()));
+  const std::vector<int> generated(record.tokens.begin() + 6, record.tokens.end());
+  CHECK(comparison.free_running == generated);
 }
 
-TEST_CASE("beyond the places the window slides to the last half of them, as the clear model's does") {
+TEST_CASE("beyond the places the window slides to the last half of them, as the clear program's does") {
   TextRecord record{.text = 5, .prompt = 14, .tokens = {kText.begin(), kText.begin() + 14}};
   record.sampler.temperature = 1.5;
   const std::vector<TextClient::Step> steps = generate(record, 6);  // after 14, 15, 16 and 8, 9, 10 tokens
@@ -121,16 +130,30 @@ TEST_CASE("beyond the places the window slides to the last half of them, as the 
     CHECK(steps[i].was_prompt == (i == 0 || i == 3));
     CHECK(steps[i].window == (i < 3 ? 0 : 9));
   }
-  const TextComparison comparison = compare_text(parties().deployment, record.tokens, steps, false);
+  const TextComparison comparison = compared(record, steps);
   CHECK(comparison.positions.size() == 6);
   CHECK(comparison.max_abs() < 0.01);
-  CHECK(clear_continuation(parties().deployment.model, {kText.begin(), kText.begin() + 14}, 6,
-                           record.sampler) ==
-        std::vector<int>(record.tokens.begin() + 14, record.tokens.end()));
+  const std::vector<int> generated(record.tokens.begin() + 14, record.tokens.end());
+  CHECK(comparison.free_running == generated);
+}
+
+TEST_CASE("the program's logits are the polynomial model's") {
+  const attention::Checkpoint checkpoint = small_model(1);
+  const attention::PolynomialModel model =
+      attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
+  TextTwin twin(parties().path + ".program", parties().model);
+  for (size_t size = 5; size <= kContext; ++size) {
+    const std::span<const int> text(kText.data(), size);
+    const std::vector<double> expected = attention::polynomial_forward(model, text).logits,
+                              found = twin.after(text, false).clear;
+    REQUIRE(found.size() == kVocab);
+    for (size_t i = 0; i < kVocab; ++i)  // weights are floats in the file
+      CHECK(found[i] == doctest::Approx(expected[(size - 1) * kVocab + i]).epsilon(1e-4));
+  }
 }
 
 TEST_CASE("the server holds the keys of a pass or of a token, never both, and a text does not notice") {
-  const GenerationDeployment& d = parties().deployment;
+  const TextProgram& d = parties().program;
   const ckks::Chain& chain = d.context->chain();
   const auto held = [](const TestServer& server) { return server.keys.keys().bytes(); };
   TestServer server;
@@ -146,11 +169,11 @@ TEST_CASE("the server holds the keys of a pass or of a token, never both, and a 
   CHECK(prompt_bytes + token_bytes > d.keys.bytes(chain));
   CHECK(prompt_bytes < 0.9 * static_cast<double>(d.keys.bytes(chain)));
   CHECK(token_bytes < 0.9 * static_cast<double>(d.keys.bytes(chain)));
-  CHECK(prompt_bytes >= d.prompt_keys.bytes(chain));
-  CHECK(token_bytes >= d.token_keys.bytes(chain));
+  CHECK(prompt_bytes >= d.prompt().keys.bytes(chain));
+  CHECK(token_bytes >= d.token().keys.bytes(chain));
   // Those of a pass again, and of a token: what the file has.
   wire::EvaluationKeysReader file(parties().key_file, *d.context);
-  for (const ckks::KeyRequest* request : {&d.prompt_keys, &d.token_keys, &d.keys, &d.token_keys}) {
+  for (const ckks::KeyRequest* request : {&d.prompt().keys, &d.token().keys, &d.keys, &d.token().keys}) {
     server.keys.hold(*request);
     const ckks::EvaluationKeys fresh = file.load(*request);
     CHECK(held(server) == fresh.bytes());
@@ -206,9 +229,10 @@ TEST_CASE(
   check_refused(server, p.request(FrameKind::kPrompt, 6, 0, {1}), "another text");
   check_refused(server, p.request(FrameKind::kPrompt, 5, 0, {1}), "from token 0 on");
   check_refused(server, p.request(FrameKind::kToken, 5, 3, {1, 2}), "one at a time");
-  const ckks::SecretKey other = ckks::SecretKey::generate(*p.deployment.context);
-  check_refused(server, request_for(p.deployment, other, FrameKind::kToken, 5, 3, {1}), "another key pair");
-  const GenerationDeployment other_model(small_model(2), p.deployment.context);
+  const ckks::SecretKey other = ckks::SecretKey::generate(*p.model.context);
+  check_refused(server, request_for(p.model, other, FrameKind::kToken, 5, 3, {1}), "another key pair");
+  TextModel other_model = p.model;
+  ++other_model.id;
   check_refused(server, request_for(other_model, p.secret, FrameKind::kToken, 5, 3, {1}), "another program");
   Frame damaged = p.request(FrameKind::kToken, 5, 3, {1});
   damaged.payload[damaged.payload.size() / 2] ^= 1;
@@ -225,16 +249,17 @@ TEST_CASE(
   CHECK(server.kept.next() == 16);
 }
 
-TEST_CASE("what a folder keeps of another model or key pair, or in another shape, is refused") {
+TEST_CASE("what a folder keeps of another program or key pair, or in another shape, is refused") {
   const Parties& p = parties();
   const std::string state = folder("kept");
   TestServer(state).answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
-  const GenerationDeployment other_model(small_model(2), p.deployment.context);
+  TextModel other_model = p.model;
+  ++other_model.id;
   CHECK_THROWS_WITH_AS(KeptText(state, other_model, p.secret.fingerprint()),
-                       doctest::Contains("another model"), Error);
+                       doctest::Contains("another program"), Error);
   ckks::Fingerprint other = p.secret.fingerprint();
   ++other.key;
-  CHECK_THROWS_WITH_AS(KeptText(state, p.deployment, other), doctest::Contains("another key pair"), Error);
+  CHECK_THROWS_WITH_AS(KeptText(state, p.program, other), doctest::Contains("another key pair"), Error);
   const std::string path = state + "/text.ct";
   std::string bytes = read_file(path, 1 << 28);
   bytes.resize(bytes.size() - 100);
@@ -248,15 +273,16 @@ TEST_CASE("weights are encoded once, and a server keeps its levels from token to
   server.answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
   for (int t = 3; t < 6; ++t) {
     server.answer(p.request(FrameKind::kToken, 5, t, {kText[t]}));
-    for (const auto& [name, cache] : server.kept.caches())
-      CHECK(cache.level() == p.deployment.cache_levels.at(name));
+    const Ciphertexts caches = server.kept.caches();
+    CHECK(caches.size() == p.program.caches.size());
+    for (const auto& [name, level] : p.program.caches) CHECK(caches.at(name).level() == level);
   }
   const Json figures = parse_json(server.answer({FrameKind::kFigures, {}}), "figures");
   const Json::Array& runs = figures.at("runs", "figures").array("runs");
   REQUIRE(runs.size() == 4);
   const auto encoded = [&](size_t i) { return runs[i].at("encoded_bytes", "run").number("run"); };
-  CHECK(encoded(1) > 0.5 * p.deployment.token_reading.plaintext_bytes);  // but for the position's
-  CHECK(encoded(1) < p.deployment.token_reading.plaintext_bytes);
+  CHECK(encoded(1) > 0.5 * p.program.token_reading.plaintext_bytes);  // but for the position's
+  CHECK(encoded(1) < p.program.token_reading.plaintext_bytes);
   CHECK(encoded(2) == encoded(1));
   CHECK(encoded(3) == encoded(1));
   // Both breakdowns are of all seconds but those of encoding.

@@ -1,5 +1,7 @@
 // Weights that the server cannot read: owner and server in one process, on a ring that offers no security.
 // cmd/secret_weights_test.cc has them in two, and looks for the weights in the server's memory.
+#include "cmd/generation/server/encrypted_weights.h"
+
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,15 +17,13 @@
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_comparison.h"
 #include "cmd/generation/client/weight_encryption.h"
+#include "cmd/generation/server/text_server.h"
 #include "cmd/generation/testing/test_text.h"
-#include "cmd/generation/text_server.h"
-#include "cmd/generation/weight_file.h"
+#include "cmd/generation/weight_note.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
-
-constexpr uint64_t kWeights = 77;  // their number
 
 std::string folder(const std::string& name) {
   const std::string path = (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
@@ -34,16 +34,17 @@ std::string folder(const std::string& name) {
 // One who owns model and data; made once.
 struct Owner {
   Owner()
-      : deployment(small_model(1),
-                   std::make_shared<const ckks::Context>(ckks::insecure_version(ckks::secure_n16(), 11)),
-                   kWeights),
-        secret(ckks::SecretKey::generate(*deployment.context)),
+      : path(folder("owner") + "/model"),
+        model((compile_text(path, 1, CompiledFor::kEncryptedWeights), read_client_file(path + ".client"))),
+        secret(ckks::SecretKey::generate(*model.context)),
         files(folder("owner")),
-        figures(encrypt_weights(files, secret, deployment)) {
-    write_keys(files.evaluation, *deployment.context, secret, deployment.keys);
+        figures(encrypt_weights(files, secret, model)) {
+    write_keys(files.evaluation, *model.context, secret, model.file.keys);
+    model.id = figures.id;
   }
 
-  const GenerationDeployment deployment;
+  const std::string path;
+  TextModel model;
   const ckks::SecretKey secret;
   const KeyFiles files;
   const WeightFigures figures;
@@ -54,22 +55,19 @@ const Owner& owner() {
   return made;
 }
 
-// Has the two files and nothing else.
+// Has the program, the weights and the evaluation keys, and nothing else.
 struct BlindServer {
   explicit BlindServer(const std::string& state = "")
-      : file(owner().files.weights, *owner().deployment.context, kMaxWeights),
-        note(WeightNote::parse(file.note(), "weights")),
-        plans(owner().deployment.context, note.id, note.outline),
-        key_file(owner().files.evaluation, *owner().deployment.context),
-        keys(key_file, *owner().deployment.context),
-        weights((require_weights(file, note, plans, key_file.fingerprint(), "weights"),
-                 read_weights(file, note))),
-        kept(state, plans, key_file.fingerprint()),
-        server(plans, keys, kept, nullptr, &weights) {}
+      : program(program::load_program(owner().path + ".program")),
+        file(owner().files.weights, program),
+        key_file(owner().files.evaluation, *program.context),
+        keys(key_file, *program.context),
+        weights(file.read(key_file.fingerprint())),
+        kept(state, program, key_file.fingerprint()),
+        server(program, keys, kept, nullptr, &weights) {}
 
-  wire::CiphertextReader file;
-  WeightNote note;
-  GenerationPlans plans;
+  TextProgram program;
+  EncryptedWeights file;
   wire::EvaluationKeysReader key_file;
   HeldKeys keys;
   Ciphertexts weights;
@@ -89,7 +87,7 @@ std::vector<TextClient::Step> generate(TextRecord& record, int count, const std:
   {
     FrameChannel channel(ends[0], ends[0], "the server");
     const TextFolder nowhere("");
-    TextClient client(owner().deployment, owner().secret, channel, record, nowhere);
+    TextClient client(owner().model, owner().secret, channel, record, nowhere);
     for (int i = 0; i < count; ++i) steps.push_back(client.next());
   }
   ::shutdown(ends[0], SHUT_WR);
@@ -104,7 +102,9 @@ TEST_CASE("a text of weights that the server cannot read is the clear model's, u
   const std::vector<TextClient::Step> steps = generate(record, 8);
   CHECK(steps[0].computed == 4);
   for (size_t i = 0; i < steps.size(); ++i) CHECK(!steps[i].was_prompt);
-  const TextComparison comparison = compare_text(owner().deployment, record.tokens, steps, true);
+  TextTwin twin(owner().path + ".program", owner().model);
+  const TextComparison comparison =
+      compare_text(twin, owner().model, record.tokens, record.prompt, steps, record.sampler);
   REQUIRE(comparison.positions.size() == 8);
   for (const TextComparison::Position& p : comparison.positions) {
     CAPTURE(p.position);
@@ -112,25 +112,44 @@ TEST_CASE("a text of weights that the server cannot read is the clear model's, u
     CHECK(p.max_abs < largest_laplace(kVocab) * p.predicted_std);
     if (p.clear()) CHECK(p.same);
   }
-  CHECK(clear_continuation(owner().deployment.model, {kText.begin(), kText.begin() + 4}, 8, {}) ==
-        std::vector<int>(record.tokens.begin() + 4, record.tokens.end()));
+  const std::vector<int> generated(record.tokens.begin() + 4, record.tokens.end());
+  CHECK(comparison.free_running == generated);
+  // Those of the program that has its weights.
+  const std::string plain = folder("plain") + "/model";
+  compile_text(plain, 1);
+  const TextModel with_weights(read_client_file(plain + ".client"));
+  TextTwin same(plain + ".program", with_weights), twin_again(owner().path + ".program", owner().model);
+  for (size_t size = 3; size < 8; ++size) {
+    const std::span<const int> text(kText.data(), size);
+    const std::vector<double> a = same.after(text, false).clear, b = twin_again.after(text, false).clear;
+    for (size_t i = 0; i < kVocab; ++i) CHECK(a[i] == doctest::Approx(b[i]).epsilon(1e-6));
+  }
 }
 
-TEST_CASE(
-    "the file of weights has a seed in place of half of each ciphertext, and its note nothing of them") {
+TEST_CASE("the file of weights has a seed in place of half of each ciphertext") {
   const Owner& o = owner();
-  CHECK(o.figures.count == o.deployment.weight_names.size());
-  CHECK(static_cast<double>(o.figures.file_bytes) < 0.55 * static_cast<double>(o.deployment.weight_bytes()));
-  wire::CiphertextReader file(o.files.weights, *o.deployment.context, kMaxWeights);
+  CHECK(o.figures.count == o.model.weights.size());
+  CHECK(static_cast<double>(o.figures.file_bytes) <
+        0.55 * static_cast<double>(group_bytes(*o.model.context, o.model.weights)));
+  wire::CiphertextReader file(o.files.weights, *o.model.context, kMaxWeights);
   for (const auto& head : file.heads()) CHECK(head.seeded);
-  // Of another model with this outline the note would be the same.
-  attention::PolynomialModel other = o.deployment.model;
-  for (attention::LayerWeights& layer : other.weights.layers)
-    for (float& w : layer.wq) w = -w;
-  const WeightNote note{kWeights, attention::outline_of(other), o.deployment.weight_names};
-  CHECK(note.text() == file.note());
   CHECK(std::filesystem::status(o.files.weights_owner).permissions() ==
         (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+}
+
+TEST_CASE("a program with encrypted weights is the same file for other weights with these intervals") {
+  const ckks::Context context(ckks::insecure_version(ckks::secure_n16(), 11));
+  attention::Checkpoint checkpoint = small_model(1);
+  const auto compiled = [&](const std::string& name) {
+    const std::string path = folder("same") + "/" + name;
+    compile_model(PackedModel(checkpoint, context, 1), {}, context, CompiledFor::kEncryptedWeights, path);
+    return read_file(path + ".program", 1 << 26);
+  };
+  const std::string program = compiled("one");
+  for (attention::LayerWeights& layer : checkpoint.weights.layers)
+    for (float& w : layer.wq) w = -w;
+  for (double& range : checkpoint.ranges->residual) range *= 1.5;
+  CHECK(compiled("other") == program);
 }
 
 TEST_CASE("a prompt that stopped within goes on, and so does a text") {
@@ -141,8 +160,7 @@ TEST_CASE("a prompt that stopped within goes on, and so does a text") {
   {
     BlindServer server(state);
     for (int t = 0; t < 2; ++t)
-      server.server.reply(
-          request_for(owner().deployment, owner().secret, FrameKind::kToken, 5, t, {kText[t]}));
+      server.server.reply(request_for(owner().model, owner().secret, FrameKind::kToken, 5, t, {kText[t]}));
   }
   const std::vector<TextClient::Step> first = generate(parts, 1, state);
   CHECK(first[0].computed == 3);
@@ -157,7 +175,7 @@ TEST_CASE("a prompt at once, a gap and what was computed already are refused") {
     CHECK_THROWS_WITH_AS(server.server.reply(request), doctest::Contains(why), Error);
   };
   const auto token = [&](int first) {
-    return request_for(owner().deployment, owner().secret, FrameKind::kToken, 5, first, {1});
+    return request_for(owner().model, owner().secret, FrameKind::kToken, 5, first, {1});
   };
   refused({FrameKind::kPrompt, token(0).payload}, "one by one");
   refused(token(1), "token 1 leaves a gap; the next one is 0");
@@ -169,27 +187,38 @@ TEST_CASE("a prompt at once, a gap and what was computed already are refused") {
 
 TEST_CASE("weights of another key pair, another model or another shape are refused") {
   const Owner& o = owner();
-  const ckks::SecretKey other = ckks::SecretKey::generate(*o.deployment.context);
-  CHECK_THROWS_WITH_AS(encrypted_weights_in(o.files, other, o.deployment.model_fingerprint),
+  const ckks::SecretKey other = ckks::SecretKey::generate(*o.model.context);
+  CHECK_THROWS_WITH_AS(encrypted_weights_in(o.files, other, o.model),
                        doctest::Contains("another key pair than the client's"), Error);
-  CHECK_THROWS_WITH_AS(encrypted_weights_in(o.files, o.secret, o.deployment.model_fingerprint + 1),
+  TextModel other_model = o.model;
+  ++other_model.file.id;
+  CHECK_THROWS_WITH_AS(encrypted_weights_in(o.files, o.secret, other_model),
                        doctest::Contains("another model"), Error);
-  CHECK(encrypted_weights_in(o.files, o.secret, o.deployment.model_fingerprint) == kWeights);
-  CHECK(!encrypted_weights_in(KeyFiles(folder("none")), o.secret, o.deployment.model_fingerprint));
+  CHECK(encrypted_weights_in(o.files, o.secret, o.model) == o.figures.id);
+  CHECK(!encrypted_weights_in(KeyFiles(folder("none")), o.secret, o.model));
 
-  wire::CiphertextReader file(o.files.weights, *o.deployment.context, kMaxWeights);
-  WeightNote note = WeightNote::parse(file.note(), "weights");
-  CHECK_THROWS_WITH_AS(require_weights(file, note, o.deployment, other.fingerprint(), "weights"),
+  TextProgram program(program::load_program(o.path + ".program"));
+  CHECK_THROWS_WITH_AS(EncryptedWeights(o.files.weights, program).read(other.fingerprint()),
                        doctest::Contains("one party must own model and data"), Error);
-  note.names.pop_back();
-  CHECK_THROWS_WITH_AS(require_weights(file, note, o.deployment, o.secret.fingerprint(), "weights"),
+  CHECK(program.id == o.figures.id);
+  program.weights.pop_back();
+  CHECK_THROWS_WITH_AS(EncryptedWeights(o.files.weights, program),
                        doctest::Contains("does not hold the weights"), Error);
+  program.weights.clear();
+  CHECK_THROWS_WITH_AS(EncryptedWeights(o.files.weights, program), doctest::Contains("leave --weights out"),
+                       Error);
+  const std::string plain = folder("others") + "/model";
+  compile_text(plain, 1);
+  TextProgram other_program(program::load_program(plain + ".program"));
+  other_program.weights = o.model.weights;
+  CHECK_THROWS_WITH_AS(EncryptedWeights(o.files.weights, other_program), doctest::Contains("another program"),
+                       Error);
   CHECK_THROWS_WITH_AS(WeightNote::parse("{}", "text.ct"), doctest::Contains("no weights of a model"), Error);
-  CHECK_THROWS_AS(WeightNote::parse(R"({"weights":"00000000000000aa","outline":{},"names":[]})", "w"), Error);
+  CHECK_THROWS_AS(WeightNote::parse(R"({"weights":"00000000000000aa","names":[]})", "w"), Error);
 
   const KeyFiles lost(folder("lost"));
   std::filesystem::copy(o.files.weights, lost.weights);
-  CHECK_THROWS_WITH_AS(encrypted_weights_in(lost, o.secret, o.deployment.model_fingerprint),
+  CHECK_THROWS_WITH_AS(encrypted_weights_in(lost, o.secret, o.model),
                        doctest::Contains("weights.json is missing"), Error);
 }
 

@@ -1,4 +1,4 @@
-#include "cmd/generation/recording.h"
+#include "cmd/generation/server/recording.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -12,7 +12,7 @@
 namespace psm::cmd {
 namespace {
 
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 constexpr size_t kMaxRuns = 4096, kMaxInstructions = 1 << 20;
 constexpr const char* kNote =
     "The secret key beside this file is a test key: it was made for this record and is published in it. It "
@@ -26,10 +26,10 @@ std::string Recording::json(const Json& ledgers) const {
   Json json;
   json["version"] = kVersion;
   json["note"] = kNote;
-  json["model"] = hex(model);
+  json["program"] = hex(program);
   json["parameters"] = hex(parameters);
   json["keys"] = hex(keys);
-  json["model_file"] = model_file;
+  json["program_file"] = program_file;
   json["evaluation_keys"] = evaluation_keys;
   json["made_with"] = made_with;
   json["text"] = text;
@@ -52,10 +52,10 @@ Recording Recording::parse(const std::string& text, const std::string& what) {
   if (version != kVersion)
     throw Error(message(what, " has version ", version, "; this program reads version ", kVersion));
   Recording recording;
-  recording.model = hex_member(json, "model", what);
+  recording.program = hex_member(json, "program", what);
   recording.parameters = hex_member(json, "parameters", what);
   recording.keys = hex_member(json, "keys", what);
-  recording.model_file = json.at("model_file", what).string(what);
+  recording.program_file = json.at("program_file", what).string(what);
   recording.evaluation_keys = json.at("evaluation_keys", what).string(what);
   recording.made_with = json.at("made_with", what).string(what);
   recording.text = json.at("text", what).string(what);

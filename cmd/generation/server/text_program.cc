@@ -1,0 +1,76 @@
+#include "cmd/generation/server/text_program.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/ring/packed_poly.h"
+#include "cmd/server/planned_pass.h"
+
+namespace psm::cmd {
+namespace {
+
+// An entry whose argument takes the values from `first` on.
+void require_argument(const program::EntryPoint& entry, int first) {
+  if (entry.argument.empty() || entry.first != first)
+    throw Error(message("the program's entry point '", entry.name, "' goes on with no text; compile it with ",
+                        "--for text"));
+}
+
+const program::EntryPoint* find(const program::ProgramFile& file, const char* name) {
+  for (const program::EntryPoint& entry : file.entries)
+    if (entry.name == name) return &entry;
+  return nullptr;
+}
+
+TextEnds ends_of(const program::ProgramFile& file) {
+  const program::EntryPoint *const prompt = find(file, kPrompt), *const token = find(file, kToken);
+  if (token == nullptr) throw Error("this program goes on with no text; compile it with --for text");
+  require_argument(*token, 0);
+  if (prompt == nullptr) return TextEnds({}, {}, inputs_of(token->plan), outputs_of(token->plan));
+  require_argument(*prompt, 1);
+  if (prompt->by_argument.size() != token->by_argument.size())
+    throw Error("prompts and tokens have different numbers of places; compile the model again");
+  return TextEnds(inputs_of(prompt->plan), outputs_of(prompt->plan), inputs_of(token->plan),
+                  outputs_of(token->plan));
+}
+
+}  // namespace
+
+TextProgram::TextProgram(program::VerifiedProgram program)
+    : TextEnds(ends_of(program.file)), file_(std::move(program.file)) {
+  context = std::move(program.context);
+  id = file_.id();
+  tokens = static_cast<int>(token().by_argument.size());
+  std::set<ckks::BootstrapKind> kinds = program::bootstrap_kinds(token().plan);
+  keys = token().keys;
+  if (takes_prompts()) {
+    kinds.merge(program::bootstrap_kinds(prompt().plan));
+    keys.merge(prompt().keys);
+  }
+  bootstraps = BootstrapPlans(*context, kinds);
+  const program::CostModel costs = bootstraps.costs(*context);
+  std::set<std::string> shared;
+  for (const PlanEnd& weight : weights) shared.insert(weight.name);
+  token_reading = program::meter(token().plan, costs, 2, shared);
+  if (takes_prompts()) prompt_reading = program::meter(prompt().plan, costs);
+}
+
+size_t TextProgram::server_bytes(bool all_keys) const {
+  const auto of_run = [&](const ckks::KeyRequest& request, double bytes) {
+    return (all_keys ? keys : request).bytes(context->chain()) + static_cast<size_t>(bytes);
+  };
+  size_t cache_bytes = 0;
+  for (const PlanEnd& cache : caches)
+    cache_bytes += 2 * ckks::packed_bytes(context->ring(), ckks::Basis{cache.level + 1, 0});
+  // Between tokens all plaintexts stay encoded.
+  const double token_bytes =
+      token_reading.peak_ciphertext_bytes + token_reading.plaintext_bytes + token_reading.bootstrap_bytes;
+  size_t bytes = of_run(token().keys, token_bytes);
+  if (takes_prompts()) bytes = std::max(bytes, of_run(prompt().keys, prompt_reading.run_bytes()));
+  return weight_bytes() + cache_bytes + bytes;
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,37 @@
+// A compiled program that goes on with a text, as its server has it (text_ends.h).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ckks/program/planning/meter.h"
+#include "ckks/program/verify/verify.h"
+#include "cmd/generation/text_ends.h"
+#include "cmd/server/bootstrap_plans.h"
+
+namespace psm::cmd {
+
+class TextProgram : public TextEnds {
+ public:
+  // Throws Error if the program goes on with no text, or a prompt hands out caches that a token cannot take.
+  explicit TextProgram(program::VerifiedProgram program);
+
+  const program::EntryPoint& prompt() const { return file_.entry(kPrompt); }  // where it takes prompts
+  const program::EntryPoint& token() const { return file_.entry(kToken); }
+  // What the file itself is named by, also where weights have a number of their own.
+  uint64_t program_id() const { return file_.id(); }
+
+  BootstrapPlans bootstraps;                            // that the entries have
+  ckks::KeyRequest keys;                                // of all entries
+  program::MeterReading prompt_reading, token_reading;  // by nominal costs
+
+  size_t weight_bytes() const { return group_bytes(*context, weights); }  // in memory
+  // What the server needs at its peak besides the program, predicted: with the keys of one run at a time
+  // (held_keys.h), or with all of them, as on a device.
+  size_t server_bytes(bool all_keys = false) const;
+
+ private:
+  program::ProgramFile file_;
+};
+
+}  // namespace psm::cmd

@@ -1,0 +1,44 @@
+#include "cmd/generation/text_ends.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ckks/base/error.h"
+
+namespace psm::cmd {
+namespace {
+
+const PlanEnd* find(const std::vector<PlanEnd>& ends, const std::string& name) {
+  const auto found = std::find_if(ends.begin(), ends.end(), [&](const PlanEnd& e) { return e.name == name; });
+  return found == ends.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+TextEnds::TextEnds(std::vector<PlanEnd> of_prompt, std::vector<PlanEnd> from_prompt,
+                   std::vector<PlanEnd> of_token, std::vector<PlanEnd> from_token)
+    : prompt_inputs(std::move(of_prompt)),
+      prompt_outputs(std::move(from_prompt)),
+      token_outputs(std::move(from_token)) {
+  // Takes a cache out of what an entry point gives.
+  const auto take = [](std::vector<PlanEnd>& outputs, const char* entry, const PlanEnd& cache) {
+    const PlanEnd* const out = find(outputs, cache.name);
+    if (out == nullptr || out->level < cache.level)
+      throw Error(message("the entry point '", entry, "' does not give '", cache.name, "' at level ",
+                          int{cache.level}, ", as a token takes it; compile the model again"));
+    outputs.erase(outputs.begin() + (out - outputs.data()));
+  };
+  for (PlanEnd& end : of_token) {
+    if (end.name.starts_with(attention::kWeightPrefix)) {
+      weights.push_back(std::move(end));
+    } else if (find(token_outputs, end.name) == nullptr) {
+      token_inputs.push_back(std::move(end));
+    } else {
+      take(token_outputs, kToken, end);
+      if (takes_prompts()) take(prompt_outputs, kPrompt, end);
+      caches.push_back(std::move(end));
+    }
+  }
+}
+
+}  // namespace psm::cmd
