@@ -187,7 +187,7 @@ int decrypt(int argc, char** argv) {
     failure = unlikeness(c, twin.predicted_std);
   }
   std::printf(
-      "Do not share decrypted values: they carry the error of the encryption (ckks/scheme/SECURITY.md).\n");
+      "Do not share decrypted values: they carry the error of the encryption (ckks/SECURITY.md).\n");
   common.write_json(json);
   if (!failure.empty()) throw Error(failure, Error::Kind::kFailed);
   return 0;
