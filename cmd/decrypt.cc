@@ -188,8 +188,7 @@ int decrypt(int argc, char** argv) {
     json["encrypted_vs_twin"] = c.json();
     failure = unlikeness(c, twin.predicted_std);
   }
-  std::printf(
-      "Do not share decrypted values: they carry the error of the encryption (ckks/scheme/SECURITY.md).\n");
+  std::printf("Do not share decrypted values: they carry the error of the encryption (ckks/SECURITY.md).\n");
   common.write_json(json);
   if (!failure.empty()) throw Error(failure, Error::Kind::kFailed);
   return 0;

@@ -30,7 +30,7 @@ constexpr int kValidation = 64;         // held-out samples that models are comp
 constexpr int kFitted = 32;             // samples on which score offsets are fitted
 constexpr size_t kEvaluateEvery = 100;  // steps
 // Rows of a trained softmax are sharper than those that a power learns from random weights: of the powers with
-// as many levels as train::kPower the highest (train/README.md).
+// as many levels as train::kPower the highest (attention/PAPER.md).
 constexpr int kSharpPower = 8;
 
 // Positions of a text, from `first` on and before `end`.

@@ -20,7 +20,7 @@ program::Program build_program(const PolynomialModel&, const Packing&, int cache
 
 // A model that exists only as a shape, for the meter: weights without entries, and the polynomials that a
 // model with the ranges of ShapeRanges would need: about those of the model of Pythia 70M's shape in
-// train/README.md, with a margin of 1.5.
+// attention/PAPER.md, with a margin of 1.5.
 struct ShapeRanges {
   approx::Interval variance{0.8, 10};
   approx::Interval denominator{1e-3, 1};

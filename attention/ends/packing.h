@@ -6,7 +6,7 @@
 // T tokens (a power of two), F complex features a ciphertext (a power of two), slots / (T F) places for
 // prompts. Where fewer prompts are wanted at once (a power of two), they repeat over the places: all slots
 // have the period prompts T F, the masks as well, and the planner may take sparse bootstraps
-// (ckks/bootstrap/README.md). A complex feature holds two real ones, in re and im:
+// (ARCHITECTURE.md). A complex feature holds two real ones, in re and im:
 //   state  (residual stream)   features i and i + d/2
 //   heads  (q, k, v)           a rotary pair of the head (i, i + rotary_dims/2), then its other dimensions in
 //                              twos; head h is the C = bit_ceil(head_dim / 2) complex features from h C

@@ -15,8 +15,8 @@
 //
 //     hi <= reach(n) lo,        reach(n) = 26, 105, 421, 1684, 6736 for n = 4 .. 8 and an error of 2^-8
 //
-// (approx/goldschmidt.h), and unless a margin is given its interval ends there. Measured: train/README.md, "The
-// margin". Ranges as measured and options, not the polynomials, are what is stored with a checkpoint; the
+// (approx/goldschmidt.h), and unless a margin is given its interval ends there. Measured: RESULTS.md, "Margins".
+// Ranges as measured and options, not the polynomials, are what is stored with a checkpoint; the
 // polynomials follow from them.
 #pragma once
 

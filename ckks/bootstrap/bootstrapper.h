@@ -13,7 +13,7 @@
 // Re(w) / (K' q_0) is EvalMod's argument (stages.h).
 //
 // Message range: |re|, |im| <= 1 in every slot; beyond it the error grows like the cube.
-// Error: the sine's 2^-19.3 at most, plus rounding noise (README.md has measurements). It is absolute.
+// Error: the sine's 2^-19.3 at most, plus rounding noise (RESULTS.md has measurements). It is absolute.
 //
 // Everything but apply() is known before any key exists. Thread-safe after construction; parallel inside.
 #pragma once

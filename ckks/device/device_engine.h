@@ -1,7 +1,7 @@
 // DeviceEngine: the engine (ckks/engine/engine.h) of a device, by block programs.
 //
 // Operands and results are in the device's memory, keys and plaintexts as well (Engine::memory). An operation
-// is eight launches at most for each polynomial it switches; README.md counts them.
+// is eight launches at most for each polynomial it switches; RESULTS.md counts those of a rotation.
 //
 // Rings of 2^10 to 2^16 coefficients, at most 64 primes and 32 digits; the constructor throws Error for others.
 #pragma once

@@ -20,7 +20,7 @@ constexpr uint32_t kEndTag = 0;
 constexpr size_t kMaxNameLength = 64;
 constexpr size_t kPiece = size_t{1} << 18;
 
-// The specification's numbers, in the order of the table in README.md.
+// The specification's numbers, in the order of FORMATS.md.
 template <typename Spec, typename Function>
 void for_each_number(Spec& spec, Function&& f) {
   f(spec.log_n), f(spec.q0_bits);

@@ -1,11 +1,11 @@
 // The container of every file of keys and ciphertexts: a header, records, an end record. Byte by byte in
-// README.md.
+// FORMATS.md.
 //
 // The header binds the file to its kind, its parameters (in full, so that a reader can rebuild the Context)
 // and its key pair. A record is {tag, length, payload, checksum}; a reader states the length it expects
 // before a byte of the payload is read, so no length from a file is ever trusted with memory, and one that
 // the file does not hold is refused. The end record holds the count of records: without it a file is
-// truncated. Checksums find accidents; they do not authenticate (ckks/wire/README.md).
+// truncated. Checksums find accidents; they do not authenticate (ckks/SECURITY.md).
 //
 // Records can be skipped and come back to, so that a file may be larger than memory.
 //

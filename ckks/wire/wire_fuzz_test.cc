@@ -157,7 +157,7 @@ TEST_CASE("a header's parameters: no specification takes more than the largest r
   run(target, 200);
 }
 
-TEST_CASE("the memory of the largest specification is what README.md says, here at a 32nd of the degree") {
+TEST_CASE("the memory of the largest specification is what SECURITY.md says, here at a 32nd of the degree") {
   // One special prime, and 15 on a band of few levels: the most of either kind.
   ckks::ParameterSpec spec = ckks::insecure_leveled(12, 1);
   spec.p_count = 1, spec.evalmod_levels = 1, spec.cts_levels = 56;

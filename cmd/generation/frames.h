@@ -1,6 +1,6 @@
 // What two processes say to each other through a pair of pipes: frames.
 //
-//     4 bytes  kind            little-endian, as all files here (ckks/wire/README.md)
+//     4 bytes  kind            little-endian, as all files here (FORMATS.md)
 //     8 bytes  length of what follows
 //     length   payload: a ciphertext file of ckks/wire with a TextNote, or a line of text
 //

@@ -77,7 +77,7 @@ TEST_CASE("the paper's division and the relaxed one are compared level by level"
   const std::vector<DivisionRow> rows = compare_divisions({1e-3, 1});
   REQUIRE(rows.size() == 22);
   CHECK(rows.back().levels == 22);
-  // The table of approx/README.md: relative error 2^-12 on a ratio of 1000 takes 14 levels plain and 8
+  // The table of attention/PAPER.md: relative error 2^-12 on a ratio of 1000 takes 14 levels plain and 8
   // relaxed.
   CHECK(rows[12].plain > 0x1p-12);
   CHECK(rows[13].plain <= 0x1p-12);

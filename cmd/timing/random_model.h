@@ -3,7 +3,8 @@
 //
 // Weights are random_weights' (attention/shape/weights.h: matrices of standard deviation 1/sqrt(in), 0.044
 // for d = 512), with two changes that give the polynomials the intervals of the model of Pythia 70M's shape that
-// train/README.md trains (variances of tokens span factors of 3.0 to 5.6 there, denominators of 355 to 1,001):
+// attention/PAPER.md describes (variances of tokens span factors of 3.0 to 5.6 there, denominators of 355 to
+// 1,001):
 //   embedding   a row is 6^u times as long, u uniform in [-1/4, 1/4]: variances of tokens span a factor of 6
 //   epsilon     1/600 of the largest denominator: those of 1/x span a factor of about 600
 // The ranges are those of the prompts and of further sequences, by the reference forward pass, as any

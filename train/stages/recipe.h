@@ -30,7 +30,7 @@ namespace psm::train {
 
 // p of texts and classifiers unless asked otherwise, with the score offset c = p, which the paper does not
 // have: (s + p)^p is p^p (1 + s/p)^p, near e^s, and tells s from -s. So perplexities are softmax's within 1%
-// at 2 to 8 layers, those of the paper's form with p = 4 are 4 to 6% behind (train/README.md).
+// at 2 to 8 layers, those of the paper's form with p = 4 are 4 to 6% behind (attention/PAPER.md).
 inline constexpr int kPower = 6;
 
 // RecipeOptions::mean_denominator of a text.
@@ -90,7 +90,7 @@ void set_steps(RecipeOptions& options, size_t steps, size_t range_steps);
 void follow_paper(RecipeOptions& options);
 
 // For stage 2 by continual training: a quarter of the steps. The learning rate stays: on the novels
-// (train/README.md) 300 steps from softmax's perplexity of 3.74 end at 4.07, 4.00, 4.05 and 4.12 with a
+// (attention/PAPER.md) 300 steps from softmax's perplexity of 3.74 end at 4.07, 4.00, 4.05 and 4.12 with a
 // third, all, twice and 3.3 times of it.
 void make_continual(RecipeOptions& options);
 

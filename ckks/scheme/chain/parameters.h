@@ -41,7 +41,7 @@ ParameterSpec secure_n16();
 // The same chain under a dense ternary secret, which standard tables cover. What its larger bound allows is
 // spent on special primes, 9 x 50 bits (log2(QP) = 1700 of 1747): three digits instead of five, so that keys
 // are a fifth smaller and key switches faster. Divisions round against a denser secret:
-// ckks/bootstrap/README.md says what that costs.
+// RESULTS.md says what that costs.
 ParameterSpec secure_n16_dense();
 
 // The same ring and security with a chain that ends below the bootstrap: for what needs few levels.

@@ -6,7 +6,7 @@
 namespace psm::wire {
 namespace {
 
-// Offsets of README.md.
+// Offsets of FORMATS.md.
 constexpr size_t kNameLengthAt = 96, kNameAt = 100, kRecordHead = 12;
 
 template <typename T>

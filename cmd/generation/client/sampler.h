@@ -5,7 +5,7 @@
 //
 // What is drawn depends on seed and position alone, so a run that goes on from a file draws what it would
 // have drawn. Never fails: what a server returns can make logits anything, and a client that then behaved
-// differently would tell the server something (cmd/LIMITS.md). A logit that is no number counts as -infinity;
+// differently would tell the server something (ckks/SECURITY.md). A logit that is no number counts as -infinity;
 // where none is one, token 0 is picked.
 #pragma once
 

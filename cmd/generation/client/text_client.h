@@ -9,7 +9,7 @@
 // all but the last is let go unread; no window slides.
 //
 // What it sends, and when, depends on nothing that it decrypts but through the tokens: it never stops early,
-// and asks for nothing again because an answer looks wrong (cmd/LIMITS.md).
+// and asks for nothing again because an answer looks wrong (ckks/SECURITY.md).
 #pragma once
 
 #include <string>
