@@ -17,13 +17,8 @@ namespace {
 using approx::Approximation;
 using approx::Interval;
 
-// Constants of sources, as ../shared/paper and the sources' code have them.
-constexpr int kPaperDegree = 8, kPaperIterations = 21;           // ours: appendix, "Nexus" and Goldschmidt
-constexpr int kNexusSquarings = 7, kNexusIterations = 4;         // NEXUS' code: (1 + x/128)^128
-constexpr int kThorDegree = 15, kThorIterations[] = {11, 6, 7};  // THOR's code, two rounds
-
-// Of sums of squares of what too few iterations have normalised; plain iterations are the same for any.
-constexpr double kLeastSquares = 1e-6;
+// The paper's constants.
+constexpr int kPaperDegree = 8, kPaperIterations = 21;  // appendix, "Nexus" and Goldschmidt
 
 Interval widened(Interval seen) { return {seen.lo / kMethodMargin, seen.hi * kMethodMargin}; }
 
@@ -123,27 +118,11 @@ std::vector<SoftmaxMethod> published_methods(const ScoredModel& scaled_softmax,
   for (const ScoredModel& power : powers)
     methods.push_back(power_method(power, attention::DivisionForm::kGoldschmidt));
   const double bound = kMethodMargin * scaled_softmax.scores.bound;
-  const auto by_division = [&](const std::string& name, const Approximation& exp, int iterations) {
-    const Interval sums = sums_of(exp, scaled_softmax.scores, context);
-    methods.push_back(of_softmax(
-        name, scaled_softmax,
-        attention::softmax_without_maximum(exp, approx::goldschmidt_inverse(sums, iterations)), bound));
-  };
-  by_division("Taylor of degree 8, 21 iterations (the paper)",
-              approx::taylor_exp({-bound, bound}, kPaperDegree, 0), kPaperIterations);
-  by_division("(1 + x/128)^128, 4 iterations (NEXUS' code)",
-              approx::taylor_exp({-bound, bound}, 1, kNexusSquarings), kNexusIterations);
-  const int rounds = static_cast<int>(std::size(kThorIterations)) - 1;
-  const Approximation exp = approx::taylor_exp({-2 * bound / std::ldexp(1.0, rounds), 0}, kThorDegree, 0);
-  std::vector<Approximation> inverses;
-  for (const int iterations : kThorIterations) {
-    const Interval sums = inverses.empty()
-                              ? Interval{std::exp(exp.domain().lo) / kMethodMargin, kMethodMargin * context}
-                              : Interval{kLeastSquares / context, 1};
-    inverses.push_back(approx::goldschmidt_inverse(sums, iterations));
-  }
-  methods.push_back(of_softmax("normalise and square, 11 + 6 + 7 iterations (THOR's code)", scaled_softmax,
-                               attention::normalise_square_by_inverses(exp, std::move(inverses)), bound));
+  const Approximation exp = approx::taylor_exp({-bound, bound}, kPaperDegree, 0);
+  const Interval sums = sums_of(exp, scaled_softmax.scores, context);
+  methods.push_back(of_softmax(
+      "Taylor of degree 8, 21 iterations", scaled_softmax,
+      attention::softmax_without_maximum(exp, approx::goldschmidt_inverse(sums, kPaperIterations)), bound));
   return methods;
 }
 

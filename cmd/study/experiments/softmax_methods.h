@@ -39,7 +39,7 @@ ScoredModel scaled_down(const ScoredModel& softmax);
 std::vector<SoftmaxMethod> least_methods(const ScoredModel& softmax, const ScoredModel& scaled_softmax,
                                          const ScoredModel& relu, const std::vector<ScoredModel>& powers,
                                          int context);
-// With the constants of papers and released code, whatever their error.
+// PowerSoftmax and the Taylor form with the constants that the paper gives, whatever their error.
 std::vector<SoftmaxMethod> published_methods(const ScoredModel& scaled_softmax,
                                              const std::vector<ScoredModel>& powers, int context);
 

@@ -55,20 +55,17 @@ TEST_CASE("forms of the fewest levels have the error that is asked for, of their
   }
 }
 
-TEST_CASE("published constants are what they are: short series and few iterations err more") {
+TEST_CASE("published constants are what they are: 21 iterations divide exactly, a short series errs more") {
   const ScoredModel scaled = scaled_down(kSoftmax);
   const std::vector<SoftmaxMethod> methods = published_methods(scaled, kPowers, kTokens);
-  REQUIRE(methods.size() == kPowers.size() + 3);
+  REQUIRE(methods.size() == kPowers.size() + 1);
   for (size_t i = 0; i < kPowers.size(); ++i) {
     CAPTURE(methods[i].name);
     CHECK(methods[i].row.parts[0].depth() == 22);  // 21 iterations
     CHECK(weight_errors(methods[i]).worst < kMethodError);
   }
-  const SoftmaxMethod& nexus = methods[kPowers.size() + 1];
-  CHECK(nexus.row.parts[0].depth() == 8);
-  CHECK(nexus.row.parts[1].depth() == 5);
-  CHECK(weight_errors(nexus).worst > kMethodError);
-  CHECK(weight_errors(methods.back()).worst < 0.05);
+  CHECK(methods.back().row.parts[1].depth() == 22);
+  CHECK(weight_errors(methods.back()).worst > kMethodError);
 }
 
 }  // namespace
