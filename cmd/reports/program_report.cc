@@ -356,15 +356,19 @@ std::string cost_text(double seconds) {
   return seconds < 0.00995 ? format("%.1f ms", 1e3 * seconds) : seconds_text(seconds);
 }
 
+Table keys_table(const ShownEntry& entry) {
+  Table keys({"level", "keys", "bytes"});
+  for (const auto& [level, figures] : entry.reading.keys_by_level)
+    keys.row({std::to_string(int{level}), std::to_string(figures.count), bytes_text(figures.bytes)});
+  return keys;
+}
+
 std::string program_text(const ShownProgram& shown) {
   std::string out = shown.name + "\n" + facts_text(facts_of(shown));
   for (const ShownEntry& entry : shown.entries) {
     out += "\nentry point " + entry.point->name + "\n" + facts_text(figures_of(shown, entry)) +
            facts_text(facts_of(entry));
-    Table keys({"level", "keys", "bytes"});
-    for (const auto& [level, figures] : entry.reading.keys_by_level)
-      keys.row({std::to_string(int{level}), std::to_string(figures.count), bytes_text(figures.bytes)});
-    out += "\n" + keys.text() +
+    out += "\n" + keys_table(entry).text() +
            "\n  Slots: \"real 64 / 8\" are real values that repeat after 64 slots and are equal in 8 "
            "adjacent ones.\n\n";
     std::vector<std::vector<std::string>> rows{{"", "level", "log2 scale", "slots", "seconds",

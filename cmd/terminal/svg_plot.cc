@@ -243,6 +243,19 @@ std::string heard(const std::string& title, const std::deque<SvgPanel>& panels) 
 
 }  // namespace
 
+PlotPoints held(const PlotPoints& values) {
+  PlotPoints points;
+  for (const auto& [x, y] : values) {
+    if (!points.empty() && points.back() == std::pair(x, y)) {
+      points.back().first = x + 1;
+    } else {
+      points.emplace_back(x, y);
+      points.emplace_back(x + 1, y);
+    }
+  }
+  return points;
+}
+
 const std::map<std::string, size_t>& PlotColours::of(const SvgPanel& panel) {
   std::vector<std::string> names;
   for (const SvgPanel::Line& line : panel.lines) names.push_back(line.name);
