@@ -31,7 +31,6 @@ double point_of(const approx::Interval& domain, double share) {
 }
 
 std::string scientific(double value) { return format("%.3g", value); }
-std::string power_of_two(double value) { return value > 0 ? format("2^%.2f", std::log2(value)) : "0"; }
 
 const char* name_of(approx::ErrorKind kind) {
   return kind == approx::ErrorKind::kRelative ? "relative" : "absolute";
@@ -213,7 +212,7 @@ std::string families_text(const std::vector<approx::Approximation>& approximatio
   Table table({"method", "levels", "products", "degree", "proven error", ""});
   for (const approx::Approximation& a : approximations)
     table.row({a.method(), std::to_string(a.depth()), std::to_string(a.multiplications()),
-               std::to_string(a.degree()), scientific(a.error_bound()), power_of_two(a.error_bound())});
+               std::to_string(a.degree()), scientific(a.error_bound()), power_of_two_text(a.error_bound())});
   return table.text();
 }
 
@@ -226,7 +225,7 @@ std::string certificate_text(const approx::Approximation& a, const ApproxMeasure
   const auto number = [](double value) { return format("%.15g", value); };
   row("interval", "[" + number(a.domain().lo) + ", " + number(a.domain().hi) + "]");
   row(std::string("proven ") + name_of(a.error_kind()) + " error",
-      scientific(a.error_bound()) + " = " + power_of_two(a.error_bound()));
+      scientific(a.error_bound()) + " = " + power_of_two_text(a.error_bound()));
   row("proof", a.certificate());
   row("measured error", scientific(m.worst_error) + " at x = " + format("%.6g", m.worst_at) +
                             format(", the worst of %.0f points", m.points));

@@ -21,10 +21,7 @@ using program::LedgerSummary;
 
 constexpr size_t kCostliest = 10;
 
-std::string bits(std::optional<double> value) {
-  if (!value) return "";
-  return *value > 0 ? format("2^%.1f", std::log2(*value)) : "0";
-}
+std::string bits(std::optional<double> value) { return value ? power_of_two_text(*value) : ""; }
 // Of a whole; nothing where the whole is not known.
 std::string seconds(double part, double whole) { return whole > 0 ? format("%.3f", part) : ""; }
 std::string share(double part, double whole) { return whole > 0 ? percent(part / whole) : ""; }

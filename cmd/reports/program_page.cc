@@ -177,7 +177,7 @@ class EntryPage {
         observed = (inside ? "" : "beyond: ") + format("%.4g", lo) + " to " + format("%.4g", hi);
       }
       table.row({std::to_string(made_by), program::block_of(instructions_[made_by].label, 2), checks[c].what,
-                 "[" + format("%.4g", checks[c].lo) + ", " + format("%.4g", checks[c].hi) + "]", observed});
+                 range_text(checks[c].lo, checks[c].hi), observed});
     }
     const std::string summary =
         counted(checks.size(), "range") +
