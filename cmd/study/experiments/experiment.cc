@@ -8,23 +8,14 @@ namespace psm::cmd {
 
 std::span<const Experiment> experiments() {
   static const std::vector<Experiment> all = {
-      softmax_curves_experiment(),
-      division_error_experiment(),
-      depth_experiment(),
-      stable_experiment(),
-      power_experiment(),
-      epsilon_experiment(),
-      score_offset_experiment(),
-      continual_experiment(),
-      range_loss_experiment(),
-      attention_distance_experiment(),
-      attention_matrices_experiment(),
-      recipe_experiment(),
-      softmax_costs_experiment(),
-      vision_experiment(),
-      sentences_experiment(),
-      tasks_experiment(),
-      encrypted_agreement_experiment(),
+      softmax_curves_experiment(), division_error_experiment(),
+      depth_experiment(),          stable_experiment(),
+      power_experiment(),          epsilon_experiment(),
+      score_offset_experiment(),   continual_experiment(),
+      range_loss_experiment(),     attention_matrices_experiment(),
+      recipe_experiment(),         softmax_costs_experiment(),
+      vision_experiment(),         sentences_experiment(),
+      tasks_experiment(),          encrypted_agreement_experiment(),
   };
   return all;
 }
@@ -66,7 +57,7 @@ std::span<const PaperItem> paper_items() {
       {"tab:pythia_params", "epsilon, loss weights and learning rates of range minimisation", "range-loss",
        ""},
       {"alg:alg", "every stage of the recipe, to the polynomial model", "recipe", ""},
-      {"fig:AttnMeanDistance", "mean attention distance by layer and p", "attention-distance", ""},
+      {"fig:AttnMeanDistance", "mean attention distance by layer and p", "attention-matrices", ""},
       {"fig:AttnMats", "averaged attention matrices", "attention-matrices", ""},
       {"fig:AttnMatsSamples", "single attention matrices", "attention-matrices", ""},
       {"tab:softmax_methods_comparison", "cost of the polynomial alternatives to softmax", "softmax-costs",

@@ -48,7 +48,6 @@ Experiment epsilon_experiment();
 Experiment score_offset_experiment();
 Experiment continual_experiment();
 Experiment range_loss_experiment();
-Experiment attention_distance_experiment();
 Experiment attention_matrices_experiment();
 Experiment recipe_experiment();
 Experiment softmax_costs_experiment();

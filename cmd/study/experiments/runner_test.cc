@@ -160,7 +160,7 @@ TEST_CASE(
     "the experiments on text run; models are shared, and a result that was deleted comes back the same") {
   StudyRun run;
   run.options = {.minutes = 1e-4, .seeds = 1, .out = fresh_folder("text"), .data = novels("novels")};
-  for (const char* name : {"continual", "range-loss", "attention-distance", "attention-matrices", "recipe"}) {
+  for (const char* name : {"continual", "range-loss", "attention-matrices", "recipe"}) {
     CAPTURE(name);
     run_experiment(experiment_named(name), run);
     CHECK(result_of(run.options.out, name).at("finished", name).truth(name));

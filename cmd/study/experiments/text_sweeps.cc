@@ -163,8 +163,7 @@ Experiment power_experiment() {
           .title = "The power p in training",
           .scaled_down =
               "4 layers of d = 64 on characters of novels instead of WikiText-103; the paper's figure gives "
-              "curves without numbers. The same models are looked into by attention-distance and "
-              "attention-matrices.",
+              "curves without numbers. The same models are looked into by attention-matrices.",
           .run = run_power};
 }
 
