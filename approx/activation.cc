@@ -41,8 +41,7 @@ void check_activation_radius(double radius, const char* function) {
       message(function, ": the radius ", radius, " is above ", kMaxRadius, "; shrink the range by training"));
 }
 
-Coefficients fit_series(const RealFunction& f, int degree, Fit fit) {
-  if (fit == Fit::kInterpolation) return chebyshev_interpolate(f, degree);
+Coefficients minimax(const RealFunction& f, int degree) {
   return remez(
              f, [](long double) { return 1.0L; }, degree, 1e-3L)
       .coefficients;
@@ -69,8 +68,6 @@ struct GeluRecipe {
     return a.add(a.multiply_constant(v, 0.5), a.series(t, coefficients));
   }
 };
-
-const char* name_of(Fit fit) { return fit == Fit::kMinimax ? "minimax" : "Chebyshev interpolation"; }
 
 // The first 2^k - 1 whose approximation has the error. The interpolant's error is at most 1 + Lambda times
 // the minimax error, Lambda < 5 up to degree 511 (Lebesgue's constant of the Chebyshev points), so a degree
@@ -135,18 +132,18 @@ Approximation::Facts facts_of(const char* function, std::string method, double r
           .input_scale = 1 / radius};
 }
 
-Approximation gated_series(const Gated& f, double radius, int degree_u, Fit fit) {
+Approximation gated_series(const Gated& f, double radius, int degree_u) {
   check_activation_radius(radius, f.name);
   PSM_CHECK(1 <= degree_u && degree_u <= kMaxDegree, "degree ", degree_u);
   const RealFunction r = even_part(f, radius);
-  GeluRecipe recipe{to_double(fit_series(r, degree_u, fit))};
+  GeluRecipe recipe{to_double(minimax(r, degree_u))};
   // An ellipse with parameter rho in v is one with rho^2 in t; there |v| <= (rho + 1/rho) / 2.
   const long double rho = ellipse_rho(radius, f.height);
   const double error =
       certified_error(recipe.coefficients, r, {.rho = rho * rho, .bound = f.bound * (rho + 1 / rho) / 2});
 
   Approximation::Facts facts =
-      facts_of(f.name, message(name_of(fit), " of degree ", degree_u, " in z^2"), radius, error * radius);
+      facts_of(f.name, message("minimax of degree ", degree_u, " in z^2"), radius, error * radius);
   facts.output_scale = radius;
   return make_approximation(std::move(facts), std::move(recipe), f.exact);
 }
@@ -155,7 +152,7 @@ Approximation design_gated(const Gated& f, double radius, double absolute_error)
   check_activation_radius(radius, f.name);
   check_error(absolute_error, f.name);
   return least_degree(f.name, radius, absolute_error, even_part(f, radius), radius,
-                      [&](int degree) { return gated_series(f, radius, degree, Fit::kMinimax); });
+                      [&](int degree) { return gated_series(f, radius, degree); });
 }
 
 }  // namespace
@@ -168,32 +165,28 @@ double silu(double z) { return static_cast<double>(z * exact_sigmoid(z)); }
 double gelu_erf(double z) { return z * std::erfc(-z / std::numbers::sqrt2) / 2; }
 double gelu_tanh(double z) { return static_cast<double>(z * exact_sigmoid(2 * tanh_argument(z))); }
 
-Approximation gelu_series(double radius, int degree_u, Fit fit) {
-  return gated_series(kGelu, radius, degree_u, fit);
+Approximation gelu_series(double radius, int degree_u) { return gated_series(kGelu, radius, degree_u); }
+
+Approximation silu_series(double radius, int degree_u) { return gated_series(kSilu, radius, degree_u); }
+Approximation gelu_erf_series(double radius, int degree_u) {
+  return gated_series(kGeluErf, radius, degree_u);
+}
+Approximation gelu_tanh_series(double radius, int degree_u) {
+  return gated_series(kGeluTanh, radius, degree_u);
 }
 
-Approximation silu_series(double radius, int degree_u, Fit fit) {
-  return gated_series(kSilu, radius, degree_u, fit);
-}
-Approximation gelu_erf_series(double radius, int degree_u, Fit fit) {
-  return gated_series(kGeluErf, radius, degree_u, fit);
-}
-Approximation gelu_tanh_series(double radius, int degree_u, Fit fit) {
-  return gated_series(kGeluTanh, radius, degree_u, fit);
-}
-
-Approximation sigmoid_series(double radius, int degree, Fit fit) {
+Approximation sigmoid_series(double radius, int degree) {
   check_activation_radius(radius, "sigmoid");
   PSM_CHECK(1 <= degree && degree <= kMaxDegree, "degree ", degree);
   const RealFunction f = scaled_sigmoid(radius);
-  Coefficients c = fit_series(f, degree, fit);
+  Coefficients c = minimax(f, degree);
   c[0] = 0.5L;
   for (size_t k = 2; k < c.size(); k += 2) c[k] = 0;  // sigmoid - 1/2 is odd, and so is its best fit
   SeriesRecipe recipe{to_double(c)};
   const double error =
       certified_error(recipe.coefficients, f, {.rho = ellipse_rho(radius, kPi / 2), .bound = 1});
 
-  return make_approximation(facts_of("sigmoid", message(name_of(fit), " of degree ", degree), radius, error),
+  return make_approximation(facts_of("sigmoid", message("minimax of degree ", degree), radius, error),
                             std::move(recipe), sigmoid);
 }
 

@@ -42,13 +42,11 @@ Approximation design_gelu_erf(double radius, double absolute_error);
 Approximation design_gelu_tanh(double radius, double absolute_error);
 Approximation design_sigmoid(double radius, double absolute_error);
 
-// With a given degree: the minimax polynomial, or the interpolant at the Chebyshev points (two to three times
-// its error).
-enum class Fit { kMinimax, kInterpolation };
-Approximation gelu_series(double radius, int degree_u, Fit fit = Fit::kMinimax);
-Approximation silu_series(double radius, int degree_u, Fit fit = Fit::kMinimax);
-Approximation gelu_erf_series(double radius, int degree_u, Fit fit = Fit::kMinimax);
-Approximation gelu_tanh_series(double radius, int degree_u, Fit fit = Fit::kMinimax);
-Approximation sigmoid_series(double radius, int degree, Fit fit = Fit::kMinimax);
+// The minimax polynomial of a given degree.
+Approximation gelu_series(double radius, int degree_u);
+Approximation silu_series(double radius, int degree_u);
+Approximation gelu_erf_series(double radius, int degree_u);
+Approximation gelu_tanh_series(double radius, int degree_u);
+Approximation sigmoid_series(double radius, int degree);
 
 }  // namespace psm::approx

@@ -38,16 +38,15 @@ struct Relaxation {
   std::vector<long double> rho;  // bounds of |r_i|, rho_n the relative error
 };
 
-Relaxation relaxation(long double e, int levels, int relaxed_levels) {
+Relaxation relaxation(long double e, int levels, bool relaxed) {
   Relaxation s;
   // With k_0 = 1 (plain) r_0 = 1 - y lies in [0, 1 - e].
-  s.rho.push_back(relaxed_levels > 0 ? (1 - e) / (1 + e) : 1 - e);
+  s.rho.push_back(relaxed ? (1 - e) / (1 + e) : 1 - e);
   for (int i = 0; i < levels; ++i) {
     const long double square = s.rho[i] * s.rho[i];
-    s.rho.push_back(i < relaxed_levels ? square / (2 - square) : square);
+    s.rho.push_back(relaxed ? square / (2 - square) : square);
   }
-  for (int i = 0; i <= levels; ++i)
-    s.k.push_back(relaxed_levels > 0 && i <= relaxed_levels ? 1 + s.rho[i] : 1);
+  for (int i = 0; i <= levels; ++i) s.k.push_back(relaxed ? 1 + s.rho[i] : 1);
   return s;
 }
 
@@ -87,14 +86,11 @@ Scaling best_scaling(const Relaxation& s) {
 // Each of the 2n stored constants and operations moves r_i by 2^-53, the result by that over e.
 long double rounding_of(int levels, long double e) { return levels * 0x1p-50L / e; }
 
-}  // namespace
-
-Approximation goldschmidt_inverse_levels(Interval domain, int levels, int relaxed_levels) {
+Approximation goldschmidt(Interval domain, int levels, bool relaxed) {
   check_positive(domain, "1/x");
-  PSM_CHECK(1 <= levels && levels <= kMaxLevels && 0 <= relaxed_levels && relaxed_levels <= levels, "levels ",
-            levels, " relaxed ", relaxed_levels);
+  PSM_CHECK(1 <= levels && levels <= kMaxLevels, "levels ", levels);
   const long double e = static_cast<long double>(domain.lo) / domain.hi;
-  const Relaxation s = relaxation(e, levels, relaxed_levels);
+  const Relaxation s = relaxation(e, levels, relaxed);
   const Scaling scaling = best_scaling(s);
 
   Folded folded;
@@ -108,44 +104,36 @@ Approximation goldschmidt_inverse_levels(Interval domain, int levels, int relaxe
 
   Approximation::Facts facts;
   facts.function = "1/x";
-  const std::string count = std::to_string(levels) + (levels == 1 ? " level" : " levels");
-  if (relaxed_levels == levels) {
-    facts.method = "relaxed Goldschmidt, " + count;
-  } else if (relaxed_levels == 0) {
-    facts.method = "Goldschmidt, " + std::to_string(levels - 1) + " iterations";
-  } else {
-    facts.method =
-        "start of degree " + std::to_string((1 << relaxed_levels) - 1) + " and Goldschmidt, " + count;
-  }
-  facts.certificate =
-      "closed form: the residual 1 - x P(x) is " +
-      std::string(relaxed_levels == levels ? "T_n(t) / T_n(t_0), n = 2^levels"
-                  : relaxed_levels == 0    ? "(1 - x / hi)^n, n = 2^levels"
-                                           : "(T_n(t) / T_n(t_0))^m, n = 2^start, n m = 2^levels");
+  facts.method = relaxed ? message("relaxed Goldschmidt, ", levels, levels == 1 ? " level" : " levels")
+                         : message("Goldschmidt, ", levels - 1, " iterations");
+  facts.certificate = std::string("closed form: the residual 1 - x P(x) is ") +
+                      (relaxed ? "T_n(t) / T_n(t_0), n = 2^levels" : "(1 - x / hi)^n, n = 2^levels");
   facts.domain = domain;
   facts.error_kind = ErrorKind::kRelative;
   facts.error_bound = static_cast<double>(s.rho[levels] + rounding_of(levels, e));
   facts.input_scale = static_cast<double>(-scaling.lambda[0] * s.k[0] / domain.hi);
   facts.input_offset = folded.lambda[0];
   const double top = static_cast<double>(scaling.lambda[0] * s.rho[0]);
-  facts.input_range = {relaxed_levels > 0 ? -top : 0.0, top};
+  facts.input_range = {relaxed ? -top : 0.0, top};
   facts.output_scale = static_cast<double>(output);
   return make_approximation(std::move(facts), std::move(folded), [](double x) { return 1 / x; });
 }
 
+}  // namespace
+
 Approximation goldschmidt_inverse(Interval domain, int iterations) {
-  return goldschmidt_inverse_levels(domain, iterations + 1, 0);
+  return goldschmidt(domain, iterations + 1, /*relaxed=*/false);
 }
 
 Approximation relaxed_goldschmidt_inverse(Interval domain, int levels) {
-  return goldschmidt_inverse_levels(domain, levels, levels);
+  return goldschmidt(domain, levels, /*relaxed=*/true);
 }
 
 double relaxed_goldschmidt_reach(int levels, double relative_error) {
   check_error(relative_error, "1/x");
   PSM_CHECK(1 <= levels && levels <= kMaxLevels, "levels ", levels);
   const auto holds = [&](double ratio) {
-    return relaxation(1 / static_cast<long double>(ratio), levels, levels).rho[levels] +
+    return relaxation(1 / static_cast<long double>(ratio), levels, true).rho[levels] +
                rounding_of(levels, 1 / static_cast<long double>(ratio)) <=
            relative_error;
   };

@@ -7,8 +7,6 @@
 //   plain (the paper's, app:approximations):  k_i = 1; 1 - b_n = (1 - y)^(2^n).
 //   relaxed:  k_i = 2 / (1 + e_i), where b_i lies in [e_i, 1]; e_{i+1} = 4 e_i / (1 + e_i)^2; final factor
 //     2 / (1 + e_n). The result has the least relative error of all polynomials of degree 2^n - 1.
-//   relaxed_levels = s in between: s relaxed iterations and their final factor (the optimal start of degree
-//     2^s - 1), then k_i = 1.
 //
 // What runs encrypted is the same in the residual r_i = 1 - k_i b_i, with constants folded so that no step
 // multiplies by one. With k_i = 1 + rho_i, |r_i| <= rho_i:  r_{i+1} = k_{i+1} r_i^2 - (k_{i+1} - 1). For
@@ -33,13 +31,9 @@
 
 namespace psm::approx {
 
-// `levels` = n = iterations + 1 in the paper's count: 21 iterations are 22 levels. 1 <= levels <= 30,
-// 0 <= relaxed_levels <= levels.
-Approximation goldschmidt_inverse_levels(Interval domain, int levels, int relaxed_levels);
-
-// The paper's iteration: depth iterations + 1 (0 for none).
+// The paper's iteration: depth iterations + 1 (0 for none), so 21 iterations are 22 levels; at most 29.
 Approximation goldschmidt_inverse(Interval domain, int iterations);
-// The optimum of its depth.
+// The optimum of its depth; 1 <= levels <= 30.
 Approximation relaxed_goldschmidt_inverse(Interval domain, int levels);
 
 // The largest hi / lo, to nine digits and at most 1e15, on which relaxed_goldschmidt_inverse(domain, levels)

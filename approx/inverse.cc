@@ -15,7 +15,6 @@ constexpr int kMaxLevels = 24;
 constexpr int kMaxSeriesLevels = 10;
 constexpr int kMaxStartLevels = 7;
 constexpr int kMaxIterations = (kMaxLevels + 1) / 2;  // of 1/sqrt(x)
-constexpr int kStartOfInverse = 4;                    // a start of degree 15
 
 bool cheaper(const Approximation& a, const Approximation& b) {
   return a.depth() != b.depth() ? a.depth() < b.depth() : a.multiplications() < b.multiplications();
@@ -30,11 +29,6 @@ std::optional<Approximation> first_within(double relative_error, int first, int 
     if (candidate && candidate->error_bound() <= relative_error) return candidate;
   }
   return std::nullopt;
-}
-
-std::optional<Approximation> first_relaxed_inverse(Interval domain, double relative_error) {
-  return first_within(relative_error, 1, kMaxLevels,
-                      [&](int levels) { return relaxed_goldschmidt_inverse(domain, levels); });
 }
 
 // The series of about the least degree that has the error: doubling, then bisection to a thirty-second.
@@ -101,7 +95,8 @@ std::vector<Approximation> best_first(std::initializer_list<std::optional<Approx
 Approximation design_inverse(Interval domain, double relative_error) {
   check_positive(domain, "1/x");
   check_error(relative_error, "1/x");
-  std::optional<Approximation> best = first_relaxed_inverse(domain, relative_error);
+  std::optional<Approximation> best = first_within(
+      relative_error, 1, kMaxLevels, [&](int levels) { return relaxed_goldschmidt_inverse(domain, levels); });
   if (!best) out_of_reach("1/x", domain, relative_error);
   return *best;
 }
@@ -122,23 +117,22 @@ Approximation design_inverse_sqrt(Interval domain, double relative_error) {
   return families.front();
 }
 
+Approximation design_goldschmidt_inverse(Interval domain, double relative_error) {
+  check_positive(domain, "1/x");
+  check_error(relative_error, "1/x");
+  std::optional<Approximation> plain = first_within(relative_error, 0, kMaxLevels - 1, [&](int iterations) {
+    return goldschmidt_inverse(domain, iterations);
+  });
+  if (!plain) out_of_reach("1/x by Goldschmidt's plain iteration", domain, relative_error);
+  return *plain;
+}
+
 Approximation design_goldschmidt_inverse_sqrt(Interval domain, double relative_error) {
   check_positive(domain, "1/sqrt(x)");
   check_error(relative_error, "1/sqrt(x)");
   std::optional<Approximation> plain = first_plain_inverse_sqrt(domain, relative_error);
   if (!plain) out_of_reach("1/sqrt(x) by Goldschmidt's plain iteration", domain, relative_error);
   return *plain;
-}
-
-std::vector<Approximation> inverse_families(Interval domain, double relative_error) {
-  check_positive(domain, "1/x");
-  check_error(relative_error, "1/x");
-  return best_first(
-      {first_relaxed_inverse(domain, relative_error),
-       first_within(relative_error, kStartOfInverse + 1, kMaxLevels,
-                    [&](int levels) { return goldschmidt_inverse_levels(domain, levels, kStartOfInverse); }),
-       first_within(relative_error, 0, kMaxLevels - 1,
-                    [&](int iterations) { return goldschmidt_inverse(domain, iterations); })});
 }
 
 std::vector<Approximation> inverse_sqrt_families(Interval domain, double relative_error) {

@@ -23,13 +23,13 @@ Approximation design_inverse_sqrt(Interval domain, double relative_error);
 // polynomial leaves 1/x fast: 2% above hi it is wrong by orders of magnitude, 25% below lo by 1%.
 Interval inverse_reach(Interval domain, double relative_error);
 
-// The paper's plain iteration alone, the fewest that have the error.
+// The paper's plain iterations alone, the fewest that have the error.
+Approximation design_goldschmidt_inverse(Interval domain, double relative_error);
 Approximation design_goldschmidt_inverse_sqrt(Interval domain, double relative_error);
 
-// What the design chose from: of each family of goldschmidt.h and goldschmidt_sqrt.h the member with the
-// fewest levels that reaches the error (none, if it does not in 24 levels), the best first. The paper's plain
-// iteration is among them.
-std::vector<Approximation> inverse_families(Interval domain, double relative_error);
+// What the design chose from: of each family of goldschmidt_sqrt.h the member with the fewest levels that
+// reaches the error (none, if it does not in 24 levels), the best first. The paper's plain iteration is among
+// them.
 std::vector<Approximation> inverse_sqrt_families(Interval domain, double relative_error);
 
 }  // namespace psm::approx

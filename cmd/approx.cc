@@ -85,23 +85,18 @@ int run(int argc, char** argv) {
   const approx::Approximation& chosen = found.front();
   const ApproxMeasurement measurement =
       measure(chosen, static_cast<int>(points), static_cast<uint64_t>(seed));
-  const std::vector<DivisionRow> divisions =
-      request.function == "inverse" ? compare_divisions(request.domain) : std::vector<DivisionRow>{};
   if (found.size() > 1) std::printf("%s\n", families_text(found).c_str());
   std::printf("%s", certificate_text(chosen, measurement).c_str());
-  if (!divisions.empty())
-    std::printf("\n  Goldschmidt's division on this interval, proven relative error:\n%s",
-                divisions_text(divisions).c_str());
   if (request.function == "max")
     std::printf(
         "\n  max(a, b) = ((a + b) + |a - b|) / 2 for |a|, |b| <= %g: absolute error at most %.3g, %d "
         "levels\n",
         radius, chosen.error_bound() / 2, chosen.depth());
   if (!plot.empty()) {
-    write_file(resolve_user_path(plot), plot_svg(chosen, divisions));
+    write_file(resolve_user_path(plot), plot_svg(chosen));
     std::printf("\n  wrote %s\n", plot.c_str());
   }
-  common.write_json(report_json(found, measurement, divisions));
+  common.write_json(report_json(found, measurement));
   if (measurement.worst_error > chosen.error_bound())
     throw Error(
         message("the measured error ", measurement.worst_error, " exceeds the proven bound ",

@@ -1,5 +1,5 @@
 // Meters an encrypted model without running it: levels, key-switches, bootstraps, keys, memory, seconds by
-// block. Or, with --params, searches for parameters.
+// block.
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -20,7 +20,6 @@
 #include "cmd/metering/metered.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
-#include "cmd/reports/parameter_report.h"
 #include "cmd/server/planned_pass.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
@@ -54,32 +53,6 @@ std::string memory_text(const program::MeterReading& reading) {
                  " in all; the others are encoded anew in each pass)");
 }
 
-void propose_parameters(const program::ParameterWish& wish, const std::string& secret,
-                        const CommonFlags& common) {
-  const std::vector<int> secrets = secrets_named(secret);
-  std::fprintf(stderr, "calibrating ...\n");
-  const program::Calibration calibration = program::calibrate(ckks::Context(ckks::secure_n16()));
-  std::vector<program::ParameterSearch> searches;
-  std::string refused;
-  for (const int weight : secrets) {
-    std::fprintf(stderr, "searching under a %s secret ...\n", weight == 0 ? "dense" : "sparse");
-    try {
-      searches.push_back(program::search_parameters(wish, weight, calibration.kernels));
-    } catch (const Error& error) {
-      if (!refused.empty()) refused += "; ";
-      refused += message(weight == 0 ? "dense" : "sparse", " secret: ", error.what());
-    }
-  }
-  if (searches.empty()) throw Error(refused);
-  std::printf(
-      "parameters for %d levels at scale 2^%d with %g bits after a bootstrap, by predicted time a level%s\n",
-      wish.levels, wish.log_scale, wish.precision_bits, calibration.caveat());
-  for (const program::ParameterSearch& search : searches)
-    std::printf("\n%s", parameter_report(search).c_str());
-  if (!refused.empty()) std::printf("\n%s\n", refused.c_str());
-  common.write_json(parameter_json(wish, searches));
-}
-
 // A program with what Machine::meter asks for.
 struct ToMeter {
   program::Program program;
@@ -89,12 +62,9 @@ struct ToMeter {
 
 int plan_command(int argc, char** argv) {
   Flags flags(
-      "bazel run //cmd:plan -- (--shape SHAPE [--tokens T] | --model MODEL | --params [--levels L]) [flags]",
+      "bazel run //cmd:plan -- (--shape SHAPE [--tokens T] | --model MODEL) [flags]",
       "Meters a whole encrypted model with this machine's calibration, before any key exists: levels,\n"
-      "key-switches, bootstraps, rotation keys and their bytes, peak memory, seconds by block. With "
-      "--params,\n"
-      "searches instead for the chains that bootstrap fastest within the security bounds: primes, digits,\n"
-      "factors, and why; --secret may then be both as well, and is unless given.");
+      "key-switches, bootstraps, rotation keys and their bytes, peak memory, seconds by block.");
   const std::string& shape_name = flags.text("shape", "", "a published shape: " + published_shape_names());
   const int64_t& tokens = flags.integer("tokens", 128, 2, 4096,
                                         "--shape: tokens of a sequence, which take places of a power of two; "
@@ -112,15 +82,6 @@ int plan_command(int argc, char** argv) {
       "bootstrap-seconds", 0, 0, 1e6, "a measured time of one bootstrap; 0: predicted from the kernels");
   const bool& paper = flags.truth(
       "paper", false, "--shape: the paper's polynomials, Goldschmidt's plain iterations (21 for 1/x)");
-  const bool& params = flags.truth("params", false, "propose parameters instead of metering a model");
-  const program::ParameterWish usual;
-  const int64_t& wanted =
-      flags.integer("levels", usual.levels, 1, 40, "--params: usable levels between two bootstraps");
-  const int64_t& scale = flags.integer("scale", usual.log_scale, 20, 49, "--params: log2 of the scale");
-  const double& bits = flags.number("precision", usual.precision_bits, 1, 60,
-                                    "--params: bits of the mean error after a bootstrap");
-  const int64_t& security =
-      flags.integer("security", usual.security_bits, 1, 1024, "--params: bits of security");
   const RingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
@@ -135,18 +96,8 @@ int plan_command(int argc, char** argv) {
     throw Error("--encrypted-weights is for one token; give its --position as well");
   if (one_token && flags.given("prompts"))
     throw Error("--prompts is for a whole pass; keys and values are kept for one sequence");
-  if (params) {
-    if (flags.given("shape") || flags.given("model"))
-      throw Error("--params goes without --shape and --model");
-    propose_parameters({.levels = static_cast<int>(wanted),
-                        .log_scale = static_cast<int>(scale),
-                        .precision_bits = bits,
-                        .security_bits = static_cast<int>(security)},
-                       flags.given("secret") ? ring.secret : "both", common);
-    return 0;
-  }
   if (flags.given("shape") == flags.given("model"))
-    throw Error("exactly one of --shape, --model and --params is needed");
+    throw Error("exactly one of --shape and --model is needed");
 
   const ckks::Context context(ring.spec());
   ring.require_security(context);

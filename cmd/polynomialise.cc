@@ -159,9 +159,9 @@ int polynomialise(int argc, char** argv) {
   } else {
     packing = attention::make_packing(config, config.context, kSlots);
     program = attention::build_program(model, packing);
-    const auto paths = attention::critical_paths(program);
-    std::printf("%s", path_table(paths).c_str());
-    json["levels"] = path_json(paths);
+    const Figures paths = path_figures(attention::critical_paths(program));
+    std::printf("%s", paths.table().text().c_str());
+    json["levels"] = paths.json();
   }
 
   if (data.any() || PromptCodec(checkpoint.weights.config, checkpoint.notes).is_recall()) {
@@ -169,9 +169,9 @@ int polynomialise(int argc, char** argv) {
     const train::Batch test = task.test();
     const train::Batch unseen = task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX);
     const std::vector<attention::RangeUse> uses = attention::count_range_leaves(model, unseen.examples());
-    std::printf("on unseen data:\n%s%s", range_use_table(uses, config.layers).c_str(),
-                range_use_advice(uses).c_str());
-    json["unseen"] = range_use_json(uses);
+    const Figures figures = range_use_figures(uses, config.layers);
+    std::printf("on unseen data:\n%s%s", figures.table().text().c_str(), range_use_advice(uses).c_str());
+    json["unseen"] = figures.json();
     // Where a value leaves the interval of a polynomial, what follows means nothing.
     if (!program.instructions.empty() && range_use_advice(uses).empty()) {
       const UnitRangeUse use = count_unit_range_leaves(model, program, packing, unseen.examples());

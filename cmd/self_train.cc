@@ -105,9 +105,9 @@ class Report {
 
   void leaves(const char* where, const attention::PolynomialModel& model, const train::Batch& examples) {
     const auto uses = attention::count_range_leaves(model, examples.examples());
-    leaves_ += message("on ", where, ":\n", range_use_table(uses, model.weights.config.layers),
-                       range_use_advice(uses));
-    json_["unseen"][where] = range_use_json(uses);
+    const Figures figures = range_use_figures(uses, model.weights.config.layers);
+    leaves_ += message("on ", where, ":\n", figures.table().text(), range_use_advice(uses));
+    json_["unseen"][where] = figures.json();
   }
 
   const train::Batch samples_;
@@ -239,15 +239,16 @@ int self_train(int argc, char** argv) {
   report.trained("after range minimisation", models.final_model);
   report.polynomial("polynomial", attention::make_polynomial(models.final_model, models.ranges, {}));
   const attention::ModelConfig& config = models.final_model.config;
+  const Figures ranges = range_figures(config, models.ranges_before, models.ranges);
   std::printf("ranges on samples before and after range minimisation, in the form that runs encrypted:\n%s%s",
-              range_table(config, models.ranges_before, models.ranges).c_str(), report.text().c_str());
+              ranges.table().text().c_str(), report.text().c_str());
   const double training_seconds = result.seconds + models.stages.back().seconds;
   std::printf(
       "%zu + %zu steps in %s (%.0f tokens/s); wrote power_softmax.safetensors, final.safetensors to %s\n",
       result.steps, recipe.range_steps, seconds_text(training_seconds).c_str(), result.tokens_per_second,
       out.c_str());
   Json json = report.json();
-  json["ranges"] = range_json(config, models.ranges_before, models.ranges);
+  json["ranges"] = ranges.json();
   json["steps"] = static_cast<int64_t>(result.steps);
   json["sampled_tokens"] = static_cast<int64_t>(prompts.size()) * length;
   json["sampling_seconds"] = sampling_seconds;

@@ -119,10 +119,11 @@ int train(int argc, char** argv) {
     save_stage(run.models.softmax,
                train::measure_ranges(run.models.softmax, *task.source, recipe.range_sequences()));
   }
-  const attention::Ranges &before = run.models.ranges_before, &after = run.models.ranges;
+  const Figures ranges =
+      range_figures(run.models.final_model.config, run.models.ranges_before, run.models.ranges);
   std::printf(
       "ranges on training data before and after range minimisation, in the form that runs encrypted:\n%s",
-      range_table(run.models.final_model.config, before, after).c_str());
+      ranges.table().text().c_str());
   // A finished training begins anew when it is asked for again.
   for (const train::StageReport& stage : run.models.stages)
     std::filesystem::remove(train::state_file(folder, stage.name));
@@ -140,7 +141,7 @@ int train(int argc, char** argv) {
     row["validation_perplexity"] = stage.validation.perplexity();
     json["stages"].push_back(std::move(row));
   }
-  json["ranges"] = range_json(run.models.final_model.config, before, after);
+  json["ranges"] = ranges.json();
   json["scores"] = scores_json(run.scores);
   if (task.text_data()) json["bytes_a_token"] = task.bytes_per_target(task.test());
   json["seconds"] = run.seconds;

@@ -149,27 +149,6 @@ struct ExpDivisionRecipe {
   }
 };
 
-struct InverseSquareRecipe {
-  double fold;
-  approx::Approximation exp;
-  std::vector<approx::Approximation> inverses;
-
-  double bound() const { return -exp.domain().lo * fold / 2; }
-  double input_scale(double score_bound) const {
-    require_within(score_bound, bound() * (1 + kRounding));
-    return exp.input_scale() / fold;
-  }
-  template <typename Rows>
-  typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
-    auto y = rows.apply(exp, x, "score", -bound(), 1 / fold);
-    for (size_t round = 0; round < inverses.size(); ++round) {
-      if (round > 0) y = rows.power(rows.refresh(y), 2);
-      y = rows.scaled_by(y, rows.of_sum(inverses[round], y, 0, "denominator"));
-    }
-    return y;
-  }
-};
-
 template <typename Recipe>
 void set_recipe(PolynomialRow& weights, Recipe recipe) {
   weights.levels = levels_between_products(recipe);
@@ -303,19 +282,6 @@ PolynomialRow softmax_without_maximum(const approx::Approximation& exp,
   weights.parts = {exp, inverse};
   weights.error_bound = kNoBound;
   set_recipe(weights, ExpDivisionRecipe{exp, inverse});
-  return weights;
-}
-
-PolynomialRow normalise_square_by_inverses(const approx::Approximation& exp,
-                                           std::vector<approx::Approximation> inverses) {
-  PSM_CHECK(!inverses.empty() && inverses.size() <= kMostRounds, inverses.size(), " inverses");
-  const int rounds = static_cast<int>(inverses.size()) - 1;
-  PolynomialRow weights;
-  weights.method = message("normalise and square by 1/x, ", rounds, rounds == 1 ? " round" : " rounds");
-  weights.parts = {exp};
-  weights.parts.insert(weights.parts.end(), inverses.begin(), inverses.end());
-  weights.error_bound = kNoBound;
-  set_recipe(weights, InverseSquareRecipe{std::ldexp(1.0, rounds), exp, std::move(inverses)});
   return weights;
 }
 

@@ -16,8 +16,6 @@
 //   normalise and square    (Cho, Hanrot, Kim, Park, Stehle, ePrint 2024/953)
 //                           y_j = exp((x_j - R) / 2^k), then k times  y_j <- (y_j (1 / sqrt(sum_i y_i^2)))^2:
 //                           d(exp) + sum over the rounds of (d(1/sqrt) + 3) levels
-//     by inverses           (THOR, ePrint 2024/1881)  y_j = exp((x_j - R) / 2^k) (1 / sum_i exp(..)), then k times
-//                           y_j <- y_j^2 (1 / sum_i y_i^2):  d(exp) + sum of (d(1/x) + 1) + k levels
 //
 // Bounds of the last two, with exact arithmetic between approximations. A factor common to a row changes what
 // its weights add up to and not their ratios, and the next normalisation removes it. So the error of the
@@ -87,10 +85,7 @@ PolynomialRow taylor_goldschmidt_softmax(double score_bound, int context, double
 PolynomialRow normalise_square_softmax(double score_bound, int context, double relative_error);
 
 // Of given parts, such as the constants that somebody published; what they do to the weights of a row is for
-// the caller to know, error_bound is infinite. Inputs of `exp`: x in [-R, R]; (x - R) / 2^k in [-2R / 2^k, 0].
+// the caller to know, error_bound is infinite. Inputs of `exp`: x in [-R, R].
 PolynomialRow softmax_without_maximum(const approx::Approximation& exp, const approx::Approximation& inverse);
-// k = inverses.size() - 1.
-PolynomialRow normalise_square_by_inverses(const approx::Approximation& exp,
-                                           std::vector<approx::Approximation> inverses);
 
 }  // namespace psm::attention

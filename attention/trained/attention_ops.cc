@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "attention/rows/power_softmax.h"
-#include "attention/rows/rounded_rows.h"
 #include "attention/rows/row_weights.h"
 #include "attention/trained/replaced_functions.h"
 #include "nn/kernels/gemm.h"
@@ -95,24 +94,8 @@ struct AttentionOp final : nn::Operation {
   AttentionTensors<Scalar> out;
   AttentionOptions options;
   Scalar *scores, *weights, *gradients;  // [kQueries][T] each: those of one visit
-  Scalar* row_scratch;      // [kScratchRows][T]: what a row is rounded in; the gradient of its losses
-  nn::Peak<Scalar>* peaks;  // of each sequence, where there are losses
-
-  static constexpr int kScratchRows = 3;
-
-  void weights_of(const Scalar* x, int active, Scalar* w) const {
-    if constexpr (std::is_same_v<Scalar, float>)
-      if (options.rounding != nn::Rounding::kNone)
-        return rounded_row_weights(config, options.rounding, x, active, w, row_scratch);
-    row_weights(config, x, active, w);
-  }
-
-  void weights_vjp(const Scalar* x, const Scalar* w, int active, Scalar* g) const {
-    if constexpr (std::is_same_v<Scalar, float>)
-      if (options.rounding != nn::Rounding::kNone)
-        return rounded_row_weights_vjp(config, options.rounding, x, w, g, active, g, row_scratch);
-    row_weights_vjp(config, x, w, g, active, g);
-  }
+  Scalar* row_scratch;                   // [T]: the gradient of a row's losses
+  nn::Peak<Scalar>* peaks;               // of each sequence, where there are losses
 
   // Where the scores of row `first` and those after it are.
   size_t place(Block at, int first) const {
@@ -130,7 +113,7 @@ struct AttentionOp final : nn::Operation {
       if (options.replaced)
         apply_in_double(row, static_cast<size_t>(active), w, *options.replaced);
       else
-        weights_of(row, active, w);
+        row_weights(config, row, active, w);
       std::fill(w + active, w + columns, Scalar(0));
       if (out.scores.value) std::fill(row + active, row + T, Scalar(0));
     }
@@ -178,7 +161,7 @@ struct AttentionOp final : nn::Operation {
         const size_t row = static_cast<size_t>(i) * T;
         const int active = products.shape.keys(at.sequence, first + i);
         Scalar* g = gradients + row;  // of the weights, then in place of the scores
-        weights_vjp(x + row, weights + row, active, g);
+        row_weights_vjp(config, x + row, weights + row, g, active, g);
         if (options.losses)
           score_losses_vjp(*options.losses, x + row, active, place(at, first + i), peaks[at.sequence],
                            out.loss.grad[0], row_scratch, g);
@@ -200,7 +183,6 @@ AttentionTensors<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape&
                 k.columns == shape.key_heads() * shape.head_dim &&
                 (!offsets.value || static_cast<int>(offsets.size()) == shape.heads),
             q.rows, " ", k.columns);
-  PSM_CHECK(options.rounding == nn::Rounding::kNone || (std::is_same_v<Scalar, float>));
   typedef AttentionOp<Scalar> Op;
   const size_t length = shape.length;
   Op op;
@@ -214,7 +196,7 @@ AttentionTensors<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape&
     op.out.scores = {tape.array(static_cast<size_t>(rows) * length), nullptr, rows, shape.length, nullptr};
   }
   if (options.losses) op.out.loss = tape.tensor(1, 1);
-  op.scores = tape.array((3 * kQueries + Op::kScratchRows) * length);
+  op.scores = tape.array((3 * kQueries + 1) * length);
   op.weights = op.scores + kQueries * length;
   op.gradients = op.weights + kQueries * length;
   op.row_scratch = op.gradients + kQueries * length;

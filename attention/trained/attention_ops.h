@@ -23,7 +23,6 @@
 #include "attention/shape/config.h"
 #include "attention/trained/score_losses.h"
 #include "nn/autograd/tape.h"
-#include "nn/kernels/rounding.h"
 
 namespace psm::attention {
 
@@ -43,13 +42,11 @@ struct AttentionShape {
 using RowFunction = std::function<void(std::span<double> row)>;
 
 // What attention is asked for beside o, which it does not change by a bit, and what makes weights of scores in
-// place of row_weights.h: `replaced`, in double precision and without a backward pass, or with a rounding, of
-// float alone, attention/rows/rounded_rows.h. Pointers outlive the tape's use.
+// place of row_weights.h, in double precision and without a backward pass. Pointers outlive the tape's use.
 struct AttentionOptions {
   bool keep_scores = false;
   const ScoreLosses* losses = nullptr;
   const RowFunction* replaced = nullptr;
-  nn::Rounding rounding = nn::Rounding::kNone;
 };
 
 template <typename Scalar>

@@ -129,7 +129,7 @@ nn::Tensor<Scalar> Model<Scalar>::attend(nn::Tape<Scalar>& tape, const Attention
     mixture.o = past->attend(tape, static_cast<size_t>(index), q, k, v, layer.score_offset);
   else
     mixture = attention(tape, shape, config, q, k, v, layer.score_offset,
-                        {out.keep_scores, out.score_losses, replaced ? &replaced : nullptr, row_rounding});
+                        {out.keep_scores, out.score_losses, replaced ? &replaced : nullptr});
   out.queries.push_back(q);
   out.keys.push_back(k);
   out.values.push_back(v);

@@ -101,8 +101,6 @@ class Model {
   // Not null: functions in place of exact ones, in the forward pass of a tape without gradients. They outlive
   // the model.
   const ReplacedFunctions* functions = nullptr;
-  // What rows of attention are rounded to on the way from scores to weights (attention/rows/rounded_rows.h).
-  nn::Rounding row_rounding = nn::Rounding::kNone;
   nn::Tensor<Scalar> embedding, patch_weight, patch_bias, class_token, position_embedding;
   nn::Tensor<Scalar> embedding_gamma, embedding_beta;
   std::vector<Layer> layers;

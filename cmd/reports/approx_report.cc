@@ -22,7 +22,6 @@ namespace {
 
 constexpr size_t kTwinSlots = 1024;
 constexpr int kPlotPoints = 1200;
-constexpr int kPaperLevels = 22;  // of the paper's 21 iterations
 
 // Point number i of n of the domain; geometric where it is positive, so that a small end is seen.
 double point_of(const approx::Interval& domain, double share) {
@@ -32,7 +31,6 @@ double point_of(const approx::Interval& domain, double share) {
 }
 
 std::string scientific(double value) { return format("%.3g", value); }
-std::string power_of_two(double value) { return value > 0 ? format("2^%.2f", std::log2(value)) : "0"; }
 
 const char* name_of(approx::ErrorKind kind) {
   return kind == approx::ErrorKind::kRelative ? "relative" : "absolute";
@@ -43,17 +41,14 @@ const char* name_of(approx::ErrorKind kind) {
 }
 
 std::vector<approx::Approximation> find_inverse(const ApproxRequest& r) {
-  if (r.method == "best") return approx::inverse_families(r.domain, r.error);
   const bool plain = r.method == "plain";
-  if (!plain && r.method != "relaxed") no_such_method(r, "best, plain and relaxed");
+  if (r.method != "best" && !plain && r.method != "relaxed") no_such_method(r, "best, plain and relaxed");
   approx::check_positive(r.domain, "1/x");
   if (r.iterations > 0)
-    return {approx::goldschmidt_inverse_levels(r.domain, r.iterations + 1, plain ? 0 : r.iterations + 1)};
-  if (!plain) return {approx::design_inverse(r.domain, r.error)};
-  for (const approx::Approximation& member : approx::inverse_families(r.domain, r.error))
-    if (member.method().rfind("Goldschmidt", 0) == 0) return {member};
-  throw Error(message("1/x: the plain iteration does not reach the error ", r.error,
-                      " in 24 levels; use --method relaxed or allow a larger error"));
+    return {plain ? approx::goldschmidt_inverse(r.domain, r.iterations)
+                  : approx::relaxed_goldschmidt_inverse(r.domain, r.iterations + 1)};
+  return {plain ? approx::design_goldschmidt_inverse(r.domain, r.error)
+                : approx::design_inverse(r.domain, r.error)};
 }
 
 std::vector<approx::Approximation> find_inverse_sqrt(const ApproxRequest& r) {
@@ -79,17 +74,12 @@ std::vector<approx::Approximation> find_inverse_sqrt(const ApproxRequest& r) {
                       "; use --method best or allow a larger error"));
 }
 
-// Sigmoid, GELU and SiLU: the minimax series; its interpolant of the same degree for comparison.
-template <typename Design, typename Series>
-std::vector<approx::Approximation> find_activation(const ApproxRequest& r, const Design& design,
-                                                   const Series& series, int inner_degree) {
+// Sigmoid, GELU and SiLU.
+std::vector<approx::Approximation> find_activation(const ApproxRequest& r,
+                                                   approx::Approximation (*design)(double, double),
+                                                   approx::Approximation (*series)(double, int)) {
   if (r.method != "best" && r.method != "series") no_such_method(r, "best and series");
-  const double radius = r.domain.hi;
-  approx::Approximation best =
-      r.degree > 0 ? series(radius, r.degree, approx::Fit::kMinimax) : design(radius, r.error);
-  if (r.method == "series") return {best};
-  const int degree = static_cast<int>(best.degree()) / inner_degree;
-  return {best, series(radius, degree, approx::Fit::kInterpolation)};
+  return {r.degree > 0 ? series(r.domain.hi, r.degree) : design(r.domain.hi, r.error)};
 }
 
 std::vector<approx::Approximation> find_exp(const ApproxRequest& r) {
@@ -157,15 +147,15 @@ std::vector<approx::Approximation> find_approximations(const ApproxRequest& r) {
   } else if (r.function == "inverse_sqrt") {
     found = find_inverse_sqrt(r);
   } else if (r.function == "sigmoid") {
-    found = find_activation(r, approx::design_sigmoid, approx::sigmoid_series, 1);
+    found = find_activation(r, approx::design_sigmoid, approx::sigmoid_series);
   } else if (r.function == "gelu") {
-    found = find_activation(r, approx::design_gelu, approx::gelu_series, 2);
+    found = find_activation(r, approx::design_gelu, approx::gelu_series);
   } else if (r.function == "gelu_erf") {
-    found = find_activation(r, approx::design_gelu_erf, approx::gelu_erf_series, 2);
+    found = find_activation(r, approx::design_gelu_erf, approx::gelu_erf_series);
   } else if (r.function == "gelu_tanh") {
-    found = find_activation(r, approx::design_gelu_tanh, approx::gelu_tanh_series, 2);
+    found = find_activation(r, approx::design_gelu_tanh, approx::gelu_tanh_series);
   } else if (r.function == "silu") {
-    found = find_activation(r, approx::design_silu, approx::silu_series, 2);
+    found = find_activation(r, approx::design_silu, approx::silu_series);
   } else if (r.function == "exp") {
     found = find_exp(r);
   } else {
@@ -218,28 +208,11 @@ ApproxMeasurement measure(const approx::Approximation& a, int points, uint64_t s
   return m;
 }
 
-std::vector<DivisionRow> compare_divisions(approx::Interval domain) {
-  std::vector<DivisionRow> rows;
-  for (int levels = 1; levels <= kPaperLevels; ++levels)
-    rows.push_back({levels, approx::goldschmidt_inverse_levels(domain, levels, 0).error_bound(),
-                    approx::relaxed_goldschmidt_inverse(domain, levels).error_bound()});
-  return rows;
-}
-
-std::string divisions_text(const std::vector<DivisionRow>& rows) {
-  Table table({"levels", "iterations", "plain (the paper's)", "relaxed"});
-  for (const DivisionRow& row : rows)
-    if (row.levels % 2 == 0)
-      table.row({std::to_string(row.levels), std::to_string(row.levels - 1), power_of_two(row.plain),
-                 power_of_two(row.relaxed)});
-  return table.text();
-}
-
 std::string families_text(const std::vector<approx::Approximation>& approximations) {
   Table table({"method", "levels", "products", "degree", "proven error", ""});
   for (const approx::Approximation& a : approximations)
     table.row({a.method(), std::to_string(a.depth()), std::to_string(a.multiplications()),
-               std::to_string(a.degree()), scientific(a.error_bound()), power_of_two(a.error_bound())});
+               std::to_string(a.degree()), scientific(a.error_bound()), power_of_two_text(a.error_bound())});
   return table.text();
 }
 
@@ -252,7 +225,7 @@ std::string certificate_text(const approx::Approximation& a, const ApproxMeasure
   const auto number = [](double value) { return format("%.15g", value); };
   row("interval", "[" + number(a.domain().lo) + ", " + number(a.domain().hi) + "]");
   row(std::string("proven ") + name_of(a.error_kind()) + " error",
-      scientific(a.error_bound()) + " = " + power_of_two(a.error_bound()));
+      scientific(a.error_bound()) + " = " + power_of_two_text(a.error_bound()));
   row("proof", a.certificate());
   row("measured error", scientific(m.worst_error) + " at x = " + format("%.6g", m.worst_at) +
                             format(", the worst of %.0f points", m.points));
@@ -271,7 +244,7 @@ std::string certificate_text(const approx::Approximation& a, const ApproxMeasure
   return out;
 }
 
-std::string plot_svg(const approx::Approximation& a, const std::vector<DivisionRow>& divisions) {
+std::string plot_svg(const approx::Approximation& a) {
   SvgFigure figure(a.name() + format(" (depth %.0f)", a.depth()));
   const bool wide = a.domain().lo > 0 && a.domain().hi > 20 * a.domain().lo;
   SvgPanel& values = figure.panel("function and polynomial", "x", a.function());
@@ -284,23 +257,10 @@ std::string plot_svg(const approx::Approximation& a, const std::vector<DivisionR
   errors.y_log = true;
   errors.line("error", sample(a, [](const approx::Approximation& f, double x) { return f.error_at(x); }));
   errors.level("proven bound", a.error_bound());
-  if (!divisions.empty()) {
-    SvgPanel& levels =
-        figure.panel("Goldschmidt's division: proven error by levels", "levels", "relative error");
-    levels.y_log = true;
-    PlotPoints plain, relaxed;
-    for (const DivisionRow& row : divisions) {
-      plain.emplace_back(row.levels, row.plain);
-      relaxed.emplace_back(row.levels, row.relaxed);
-    }
-    levels.line("plain; the paper's 21 iterations are 22 levels", std::move(plain));
-    levels.line("relaxed", std::move(relaxed));
-  }
   return figure.text();
 }
 
-Json report_json(const std::vector<approx::Approximation>& approximations, const ApproxMeasurement& m,
-                 const std::vector<DivisionRow>& divisions) {
+Json report_json(const std::vector<approx::Approximation>& approximations, const ApproxMeasurement& m) {
   PSM_CHECK(!approximations.empty());
   Json json = facts_json(approximations.front());
   Json measured;
@@ -318,13 +278,6 @@ Json report_json(const std::vector<approx::Approximation>& approximations, const
   Json::Array others;
   for (size_t i = 1; i < approximations.size(); ++i) others.push_back(facts_json(approximations[i]));
   json["other_methods"] = std::move(others);
-  for (const DivisionRow& division : divisions) {
-    Json row;
-    row["levels"] = division.levels;
-    row["plain"] = division.plain;
-    row["relaxed"] = division.relaxed;
-    json["divisions"].push_back(std::move(row));
-  }
   return json;
 }
 

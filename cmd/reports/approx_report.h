@@ -26,8 +26,8 @@ struct ApproxRequest {
   std::string method = "best";  // best, plain, relaxed, series
 };
 
-// The approximations that answer the request, the best first: every family's cheapest member for method
-// "best", one for the others. Throws psm::Error where the function has no such method or nothing reaches the
+// The approximations that answer the request, the best first: of 1/sqrt(x) every family's cheapest member for
+// method "best", otherwise one. Throws psm::Error where the function has no such method or nothing reaches the
 // error.
 std::vector<approx::Approximation> find_approximations(const ApproxRequest& request);
 
@@ -43,23 +43,12 @@ struct ApproxMeasurement {
 };
 ApproxMeasurement measure(const approx::Approximation& approximation, int points, uint64_t seed);
 
-// Goldschmidt's division with so many levels (an iteration fewer), plain as the paper has it and relaxed: the
-// proven relative errors. Up to the paper's 21 iterations.
-struct DivisionRow {
-  int levels;
-  double plain, relaxed;
-};
-std::vector<DivisionRow> compare_divisions(approx::Interval domain);
-std::string divisions_text(const std::vector<DivisionRow>& rows);
-
 std::string families_text(const std::vector<approx::Approximation>& approximations);
 std::string certificate_text(const approx::Approximation& approximation,
                              const ApproxMeasurement& measurement);
-// Panels: the function with the polynomial, the error with its bound, and the errors of the divisions if
-// there are any.
-std::string plot_svg(const approx::Approximation& approximation,
-                     const std::vector<DivisionRow>& divisions = {});
+// Panels: the function with the polynomial, and the error with its bound.
+std::string plot_svg(const approx::Approximation& approximation);
 Json report_json(const std::vector<approx::Approximation>& approximations,
-                 const ApproxMeasurement& measurement, const std::vector<DivisionRow>& divisions = {});
+                 const ApproxMeasurement& measurement);
 
 }  // namespace psm::cmd

@@ -21,10 +21,7 @@ using program::LedgerSummary;
 
 constexpr size_t kCostliest = 10;
 
-std::string bits(std::optional<double> value) {
-  if (!value) return "";
-  return *value > 0 ? format("2^%.1f", std::log2(*value)) : "0";
-}
+std::string bits(std::optional<double> value) { return value ? power_of_two_text(*value) : ""; }
 // Of a whole; nothing where the whole is not known.
 std::string seconds(double part, double whole) { return whole > 0 ? format("%.3f", part) : ""; }
 std::string share(double part, double whole) { return whole > 0 ? percent(part / whole) : ""; }
@@ -48,19 +45,16 @@ Totals totals(const std::vector<LedgerRow>& rows) {
 
 // What a reader asks first: seconds, how much of them are bootstraps, memory.
 std::string summary(const Totals& all) {
-  std::string out = "<dl class=\"summary\">\n";
-  const auto add = [&](const std::string& name, const std::string& value) {
-    out += "<div>" + html_tagged("dt", name) + html_tagged("dd", value) + "</div>\n";
-  };
+  Facts facts;
   const bool measured = all.seconds > 0;
   const double whole = measured ? all.seconds : all.predicted;
-  const char* of = measured ? "a pass" : "a pass, predicted";
   if (whole > 0) {
-    add(of, seconds_text(whole));
-    add("in bootstraps", percent((measured ? all.bootstrap_seconds : all.predicted_bootstraps) / whole));
+    facts.emplace_back(measured ? "a pass" : "a pass, predicted", seconds_text(whole));
+    facts.emplace_back("in bootstraps",
+                       percent((measured ? all.bootstrap_seconds : all.predicted_bootstraps) / whole));
   }
-  add("memory at its peak", bytes_text(static_cast<double>(peak_resident_bytes())));
-  return out + "</dl>\n";
+  facts.emplace_back("memory at its peak", bytes_text(static_cast<double>(peak_resident_bytes())));
+  return html_cards(facts);
 }
 
 // What all panels share: layers as bands, bootstraps as marks.
@@ -71,25 +65,16 @@ void place_in_program(const std::vector<LedgerRow>& rows, SvgPanel& panel) {
     if (row.opcode == program::Opcode::kBootstrap && (bootstraps.empty() || bootstraps.back() != at)) {
       bootstraps.push_back(at);
     }
-    const std::string name = program::block_of(row.label, 1);
-    if (panel.bands.empty() || panel.bands.back().name != name) {
-      panel.band(name, panel.bands.empty() ? at : panel.bands.back().to, at + 1);
-    }
-    panel.bands.back().to = at + 1;
+    panel.band(program::block_of(row.label, 1), at, at + 1);
   }
   panel.mark(counted(bootstraps.size(), "bootstrap"), bootstraps);
 }
 
-// One value for each instruction, held until the next one.
 template <typename Get>
 PlotPoints steps(const std::vector<LedgerRow>& rows, const Get& get) {
   PlotPoints points;
-  for (const LedgerRow& row : rows) {
-    const double at = static_cast<double>(row.instruction), value = get(row);
-    points.emplace_back(at, value);
-    points.emplace_back(at + 1, value);
-  }
-  return points;
+  for (const LedgerRow& row : rows) points.emplace_back(static_cast<double>(row.instruction), get(row));
+  return held(points);
 }
 
 std::string charts(const std::vector<LedgerRow>& rows, const Totals& all) {

@@ -10,12 +10,12 @@
 namespace psm::cmd {
 namespace {
 
-std::string interval_text(const approx::Interval& interval) {
-  return "[" + format("%.4g", interval.lo) + ", " + format("%.4g", interval.hi) + "]";
-}
-
 std::string layer_text(size_t layer, size_t layers) {
   return layer == layers ? "end" : std::to_string(layer);
+}
+
+std::string error_text(double bound, approx::ErrorKind kind) {
+  return power_of_two_text(bound) + (kind == approx::ErrorKind::kRelative ? " rel." : "");
 }
 
 // Calls visit(layer, place, approximation) for every polynomial of the model, layer by layer; the number of
@@ -35,72 +35,52 @@ void for_each_approximation(const attention::PolynomialModel& model, Visit&& vis
   if (model.pooler) visit(layers, "head", *model.pooler);
 }
 
-}  // namespace
-
-std::string approximations_table(const attention::PolynomialModel& model) {
-  Table table({"function", "layer", "interval", "max/min", "levels", "degree", "error at most"});
+Figures approximations(const attention::PolynomialModel& model) {
+  Figures figures;
   for_each_approximation(model, [&](size_t layer, std::string_view place, const approx::Approximation& a) {
     const approx::Interval domain = a.domain();
     const std::string which = layer_text(layer, model.layers.size());
-    table.row({a.name(), place == "second norm" ? which + ", second" : which, interval_text(domain),
-               domain.lo > 0 ? format("%.3g", domain.hi / domain.lo) : "", std::to_string(a.depth()),
-               std::to_string(a.degree()),
-               format("2^%.1f", std::log2(a.error_bound())) +
-                   (a.error_kind() == approx::ErrorKind::kRelative ? " rel." : "")});
+    figures.row()
+        .json("function", a.function())
+        .cell("function", a.name())
+        .json("place", std::string(place))
+        .json("method", a.method())
+        .json("layer", static_cast<int64_t>(layer))
+        .cell("layer", place == "second norm" ? which + ", second" : which)
+        .json("lo", domain.lo)
+        .json("hi", domain.hi)
+        .cell("interval", range_text(domain.lo, domain.hi))
+        .cell("max/min", domain.lo > 0 ? format("%.3g", domain.hi / domain.lo) : "")
+        .both("depth", "levels", a.depth())
+        .both("degree", "degree", static_cast<int64_t>(a.degree()))
+        .json("error_bound", a.error_bound())
+        .json("relative", a.error_kind() == approx::ErrorKind::kRelative)
+        .cell("error at most", error_text(a.error_bound(), a.error_kind()))
+        .json("certificate", a.certificate());
   });
   for (size_t layer = 0; layer < model.layers.size(); ++layer) {
     const attention::PolynomialRow& a = model.layers[layer].attention;
-    table.row({"attention by " + a.method, std::to_string(layer), "", "", std::to_string(a.levels), "",
-               format("2^%.1f", std::log2(a.error_bound)) +
-                   (a.error_kind == approx::ErrorKind::kRelative ? " rel." : "")});
+    figures.row()
+        .json("function", "attention")
+        .cell("function", "attention by " + a.method)
+        .json("method", a.method)
+        .both("layer", "layer", static_cast<int64_t>(layer))
+        .both("depth", "levels", a.levels)
+        .json("error_bound", a.error_bound)
+        .json("relative", a.error_kind == approx::ErrorKind::kRelative)
+        .cell("error at most", error_text(a.error_bound, a.error_kind));
   }
-  return table.text();
+  return figures;
 }
 
-Json approximations_json(const attention::PolynomialModel& model) {
-  Json out = Json::Array();
-  for_each_approximation(model, [&](size_t layer, std::string_view place, const approx::Approximation& a) {
-    Json json;
-    json["function"] = a.function();
-    json["place"] = std::string(place);
-    json["method"] = a.method();
-    json["layer"] = static_cast<int64_t>(layer);
-    json["lo"] = a.domain().lo;
-    json["hi"] = a.domain().hi;
-    json["depth"] = a.depth();
-    json["degree"] = static_cast<int64_t>(a.degree());
-    json["error_bound"] = a.error_bound();
-    json["relative"] = a.error_kind() == approx::ErrorKind::kRelative;
-    json["certificate"] = a.certificate();
-    out.push_back(std::move(json));
-  });
-  for (size_t layer = 0; layer < model.layers.size(); ++layer) {
-    const attention::PolynomialRow& a = model.layers[layer].attention;
-    Json json;
-    json["function"] = "attention";
-    json["method"] = a.method;
-    json["layer"] = static_cast<int64_t>(layer);
-    json["depth"] = a.levels;
-    json["error_bound"] = a.error_bound;
-    json["relative"] = a.error_kind == approx::ErrorKind::kRelative;
-    out.push_back(std::move(json));
-  }
-  return out;
-}
+}  // namespace
 
-std::string path_table(const std::vector<attention::LayerPath>& paths) {
-  Table table({"levels of layer", "attention", "feed-forward", "critical", "1/sqrt(x)", "1/x", "besides"});
-  for (size_t layer = 0; layer < paths.size(); ++layer) {
-    const attention::PathLevels& longest = paths[layer].critical();
-    table.row({std::to_string(layer), std::to_string(paths[layer].attention.total),
-               std::to_string(paths[layer].feed_forward.total), std::to_string(longest.total),
-               std::to_string(longest.inverse_sqrt), std::to_string(longest.inverse),
-               std::to_string(longest.besides())});
-  }
-  return table.text();
+std::string approximations_table(const attention::PolynomialModel& model) {
+  return approximations(model).table().text();
 }
+Json approximations_json(const attention::PolynomialModel& model) { return approximations(model).json(); }
 
-Json path_json(const std::vector<attention::LayerPath>& paths) {
+Figures path_figures(const std::vector<attention::LayerPath>& paths) {
   const auto levels = [](const attention::PathLevels& path) {
     Json json;
     json["total"] = path.total;
@@ -110,25 +90,42 @@ Json path_json(const std::vector<attention::LayerPath>& paths) {
     json["besides_inverse_sqrt_and_inverse"] = path.besides();
     return json;
   };
-  Json out = Json::Array();
-  for (const attention::LayerPath& path : paths) {
-    Json json;
-    json["attention"] = levels(path.attention);
-    json["feed_forward"] = levels(path.feed_forward);
-    out.push_back(std::move(json));
+  Figures figures;
+  for (size_t layer = 0; layer < paths.size(); ++layer) {
+    const attention::LayerPath& path = paths[layer];
+    const attention::PathLevels& longest = path.critical();
+    figures.row()
+        .cell("levels of layer", std::to_string(layer))
+        .json("attention", levels(path.attention))
+        .cell("attention", std::to_string(path.attention.total))
+        .json("feed_forward", levels(path.feed_forward))
+        .cell("feed-forward", std::to_string(path.feed_forward.total))
+        .cell("critical", std::to_string(longest.total))
+        .cell("1/sqrt(x)", std::to_string(longest.inverse_sqrt))
+        .cell("1/x", std::to_string(longest.inverse))
+        .cell("besides", std::to_string(longest.besides()));
   }
-  return out;
+  return figures;
 }
 
-std::string range_use_table(const std::vector<attention::RangeUse>& uses, int layers) {
-  Table table({"function", "layer", "interval", "seen", "values", "outside"});
+Figures range_use_figures(const std::vector<attention::RangeUse>& uses, int layers) {
+  Figures figures;
   for (const attention::RangeUse& use : uses) {
     if (use.values == 0) continue;  // the first norm, where it is the client's
-    table.row({use.function, layer_text(static_cast<size_t>(use.layer), static_cast<size_t>(layers)),
-               interval_text(use.interval), interval_text(use.seen), std::to_string(use.values),
-               std::to_string(use.outside)});
+    figures.row()
+        .both("function", "function", use.function)
+        .json("layer", use.layer)
+        .cell("layer", layer_text(static_cast<size_t>(use.layer), static_cast<size_t>(layers)))
+        .json("interval_lo", use.interval.lo)
+        .json("interval_hi", use.interval.hi)
+        .cell("interval", range_text(use.interval.lo, use.interval.hi))
+        .json("seen_lo", use.seen.lo)
+        .json("seen_hi", use.seen.hi)
+        .cell("seen", range_text(use.seen.lo, use.seen.hi))
+        .both("values", "values", static_cast<int64_t>(use.values))
+        .both("outside", "outside", static_cast<int64_t>(use.outside));
   }
-  return table.text();
+  return figures;
 }
 
 std::string range_use_advice(const std::vector<attention::RangeUse>& uses) {
@@ -141,27 +138,10 @@ std::string range_use_advice(const std::vector<attention::RangeUse>& uses) {
       std::max(seen.hi / measured.hi, measured.lo > 0 ? measured.lo / seen.lo : seen.lo / measured.lo);
   std::string advice =
       message("values leave their interval, and what follows in their sequence is lost: first ",
-              left->function, " of layer ", left->layer, ", seen in ", interval_text(seen));
+              left->function, " of layer ", left->layer, ", seen in ", range_text(seen.lo, seen.hi));
   if (std::isfinite(margin))
     advice += "; --margin " + format("%.2f", std::ceil(margin * 100 + 1) / 100) + " would have held it";
   return advice + "\n";
-}
-
-Json range_use_json(const std::vector<attention::RangeUse>& uses) {
-  Json out = Json::Array();
-  for (const attention::RangeUse& use : uses) {
-    Json json;
-    json["function"] = use.function;
-    json["layer"] = use.layer;
-    json["interval_lo"] = use.interval.lo;
-    json["interval_hi"] = use.interval.hi;
-    json["seen_lo"] = use.seen.lo;
-    json["seen_hi"] = use.seen.hi;
-    json["values"] = static_cast<int64_t>(use.values);
-    json["outside"] = static_cast<int64_t>(use.outside);
-    out.push_back(std::move(json));
-  }
-  return out;
 }
 
 }  // namespace psm::cmd

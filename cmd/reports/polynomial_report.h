@@ -13,6 +13,7 @@
 #include "attention/encrypted/critical_path.h"
 #include "attention/reference/polynomial_model.h"
 #include "ckks/base/files/json.h"
+#include "cmd/terminal/figures.h"
 
 namespace psm::cmd {
 
@@ -23,14 +24,12 @@ std::string approximations_table(const attention::PolynomialModel& model);
 Json approximations_json(const attention::PolynomialModel& model);
 
 // Of a model with a slot program (PowerSoftmax): each layer's longest paths and what consumes their levels.
-std::string path_table(const std::vector<attention::LayerPath>& paths);
-Json path_json(const std::vector<attention::LayerPath>& paths);
+Figures path_figures(const std::vector<attention::LayerPath>& paths);
 
 // How often values on these sequences leave the intervals, function by function.
-std::string range_use_table(const std::vector<attention::RangeUse>& uses, int layers);
+Figures range_use_figures(const std::vector<attention::RangeUse>& uses, int layers);
 // What to do where values leave: the first function of the network that one leaves (what follows it in that
 // sequence is lost, and leaves too) and the margin that would have held it. Empty where none does.
 std::string range_use_advice(const std::vector<attention::RangeUse>& uses);
-Json range_use_json(const std::vector<attention::RangeUse>& uses);
 
 }  // namespace psm::cmd

@@ -109,7 +109,8 @@ std::string line_of(const std::string& table, const std::string& what) {
 
 TEST_CASE("the tables tell a layer's two norms apart and put a classifier's end after the layers") {
   const attention::PolynomialModel model = model_of("roberta");
-  const std::string polynomials = approximations_table(model), uses = range_use_table(uses_of(model), 2);
+  const std::string polynomials = approximations_table(model),
+                    uses = range_use_figures(uses_of(model), 2).table().text();
   CAPTURE(polynomials);
   CAPTURE(uses);
   CHECK(line_of(polynomials, "1/sqrt(x)").find("  0  ") != std::string::npos);

@@ -1,7 +1,6 @@
 #include "cmd/reports/program_report.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +8,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
+#include "ckks/base/files/utf8.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/terminal/table.h"
 
@@ -26,24 +26,12 @@ size_t id(Value value) { return static_cast<size_t>(value.id); }
 // Bytes of the character of UTF-8 that begins the text; 0 if it is none, or one that nobody sees: controls, and what
 // changes the direction of the text or has no width.
 size_t visible_bytes(std::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-  const size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  uint32_t code = first & (0x7fU >> bytes);
-  for (size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-    code = code << 6 | (byte(i) & 0x3fU);
-  }
-  constexpr std::array<uint32_t, 5> kLeast{0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[bytes] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return 0;
-  const auto within = [&](uint32_t lo, uint32_t hi) { return code >= lo && code <= hi; };
-  return within(0x80, 0x9f) || code == 0xad || code == 0x61c || within(0x200b, 0x200f) ||
-                 within(0x2028, 0x202e) || within(0x2060, 0x206f) || code == 0xfeff ||
-                 within(0xe0000, 0xe0fff)
-             ? 0
-             : bytes;
+  const auto [code, bytes] = utf8_at(text, 0);
+  const auto within = [code = code](char32_t lo, char32_t hi) { return code >= lo && code <= hi; };
+  const bool unseen = code < 0x20 || within(0x7f, 0x9f) || code == 0xad || code == 0x61c ||
+                      within(0x200b, 0x200f) || within(0x2028, 0x202e) || within(0x2060, 0x206f) ||
+                      code == 0xfeff || within(0xe0000, 0xe0fff);
+  return unseen ? 0 : static_cast<size_t>(bytes);
 }
 
 void make_visible(program::ProgramFile& file) {
@@ -295,10 +283,7 @@ InstructionText text_of(const ShownProgram& shown, const ShownEntry& entry, size
     text.slots = slots_text(plan.program, first);
     text.scale = format(
         "%.2f", std::log2(shown.program.context->scales()[static_cast<size_t>(int{plan.level[id(first)]})]));
-    if (!entry.predicted_errors.empty()) {
-      const double error = entry.predicted_errors[id(first)];
-      text.error = error > 0 ? format("2^%.1f", std::log2(error)) : "0";
-    }
+    if (!entry.predicted_errors.empty()) text.error = power_of_two_text(entry.predicted_errors[id(first)]);
   }
   text.seconds = cost_text(entry.reading.instruction_seconds[index]);
   return text;
@@ -356,15 +341,19 @@ std::string cost_text(double seconds) {
   return seconds < 0.00995 ? format("%.1f ms", 1e3 * seconds) : seconds_text(seconds);
 }
 
+Table keys_table(const ShownEntry& entry) {
+  Table keys({"level", "keys", "bytes"});
+  for (const auto& [level, figures] : entry.reading.keys_by_level)
+    keys.row({std::to_string(int{level}), std::to_string(figures.count), bytes_text(figures.bytes)});
+  return keys;
+}
+
 std::string program_text(const ShownProgram& shown) {
   std::string out = shown.name + "\n" + facts_text(facts_of(shown));
   for (const ShownEntry& entry : shown.entries) {
     out += "\nentry point " + entry.point->name + "\n" + facts_text(figures_of(shown, entry)) +
            facts_text(facts_of(entry));
-    Table keys({"level", "keys", "bytes"});
-    for (const auto& [level, figures] : entry.reading.keys_by_level)
-      keys.row({std::to_string(int{level}), std::to_string(figures.count), bytes_text(figures.bytes)});
-    out += "\n" + keys.text() +
+    out += "\n" + keys_table(entry).text() +
            "\n  Slots: \"real 64 / 8\" are real values that repeat after 64 slots and are equal in 8 "
            "adjacent ones.\n\n";
     std::vector<std::vector<std::string>> rows{{"", "level", "log2 scale", "slots", "seconds",

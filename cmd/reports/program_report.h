@@ -16,6 +16,7 @@
 #include "ckks/base/files/json.h"
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/verify/verify.h"
+#include "cmd/terminal/html.h"
 
 namespace psm::cmd {
 
@@ -52,10 +53,11 @@ struct InstructionText {
 InstructionText text_of(const ShownProgram&, const ShownEntry&, size_t instruction);
 
 // What stands above the instructions: a name and a line each.
-using Facts = std::vector<std::pair<std::string, std::string>>;
 Facts facts_of(const ShownProgram&);
 Facts facts_of(const ShownEntry&);
 Facts figures_of(const ShownProgram&, const ShownEntry&);  // counts, and what is predicted
+
+Table keys_table(const ShownEntry&);
 
 std::string cost_text(double seconds);  // "35 us", "1.2 ms", then as seconds_text
 

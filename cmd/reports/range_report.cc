@@ -32,44 +32,38 @@ void for_each_range(const attention::ModelConfig& config, const attention::Range
     visit(layers, "sigmoid inputs", symmetric(before.pooler_input), symmetric(after.pooler_input));
 }
 
-std::string interval_text(const approx::Interval& x) {
-  if (x.lo < 0) return "|x| <= " + format("%.4g", x.hi);
-  return "[" + format("%.4g", x.lo) + ", " + format("%.4g", x.hi) + "]";
+std::string text_of(const approx::Interval& x) {
+  return x.lo < 0 ? "|x| <= " + format("%.4g", x.hi) : range_text(x.lo, x.hi);
+}
+
+Json json_of(const approx::Interval& x) {
+  Json json = Json::Object{{"lo", x.lo}, {"hi", x.hi}};
+  if (x.lo > 0) json["ratio"] = x.hi / x.lo;
+  return json;
 }
 
 std::string ratio_text(const approx::Interval& x) { return x.lo > 0 ? format("%.4g", x.hi / x.lo) : ""; }
 
 }  // namespace
 
-std::string range_table(const attention::ModelConfig& config, const attention::Ranges& before,
-                        const attention::Ranges& after) {
-  Table table({"input of", "layer", "before", "max/min", "after", "max/min"});
+Figures range_figures(const attention::ModelConfig& config, const attention::Ranges& before,
+                      const attention::Ranges& after) {
+  Figures figures;
   for_each_range(
       config, before, after,
       [&](size_t layer, const char* name, const approx::Interval& was, const approx::Interval& is) {
-        const std::string which = layer == before.layers.size() ? "end" : std::to_string(layer);
-        table.row({name, which, interval_text(was), ratio_text(was), interval_text(is), ratio_text(is)});
+        figures.row()
+            .both("input", "input of", name)
+            .json("layer", static_cast<int64_t>(layer))
+            .cell("layer", layer == before.layers.size() ? "end" : std::to_string(layer))
+            .json("before", json_of(was))
+            .cell("before", text_of(was))
+            .cell("max/min", ratio_text(was))
+            .json("after", json_of(is))
+            .cell("after", text_of(is))
+            .cell("max/min", ratio_text(is));
       });
-  return table.text();
-}
-
-Json range_json(const attention::ModelConfig& config, const attention::Ranges& before,
-                const attention::Ranges& after) {
-  Json out = Json::Array();
-  for_each_range(
-      config, before, after,
-      [&](size_t layer, const char* name, const approx::Interval& was, const approx::Interval& is) {
-        Json row;
-        row["input"] = name;
-        row["layer"] = static_cast<int64_t>(layer);
-        for (const auto& [when, x] : {std::pair("before", was), std::pair("after", is)}) {
-          row[when]["lo"] = x.lo;
-          row[when]["hi"] = x.hi;
-          if (x.lo > 0) row[when]["ratio"] = x.hi / x.lo;
-        }
-        out.push_back(std::move(row));
-      });
-  return out;
+  return figures;
 }
 
 }  // namespace psm::cmd

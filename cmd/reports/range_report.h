@@ -4,18 +4,14 @@
 // sigmoid's.
 #pragma once
 
-#include <string>
-
 #include "attention/reference/ranges.h"
-#include "ckks/base/files/json.h"
+#include "cmd/terminal/figures.h"
 
 namespace psm::cmd {
 
 // What the model does not have is left out, and a language model's final norm, which the client computes
 // exactly.
-std::string range_table(const attention::ModelConfig& config, const attention::Ranges& before,
-                        const attention::Ranges& after);
-Json range_json(const attention::ModelConfig& config, const attention::Ranges& before,
-                const attention::Ranges& after);
+Figures range_figures(const attention::ModelConfig& config, const attention::Ranges& before,
+                      const attention::Ranges& after);
 
 }  // namespace psm::cmd

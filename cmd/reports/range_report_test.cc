@@ -12,12 +12,12 @@ attention::Ranges ranges(double denominator) {
 }
 
 TEST_CASE("ranges before and after stand side by side, with the ratio of their ends") {
-  const std::string table = range_table({}, ranges(200), ranges(20));
+  const std::string table = range_figures({}, ranges(200), ranges(20)).table().text();
   CAPTURE(table);
   CHECK(table.find("[0.2, 200]     1000  [0.2, 20]      100") != std::string::npos);
   CHECK(table.find("|x| <= 3") != std::string::npos);
   CHECK(table.find("[0.5, 2]        4") != std::string::npos);
-  const Json json = range_json({}, ranges(200), ranges(20));
+  const Json json = range_figures({}, ranges(200), ranges(20)).json();
   const Json::Array& rows = json.array("ranges");
   REQUIRE(rows.size() == 4);
   CHECK(rows[1].at("before", "row").at("ratio", "row").number("ratio") == doctest::Approx(1000));
@@ -26,7 +26,7 @@ TEST_CASE("ranges before and after stand side by side, with the ratio of their e
 }
 
 TEST_CASE("a model without denominators has no row of them") {
-  const Json json = range_json({}, ranges(0), ranges(0));
+  const Json json = range_figures({}, ranges(0), ranges(0)).json();
   CHECK(json.array("ranges").size() == 3);
 }
 
@@ -37,14 +37,14 @@ TEST_CASE("a classifier of sequential blocks has its second norms, and its end a
   r.layers[0].second_variance = {0.25, 1};
   r.final_variance = {0.5, 8};
   r.pooler_input = 2;  // no row: this model has no pooler
-  const std::string table = range_table(config, r, r);
+  const std::string table = range_figures(config, r, r).table().text();
   CAPTURE(table);
   CHECK(table.find("second LayerNorm variances      0  [0.25, 1]") != std::string::npos);
   CHECK(table.find("LayerNorm variances           end   [0.5, 8]       16") != std::string::npos);
   CHECK(table.find("sigmoid") == std::string::npos);
   config.pooler = true, config.norm = attention::NormKind::kRmsNorm,
   config.feed_forward = attention::FeedForwardKind::kSwiGlu;
-  const Json json = range_json(config, r, r);
+  const Json json = range_figures(config, r, r).json();
   const Json::Array& rows = json.array("ranges");
   REQUIRE(rows.size() == 7);
   CHECK(rows[2].at("input", "row").string("input") == "SiLU inputs");
@@ -52,7 +52,7 @@ TEST_CASE("a classifier of sequential blocks has its second norms, and its end a
   CHECK(rows[6].at("input", "row").string("input") == "sigmoid inputs");
   CHECK(rows[6].at("layer", "row").integer("layer", 0, 9) == 1);
   config.classes = 0;
-  CHECK(range_json(config, r, r).array("ranges").size() == 5);
+  CHECK(range_figures(config, r, r).json().array("ranges").size() == 5);
 }
 
 }  // namespace

@@ -19,8 +19,16 @@ constexpr char kStyle[] =
     ".facts{color:var(--faint);font-size:90%}.maps td,.maps th{border:none;text-align:center}"
     ".maps img{width:9em;height:9em;border:1px solid #999;image-rendering:pixelated}"
     ".summary{display:flex;flex-wrap:wrap;gap:1em}.summary div{background:var(--box);padding:.5em 1em}"
+    ".lines dt{float:left;clear:left;width:7em}.lines dd{margin:0 0 .2em 7.5em;overflow-wrap:anywhere}"
     ".summary dt{color:var(--faint);font-size:90%}.summary dd{margin:0;font-size:130%;font-weight:bold}"
     "svg{max-width:100%;min-width:38em;height:auto}";
+
+std::string list_of(const char* style, const Facts& facts) {
+  std::string out = std::string("<dl class=\"") + style + "\">\n";
+  for (const auto& [name, value] : facts)
+    out += "<div>" + html_tagged("dt", name) + html_tagged("dd", value) + "</div>\n";
+  return out + "</dl>\n";
+}
 
 }  // namespace
 
@@ -43,6 +51,10 @@ std::string html_of(const Table& table, const std::string& title) {
   }
   return html_wide(title, out + "</table>");
 }
+
+std::string html_cards(const Facts& facts) { return list_of("summary", facts); }
+
+std::string html_lines(const Facts& facts) { return list_of("facts lines", facts); }
 
 std::string html_page(const std::string& title, const std::string& body) {
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"

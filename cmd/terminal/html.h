@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cmd/terminal/table.h"
 
@@ -12,6 +14,10 @@ std::string html_tagged(const char* tag, const std::string& text);  // the text 
 // Content that may be wider than a phone: it scrolls in a box of its own, which is called `title`.
 std::string html_wide(const std::string& title, const std::string& content);
 std::string html_of(const Table& table, const std::string& title);
+// Names and values, as cards or as lines.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+std::string html_cards(const Facts& facts);
+std::string html_lines(const Facts& facts);
 // The whole page; `body` is HTML and begins after the heading.
 std::string html_page(const std::string& title, const std::string& body);
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "ckks/base/error.h"
+#include "cmd/terminal/table.h"
 
 namespace psm::cmd {
 namespace {
@@ -32,21 +32,15 @@ constexpr char kStyle[] =
     ".k0{stroke:#3d8bfd}.k1{stroke:#ff8c42}.k2{stroke:#2fc79a}"
     ".k3{stroke:#e29ac3}.k4{stroke:#f0b429}.k5{stroke:#9fd8ff}}";
 
-std::string fixed(double value) {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.2f", value);
-  return buffer.data();
-}
+std::string fixed(double value) { return format("%.2f", value); }
 
 std::string tick_text(double value) {
-  std::array<char, 32> buffer{};
   if (std::fabs(value) >= 1e4 && std::fabs(value) < 1e9 && value == std::round(value)) {
     std::string digits = std::to_string(std::llround(std::fabs(value)));
     for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
     return (value < 0 ? "-" : "") + digits;
   }
-  std::snprintf(buffer.data(), buffer.size(), "%.4g", std::fabs(value) < 1e-300 ? 0.0 : value);
-  return buffer.data();
+  return format("%.4g", std::fabs(value) < 1e-300 ? 0.0 : value);
 }
 
 // One axis: data to pixels.
@@ -242,6 +236,19 @@ std::string heard(const std::string& title, const std::deque<SvgPanel>& panels) 
 }
 
 }  // namespace
+
+PlotPoints held(const PlotPoints& values) {
+  PlotPoints points;
+  for (const auto& [x, y] : values) {
+    if (!points.empty() && points.back() == std::pair(x, y)) {
+      points.back().first = x + 1;
+    } else {
+      points.emplace_back(x, y);
+      points.emplace_back(x + 1, y);
+    }
+  }
+  return points;
+}
 
 const std::map<std::string, size_t>& PlotColours::of(const SvgPanel& panel) {
   std::vector<std::string> names;

@@ -24,6 +24,9 @@ namespace psm::cmd {
 
 using PlotPoints = std::vector<std::pair<double, double>>;
 
+// Of values (x, y), one for each whole x: the line that holds each until x + 1.
+PlotPoints held(const PlotPoints& values);
+
 struct SvgPanel {
   std::string title, x_label, y_label;
   bool x_log = false, y_log = false;
@@ -34,8 +37,12 @@ struct SvgPanel {
 
   // Thin vertical lines, one entry in the legend; nothing without places.
   void mark(std::string name, std::vector<double> xs) { marks.push_back({std::move(name), std::move(xs)}); }
-  // A part of the x axis: every other one is shaded, and named above where its name fits.
-  void band(std::string name, double from, double to) { bands.push_back({std::move(name), from, to}); }
+  // A part of the x axis: every other one is shaded, and named above where its name fits. One that follows another of
+  // its name makes that longer.
+  void band(const std::string& name, double from, double to) {
+    if (bands.empty() || bands.back().name != name) bands.push_back({name, from, to});
+    bands.back().to = to;
+  }
 
   struct Line {
     std::string name;

@@ -64,6 +64,12 @@ std::string counted(size_t count, const char* noun) {
 
 std::string percent(double fraction) { return format("%.1f%%", 100 * fraction); }
 
+std::string range_text(double lo, double hi) {
+  return "[" + format("%.4g", lo) + ", " + format("%.4g", hi) + "]";
+}
+
+std::string power_of_two_text(double value) { return value > 0 ? format("2^%.1f", std::log2(value)) : "0"; }
+
 std::string bytes_text(double bytes) {
   if (bytes >= 1e9) return format("%.2f GB", bytes / 1e9);
   if (bytes >= 1e6) return format("%.1f MB", bytes / 1e6);

@@ -1,17 +1,115 @@
 #include "train/data/labelled_text.h"
 
 #include <algorithm>
+#include <optional>
+#include <unordered_set>
 
 #include "ckks/base/error.h"
 #include "nn/inputs/gzip_file.h"
-#include "train/data/qnli.h"
-#include "train/data/sst2.h"
+#include "nn/text/lines.h"
 
 namespace psm::train {
 namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
-constexpr size_t kHeldOut = 1000, kLeastWords = 12;
+constexpr size_t kHeldOut = 1000;
+
+// One kind of file, and how errors call its parts.
+struct Format {
+  std::string_view heading;
+  const char *heading_text, *texts, *line_text, *give;
+  std::optional<LabelledText> (*parse)(const std::vector<std::string_view>& fields);  // none: of another form
+};
+
+std::string_view trimmed(std::string_view text) {
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  return text;
+}
+
+const Format kSst2{"sentence\tlabel",
+                   "`sentence<tab>label`",
+                   "phrases",
+                   "not `phrase<tab>0` or `phrase<tab>1`",
+                   "give SST-2's train.tsv",
+                   [](const std::vector<std::string_view>& fields) -> std::optional<LabelledText> {
+                     if (fields.size() != 2 || (fields[1] != "0" && fields[1] != "1")) return {};
+                     const std::string_view phrase = trimmed(fields[0]);
+                     if (phrase.empty()) return {};
+                     return LabelledText{std::string(phrase), fields[1] == "1"};
+                   }};
+
+const Format kQnli{"index\tquestion\tsentence\tlabel",
+                   "`index<tab>question<tab>sentence<tab>label`",
+                   "pairs",
+                   "not an index, a question, a sentence and entailment or not_entailment with tabs between",
+                   "give a file of QNLI",
+                   [](const std::vector<std::string_view>& fields) -> std::optional<LabelledText> {
+                     if (fields.size() != 4 || fields[1].empty() || fields[2].empty()) return {};
+                     if (fields[3] != "entailment" && fields[3] != "not_entailment") return {};
+                     return LabelledText{message(fields[1], "\t", fields[2]), fields[3] == "not_entailment"};
+                   }};
+
+// The parts of a line between its tabs, up to one more than any format has.
+std::vector<std::string_view> fields_of(std::string_view line) {
+  std::vector<std::string_view> fields;
+  for (size_t at = 0; at <= line.size() && fields.size() < 5;) {
+    const size_t end = std::min(line.find('\t', at), line.size());
+    fields.push_back(line.substr(at, end - at));
+    at = end + 1;
+  }
+  return fields;
+}
+
+bool has_heading(const Format& format, std::string_view text) {
+  const std::vector<std::string_view> lines = nn::lines_of(text.substr(0, text.find('\n')));
+  return !lines.empty() && lines[0] == format.heading;
+}
+
+std::vector<LabelledText> parse(const Format& format, std::string_view text, const std::string& what) {
+  std::vector<LabelledText> texts;
+  int number = 0;
+  for (const std::string_view line : nn::lines_of(text)) {
+    if (++number == 1) {
+      if (line != format.heading)
+        throw Error(message(what, ", line 1: the heading is not ", format.heading_text, "; ", format.give));
+      continue;
+    }
+    std::optional<LabelledText> parsed = format.parse(fields_of(line));
+    if (!parsed) throw Error(message(what, ", line ", number, ": ", format.line_text, "; ", format.give));
+    texts.push_back(std::move(*parsed));
+  }
+  if (texts.empty()) throw Error(message(what, " holds no ", format.texts, "; ", format.give));
+  return texts;
+}
+
+// Where each word begins, and the end of the text as if a word began after one more space.
+std::vector<size_t> word_begins(std::string_view text) {
+  std::vector<size_t> begins = {0};
+  for (size_t i = 0; i < text.size(); ++i)
+    if (text[i] == ' ') begins.push_back(i + 1);
+  begins.push_back(text.size() + 1);
+  return begins;
+}
+
+// Calls visit(part) for every run of words, the whole text among them, until it answers true; says whether it
+// did.
+template <typename Visit>
+bool any_part(std::string_view text, const Visit& visit) {
+  const std::vector<size_t> begins = word_begins(text);
+  for (size_t from = 0; from + 1 < begins.size(); ++from)
+    for (size_t to = from + 1; to < begins.size(); ++to)
+      if (visit(text.substr(begins[from], begins[to] - 1 - begins[from]))) return true;
+  return false;
+}
+
+std::string_view question_of(const LabelledText& pair) {
+  return std::string_view(pair.text).substr(0, pair.text.find('\t'));
+}
+
+std::string_view sentence_of(const LabelledText& pair) {
+  return std::string_view(pair.text).substr(pair.text.find('\t') + 1);
+}
 
 size_t held_out_of(const std::vector<LabelledText>& texts) {
   return std::clamp<size_t>(texts.size() / 10, 1, kHeldOut);
@@ -19,15 +117,67 @@ size_t held_out_of(const std::vector<LabelledText>& texts) {
 
 }  // namespace
 
-std::string read_labelled_file(const std::string& path) { return nn::read_maybe_gzip(path, kMaxBytes); }
+std::vector<LabelledText> parse_sst2(std::string_view text, const std::string& what) {
+  return parse(kSst2, text, what);
+}
+std::vector<LabelledText> parse_qnli(std::string_view text, const std::string& what) {
+  return parse(kQnli, text, what);
+}
+
+LabelledSplit split_phrases(const std::vector<LabelledText>& phrases, size_t held_out, size_t least_words) {
+  std::vector<size_t> long_ones;
+  for (size_t n = 0; n < phrases.size(); ++n)
+    if (word_begins(phrases[n].text).size() > least_words) long_ones.push_back(n);
+  if (long_ones.size() < held_out || held_out == 0)
+    throw Error(message("SST-2: ", long_ones.size(), " phrases of ", least_words,
+                        " words or more are too few to hold out ", held_out, "; give the whole train.tsv"));
+  LabelledSplit split;
+  std::unordered_set<std::string_view> whole, parts;  // of the held-out phrases; views into `phrases`
+  for (size_t k = 0; k < held_out; ++k) {
+    const LabelledText& phrase = phrases[long_ones[k * long_ones.size() / held_out]];
+    split.held_out.push_back(phrase);
+    whole.insert(phrase.text);
+    any_part(phrase.text, [&](std::string_view part) { return parts.insert(part), false; });
+  }
+  for (const LabelledText& phrase : phrases) {
+    const bool shares = parts.contains(phrase.text) ||
+                        any_part(phrase.text, [&](std::string_view part) { return whole.contains(part); });
+    if (!shares) split.training.push_back(phrase);
+  }
+  split.dropped = phrases.size() - held_out - split.training.size();
+  if (split.training.empty())
+    throw Error("SST-2: every phrase shares words with a held-out one; hold out fewer");
+  return split;
+}
+
+LabelledSplit split_pairs(const std::vector<LabelledText>& pairs, size_t held_out) {
+  if (held_out == 0 || held_out >= pairs.size())
+    throw Error(
+        message("QNLI: ", pairs.size(), " pairs are too few to hold out ", held_out, "; give a larger file"));
+  LabelledSplit split;
+  std::unordered_set<std::string_view> questions, sentences;  // views into `pairs`
+  for (size_t k = 0; k < held_out; ++k) {
+    const LabelledText& pair = pairs[k * pairs.size() / held_out];
+    split.held_out.push_back(pair);
+    questions.insert(question_of(pair));
+    sentences.insert(sentence_of(pair));
+  }
+  for (const LabelledText& pair : pairs)
+    if (!questions.contains(question_of(pair)) && !sentences.contains(sentence_of(pair)))
+      split.training.push_back(pair);
+  split.dropped = pairs.size() - held_out - split.training.size();
+  if (split.training.empty())
+    throw Error("QNLI: every pair shares its question or its sentence with a held-out one; hold out fewer");
+  return split;
+}
 
 LabelledSplit read_labelled_split(const std::string& path) {
-  const std::string text = read_labelled_file(path);
-  if (is_qnli(text)) {
+  const std::string text = nn::read_maybe_gzip(path, kMaxBytes);
+  if (has_heading(kQnli, text)) {
     const std::vector<LabelledText> pairs = parse_qnli(text, path);
     return split_pairs(pairs, held_out_of(pairs));
   }
-  if (!is_sst2(text))
+  if (!has_heading(kSst2, text))
     throw Error(message(path,
                         ", line 1: the heading is neither SST-2's (sentence, label) nor QNLI's (index, "
                         "question, sentence, label), with tabs between; give a file with one of them"));

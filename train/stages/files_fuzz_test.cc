@@ -7,7 +7,7 @@
 #include "doctest/doctest.h"
 #include "nn/inputs/idx.h"
 #include "nn/testing/fuzz_safetensors.h"
-#include "train/data/sst2.h"
+#include "train/data/labelled_text.h"
 #include "train/stages/training_state.h"
 
 namespace psm::train {

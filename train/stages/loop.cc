@@ -60,10 +60,7 @@ std::string describe_training(const attention::ModelWeights& initial, const Data
     json["teacher_values"] = std::to_string(checksum64(taught.data(), taught.size() * sizeof(float)));
   }
   if (training.precision != nn::Precision::kFp32) json["precision"] = nn::name_of(training.precision);
-  if (training.row_rounding != nn::Rounding::kNone) json["row_rounding"] = nn::name_of(training.row_rounding);
   if (training.fixed_score_offset) json["fixed_score_offset"] = true;
-  const QueryKeyHold& hold = training.query_key_hold;
-  if (hold.decay != 0 || hold.fixed) json["query_key_hold"] = Json::Array{hold.decay, hold.fixed};
   json["stop"] = Json::Array{static_cast<double>(loop.steps), static_cast<double>(loop.evaluate_every),
                              static_cast<double>(loop.validation_sequences), loop.stop_accuracy};
   return json.dump(0);
@@ -122,11 +119,9 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
     const StepReport report = or_last_good_state([&] { return trainer.step(); });
     step_seconds += seconds_since(before);
     tokens += report.tokens;
-    if (loop.stepped) loop.stepped(report);
     if (report.step % loop.evaluate_every == 0 || report.step == loop.steps) {
-      const attention::ModelWeights weights = trainer.weights();
-      result.validation = evaluate(weights, validation);
-      if (loop.evaluated) loop.evaluated(report.step, result.validation, weights);
+      result.validation = evaluate(trainer.weights(), validation);
+      if (loop.evaluated) loop.evaluated(report.step, result.validation);
       progress.note(
           message("loss ", report.cross_entropy, ", held-out accuracy ", result.validation.accuracy()));
       if (result.validation.accuracy() >= loop.stop_accuracy) break;

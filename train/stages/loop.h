@@ -26,11 +26,9 @@ struct LoopOptions {
   // Told before the first step, and of the step at which a saved state was taken up, 0 if none was; may be
   // empty.
   std::function<void(size_t resumed_at)> started;
-  // Told of every step; may be empty. A resumed training tells again of the steps after the saved state.
-  std::function<void(const StepReport&)> stepped;
-  // Told of every evaluation on held-out examples, and of the weights then; may be empty. A resumed training
-  // tells again what it evaluates again.
-  std::function<void(size_t step, const Evaluation&, const attention::ModelWeights&)> evaluated;
+  // Told of every evaluation on held-out examples; may be empty. A resumed training tells again what it
+  // evaluates again.
+  std::function<void(size_t step, const Evaluation&)> evaluated;
 };
 
 struct LoopResult {

@@ -65,9 +65,7 @@ TEST_CASE("a training that was killed and resumed ends with the same bits") {
 
   std::vector<size_t> told;
   LoopOptions loop = loop_of(30, file);
-  loop.evaluated = [&](size_t step, const Evaluation&, const attention::ModelWeights&) {
-    told.push_back(step);
-  };
+  loop.evaluated = [&](size_t step, const Evaluation&) { told.push_back(step); };
   const LoopResult resumed = run_training(start(), kTask, training(), loop);
   CHECK(told == std::vector<size_t>{20, 30});
   CHECK(resumed.resumed_at == 12);

@@ -71,7 +71,6 @@ Trainer::Trainer(const attention::ModelWeights& initial, const DataSource& sourc
       options_(options),
       values_(attention::flatten(initial)),
       grads_(values_.size()),
-      query_key_holder_(config_, values_.all(), options.query_key_hold),
       adamw_(options.adamw, decaying(config_)),
       random_(options.seed) {
   initial.validate();
@@ -97,7 +96,6 @@ Trainer::Trainer(const attention::ModelWeights& initial, const DataSource& sourc
   if (options.batch < 1) throw Error(message("a batch of ", options.batch, " sequences: give at least 1"));
   for (int p = 0; p < kParts; ++p) {
     parts_.push_back(std::make_unique<Part>(config_, values_, options.precision));
-    parts_.back()->model.row_rounding = options.row_rounding;
     if (options.teacher)
       parts_.back()->teacher =
           std::make_unique<Teacher>(options.teacher->config, teacher_values_, options.precision);
@@ -177,7 +175,6 @@ StepReport Trainer::step() {
     random_ = TrainingRandom::resume(random_before);
     report_divergence(loss, report.gradient_norm);
   }
-  query_key_holder_.apply(values_.all(), rate);
   report.step = adamw_.state().steps;
   report.tokens = batch_.real_tokens();
   tokens_ += report.tokens;

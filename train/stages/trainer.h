@@ -17,7 +17,6 @@
 #include "nn/autograd/adamw.h"
 #include "nn/autograd/flat_array.h"
 #include "train/data/data.h"
-#include "train/stages/query_key_norm.h"
 #include "train/stages/range_losses.h"
 
 namespace psm::train {
@@ -27,10 +26,8 @@ struct TrainerOptions {
   nn::LearningRate rate;
   nn::AdamWOptions adamw;
   RangeLosses ranges;
-  nn::Precision precision = nn::Precision::kFp32;   // of matrix products; weights and all else are fp32
-  nn::Rounding row_rounding = nn::Rounding::kNone;  // of the trained model's rows of attention, emulated
-  bool fixed_score_offset = false;                  // score offsets stay as they are
-  QueryKeyHold query_key_hold;
+  nn::Precision precision = nn::Precision::kFp32;  // of matrix products; weights and all else are fp32
+  bool fixed_score_offset = false;                 // score offsets stay as they are
   size_t range_warmup = 0;  // steps over which the weights of `ranges` rise from zero, linearly
   uint64_t seed = 1;        // of the data
   // Not null: a language model whose distribution at each scored position takes the place of the target there
@@ -94,7 +91,6 @@ class Trainer {
   TrainerOptions options_;
   nn::FlatArray values_, grads_, teacher_values_;
   std::vector<attention::ParameterSlice> fixed_;  // parameters that are not trained
-  QueryKeyHolder query_key_holder_;
   nn::AdamW adamw_;
   TrainingRandom random_;
   uint64_t tokens_ = 0;

@@ -71,19 +71,19 @@ TransformSummary summary_of(const ckks::LinearTransform& transform, size_t slots
 
 }  // namespace
 
-double series_scratch_bytes(const ckks::SeriesPlan& plan, const ckks::Chain& chain, int shift) {
+double series_scratch_bytes(const ckks::SeriesPlan& plan, const ckks::Chain& chain) {
   const std::vector<size_t> last_use = ckks::last_uses(plan);
-  double live = chain.ciphertext_bytes(plan.nodes[0].level + shift),
+  double live = chain.ciphertext_bytes(plan.nodes[0].level),
          peak = 0;  // of the argument there is a copy
   for (size_t i = 1; i < plan.nodes.size(); ++i) {
-    const ckks::Level level = plan.nodes[i].level + 1 + shift;  // before the rescaling
+    const ckks::Level level = plan.nodes[i].level + 1;  // before the rescaling
     const int limbs = level + 1, extended = limbs + chain.special_primes(level);
     const int sum =
         plan.nodes[i].products.empty() ? 2 * limbs : 3 * limbs + (chain.digits(level) + 2) * extended;
     peak = std::max(peak, live + sum * chain.limb_bytes());
     live += chain.ciphertext_bytes(level - 1);
     for (size_t k = 1; k < i; ++k)
-      if (last_use[k] == i) live -= chain.ciphertext_bytes(plan.nodes[k].level + shift);
+      if (last_use[k] == i) live -= chain.ciphertext_bytes(plan.nodes[k].level);
   }
   return peak;
 }

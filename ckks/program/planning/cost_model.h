@@ -123,7 +123,7 @@ class CostModel {
 };
 
 // What evaluating a series takes at its peak beside its argument and its result: the nodes that are alive,
-// the sum and the digits of the one at hand. `shift` is added to the plan's levels.
-double series_scratch_bytes(const ckks::SeriesPlan&, const ckks::Chain&, int shift = 0);
+// the sum and the digits of the one at hand.
+double series_scratch_bytes(const ckks::SeriesPlan&, const ckks::Chain&);
 
 }  // namespace psm::program

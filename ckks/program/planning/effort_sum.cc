@@ -155,10 +155,10 @@ void EffortSum::linear(const TransformSummary& transform, ckks::Level level) {
   effort.counts.rescales += transform.outputs;
 }
 
-void EffortSum::series(std::span<const ckks::SeriesPlan::Node> nodes, int shift) {
+void EffortSum::series(std::span<const ckks::SeriesPlan::Node> nodes) {
   for (const ckks::SeriesPlan::Node& node : nodes) {
     if (node.products.empty() && node.terms.empty()) continue;  // the argument
-    const ckks::Level level = node.level + 1 + shift;
+    const ckks::Level level = node.level + 1;
     const auto terms = static_cast<int64_t>(node.terms.size());
     add(level, 2, terms);
     effort.counts.plaintext_products += terms;

@@ -44,8 +44,7 @@ class EffortSum {
   // The sum of `count` rotations, the identity among them (Evaluator::sum_galois).
   void sum_rotations(ckks::Level level, int64_t count);
   void linear(const TransformSummary&, ckks::Level level);
-  // Nodes of a series, `shift` levels above where they were planned.
-  void series(std::span<const ckks::SeriesPlan::Node>, int shift = 0);
+  void series(std::span<const ckks::SeriesPlan::Node>);
   // From level 0 by way of the ephemeral secret, at modulus q_0 p_0, to `level`.
   void mod_raise(ckks::Level level);
 

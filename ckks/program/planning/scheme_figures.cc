@@ -18,52 +18,45 @@ LevelBudget budget_of(const ckks::Context& context) {
 
 namespace {
 
-// The effort of a bootstrap's steps, summed up. Levels are those of the context; in another chain
-// what lies above SlotsToCoeffs moves with the computing levels.
+// The effort of a bootstrap's steps, summed up.
 class BootstrapEffort {
  public:
-  BootstrapEffort(const ckks::Context& context, const ckks::Chain& chain)
-      : context_(context),
-        chain_(chain),
-        shift_(chain.compute_level - context.compute_level()),
-        sum_(chain) {}
+  explicit BootstrapEffort(const ckks::Context& context)
+      : context_(context), chain_(context.chain()), sum_(chain_) {}
 
-  ckks::Level placed(ckks::Level level) const {
-    return level > context_.entry_level() ? level + shift_ : level;
-  }
   const Effort& effort() const { return sum_.effort; }
 
   void transforms(std::span<const ckks::PlacedTransform> transforms) {
     const auto slots = static_cast<size_t>(context_.slots());
     for (const ckks::PlacedTransform& t : transforms)
-      sum_.linear(summarise(t.transform, t.schedule, slots), placed(t.level));
+      sum_.linear(summarise(t.transform, t.schedule, slots), t.level);
   }
   void rotation(int offset, ckks::Level level) {
-    if (offset != 0) sum_.rotate(placed(level));
+    if (offset != 0) sum_.rotate(level);
   }
   void rotation_sum(const ckks::RotationSum& rotations, ckks::Level level) {
     for (const auto& elements : rotations.sums(context_)) sum_rotations(level, elements.size());
   }
   void mod_raise() { sum_.mod_raise(chain_.max_level); }
   void sum_rotations(ckks::Level level, size_t count) {
-    sum_.sum_rotations(placed(level), static_cast<int64_t>(count));
+    sum_.sum_rotations(level, static_cast<int64_t>(count));
   }
-  void conjugate(ckks::Level level) { sum_.conjugate(placed(level)); }
+  void conjugate(ckks::Level level) { sum_.conjugate(level); }
   void eval_mod(const ckks::EvalModStage& stage) {
-    sum_.add(placed(context_.evalmod_level()), 1);
-    sum_.series(stage.series().nodes, shift_);
+    sum_.add(context_.evalmod_level(), 1);
+    sum_.series(stage.series().nodes);
     for (int k = stage.polynomial().spec().double_angles; k > 0; --k) {
-      const ckks::Level level = placed(context_.compute_level()) + k;
+      const ckks::Level level = context_.compute_level() + k;
       sum_.multiply(level);
       sum_.relinearise_rescale(level);
       sum_.add(level - 1, 1);
     }
   }
   void rescale(ckks::Level level) {
-    sum_.add(placed(level));
-    sum_.rescale(placed(level));
+    sum_.add(level);
+    sum_.rescale(level);
   }
-  void add(ckks::Level level, int times) { sum_.add(placed(level), 2, times); }
+  void add(ckks::Level level, int times) { sum_.add(level, 2, times); }
 
   // Of encoded diagonals.
   double diagonal_bytes(std::span<const ckks::PlacedTransform> transforms) const {
@@ -78,34 +71,29 @@ class BootstrapEffort {
     double most = 0;
     for (const ckks::PlacedTransform& t : transforms) {
       const double polynomials =
-          chain_.digits(placed(t.level)) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
+          chain_.digits(t.level) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
       most = std::max(most, polynomials * extended_limbs(t) * static_cast<double>(chain_.limb_bytes()) +
-                                static_cast<double>(chain_.ciphertext_bytes(placed(t.level))));
+                                static_cast<double>(chain_.ciphertext_bytes(t.level)));
     }
     return most;
   }
 
  private:
   double extended_limbs(const ckks::PlacedTransform& t) const {
-    return placed(t.level) + 1 + chain_.special_primes(placed(t.level));
+    return t.level + 1 + chain_.special_primes(t.level);
   }
 
   const ckks::Context& context_;
   const ckks::Chain& chain_;
-  int shift_;
   EffortSum sum_;
 };
 
 }  // namespace
 
 BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const KernelSeconds& kernels) {
-  return figures_of(plan, plan.context().chain(), kernels);
-}
-
-BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const ckks::Chain& chain,
-                            const KernelSeconds& kernels) {
   const ckks::Context& context = plan.context();
-  BootstrapEffort sum(context, chain);
+  const ckks::Chain& chain = context.chain();
+  BootstrapEffort sum(context);
   sum.rotation(plan.pre_rotation(), plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
   sum.mod_raise();
@@ -128,17 +116,10 @@ BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const ckks::Chain& 
   figures.memory_bytes =
       sum.diagonal_bytes(plan.slots_to_coeffs()) + sum.diagonal_bytes(plan.coeffs_to_slots());
   // EvalMod of one part while the other waits.
-  const ckks::Level evalmod_level = sum.placed(context.evalmod_level());
-  const double evalmod_bytes =
-      2.0 * static_cast<double>(chain.ciphertext_bytes(evalmod_level)) +
-      series_scratch_bytes(plan.eval_mod().series(), chain, evalmod_level - context.evalmod_level());
+  const double evalmod_bytes = 2.0 * static_cast<double>(chain.ciphertext_bytes(context.evalmod_level())) +
+                               series_scratch_bytes(plan.eval_mod().series(), chain);
   figures.scratch_bytes = std::max(sum.transform_bytes(plan.coeffs_to_slots()), evalmod_bytes);
-  const ckks::KeyRequest request = plan.key_request();
-  for (const ckks::Level level : request.relinearisation_levels)
-    figures.keys.need_relinearisation(sum.placed(level));
-  for (const auto& [element, levels] : request.galois_levels)
-    for (const ckks::Level level : levels) figures.keys.need_galois(element, sum.placed(level));
-  figures.keys.encapsulation = request.encapsulation;
+  figures.keys = plan.key_request();
   return figures;
 }
 
@@ -146,7 +127,7 @@ SparseFigures figures_of(const ckks::SparseBootstrapPlan& plan, const KernelSeco
   using Recombine = ckks::SparseBootstrapPlan::Recombine;
   const ckks::Context& context = plan.context();
   const ckks::Chain& chain = context.chain();
-  BootstrapEffort sum(context, chain);
+  BootstrapEffort sum(context);
   sum.rotation(plan.pre_rotation(), plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
   sum.mod_raise();

@@ -19,9 +19,6 @@ LevelBudget budget_of(const ckks::Context&);
 // Work, key-switches and keys of one bootstrap. Seconds are predicted from the kernels; replace them by a
 // measured time where there is one.
 BootstrapFigures figures_of(const ckks::BootstrapPlan&, const KernelSeconds&);
-// The same bootstrap in another chain: with more or fewer computing levels, other special primes and
-// digits.
-BootstrapFigures figures_of(const ckks::BootstrapPlan&, const ckks::Chain&, const KernelSeconds&);
 
 // A sparse bootstrap, to be offered to the planner.
 SparseFigures figures_of(const ckks::SparseBootstrapPlan&, const KernelSeconds&);

@@ -22,18 +22,16 @@ void run(StudyContext& context, StudyResult& result) {
       });
   const Trainings tuned = follow_seeds(
       context, "PowerSoftmax from softmax's weights", softmax, [&](const Trained& start, uint64_t seed) {
-        return text.replace_attention(message("continual-s", seed), start.weights, steps, seed);
+        return text.train(message("continual-s", seed), TextStudy::with_power_softmax(start.weights),
+                          text.training(steps, seed));
       });
   const Trainings longer =
       follow_seeds(context, "softmax trained on alike", softmax, [&](const Trained& start, uint64_t seed) {
-        return text.train_on(message("continual-softmax-s", seed), start.weights, steps, seed);
+        return text.train(message("continual-softmax-s", seed), start.weights, text.training(steps, seed));
       });
   const Trainings scratch = text.power(4);
 
-  SvgPanel panel;
-  panel.title = "after the replacement";
-  panel.x_label = "characters seen since";
-  panel.y_label = "bits a character, held out";
+  SvgPanel panel = TextStudy::curves("after the replacement", "characters seen after it");
   for (const Trainings* trainings : {&tuned, &longer})
     panel.line(trainings->label, mean_curve(*trainings, bits_per_token, /*from=*/0));
   panel.level("softmax before", mean_final(softmax, bits_per_token));

@@ -3,12 +3,16 @@
 // recipe.
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <cstdint>
 
+#include "attention/batched/measure.h"
+#include "attention/reference/polynomial_model.h"
+#include "ckks/base/error.h"
 #include "cmd/study/experiments/experiment.h"
-#include "cmd/study/trainings/polynomial_stage.h"
 #include "cmd/study/trainings/text_study.h"
+#include "cmd/training/training_run.h"
 #include "train/stages/recipe.h"
+#include "train/stages/score_scale.h"
 
 namespace psm::cmd {
 namespace {
@@ -17,30 +21,48 @@ constexpr int kWidth = 64, kHeads = 2;
 constexpr int kLayers[] = {2, 4, 8};
 // Two of the models are trained on for half as many steps: softmax, and ours with range minimisation.
 constexpr double kFurther = 2, kFurtherShare = 0.5;
-// Of the polynomials' intervals: the default, and plain factors beside it.
-constexpr std::optional<double> kMargins[] = {std::nullopt, 1.25, 2, 3};
 
-std::string name_of(std::optional<double> margin) {
-  return margin ? message("margin ", *margin) : "default intervals";
+// The end of the recipe on a text: a model after range minimisation, its denominators brought under the
+// recipe's bound (train/stages/score_scale.h), and its polynomial form on the held-out windows that trainings
+// end with.
+struct PolynomialStage {
+  train::Evaluation held_out;       // of the polynomial model
+  double spread = 0;                // max/min of the denominators on training text, the largest of the layers
+  int64_t values = 0, outside = 0;  // held-out values where an interval matters, and those that leave it
+};
+
+Json measure(const StudyContext& context, const TextStudy& text, attention::ModelWeights weights) {
+  const train::RecipeOptions recipe;
+  const auto ranges_of = [&](const attention::ModelWeights& model) {
+    return train::measure_ranges(model, text.data(), context.examples(recipe.range_sequences()));
+  };
+  attention::Ranges ranges = ranges_of(weights);
+  while (train::bound_denominators(weights, ranges, recipe.largest_ratio)) ranges = ranges_of(weights);
+  const attention::PolynomialModel model = attention::make_polynomial(weights, ranges);
+  const train::Batch held_out = text.data().validation(context.examples(kFinalSequences));
+  Json measured = evaluation_json(train::evaluate_polynomial(model, held_out));
+  double spread = 0;
+  for (const attention::LayerRanges& layer : ranges.layers)
+    spread = std::max(spread, layer.denominator.hi / layer.denominator.lo);
+  int64_t values = 0, outside = 0;
+  for (const attention::RangeUse& use : attention::count_range_leaves(model, held_out.examples()))
+    values += use.values, outside += use.outside;
+  measured["spread"] = spread, measured["values"] = values, measured["outside"] = outside;
+  return measured;
 }
 
-double perplexity(const train::Evaluation& evaluation) { return evaluation.perplexity(); }
+PolynomialStage polynomial_stage(StudyContext& context, const TextStudy& text, const std::string& part,
+                                 const attention::ModelWeights& ranged) {
+  const Json found = context.once(part, [&] { return measure(context, text, ranged); });
+  return {evaluation_from(found, part), found.at("spread", part).number(part),
+          found.at("values", part).integer(part, 0, INT64_MAX),
+          found.at("outside", part).integer(part, 0, INT64_MAX)};
+}
 
 attention::ModelConfig model_of(const TextStudy& text, const ComparedAttention& attention, int layers) {
   attention::ModelConfig model = attention.in(text.model(attention.kind, layers, kWidth));
   model.heads = kHeads;
   return model;
-}
-
-std::vector<std::string> end_columns() {
-  std::vector<std::string> columns = {"layers", "softmax, going on", "after range minimisation",
-                                      "to softmax"};
-  for (const std::optional<double> margin : kMargins) {
-    columns.push_back("polynomial to softmax, " + name_of(margin));
-    columns.push_back("held-out values outside");
-  }
-  columns.push_back("max/min of a denominator");
-  return columns;
 }
 
 // softmax trained on, and PowerSoftmax taken to its polynomial form.
@@ -56,30 +78,25 @@ std::vector<std::string> end_row(StudyContext& context, const TextStudy& text, i
         return text.minimise_ranges(message("depth-", layers, "-ranges-s", seed), start.weights,
                                     train::text_range_losses(), further, seed, /*fixed_offset=*/true);
       });
-  std::vector<std::string> row = {std::to_string(layers), final_text(longer, perplexity),
-                                  final_text(ranged, perplexity),
-                                  paired_ratio_text(ranged, longer, perplexity)};
-  double spread = 0;
-  for (const std::optional<double> margin : kMargins) {
-    PolynomialStage worst;
-    const Trainings polynomial =
-        follow_seeds(context, "polynomial", ranged, [&](const Trained& start, uint64_t seed) {
-          const PolynomialStage stage = polynomial_stage(
-              context, text, message("polynomial, ", layers, " layers, ", name_of(margin), ", seed ", seed),
-              start.weights, margin);
-          worst.spread = std::max(worst.spread, stage.spread);
-          worst.values += stage.values, worst.outside += stage.outside;
-          Trained trained;
-          trained.final = stage.held_out;
-          if (!std::isfinite(stage.held_out.cross_entropy)) trained.diverged = "a value left its interval";
-          return trained;
-        });
-    row.push_back(paired_ratio_text(polynomial, longer, perplexity));
-    row.push_back(message(worst.outside, " of ", worst.values));
-    spread = worst.spread;
-  }
-  row.push_back(format("%.0f", spread));
-  return row;
+  PolynomialStage worst;
+  const Trainings polynomial =
+      follow_seeds(context, "polynomial", ranged, [&](const Trained& start, uint64_t seed) {
+        const PolynomialStage stage = polynomial_stage(
+            context, text, message("polynomial, ", layers, " layers, seed ", seed), start.weights);
+        worst.spread = std::max(worst.spread, stage.spread);
+        worst.values += stage.values, worst.outside += stage.outside;
+        Trained trained;
+        trained.final = stage.held_out;
+        if (!std::isfinite(stage.held_out.cross_entropy)) trained.diverged = "a value left its interval";
+        return trained;
+      });
+  return {std::to_string(layers),
+          final_text(longer, perplexity),
+          final_text(ranged, perplexity),
+          paired_ratio_text(ranged, longer, perplexity),
+          paired_ratio_text(polynomial, longer, perplexity),
+          message(worst.outside, " of ", worst.values),
+          format("%.0f", worst.spread)};
 }
 
 void run(StudyContext& context, StudyResult& result) {
@@ -98,12 +115,11 @@ void run(StudyContext& context, StudyResult& result) {
   for (const ComparedAttention& attention : compared) columns.push_back(attention.label);
   for (size_t other = 1; other < compared.size(); ++other)
     columns.push_back("perplexity, " + compared[other].label + " / softmax");
-  Table table(columns), ends(end_columns());
+  Table table(columns),
+      ends({"layers", "softmax, going on", "after range minimisation", "to softmax", "polynomial to softmax",
+            "held-out values outside", "max/min of a denominator"});
   for (const int layers : kLayers) {
-    SvgPanel panel;
-    panel.title = std::to_string(layers) + " layers";
-    panel.x_label = seen_label("characters");
-    panel.y_label = "bits a character, held out";
+    SvgPanel panel = TextStudy::curves(message(layers, " layers"));
     std::vector<std::string> row = {std::to_string(layers)};
     std::vector<Trainings> all;
     for (const ComparedAttention& attention : compared) {

@@ -1,6 +1,6 @@
 // The experiments of //cmd:study and the figures and tables of the paper that they stand for.
 //
-// An experiment is one file of this folder: a function that fills a result, and what is said about it.
+// An experiment is a function that fills a result, and what is said about it; most have a file of their own.
 #pragma once
 
 #include <span>
@@ -38,30 +38,22 @@ std::span<const PaperItem> paper_items();
 // "bazel run //cmd:study -- run power", or the item's own command.
 std::string command_of(const PaperItem& item);
 
-// The functions of the registry, each in the file of its name.
+// The functions of the registry.
 Experiment softmax_curves_experiment();
 Experiment division_error_experiment();
 Experiment depth_experiment();
 Experiment stable_experiment();
 Experiment power_experiment();
-Experiment half_precision_experiment();
 Experiment epsilon_experiment();
 Experiment score_offset_experiment();
-Experiment head_width_experiment();
-Experiment controls_experiment();
-Experiment schedule_experiment();
-Experiment query_key_growth_experiment();
 Experiment continual_experiment();
 Experiment range_loss_experiment();
-Experiment attention_distance_experiment();
 Experiment attention_matrices_experiment();
 Experiment recipe_experiment();
 Experiment softmax_costs_experiment();
-Experiment context_costs_experiment();
 Experiment encrypted_agreement_experiment();
 Experiment tasks_experiment();
 Experiment vision_experiment();
 Experiment sentences_experiment();
-Experiment effective_entries_experiment();
 
 }  // namespace psm::cmd

@@ -45,10 +45,7 @@ void run(StudyContext& context, StudyResult& result) {
                                   seed);
     }));
 
-  SvgPanel panel;
-  panel.title = "range minimisation";
-  panel.x_label = "characters seen";
-  panel.y_label = "bits a character, held out";
+  SvgPanel panel = TextStudy::curves("range minimisation", "characters seen");
   Table bits({"model", "bits a character"});
   Table table({"model", "layer", "largest |score|", "denominator from", "to", "ratio", "variance ratio",
                "largest |GELU input|"});

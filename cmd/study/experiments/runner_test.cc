@@ -160,7 +160,7 @@ TEST_CASE(
     "the experiments on text run; models are shared, and a result that was deleted comes back the same") {
   StudyRun run;
   run.options = {.minutes = 1e-4, .seeds = 1, .out = fresh_folder("text"), .data = novels("novels")};
-  for (const char* name : {"continual", "range-loss", "attention-distance", "attention-matrices", "recipe"}) {
+  for (const char* name : {"continual", "range-loss", "attention-matrices", "recipe"}) {
     CAPTURE(name);
     run_experiment(experiment_named(name), run);
     CHECK(result_of(run.options.out, name).at("finished", name).truth(name));
@@ -180,14 +180,12 @@ TEST_CASE(
   CHECK(read_file(run.options.out + "/index.html", 1 << 24).find("data:image/bmp") != std::string::npos);
 }
 
-TEST_CASE("the experiments on how PowerSoftmax learns run, and say something of every training") {
+TEST_CASE("sweeps on text run, and say something of every training") {
   set_thread_count(1);  // trainings this small wait for threads longer than they compute
   StudyRun run;
-  run.options = {
-      .minutes = 1e-4, .seeds = 1, .out = fresh_folder("learning"), .data = novels("learning data")};
-  for (const auto& [name, rows] :
-       {std::pair("controls", 4 + 2 * 8), std::pair("schedule", 8), std::pair("query-key-growth", 10),
-        std::pair("head-width", 8), std::pair("half-precision", 14)}) {
+  run.options = {.minutes = 1e-4, .seeds = 1, .out = fresh_folder("sweeps"), .data = novels("sweep data")};
+  for (const auto& [name, rows] : {std::pair("power", 9), std::pair("stable", 5 + 3), std::pair("epsilon", 6),
+                                   std::pair("score-offset", 8)}) {
     CAPTURE(name);
     run_experiment(experiment_named(name), run);
     const std::string what = name;
@@ -208,9 +206,7 @@ TEST_CASE("depth goes on to the polynomial model, and counts what leaves its int
   run_experiment(experiment_named("depth"), run);
   const Json result = result_of(run.options.out, "depth");
   CHECK(result.at("items", "depth").dump().find("nan") == std::string::npos);
-  for (const char* part :
-       {"polynomial, 2 layers, default intervals, seed 1", "polynomial, 2 layers, margin 1.25, seed 1",
-        "polynomial, 8 layers, margin 2, seed 1"}) {
+  for (const char* part : {"polynomial, 2 layers, seed 1", "polynomial, 8 layers, seed 1"}) {
     CAPTURE(part);
     const Json& found = result.at("parts", "depth").at(part, "parts");
     CHECK(found.at("values", part).integer(part, 0, INT64_MAX) > 1000);
@@ -248,20 +244,6 @@ std::string halves(const std::string& name) {
   write_file(folder + "/image/mnist-t10k-images-idx3-ubyte.gz", images);
   write_file(folder + "/image/mnist-t10k-labels-idx1-ubyte.gz", labels);
   return folder;
-}
-
-TEST_CASE("attention of classifiers is measured at the start and after training, by power and offset") {
-  StudyRun run;
-  run.options = {
-      .minutes = 0.002, .seeds = 2, .out = fresh_folder("entries"), .data = halves("entries data")};
-  run_experiment(experiment_named("effective-entries"), run);
-  const Json result = result_of(run.options.out, "effective-entries");
-  const auto& rows = result.at("items", "entries").array("items")[0].at("rows", "table").array("rows");
-  REQUIRE(rows.size() == 8);
-  const auto at_start = [&](size_t row) { return std::stod(rows[row].array("row")[1].string("cell")); };
-  for (size_t row = 2; row <= 4; ++row) CHECK(at_start(row) > 1.0 / 17);
-  CHECK(at_start(4) < at_start(2));      // p = 6, 2
-  CHECK(at_start(7) > 2 * at_start(4));  // p = 6 with and without an offset
 }
 
 TEST_CASE("the experiment on images runs to the polynomial model") {

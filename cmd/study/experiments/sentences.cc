@@ -4,12 +4,10 @@
 #include "nn/text/files/tokenizer_file.h"
 #include "train/data/labelled_text.h"
 #include "train/data/labelled_text_data.h"
-#include "train/data/sst2.h"
 
 namespace psm::cmd {
 namespace {
 
-constexpr size_t kHeldOut = 1000, kLeastWords = 12;
 constexpr int kContext = 48, kPairContext = 96, kLayers = 2, kWidth = 64, kHeads = 4, kPower = 6, kBatch = 16;
 // Of the minutes; a step on pairs takes twice as long, and there are few of them.
 constexpr double kPairShare = 0.3;
@@ -25,8 +23,7 @@ attention::ModelConfig model_of(const train::LabelledTextData& texts) {
 }
 
 void run(StudyContext& context, StudyResult& result) {
-  const train::LabelledSplit phrases =
-      train::split_phrases(train::read_sst2(context.data_file("glue/sst2-train.tsv")), kHeldOut, kLeastWords);
+  const train::LabelledSplit phrases = train::read_labelled_split(context.data_file("glue/sst2-train.tsv"));
   const train::LabelledSplit pairs = train::read_labelled_split(context.data_file("glue/qnli-dev.tsv"));
   const auto tokenizer = nn::load_tokenizer(context.data_file("tokenizer/gpt2-encoder.json"),
                                             context.data_file("tokenizer/gpt2-vocab.bpe"));
@@ -56,10 +53,11 @@ void run(StudyContext& context, StudyResult& result) {
   paper.row({"difference", "-1.45", "-1.18", "-0.67"});
   paper.row({"Nexus (BERT)", "92.11", "89.90", "-"});
   result.table("Table glue", paper);
-  result.note(message("Held out: ", kHeldOut, " phrases of ", kLeastWords, " words or more; ",
-                      phrases.dropped, " that share words with one of them are in neither part, so ",
-                      texts.training_texts(), " of SST-2's 67,349 phrases train, in ", texts.vocab(),
-                      " of GPT-2's tokens, ", format("%.1f", texts.mean_tokens()), " a phrase in the mean."));
+  result.note(message("Held out: ", phrases.held_out.size(), " phrases of ", train::kLeastWords,
+                      " words or more; ", phrases.dropped,
+                      " that share words with one of them are in neither part, so ", texts.training_texts(),
+                      " of SST-2's 67,349 phrases train, in ", texts.vocab(), " of GPT-2's tokens, ",
+                      format("%.1f", texts.mean_tokens()), " a phrase in the mean."));
   result.note(message("Of QNLI ", both.training_texts(), " pairs train, ", pairs.held_out.size(),
                       " are held out, and ", pairs.dropped,
                       " that share a question or a sentence with one of them are in neither part."));

@@ -17,13 +17,8 @@ namespace {
 using approx::Approximation;
 using approx::Interval;
 
-// Constants of sources, as ../shared/paper and the sources' code have them.
-constexpr int kPaperDegree = 8, kPaperIterations = 21;           // ours: appendix, "Nexus" and Goldschmidt
-constexpr int kNexusSquarings = 7, kNexusIterations = 4;         // NEXUS' code: (1 + x/128)^128
-constexpr int kThorDegree = 15, kThorIterations[] = {11, 6, 7};  // THOR's code, two rounds
-
-// Of sums of squares of what too few iterations have normalised; plain iterations are the same for any.
-constexpr double kLeastSquares = 1e-6;
+// The paper's constants.
+constexpr int kPaperDegree = 8, kPaperIterations = 21, kPaperPower = 4;  // appendix, "Nexus" and Goldschmidt
 
 Interval widened(Interval seen) { return {seen.lo / kMethodMargin, seen.hi * kMethodMargin}; }
 
@@ -90,60 +85,37 @@ ScoredModel scaled_down(const ScoredModel& softmax) {
   return scaled;
 }
 
-std::vector<SoftmaxMethod> least_methods(const ScoredModel& softmax, const ScoredModel& scaled_softmax,
-                                         const ScoredModel& relu, const std::vector<ScoredModel>& powers,
-                                         int context) {
+std::vector<SoftmaxMethod> softmax_methods(const ScoredModels& models, int context) {
   std::vector<SoftmaxMethod> methods;
-  for (const ScoredModel& power : powers)
+  for (const ScoredModel& power : models.powers)
     methods.push_back(power_method(power, attention::DivisionForm::kRelaxed));
-  const double relu_bound = kMethodMargin * relu.scores.bound;
+  const double relu_bound = kMethodMargin * models.relu.scores.bound;
   methods.push_back({.name = "scaled ReLU",
                      .row = attention::scaled_relu_polynomial(relu_bound, kMethodError),
-                     .exact = relu.config,
-                     .scores = &relu.scores,
-                     .perplexity = relu.perplexity,
+                     .exact = models.relu.config,
+                     .scores = &models.relu.scores,
+                     .perplexity = models.relu.perplexity,
                      .score_bound = relu_bound});
-  const double taken = kMethodMargin * scaled_softmax.scores.bound;
-  const Approximation exp = approx::design_exp({-taken, taken}, kMethodError / 8);
-  const approx::Interval sums = sums_of(exp, scaled_softmax.scores, context);
-  methods.push_back(of_softmax(
-      "exp, Goldschmidt; scores scaled down", scaled_softmax,
-      attention::softmax_without_maximum(exp, approx::design_inverse(sums, kMethodError / 4)), taken));
-  const double bound = kMethodMargin * softmax.scores.bound;
-  methods.push_back(of_softmax("Taylor, maximum, Goldschmidt", softmax,
+  const double bound = kMethodMargin * models.softmax.scores.bound;
+  methods.push_back(of_softmax("Taylor, maximum, Goldschmidt", models.softmax,
                                attention::taylor_goldschmidt_softmax(bound, context, kMethodError), bound));
-  methods.push_back(of_softmax("normalise and square", softmax,
+  methods.push_back(of_softmax("normalise and square", models.softmax,
                                attention::normalise_square_softmax(bound, context, kMethodError), bound));
-  return methods;
-}
-
-std::vector<SoftmaxMethod> published_methods(const ScoredModel& scaled_softmax,
-                                             const std::vector<ScoredModel>& powers, int context) {
-  std::vector<SoftmaxMethod> methods;
-  for (const ScoredModel& power : powers)
-    methods.push_back(power_method(power, attention::DivisionForm::kGoldschmidt));
-  const double bound = kMethodMargin * scaled_softmax.scores.bound;
-  const auto by_division = [&](const std::string& name, const Approximation& exp, int iterations) {
-    const Interval sums = sums_of(exp, scaled_softmax.scores, context);
-    methods.push_back(of_softmax(
-        name, scaled_softmax,
-        attention::softmax_without_maximum(exp, approx::goldschmidt_inverse(sums, iterations)), bound));
+  const double taken = kMethodMargin * models.scaled_softmax.scores.bound;
+  const auto by_division = [&](const std::string& name, const Approximation& exp, const auto& inverse_on) {
+    const Interval sums = sums_of(exp, models.scaled_softmax.scores, context);
+    methods.push_back(of_softmax(name, models.scaled_softmax,
+                                 attention::softmax_without_maximum(exp, inverse_on(sums)), taken));
   };
-  by_division("Taylor of degree 8, 21 iterations (the paper)",
-              approx::taylor_exp({-bound, bound}, kPaperDegree, 0), kPaperIterations);
-  by_division("(1 + x/128)^128, 4 iterations (NEXUS' code)",
-              approx::taylor_exp({-bound, bound}, 1, kNexusSquarings), kNexusIterations);
-  const int rounds = static_cast<int>(std::size(kThorIterations)) - 1;
-  const Approximation exp = approx::taylor_exp({-2 * bound / std::ldexp(1.0, rounds), 0}, kThorDegree, 0);
-  std::vector<Approximation> inverses;
-  for (const int iterations : kThorIterations) {
-    const Interval sums = inverses.empty()
-                              ? Interval{std::exp(exp.domain().lo) / kMethodMargin, kMethodMargin * context}
-                              : Interval{kLeastSquares / context, 1};
-    inverses.push_back(approx::goldschmidt_inverse(sums, iterations));
-  }
-  methods.push_back(of_softmax("normalise and square, 11 + 6 + 7 iterations (THOR's code)", scaled_softmax,
-                               attention::normalise_square_by_inverses(exp, std::move(inverses)), bound));
+  by_division("exp, Goldschmidt; scores scaled down", approx::design_exp({-taken, taken}, kMethodError / 8),
+              [](Interval sums) { return approx::design_inverse(sums, kMethodError / 4); });
+  by_division("Taylor of degree 8, 21 iterations", approx::taylor_exp({-taken, taken}, kPaperDegree, 0),
+              [](Interval sums) { return approx::goldschmidt_inverse(sums, kPaperIterations); });
+  for (const ScoredModel& power : models.powers)
+    if (power.config.power == kPaperPower) {
+      methods.push_back(power_method(power, attention::DivisionForm::kGoldschmidt));
+      methods.back().name += ", 21 iterations";
+    }
   return methods;
 }
 

@@ -34,14 +34,15 @@ constexpr double kMethodMargin = 1.25;
 constexpr double kTakenScores = 8;
 ScoredModel scaled_down(const ScoredModel& softmax);
 
-// The fewest levels with which the weights have kMethodError in rows of `context` places, a power of two:
-// relative, of scaled ReLU absolute.
-std::vector<SoftmaxMethod> least_methods(const ScoredModel& softmax, const ScoredModel& scaled_softmax,
-                                         const ScoredModel& relu, const std::vector<ScoredModel>& powers,
-                                         int context);
-// With the constants of papers and released code, whatever their error.
-std::vector<SoftmaxMethod> published_methods(const ScoredModel& scaled_softmax,
-                                             const std::vector<ScoredModel>& powers, int context);
+struct ScoredModels {
+  ScoredModel softmax, scaled_softmax, relu;
+  std::vector<ScoredModel> powers;
+};
+
+// First with the fewest levels whose weights have kMethodError in rows of `context` places, a power of two:
+// relative, of scaled ReLU absolute. Then PowerSoftmax, p = 4, and the Taylor form with the constants that the
+// paper gives, whatever their error. `models` outlive the methods.
+std::vector<SoftmaxMethod> softmax_methods(const ScoredModels& models, int context);
 
 // Of the weights of a method's polynomial against the weights that they stand for, over all its rows.
 struct WeightErrors {

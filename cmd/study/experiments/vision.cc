@@ -1,17 +1,30 @@
 // Fig. powerVsbaseVision, Table comparison (images): ViT with softmax and with PowerSoftmax.
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/trainings/classifier_study.h"
-#include "cmd/study/trainings/image_study.h"
+#include "train/data/image_data.h"
 
 namespace psm::cmd {
 namespace {
 
+constexpr int kPatch = 7, kLayers = 4, kWidth = 64, kHeads = 4;
+
+attention::ModelConfig vit_of(const train::ImageData& images) {
+  attention::ModelConfig model = attention::preset("vit");
+  model.context = images.context();
+  model.classes = images.classes();
+  model.patch_inputs = images.patch_inputs();
+  model.layers = kLayers, model.width = kWidth, model.heads = kHeads, model.ffn = 4 * kWidth;
+  return model;
+}
+
 void run(StudyContext& context, StudyResult& result) {
-  const train::ImageData images = study_images(context);
+  const auto images = train::ImageData::from_files(context.data_file("image/mnist-t10k-images-idx3-ubyte.gz"),
+                                                   context.data_file("image/mnist-t10k-labels-idx1-ubyte.gz"),
+                                                   {.patch = kPatch});
   compare_classifiers(context,
                       {.name = "mnist",
                        .source = images,
-                       .model = study_vit(images),
+                       .model = vit_of(images),
                        .range_losses = train::text_range_losses()},
                       result);
 

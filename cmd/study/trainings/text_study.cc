@@ -92,17 +92,12 @@ Trainings TextStudy::softmax() const {
                family_steps());
 }
 
-Trainings TextStudy::power(int p) const {
+Trainings TextStudy::power(int p, attention::PowerForm form) const {
   attention::ModelConfig config = model(attention::AttentionKind::kPowerSoftmax, kFamilyLayers, kFamilyWidth);
   config.power = p;
-  return train("p = " + std::to_string(p), config, family_steps());
-}
-
-Trainings TextStudy::unstable_power(int p) const {
-  attention::ModelConfig config = model(attention::AttentionKind::kPowerSoftmax, kFamilyLayers, kFamilyWidth);
-  config.power = p;
-  config.form = attention::PowerForm::kLipschitz;
-  return train("p = " + std::to_string(p) + ", not stable", config, family_steps());
+  config.form = form;
+  return train(message("p = ", p, form == attention::PowerForm::kStable ? "" : ", not stable"), config,
+               family_steps());
 }
 
 attention::ModelWeights TextStudy::with_power_softmax(attention::ModelWeights weights) {
@@ -115,16 +110,6 @@ attention::ModelWeights TextStudy::inference_form(attention::ModelWeights weight
   return psm::cmd::inference_form(std::move(weights), data_, scaled);
 }
 
-Trained TextStudy::train_on(const std::string& name, const attention::ModelWeights& weights, size_t steps,
-                            uint64_t seed) const {
-  return train(name, weights, training(steps, seed));
-}
-
-Trained TextStudy::replace_attention(const std::string& name, attention::ModelWeights weights, size_t steps,
-                                     uint64_t seed) const {
-  return train_on(name, with_power_softmax(std::move(weights)), steps, seed);
-}
-
 size_t TextStudy::range_steps() const { return std::max<size_t>(4, family_steps() / 2); }
 
 Trained TextStudy::minimise_ranges(const std::string& name, attention::ModelWeights weights,
@@ -133,6 +118,17 @@ Trained TextStudy::minimise_ranges(const std::string& name, attention::ModelWeig
   train::TrainerOptions options = range_training(steps, seed, fixed_offset);
   options.ranges = losses;
   return train(name, inference_form(std::move(weights)), options);
+}
+
+SvgPanel TextStudy::curves(const std::string& title, const std::string& x_label) {
+  SvgPanel panel;
+  panel.title = title, panel.x_label = x_label, panel.y_label = "bits a character, held out";
+  return panel;
+}
+
+std::string TextStudy::after(size_t steps, const attention::ModelConfig& model) {
+  return message("held-out text after ", steps, " steps of ", kBatch, " x ", kContext, " characters, ",
+                 model.layers, " layers of d = ", model.width, " with heads of ", model.width / model.heads);
 }
 
 std::string TextStudy::spread_text(const Trainings& trainings) const {

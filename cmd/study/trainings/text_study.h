@@ -55,24 +55,24 @@ class TextStudy {
   static constexpr int kUnstablePowers[] = {8, 12};
   size_t family_steps() const;
   Trainings softmax() const;
-  Trainings power(int p) const;
-  // Without division by the row's maximum: eq. LipschitzPolyAttention.
-  Trainings unstable_power(int p) const;
+  // kLipschitz: without division by the row's maximum (eq. LipschitzPolyAttention).
+  Trainings power(int p, attention::PowerForm form = attention::PowerForm::kStable) const;
 
-  // From a trained model, for `steps`: as it is or with the attention replaced by PowerSoftmax, p = 4
-  // (section Continual Training), or in the form that runs encrypted with range losses (Algorithm 1, step 2).
-  // Settings of text_recipe.
-  Trained train_on(const std::string& name, const attention::ModelWeights& weights, size_t steps,
-                   uint64_t seed) const;
-  Trained replace_attention(const std::string& name, attention::ModelWeights weights, size_t steps,
-                            uint64_t seed) const;
+  // From a trained model, for `steps`, in the form that runs encrypted and with range losses (Algorithm 1,
+  // step 2). Settings of text_recipe.
   Trained minimise_ranges(const std::string& name, attention::ModelWeights weights,
                           const train::RangeLosses& losses, size_t steps, uint64_t seed,
                           bool fixed_offset = false) const;
+  // The attention replaced by PowerSoftmax, p = 4 (section Continual Training).
   static attention::ModelWeights with_power_softmax(attention::ModelWeights weights);
   // psm::inference_form on the text.
   attention::ModelWeights inference_form(attention::ModelWeights weights, bool scaled = true) const;
   size_t range_steps() const;
+
+  // A panel of held-out bits a character by what was seen: for mean_curve.
+  static SvgPanel curves(const std::string& title, const std::string& x_label = seen_label("characters"));
+  // "held-out text after 900 steps of 8 x 128 characters, 4 layers of d = 64 with heads of 16".
+  static std::string after(size_t steps, const attention::ModelConfig& model);
 
   // max/min of the denominators on training text, the largest of all layers and seeds; "diverged" if one did.
   // In the form that runs encrypted, as inference_form makes it of a model that is in another.

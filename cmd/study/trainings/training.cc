@@ -41,12 +41,7 @@ Record read_record(const std::string& path) {
     const auto whole = [&](const char* member) {
       return static_cast<size_t>(point.at(member, path).integer(path + ": " + member, 0, INT64_MAX));
     };
-    const auto norm = [&](const char* member) {
-      const Json& value = point.at(member, path);
-      return value.is_null() ? std::nan("") : value.number(path + ": " + member);
-    };
-    record.curve[whole("step")] = {whole("step"), evaluation_from(point, path), whole("clipped"),
-                                   norm("query_norm"), norm("key_norm")};
+    record.curve[whole("step")] = {whole("step"), evaluation_from(point, path)};
   }
   return record;
 }
@@ -58,9 +53,6 @@ void write_record(const std::string& path, const Record& record) {
   for (const auto& [step, at] : record.curve) {
     Json point = evaluation_json(at.held_out);
     point["step"] = static_cast<int64_t>(step);
-    point["clipped"] = static_cast<int64_t>(at.clipped);
-    point["query_norm"] = std::isfinite(at.query_norm) ? Json(at.query_norm) : Json();
-    point["key_norm"] = std::isfinite(at.key_norm) ? Json(at.key_norm) : Json();
     json["curve"].push_back(std::move(point));
   }
   write_file(path, json.dump(1) + "\n");
@@ -82,22 +74,6 @@ std::vector<double> paired(const Trainings& trainings, const Trainings& referenc
 
 }  // namespace
 
-CurvePoint with_query_key_norms(CurvePoint point, const attention::ModelWeights& weights) {
-  const auto norm = [](const std::vector<float>& matrix) {
-    return std::sqrt(std::inner_product(matrix.begin(), matrix.end(), matrix.begin(), 0.0));
-  };
-  const auto layers = static_cast<double>(weights.layers.size());
-  for (const attention::LayerWeights& layer : weights.layers)
-    point.query_norm += norm(layer.wq) / layers, point.key_norm += norm(layer.wk) / layers;
-  return point;
-}
-
-double clipped_share(const Trained& trained) {
-  size_t clipped = 0;
-  for (const CurvePoint& point : trained.curve) clipped += point.clipped;
-  return static_cast<double>(clipped) / static_cast<double>(trained.steps);
-}
-
 Trained train(const StudyContext& context, const std::string& name, const attention::ModelWeights& initial,
               const train::DataSource& source, const train::TrainerOptions& options, size_t steps) {
   train::LoopOptions loop;
@@ -118,18 +94,8 @@ Trained train(const StudyContext& context, const std::string& name, const attent
       steps * static_cast<size_t>(options.batch) * static_cast<size_t>(classifier ? 1 : source.context());
   Record record = read_record(record_file);
   if (record.diverged.empty()) {
-    size_t clipped = 0;
-    loop.stepped = [&](const train::StepReport& report) {
-      if (report.gradient_norm > options.adamw.clip) ++clipped;
-    };
-    // A state is saved where a point is recorded, and after it, so that a resumed training counts every step
-    // once.
-    loop.save_every = loop.evaluate_every;
-    loop.evaluated = [&](size_t step, const train::Evaluation& evaluation,
-                         const attention::ModelWeights& weights) {
-      record.curve[step] =
-          with_query_key_norms({.step = step, .held_out = evaluation, .clipped = clipped}, weights);
-      clipped = 0;
+    loop.evaluated = [&](size_t step, const train::Evaluation& evaluation) {
+      record.curve[step] = {step, evaluation};
       write_record(record_file, record);
     };
     try {
@@ -199,6 +165,7 @@ train::Evaluation evaluation_from(const Json& json, const std::string& what) {
 double bits_per_token(const train::Evaluation& evaluation) {
   return evaluation.cross_entropy / std::log(2.0);
 }
+double perplexity(const train::Evaluation& evaluation) { return evaluation.perplexity(); }
 double percent_correct(const train::Evaluation& evaluation) { return 100 * evaluation.accuracy(); }
 
 std::string seen_label(const std::string& unit) { return unit + " seen, from a quarter of the training on"; }

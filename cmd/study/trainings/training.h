@@ -21,8 +21,6 @@ inline constexpr int kFinalSequences = 512;
 struct CurvePoint {
   size_t step = 0;
   train::Evaluation held_out;
-  size_t clipped = 0;                   // steps since the last point whose gradient was clipped
-  double query_norm = 0, key_norm = 0;  // Frobenius norms of W_q and W_k, means over the layers
 };
 
 struct Trained {
@@ -32,11 +30,6 @@ struct Trained {
   attention::ModelWeights weights;
   size_t steps = 0, seen = 0;  // asked for; seen: tokens, or examples of a classifier
 };
-
-// The norms of a point of the curve.
-CurvePoint with_query_key_norms(CurvePoint point, const attention::ModelWeights& weights);
-// Share of a training's steps whose gradient was clipped.
-double clipped_share(const Trained& trained);
 
 // Trains `initial`, or takes up what is saved. A divergence is a result; everything else that stops a
 // training is thrown as run_training does.
@@ -85,6 +78,7 @@ Trainings follow_seeds(const StudyContext& context, const std::string& label, co
 
 // What is plotted and tabulated of an evaluation.
 double bits_per_token(const train::Evaluation& evaluation);
+double perplexity(const train::Evaluation& evaluation);
 double percent_correct(const train::Evaluation& evaluation);
 using Metric = double (*)(const train::Evaluation&);
 

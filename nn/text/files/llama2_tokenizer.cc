@@ -22,7 +22,7 @@ constexpr int32_t kLongest = 1 << 12;  // bytes of a token
 
 }  // namespace
 
-Llama2Tokenizer::Llama2Tokenizer(std::string_view file, const std::string& what) {
+Llama2Tokenizer::Llama2Tokenizer(std::string_view file, const std::string& what) : file_(file) {
   const auto refuse = [&](const auto&... why) {
     throw Error(message(what, " is no tokenizer of llama2.c: ", why...));
   };
@@ -128,20 +128,6 @@ std::string Llama2Tokenizer::decode(std::span<const int> tokens) const {
   return text;
 }
 
-std::string Llama2Tokenizer::to_string() const {
-  std::string file;
-  const auto write = [&](const auto& value) {
-    file.append(reinterpret_cast<const char*>(&value), sizeof value);
-  };
-  size_t longest = 0;
-  for (const Token& token : tokens_) longest = std::max(longest, token.text.size());
-  write(static_cast<int32_t>(longest));
-  for (const Token& token : tokens_) {
-    write(token.score);
-    write(static_cast<int32_t>(token.text.size()));
-    file += token.text;
-  }
-  return "llama2 " + hex(file.data(), file.size());
-}
+std::string Llama2Tokenizer::to_string() const { return "llama2 " + hex(file_.data(), file_.size()); }
 
 }  // namespace psm::nn

@@ -54,6 +54,7 @@ class Llama2Tokenizer final : public Tokenizer {
   int find(std::string_view text) const;  // -1: no token
   void append_characters(std::string_view text, std::vector<int>& tokens) const;
 
+  std::string file_;
   std::vector<Token> tokens_;
   std::unordered_map<std::string_view, int> index_;  // of the texts of tokens that stand for themselves
   std::array<int, 256> byte_token_;                  // -1: none

@@ -1,13 +1,13 @@
 #include "nn/text/unicode/unicode_nfc.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <vector>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/utf8.h"
-#include "nn/text/unicode/unicode_nfc_table.h"
+#include "nn/text/unicode/unicode_ranges.h"
+#include "nn/text/unicode/unicode_tables.h"
 
 namespace psm::nn {
 namespace {
@@ -27,20 +27,41 @@ struct Character {
   int combining_class;
 };
 
-int combining_class(char32_t code) {
-  const auto after =
-      std::upper_bound(std::begin(kCombiningClasses), std::end(kCombiningClasses), code,
-                       [](char32_t c, const CombiningClassRange& range) { return c < range.first; });
-  if (after == std::begin(kCombiningClasses)) return 0;
-  const CombiningClassRange& range = *(after - 1);
-  return code <= range.last ? range.combining_class : 0;
+uint8_t combining_class(char32_t code) {
+  static const UnicodeRanges ranges(kCombiningClasses);
+  return ranges.kind_of(code);
 }
 
-template <size_t n>
-const Decomposition* find(const Decomposition (&table)[n], char32_t code) {
-  const auto at = std::lower_bound(std::begin(table), std::end(table), code,
-                                   [](const Decomposition& row, char32_t c) { return row.composed < c; });
-  return at != std::end(table) && at->composed == code ? at : nullptr;
+// A canonical decomposition, one step; second = 0: into one character.
+struct Decomposition {
+  char32_t first, second;
+};
+using Decompositions = std::map<char32_t, Decomposition>;
+
+// Packed, a row is the distance of its character from that of the row before, doubled, and 1 more where there is
+// a second one; then the differences of the first and the second from those before.
+Decompositions unpacked(std::string_view packed) {
+  Decompositions rows;
+  uint32_t code = 0, first = 0, second = 0;
+  for (PackedNumbers numbers(packed); numbers.more();) {
+    const uint32_t next = numbers.next();
+    const bool two = next % 2 == 1;
+    code += next / 2;
+    first += numbers.next_signed();
+    if (two) second += numbers.next_signed();
+    rows[code] = {first, two ? second : 0};
+  }
+  return rows;
+}
+
+// Those that compose again, and the others.
+const Decompositions& composites() {
+  static const Decompositions rows = unpacked(kComposites);
+  return rows;
+}
+const Decompositions& others() {
+  static const Decompositions rows = unpacked(kOtherDecompositions);
+  return rows;
 }
 
 void decompose(char32_t code, std::vector<Character>& out) {
@@ -51,8 +72,12 @@ void decompose(char32_t code, std::vector<Character>& out) {
     if (trailing != 0) out.push_back({kTrailing + trailing, 0});
     return;
   }
-  const Decomposition* row = find(kComposites, code);
-  if (row == nullptr) row = find(kOtherDecompositions, code);
+  const auto find = [&](const Decompositions& rows) {
+    const auto row = rows.find(code);
+    return row == rows.end() ? nullptr : &row->second;
+  };
+  const Decomposition* row = find(composites());
+  if (row == nullptr) row = find(others());
   if (row == nullptr) {
     out.push_back({code, combining_class(code)});
     return;
@@ -68,9 +93,9 @@ char32_t compose(char32_t first, char32_t second) {
   if (first >= kSyllable && first < kSyllable + kSyllables && (first - kSyllable) % kTrailings == 0 &&
       second > kTrailing && second < kTrailing + kTrailings)
     return first + (second - kTrailing);
-  static const auto& pairs = *[] {
-    auto* map = new std::map<std::pair<char32_t, char32_t>, char32_t>;
-    for (const Decomposition& row : kComposites) map->emplace(std::pair(row.first, row.second), row.composed);
+  static const auto pairs = [] {
+    std::map<std::pair<char32_t, char32_t>, char32_t> map;
+    for (const auto& [composed, parts] : composites()) map[{parts.first, parts.second}] = composed;
     return map;
   }();
   const auto found = pairs.find({first, second});

@@ -17,6 +17,27 @@ TEST_CASE("letters, numbers and white space of several scripts are told apart") 
     CHECK(text_class(other) == TextClass::kOther);
 }
 
+TEST_CASE("the tables have every character of Unicode 16.0 that is a letter, a number or white space") {
+  int count[4] = {};
+  for (char32_t code = 0; code <= 0x10FFFF; ++code) ++count[static_cast<size_t>(text_class(code))];
+  CHECK(count[static_cast<size_t>(TextClass::kLetter)] == 141028);
+  CHECK(count[static_cast<size_t>(TextClass::kNumber)] == 1911);
+  CHECK(count[static_cast<size_t>(TextClass::kSpace)] == 25);
+}
+
+TEST_CASE("NFC changes as many characters as Unicode 9.0 decomposes for good, and what it gives is NFC") {
+  int changed = 0;
+  for (char32_t code = 0; code <= 0x10FFFF; ++code) {
+    if (code >= 0xD800 && code < 0xE000) continue;
+    std::string text;
+    append_utf8(text, code);
+    const std::string nfc = to_nfc(text);
+    changed += nfc != text;
+    CHECK_UNARY(to_nfc(nfc) == nfc);
+  }
+  CHECK(changed == 1120);
+}
+
 TEST_CASE("NFC composes, orders marks, keeps what is excluded apart, and computes Hangul") {
   CHECK(to_nfc("plain ASCII") == "plain ASCII");
   CHECK(to_nfc("e\u0301") == "\u00e9");

@@ -1,0 +1,30 @@
+#include "cmd/terminal/figures.h"
+
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+TEST_CASE("figures said once are a table and JSON, and rows may lack what others have") {
+  Figures figures;
+  figures.row()
+      .both("name", "name", "a")
+      .json("lo", 0.5)
+      .cell("interval", "[0.5, 1]")
+      .cell("", "x")
+      .cell("", "y");
+  figures.row().both("name", "name", "b").both("levels", "levels", 3);
+  CHECK(figures.table().rows() ==
+        std::vector<std::vector<std::string>>{
+            {"name", "interval", "", "", "levels"}, {"a", "[0.5, 1]", "x", "y", ""}, {"b", "", "", "", "3"}});
+  const Json json = figures.json();
+  REQUIRE(json.array("rows").size() == 2);
+  CHECK(json.array("rows")[0].at("lo", "row").number("lo") == 0.5);
+  CHECK(json.array("rows")[1].at("levels", "row").integer("levels", 0, 9) == 3);
+  CHECK(json.array("rows")[1].find("lo") == nullptr);
+}
+
+TEST_CASE("without rows there is an empty array") { CHECK(Figures().json().dump(0) == "[]"); }
+
+}  // namespace
+}  // namespace psm::cmd
