@@ -57,9 +57,10 @@ void follow(const std::string& family, const std::string& train, const std::stri
   succeed("encrypt", checked + " --out " + folder + "/p.ct");
   succeed("infer", "--insecure --program " + program + " --keys " + keys + "/evaluation.keys --in " + folder +
                        "/p.ct --out " + folder + "/a.ct");
-  succeed("decrypt", checked + " --in " + folder + "/a.ct --json " + folder + "/d.json");
-  const Json answer = json_of(folder + "/d.json");
-  const Json& compared = answer.at("encrypted_vs_twin", "json");
+  const Outcome outcome = decrypt_and_compare(with + "--keys " + keys + " --in " + folder + "/a.ct",
+                                              folder + "/poly.client", program, prompts);
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+  const Json compared = comparison();
   CHECK(compared.at("positions", "json").integer("positions", 0, 10000) == positions);
   CHECK(compared.at("relative_rms", "json").number("relative_rms") < 0x1p-6);
   CHECK(compared.at("relative_rms", "json").number("relative_rms") > 0);

@@ -5,7 +5,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "ckks/base/files/hex.h"
-#include "cmd/client/client_file.h"
+#include "cmd/client/client_head.h"
 #include "cmd/client/new_keys.h"
 #include "cmd/protocol/key_files.h"
 #include "cmd/protocol/ring_flags.h"
@@ -33,7 +33,7 @@ int keygen(int argc, char** argv) {
   require_given(flags, {"client", "out"});
 
   const KeyFiles files(resolve_user_path(out));
-  const ClientFile client = read_client_file(resolve_user_path(client_path));
+  const ClientHead client = read_client_head(resolve_user_path(client_path));
   const ckks::Context& context = *client.context;
   ring.require_security(context);
   std::printf("%s\nthe program %s asks for %s\n", context.describe().c_str(),

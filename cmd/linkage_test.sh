@@ -16,13 +16,14 @@ check() {  # command, one that has the path, query, label
   fi
 }
 for server in infer serve; do
-  check $server decrypt secret_key //ckks/scheme/client:client
+  check $server decrypt secret_key //ckks/scheme/client:secret_key
   check $server decrypt client //cmd/client:client
   check $server compile model_files //attention/files:files
   check $server compile encrypted_models //attention/encrypted:encrypted
   check $server compile compiler //cmd/compiler:compiler
-  check $server decrypt nn //nn/text:text
+  check $server encrypt nn //nn/text:text
 done
+check decrypt encrypt nn //nn/text:text
 check serve generate text_client //cmd/generation/client:client
 for client in keygen encrypt decrypt generate; do
   check $client compile encrypted_models //attention/encrypted:encrypted

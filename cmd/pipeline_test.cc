@@ -58,6 +58,10 @@ std::string decrypt_arguments(const std::string& in) {
   return "--client " + kClient + " --keys " + keys() + " --in " + path_of(in) + " --insecure";
 }
 
+Outcome compare_answers(const std::string& in, const std::string& prompts) {
+  return decrypt_and_compare(decrypt_arguments(in), kClient, kProgram, prompts);
+}
+
 // `from` with one bit of each of these bytes changed.
 std::string flipped(const std::string& from, const std::string& name, size_t begin, size_t count) {
   std::string bytes = read_file(from, uint64_t{1} << 31);
@@ -85,30 +89,23 @@ TEST_CASE("an answer through four processes is the twin's, whatever kernels each
   const Outcome inferred = run("infer", infer_arguments("answer.ct") + " --backend scalar");
   REQUIRE_MESSAGE(inferred.exit_code == 0, inferred.err);
   CHECK(inferred.err.find("INSECURE") != std::string::npos);
-  const Outcome decrypted = run("decrypt", decrypt_arguments("answer.ct") + " --sample 12" + kCheck +
-                                               " --json " + path_of("decrypt.json"));
-  REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
-  CHECK(decrypted.out.find("Do not share decrypted values") != std::string::npos);
-  const Json json = parse_json(read_file(path_of("decrypt.json"), 1 << 20), "decrypt.json");
-  const Json& comparison = json.at("encrypted_vs_twin", "json");
-  CHECK(comparison.at("positions", "json").integer("positions", 0, 1000) == 12 * 6);
-  CHECK(comparison.at("relative_rms", "json").number("relative_rms") < 0x1p-7);
-  CHECK(comparison.at("relative_rms", "json").number("relative_rms") > 0);
-  CHECK(comparison.at("argmax_agreement", "json").number("argmax_agreement") >= 0.99);
+  const Outcome compared = compare_answers("answer.ct", "--sample 12");
+  REQUIRE_MESSAGE(compared.exit_code == 0, compared.err);
+  const Json found = comparison();
+  CHECK(found.at("positions", "json").integer("positions", 0, 1000) == 12 * 6);
+  CHECK(found.at("relative_rms", "json").number("relative_rms") < 0x1p-7);
+  CHECK(found.at("relative_rms", "json").number("relative_rms") > 0);
+  CHECK(found.at("argmax_agreement", "json").number("argmax_agreement") >= 0.99);
 }
 
 TEST_CASE("answers that are far from the twin of the prompts given are a failure, with its likely reasons") {
   keys();
   REQUIRE(run("infer", infer_arguments("answer.ct")).exit_code == 0);
-  const std::string others = decrypt_arguments("answer.ct") + " --sample 12 --seed 2";
-  const Outcome other = run("decrypt", others + kCheck);
+  const Outcome other = compare_answers("answer.ct", "--sample 12 --seed 2");
   CHECK(other.exit_code == 1);
   CHECK(other.err.find("error: the answers are not those of these prompts") != std::string::npos);
-  // Without the program, prompts tell lengths alone.
-  REQUIRE(run("decrypt", others + " --json " + path_of("lengths.json")).exit_code == 0);
-  const Json lengths = parse_json(read_file(path_of("lengths.json"), 1 << 20), "lengths.json");
-  CHECK(lengths.find("encrypted_vs_twin") == nullptr);
-  CHECK(lengths.at("answers", "json").array("answers").size() == 12);
+  const Json answers_json = parse_json(read_file(path_of("answers.json"), 1 << 20), "answers.json");
+  CHECK(answers_json.at("answers", "json").array("answers").size() == 12);
   // The prompts themselves are no answers.
   const Outcome prompts = run("decrypt", decrypt_arguments("prompts.ct"));
   CHECK(prompts.exit_code == 2);
@@ -132,20 +129,22 @@ TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps
   attention::save_checkpoint(model, checkpoint);
   compile(model, "letters");
   const std::string with = "--client " + path_of("letters.client") + " --keys " + keys() + " --insecure",
-                    client = with + " --prompt aea --check " + path_of("letters.program");
+                    prompt = " --prompt aea";
   for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
-           {"encrypt", client + " --out " + prompts},
+           {"encrypt", with + prompt + " --check " + path_of("letters.program") + " --out " + prompts},
            {"infer", "--program " + path_of("letters.program") + " --keys " + keys() +
-                         "/evaluation.keys --in " + prompts + " --out " + answer + " --insecure"},
-           {"decrypt", client + " --in " + answer + " --json " + path_of("said.json")}}) {
+                         "/evaluation.keys --in " + prompts + " --out " + answer + " --insecure"}}) {
     const Outcome outcome = run(command, arguments);
     REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
   }
-  const Json json = parse_json(read_file(path_of("said.json"), 1 << 20), "said.json");
+  const Outcome compared = decrypt_and_compare(with + " --in " + answer, path_of("letters.client"),
+                                               path_of("letters.program"), prompt);
+  REQUIRE_MESSAGE(compared.exit_code == 0, compared.err);
+  const Json json = parse_json(read_file(path_of("answers.json"), 1 << 20), "answers.json");
   const std::string said = json.at("answers", "json").array("answers").at(0).string("answer");
   CHECK(said.size() == 3);
   CHECK(said.find_first_not_of("abcdefgh") == std::string::npos);
-  CHECK(json.at("encrypted_vs_twin", "json").at("positions", "json").integer("positions", 0, 100) == 3);
+  CHECK(comparison().at("positions", "json").integer("positions", 0, 100) == 3);
   const Outcome unknown = run("encrypt", with + " --prompt aex --out " + prompts);
   CHECK(unknown.exit_code == 2);
   CHECK(unknown.err.find("the text has \"x\"") != std::string::npos);
@@ -161,16 +160,16 @@ TEST_CASE("under a dense secret, too, an answer through four processes is the tw
            {"keygen", keygen_arguments(folder, path_of("dense.client"))},
            {"encrypt", client + " --out " + prompts + " --sample 12"},
            {"infer", "--program " + program + " --insecure --keys " + folder + "/evaluation.keys --in " +
-                         prompts + " --out " + answer + " --json " + path_of("dense_run.json")},
-           {"decrypt", client + " --in " + answer + " --sample 12 --check " + program + " --json " +
-                           path_of("dense.json")}}) {
+                         prompts + " --out " + answer + " --json " + path_of("dense_run.json")}}) {
     const Outcome outcome = run(command, arguments);
     REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
   }
   const Json ran = parse_json(read_file(path_of("dense_run.json"), 1 << 20), "dense_run.json");
   CHECK(ran.at("params", "json").at("secret_hamming_weight", "json").integer("weight", 0, 192) == 0);
-  const Json json = parse_json(read_file(path_of("dense.json"), 1 << 20), "dense.json");
-  CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
+  const Outcome compared =
+      decrypt_and_compare(client + " --in " + answer, path_of("dense.client"), program, "--sample 12");
+  REQUIRE_MESSAGE(compared.exit_code == 0, compared.err);
+  CHECK(comparison().at("relative_rms", "json").number("relative_rms") < 0x1p-7);
 }
 
 TEST_CASE("the secret key's file is its owner's alone") {
@@ -266,13 +265,11 @@ TEST_CASE("an interrupted run goes on from its state, and a state of another run
   const Outcome resumed = run("infer", infer_arguments("resumed.ct") + " --state " + state);
   REQUIRE_MESSAGE(resumed.exit_code == 0, resumed.err);
   CHECK_FALSE(std::filesystem::exists(state));  // the folder goes with its files
-  const Outcome decrypted = run("decrypt", decrypt_arguments("resumed.ct") + " --sample 12" + kCheck +
-                                               " --json " + path_of("resumed.json"));
-  REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
-  CHECK(decrypted.out.starts_with(
-      "answers, a prediction for each scored position of each prompt:\nprompt 0: "));
-  const Json json = parse_json(read_file(path_of("resumed.json"), 1 << 20), "resumed.json");
-  CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
+  CHECK(run("decrypt", decrypt_arguments("resumed.ct"))
+            .out.starts_with("answers, a prediction for each scored position of each prompt:\nprompt 0: "));
+  const Outcome compared = compare_answers("resumed.ct", "--sample 12");
+  REQUIRE_MESSAGE(compared.exit_code == 0, compared.err);
+  CHECK(comparison().at("relative_rms", "json").number("relative_rms") < 0x1p-7);
   std::filesystem::create_directory(state);
   std::filesystem::copy_file(path_of("prompts.ct"), state + "/group-0");
   const Outcome refused = run("infer", infer_arguments("resumed.ct") + " --state " + state);
@@ -319,6 +316,8 @@ TEST_CASE("bad input is one clear line and exit code 2") {
                     keygen = keygen_arguments(path_of("k")), other_client = path_of("other.client"),
                     other_program = path_of("other.program");
   const auto infer_with_keys = [&](const std::string& file) { return with(infer, evaluation, file); };
+  REQUIRE(compare_answers("answer.ct", "--sample 12").exit_code == 0);
+  const std::string compare = "--client " + kClient + " --logits " + path_of("logits") + " ";
   struct Case {
     const char* command;
     std::string arguments;
@@ -370,10 +369,13 @@ TEST_CASE("bad input is one clear line and exit code 2") {
        "have other parameters than"},
       {"decrypt", with(decrypt, keys(), path_of("keys12")), "have other parameters than"},
       {"decrypt", with(decrypt, kClient, other_client), "belongs to another program"},
-      {"decrypt", with(decrypt, kClient, other_client) + " --sample 12", "belongs to another program"},
-      {"decrypt", decrypt + kCheck, "give them again"},
-      {"decrypt", decrypt + " --sample 12 --check " + other_program,
+      {"compare", compare + "--sample 12 --program " + other_program,
        "is another program than the client file's"},
+      {"compare", with(compare, kClient, other_client) + "--sample 12 --program " + other_program,
+       "its logits are of another program"},
+      {"compare", compare + "--sample 3 --program " + kProgram, "other lengths"},
+      {"compare", "--client " + kClient + " --sample 12 --program " + kProgram + " --logits " + kModel,
+       "it holds no logits"},
       {"infer", infer_with_keys(path_of("keys2/evaluation.keys")), "another key pair"},
       {"infer", infer_with_keys(path_of("keys12/evaluation.keys")), "made for other parameters"},
       {"infer", infer_with_keys(flipped(evaluation, "flipped.keys", half(evaluation), 1)), "damaged"},
@@ -391,12 +393,9 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"infer", infer_arguments("prompts.ct"), "--out and --in are the same"},
       {"polynomialise", "--model " + kModel + " --out " + path_of(""), "it is a folder"},
       {"polynomialise", "--model " + kModel + " --out " + kModel, "--out and --model are the same"},
-      {"decrypt", with(decrypt, keys(), path_of("keys2")) + " --sample 12", "another key pair"},
+      {"decrypt", with(decrypt, keys(), path_of("keys2")), "another key pair"},
       {"plan", "--shape pythia-7m", "unknown shape"},
       {"plan", "", "exactly one of"},
-      {"plan", "--params --shape pythia-70m", "goes without"},
-      {"plan", "--params --secret middling", "sparse, dense, both"},
-      {"plan", "--params --secret sparse --levels 30", "beyond the 1555 bits"},
       {"train", "--out /proc/nowhere", "/proc/nowhere"},
       {"evaluate", "--model " + keys() + "/public.key", "public.key"},
   };
@@ -448,7 +447,7 @@ TEST_CASE("held-out values that no bootstrap could take are counted when a model
 
 TEST_CASE("every command explains itself") {
   for (const char* command : {"demo", "train", "polynomialise", "evaluate", "plan", "compile", "keygen",
-                              "encrypt", "infer", "decrypt"}) {
+                              "encrypt", "infer", "decrypt", "compare"}) {
     const Outcome outcome = run(command, "--help");
     CHECK(outcome.exit_code == 0);
     CHECK(outcome.out.find("usage: bazel run //cmd:" + std::string(command)) != std::string::npos);

@@ -32,7 +32,7 @@ constexpr size_t kLeastPlaces =
     4;  // for rotations to the places of a cache (PositionConstants::place_offsets)
 
 std::string weight_name(size_t layer, const char* weight) {
-  return message(kWeightPrefix, "layer ", layer, " / ", weight);
+  return "layer " + std::to_string(layer) + " / " + weight;
 }
 
 // 1 in the regions of these blocks.

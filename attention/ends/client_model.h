@@ -41,9 +41,6 @@ struct ClientModel {
   static void for_each_list(Model& model, const Function& f);
 };
 
-// Inputs whose names begin so are weights that come as ciphertexts (attention/encrypted/decode.h): all runs share them.
-constexpr const char* kWeightPrefix = "weight: ";
-
 // "x", or "x0", "x1" ... where the state takes several ciphertexts.
 std::string input_name(const Packing&, const char* name, int ciphertext);
 std::string class_output(const Packing&, int ciphertext);

@@ -39,4 +39,8 @@ void require_readable(const ModelConfig& config, const Examples& examples) {
   for (const std::span<const float> image : examples.images) require_readable(config, image);
 }
 
+int longest_prompt(const ModelConfig& config) {
+  return config.patch_inputs > 0 ? (config.context - 1) * config.patch_inputs : config.context;
+}
+
 }  // namespace psm::attention

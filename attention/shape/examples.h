@@ -32,4 +32,7 @@ void require_readable(const ModelConfig& config, std::span<const float> patches)
 // The same of all examples.
 void require_readable(const ModelConfig& config, const Examples& examples);
 
+// Numbers in the longest prompt of a model: tokens, or the grey values of an image.
+int longest_prompt(const ModelConfig&);
+
 }  // namespace psm::attention

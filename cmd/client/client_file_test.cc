@@ -33,6 +33,10 @@ ClientFile client_of(const attention::ModelConfig& config, int tokens, bool send
   file.notes = {{"recall", "{\"keys\":4}"}, {"tokenizer", std::string("\0\xff\n", 3)}};
   file.logit_error = 0.25;
   file.model.config = config;
+  for (int token = 0; token < (config.classes > 0 ? 0 : config.vocab); ++token) {
+    file.answers.symbols.push_back("t" + std::to_string(token));
+    file.answers.short_symbols.push_back(token % 2 == 0);
+  }
   file.model.packing = attention::make_packing(config, tokens, static_cast<size_t>(context.slots()), 2);
   file.model.sends_normalised = sends_normalised;
   TrainingRandom random(1);
@@ -141,6 +145,9 @@ TEST_CASE("what is written is read: a language model, a classifier of texts, one
     }
     CHECK_THROWS_WITH_AS(read.ends("generate"), doctest::Contains("no entry point 'generate'"), Error);
     CHECK(read.notes == file.notes);
+    CHECK(read.answers.symbols == file.answers.symbols);
+    CHECK(read.answers.list(std::vector<int>{1, 2}) == file.answers.list(std::vector<int>{1, 2}));
+    CHECK(read_client_head(path_of("one.client")).ends(kPass).program_id == file.program_id());
     CHECK(read.logit_error == file.logit_error);
     CHECK(read.model.config == file.model.config);
     check_same(read.model.packing, file.model.packing);
@@ -174,8 +181,8 @@ TEST_CASE("a file that was cut, damaged or never was a client's is refused in on
     check_bytes_refused(flipped, "damaged or was cut");
   }
   std::string other = bytes;
-  other[8] = 3;
-  check_bytes_refused(other, "it has version 3, this is version 2");
+  other[8] = 4;
+  check_bytes_refused(other, "it has version 4, this is version 3");
   std::string longer = bytes;
   longer.insert(bytes.size() - sizeof(Sha256::Digest), 4, '\0');
   seal(longer);

@@ -156,6 +156,24 @@ std::vector<std::vector<int>> sample_prompts(const attention::ModelConfig& confi
   return prompts;
 }
 
+namespace {
+
+// Of a shape that reads no text tokens are numbers.
+Answers answers_of(const attention::ModelConfig& config, const Notes& notes) {
+  Answers answers;
+  if (!notes.empty()) {
+    answers = PromptCodec(config, notes).answers();
+  } else {
+    answers.words = true;
+    for (int token = 0; token < config.vocab; ++token) answers.symbols.push_back(std::to_string(token));
+  }
+  const size_t wanted = config.classes > 0 ? 0 : static_cast<size_t>(config.vocab);
+  answers.symbols.resize(wanted), answers.short_symbols.resize(wanted);
+  return answers;
+}
+
+}  // namespace
+
 PackedModel::PackedModel(const attention::Checkpoint& checkpoint, const ckks::Context& context, int prompts)
     : model(polynomial_model_of(checkpoint)),
       packing(attention::make_packing(model.weights.config, model.weights.config.context,
@@ -180,9 +198,13 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
     attention::DecodeProgram token = attention::build_decode_program(
         model.model, model.packing,
         secret_weights ? attention::Weights::kEncrypted : attention::Weights::kPlain, &writer.keeper());
+    for (nn::WeightInput& weight : token.weights) {
+      const std::string name = kWeightPrefix + weight.name;
+      for (program::NamedValue& input : token.program.inputs)
+        if (input.name == weight.name) input.name = name;
+      client.weights.push_back({name, weight.weight.to_vector()});
+    }
     program.entries = plan_text(context, client.model.config, model.packing, prompt, token, writer.keeper());
-    for (nn::WeightInput& weight : token.weights)
-      client.weights.push_back({std::move(weight.name), weight.weight.to_vector()});
   }
   for (const program::EntryPoint& entry : program.entries) {
     client.keys.merge(entry.keys);
@@ -190,6 +212,8 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
   }
   for (const char* note : {"recall", "images", "tokenizer", "alphabet"})
     if (const auto found = notes.find(note); found != notes.end()) client.notes.insert(*found);
+
+  client.answers = answers_of(client.model.config, client.notes);
 
   program.about = about(model);
   for (const program::EntryPoint& entry : program.entries)

@@ -29,7 +29,7 @@ TextEnds::TextEnds(std::vector<PlanEnd> of_prompt, std::vector<PlanEnd> from_pro
     outputs.erase(outputs.begin() + (out - outputs.data()));
   };
   for (PlanEnd& end : of_token) {
-    if (end.name.starts_with(attention::kWeightPrefix)) {
+    if (end.name.starts_with(kWeightPrefix)) {
       weights.push_back(std::move(end));
     } else if (find(token_outputs, end.name) == nullptr) {
       token_inputs.push_back(std::move(end));

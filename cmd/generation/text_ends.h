@@ -7,14 +7,13 @@
 //              encrypted: a prompt then comes token by token, the first one to empty caches
 //     token    one further token; its argument is its place, from 0 on
 // What a token's inputs and its outputs both name is a cache: keys and values, which stay at the server. Inputs named
-// attention::kWeightPrefix are encrypted weights.
+// kWeightPrefix are encrypted weights.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "attention/ends/client_model.h"
 #include "ckks/scheme/chain/context.h"
 #include "cmd/protocol/plan_ends.h"
 
@@ -22,6 +21,7 @@ namespace psm::cmd {
 
 constexpr const char* kPrompt = "prompt";
 constexpr const char* kToken = "token";
+constexpr const char* kWeightPrefix = "weight: ";
 
 struct TextEnds {
   TextEnds() = default;

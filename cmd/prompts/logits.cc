@@ -1,10 +1,28 @@
 #include "cmd/prompts/logits.h"
 
 #include <cmath>
+#include <cstring>
+#include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/wire/tables.h"
 
 namespace psm::cmd {
+namespace {
+
+constexpr uint64_t kMagic = 0x0a5354494c4d5350;  // "PSMLITS\n"
+constexpr uint64_t kMaxBytes = uint64_t{1} << 36;
+
+template <typename Tables>
+void describe(Tables& t, uint64_t& magic, uint64_t& program_id, LogitRows& rows) {
+  t.number(magic), t.number(program_id);
+  wire::list(t, rows, 4, [&](std::vector<double>& row) {
+    wire::list(t, row, 8, [&](double& logit) { t.number(logit); });
+  });
+}
+
+}  // namespace
 
 void append_logits(const attention::ClientModel& model, const attention::SlotVectors& outputs,
                    const attention::Examples& examples, LogitRows& rows) {
@@ -24,6 +42,31 @@ double rms_difference(const LogitRows& some, const LogitRows& all) {
     }
   }
   return count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0;
+}
+
+void write_logits(const std::string& path, uint64_t program_id, LogitRows rows) {
+  wire::TableWriter tables;
+  uint64_t magic = kMagic;
+  describe(tables, magic, program_id, rows);
+  AtomicFile file(path, AtomicFile::Kind::kSecret);
+  file.write(tables.bytes().data(), tables.bytes().size());
+  file.commit();
+}
+
+LogitRows read_logits(const std::string& path, uint64_t program_id) {
+  const std::string bytes = read_file(path, kMaxBytes);
+  wire::TableReader tables(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(),
+                           message("cannot read ", path, ": "));
+  uint64_t magic = 0, id = 0;
+  LogitRows rows;
+  if (bytes.size() < sizeof magic) tables.refuse("it holds no logits; give the file of decrypt --logits");
+  uint64_t begin = 0;
+  std::memcpy(&begin, bytes.data(), sizeof begin);
+  if (begin != kMagic) tables.refuse("it holds no logits; give the file of decrypt --logits");
+  describe(tables, magic, id, rows);
+  if (!tables.at_end()) tables.refuse("there is more in it than it says");
+  if (id != program_id) tables.refuse("its logits are of another program than the client file's");
+  return rows;
 }
 
 }  // namespace psm::cmd

@@ -59,6 +59,7 @@ PromptCodec::PromptCodec(const attention::ModelConfig& config, const Notes& note
       throw Error(
           "the checkpoint does not say what images it reads; use one of //cmd:train, or import it again");
     images_ = images_from_json(images->second, config);
+    describe_answers();
     return;
   }
   const auto recall = notes.find("recall");
@@ -69,12 +70,14 @@ PromptCodec::PromptCodec(const attention::ModelConfig& config, const Notes& note
           "the checkpoint does not say what its tokens are; use one of //cmd:train, or import it with "
           "--tokenizer");
     }
+    describe_answers();
     return;
   }
   recall_ = recall_from_json(recall->second);
   if (const int symbols = recall_->keys + recall_->values; symbols != config.vocab) {
     throw Error(message("the checkpoint names ", symbols, " symbols, but its model has ", config.vocab));
   }
+  describe_answers();
 }
 
 void PromptCodec::write_notes(Notes& notes, int vocab) const {
@@ -119,26 +122,19 @@ std::vector<int> PromptCodec::encode(const std::string& text) const {
   return tokens;
 }
 
-std::string PromptCodec::symbol(int token) const {
+void PromptCodec::describe_answers() {
+  if (is_classifier()) return;
   if (recall_) {
-    return token < recall_->keys ? "k" + std::to_string(token) : "v" + std::to_string(token - recall_->keys);
+    for (int k = 0; k < recall_->keys; ++k) answers_.symbols.push_back("k" + std::to_string(k));
+    for (int v = 0; v < recall_->values; ++v) answers_.symbols.push_back("v" + std::to_string(v));
+    answers_.words = true;
+    answers_.first = 2 * recall_->pairs, answers_.step = 2;
+  } else {
+    for (int token = 0; token < tokenizer_->vocab(); ++token)
+      answers_.symbols.push_back(nn::printable(tokenizer_->bytes(token)));
   }
-  return token < tokenizer_->vocab() ? nn::printable(tokenizer_->bytes(token)) : "";
-}
-
-std::string PromptCodec::list(std::span<const int> tokens) const {
-  if (is_classifier()) {
-    std::string classes;
-    for (const int each : tokens) classes += (classes.empty() ? "class " : ", ") + std::to_string(each);
-    return classes;
-  }
-  const auto is_byte = [&](int token) {
-    return token < tokenizer_->vocab() && tokenizer_->bytes(token).size() <= 1;
-  };
-  const char* between = recall_ ? " " : std::all_of(tokens.begin(), tokens.end(), is_byte) ? "" : "|";
-  std::string text;
-  for (size_t i = 0; i < tokens.size(); ++i) text += (i == 0 ? "" : between) + symbol(tokens[i]);
-  return text;
+  for (int token = 0; token < static_cast<int>(answers_.symbols.size()); ++token)
+    answers_.short_symbols.push_back(!recall_ && tokenizer_->bytes(token).size() <= 1);
 }
 
 std::string PromptCodec::decode(std::span<const int> tokens) const {
@@ -150,14 +146,6 @@ std::string PromptCodec::decode(std::span<const int> tokens) const {
   std::string out;
   for (const int token : tokens) out += (out.empty() ? "" : " ") + symbol(token);
   return out;
-}
-
-std::vector<int> PromptCodec::scored_positions(int length) const {
-  if (is_classifier()) return {0};
-  std::vector<int> positions;
-  const int first = recall_ ? 2 * recall_->pairs : 0, step = recall_ ? 2 : 1;
-  for (int t = first; t < length; t += step) positions.push_back(t);
-  return positions;
 }
 
 std::vector<std::vector<int>> PromptCodec::sample(int count, uint64_t stream) const {
@@ -181,10 +169,6 @@ std::vector<std::vector<int>> PromptCodec::read_images(const std::string& path, 
   return prompts;
 }
 
-int longest_prompt(const attention::ModelConfig& config) {
-  return config.patch_inputs > 0 ? (config.context - 1) * config.patch_inputs : config.context;
-}
-
 PromptExamples::PromptExamples(const attention::ModelConfig& config,
                                const std::vector<std::vector<int>>& prompts)
     : examples_(prompts) {
@@ -205,7 +189,7 @@ std::vector<std::vector<double>> scored_rows(const PromptCodec& codec,
     for (const int t : codec.scored_positions(static_cast<int>(prompt.size()))) {
       scored.push_back(rows.at(begin + static_cast<size_t>(t)));
     }
-    begin += static_cast<size_t>(codec.rows(static_cast<int>(prompt.size())));
+    begin += static_cast<size_t>(codec.answers().rows(static_cast<int>(prompt.size())));
   }
   return scored;
 }

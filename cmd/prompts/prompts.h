@@ -22,6 +22,7 @@
 #include "attention/shape/examples.h"
 #include "attention/shape/patch_grid.h"
 #include "ckks/base/files/flags.h"
+#include "cmd/client/answers.h"
 #include "cmd/prompts/model_tokenizer.h"
 #include "nn/inputs/recall.h"
 #include "nn/text/tokenizer.h"
@@ -32,10 +33,12 @@ class PromptCodec {
  public:
   // Throws Error if the notes of the model's checkpoint say nothing of its tokens.
   PromptCodec(const attention::ModelConfig& config, const Notes& notes);
-  explicit PromptCodec(const nn::RecallOptions& options) : recall_(options) {}
+  explicit PromptCodec(const nn::RecallOptions& options) : recall_(options) { describe_answers(); }
   // `classes`: of a classifier; 0: a language model.
   explicit PromptCodec(std::shared_ptr<const nn::Tokenizer> tokenizer, int classes = 0)
-      : tokenizer_(std::move(tokenizer)), classes_(classes) {}
+      : tokenizer_(std::move(tokenizer)), classes_(classes) {
+    describe_answers();
+  }
   PromptCodec(const attention::PatchGrid& images, int classes) : images_(images), classes_(classes) {}
 
   bool is_recall() const { return recall_.has_value(); }
@@ -51,14 +54,10 @@ class PromptCodec {
   std::vector<int> encode(const std::string& text) const;
   // A model may have more tokens than its tokenizer; they stand for nothing.
   std::string decode(std::span<const int> tokens) const;
-  std::string symbol(int token) const;  // one token, printable
-  // Tokens that are no text together, such as a prediction at each position: words with spaces between them,
-  // characters without, tokens of several bytes with bars.
-  std::string list(std::span<const int> tokens) const;
-
-  // Rows of logits of a prompt of this length, and those of them that are asked for.
-  int rows(int length) const { return is_classifier() ? 1 : length; }
-  std::vector<int> scored_positions(int length) const;
+  std::string symbol(int token) const { return answers_.symbol(token); }  // one token, printable
+  const Answers& answers() const { return answers_; }
+  std::string list(std::span<const int> tokens) const { return answers_.list(tokens); }
+  std::vector<int> scored_positions(int length) const { return answers_.scored_positions(length); }
 
   // The first `count` images of an IDX file; throws Error unless they are of the model's size.
   std::vector<std::vector<int>> read_images(const std::string& path, int count) const;
@@ -70,6 +69,9 @@ class PromptCodec {
   void write_notes(Notes& notes, int vocab) const;
 
  private:
+  void describe_answers();
+
+  Answers answers_;
   std::optional<nn::RecallOptions> recall_;
   std::shared_ptr<const nn::Tokenizer> tokenizer_;
   std::optional<attention::PatchGrid> images_;
@@ -83,9 +85,6 @@ std::vector<std::vector<double>> scored_rows(const PromptCodec& codec,
 
 // Tokens of a model that is a shape alone: "7 12 3".
 std::string numbers_of(std::span<const int> tokens);
-
-// Numbers in the longest prompt of a model.
-int longest_prompt(const attention::ModelConfig& config);
 
 // Prompts as the model reads them; they outlive it.
 class PromptExamples {

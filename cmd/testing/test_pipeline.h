@@ -6,6 +6,7 @@
 
 #include "attention/batched/measure.h"
 #include "attention/files/checkpoint.h"
+#include "ckks/base/files/json.h"
 #include "cmd/prompts/prompts.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
@@ -22,6 +23,28 @@ inline Outcome run(const std::string& command, const std::string& arguments) {
 inline void compile(const std::string& model, const std::string& name, const std::string& ring = kRing) {
   const Outcome outcome = run("compile", "--model " + model + " --out " + path_of(name) + ring);
   REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+}
+
+// Decrypts, and compares all logits with those of the program in the clear on these prompts. The answers are in the test's
+// file "answers.json", the comparison in "compared.json".
+inline Outcome decrypt_and_compare(const std::string& decrypt, const std::string& client,
+                                   const std::string& program, const std::string& prompts) {
+  const std::string logits = path_of("logits");
+  std::filesystem::remove(logits);
+  const Outcome decrypted =
+      run("decrypt", decrypt + " --logits " + logits + " --json " + path_of("answers.json"));
+  REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
+  CHECK(decrypted.out.find("Do not share decrypted values") != std::string::npos);
+  Outcome compared = run("compare", "--client " + client + " --program " + program + " --logits " + logits +
+                                        " " + prompts + " --json " + path_of("compared.json"));
+  compared.err = decrypted.err + compared.err;
+  return compared;
+}
+
+// What it found.
+inline Json comparison() {
+  return parse_json(read_file(path_of("compared.json"), 1 << 20), "compared.json")
+      .at("encrypted_vs_twin", "json");
 }
 
 // A recall model of random weights whose ranges were measured on the prompts that it will be given.

@@ -8,10 +8,10 @@
 namespace psm::ckks {
 namespace {
 
-bool has_avx512_ifma() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512vbmi");
+// Those that are linked, whether or not the processor can run them.
+std::vector<Backend>& linked() {
+  static std::vector<Backend> backends{{&kScalarKernels, [] { return true; }}};
+  return backends;
 }
 
 std::atomic<const Kernels*>& selected() {
@@ -21,11 +21,14 @@ std::atomic<const Kernels*>& selected() {
 
 }  // namespace
 
+LinkedBackends::LinkedBackends(std::initializer_list<Backend> backends) {
+  linked().insert(linked().end(), backends);
+}
+
 std::vector<const Kernels*> available_backends() {
   std::vector<const Kernels*> available;
-  available.push_back(&kScalarKernels);
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) available.push_back(&kAvx2Kernels);
-  if (has_avx512_ifma()) available.push_back(&kAvx512IfmaKernels);
+  for (const Backend& backend : linked())
+    if (backend.runs_here()) available.push_back(backend.kernels);
   return available;
 }
 

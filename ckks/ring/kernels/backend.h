@@ -14,7 +14,7 @@ namespace psm::ckks {
 // The kernels in use: the fastest this processor can run, unless select_backend chose another.
 const Kernels& kernels();
 
-// The backends this processor can run, the reference first, the fastest last.
+// The backends that are linked (backend_list.h) and that this processor can run, the reference first, the fastest last.
 std::vector<const Kernels*> available_backends();
 
 // "scalar", "avx2" or "avx512ifma"; throws Error where this processor or build lacks it. Not while others

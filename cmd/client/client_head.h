@@ -1,0 +1,62 @@
+// The head of a client's file (client_file.h): all that making keys takes. Nothing of the model.
+//
+// It may come from a server that nobody trusts. Reading takes only what the client's own tables allow: parameters
+// that Context accepts (the security table), levels of their chain, at most kMostKeys keys. A file that lies costs its
+// reader a wrong answer, and no secret: what is sent are encryptions under the client's key, and evaluation keys of
+// this key pair.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/chain/key_request.h"
+#include "ckks/wire/tables.h"
+#include "cmd/protocol/plan_ends.h"
+
+namespace psm::cmd {
+
+struct ClientEntry {
+  std::string name;  // of the program's entry point
+  std::vector<PlanEnd> inputs, outputs;
+};
+
+struct ClientHead {
+  static constexpr size_t kMostKeys = 4096;
+
+  std::array<uint8_t, 32> program{};  // its digest
+  ckks::ParameterSpec spec;
+  ckks::KeyRequest keys;
+  std::vector<ClientEntry> entries;
+  uint64_t id = 0;                               // of all that the file holds; made by writing and by reading
+  std::shared_ptr<const ckks::Context> context;  // of the parameters; made by reading
+
+  uint64_t program_id() const;
+  // Throws Error if the program has none of this name.
+  PlanEnds ends(const std::string& entry) const;
+  // "187 evaluation keys (3.35 GB ...)": what the client would make and send.
+  std::string request_text() const;
+};
+
+// Throws Error where the file is damaged, of another version, or asks for what it may not.
+ClientHead read_client_head(const std::string& path);
+
+// A client's file in memory: its checksum is right, and its head was read.
+class ClientTables {
+ public:
+  ClientTables(const std::string& path, ClientHead& head);
+  wire::TableReader& rest() { return *tables_; }  // behind the head
+
+ private:
+  std::string bytes_;
+  std::unique_ptr<wire::TableReader> tables_;
+};
+
+// Writes head and rest as a client's file, with its checksum; sets the head's id.
+void write_client_head(ClientHead& head, wire::TableWriter& tables);
+void save_client_tables(const std::string& path, ClientHead& head, const wire::TableWriter& tables);
+
+}  // namespace psm::cmd

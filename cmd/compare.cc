@@ -1,0 +1,108 @@
+// How close decrypted logits are to those of the program in the clear, for who has both. It holds no key.
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
+#include "cmd/client/client_file.h"
+#include "cmd/client/twin_process.h"
+#include "cmd/prompts/logits.h"
+#include "cmd/prompts/prompts.h"
+#include "cmd/protocol/ciphertext_note.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+
+namespace psm::cmd {
+namespace {
+
+// Why the answers cannot be those of the prompts: an error so many times the predicted one is none of the
+// encryption's. Empty if they can.
+std::string unlikeness(const Comparison& c, double predicted_std) {
+  constexpr double kFar = 100;
+  const double measured = std::sqrt(c.mse);
+  if (measured <= kFar * predicted_std) return {};
+  return message("the answers are not those of these prompts: their logits are ", format("%.3g", measured),
+                 " from the twin's where ", format("%.3g", predicted_std),
+                 " is predicted; other prompts were encrypted, or in another order, or the server ran "
+                 "something else");
+}
+
+// Logits of the twin on the prompts, and the predicted standard deviation of an encrypted one's error: the program is
+// run once more with the error of every instruction injected, and this is the root mean square of the difference.
+struct TwinLogits {
+  LogitRows rows;
+  double predicted_std = 0;
+};
+TwinLogits twin_logits(const std::string& program, const ClientFile& client,
+                       const std::vector<std::vector<int>>& prompts) {
+  TwinLogits twin;
+  TwinProcess process(program, client.program_id());
+  LogitRows noisy;
+  for (const auto& group : groups_of(prompts, client.model.packing.prompts)) {
+    const bool first = noisy.empty();  // one group tells the deviation
+    const TwinProcess::Outputs outputs = process.run(
+        {.entry = kPass,
+         .noisy = first,
+         .slots = attention::client_inputs(client.model, PromptExamples(client.model.config, group))});
+    append_logits(client.model, outputs.clear, group, twin.rows);
+    if (first) append_logits(client.model, outputs.noisy, group, noisy);
+  }
+  twin.predicted_std = rms_difference(noisy, twin.rows);
+  return twin;
+}
+
+int compare(int argc, char** argv) {
+  Flags flags(
+      "bazel run //cmd:compare -- --client FILE --program FILE --logits FILE (--prompt TEXT | --prompts FILE "
+      "| "
+      "--sample N)",
+      "Runs the program in the clear on the prompts, and prints how close the decrypted logits are "
+      "(//cmd:decrypt\n"
+      "--logits). Fails where they are too far to be the answers to these prompts. What it prints must not "
+      "be\n"
+      "shown to others.");
+  const std::string& client_path =
+      flags.text("client", "", "the client's file (NAME.client of //cmd:compile)");
+  const std::string& program = flags.text("program", "", "the program that was compiled with it");
+  const std::string& logits_path = flags.text("logits", "", "decrypted logits (from //cmd:decrypt)");
+  const PromptFlags prompt_flags(flags);
+  const CommonFlags common(flags);
+  flags.parse(argc, argv);
+  common.apply();
+  require_given(flags, {"client", "program", "logits"});
+
+  const ClientFile client = read_client_file(resolve_user_path(client_path));
+  const PromptCodec codec(client.model.config, client.notes);
+  const LogitRows logits = read_logits(resolve_user_path(logits_path), client.program_id());
+  std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(client.model.config));
+  size_t rows = 0, answered = 0;  // a run that stopped early has answered the first ones
+  while (answered < prompts.size() && rows < logits.size())
+    rows += static_cast<size_t>(codec.answers().rows(static_cast<int>(prompts[answered++].size())));
+  if (rows != logits.size())
+    throw Error(message("these are not the prompts that ", logits_path, " answers: other lengths"));
+  prompts.resize(answered);
+  for (const std::vector<double>& row : logits)
+    if (row.size() != static_cast<size_t>(client.model.config.logit_count()))
+      throw Error(message(logits_path, " has rows of ", row.size(), " logits, the model ",
+                          client.model.config.logit_count()));
+  const TwinLogits twin = twin_logits(program, client, prompts);
+  const Comparison c = compare_logits(scored_rows(codec, prompts, twin.rows),
+                                      scored_rows(codec, prompts, logits), twin.predicted_std);
+  std::printf("%s", c.text(twin.predicted_std).c_str());
+  Json json;
+  json["encrypted_vs_twin"] = c.json();
+  common.write_json(json);
+  if (const std::string failure = unlikeness(c, twin.predicted_std); !failure.empty())
+    throw Error(failure, Error::Kind::kFailed);
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm::cmd
+
+int main(int argc, char** argv) {
+  return psm::run_secret_command([&] { return psm::cmd::compare(argc, argv); });
+}
