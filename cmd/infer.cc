@@ -26,6 +26,7 @@
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
 #include "cmd/server/inference_state.h"
+#include "cmd/server/memory_flag.h"
 #include "cmd/server/run_figures.h"
 #include "cmd/server/server.h"
 #include "cmd/terminal/common_flags.h"
@@ -216,6 +217,7 @@ int infer(int argc, char** argv) {
   const LedgerFlag ledger_file(flags);
   const FileRingFlags ring(flags);
   const DeviceFlag device_flag(flags);
+  const MemoryFlag memory_flag(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
@@ -232,7 +234,9 @@ int infer(int argc, char** argv) {
 
   const double start = seconds_now();
   const std::string key_file = resolve_user_path(keys_path);
-  const PlannedPass pass(program::load_program(resolve_user_path(program_path)));
+  PlannedPass pass(program::load_program(resolve_user_path(program_path)));
+  pass.reading.encoded_limit =
+      memory_flag.left_for_plaintexts(pass.reading.least_bytes(), pass.reading.encoded_limit);
   ring.require_security(*pass.context);
   const ckks::Context& context = *pass.context;
   const PlanEnds ends = ends_of(pass);

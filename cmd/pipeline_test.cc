@@ -98,6 +98,20 @@ TEST_CASE("an answer through four processes is the twin's, whatever kernels each
   CHECK(found.at("argmax_agreement", "json").number("argmax_agreement") >= 0.99);
 }
 
+TEST_CASE("with no memory for encoded weights the answer is the same, bit for bit") {
+  keys();
+  REQUIRE(run("infer", infer_arguments("whole.ct")).exit_code == 0);
+  const Outcome refused = run("infer", infer_arguments("small.ct") + " --memory 1MB");
+  const size_t at = refused.err.find("alone take ");
+  REQUIRE(at != std::string::npos);
+  const std::string least = refused.err.substr(at + 11, refused.err.find('\n', at) - at - 11);  // "57.12 MB"
+  const double megabytes = std::stod(least) + 0.01;
+  const Outcome small = run("infer", infer_arguments("small.ct") + " --memory " + std::to_string(megabytes) +
+                                         least.substr(least.find(' ') + 1));
+  REQUIRE_MESSAGE(small.exit_code == 0, small.err);
+  CHECK(read_file(path_of("small.ct"), 1 << 28) == read_file(path_of("whole.ct"), 1 << 28));
+}
+
 TEST_CASE("answers that are far from the twin of the prompts given are a failure, with its likely reasons") {
   keys();
   REQUIRE(run("infer", infer_arguments("answer.ct")).exit_code == 0);
@@ -376,6 +390,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"compare", compare + "--sample 3 --program " + kProgram, "other lengths"},
       {"compare", "--client " + kClient + " --sample 12 --program " + kProgram + " --logits " + kModel,
        "it holds no logits"},
+      {"infer", infer + " --memory 1MB", "--memory 1MB is too little: keys and ciphertexts alone take"},
       {"infer", infer_with_keys(path_of("keys2/evaluation.keys")), "another key pair"},
       {"infer", infer_with_keys(path_of("keys12/evaluation.keys")), "made for other parameters"},
       {"infer", infer_with_keys(flipped(evaluation, "flipped.keys", half(evaluation), 1)), "damaged"},

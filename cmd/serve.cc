@@ -15,6 +15,7 @@
 #include "cmd/generation/server/text_server.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"
+#include "cmd/server/memory_flag.h"
 #include "cmd/terminal/common_flags.h"
 
 namespace psm::cmd {
@@ -46,6 +47,7 @@ void serve(int argc, char** argv, FrameChannel& client) {
       flags.text("state", "", "folder to keep the text in, encrypted, after every token");
   const FileRingFlags ring(flags);
   const DeviceFlag device_flag(flags);
+  const MemoryFlag memory_flag(flags);
   const ThreadsFlag threads(flags);
   flags.parse(argc, argv);
   require_given(flags, {"program", "keys"});
@@ -57,6 +59,8 @@ void serve(int argc, char** argv, FrameChannel& client) {
   const std::unique_ptr<ckks::Device> device = device_flag.open();
 
   TextProgram program(program::load_program(resolve_user_path(program_path)));
+  for (program::MeterReading* reading : {&program.prompt_reading, &program.token_reading})
+    reading->encoded_limit = memory_flag.left_for_plaintexts(program.least_bytes(), reading->encoded_limit);
   const ckks::Context& context = *program.context;
   if (!ring.insecure) ring.require_security(context);  // its warning is the client's to give
   std::optional<EncryptedWeights> weights;

@@ -11,7 +11,8 @@ Server::Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys, ckks::
       evaluator_(chosen_.engine(), chosen_.keys()),
       bootstrapper_(pass.bootstraps.full ? std::make_unique<const ckks::Bootstrapper>(*pass.context, encoder_)
                                          : nullptr),
-      machine_(pass.plan, encoder_, evaluator_, bootstrapper_.get()) {}
+      machine_(pass.plan, encoder_, evaluator_, bootstrapper_.get(),
+               {.encoded_bytes = pass.reading.encoded_limit}) {}
 
 program::RunResult Server::run(const std::map<std::string, ckks::Ciphertext>& inputs,
                                const program::RunOptions& options) {

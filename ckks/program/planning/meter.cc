@@ -159,7 +159,7 @@ void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading)
 }  // namespace
 
 double MeterReading::kept_plaintext_bytes() const {
-  return std::min(plaintext_bytes, static_cast<double>(kKeptPlaintextBytes));
+  return std::min(plaintext_bytes, static_cast<double>(encoded_limit));
 }
 
 double MeterReading::run_bytes() const {

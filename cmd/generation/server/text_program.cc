@@ -55,22 +55,35 @@ TextProgram::TextProgram(program::VerifiedProgram program)
   std::set<std::string> shared;
   for (const PlanEnd& weight : weights) shared.insert(weight.name);
   token_reading = program::meter(token().plan, costs, 2, shared);
+  // Of a token all are kept, those of its position for one run; of a prompt masks that all layers read.
+  token_reading.encoded_limit = static_cast<size_t>(2 * token_reading.plaintext_bytes);
   if (takes_prompts()) prompt_reading = program::meter(prompt().plan, costs);
+  prompt_reading.encoded_limit = size_t{1} << 30;
+}
+
+size_t TextProgram::cache_bytes() const {
+  size_t bytes = 0;
+  for (const PlanEnd& cache : caches)
+    bytes += 2 * ckks::packed_bytes(context->ring(), ckks::Basis{cache.level + 1, 0});
+  return bytes;
+}
+
+double TextProgram::least_bytes() const {
+  double run = token_reading.least_bytes();
+  if (takes_prompts()) run = std::max(run, prompt_reading.least_bytes());
+  return run + static_cast<double>(weight_bytes() + cache_bytes());
 }
 
 size_t TextProgram::server_bytes(bool all_keys) const {
   const auto of_run = [&](const ckks::KeyRequest& request, double bytes) {
     return (all_keys ? keys : request).bytes(context->chain()) + static_cast<size_t>(bytes);
   };
-  size_t cache_bytes = 0;
-  for (const PlanEnd& cache : caches)
-    cache_bytes += 2 * ckks::packed_bytes(context->ring(), ckks::Basis{cache.level + 1, 0});
-  // Between tokens all plaintexts stay encoded.
-  const double token_bytes =
-      token_reading.peak_ciphertext_bytes + token_reading.plaintext_bytes + token_reading.bootstrap_bytes;
+  // Between tokens all plaintexts stay encoded, up to the limit.
+  const double token_bytes = token_reading.peak_ciphertext_bytes + token_reading.kept_plaintext_bytes() +
+                             token_reading.bootstrap_bytes;
   size_t bytes = of_run(token().keys, token_bytes);
   if (takes_prompts()) bytes = std::max(bytes, of_run(prompt().keys, prompt_reading.run_bytes()));
-  return weight_bytes() + cache_bytes + bytes;
+  return weight_bytes() + cache_bytes() + bytes;
 }
 
 }  // namespace psm::cmd

@@ -24,7 +24,10 @@ class TextProgram : public TextEnds {
   BootstrapPlans bootstraps;                            // that the entries have
   ckks::KeyRequest keys;                                // of all entries
   program::MeterReading prompt_reading, token_reading;  // by nominal costs
+  // What the server cannot do without: keys of one run, caches, encrypted weights, and a run.
+  double least_bytes() const;
 
+  size_t cache_bytes() const;                                             // packed
   size_t weight_bytes() const { return group_bytes(*context, weights); }  // in memory
   // What the server needs at its peak besides the program, predicted: with the keys of one run at a time
   // (held_keys.h), or with all of them, as on a device.

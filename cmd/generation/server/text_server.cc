@@ -48,9 +48,9 @@ Greeting TextServer::greeting() const {
       kept_.window(), kept_.text() == 0 ? 0 : kept_.next()};
 }
 
-program::MachineOptions TextServer::options(double encoded_bytes) const {
+program::MachineOptions TextServer::options(size_t encoded_bytes) const {
   program::MachineOptions options;
-  options.encoded_bytes = static_cast<size_t>(encoded_bytes);
+  options.encoded_bytes = encoded_bytes;
   options.shared_inputs = weights_;
   for (const auto& sparse : sparse_) options.sparse_bootstrappers.push_back(sparse.get());
   return options;
@@ -122,9 +122,8 @@ void TextServer::prompt(const std::string& bytes) {
   for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
   token_machine_.reset();
   hold(d_.prompt().keys);
-  constexpr double kShared = 1 << 30;  // masks that all layers read
   program::EncryptedMachine machine(d_.prompt().plan, encoder_, evaluator_, bootstrapper_.get(),
-                                    options(kShared));
+                                    options(d_.prompt_reading.encoded_limit));
   Progress progress("the prompt's pass", static_cast<double>(d_.prompt().plan.program.instructions.size()));
   run(machine, note, note.first, std::move(inputs),
       {.constants = d_.prompt().constants(note.count),
@@ -153,8 +152,7 @@ void TextServer::token(const std::string& bytes) {
   if (!token_machine_) {
     hold(d_.token().keys);
     token_machine_ = std::make_unique<program::EncryptedMachine>(
-        d_.token().plan, encoder_, evaluator_, bootstrapper_.get(),
-        options(2 * d_.token_reading.plaintext_bytes));
+        d_.token().plan, encoder_, evaluator_, bootstrapper_.get(), options(d_.token_reading.encoded_limit));
   }
   run(*token_machine_, note, kept_.window(), std::move(inputs),
       {.constants = d_.token().constants(kept_.cached())});

@@ -1,0 +1,39 @@
+#include "cmd/server/memory_flag.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "cmd/terminal/table.h"
+
+namespace psm::cmd {
+
+std::optional<double> parse_bytes(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (error != std::errc() || !std::isfinite(number) || number <= 0) return std::nullopt;
+  std::string unit(rest, end);
+  if (unit.starts_with(' ')) unit.erase(0, 1);
+  for (const auto& [name, factor] : {std::pair("MB", 1e6), {"GB", 1e9}, {"TB", 1e12}})
+    if (unit == name) return number * factor;
+  return std::nullopt;
+}
+
+MemoryFlag::MemoryFlag(Flags& flags)
+    : text_(
+          flags.text("memory", "",
+                     "how much memory to take, such as 16GB: what is left beside keys and ciphertexts keeps "
+                     "encoded weights for further runs")) {}
+
+size_t MemoryFlag::left_for_plaintexts(double least, size_t usual) const {
+  if (text_.empty()) return usual;
+  const std::optional<double> bytes = parse_bytes(text_);
+  if (!bytes) throw Error(message("--memory ", text_, " is no size; give one such as 700MB or 16GB"));
+  if (*bytes < least)
+    throw Error(
+        message("--memory ", text_, " is too little: keys and ciphertexts alone take ", bytes_text(least)));
+  return static_cast<size_t>(*bytes - least);
+}
+
+}  // namespace psm::cmd

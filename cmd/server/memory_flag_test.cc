@@ -1,0 +1,39 @@
+#include "cmd/server/memory_flag.h"
+
+#include <array>
+#include <string>
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+TEST_CASE("sizes are numbers with a unit, and nothing else") {
+  CHECK(parse_bytes("16GB") == 16e9);
+  CHECK(parse_bytes("700 MB") == 700e6);
+  CHECK(parse_bytes("1.5TB") == 1.5e12);
+  for (const char* bad : {"", "16", "GB", "-1GB", "0GB", "1e3GB", "16 gb", "16GB ", "nanGB", "infGB"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(parse_bytes(bad).has_value());
+  }
+}
+
+TEST_CASE("what is left beside a run keeps plaintexts, and too little is refused") {
+  const auto left = [](std::string value) {
+    Flags flags("test", "a test");
+    const MemoryFlag flag(flags);
+    std::string program = "test", name = "--memory";
+    std::array<char*, 3> arguments{program.data(), name.data(), value.data()};
+    flags.parse(value.empty() ? 1 : 3, arguments.data());
+    return flag.left_for_plaintexts(2e9, 77);
+  };
+  CHECK(left("") == 77);
+  CHECK(left("3GB") == 1000000000);
+  CHECK(left("2GB") == 0);
+  CHECK_THROWS_WITH_AS(left("1.9GB"), doctest::Contains("alone take 2.00 GB"), Error);
+  CHECK_THROWS_WITH_AS(left("much"), doctest::Contains("--memory much is no size"), Error);
+}
+
+}  // namespace
+}  // namespace psm::cmd
