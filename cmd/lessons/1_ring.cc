@@ -1,11 +1,11 @@
 // Lesson 1. The ring Z_q[X] / (X^N + 1), the transform that multiplies in it, and
 // integers larger than a prime as residues modulo several.
+#include "1_ring.h"  // the function to write: of exercises/, or of solutions/
+
 #include "ckks/ring/arithmetic/primes.h"
 #include "ckks/ring/kernels/backend.h"
-#include "cmd/lessons/blackboard.h"
 
 using namespace psm::lesson;
-using Poly = std::vector<uint64_t>;  // N coefficients, or values, modulo q
 
 // The product as it is defined: X^N = -1, so what passes the end changes its sign.
 Poly by_definition(const Poly& a, const Poly& b, const Modulus& q) {
@@ -31,17 +31,22 @@ Poly at_the_roots(const Poly& a, const NttTables& ntt) {
   return values;
 }
 
-Poly transform(Poly a, const NttTables& ntt) {
+// The library's transform, and the way back.
+Poly fast_transform(Poly a, const NttTables& ntt) {
   kernels().ntt_forward(a.data(), a.data(), ntt);
+  return a;
+}
+Poly back(Poly a, const NttTables& ntt) {
+  kernels().ntt_inverse(a.data(), a.data(), ntt);
   return a;
 }
 
 // The same product: to values at N points, multiply those, and back.
-Poly by_transform(const Poly& a, const Poly& b, const NttTables& ntt) {
-  Poly c = transform(a, ntt), d = transform(b, ntt);
-  kernels().multiply(c.data(), c.data(), d.data(), c.size(), ntt.modulus());
-  kernels().ntt_inverse(c.data(), c.data(), ntt);
-  return c;
+Poly by_transform(const Poly& a, const Poly& b, const NttTables& ntt, auto transform) {
+  Poly c = transform(a, ntt);
+  const Poly d = transform(b, ntt);
+  for (size_t j = 0; j < c.size(); ++j) c[j] = mul_mod(c[j], d[j], ntt.modulus());
+  return back(c, ntt);
 }
 
 int main() {
@@ -56,11 +61,14 @@ int main() {
   row("b", b);
   row("a b by its definition", by_definition(a, b, q));
   row("a at the roots of X^8 + 1", at_the_roots(a, modulo_q));
-  row("transform of a", transform(a, modulo_q));
-  row("a b by transforms", by_transform(a, b, modulo_q));
+  with_exercise([&] {
+    row("your transform of a", transform(a, modulo_q));
+    row("a b by your transform", by_transform(a, b, modulo_q, transform));
+  });
   section("Residues modulo 97 and 113 are integers modulo their product",
           "From both residues of a b come its coefficients in whole numbers.");
-  const Poly x = by_transform(a, b, modulo_q), y = by_transform(a, b, modulo_r);
+  const Poly x = by_definition(a, b, q);
+  const Poly y = by_transform(a, b, modulo_r, fast_transform);
   row("a b modulo 113", y);
   std::vector<int64_t> whole;  // v + 97 w, v = x mod 97, w = (y - v) / 97 mod 113
   for (size_t i = 0; i < x.size(); ++i) {
@@ -70,11 +78,18 @@ int main() {
   }
   row("a b in whole numbers", whole);
   section("Why transforms: N = 4096 and a prime of 50 bits",
-          "For the same product, transforms take a small part of the definition's time.");
+          "Transforms take a small part of the definition's time for the same product.");
   const NttTables large(12, Modulus(prime_near(0x1p49, 12)));
-  Poly p(4096, 3), slow, fast;
-  const auto define = [&] { slow = by_definition(p, p, large.modulus()); };
-  line("seconds by definition", seconds(define));
-  line("seconds by transforms", seconds([&] { fast = by_transform(p, p, large); }));
+  const Poly p(4096, 3);
+  Poly slow, fast, yours;
+  const auto product = [&](auto way) { return by_transform(p, p, large, way); };
+  line("seconds by definition",
+       seconds([&] { slow = by_definition(p, p, large.modulus()); }));
+  line("seconds by the library's transform",
+       seconds([&] { fast = product(fast_transform); }));
   line("the same product", slow == fast);
+  with_exercise([&] {
+    line("seconds by your transform", seconds([&] { yours = product(transform); }));
+    line("yours is the same product", slow == yours);
+  });
 }

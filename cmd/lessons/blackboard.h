@@ -1,5 +1,6 @@
 // What the lessons write with: a title, sections that begin with a sentence, and lines of
-// a name and its values. lessons_test.cc reads them back.
+// a name and its values. lessons_test.cc reads them back. Also how a lesson does without
+// the function that its reader has not written yet.
 #pragma once
 
 #include <chrono>
@@ -89,6 +90,21 @@ void row(const std::string& name, const std::vector<T>& values, int width = 5) {
   for (const T& value : values) std::printf(" %*s", width, cell(value).c_str());
   std::printf("\n");
   std::fflush(stdout);
+}
+
+// What a function of exercises/ throws until the reader writes it.
+struct ToDo {
+  const char* function;
+};
+
+// Runs a part of a lesson that calls the reader's function, or says what is to be done.
+template <typename Part>
+void with_exercise(Part&& part) {
+  try {
+    part();
+  } catch (const ToDo& todo) {
+    say(std::string("TO DO: write ") + todo.function);
+  }
 }
 
 }  // namespace psm::lesson

@@ -1,8 +1,8 @@
-// Lesson 4. A bootstrap stage by stage, as only the holder of the secret can see it.
-#include "ckks/bootstrap/bootstrapper.h"
+// Lesson 6. A bootstrap stage by stage, as only the holder of the secret can see it.
+#include "6_bootstrap.h"  // the function to write: of exercises/, or of solutions/
+
 #include "ckks/bootstrap/error_model.h"
 #include "ckks/scheme/testing/test_party.h"
-#include "cmd/lessons/blackboard.h"
 
 using namespace psm::lesson;
 
@@ -26,7 +26,7 @@ void stage(const char* name, const char* shows, const Ciphertext& c, auto number
 }
 
 int main() {
-  title("Lesson 4: a bootstrap, stage by stage");
+  title("Lesson 6: a bootstrap, stage by stage");
   TestParty party(insecure_bootstrappable(10));
   const Context& context = party.context;
   say_insecure(context.describe());
@@ -62,18 +62,17 @@ int main() {
   line("largest |I|, and its bound K", largest, sine.spec().k);
   c.declare_scale(plan.eval_mod().raised_scale());  // 2 K' q_0, K' > K: no level
   c = up.apply(server, std::move(c));
-  const Ciphertext turned = server.conjugate(c);
-  Ciphertext re = server.add(c, turned);
-  Ciphertext im = server.multiply_by_i(server.sub(c, turned), 3);  // -i (c - turned)
-  c = server.add(re, server.multiply_by_i(im));
   stage("CoeffsToSlots", "Slots of (I + m / q_0) / K', shown times K'.", c,
-        slots(c, sine.half_width()));
-  im = server.multiply_by_i(plan.eval_mod().apply(server, std::move(im)));
-  c = server.add(plan.eval_mod().apply(server, std::move(re)), im);
-  stage("EvalMod", "A sine does not see I; thirteen levels are back.", c, slots(c));
-  const Slots out = party.decrypt(c);
-  const Ciphertext whole = Bootstrapper(context, party.encoder).apply(server, input);
-  line("as Bootstrapper has them", party.decrypt(whole) == out);
-  const double error = rms_error(out, z) / std::sqrt(2);
-  line("error of re and im, predicted", bits(error), bits(predict_error(plan).rms()));
+        slots(c, 2 * sine.half_width()));
+  with_exercise([&] {
+    c = apply_to_parts(server, c, [&](Ciphertext part) {
+      return plan.eval_mod().apply(server, std::move(part));
+    });
+    stage("EvalMod", "A sine does not see I; thirteen levels are back.", c, slots(c));
+    const Slots out = party.decrypt(c);
+    const Ciphertext whole = Bootstrapper(context, party.encoder).apply(server, input);
+    line("as Bootstrapper has them", party.decrypt(whole) == out);
+    const double error = rms_error(out, z) / std::sqrt(2);
+    line("error of re and im, predicted", bits(error), bits(predict_error(plan).rms()));
+  });
 }
