@@ -56,27 +56,6 @@ ckks::Kernels timed_kernels() {
 
 }  // namespace
 
-const char* name(KernelKind kind) {
-  switch (kind) {
-    case KernelKind::kNtt:
-      return "ntt";
-    case KernelKind::kKeyProduct:
-      return "key_products";
-    case KernelKind::kPlaintextProduct:
-      return "plaintext_products";
-    case KernelKind::kCiphertextProduct:
-      return "ciphertext_products";
-    case KernelKind::kConversion:
-      return "conversions";
-    case KernelKind::kAutomorphism:
-      return "automorphisms";
-    case KernelKind::kElementwise:
-      return "elementwise";
-  }
-  PSM_CHECK(false, "kind of kernel ", static_cast<int>(kind));
-  return "";
-}
-
 KernelTimer::KernelTimer() {
   static const ckks::Kernels table = timed_kernels();
   PSM_CHECK(below == nullptr, "two timers at once");

@@ -23,7 +23,10 @@ enum class KernelKind {
   kElementwise,  // sums, and products by one constant
 };
 constexpr size_t kKernelKinds = 7;
-const char* name(KernelKind);
+// By kind.
+constexpr const char* kKernelNames[kKernelKinds] = {
+    "ntt",         "key_products",  "plaintext_products", "ciphertext_products",
+    "conversions", "automorphisms", "elementwise"};
 
 // Thread seconds by kind.
 using KernelTimes = std::array<double, kKernelKinds>;

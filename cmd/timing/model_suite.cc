@@ -6,33 +6,21 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/base/progress.h"
-#include "cmd/deployment/client/client.h"
-#include "cmd/deployment/client/client_keys.h"
+#include "cmd/deployment/client/session.h"
 #include "cmd/deployment/twin_run.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_pass.h"
-#include "cmd/server/server.h"
-#include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/table.h"
 
 namespace psm::cmd {
 namespace {
 
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-double median(std::vector<double> values) {
-  PSM_CHECK(!values.empty());
-  const auto middle = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 class Suite {
  public:
   Suite(const Deployment& deployment, const std::vector<std::vector<int>>& prompts,
         const ModelSuiteOptions& options)
-      : d_(deployment), prompts_(prompts), options_(options), times_(deployment), encoder_(*d_.context) {
+      : d_(deployment), prompts_(prompts), options_(options), times_(deployment) {
     if (prompts.empty() || prompts.size() > static_cast<size_t>(d_.packing.prompts)) {
       throw Error(message(prompts.size(), " prompts do not share a pass; give 1 to ", d_.packing.prompts));
     }
@@ -46,13 +34,11 @@ class Suite {
     times_.ledger.set_ranges(twin.observations);
     times_.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
     starting("keys");
-    keys_ = make_client_keys(d_, times_.figures);
-    times_.keygen = keys_.seconds;
-    Server server(d_, keys_.evaluation, options_.device);
-    ckks::Encryptor encryptor(*d_.context, keys_.public_key);
-    const auto inputs =
-        encrypt_inputs(d_, encoder_, encryptor, attention::client_inputs(d_.model, d_.packing, prompts_));
-    const ckks::Ciphertext complex_value = value_to_bootstrap(encryptor);
+    session_.emplace(d_, times_.figures, options_.device);
+    times_.keygen = session_->seconds().keygen;
+    const Session::Ciphertexts inputs =
+        session_->encrypt(attention::client_inputs(d_.model, d_.packing, prompts_));
+    const ckks::Ciphertext complex_value = session_->value_to_bootstrap();
 
     std::vector<PassTimes> warm;
     program::RunResult last;
@@ -60,7 +46,7 @@ class Suite {
       starting(pass == 0 ? "the first pass" : message("warm pass ", pass, " of ", options_.repetitions));
       last = {};  // its outputs make room
       const double start = seconds_now();
-      PassTimes times = timed_pass(server, inputs, last, Watch::kInstructions);
+      PassTimes times = timed_pass(inputs, last, Watch::kInstructions);
       const double seconds = options_.device == nullptr ? sum(times.seconds) : seconds_now() - start;
       if (pass == 0) {
         times_.first = seconds;
@@ -71,14 +57,14 @@ class Suite {
       warm.push_back(std::move(times));
       for (int i = 0; i < options_.bootstrap_repetitions && d_.plan.bootstraps > 0; ++i) {
         const double begin = seconds_now();
-        server.bootstrap(complex_value);
+        session_->server().bootstrap(complex_value);
         times_.bootstraps.push_back(seconds_now() - begin);
       }
     }
     const bool on_device = options_.device != nullptr;
     starting(on_device ? "a pass that waits for each instruction" : "a pass with its kernels timed");
     last = {};
-    PassTimes watched = timed_pass(server, inputs, last, on_device ? Watch::kDevice : Watch::kKernels);
+    PassTimes watched = timed_pass(inputs, last, on_device ? Watch::kDevice : Watch::kKernels);
     compare(last, twin);
     times_.kernels = kernel_sums(d_.plan, watched);
     const auto at = std::find(times_.warm.begin(), times_.warm.end(), times_.warm_pass());
@@ -93,28 +79,16 @@ class Suite {
     if (options_.starting) options_.starting(what);
   }
 
-  // What it holds does not change the time that its bootstrap takes.
-  ckks::Ciphertext value_to_bootstrap(ckks::Encryptor& encryptor) const {
-    const program::SlotVector value(static_cast<size_t>(d_.context->slots()), ckks::Complex(0.5, -0.25));
-    return encryptor.encrypt(encoder_.encode(value, d_.context->entry_level()));
-  }
-
   enum class Watch { kInstructions, kKernels, kDevice };
 
-  PassTimes timed_pass(Server& server, const std::map<std::string, ckks::Ciphertext>& inputs,
-                       program::RunResult& result, Watch watch) {
+  PassTimes timed_pass(const Session::Ciphertexts& inputs, program::RunResult& result, Watch watch) {
     PassTimes times;
-    Progress progress("inferring on ciphertexts", static_cast<double>(d_.plan.program.instructions.size()));
     std::optional<KernelTimer> timer;
     if (watch != Watch::kInstructions) timer.emplace();
     program::RunOptions options;
     options.waits = watch == Watch::kDevice;
-    options.progress = [&](size_t done, size_t) {
-      if (timer) times.kernels.push_back(timer->take());
-      progress.set(static_cast<double>(done));
-    };
-    result = server.run(inputs, options);
-    times_.figures.add_pass(result);
+    if (timer) options.progress = [&](size_t, size_t) { times.kernels.push_back(timer->take()); };
+    result = session_->run(inputs, options);
     times.seconds = result.seconds;
     times.encode_seconds = result.encode_seconds;
     times.threads = thread_count();
@@ -122,8 +96,7 @@ class Suite {
   }
 
   void compare(const program::RunResult& result, const TwinRun& twin) {
-    const ckks::Decryptor decryptor(*keys_.secret, encoder_);
-    const attention::SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
+    const attention::SlotVectors outputs = session_->decrypt(result.outputs);
     LogitRows rows;
     append_logits(attention::client_model_of(d_.model, d_.packing), outputs, prompts_, rows);
     times_.versus_twin = compare_logits(twin.logits, rows, twin.predicted_std);
@@ -148,8 +121,7 @@ class Suite {
   const std::vector<std::vector<int>>& prompts_;
   const ModelSuiteOptions& options_;
   ModelTimes times_;
-  ckks::Encoder encoder_;
-  ClientKeys keys_;
+  std::optional<Session> session_;
 };
 
 }  // namespace
@@ -157,16 +129,11 @@ class Suite {
 ModelTimes::ModelTimes(const Deployment& deployment)
     : figures(deployment), ledger(deployment.plan, deployment.context->scales()) {}
 
-double ModelTimes::warm_pass() const { return median(warm); }
+double ModelTimes::warm_pass() const { return times_of(warm).median; }
 
 std::optional<double> ModelTimes::bootstrap_full() const {
   if (bootstraps.empty()) return std::nullopt;
-  return median(bootstraps);
-}
-
-std::optional<double> ModelTimes::ratio() const {
-  if (bootstraps.empty()) return std::nullopt;
-  return warm_pass() / median(bootstraps);
+  return times_of(bootstraps).median;
 }
 
 ModelTimes model_suite(const Deployment& deployment, const std::vector<std::vector<int>>& prompts,

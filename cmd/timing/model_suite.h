@@ -11,7 +11,6 @@
 // ends with its outputs at the host, and the last one, which waits for each instruction, gives all parts.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,14 +20,15 @@
 #include "cmd/prompts/comparison.h"
 #include "cmd/server/run_figures.h"
 #include "cmd/timing/pass_breakdown.h"
+#include "cmd/timing/timer.h"
 
 namespace psm::cmd {
 
 struct ModelSuiteOptions {
-  int repetitions = 3;                               // warm passes
-  int bootstrap_repetitions = 3;                     // bootstraps after each of them
-  ckks::Device* device = nullptr;                    // the processor
-  std::function<void(const std::string&)> starting;  // told what is done next; may be empty
+  int repetitions = 3;             // warm passes
+  int bootstrap_repetitions = 3;   // bootstraps after each of them
+  ckks::Device* device = nullptr;  // the processor
+  Starting starting;
 };
 
 struct ModelTimes {
@@ -36,7 +36,6 @@ struct ModelTimes {
 
   double warm_pass() const;                      // median
   std::optional<double> bootstrap_full() const;  // median; none where the plan has no bootstraps
-  std::optional<double> ratio() const;           // warm pass over bootstrap
 
   RunFigures figures;      // memory, and what the plan predicts
   program::Ledger ledger;  // of the median warm pass, with ranges and errors

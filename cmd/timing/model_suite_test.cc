@@ -30,9 +30,11 @@ struct Small {
   std::unique_ptr<Deployment> deployment;
 };
 
-double sum_of(const Json& json, const char* member) {
+// Over the rows of a breakdown.
+double sum_of(const Json& json, const char* breakdown, const char* member) {
   double sum = 0;
-  for (const auto& [name, value] : json.at(member, "run").object(member)) sum += value.number(name);
+  for (const Json& row : json.at(breakdown, "run").array(breakdown))
+    sum += row.at(member, breakdown).number(member);
   return sum;
 }
 
@@ -49,7 +51,8 @@ TEST_CASE("a run has every figure, its parts add up to the pass, and its answer 
   CHECK(times.warm.size() == 2);
   CHECK(times.bootstraps.size() == 2);
   const ModelRun run{"tiny", true, *small.deployment, small.prompts.size(), times};
-  const Json json = parse_json(model_json(run).dump(0), "run");
+  const ModelReport report = model_report(run);
+  const Json json = parse_json(report.json.dump(0), "run");
   const auto number = [&](const char* name) { return json.at(name, "run").number(name); };
   CHECK(json.at("shape", "run").string("shape") == "tiny");
   CHECK(number("tokens") == 16);
@@ -65,25 +68,26 @@ TEST_CASE("a run has every figure, its parts add up to the pass, and its answer 
   CHECK(number("predicted_peak_bytes") > static_cast<double>(small.deployment->server_bytes()));
   CHECK(number("peak_rss_bytes") > 0);
 
-  CHECK(sum_of(json, "seconds_by_kind") == doctest::Approx(number("seconds")));
-  CHECK(sum_of(json, "seconds_by_primitive") == doctest::Approx(number("seconds")));
-  CHECK(sum_of(json, "predicted_seconds_by_primitive") == doctest::Approx(number("predicted_seconds")));
-  CHECK(sum_of(json, "predicted_seconds_by_kind") < number("predicted_seconds") + 1e-9);
-  for (const auto& [name, seconds] : json.at("seconds_by_kind", "run").object("kinds")) {
-    CAPTURE(name);
-    CHECK(seconds.number(name) > 0);
-  }
-  const Json& primitives = json.at("seconds_by_primitive", "run");
-  for (const char* name :
-       {"bootstrap", "rotate", "plaintext_products", "ciphertext_products", "polynomials"}) {
-    CAPTURE(name);
-    CHECK(primitives.at(name, "run").number(name) > 0);
-  }
+  CHECK(sum_of(json, "by_computation", "seconds") == doctest::Approx(number("seconds")));
+  CHECK(sum_of(json, "by_operation", "seconds") == doctest::Approx(number("seconds")));
+  CHECK(sum_of(json, "by_operation", "predicted") == doctest::Approx(number("predicted_seconds")));
+  CHECK(sum_of(json, "by_computation", "predicted") < number("predicted_seconds") + 1e-9);
+  std::set<std::string> operations;  // that take any time
+  for (const char* breakdown : {"by_computation", "by_operation"})
+    for (const Json& row : json.at(breakdown, "run").array(breakdown)) {
+      const std::string name = row.at("name", "row").string("name");
+      CAPTURE(name);
+      const bool some = row.at("seconds", "row").number("seconds") > 0;
+      if (std::string(breakdown) == "by_computation") CHECK(some);
+      if (some) operations.insert(name);
+    }
+  for (const char* name : {"bootstrap", "rotate", "plaintext_products", "ciphertext_products", "polynomials"})
+    CHECK(operations.contains(name));
   double threads_seconds = 0;
-  for (const auto& [name, seconds] : json.at("thread_seconds_by_kernel", "run").object("kernels")) {
-    CAPTURE(name);
-    const double inside = seconds.at("in_bootstraps", name).number(name);
-    const double elsewhere = seconds.at("elsewhere", name).number(name);
+  for (const Json& row : json.at("thread_seconds_by_kernel", "run").array("kernels")) {
+    CAPTURE(row.at("name", "row").string("name"));
+    const double inside = row.at("in_bootstraps", "row").number("seconds");
+    const double elsewhere = row.at("elsewhere", "row").number("seconds");
     CHECK(inside > 0);
     CHECK(elsewhere > 0);
     threads_seconds += inside + elsewhere;
@@ -101,11 +105,10 @@ TEST_CASE("a run has every figure, its parts add up to the pass, and its answer 
   double ledger_seconds = 0;
   for (const program::LedgerRow& row : times.ledger.rows()) ledger_seconds += row.seconds;
   CHECK(ledger_seconds == doctest::Approx(number("seconds")));
-  const std::string report = model_report(run);
   for (const char* text : {"first pass", "warm pass, median of 2", "ratio of warm pass to bootstrap",
                            "inverse_square_root", "paper, A100", "key_products", "same argmax at"}) {
     CAPTURE(text);
-    CHECK(report.find(text) != std::string::npos);
+    CHECK(report.text.find(text) != std::string::npos);
   }
 }
 
