@@ -6,6 +6,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
+#include "ckks/base/parallel.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/figures.h"
 
@@ -50,29 +51,6 @@ Figures part_figures(const char* what, const ModelRun& run, const std::vector<Pa
   return figures;
 }
 
-// Thread seconds of kernels, and of what is none: the threads' time less all of theirs.
-Figures kernel_figures(const KernelSums& sums) {
-  const double whole = sums.threads_in_bootstraps + sums.threads_elsewhere;
-  double rest_in_bootstraps = sums.threads_in_bootstraps, rest_elsewhere = sums.threads_elsewhere;
-  Figures figures;
-  const auto row = [&](const char* kernel, const char* text, double in_bootstraps, double elsewhere) {
-    const double both = in_bootstraps + elsewhere;
-    figures.row()
-        .json("name", kernel)
-        .cell("kernel", text)
-        .cell("thread seconds", format("%.2f", both))
-        .cell("share", percent(both / whole))
-        .number("in_bootstraps", "in bootstraps", in_bootstraps, "%.2f")
-        .number("elsewhere", "elsewhere", elsewhere, "%.2f");
-    rest_in_bootstraps -= in_bootstraps, rest_elsewhere -= elsewhere;
-  };
-  for (size_t kind = 0; kind < kKernelKinds; ++kind) {
-    row(kKernelNames[kind], kKernelNames[kind], sums.in_bootstraps[kind], sums.elsewhere[kind]);
-  }
-  row("outside_kernels", "outside of kernels: encoding, copies, waiting", rest_in_bootstraps, rest_elsewhere);
-  return figures;
-}
-
 }  // namespace
 
 ModelReport model_report(const ModelRun& run) {
@@ -81,8 +59,7 @@ ModelReport model_report(const ModelRun& run) {
   const auto bootstrap = times.bootstrap_full();
   const Figures computations =
                     part_figures("by what is computed", run, times.computations, paper_computations()),
-                operations = part_figures("by operation", run, times.operations, paper_operations()),
-                kernels = kernel_figures(times.kernels);
+                operations = part_figures("by operation", run, times.operations, paper_operations());
 
   Table table({"", "measured", message("predicted", figures.caveat())});
   table.row({"first pass", seconds_text(times.first), seconds_text(figures.predicted_first())});
@@ -103,8 +80,7 @@ ModelReport model_report(const ModelRun& run) {
   const Comparison& c = times.versus_twin;
   ModelReport report;
   report.text =
-      table.text() + "\n" + computations.table().text() + "\n" + operations.table().text() + "\n" +
-      kernels.table().text() + "\n  " +
+      table.text() + "\n" + computations.table().text() + "\n" + operations.table().text() + "\n  " +
       message("logits against the twin's: relative RMS error 2^", format("%.2f", std::log2(c.relative_rms)),
               ", MSE ", format("%.3g", c.mse), ", max |error| ", format("%.3g", c.max_abs),
               "; same argmax at ", c.agree, " of ", c.positions, " positions\n");
@@ -115,7 +91,7 @@ ModelReport model_report(const ModelRun& run) {
   json["layers"] = run.deployment.model.weights.config.layers;
   json["prompts"] = static_cast<int64_t>(run.prompts);
   json["params"] = parameters_json(*run.deployment.context);
-  json["threads"] = times.pass.threads;
+  json["threads"] = thread_count();
   json["seconds"] = times.warm_pass();
   json["seconds_of_passes"] = Json(Json::Array(times.warm.begin(), times.warm.end()));
   json["seconds_first_pass"] = times.first;
@@ -126,9 +102,6 @@ ModelReport model_report(const ModelRun& run) {
   json["bootstraps"] = count;
   json["by_computation"] = computations.json();
   json["by_operation"] = operations.json();
-  json["thread_seconds_by_kernel"] = kernels.json();
-  json["seconds_of_kernel_pass"] =
-      (times.kernels.threads_in_bootstraps + times.kernels.threads_elsewhere) / times.pass.threads;
   json["predicted_seconds"] = figures.predicted_warm();
   json["peak_rss_bytes"] = peak_resident_bytes();
   json["predicted_peak_bytes"] = figures.predicted_bytes();

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "ckks/base/error.h"
-#include "ckks/base/parallel.h"
 #include "cmd/deployment/client/session.h"
 #include "cmd/deployment/twin_run.h"
 #include "cmd/protocol/ring_flags.h"
@@ -46,53 +45,39 @@ class Suite {
       starting(pass == 0 ? "the first pass" : message("warm pass ", pass, " of ", options_.repetitions));
       last = {};  // its outputs make room
       const double start = seconds_now();
-      PassTimes times = timed_pass(inputs, last, Watch::kInstructions);
-      const double seconds = options_.device == nullptr ? sum(times.seconds) : seconds_now() - start;
+      last = session_->run(inputs);
+      const double seconds = options_.device == nullptr ? sum(last.seconds) : seconds_now() - start;
       if (pass == 0) {
         times_.first = seconds;
-        times_.first_encoding = sum(times.encode_seconds);
+        times_.first_encoding = sum(last.encode_seconds);
         continue;
       }
       times_.warm.push_back(seconds);
-      warm.push_back(std::move(times));
+      warm.push_back({last.seconds, last.encode_seconds});
       for (int i = 0; i < options_.bootstrap_repetitions && d_.plan.bootstraps > 0; ++i) {
         const double begin = seconds_now();
         session_->server().bootstrap(complex_value);
         times_.bootstraps.push_back(seconds_now() - begin);
       }
     }
-    const bool on_device = options_.device != nullptr;
-    starting(on_device ? "a pass that waits for each instruction" : "a pass with its kernels timed");
-    last = {};
-    PassTimes watched = timed_pass(inputs, last, on_device ? Watch::kDevice : Watch::kKernels);
+    const auto at = std::ranges::find(times_.warm, times_.warm_pass()) - times_.warm.begin();
+    PassTimes pass = std::move(warm[static_cast<size_t>(at)]);
+    if (options_.device != nullptr) {
+      starting("a pass that waits for each instruction");
+      last = {};
+      program::RunOptions options;
+      options.waits = true;
+      last = session_->run(inputs, options);
+      pass = {last.seconds, last.encode_seconds};
+    }
     compare(last, twin);
-    times_.kernels = kernel_sums(d_.plan, watched);
-    const auto at = std::find(times_.warm.begin(), times_.warm.end(), times_.warm_pass());
-    PassTimes& median = warm[at - times_.warm.begin()];
-    median.kernels = watched.kernels;
-    break_down(std::move(on_device ? watched : median));
+    break_down(pass);
     return std::move(times_);
   }
 
  private:
   void starting(const std::string& what) const {
     if (options_.starting) options_.starting(what);
-  }
-
-  enum class Watch { kInstructions, kKernels, kDevice };
-
-  PassTimes timed_pass(const Session::Ciphertexts& inputs, program::RunResult& result, Watch watch) {
-    PassTimes times;
-    std::optional<KernelTimer> timer;
-    if (watch != Watch::kInstructions) timer.emplace();
-    program::RunOptions options;
-    options.waits = watch == Watch::kDevice;
-    if (timer) options.progress = [&](size_t, size_t) { times.kernels.push_back(timer->take()); };
-    result = session_->run(inputs, options);
-    times.seconds = result.seconds;
-    times.encode_seconds = result.encode_seconds;
-    times.threads = thread_count();
-    return times;
   }
 
   void compare(const program::RunResult& result, const TwinRun& twin) {
@@ -104,7 +89,7 @@ class Suite {
       times_.ledger.set_measured(output.value, outputs.at(output.name), twin.outputs.at(output.name));
   }
 
-  void break_down(PassTimes pass) {
+  void break_down(const PassTimes& pass) {
     starting("calibrating, for the plan's prediction");
     RunFigures& figures = times_.figures;
     figures.predict_seconds();
@@ -114,7 +99,6 @@ class Suite {
     times_.computations = by_computation(d_.plan, pass, predicted);
     times_.operations =
         by_operation(d_.plan, pass, figures.costs(), predicted, figures.predicted_warm() - sum(predicted));
-    times_.pass = std::move(pass);
   }
 
   const Deployment& d_;

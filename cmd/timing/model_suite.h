@@ -3,12 +3,12 @@
 //
 // In order: the twin on the prompts, in the clear; keys, exactly those of the plan; encryption; a first pass,
 // which also encodes the plaintexts that are kept; warm passes, each followed by bootstraps of one complex
-// value alone, so that both are timed under the same load; a last pass that times kernels too (kernel_timer.h),
-// which makes it 2% longer; its decryption. Both parties are in one process.
+// value alone, so that both are timed under the same load; decryption of the last one. Both parties are in one
+// process.
 //
-// Seconds of a pass are those of all its instructions. The unit that a pass
-// is measured in is the bootstrap: their ratio says what the machine's load and clock do not. On a device a pass
-// ends with its outputs at the host, and the last one, which waits for each instruction, gives all parts.
+// Seconds of a pass are those of all its instructions. The unit that a pass is measured in is the bootstrap: their
+// ratio says what the machine's load and clock do not. On a device a pass ends with its outputs at the host, and
+// one more, which waits for each instruction, gives all parts.
 #pragma once
 
 #include <optional>
@@ -42,9 +42,7 @@ struct ModelTimes {
   Comparison versus_twin;
   double keygen = 0, first = 0, first_encoding = 0;
   std::vector<double> warm, bootstraps;
-  PassTimes pass;  // the median warm one
-  std::vector<PassPart> computations, operations;
-  KernelSums kernels;
+  std::vector<PassPart> computations, operations;  // of the median warm pass
 };
 
 // `prompts`: at most those that share ciphertexts. Throws Error if memory does not suffice, before any key is
