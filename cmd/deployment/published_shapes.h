@@ -1,4 +1,4 @@
-// Shapes of published models, without weights: what //cmd:plan meters and //cmd:bench times.
+// Shapes of published models, without weights: which //cmd:plan predicts, //cmd:compile compiles and //cmd:bench times.
 #pragma once
 
 #include <string>

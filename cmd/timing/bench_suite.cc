@@ -33,18 +33,6 @@ using program::WorkKind;
 constexpr int kWeightedLimbs = 8, kWeightedRotations = 64, kWeightedOutputs = 4, kPeriod = 256;
 constexpr int kSparseSlots = 1 << 10;
 
-// The threads in use, for a scope.
-class ThreadsFor {
- public:
-  explicit ThreadsFor(int count) : before_(thread_count()) { set_thread_count(count); }
-  ~ThreadsFor() { set_thread_count(before_); }
-  ThreadsFor(const ThreadsFor&) = delete;
-  ThreadsFor& operator=(const ThreadsFor&) = delete;
-
- private:
-  int before_;
-};
-
 class Suite {
  public:
   Suite(const ckks::Context& context, const BenchOptions& options)
@@ -125,8 +113,9 @@ class Suite {
   }
 
   void transforms() {
-    const ThreadsFor one(1);
+    const int threads = thread_count();
     const MachineRates all = machine_;
+    set_thread_count(1);
     machine_ = measure_machine(context_.ring());
     const ckks::Ring& ring = context_.ring();
     Buffer limb(ring.n());
@@ -139,6 +128,7 @@ class Suite {
          [&] { ckks::kernels().ntt_forward(limb.data(), limb.data(), ring.ntt(0)); });
     time("ntt_inverse", 1, count,
          [&] { ckks::kernels().ntt_inverse(limb.data(), limb.data(), ring.ntt(0)); });
+    set_thread_count(threads);
     machine_ = all;
   }
 
