@@ -86,7 +86,8 @@ int run(int argc, char** argv) {
   const ApproxMeasurement measurement =
       measure(chosen, static_cast<int>(points), static_cast<uint64_t>(seed));
   if (found.size() > 1) std::printf("%s\n", families_text(found).c_str());
-  std::printf("%s", certificate_text(chosen, measurement).c_str());
+  const ApproxReport report = approx_report(found, measurement);
+  std::printf("%s", report.text.c_str());
   if (request.function == "max")
     std::printf(
         "\n  max(a, b) = ((a + b) + |a - b|) / 2 for |a|, |b| <= %g: absolute error at most %.3g, %d "
@@ -96,7 +97,7 @@ int run(int argc, char** argv) {
     write_file(resolve_user_path(plot), plot_svg(chosen));
     std::printf("\n  wrote %s\n", plot.c_str());
   }
-  common.write_json(report_json(found, measurement));
+  common.write_json(report.json);
   if (measurement.worst_error > chosen.error_bound())
     throw Error(
         message("the measured error ", measurement.worst_error, " exceeds the proven bound ",

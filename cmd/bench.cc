@@ -9,11 +9,7 @@
 #include "ckks/base/files/flags.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/processor.h"
-#include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/ring/kernels/backend.h"
-#include "ckks/wire/ciphertext_file.h"
-#include "ckks/wire/client/secret_key_file.h"
-#include "ckks/wire/key_file.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/deployment/published_shapes.h"
 #include "cmd/protocol/ring_flags.h"
@@ -21,107 +17,32 @@
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
 #include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/table.h"
 #include "cmd/timing/bench_suite.h"
-#include "cmd/timing/device_report.h"
 #include "cmd/timing/device_suite.h"
 #include "cmd/timing/kernel_suite.h"
 #include "cmd/timing/model_report.h"
 #include "cmd/timing/model_suite.h"
 #include "cmd/timing/random_model.h"
+#include "cmd/timing/roofline.h"
 #include "cmd/timing/train_suite.h"
 #include "cmd/training/training_run.h"
 
 namespace psm::cmd {
 namespace {
 
-void print(const std::vector<BenchRow>& rows) {
-  Table table({"operation", "limbs", "threads", "median ms", "min ms", "roofline ms", "of roofline", "bytes",
-               "MACs"});
-  for (const BenchRow& row : rows) {
-    table.row({row.name, std::to_string(row.limbs), std::to_string(row.threads),
-               format("%.4g", row.median_ms), format("%.4g", row.min_ms), format("%.4g", row.roofline_ms),
-               format("%.1fx", row.median_ms / row.roofline_ms), bytes_text(row.bytes),
-               format("%.3g", row.macs)});
-  }
-  std::printf("\n%s", table.text().c_str());
-  for (const BenchRow& row : rows) {
-    if (row.more.empty()) continue;
-    std::printf("\n  %s, %d limbs\n", row.name.c_str(), row.limbs);
-    for (const auto& [key, value] : row.more) {
-      const double number = value.number(key);
-      const bool is_bytes = key.size() > 6 && key.compare(key.size() - 6, 6, "_bytes") == 0;
-      std::printf("    %-30s %s\n", key.c_str(),
-                  (is_bytes ? bytes_text(number) : format("%.4g", number)).c_str());
-    }
-  }
-}
+void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
 
-// What stands in files: the operands and the key of a rotation, and the keys of a key pair that bootstraps.
-void add_file_sizes(const ckks::Context& context, std::vector<BenchRow>& rows) {
-  for (BenchRow& row : rows) {
-    const auto add = [&](const char* name, uint64_t bytes) { row.more.emplace_back(name, Json(bytes)); };
-    if (row.name == "rotate") {
-      add("ciphertext_record_bytes", wire::ciphertext_bytes(context, ckks::level_of({row.limbs, 0})));
-      add("seeded_ciphertext_record_bytes",
-          wire::seeded_ciphertext_bytes(context, ckks::level_of({row.limbs, 0})));
-      add("key_record_bytes", wire::evaluation_key_bytes(context, ckks::level_of({row.limbs, 0})));
-    } else if (row.name == "bootstrap_keygen") {
-      add("secret_key_file_bytes", wire::secret_key_file_bytes(context));
-      add("public_key_file_bytes", wire::public_key_file_bytes(context));
-      add("evaluation_keys_file_bytes",
-          wire::evaluation_keys_file_bytes(context, ckks::BootstrapPlan(context).key_request()));
-    }
-  }
-}
+void print(const Figures& figures) { std::printf("\n%s", figures.table().text().c_str()); }
 
-void bench_kernels(int log_n, int repetitions, const CommonFlags& common) {
-  std::printf("%s, N = 2^%d, one thread\n", processor_name().c_str(), log_n);
-  Table table({"kernel", "backend", "prime bits", "near us", "least", "far us", "least"});
-  Json json = Json(Json::Array{});
-  for (const KernelRow& row : kernel_suite(log_n, repetitions)) {
-    table.row({row.name, row.backend, std::to_string(row.prime_bits), format("%.1f", row.near.median),
-               format("%.1f", row.near.least), format("%.1f", row.far.median),
-               format("%.1f", row.far.least)});
-    json.push_back(row.json());
-  }
-  std::printf("\n%s", table.text().c_str());
-  common.write_json(json);
-}
-
-void bench_training(int steps, const CommonFlags& common) {
-  TrainSuiteOptions options = default_train_suite();
-  options.steps = steps;
-  options.starting = [](const TrainRow& row) {
-    std::fprintf(stderr, "timing %s, %s, %s, threads: %d\n", row.name.c_str(), row.attention.c_str(),
-                 row.precision.c_str(), row.threads);
-  };
-  const attention::ModelConfig& m = options.model;
-  std::printf("%s\nd = %d, %d layers, %d heads, context %d, batch %d, vocabulary %d\n",
-              processor_name().c_str(), m.width, m.layers, m.heads, m.context, options.batch, m.vocab);
-  Table table({"operation", "attention", "precision", "backend", "threads", "tokens/s", "forward ms",
-               "backward ms", "optimiser ms", "Gflop/s", "peak", "of peak"});
-  Json json = Json(Json::Array{});
-  for (const TrainRow& row : train_suite(options)) {
-    table.row({row.name, row.attention, row.precision, row.backend, std::to_string(row.threads),
-               format("%.0f", row.tokens_per_second), format("%.1f", row.forward_ms),
-               format("%.1f", row.backward_ms), format("%.1f", row.optimiser_ms), format("%.1f", row.gflops),
-               format("%.1f", row.peak_gflops), percent(row.gflops / row.peak_gflops)});
-    json.push_back(row.json());
-  }
-  std::printf("\n%s", table.text().c_str());
-  common.write_json(json);
+void finish(const Figures& figures, const CommonFlags& common) {
+  print(figures);
+  common.write_json(figures.json());
 }
 
 // The model that --suite model takes, and --suite device where it is given one.
 struct ModelFlags {
   explicit ModelFlags(Flags& flags)
-      : shape(flags.text("shape", "pythia-70m",
-                         "--suite model, device: a published shape: " + published_shape_names())),
-        tokens(flags.integer("tokens", 128, 2, 4096,
-                             "--suite model, device: sequence length of the shape, a power of two")),
-        layers(
-            flags.integer("layers", 0, 0, 1000, "--suite model, device: the shape's first layers; 0: all")),
+      : shape(flags, "pythia-70m"),
         seed(flags.integer("seed", 1, 1, INT64_MAX,
                            "--suite model: of weights and prompts; keys take no seed")),
         model(flags.text("model", "", "--suite model, device: a polynomial model in place of a shape")),
@@ -149,20 +70,14 @@ struct ModelFlags {
   // Of the shape. The embedding is the client's: a vocabulary of another size changes nothing.
   attention::ModelConfig config() const {
     constexpr int kVocabulary = 2048;
-    const PublishedShape& published = published_shape(shape);
-    if (published.classes > 0)
-      throw Error(message(published.what, " is a classifier; a pass is timed of language models"));
-    attention::ModelConfig config = published.config(static_cast<int>(tokens));
-    if (layers > config.layers)
-      throw Error(message(published.what, " has ", config.layers, " layers, not ", layers));
-    if (layers > 0) config.layers = static_cast<int>(layers);
+    attention::ModelConfig config = shape.config();
+    if (config.classes > 0)
+      throw Error(message(shape.published().what, " is a classifier; a pass is timed of language models"));
     config.vocab = kVocabulary;
     return config;
   }
 
-  const std::string& shape;
-  const int64_t& tokens;
-  const int64_t& layers;
+  const ShapeFlags shape;
   const int64_t& seed;
   const std::string& model;
   const std::string& text;
@@ -208,22 +123,20 @@ void bench_device(const DeviceFlag& flag, const Flags& flags, const ModelFlags& 
   if (device) require_memory(ckks_suite_bytes(*context));
   std::printf("%s\n%s\ndevice: %s\n", processor_name().c_str(), context->describe().c_str(),
               device ? flag.name.c_str() : "none, counts alone (--device measures)");
-  DeviceSuiteOptions options{.repetitions = repetitions};
-  options.starting = [](const char* name) { std::fprintf(stderr, "timing %s\n", name); };
   Json json;
   json["parameters"] = context->spec().name;
   json["device"] = device ? flag.name : "none";
   json["processor"] = processor_name();
-  Json rows = Json(Json::Array{});
-  const std::vector<DeviceRow> suite = device_suite(*context, device.get(), options);
-  std::printf("\n%s", device_table(suite).c_str());
-  for (const DeviceRow& row : suite) rows.push_back(row.json());
-  json["operations"] = rows;
+  const std::vector<DeviceRow> suite =
+      device_suite(*context, device.get(), {.repetitions = repetitions, .starting = say});
+  const Figures operations = device_figures(suite);
+  print(operations);
+  json["operations"] = operations.json();
   std::printf("\n%s", log_table("a bootstrap", suite.back().log).c_str());
   if (device)
     std::printf("peak %s of device memory\n", bytes_text(static_cast<double>(device->peak_bytes())).c_str());
   if (flags.given("shape") || flags.given("model")) {
-    std::fprintf(stderr, "counting a pass of the model\n");
+    say("counting a pass of the model");
     const ModelToTime made =
         model.model.empty() ? shape_to_time(model, *context) : file_to_time(model, *context);
     const DevicePass pass = count_pass(*made.deployment);
@@ -240,13 +153,13 @@ void bench_model(const DeviceFlag& device_flag, const ModelFlags& flags, const R
   options.device = device.get();
   const auto context = std::make_shared<const ckks::Context>(ring.spec());
   ring.require_security(*context);
-  options.starting = [](const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); };
-  options.starting("the model: weights, ranges, polynomials, plan");
+  options.starting = say;
+  say("the model: weights, ranges, polynomials, plan");
   ModelToTime model = flags.model.empty() ? shape_to_time(flags, *context) : file_to_time(flags, *context);
   Deployment& deployment = *model.deployment;
   deployment.model.weights.layers.clear();  // the plan has them in slot order
   const attention::ModelConfig& config = deployment.model.weights.config;
-  const std::string name = flags.model.empty() ? flags.shape : flags.model;
+  const std::string name = flags.model.empty() ? flags.shape.shape : flags.model;
   const std::string title =
       message(name, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads, " heads, ",
               deployment.packing.tokens, " tokens, ", counted(model.prompts.size(), "prompt"));
@@ -257,15 +170,16 @@ void bench_model(const DeviceFlag& device_flag, const ModelFlags& flags, const R
   const bool as_in_paper = flags.model.empty() && name == "pythia-70m" && config.layers == 6 &&
                            deployment.packing.tokens == 128 && model.prompts.size() == 1;
   const ModelRun run{name, as_in_paper, deployment, model.prompts.size(), times};
-  std::printf("\n%s", model_report(run).c_str());
+  const ModelReport report = model_report(run);
+  std::printf("\n%s", report.text.c_str());
   std::vector<std::string> facts = times.figures.lines();
   facts.insert(facts.begin(), {title, context->describe()});
   facts.push_back("seconds are of the median warm pass, measured errors of the last");
   flags.ledger.write({.title = "The ledger of an encrypted pass",
                       .facts = std::move(facts),
-                      .figures = model_json(run),
+                      .figures = report.json,
                       .ledger = times.ledger});
-  common.write_json(model_json(run));
+  common.write_json(report.json);
 }
 
 int bench(int argc, char** argv) {
@@ -323,12 +237,18 @@ int bench(int argc, char** argv) {
     return 0;
   }
   if (suite == "train") {
-    bench_training(static_cast<int>(repetitions), common);
+    TrainSuiteOptions options = default_train_suite();
+    options.steps = static_cast<int>(repetitions);
+    options.starting = [](const std::string& what) { say("timing " + what); };
+    const attention::ModelConfig& m = options.model;
+    std::printf("%s\nd = %d, %d layers, %d heads, context %d, batch %d, vocabulary %d\n",
+                processor_name().c_str(), m.width, m.layers, m.heads, m.context, options.batch, m.vocab);
+    finish(train_suite(options), common);
     return 0;
   }
-
   if (suite == "kernels") {
-    bench_kernels(ring.spec().log_n, static_cast<int>(repetitions), common);
+    std::printf("%s, N = 2^%d, one thread\n", processor_name().c_str(), ring.spec().log_n);
+    finish(kernel_suite(ring.spec().log_n, static_cast<int>(repetitions)), common);
     return 0;
   }
 
@@ -347,16 +267,11 @@ int bench(int argc, char** argv) {
         bytes_text(static_cast<double>(context.chain().key_bytes(ckks::level_of({limbs, 0})))).c_str());
   }
 
-  BenchOptions options;
-  options.repetitions = static_cast<int>(repetitions);
-  options.bootstrap_repetitions = static_cast<int>(bootstraps);
-  options.starting = [](const char* name) { std::fprintf(stderr, "timing %s\n", name); };
-  std::vector<BenchRow> rows = ckks_suite(context, options);
-  add_file_sizes(context, rows);
-  print(rows);
-  Json json = Json(Json::Array{});
-  for (const BenchRow& row : rows) json.push_back(row.json());
-  common.write_json(json);
+  const BenchFigures figures = ckks_suite(context, {.repetitions = static_cast<int>(repetitions),
+                                                    .bootstrap_repetitions = static_cast<int>(bootstraps),
+                                                    .starting = say});
+  finish(figures.operations, common);
+  print(figures.details);
   return 0;
 }
 

@@ -34,9 +34,7 @@ int compile(int argc, char** argv) {
               "weights, for\n"
               "timing.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
-  const std::string& shape_name = flags.text("shape", "", "a published shape: " + published_shape_names());
-  const int64_t& tokens = flags.integer("tokens", 128, 2, 4096, "--shape: tokens of a sequence");
-  const int64_t& layers = flags.integer("layers", 0, 0, 1000, "--shape: only so many layers; 0: all");
+  const ShapeFlags shape(flags);
   const std::string& purpose = flags.text(
       "for", "pass",
       "what the program does: pass, whole passes (//cmd:infer); text, going on with a text (//cmd:generate); "
@@ -67,13 +65,8 @@ int compile(int argc, char** argv) {
   if (flags.given("model")) {
     checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
   } else {
-    const PublishedShape& shape = published_shape(shape_name);
-    const bool fixed = shape.fixed_tokens > 0 && !flags.given("tokens");
-    attention::ModelConfig config = shape.config(fixed ? shape.fixed_tokens : static_cast<int>(tokens));
+    const attention::ModelConfig config = shape.config();
     if (compiled_for != CompiledFor::kPass) attention::require_decodable(config);
-    if (layers > config.layers)
-      throw Error(message(shape.what, " has ", config.layers, " layers, not ", layers));
-    if (layers > 0) config.layers = static_cast<int>(layers);
     checkpoint = random_model(config, 1, 1).checkpoint;
   }
   const PackedModel model(checkpoint, context,

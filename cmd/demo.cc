@@ -2,16 +2,13 @@
 // on ciphertexts, decrypt, compare with the twin and with the original model.
 #include <cmath>
 #include <cstdio>
-#include <functional>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "ckks/base/memory.h"
-#include "ckks/base/progress.h"
 #include "ckks/program/machines/twin.h"
-#include "cmd/deployment/client/client.h"
-#include "cmd/deployment/client/client_keys.h"
+#include "cmd/deployment/client/session.h"
 #include "cmd/deployment/twin_run.h"
 #include "cmd/prompts/comparison.h"
 #include "cmd/protocol/ciphertext_note.h"
@@ -21,7 +18,6 @@
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
 #include "cmd/server/run_figures.h"
-#include "cmd/server/server.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "cmd/training/training_run.h"
@@ -29,10 +25,6 @@
 
 namespace psm::cmd {
 namespace {
-
-struct Seconds {
-  double train = 0, keygen = 0, encrypt = 0, infer = 0, decrypt = 0;
-};
 
 void heading(const char* text) {
   std::printf("\n== %s\n", text);
@@ -66,81 +58,6 @@ std::vector<program::SlotVector> clear_values(const Deployment& d,
   program::run_twin(d.plan.program, attention::client_inputs(d.model, d.packing, group), options);
   return values;
 }
-
-// The encrypted part, which is the same for both tasks: two parties in one process. The server's side sees
-// `keys`, the ciphertexts and the model.
-class EncryptedRun {
- public:
-  EncryptedRun(const Deployment& deployment, Seconds& seconds, RunFigures& figures, ckks::Device* device)
-      : d_(deployment), seconds_(seconds), figures_(figures), encoder_(*d_.context) {
-    keys_ = make_client_keys(d_, figures_);
-    seconds_.keygen = keys_.seconds;
-    std::printf("  keys: %s in %s\n", bytes_text(static_cast<double>(keys_.evaluation.bytes())).c_str(),
-                seconds_text(seconds_.keygen).c_str());
-    const double start = seconds_now();
-    server_ = std::make_unique<Server>(d_, keys_.evaluation, device);
-    std::printf("  the server encodes the bootstrap's transforms: %s\n",
-                seconds_text(seconds_now() - start).c_str());
-    std::fflush(stdout);
-  }
-
-  // Hands out every value of the first pass, decrypted.
-  void watch(std::function<void(program::Value, const program::SlotVector&)> on_value) {
-    on_value_ = std::move(on_value);
-  }
-
-  // Logits of every token of every prompt.
-  LogitRows logits(const std::vector<std::vector<int>>& prompts) {
-    LogitRows rows;
-    const auto groups = groups_of(prompts, d_.packing.prompts);
-    Progress progress("inferring on ciphertexts",
-                      static_cast<double>(groups.size() * d_.plan.program.instructions.size()));
-    double done_before = 0;
-    for (const auto& group : groups) {
-      double start = seconds_now();
-      ckks::Encryptor encryptor(*d_.context, keys_.public_key);
-      const auto inputs =
-          encrypt_inputs(d_, encoder_, encryptor, attention::client_inputs(d_.model, d_.packing, group));
-      seconds_.encrypt += seconds_now() - start;
-
-      const ckks::Decryptor decryptor(*keys_.secret, encoder_);
-      program::RunOptions options;
-      if (passes_ == 0 && on_value_) {
-        options.observe = [&](size_t, program::Value value, const ckks::Ciphertext& ciphertext) {
-          on_value_(value, decryptor.decrypt(ciphertext));
-        };
-      }
-      options.progress = [&](size_t done, size_t) { progress.set(done_before + static_cast<double>(done)); };
-      const program::RunResult result = server_->run(inputs, options);
-      done_before += static_cast<double>(d_.plan.program.instructions.size());
-      for (const double instruction : result.seconds) seconds_.infer += instruction;
-      figures_.add_pass(result);
-      ++passes_;
-
-      start = seconds_now();
-      const attention::SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
-      if (first_outputs_.empty()) first_outputs_ = outputs;
-      append_logits(attention::client_model_of(d_.model, d_.packing), outputs, group, rows);
-      seconds_.decrypt += seconds_now() - start;
-    }
-    return rows;
-  }
-
-  int passes() const { return passes_; }
-  int bootstraps() const { return passes_ * d_.plan.bootstraps; }
-  const attention::SlotVectors& first_outputs() const { return first_outputs_; }  // as decrypted
-
- private:
-  const Deployment& d_;
-  Seconds& seconds_;
-  RunFigures& figures_;
-  ckks::Encoder encoder_;
-  ClientKeys keys_;
-  std::unique_ptr<Server> server_;
-  int passes_ = 0;
-  attention::SlotVectors first_outputs_;
-  std::function<void(program::Value, const program::SlotVector&)> on_value_;
-};
 
 // The share of scored positions where the argmax is the batch's target.
 double accuracy(const train::Batch& batch, const LogitRows& scored) {
@@ -194,7 +111,7 @@ int demo(int argc, char** argv) {
         "minutes.\n"
         "To try it small, without security: --insecure --log-n 11 takes 0.4 GB and half a minute.\n");
   const double begin = seconds_now();
-  Seconds seconds;
+  double training_seconds = 0;
   attention::Checkpoint checkpoint;
   TaskScores scores;
   std::unique_ptr<Task> task;
@@ -230,7 +147,7 @@ int demo(int argc, char** argv) {
         train_task(*task, recipe, paper ? attention::paper_polynomials() : attention::PolynomialOptions{});
     checkpoint = std::move(run.checkpoint);
     scores = run.scores;
-    seconds.train = run.seconds;
+    training_seconds = run.seconds;
     if (!save.empty()) attention::save_checkpoint(resolve_user_path(save), checkpoint);
   }
   const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
@@ -272,22 +189,28 @@ int demo(int argc, char** argv) {
   program::Ledger ledger(deployment.plan, deployment.context->scales());
   ledger.set_ranges(twin.observations);
   ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
-  EncryptedRun run(deployment, seconds, figures, device.get());
+  Session session(deployment, figures, device.get());
+  const Session::Seconds& seconds = session.seconds();
+  std::printf("  keys: %s in %s\n  the server encodes the bootstrap's transforms: %s\n",
+              bytes_text(static_cast<double>(session.keys().bytes())).c_str(),
+              seconds_text(seconds.keygen).c_str(), seconds_text(seconds.server).c_str());
+  std::fflush(stdout);
+  Session::Observe observe;
   std::vector<program::SlotVector> clear;
   if (ledger_file.given()) {
     clear = clear_values(deployment, groups_of(prompts, deployment.packing.prompts).front());
-    run.watch([&](program::Value value, const program::SlotVector& decrypted) {
+    observe = [&](program::Value value, const program::SlotVector& decrypted) {
       ledger.set_measured(value, decrypted, clear[value.id]);
-    });
+    };
   }
-  const LogitRows rows = run.logits(prompts);
+  const LogitRows rows = session.logits(prompts, observe);
   std::printf("  encrypted %s in %s, inferred in %s, decrypted in %s\n",
               counted(prompts.size(), "prompt").c_str(), seconds_text(seconds.encrypt).c_str(),
               seconds_text(seconds.infer).c_str(), seconds_text(seconds.decrypt).c_str());
   figures.predict_seconds();
   figures.fill(ledger);
   for (const auto& output : deployment.plan.program.outputs) {
-    ledger.set_measured(output.value, run.first_outputs().at(output.name), twin.outputs.at(output.name));
+    ledger.set_measured(output.value, session.first_outputs().at(output.name), twin.outputs.at(output.name));
   }
   std::printf("%s", program::text(ledger.summary()).c_str());
 
@@ -318,7 +241,7 @@ int demo(int argc, char** argv) {
     predict(rows, encrypted_text);
     predict(twin.logits, plain_text);
     for (int64_t k = 1; k < generate && static_cast<int>(encrypted_text.size()) < context_length; ++k) {
-      predict(run.logits({encrypted_text}), encrypted_text);
+      predict(session.logits({encrypted_text}), encrypted_text);
       predict(run_twin_on(deployment, {plain_text}).logits, plain_text);
     }
     const auto next_tokens = [&](const LogitRows& logits) {
@@ -339,10 +262,11 @@ int demo(int argc, char** argv) {
   std::printf("%s", comparison.text(twin.predicted_std).c_str());
   const double total = seconds_now() - begin;
   std::printf("  time: training %s, keys %s, encryption %s, inference %s, decryption %s; all %s\n",
-              seconds_text(seconds.train).c_str(), seconds_text(seconds.keygen).c_str(),
+              seconds_text(training_seconds).c_str(), seconds_text(seconds.keygen).c_str(),
               seconds_text(seconds.encrypt).c_str(), seconds_text(seconds.infer).c_str(),
               seconds_text(seconds.decrypt).c_str(), seconds_text(total).c_str());
-  std::printf("  %s\n%s", counted(static_cast<size_t>(run.bootstraps()), "bootstrap").c_str(),
+  const int bootstraps = session.passes() * deployment.plan.bootstraps;
+  std::printf("  %s\n%s", counted(static_cast<size_t>(bootstraps), "bootstrap").c_str(),
               figures.text().c_str());
 
   std::vector<std::string> facts = figures.lines();
@@ -374,9 +298,9 @@ int demo(int argc, char** argv) {
   json["encrypted_vs_twin"]["predicted_std"] = twin.predicted_std;
   json["approximations"] = approximations_json(deployment.model);
   json["ledger"] = program::to_json(ledger.summary());
-  json["bootstraps"] = run.bootstraps();
+  json["bootstraps"] = bootstraps;
   json["predicted_and_measured"] = figures.json();
-  json["seconds"]["train"] = seconds.train;
+  json["seconds"]["train"] = training_seconds;
   json["seconds"]["keygen"] = seconds.keygen;
   json["seconds"]["encrypt"] = seconds.encrypt;
   json["seconds"]["infer"] = seconds.infer;

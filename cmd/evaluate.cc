@@ -10,7 +10,7 @@
 #include "cmd/reports/logits_report.h"
 #include "cmd/reports/task_report.h"
 #include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/table.h"
+#include "cmd/terminal/figures.h"
 #include "cmd/training/model_tokenizer.h"
 #include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
@@ -34,18 +34,19 @@ Json evaluate_documents(const attention::Checkpoint& checkpoint, const nn::Token
   if (text_path.empty()) throw Error("a model with a tokenizer is scored on a text; give it with --text");
   const train::Batch batch = read_documents(text_path, tokenizer, checkpoint.weights.config);
   const train::Evaluation e = evaluate_trained(checkpoint.weights, batch);
-  const double bits = train::bits_per_byte(e, train::bytes_per_target(batch, tokenizer));
-  Table table({"attention", "nats a token", "perplexity", "bits a byte", "accuracy", "tokens"});
-  table.row({std::string(attention::name_of(checkpoint.weights.config.attention)),
-             format("%.4f", e.cross_entropy), format("%.4f", e.perplexity()), format("%.4f", bits),
-             percent(e.accuracy()), std::to_string(e.scored)});
-  std::printf("%s", table.text().c_str());
-  Json json;
-  json["nats_a_token"] = e.cross_entropy;
-  json["perplexity"] = e.perplexity();
-  json["bits_per_byte"] = bits;
-  json["accuracy"] = e.accuracy();
-  json["tokens"] = static_cast<int64_t>(e.scored);
+  Figures figures;
+  const Json json =
+      figures.row()
+          .cell("attention", std::string(attention::name_of(checkpoint.weights.config.attention)))
+          .number("nats_a_token", "nats a token", e.cross_entropy, "%.4f")
+          .number("perplexity", "perplexity", e.perplexity(), "%.4f")
+          .number("bits_per_byte", "bits a byte",
+                  train::bits_per_byte(e, train::bytes_per_target(batch, tokenizer)), "%.4f")
+          .json("accuracy", e.accuracy())
+          .cell("accuracy", percent(e.accuracy()))
+          .both("tokens", "tokens", static_cast<int64_t>(e.scored))
+          .object();
+  std::printf("%s", figures.table().text().c_str());
   return json;
 }
 
@@ -173,20 +174,16 @@ int evaluate_command(int argc, char** argv) {
   const train::Batch test = task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX);
   const bool recall = task.counts_right();
   const double bytes = task.bytes_per_target(test);
-  std::vector<std::string> heading = {"form", task.recall_task() ? "recall" : "accuracy", "perplexity",
-                                      task.is_classifier() ? "examples" : "positions"};
-  if (!recall) heading.push_back("bits a byte");
-  Table table(heading);
+  Figures figures;
   Json json;
   const auto row = [&](const char* name, const train::Evaluation& e) {
-    std::vector<std::string> cells = {name, percent(e.accuracy()), format("%.4f", e.perplexity()),
-                                      std::to_string(e.scored)};
-    if (!recall) cells.push_back(format("%.4f", train::bits_per_byte(e, bytes)));
-    table.row(cells);
-    json[name]["accuracy"] = e.accuracy();
-    json[name]["perplexity"] = e.perplexity();
-    if (!recall) json[name]["bits_per_byte"] = train::bits_per_byte(e, bytes);
-    json[name]["positions"] = static_cast<int64_t>(e.scored);
+    Figures::Row& row = figures.row().cell("form", name);
+    row.json("accuracy", e.accuracy())
+        .cell(task.recall_task() ? "recall" : "accuracy", percent(e.accuracy()))
+        .number("perplexity", "perplexity", e.perplexity(), "%.4f")
+        .both("positions", task.is_classifier() ? "examples" : "positions", static_cast<int64_t>(e.scored));
+    if (!recall) row.number("bits_per_byte", "bits a byte", train::bits_per_byte(e, bytes), "%.4f");
+    json[name] = row.object();
   };
   row("trained", evaluate_trained(checkpoint.weights, test));
   if (checkpoint.ranges && checkpoint.polynomial) {
@@ -195,7 +192,7 @@ int evaluate_command(int argc, char** argv) {
             attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial),
             test));
   }
-  std::printf("%s", table.text().c_str());
+  std::printf("%s", figures.table().text().c_str());
   common.write_json(json);
   return 0;
 }

@@ -18,7 +18,7 @@
 #include "ckks/base/files/flags.h"
 #include "cmd/prompts/prompts.h"
 #include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/table.h"
+#include "cmd/terminal/figures.h"
 #include "cmd/training/model_tokenizer.h"
 #include "nn/text/files/tokenizer_file.h"
 
@@ -184,34 +184,31 @@ int import_command(int argc, char** argv) {
   }
   const double seconds = seconds_now() - start;
 
-  const auto line = [](const char* what, const std::string& value) {
-    std::printf("  %-13s %s\n", what, value.c_str());
-  };
-  line("architecture", std::string(attention::family_of(config)));
-  line("shape", message(config.layers, " layers, width ", config.width, ", ", config.heads, " heads (",
-                        config.key_heads(), " of keys), feed-forward ", config.ffn, ", ",
-                        images ? message("images of ", images->height, " x ", images->width,
-                                         " in patches of ", images->patch, ", channels ", images->channels)
-                               : message("vocabulary ", config.vocab, ", context ", config.context)));
-  if (config.classes > 0) line("classes", std::to_string(config.classes));
-  line("parameters", std::to_string(checkpoint.weights.parameters()));
-  line("encrypted", encrypted_form(config));
   const bool left_out = to != "checkpoint" && tokenizer && file_of_transformers.empty();
-  line("tokenizer", tokenizer ? message(tokenizer->vocab(), " tokens",
-                                        left_out ? ", not written: transformers has no file of its kind" : "")
-                              : "none");
-  line("ignored", list_text(model.ignored));
-  for (const std::string& change : model.changed) line("converted", change);
-  std::printf("wrote %s in %s\n", out.c_str(), seconds_text(seconds).c_str());
-
-  Json json;
-  json["architecture"] = std::string(attention::family_of(config));
-  json["config"] = parse_json(attention::config_to_json(config), "config");
-  json["encrypted"] = encrypted_form(config);
-  json["parameters"] = static_cast<int64_t>(checkpoint.weights.parameters());
-  if (tokenizer) json["tokenizer_tokens"] = tokenizer->vocab();
-  json["ignored"] = to_json(model.ignored);
-  json["converted"] = to_json(model.changed);
+  Figures figures;
+  Figures::Row& row = figures.row();
+  row.both("architecture", "architecture", std::string(attention::family_of(config)))
+      .cell("shape",
+            message(config.layers, " layers, width ", config.width, ", ", config.heads, " heads (",
+                    config.key_heads(), " of keys), feed-forward ", config.ffn, ", ",
+                    images ? message("images of ", images->height, " x ", images->width, " in patches of ",
+                                     images->patch, ", channels ", images->channels)
+                           : message("vocabulary ", config.vocab, ", context ", config.context)))
+      .json("config", parse_json(attention::config_to_json(config), "config"))
+      .both("parameters", "parameters", static_cast<int64_t>(checkpoint.weights.parameters()))
+      .both("encrypted", "encrypted", encrypted_form(config))
+      .cell("tokenizer", tokenizer
+                             ? message(tokenizer->vocab(), " tokens",
+                                       left_out ? ", not written: transformers has no file of its kind" : "")
+                             : "none")
+      .json("ignored", to_json(model.ignored))
+      .cell("ignored", list_text(model.ignored))
+      .json("converted", to_json(model.changed));
+  if (config.classes > 0) row.cell("classes", std::to_string(config.classes));
+  for (const std::string& change : model.changed) row.cell("converted", change);
+  if (tokenizer) row.json("tokenizer_tokens", tokenizer->vocab());
+  std::printf("%swrote %s in %s\n", figures.lines().c_str(), out.c_str(), seconds_text(seconds).c_str());
+  Json json = row.object();
   json["seconds"] = seconds;
   common.write_json(json);
   return 0;

@@ -410,7 +410,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"polynomialise", "--model " + kModel + " --out " + kModel, "--out and --model are the same"},
       {"decrypt", with(decrypt, keys(), path_of("keys2")), "another key pair"},
       {"plan", "--shape pythia-7m", "unknown shape"},
-      {"plan", "", "exactly one of"},
+      {"plan", "", "--shape is needed"},
       {"train", "--out /proc/nowhere", "/proc/nowhere"},
       {"evaluate", "--model " + keys() + "/public.key", "public.key"},
   };

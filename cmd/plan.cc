@@ -1,25 +1,25 @@
-// Meters an encrypted model without running it: levels, key-switches, bootstraps, keys, memory, seconds by
-// block.
-#include <algorithm>
+// What a model of a published shape would take encrypted, without weights and without running it: levels, key-switches,
+// bootstraps, keys, memory, seconds by block. A model at hand is compiled, and //cmd:show says the same of its program.
 #include <bit>
 #include <cstdio>
-#include <optional>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "attention/encrypted/decode.h"
 #include "attention/encrypted/encrypted_cache.h"
+#include "attention/encrypted/encrypted_model.h"
 #include "ckks/base/error.h"
-#include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "ckks/base/touched_memory.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/calibrate.h"
+#include "ckks/program/planning/meter.h"
 #include "ckks/program/planning/scheme_figures.h"
-#include "cmd/compiler/compile.h"
+#include "cmd/compiler/text_plans.h"
 #include "cmd/deployment/published_shapes.h"
-#include "cmd/metering/metered.h"
-#include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
+#include "cmd/server/bootstrap_plans.h"
 #include "cmd/server/planned_pass.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
@@ -27,14 +27,10 @@
 namespace psm::cmd {
 namespace {
 
-void print_counts(const char* what, const program::Counts& c) {
-  std::printf(
-      "  %-24s %lld hoisted, %lld full, %lld relinearisations, %lld conjugations; %lld plaintext and %lld "
-      "ciphertext products, %lld rescales\n",
-      what, static_cast<long long>(c.hoisted_key_switches), static_cast<long long>(c.full_key_switches),
-      static_cast<long long>(c.relinearisations), static_cast<long long>(c.conjugations),
-      static_cast<long long>(c.plaintext_products), static_cast<long long>(c.ciphertext_products),
-      static_cast<long long>(c.rescales));
+std::string counts_text(const program::Counts& c) {
+  return message(c.hoisted_key_switches, " hoisted, ", c.full_key_switches, " full, ", c.relinearisations,
+                 " relinearisations, ", c.conjugations, " conjugations; ", c.plaintext_products,
+                 " plaintext and ", c.ciphertext_products, " ciphertext products, ", c.rescales, " rescales");
 }
 
 // The peak and what it is the sum of. Plaintexts are kept encoded for further passes up to a limit; beyond it
@@ -53,155 +49,138 @@ std::string memory_text(const program::MeterReading& reading) {
                  " in all; the others are encoded anew in each pass)");
 }
 
-// A program with what Machine::meter asks for.
-struct ToMeter {
-  program::Program program;
-  std::vector<std::string> caches;
-  std::set<ckks::BootstrapKind> kinds;
-};
+// "12 ciphertexts at level 10, 138.41 MB"
+std::string cache_text(const ckks::Context& context, const program::Plan& plan) {
+  std::map<ckks::Level, size_t, std::greater<>> by_level;
+  double bytes = 0;
+  for (const auto& [name, level] : plan.budget.carried) {
+    ++by_level[level];
+    bytes += static_cast<double>(context.chain().ciphertext_bytes(level));
+  }
+  std::string text;
+  for (const auto& [level, count] : by_level)
+    text += message(counted(count, "ciphertext"), " at level ", int{level}, ", ");
+  return text + bytes_text(bytes);
+}
+
+void line(const char* what, const std::string& text) { std::printf("  %-24s %s\n", what, text.c_str()); }
 
 int plan_command(int argc, char** argv) {
   Flags flags(
-      "bazel run //cmd:plan -- (--shape SHAPE [--tokens T] | --model MODEL) [flags]",
-      "Meters a whole encrypted model with this machine's calibration, before any key exists: levels,\n"
-      "key-switches, bootstraps, rotation keys and their bytes, peak memory, seconds by block.");
-  const std::string& shape_name = flags.text("shape", "", "a published shape: " + published_shape_names());
-  const int64_t& tokens = flags.integer("tokens", 128, 2, 4096,
-                                        "--shape: tokens of a sequence, which take places of a power of two; "
-                                        "--model: cuts its context");
+      "bazel run //cmd:plan -- --shape SHAPE [--tokens T] [flags]",
+      "Predicts what a whole encrypted model takes on this machine, before any key exists: levels,\n"
+      "key-switches, bootstraps, rotation keys and their bytes, peak memory, seconds by block. Of a model at "
+      "hand\n"
+      "//cmd:show -- --calibrate says it, once //cmd:compile has compiled it.");
+  const ShapeFlags shape(flags);
   const int64_t& prompts = flags.integer(
       "prompts", 0, 0, 32768,
       "different prompts at once; fewer than fit repeat, and may bootstrap sparsely; 0: as many as fit");
   const int64_t& position = flags.integer("position", -1, -1, 4095,
-                                          "meter the one token at this position, keys and values of those "
-                                          "before it being kept; -1: a whole pass");
+                                          "the one token at this position, keys and values of those before "
+                                          "it being kept; -1: a whole pass");
   const bool& encrypted_weights =
       flags.truth("encrypted-weights", false, "--position: the weights are ciphertexts too");
-  const std::string& model_path = flags.text("model", "", "a polynomial model (from //cmd:polynomialise)");
-  const double& bootstrap_seconds = flags.number(
-      "bootstrap-seconds", 0, 0, 1e6, "a measured time of one bootstrap; 0: predicted from the kernels");
-  const bool& paper = flags.truth(
-      "paper", false, "--shape: the paper's polynomials, Goldschmidt's plain iterations (21 for 1/x)");
+  const bool& paper =
+      flags.truth("paper", false, "the paper's polynomials, Goldschmidt's plain iterations (21 for 1/x)");
   const RingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   ring.apply();
-  if (paper && !flags.given("shape"))
-    throw Error("--paper is for --shape; a model keeps how it was made polynomial");
+  require_given(flags, {"shape"});
   const bool one_token = position >= 0;
-  const attention::Weights weights =
-      encrypted_weights ? attention::Weights::kEncrypted : attention::Weights::kPlain;
   if (encrypted_weights && !one_token)
     throw Error("--encrypted-weights is for one token; give its --position as well");
   if (one_token && flags.given("prompts"))
     throw Error("--prompts is for a whole pass; keys and values are kept for one sequence");
-  if (flags.given("shape") == flags.given("model"))
-    throw Error("exactly one of --shape and --model is needed");
 
   const ckks::Context context(ring.spec());
   ring.require_security(context);
-  const size_t slots = static_cast<size_t>(context.slots());
-  const int at_once = one_token ? 1 : static_cast<int>(prompts);
-  std::optional<attention::PolynomialModel> model;
-  attention::ModelConfig config;
-  std::string title;
-  if (flags.given("shape")) {
-    const PublishedShape& shape = published_shape(shape_name);
-    const bool usual = shape.fixed_tokens > 0 && !flags.given("tokens");
-    config = shape.config(usual ? shape.fixed_tokens : static_cast<int>(tokens));
-    title = message(shape.what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
-                    " heads, ", config.context, " tokens");
-    if (const unsigned places = std::bit_ceil(static_cast<unsigned>(config.context));
-        places != static_cast<unsigned>(config.context))
-      title += message(" in ", places, " places, where as many tokens cost the same");
-  } else {
-    attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
-    if (flags.given("tokens")) attention::cut_context(checkpoint.weights, static_cast<int>(tokens));
-    model = PackedModel(checkpoint, context).model;
-    config = model->weights.config;
-    title = model_path;
-  }
+  const attention::ModelConfig config = shape.config();
   const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
-  attention::Packing packing = attention::make_packing(config, config.context, slots, at_once);
-  ToMeter alone;
-  std::set<std::string> weight_names;  // encrypted ones
-  double weight_bytes = 0;
+  const attention::Packing packing =
+      attention::make_packing(config, config.context, static_cast<size_t>(context.slots()),
+                              one_token ? 1 : static_cast<int>(prompts));
+  program::Program program;
+  std::set<std::string> weights;  // encrypted ones
+  std::set<ckks::BootstrapKind> kinds{{}};
   if (one_token) {
-    const attention::DecodeProgram decode =
-        model ? attention::build_decode_program(*model, packing, weights)
-              : attention::build_decode_shape_program(config, packing, {}, options, weights);
-    alone.program = decode.at(static_cast<int>(position));
-    alone.kinds = {{static_cast<size_t>(packing.features)}};  // as //cmd:generate does
-    alone.caches = attention::cache_names(packing, config.layers);
-    for (const nn::WeightInput& weight : decode.weights) weight_names.insert(weight.name);
+    const attention::DecodeProgram decode = attention::build_decode_shape_program(
+        config, packing, {}, options,
+        encrypted_weights ? attention::Weights::kEncrypted : attention::Weights::kPlain);
+    program = decode.at(static_cast<int>(position));
+    kinds.insert({static_cast<size_t>(packing.features)});  // as //cmd:generate does
+    for (const nn::WeightInput& weight : decode.weights) weights.insert(weight.name);
   } else {
-    alone.program = model ? attention::build_program(*model, packing)
-                          : attention::build_shape_program(config, packing, {}, options);
+    program = attention::build_shape_program(config, packing, {}, options);
   }
+  kinds.insert({program::longest_refreshed(program)});
+  kinds.merge(program::refreshed_blocks(program));
+  const BootstrapPlans bootstraps(context, kinds);
+  const program::LevelBudget budget = program::budget_of(context);
   std::fprintf(stderr, "calibrating ...\n");
   const program::Calibration calibration = program::calibrate(context);
-  const program::KernelSeconds& kernels = calibration.kernels;
-  Machine machine{context, kernels, program::figures_of(ckks::BootstrapPlan(context), kernels)};
-  if (bootstrap_seconds > 0) machine.bootstrap.seconds = bootstrap_seconds;
-  const Metered metered = machine.meter(alone.program, alone.caches, alone.kinds, weight_names);
-  const program::Plan& plan = metered.plan;
-  const program::MeterReading& reading = metered.reading;
+  const program::CostModel costs = bootstraps.costs(context, calibration.kernels);
+  const program::Plan plan =
+      one_token
+          ? std::move(
+                token_plans(program, attention::cache_names(packing, config.layers), budget, costs).front())
+          : program::plan(program, budget, costs);
+  const program::MeterReading reading = program::meter(plan, costs, 2, weights);
 
-  std::printf("%s\n  %s\n  %s in %s of %d slots for the state\n", title.c_str(), context.describe().c_str(),
+  std::printf("%s: %d layers, d = %d, %d heads, %d tokens", shape.published().what, config.layers,
+              config.width, config.heads, config.context);
+  if (const auto places = std::bit_ceil(static_cast<unsigned>(config.context));
+      places != static_cast<unsigned>(config.context))
+    std::printf(" in %u places, where as many tokens cost the same", places);
+  std::printf("\n  %s\n  %s in %s of %d slots for the state\n", context.describe().c_str(),
               counted(static_cast<size_t>(packing.prompts), "prompt").c_str(),
               counted(static_cast<size_t>(packing.state_ciphertexts()), "ciphertext").c_str(),
               context.slots());
-  print_counts("key-switches", reading.counts);
-  print_counts("inside bootstraps", reading.bootstrap_counts);
-  std::printf("  %-24s %lld, each %s%s; inputs at level %d, work at levels %d to %d\n", "bootstraps",
-              static_cast<long long>(reading.counts.bootstraps),
-              seconds_text(machine.bootstrap.seconds).c_str(),
-              bootstrap_seconds > 0 ? "" : calibration.caveat(), int{reading.input_level},
-              int{reading.lowest_level}, int{reading.highest_level});
+  line("key-switches", counts_text(reading.counts));
+  line("inside bootstraps", counts_text(reading.bootstrap_counts));
+  line("levels", message("inputs at level ", int{reading.input_level}, ", work at levels ",
+                         int{reading.lowest_level}, " to ", int{reading.highest_level}));
+  std::map<ckks::BootstrapKind, std::pair<int64_t, double>> refreshed;  // how many, and their seconds
   int64_t sparsely = 0;
-  for (const program::SparseFigures& of : metered.sparse) {
-    const auto count =
-        std::count_if(plan.program.instructions.begin(), plan.program.instructions.end(),
-                      [&](const program::Instruction& i) {
-                        return i.opcode == program::Opcode::kBootstrap && i.bootstrap == of.kind;
-                      });
-    if (count > 0)
-      std::printf("  %-24s %lld of them, of %s, each %s\n", "sparse bootstraps",
-                  static_cast<long long>(count), of.kind.text().c_str(),
-                  seconds_text(of.figures.seconds).c_str());
-    sparsely += count;
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
+    const program::Instruction& instruction = plan.program.instructions[i];
+    if (instruction.opcode != program::Opcode::kBootstrap) continue;
+    auto& [count, seconds] = refreshed[instruction.bootstrap];
+    ++count, seconds += reading.instruction_seconds[i];
+    sparsely += instruction.bootstrap.sparse();
   }
-  if (one_token) {
-    std::printf("  %-24s the token at position %lld; %s\n", "keys and values kept",
-                static_cast<long long>(position), cache_text(context, plan).c_str());
+  for (const auto& [kind, of] : refreshed)
+    line("bootstraps",
+         message(of.first, " of ", kind.text(), ", each ",
+                 seconds_text(of.second / static_cast<double>(of.first)), calibration.caveat()));
+  if (one_token)
+    line("keys and values kept",
+         message("the token at position ", position, "; ", cache_text(context, plan)));
+  double weight_bytes = 0, weight_file_bytes = 0;
+  for (const PlanEnd& end : inputs_of(plan)) {
+    if (!weights.contains(end.name)) continue;
+    weight_bytes += static_cast<double>(context.chain().ciphertext_bytes(end.level));
+    weight_file_bytes += static_cast<double>(wire::seeded_ciphertext_bytes(context, end.level));
   }
-  if (!weight_names.empty()) {
-    double bytes = 0, file_bytes = 0;
-    for (const PlanEnd& end : inputs_of(plan)) {
-      if (!weight_names.contains(end.name)) continue;
-      bytes += context.chain().ciphertext_bytes(end.level);
-      file_bytes += static_cast<double>(wire::seeded_ciphertext_bytes(context, end.level));
-    }
-    std::printf("  %-24s %zu ciphertexts, %s beside the memory below; %s in a file with seeds\n",
-                "encrypted weights", weight_names.size(), bytes_text(bytes).c_str(),
-                bytes_text(file_bytes).c_str());
-    weight_bytes = bytes;
-  }
-  std::printf("  %-24s %d for the program (%s), bootstrapping adds %s\n", "rotation keys",
-              reading.program_rotation_keys, bytes_text(reading.program_key_bytes).c_str(),
-              bytes_text(reading.bootstrap_key_bytes).c_str());
-  std::printf("  %-24s %s\n", "peak memory", memory_text(reading).c_str());
-  std::printf("  %-24s %s predicted, %s a prompt%s\n", "time", seconds_text(reading.seconds).c_str(),
-              seconds_text(reading.seconds / packing.prompts).c_str(), calibration.caveat());
+  if (encrypted_weights)
+    line("encrypted weights",
+         message(weights.size(), " ciphertexts, ", bytes_text(weight_bytes), " beside the memory below; ",
+                 bytes_text(weight_file_bytes), " in a file with seeds"));
+  line("rotation keys",
+       message(reading.program_rotation_keys, " for the program (", bytes_text(reading.program_key_bytes),
+               "), bootstrapping adds ", bytes_text(reading.bootstrap_key_bytes)));
+  line("peak memory", memory_text(reading));
+  line("time", message(seconds_text(reading.seconds), " predicted, ",
+                       seconds_text(reading.seconds / packing.prompts), " a prompt", calibration.caveat()));
   const double encoding = program::encode_seconds_per_byte(context) * reading.plaintext_bytes,
                touching = touch_seconds_per_byte() * reading.run_bytes();
-  std::printf("  %-24s %s more for encoding weights, and %s where its memory is new\n", "the first pass",
-              seconds_text(encoding).c_str(), seconds_text(touching).c_str());
+  line("the first pass", message(seconds_text(encoding), " more for encoding weights, and ",
+                                 seconds_text(touching), " where its memory is new"));
   Table levels({"keys for level", "keys", "bytes"});
-  for (const auto& [level, keys] : reading.keys_by_level) {
+  for (const auto& [level, keys] : reading.keys_by_level)
     levels.row({std::to_string(level), std::to_string(keys.count), bytes_text(keys.bytes)});
-  }
   Table blocks({"block", "instructions", "key-switches", "bootstraps", "seconds"});
   for (const program::BlockFigures& block : reading.blocks) {
     const program::Counts& c = block.counts;

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "ckks/base/files/json.h"
-#include "ckks/base/testing/runfile.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
@@ -20,8 +19,8 @@ double bytes_behind(const std::string& text, const std::string& name) {
 }
 
 TEST_CASE("100 tokens take 128 places, and the parts of the memory add up to its peak") {
-  const std::string text = output_of(
-      "plan --insecure --log-n 13 --shape pythia-70m --tokens 100 --bootstrap-seconds 1 2>/dev/null");
+  const std::string text =
+      output_of("plan --insecure --log-n 13 --shape pythia-70m --tokens 100 2>/dev/null");
   CHECK(text.find("100 tokens in 128 places") != std::string::npos);
   double sum = 0;
   for (const char* part :
@@ -31,9 +30,8 @@ TEST_CASE("100 tokens take 128 places, and the parts of the memory add up to its
   CHECK(bytes_behind(text, "(of ") > 2 * bytes_behind(text, "plaintexts kept "));
 }
 
-TEST_CASE("one token of a model is metered with what is kept of those before it") {
-  const std::string small =
-      "plan --insecure --log-n 12 --model " + runfile("testdata/recall.safetensors") + " ";
+TEST_CASE("one token of a shape is predicted with what is kept of those before it") {
+  const std::string small = "plan --insecure --log-n 12 --shape pythia-70m --layers 1 --tokens 64 ";
   const std::string text = output_of(small + "--position 40 --json " + path_of("plan.json") + " 2>/dev/null");
   CHECK(text.find("the token at position 40; ") != std::string::npos);
   const Json json = parse_json(read_file(path_of("plan.json"), 1 << 20), "plan");
@@ -44,14 +42,12 @@ TEST_CASE("one token of a model is metered with what is kept of those before it"
     check_refused(small + arguments, why);
 }
 
-TEST_CASE("what cannot be metered is refused before the machine is measured") {
-  write_file(path_of("text.txt"), "this is no model, and it is long enough to be looked at");
-  for (const auto& [arguments, why] :
-       {std::pair{"--model " + path_of("text.txt"), "is not a safetensors file"},
-        {"--model " + path_of("none.safetensors"), "cannot read"},
-        {std::string("--shape pythia"), "unknown shape 'pythia'"},
-        {std::string("--shape gpt2 --tokens 1"), "--tokens"}})
-    check_refused("plan " + arguments, why);  // one line: no word of calibrating
+TEST_CASE("what cannot be predicted is refused before the machine is measured") {
+  for (const auto& [arguments, why] : {std::pair{"--tokens 64", "--shape is needed"},
+                                       {"--shape pythia", "unknown shape 'pythia'"},
+                                       {"--shape gpt2 --layers 13", "has 12 layers, not 13"},
+                                       {"--shape gpt2 --tokens 1", "--tokens"}})
+    check_refused(std::string("plan ") + arguments, why);  // one line: no word of calibrating
 }
 
 }  // namespace

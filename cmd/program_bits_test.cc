@@ -9,8 +9,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "attention/encrypted/encrypted_model.h"
-#include "ckks/base/files/file.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/sha256.h"
@@ -18,13 +16,8 @@
 #include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/skip.h"
 #include "ckks/device/testing/test_device.h"
-#include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/ring/kernels/backend.h"
-#include "ckks/scheme/testing/test_party.h"
-#include "cmd/deployment/client/client.h"
-#include "cmd/deployment/deployment.h"
-#include "cmd/server/chosen_engine.h"
-#include "cmd/server/server.h"
+#include "cmd/deployment/client/session.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 
@@ -36,17 +29,11 @@ std::string digest_of_run(const std::string& model, const ckks::ParameterSpec& s
                           ckks::Device* device = nullptr) {
   restart_kernel_randomness();
   const Deployment deployment(attention::load_checkpoint(model), spec);
-  const ckks::TestParty party(spec, deployment.keys);
-  const ChosenEngine chosen(party.context, party.keys, device);
-  const ckks::Encoder encoder(party.context, chosen.engine().residue_maker());
-  const ckks::Evaluator evaluator(chosen.engine(), chosen.keys());
-  const ckks::Bootstrapper bootstrapper(party.context, encoder);
-  program::EncryptedMachine machine(deployment.plan, encoder, evaluator, &bootstrapper);
-
+  RunFigures figures(deployment);
+  Session session(deployment, figures, device);
   const auto prompts = train::RecallTask({}).test(deployment.packing.prompts, 7).texts();
-  ckks::Encryptor encryptor(party.context, party.public_key);
-  const auto inputs = encrypt_inputs(deployment, party.encoder, encryptor,
-                                     attention::client_inputs(deployment.model, deployment.packing, prompts));
+  const auto inputs =
+      session.encrypt(attention::client_inputs(deployment.model, deployment.packing, prompts));
   Sha256 sum;
   const auto add = [&](const ckks::Ciphertext& ciphertext) {
     for (const ckks::RnsPoly& c : ciphertext.c) {
@@ -55,7 +42,7 @@ std::string digest_of_run(const std::string& model, const ckks::ParameterSpec& s
   };
   program::RunOptions options;
   options.observe = [&](size_t, program::Value, const ckks::Ciphertext& result) { add(result); };
-  machine.run(inputs, options);
+  session.run(inputs, options);
   return hex(sum.digest().data(), 8);
 }
 

@@ -1,7 +1,6 @@
 // Continual training without the model's text: a softmax language model writes its own, and is trained on it
 // with PowerSoftmax in softmax's place (the paper's section "Continual Training", with samples for data); then
 // its ranges are minimised on the same text, and what it loses as a polynomial model is told.
-#include <climits>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -33,30 +32,11 @@ constexpr size_t kEvaluateEvery = 100;  // steps
 // as many levels as train::kPower the highest (attention/PAPER.md).
 constexpr int kSharpPower = 8;
 
-// Positions of a text, from `first` on and before `end`.
-struct Positions {
-  int first, end;
-};
-constexpr Positions kPositions[] = {{0, 64}, {64, 128}, {128, 256}, {256, INT_MAX}};
-
-// What is predicted there alone.
-train::Batch only(train::Batch batch, Positions at) {
-  for (size_t i = 0; i < batch.targets.size(); ++i) {
-    const int position = static_cast<int>(i) % batch.length;
-    if (position < at.first || position >= at.end) batch.targets[i] = -1;
-  }
-  return batch;
-}
-
-std::string name_of(Positions at) {
-  return at.end == INT_MAX ? message("from ", at.first) : message(at.first, " to ", at.end - 1);
-}
-
-// Losses of models on held-out samples and, if there are any, on documents, there by position too.
+// Losses of models on held-out samples and, if there are any, on documents.
 class Report {
  public:
   Report(train::Batch samples, const std::optional<train::Batch>& documents)
-      : samples_(std::move(samples)), documents_(documents), losses_(columns(documents.has_value())) {}
+      : samples_(std::move(samples)), documents_(documents) {}
 
   void trained(const char* name, const attention::ModelWeights& weights) {
     row(name, [&](const train::Batch& examples) { return train::evaluate(weights, examples); });
@@ -68,39 +48,21 @@ class Report {
     if (documents_) leaves("the documents", model, *documents_);
   }
 
-  std::string text() const { return leaves_ + losses_.text(); }
+  std::string text() const { return leaves_ + losses_.table().text(); }
   const Json& json() const { return json_; }
 
  private:
-  static std::vector<std::string> columns(bool with_documents) {
-    std::vector<std::string> names = {"model", "nats a token of held-out samples", "of the documents",
-                                      "tokens"};
-    if (with_documents)
-      for (const Positions at : kPositions) names.push_back("tokens " + name_of(at));
-    return names;
-  }
-
   template <typename Score>
   void row(const char* name, const Score& score) {
-    const train::Evaluation samples = score(samples_);
-    json_[name]["samples_nats_a_token"] = samples.cross_entropy;
-    std::vector<std::string> cells = {name, format("%.4f", samples.cross_entropy)};
+    Figures::Row& row = losses_.row().cell("model", name);
+    row.number("samples_nats_a_token", "nats a token of held-out samples", score(samples_).cross_entropy,
+               "%.4f");
     if (documents_) {
       const train::Evaluation real = score(*documents_);
-      cells.insert(cells.end(), {format("%.4f", real.cross_entropy), std::to_string(real.scored)});
-      json_[name]["nats_a_token"] = real.cross_entropy;
-      json_[name]["tokens"] = static_cast<int64_t>(real.scored);
-      for (const Positions at : kPositions) {
-        const train::Evaluation there = score(only(*documents_, at));
-        cells.push_back(there.scored > 0 ? format("%.4f", there.cross_entropy) : "-");
-        Json& json_there = json_[name]["nats_by_position"][name_of(at)];
-        json_there["nats_a_token"] = there.cross_entropy;
-        json_there["tokens"] = static_cast<int64_t>(there.scored);
-      }
-    } else {
-      cells.insert(cells.end(), {"-", "-"});
+      row.number("nats_a_token", "of the documents", real.cross_entropy, "%.4f")
+          .both("tokens", "tokens", static_cast<int64_t>(real.scored));
     }
-    losses_.row(cells);
+    json_[name] = row.object();
   }
 
   void leaves(const char* where, const attention::PolynomialModel& model, const train::Batch& examples) {
@@ -112,7 +74,7 @@ class Report {
 
   const train::Batch samples_;
   const std::optional<train::Batch>& documents_;
-  Table losses_;
+  Figures losses_;
   std::string leaves_;
   Json json_;
 };
@@ -125,7 +87,7 @@ int self_train(int argc, char** argv) {
               "attention. Then\n"
               "minimises its ranges on the same text. Prints the losses of all models, the polynomial one "
               "too, on held-out\n"
-              "samples and on the documents of --text, there by position. Writes power_softmax.safetensors "
+              "samples and on the documents of --text. Writes power_softmax.safetensors "
               "and\n"
               "final.safetensors (for //cmd:polynomialise). An interrupted training goes on where it was.");
   const std::string& from = flags.text("from", "", "a softmax model with its tokenizer (//cmd:import)");

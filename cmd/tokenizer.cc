@@ -13,7 +13,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/table.h"
+#include "cmd/terminal/figures.h"
 #include "cmd/training/model_tokenizer.h"
 #include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/byte_bpe.h"
@@ -75,16 +75,15 @@ Json statistics(const nn::Tokenizer& tokenizer, const std::string& text, const s
   used.erase(std::unique(used.begin(), used.end()), used.end());
   const double bytes_a_token =
       tokens.empty() ? 0 : static_cast<double>(text.size()) / static_cast<double>(tokens.size());
-  Table table({"vocabulary", "of them used", "bytes", "tokens", "bytes a token"});
-  table.row({std::to_string(tokenizer.vocab()), std::to_string(used.size()), std::to_string(text.size()),
-             std::to_string(tokens.size()), format("%.3f", bytes_a_token)});
-  std::printf("%s", table.text().c_str());
-  Json json;
-  json["vocabulary"] = tokenizer.vocab();
-  json["used"] = static_cast<int64_t>(used.size());
-  json["bytes"] = static_cast<int64_t>(text.size());
-  json["tokens"] = static_cast<int64_t>(tokens.size());
-  json["bytes_a_token"] = bytes_a_token;
+  Figures figures;
+  Json json = figures.row()
+                  .both("vocabulary", "vocabulary", tokenizer.vocab())
+                  .both("used", "of them used", static_cast<int64_t>(used.size()))
+                  .both("bytes", "bytes", static_cast<int64_t>(text.size()))
+                  .both("tokens", "tokens", static_cast<int64_t>(tokens.size()))
+                  .number("bytes_a_token", "bytes a token", bytes_a_token, "%.3f")
+                  .object();
+  std::printf("%s", figures.table().text().c_str());
   return json;
 }
 

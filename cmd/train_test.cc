@@ -158,7 +158,6 @@ TEST_CASE(
   CHECK(polynomial.polynomial->inverse_sqrt == attention::DivisionForm::kGoldschmidt);
   check_refused(replace + " --division relaxed", "leave --division out");
   check_refused("demo --paper --model " + path_of("paper/polynomial"), "--paper trains a model");
-  check_refused("plan --paper --model " + path_of("paper/polynomial"), "--paper is for --shape");
 
   // What cannot be continued.
   const std::string to = "train --out " + path_of("refused") + " --from ";

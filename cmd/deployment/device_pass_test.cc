@@ -5,9 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/device/emulated_device.h"
-#include "ckks/scheme/client/key_generator.h"
-#include "cmd/deployment/client/client.h"
-#include "cmd/server/server.h"
+#include "cmd/deployment/client/session.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
@@ -19,26 +17,21 @@ TEST_CASE("a pass that is counted asks for what a pass on the emulated device as
                               ckks::insecure_version(ckks::secure_n16(), 11));
   const DevicePass counted = count_pass(deployment);
 
-  const ckks::SecretKey secret = ckks::SecretKey::generate(*deployment.context);
-  ckks::KeyGenerator generator(secret);
-  const ckks::EvaluationKeys keys = generator.evaluation_keys(deployment.keys);
-  CHECK(counted.key_bytes == keys.bytes());
-  const ckks::PublicKey public_key = generator.public_key();
-  ckks::Encryptor encryptor(*deployment.context, public_key);
-  const ckks::Encoder encoder(*deployment.context);
   const std::vector<std::vector<int>> prompts(
       static_cast<size_t>(deployment.packing.prompts),
       std::vector<int>(static_cast<size_t>(deployment.packing.tokens), 1));
-  const auto inputs = encrypt_inputs(deployment, encoder, encryptor,
-                                     attention::client_inputs(deployment.model, deployment.packing, prompts));
   ckks::EmulatedDevice device({.guarded = false});
   ckks::LaunchLog first, warm;
   {
-    Server server(deployment, keys, &device);
+    RunFigures figures(deployment);
+    Session session(deployment, figures, &device);
+    CHECK(counted.key_bytes == session.keys().bytes());
+    const auto inputs =
+        session.encrypt(attention::client_inputs(deployment.model, deployment.packing, prompts));
     device.take_log();
-    server.run(inputs);
+    session.run(inputs);
     first = device.take_log();
-    server.run(inputs);
+    session.run(inputs);
     warm = device.take_log();
   }
   CHECK(counted.warm.total().launches == warm.total().launches);

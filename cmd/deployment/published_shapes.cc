@@ -14,6 +14,12 @@ constexpr PublishedShape kShapes[] = {
     {"vit-base", "ViT-base, 1000 classes", "vit", 0, 12, 768, 12, 3072, 0, 1000, 16 * 16 * 3, 197},
 };
 
+std::string published_shape_names() {
+  std::string names;
+  for (const PublishedShape& shape : kShapes) names += std::string(names.empty() ? "" : ", ") + shape.name;
+  return names;
+}
+
 }  // namespace
 
 attention::ModelConfig PublishedShape::config(int tokens) const {
@@ -34,18 +40,26 @@ attention::ModelConfig PublishedShape::config(int tokens) const {
   return config;
 }
 
-std::span<const PublishedShape> published_shapes() { return kShapes; }
-
-std::string published_shape_names() {
-  std::string names;
-  for (const PublishedShape& shape : kShapes) names += std::string(names.empty() ? "" : ", ") + shape.name;
-  return names;
-}
-
 const PublishedShape& published_shape(const std::string& name) {
   for (const PublishedShape& shape : kShapes)
     if (name == shape.name) return shape;
   throw Error(message("unknown shape '", name, "'; there are ", published_shape_names()));
+}
+
+ShapeFlags::ShapeFlags(Flags& all, const std::string& default_shape)
+    : flags(all),
+      shape(all.text("shape", default_shape, "a published shape: " + published_shape_names())),
+      tokens(all.integer("tokens", 128, 2, 4096,
+                         "--shape: tokens of a sequence, which take places of a power of two")),
+      layers(all.integer("layers", 0, 0, 1000, "--shape: its first layers alone; 0: all")) {}
+
+attention::ModelConfig ShapeFlags::config() const {
+  const PublishedShape& of = published();
+  const bool fixed = of.fixed_tokens > 0 && !flags.given("tokens");
+  attention::ModelConfig config = of.config(fixed ? of.fixed_tokens : static_cast<int>(tokens));
+  if (layers > config.layers) throw Error(message(of.what, " has ", config.layers, " layers, not ", layers));
+  if (layers > 0) config.layers = static_cast<int>(layers);
+  return config;
 }
 
 }  // namespace psm::cmd

@@ -1,10 +1,10 @@
-// Shapes of published models, without weights: what //cmd:plan meters and //cmd:bench times.
+// Shapes of published models, without weights: which //cmd:plan predicts, //cmd:compile compiles and //cmd:bench times.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "attention/shape/config.h"
+#include "ckks/base/files/flags.h"
 
 namespace psm::cmd {
 
@@ -23,9 +23,20 @@ struct PublishedShape {
   attention::ModelConfig config(int tokens) const;
 };
 
-std::span<const PublishedShape> published_shapes();
-std::string published_shape_names();  // with commas between them
 // Throws Error for a name that is none of them.
 const PublishedShape& published_shape(const std::string& name);
+
+// --shape, --tokens and --layers.
+struct ShapeFlags {
+  // `shape`: the one that is taken unless another is given.
+  explicit ShapeFlags(Flags& flags, const std::string& shape = "");
+  const PublishedShape& published() const { return published_shape(shape); }
+  // Throws Error for more layers than the shape has, and as PublishedShape::config does.
+  attention::ModelConfig config() const;
+
+  const Flags& flags;
+  const std::string& shape;
+  const int64_t &tokens, &layers;
+};
 
 }  // namespace psm::cmd

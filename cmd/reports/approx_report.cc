@@ -14,8 +14,8 @@
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/program/machines/twin.h"
+#include "cmd/terminal/figures.h"
 #include "cmd/terminal/svg_plot.h"
-#include "cmd/terminal/table.h"
 
 namespace psm::cmd {
 namespace {
@@ -112,22 +112,32 @@ PlotPoints sample(const approx::Approximation& a, double (*value)(const approx::
   return points;
 }
 
-Json facts_json(const approx::Approximation& a) {
-  Json json;
-  json["function"] = a.function();
-  json["method"] = a.method();
-  json["domain"] = Json::Array{a.domain().lo, a.domain().hi};
-  json["error_kind"] = name_of(a.error_kind());
-  json["error_bound"] = a.error_bound();
-  json["certificate"] = a.certificate();
-  json["levels"] = a.depth();
-  json["degree"] = static_cast<int64_t>(a.degree());
-  json["products"] = a.multiplications();
-  json["input_scale"] = a.input_scale();
-  json["input_offset"] = a.input_offset();
-  json["input_range"] = Json::Array{a.input_range().lo, a.input_range().hi};
-  json["output_scale"] = a.output_scale();
-  return json;
+std::string number_text(double value) { return format("%.15g", value); }
+
+// What is known of it, for people and machines.
+void add_facts(const approx::Approximation& a, Figures::Row& row) {
+  const char* sign = a.input_offset() < 0 ? " - " : " + ";
+  const char* kind = name_of(a.error_kind());
+  row.json("function", a.function())
+      .json("method", a.method())
+      .json("domain", Json::Array{a.domain().lo, a.domain().hi})
+      .cell("interval", "[" + number_text(a.domain().lo) + ", " + number_text(a.domain().hi) + "]")
+      .json("error_kind", kind)
+      .json("error_bound", a.error_bound())
+      .cell(message("proven ", kind, " error"),
+            scientific(a.error_bound()) + " = " + power_of_two_text(a.error_bound()))
+      .both("certificate", "proof", a.certificate())
+      .both("levels", "levels", a.depth())
+      .both("products", "ciphertext products", a.multiplications())
+      .both("degree", "degree", static_cast<int64_t>(a.degree()))
+      .json("input_scale", a.input_scale())
+      .json("input_offset", a.input_offset())
+      .cell("input", "v = " + number_text(a.input_scale()) + " x" +
+                         (a.input_offset() == 0 ? "" : sign + number_text(std::fabs(a.input_offset()))))
+      .json("input_range", Json::Array{a.input_range().lo, a.input_range().hi})
+      .cell("range of v",
+            "[" + format("%.6g", a.input_range().lo) + ", " + format("%.6g", a.input_range().hi) + "]")
+      .json("output_scale", a.output_scale());
 }
 
 }  // namespace
@@ -216,32 +226,33 @@ std::string families_text(const std::vector<approx::Approximation>& approximatio
   return table.text();
 }
 
-std::string certificate_text(const approx::Approximation& a, const ApproxMeasurement& m) {
-  std::string out = "  " + a.name() + "\n";
-  const auto row = [&out](std::string key, const std::string& value) {
-    key.resize(std::max<size_t>(key.size(), 28), ' ');
-    out += "    " + key + value + "\n";
-  };
-  const auto number = [](double value) { return format("%.15g", value); };
-  row("interval", "[" + number(a.domain().lo) + ", " + number(a.domain().hi) + "]");
-  row(std::string("proven ") + name_of(a.error_kind()) + " error",
-      scientific(a.error_bound()) + " = " + power_of_two_text(a.error_bound()));
-  row("proof", a.certificate());
-  row("measured error", scientific(m.worst_error) + " at x = " + format("%.6g", m.worst_at) +
-                            format(", the worst of %.0f points", m.points));
-  row("levels", std::to_string(a.depth()));
-  row("ciphertext products", std::to_string(a.multiplications()));
-  row("degree", std::to_string(a.degree()));
-  row("refresh candidates", std::to_string(m.refresh_candidates));
-  const char* sign = a.input_offset() < 0 ? " - " : " + ";
-  row("input", "v = " + number(a.input_scale()) + " x" +
-                   (a.input_offset() == 0 ? "" : sign + number(std::fabs(a.input_offset()))));
-  row("range of v",
-      "[" + format("%.6g", a.input_range().lo) + ", " + format("%.6g", a.input_range().hi) + "]");
-  row("output",
-      "P(x) = " + number(a.output_scale()) + " out, |out| at most " + format("%.6g", m.largest_output));
-  row("program less formula", scientific(m.program_difference) + " at most, on the twin");
-  return out;
+ApproxReport approx_report(const std::vector<approx::Approximation>& approximations,
+                           const ApproxMeasurement& m) {
+  PSM_CHECK(!approximations.empty());
+  const approx::Approximation& a = approximations.front();
+  Figures figures;
+  Figures::Row& row = figures.row();
+  add_facts(a, row);
+  row.cell("measured error", scientific(m.worst_error) + " at x = " + format("%.6g", m.worst_at) +
+                                 format(", the worst of %.0f points", m.points))
+      .cell("refresh candidates", std::to_string(m.refresh_candidates))
+      .cell("output", "P(x) = " + number_text(a.output_scale()) + " out, |out| at most " +
+                          format("%.6g", m.largest_output))
+      .cell("program less formula", scientific(m.program_difference) + " at most, on the twin")
+      .json("measured", Json::Object{{"points", m.points},
+                                     {"worst_error", m.worst_error},
+                                     {"worst_at", m.worst_at},
+                                     {"largest_output", m.largest_output},
+                                     {"program_difference", m.program_difference},
+                                     {"refresh_candidates", m.refresh_candidates}});
+  Json::Array series;
+  for (const std::vector<double>& coefficients : m.series)
+    series.emplace_back(Json::Array(coefficients.begin(), coefficients.end()));
+  row.json("chebyshev_series", std::move(series));
+  Figures others;
+  for (size_t i = 1; i < approximations.size(); ++i) add_facts(approximations[i], others.row());
+  row.json("other_methods", others.json());
+  return {"  " + a.name() + "\n" + figures.lines(), row.object()};
 }
 
 std::string plot_svg(const approx::Approximation& a) {
@@ -258,27 +269,6 @@ std::string plot_svg(const approx::Approximation& a) {
   errors.line("error", sample(a, [](const approx::Approximation& f, double x) { return f.error_at(x); }));
   errors.level("proven bound", a.error_bound());
   return figure.text();
-}
-
-Json report_json(const std::vector<approx::Approximation>& approximations, const ApproxMeasurement& m) {
-  PSM_CHECK(!approximations.empty());
-  Json json = facts_json(approximations.front());
-  Json measured;
-  measured["points"] = m.points;
-  measured["worst_error"] = m.worst_error;
-  measured["worst_at"] = m.worst_at;
-  measured["largest_output"] = m.largest_output;
-  measured["program_difference"] = m.program_difference;
-  measured["refresh_candidates"] = m.refresh_candidates;
-  json["measured"] = std::move(measured);
-  Json::Array series;
-  for (const std::vector<double>& coefficients : m.series)
-    series.emplace_back(Json::Array(coefficients.begin(), coefficients.end()));
-  json["chebyshev_series"] = std::move(series);
-  Json::Array others;
-  for (size_t i = 1; i < approximations.size(); ++i) others.push_back(facts_json(approximations[i]));
-  json["other_methods"] = std::move(others);
-  return json;
 }
 
 }  // namespace psm::cmd

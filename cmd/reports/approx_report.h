@@ -44,11 +44,15 @@ struct ApproxMeasurement {
 ApproxMeasurement measure(const approx::Approximation& approximation, int points, uint64_t seed);
 
 std::string families_text(const std::vector<approx::Approximation>& approximations);
-std::string certificate_text(const approx::Approximation& approximation,
-                             const ApproxMeasurement& measurement);
 // Panels: the function with the polynomial, and the error with its bound.
 std::string plot_svg(const approx::Approximation& approximation);
-Json report_json(const std::vector<approx::Approximation>& approximations,
-                 const ApproxMeasurement& measurement);
+
+// The certificate of the first one with its measurement, for people and machines; the others are for machines.
+struct ApproxReport {
+  std::string text;
+  Json json;
+};
+ApproxReport approx_report(const std::vector<approx::Approximation>& approximations,
+                           const ApproxMeasurement& measurement);
 
 }  // namespace psm::cmd

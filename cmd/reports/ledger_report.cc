@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <string_view>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/memory.h"
 #include "ckks/program/planning/meter.h"
+#include "cmd/terminal/figures.h"
 #include "cmd/terminal/html.h"
 #include "cmd/terminal/svg_plot.h"
-#include "cmd/terminal/table.h"
 
 namespace psm::cmd {
 namespace {
@@ -121,67 +120,56 @@ std::string charts(const std::vector<LedgerRow>& rows, const Totals& all) {
 }
 
 Table costliest_table(const program::Ledger& ledger, const Totals& all) {
-  Table table({"instruction", "operation", "where", "level", "seconds", "share", "predicted"});
-  for (const LedgerRow& row : ledger.costliest(kCostliest)) {
-    table.row({std::to_string(row.instruction), program::name(row.opcode), row.label,
-               std::to_string(row.level), seconds(row.seconds, all.seconds), share(row.seconds, all.seconds),
-               seconds(row.predicted_seconds, all.predicted)});
-  }
-  return table;
+  Figures figures;
+  for (const LedgerRow& row : ledger.costliest(kCostliest))
+    figures.row()
+        .cell("instruction", std::to_string(row.instruction))
+        .cell("operation", program::name(row.opcode))
+        .cell("where", row.label)
+        .cell("level", std::to_string(row.level))
+        .cell("seconds", seconds(row.seconds, all.seconds))
+        .cell("share", share(row.seconds, all.seconds))
+        .cell("predicted", seconds(row.predicted_seconds, all.predicted));
+  return figures.table();
 }
 
 Table summary_table(const char* what, const std::vector<LedgerSummary>& groups, const Totals& all) {
-  Table table({what, "instructions", "bootstraps", "levels", "max |x|", "error", "meas./pred.", "seconds",
-               "share", "predicted"});
+  Figures figures;
   for (const LedgerSummary& group : groups) {
-    table.row(
-        {group.name.empty() ? "(outside blocks)" : group.name, std::to_string(group.instructions),
-         std::to_string(group.bootstraps), message(group.highest_level, "..", group.lowest_level),
-         group.max_abs > 0 ? format("%.3g", group.max_abs) : "",
-         group.largest_predicted_std > 0 ? bits(group.largest_predicted_std) : "",
-         group.largest_measured_over_predicted ? format("%.2f", *group.largest_measured_over_predicted) : "",
-         seconds(group.seconds, all.seconds), share(group.seconds, all.seconds),
-         seconds(group.predicted_seconds, all.predicted)});
+    const auto ratio = group.largest_measured_over_predicted;
+    figures.row()
+        .cell(what, group.name.empty() ? "(outside blocks)" : group.name)
+        .cell("instructions", std::to_string(group.instructions))
+        .cell("bootstraps", std::to_string(group.bootstraps))
+        .cell("levels", message(group.highest_level, "..", group.lowest_level))
+        .cell("max |x|", group.max_abs > 0 ? format("%.3g", group.max_abs) : "")
+        .cell("error", group.largest_predicted_std > 0 ? bits(group.largest_predicted_std) : "")
+        .cell("meas./pred.", ratio ? format("%.2f", *ratio) : "")
+        .cell("seconds", seconds(group.seconds, all.seconds))
+        .cell("share", share(group.seconds, all.seconds))
+        .cell("predicted", seconds(group.predicted_seconds, all.predicted));
   }
-  return table;
+  return figures.table();
 }
 
 Table rows_table(const std::vector<LedgerRow>& rows, const Totals& all) {
-  Table table({"instruction", "operation", "where", "level", "log2 scale", "range", "adds", "predicted error",
-               "measured error", "seconds", "predicted"});
-  for (const LedgerRow& row : rows) {
-    table.row({std::to_string(row.instruction), program::name(row.opcode), row.label,
-               std::to_string(row.level), format("%.2f", row.log2_scale),
-               row.range ? format("%.3g", std::min(row.range->min_re, row.range->min_im)) + " to " +
-                               format("%.3g", std::max(row.range->max_re, row.range->max_im))
-                         : "",
-               bits(row.own_std), bits(row.predicted_std), bits(row.measured_std),
-               seconds(row.seconds, all.seconds), seconds(row.predicted_seconds, all.predicted)});
-  }
-  return table;
-}
-
-// The table without the columns that have nothing below their heading.
-Table filled_columns(const Table& table) {
-  const auto& rows = table.rows();
-  std::vector<size_t> kept;
-  for (size_t c = 0; c < rows[0].size(); ++c) {
-    if (std::any_of(rows.begin() + 1, rows.end(), [&](const auto& row) { return !row[c].empty(); }))
-      kept.push_back(c);
-  }
-  const auto cells = [&](const std::vector<std::string>& row) {
-    std::vector<std::string> out;
-    for (const size_t c : kept) out.push_back(row[c]);
-    return out;
-  };
-  Table out(cells(rows[0]));
-  for (size_t r = 1; r < rows.size(); ++r) out.row(cells(rows[r]));
-  return out;
-}
-
-bool ends_with(const std::string& text, const char* end) {
-  const std::string_view suffix(end);
-  return text.size() >= suffix.size() && std::string_view(text).substr(text.size() - suffix.size()) == suffix;
+  Figures figures;
+  for (const LedgerRow& row : rows)
+    figures.row()
+        .cell("instruction", std::to_string(row.instruction))
+        .cell("operation", program::name(row.opcode))
+        .cell("where", row.label)
+        .cell("level", std::to_string(row.level))
+        .cell("log2 scale", format("%.2f", row.log2_scale))
+        .cell("range", row.range ? format("%.3g", std::min(row.range->min_re, row.range->min_im)) + " to " +
+                                       format("%.3g", std::max(row.range->max_re, row.range->max_im))
+                                 : "")
+        .cell("adds", bits(row.own_std))
+        .cell("predicted error", bits(row.predicted_std))
+        .cell("measured error", bits(row.measured_std))
+        .cell("seconds", seconds(row.seconds, all.seconds))
+        .cell("predicted", seconds(row.predicted_seconds, all.predicted));
+  return figures.table();
 }
 
 }  // namespace
@@ -192,11 +180,11 @@ std::string ledger_page(const LedgerReport& report) {
   std::string body = summary(all) + "<ul>\n";
   for (const std::string& fact : report.facts) body += html_tagged("li", fact) + "\n";
   body += "</ul>\n" + charts(rows, all);
-  body += html_of(filled_columns(costliest_table(report.ledger, all)), "The costliest instructions");
-  body += html_of(filled_columns(summary_table("block", report.ledger.summary(), all)), "By block");
-  body += html_of(filled_columns(summary_table("operation", report.ledger.by_kind(), all)), "By operation");
+  body += html_of(costliest_table(report.ledger, all), "The costliest instructions");
+  body += html_of(summary_table("block", report.ledger.summary(), all), "By block");
+  body += html_of(summary_table("operation", report.ledger.by_kind(), all), "By operation");
   body += "<details><summary>All " + std::to_string(rows.size()) + " rows</summary>\n" +
-          html_of(filled_columns(rows_table(rows, all)), "One row for every result") + "</details>\n";
+          html_of(rows_table(rows, all), "One row for every result") + "</details>\n";
   return html_page(report.title, body);
 }
 
@@ -216,16 +204,15 @@ LedgerFlag::LedgerFlag(Flags& flags)
 
 void LedgerFlag::apply() const {
   if (!given()) return;
-  if (!ends_with(path, ".json") && !ends_with(path, ".html")) {
+  if (!path.ends_with(".json") && !path.ends_with(".html"))
     throw Error(
         message("--ledger ", path, " ends neither in .json (for machines) nor in .html (for people)"));
-  }
 }
 
 void LedgerFlag::write(const LedgerReport& report) const {
   if (!given()) return;
   write_file(resolve_user_path(path),
-             ends_with(path, ".json") ? ledger_json(report).dump() + "\n" : ledger_page(report));
+             path.ends_with(".json") ? ledger_json(report).dump() + "\n" : ledger_page(report));
 }
 
 }  // namespace psm::cmd

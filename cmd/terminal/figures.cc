@@ -22,12 +22,30 @@ Table Figures::table() const {
       line[column] = text;
     }
   }
-  Table table(headings);
-  for (std::vector<std::string>& line : lines) {
-    line.resize(headings.size());
-    table.row(std::move(line));
-  }
+  for (std::vector<std::string>& line : lines) line.resize(headings.size());
+  std::vector<bool> kept(headings.size(), false);
+  for (const std::vector<std::string>& line : lines)
+    for (size_t c = 0; c < line.size(); ++c) kept[c] = kept[c] || !line[c].empty();
+  const auto filled = [&](const std::vector<std::string>& cells) {
+    std::vector<std::string> out;
+    for (size_t c = 0; c < cells.size(); ++c)
+      if (kept[c]) out.push_back(cells[c]);
+    return out;
+  };
+  Table table(filled(headings));
+  for (const std::vector<std::string>& line : lines) table.row(filled(line));
   return table;
+}
+
+std::string Figures::lines() const {
+  size_t width = 0;
+  for (const Row& row : rows_)
+    for (const auto& [heading, text] : row.cells_) width = std::max(width, heading.size());
+  std::string out;
+  for (const Row& row : rows_)
+    for (const auto& [heading, text] : row.cells_)
+      out += "  " + heading + std::string(width - heading.size() + 2, ' ') + text + "\n";
+  return out;
 }
 
 Json Figures::json() const {

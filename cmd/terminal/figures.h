@@ -34,6 +34,11 @@ class Figures {
     Row& both(const std::string& key, const std::string& heading, const Json& value) {
       return json(key, value).cell(heading, value.is_string() ? value.string(key) : value.dump(0));
     }
+    // Both; people see the number by a pattern of printf.
+    Row& number(const std::string& key, const std::string& heading, double value, const char* pattern) {
+      return json(key, value).cell(heading, format(pattern, value));
+    }
+    const Json& object() const { return object_; }
 
    private:
     friend class Figures;
@@ -44,8 +49,10 @@ class Figures {
   // The reference stays valid while these figures live.
   Row& row() { return rows_.emplace_back(); }
 
-  // Columns in the order in which rows brought them.
+  // Columns in the order in which rows brought them, without those that are empty in all rows.
   Table table() const;
+  // Every cell on a line of its own behind its heading: for figures of one row.
+  std::string lines() const;
   // An array of objects.
   Json json() const;
 

@@ -13,7 +13,7 @@ TEST_CASE("figures said once are a table and JSON, and rows may lack what others
       .cell("interval", "[0.5, 1]")
       .cell("", "x")
       .cell("", "y");
-  figures.row().both("name", "name", "b").both("levels", "levels", 3);
+  figures.row().both("name", "name", "b").both("levels", "levels", 3).cell("never filled", "");
   CHECK(figures.table().rows() ==
         std::vector<std::vector<std::string>>{
             {"name", "interval", "", "", "levels"}, {"a", "[0.5, 1]", "x", "y", ""}, {"b", "", "", "", "3"}});

@@ -1,7 +1,6 @@
 #include "cmd/timing/bench_suite.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -17,7 +16,10 @@
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
-#include "cmd/terminal/common_flags.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/client/secret_key_file.h"
+#include "ckks/wire/key_file.h"
+#include "cmd/timing/roofline.h"
 
 namespace psm::cmd {
 namespace {
@@ -30,41 +32,6 @@ using program::WorkKind;
 
 constexpr int kWeightedLimbs = 8, kWeightedRotations = 64, kWeightedOutputs = 4, kPeriod = 256;
 constexpr int kSparseSlots = 1 << 10;
-
-struct Times {
-  double median_ms, min_ms;
-};
-
-Times times_of(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  return {1e3 * seconds[seconds.size() / 2], 1e3 * seconds.front()};
-}
-
-// At least `repetitions` runs, and short ones for a fifth of a second.
-template <typename Body>
-Times measure(int repetitions, const Body& body) {
-  body();
-  std::vector<double> seconds;
-  const double start = seconds_now();
-  while (static_cast<int>(seconds.size()) < repetitions || seconds_now() - start < 0.2) {
-    const double begin = seconds_now();
-    body();
-    seconds.push_back(seconds_now() - begin);
-  }
-  return times_of(std::move(seconds));
-}
-
-// The threads in use, for a scope.
-class ThreadsFor {
- public:
-  explicit ThreadsFor(int count) : before_(thread_count()) { set_thread_count(count); }
-  ~ThreadsFor() { set_thread_count(before_); }
-  ThreadsFor(const ThreadsFor&) = delete;
-  ThreadsFor& operator=(const ThreadsFor&) = delete;
-
- private:
-  int before_;
-};
 
 class Suite {
  public:
@@ -79,35 +46,56 @@ class Suite {
     program_.slots = static_cast<size_t>(context.slots());
   }
 
-  std::vector<BenchRow> run() {
+  BenchFigures run() {
     machine_ = measure_machine(context_.ring());
     transforms();
     operations();
     weighted_rotations();
     bootstrap();
     sparse_bootstrap();
-    return std::move(rows_);
+    return std::move(figures_);
   }
 
  private:
-  BenchRow& add(const char* name, int limbs, Times times, const OperationCount& count) {
-    rows_.push_back({.name = name,
-                     .limbs = limbs,
-                     .threads = thread_count(),
-                     .backend = ckks::kernels().name,
-                     .median_ms = times.median_ms,
-                     .min_ms = times.min_ms,
-                     .bytes = count.bytes,
-                     .macs = count.macs,
-                     .roofline_ms = count.roofline_ms(machine_),
-                     .more = {}});
-    return rows_.back();
+  void add(const char* name, int limbs, Times times, const OperationCount& count) {
+    const double median = 1e3 * times.median, roofline = count.roofline_ms(machine_);
+    row_name_ = message(name, ", ", limbs, " limbs");
+    row_ = &figures_.operations.row()
+                .both("name", "operation", name)
+                .both("limbs", "limbs", limbs)
+                .both("threads", "threads", thread_count())
+                .json("backend", ckks::kernels().name)
+                .number("median_ms", "median ms", median, "%.4g")
+                .number("min_ms", "min ms", 1e3 * times.least, "%.4g")
+                .number("roofline_ms", "roofline ms", roofline, "%.4g")
+                .cell("of roofline", format("%.1fx", median / roofline))
+                .json("bytes", static_cast<int64_t>(count.bytes))
+                .cell("bytes", bytes_text(count.bytes))
+                .json("macs", static_cast<int64_t>(count.macs))
+                .cell("MACs", format("%.3g", count.macs));
+  }
+
+  // What only the last row has.
+  void more(const char* figure, double value) {
+    row_->json(figure, value);
+    detail(figure, format("%.4g", value));
+  }
+  void more_bytes(const char* figure, size_t bytes) {
+    row_->json(figure, bytes);
+    detail(figure, bytes_text(static_cast<double>(bytes)));
+  }
+  void detail(const char* figure, const std::string& text) {
+    figures_.details.row().cell("operation", row_name_).cell("figure", figure).cell("value", text);
   }
 
   template <typename Body>
-  BenchRow& time(const char* name, int limbs, const OperationCount& count, const Body& body) {
-    if (options_.starting) options_.starting(name);
-    return add(name, limbs, measure(options_.repetitions, body), count);
+  void time(const char* name, int limbs, const OperationCount& count, const Body& body) {
+    starting(name);
+    add(name, limbs, measure(options_.repetitions, body), count);
+  }
+
+  void starting(const char* name) const {
+    if (options_.starting) options_.starting(message("timing ", name));
   }
 
   ckks::Ciphertext encrypt(const std::vector<ckks::Complex>& values, ckks::Level level) {
@@ -125,8 +113,9 @@ class Suite {
   }
 
   void transforms() {
-    const ThreadsFor one(1);
+    const int threads = thread_count();
     const MachineRates all = machine_;
+    set_thread_count(1);
     machine_ = measure_machine(context_.ring());
     const ckks::Ring& ring = context_.ring();
     Buffer limb(ring.n());
@@ -139,6 +128,7 @@ class Suite {
          [&] { ckks::kernels().ntt_forward(limb.data(), limb.data(), ring.ntt(0)); });
     time("ntt_inverse", 1, count,
          [&] { ckks::kernels().ntt_inverse(limb.data(), limb.data(), ring.ntt(0)); });
+    set_thread_count(threads);
     machine_ = all;
   }
 
@@ -165,6 +155,9 @@ class Suite {
       const ckks::Level level = ckks::level_of({limbs, 0});
       const ckks::Ciphertext a = encrypt(x, level);
       time("rotate", limbs, count_of(work_of(rotate, level), 4 * limbs), [&] { evaluator.rotate(a, 1); });
+      more_bytes("ciphertext_record_bytes", wire::ciphertext_bytes(context_, level));
+      more_bytes("seeded_ciphertext_record_bytes", wire::seeded_ciphertext_bytes(context_, level));
+      more_bytes("key_record_bytes", wire::evaluation_key_bytes(context_, level));
     }
     const ckks::Ciphertext a = encrypt(x, kMany - 1);
     {
@@ -223,105 +216,83 @@ class Suite {
     OperationCount count =
         count_of(work_of(linear, level), 2 * kWeightedLimbs + 2 * level * kWeightedOutputs);
     count.bytes += static_cast<double>(encoded.bytes());
-    BenchRow& row =
-        time("weighted_rotations", kWeightedLimbs, count, [&] { encoded.apply(evaluator, inputs); });
+    starting("weighted_rotations");
+    const Times weighted = measure(options_.repetitions, [&] { encoded.apply(evaluator, inputs); });
+    add("weighted_rotations", kWeightedLimbs, weighted, count);
     // The same rotations without weights, sums and division by P.
     const Times alone = measure(options_.repetitions, [&] {
       const ckks::Hoisted hoisted = evaluator.hoist(a);
       for (int r = 1; r <= kWeightedRotations; ++r)
         evaluator.apply_galois_extended(hoisted, ckks::galois_element(context_, r));
     });
-    row.more.emplace_back("rotations_alone_ms", alone.median_ms);
-    row.more.emplace_back("ratio", row.median_ms / alone.median_ms);
+    more("rotations_alone_ms", 1e3 * alone.median);
+    more("ratio", weighted.median / alone.median);
   }
 
   void bootstrap() {
-    if (options_.starting) options_.starting("bootstrap_keygen");
+    starting("bootstrap_keygen");
     const ckks::Bootstrapper bootstrapper(context_, encoder_);
     const ckks::BootstrapPlan& plan = bootstrapper.plan();
     const ckks::KeyRequest request = plan.key_request();
     std::optional<ckks::EvaluationKeys> keys;
-    std::vector<double> seconds;
-    for (int i = 0; i < options_.bootstrap_repetitions; ++i) {
+    const Times times = time_runs(options_.bootstrap_repetitions, 0, [&] {
       keys.reset();  // one set of keys in memory
-      const double begin = seconds_now();
       keys.emplace(generator_.evaluation_keys(request));
-      seconds.push_back(seconds_now() - begin);
-    }
+    });
     const auto key_bytes = static_cast<double>(keys->bytes());
     Work making;  // b = -a s + e + ...: a transform of e and a product for each limb of b
     making[WorkKind::kNtt] = making[WorkKind::kMultiply] = key_bytes / (2 * limb_bytes());
-    add("bootstrap_keygen", context_.max_level() + 1, times_of(std::move(seconds)),
-        {.bytes = key_bytes, .macs = macs_of(making, context_.log_n())})
-        .more.emplace_back("key_bytes", static_cast<int64_t>(keys->bytes()));
+    add("bootstrap_keygen", context_.max_level() + 1, times,
+        {.bytes = key_bytes, .macs = macs_of(making, context_.log_n())});
+    more_bytes("key_bytes", keys->bytes());
+    more_bytes("secret_key_file_bytes", wire::secret_key_file_bytes(context_));
+    more_bytes("public_key_file_bytes", wire::public_key_file_bytes(context_));
+    more_bytes("evaluation_keys_file_bytes", wire::evaluation_keys_file_bytes(context_, request));
 
-    if (options_.starting) options_.starting("bootstrap_full");
-    const ckks::Evaluator evaluator(context_, *keys);
-    const ckks::Decryptor decryptor(secret_, encoder_);
-    const ckks::Level entry = plan.entry_level();
-    const auto slots = static_cast<size_t>(context_.slots());
-    const std::vector<ckks::Complex> random = ckks::uniform_vector(context_.slots(), 1),
-                                     constant(slots, ckks::Complex(1, 1));
-    const ckks::Ciphertext in = encrypt(random, entry);
-    // The uncounted first run serves the constant input.
-    const ckks::Precision of_constant =
-        ckks::precision(decryptor.decrypt(bootstrapper.apply(evaluator, encrypt(constant, entry))), constant);
-    std::optional<ckks::Ciphertext> result;
-    seconds.clear();
-    for (int i = 0; i < options_.bootstrap_repetitions; ++i) {
-      const double begin = seconds_now();
-      result.emplace(bootstrapper.apply(evaluator, in));
-      seconds.push_back(seconds_now() - begin);
-    }
-    const ckks::Precision of_random = ckks::precision(decryptor.decrypt(*result), random);
-    const int out_limbs = result->level() + 1;
-    OperationCount count = count_of(program::figures_of(plan, model_.kernels()).effort.work,
-                                    2.0 * (in.level() + 1) + 2.0 * out_limbs);
-    count.bytes += static_cast<double>(bootstrapper.bytes());
-    BenchRow& row = add("bootstrap_full", out_limbs, times_of(std::move(seconds)), count);
-    row.more = {{"usable_levels", result->level() - entry},
-                {"precision_mean_bits", of_random.mean},
-                {"precision_min_bits", std::min(of_random.worst, of_constant.worst)},
-                {"log_qp", context_.log2_qp()},
-                {"key_bytes", static_cast<int64_t>(keys->bytes())},
-                {"peak_rss_bytes", peak_resident_bytes()}};
+    refresh("bootstrap_full", bootstrapper, *keys, context_.slots(),
+            program::figures_of(plan, model_.kernels()).effort.work);
+    more("log_qp", context_.log2_qp());
+    more_bytes("peak_rss_bytes", static_cast<size_t>(peak_resident_bytes()));
   }
 
   void sparse_bootstrap() {
-    if (options_.starting) options_.starting("bootstrap_sparse");
     const int n = std::min(kSparseSlots, context_.slots() / 4);
     const ckks::SparseBootstrapper bootstrapper(context_, encoder_, {static_cast<size_t>(n)});
-    const ckks::SparseBootstrapPlan& plan = bootstrapper.plan();
-    const ckks::EvaluationKeys keys = generator_.evaluation_keys(plan.key_request());
+    const ckks::EvaluationKeys keys = generator_.evaluation_keys(bootstrapper.plan().key_request());
+    refresh("bootstrap_sparse", bootstrapper, keys, n,
+            program::figures_of(bootstrapper.plan(), {}).figures.effort.work);
+    more("slots", n);
+  }
+
+  // Bootstraps of n complex values. The run that is not timed serves a constant, whose error is another.
+  template <typename Bootstrapper>
+  void refresh(const char* name, const Bootstrapper& bootstrapper, const ckks::EvaluationKeys& keys, int n,
+               const Work& work) {
+    starting(name);
     const ckks::Evaluator evaluator(context_, keys);
     const ckks::Decryptor decryptor(secret_, encoder_);
+    const ckks::Level entry = bootstrapper.plan().entry_level();
     const auto precision_of = [&](const ckks::Ciphertext& x, const std::vector<ckks::Complex>& expected) {
       std::vector<ckks::Complex> z = decryptor.decrypt(x);
-      z.resize(static_cast<size_t>(n));
+      z.resize(expected.size());
       return ckks::precision(z, expected);
     };
     const std::vector<ckks::Complex> random = ckks::uniform_vector(n, 1),
                                      constant(static_cast<size_t>(n), ckks::Complex(1, 1));
     const ckks::Precision of_constant =
-        precision_of(bootstrapper.apply(evaluator, encrypt(constant, plan.entry_level())), constant);
-    const ckks::Ciphertext in = encrypt(random, plan.entry_level());
+        precision_of(bootstrapper.apply(evaluator, encrypt(constant, entry)), constant);
+    const ckks::Ciphertext in = encrypt(random, entry);
     ckks::Ciphertext out;
-    std::vector<double> seconds;
-    for (int i = 0; i < options_.bootstrap_repetitions; ++i) {
-      const double begin = seconds_now();
-      out = bootstrapper.apply(evaluator, in);
-      seconds.push_back(seconds_now() - begin);
-    }
-    OperationCount count = count_of(program::figures_of(plan, {}).figures.effort.work,
-                                    2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
-    count.bytes += static_cast<double>(bootstrapper.bytes());
+    const Times times =
+        time_runs(options_.bootstrap_repetitions, 0, [&] { out = bootstrapper.apply(evaluator, in); });
     const ckks::Precision of_random = precision_of(out, random);
-    BenchRow& row = add("bootstrap_sparse", out.level() + 1, times_of(std::move(seconds)), count);
-    row.more = {{"slots", n},
-                {"usable_levels", out.level() - plan.entry_level()},
-                {"precision_mean_bits", of_random.mean},
-                {"precision_min_bits", std::min(of_random.worst, of_constant.worst)},
-                {"key_bytes", static_cast<int64_t>(keys.bytes())}};
+    OperationCount count = count_of(work, 2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
+    count.bytes += static_cast<double>(bootstrapper.bytes());
+    add(name, out.level() + 1, times, count);
+    more("usable_levels", out.level() - entry);
+    more("precision_mean_bits", of_random.mean);
+    more("precision_min_bits", std::min(of_random.worst, of_constant.worst));
+    more_bytes("key_bytes", keys.bytes());
   }
 
   const ckks::Context& context_;
@@ -333,27 +304,14 @@ class Suite {
   CostModel model_;
   program::Program program_;  // only its number of slots is asked for
   MachineRates machine_;
-  std::vector<BenchRow> rows_;
+  BenchFigures figures_;
+  Figures::Row* row_ = nullptr;  // the last one
+  std::string row_name_;
 };
 
 }  // namespace
 
-Json BenchRow::json() const {
-  Json json;
-  json["name"] = name;
-  json["limbs"] = limbs;
-  json["threads"] = threads;
-  json["backend"] = backend;
-  json["median_ms"] = median_ms;
-  json["min_ms"] = min_ms;
-  json["bytes"] = static_cast<int64_t>(bytes);
-  json["macs"] = static_cast<int64_t>(macs);
-  json["roofline_ms"] = roofline_ms;
-  for (const auto& [key, value] : more) json[key] = value;
-  return json;
-}
-
-std::vector<BenchRow> ckks_suite(const ckks::Context& context, const BenchOptions& options) {
+BenchFigures ckks_suite(const ckks::Context& context, const BenchOptions& options) {
   PSM_CHECK(context.can_bootstrap(), context.spec().name);
   PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1);
   return Suite(context, options).run();

@@ -12,39 +12,25 @@
 // limbs of bootstraps: of their results).
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "ckks/base/files/json.h"
 #include "ckks/scheme/chain/context.h"
-#include "cmd/timing/roofline.h"
+#include "cmd/terminal/figures.h"
+#include "cmd/timing/timer.h"
 
 namespace psm::cmd {
 
-struct BenchRow {
-  std::string name;
-  int limbs = 0;
-  int threads = 0;
-  std::string backend;
-  double median_ms = 0, min_ms = 0;
-  double bytes = 0, macs = 0;  // roofline.h
-  double roofline_ms = 0;
-  std::vector<std::pair<std::string, Json>> more;  // what only this row has
-
-  Json json() const;
-};
-
 struct BenchOptions {
   int repetitions = 7;
-  int bootstrap_repetitions = 3;              // of bootstrap_keygen and the bootstraps
-  std::function<void(const char*)> starting;  // told what is measured next; may be empty
+  int bootstrap_repetitions = 3;  // of bootstrap_keygen and the bootstraps
+  Starting starting;
+};
+
+struct BenchFigures {
+  Figures operations;  // a row each
+  Figures details;     // for people: what only one row has, such as sizes in files and precisions
 };
 
 // The context must be able to bootstrap. With the threads and the backend in use.
-std::vector<BenchRow> ckks_suite(const ckks::Context& context, const BenchOptions& options);
+BenchFigures ckks_suite(const ckks::Context& context, const BenchOptions& options);
 
 // What a run needs at its peak, the bootstrap with its keys; predicted.
 size_t ckks_suite_bytes(const ckks::Context& context);

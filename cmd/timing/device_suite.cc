@@ -1,8 +1,10 @@
 #include "cmd/timing/device_suite.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 
+#include "ckks/base/error.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/precision.h"
 #include "ckks/device/counting_device.h"
@@ -11,7 +13,6 @@
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
-#include "cmd/terminal/common_flags.h"
 
 namespace psm::cmd {
 namespace {
@@ -39,6 +40,12 @@ struct Operation {
   std::optional<DeviceBar> bar{};
 };
 
+std::string three_digits(double count) { return format("%.3g", count); }
+
+double predicted_ms(const ckks::LaunchLog& log) {
+  return 1e3 * ckks::predicted_seconds(log, ckks::kH200ByDataSheet);
+}
+
 bool same(const ckks::Ciphertext& there, const ckks::Ciphertext& here) {
   const ckks::Ciphertext x = there.in(nullptr);
   const auto equal = [](const ckks::RnsPoly& a, const ckks::RnsPoly& b) {
@@ -48,31 +55,17 @@ bool same(const ckks::Ciphertext& there, const ckks::Ciphertext& here) {
   return equal(x.c[0], here.c[0]) && equal(x.c[1], here.c[1]);
 }
 
-DeviceRow::Measured measured(int repetitions, bool same_bits, const std::function<void()>& run) {
-  std::vector<double> seconds;
-  for (int i = 0; i < repetitions; ++i) {
-    const double begin = seconds_now();
-    run();
-    seconds.push_back(seconds_now() - begin);
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return {1e3 * seconds.front(), 1e3 * seconds[seconds.size() / 2], same_bits};
-}
-
 // What one run asks for, and the least time in which the host did.
-DeviceRow counted(ckks::Device& device, const std::function<void()>& run) {
-  constexpr int kTimes = 5;
-  DeviceRow row;
-  for (int i = 0; i <= kTimes; ++i) {
-    device.take_log();
-    const double begin = seconds_now();
-    run();
-    const double ms = 1e3 * (seconds_now() - begin);
-    if (i == 0) continue;  // constants went to the device
-    row.host_ms = i == 1 ? ms : std::min(row.host_ms, ms);
-  }
+DeviceRow counted(ckks::Device& device, const char* name, int limbs, std::optional<DeviceBar> bar,
+                  const std::function<void()>& run) {
+  DeviceRow row{.name = name, .limbs = limbs, .log = {}, .bar = bar, .measured = {}};
+  run();  // constants go to the device
+  row.host_ms = 1e3 * time_runs(5, 0, [&] {
+                        device.take_log();
+                        run();
+                      }).least;
   row.log = device.take_log();
-  row.predicted_ms = 1e3 * ckks::predicted_seconds(row.log, ckks::kH200ByDataSheet);
+  row.predicted_ms = predicted_ms(row.log);
   return row;
 }
 
@@ -128,29 +121,6 @@ class Transforms {
 
 }  // namespace
 
-Json DeviceRow::json() const {
-  Json json;
-  const ckks::LaunchLog::Entry total = log.total();
-  json["op"] = name;
-  json["limbs"] = limbs;
-  json["launches"] = total.launches;
-  json["small_launches"] = log.small.launches;
-  json["bytes"] = total.work.bytes;
-  json["products"] = total.work.products;
-  json["predicted_ms"] = predicted_ms;
-  json["host_ms"] = host_ms;
-  if (bar) {
-    json["must_ms"] = bar->must_ms;
-    json["aim_ms"] = bar->aim_ms;
-  }
-  if (measured) {
-    json["least_ms"] = measured->least_ms;
-    json["median_ms"] = measured->median_ms;
-    json["same_bits"] = measured->same_bits;
-  }
-  return json;
-}
-
 std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* device,
                                     const DeviceSuiteOptions& options) {
   const auto level = ckks::Level::at(std::min<int>(kOperandLimbs - 1, context.max_level()));
@@ -167,27 +137,23 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
   ckks::KeyRequest request = ckks::BootstrapPlan(context).key_request();
   request.need_galois(g, level);
   request.need_relinearisation(level);
-  const auto starting = [&](const char* name) {
-    if (options.starting) options.starting(name);
+  const auto starting = [&](const std::string& name) {
+    if (options.starting) options.starting(message("timing ", name));
   };
 
   std::vector<DeviceRow> rows;
   {
     ckks::CountingDevice counting;
     const Transforms transforms(context, counting);
-    rows.push_back(counted(counting, [&] { transforms.run(); }));
-    rows.back().name = "ntt_forward";
-    rows.back().limbs = transforms.limbs();
-    rows.back().bar = DeviceBar{0.03, 0.02};
+    rows.push_back(counted(counting, "ntt_forward", transforms.limbs(), DeviceBar{0.03, 0.02},
+                           [&] { transforms.run(); }));
     const ckks::EvaluationKeys keys = unwritten_keys(context, request, counting);
     const Side side(std::make_unique<const ckks::DeviceEngine>(context, counting), keys);
     for (const Operation& operation : operations) {
       const ckks::Ciphertext x(context.ring(), {operation.level + 1, 0}, context.scale(operation.level),
                                keys.fingerprint, &counting);
-      rows.push_back(counted(counting, [&] { operation.apply(side, x); }));
-      rows.back().name = operation.name;
-      rows.back().limbs = operation.level + 1;
-      rows.back().bar = operation.bar;
+      rows.push_back(counted(counting, operation.name, operation.level + 1, operation.bar,
+                             [&] { operation.apply(side, x); }));
     }
   }
   if (device == nullptr) return rows;
@@ -200,13 +166,15 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
   ckks::Encryptor encryptor(context, public_key);
   const Side here(std::make_unique<const ckks::HostEngine>(context), keys),
       there(std::make_unique<const ckks::DeviceEngine>(context, *device), keys_there);
-  starting(rows[0].name.c_str());
+  starting(rows[0].name);
   {
     const Transforms transforms(context, *device);
-    rows[0].measured = measured(options.repetitions, transforms.same_bits(), [&] {
+    const bool same_bits = transforms.same_bits();
+    const Times times = measure(options.repetitions, [&] {
       transforms.run();
       transforms.wait();
     });
+    rows[0].measured = {times, same_bits};
   }
   for (size_t i = 0; i < std::size(operations); ++i) {
     const Operation& operation = operations[i];
@@ -215,13 +183,64 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
         encryptor.encrypt(here.encoder.encode(ckks::uniform_vector(context.slots(), 1), operation.level));
     const ckks::Ciphertext moved = x.in(device);
     const bool same_bits = same(operation.apply(there, moved), operation.apply(here, x));
-    rows[i + 1].measured = measured(options.repetitions, same_bits, [&] {
+    const Times times = measure(options.repetitions, [&] {
       const ckks::Ciphertext result = operation.apply(there, moved);
       uint64_t word;
       device->download(&word, result.c[0].limb(0), 1);
     });
+    rows[i + 1].measured = {times, same_bits};
   }
   return rows;
+}
+
+Figures device_figures(const std::vector<DeviceRow>& rows) {
+  Figures figures;
+  for (const DeviceRow& row : rows) {
+    const ckks::LaunchLog::Entry total = row.log.total();
+    Figures::Row& out = figures.row();
+    out.both("op", "operation", row.name)
+        .both("limbs", "limbs", row.limbs)
+        .both("launches", "launches", total.launches)
+        .json("small_launches", row.log.small.launches)
+        .json("bytes", total.work.bytes)
+        .cell("bytes", bytes_text(static_cast<double>(total.work.bytes)))
+        .json("products", total.work.products)
+        .cell("products", three_digits(static_cast<double>(total.work.products)))
+        .number("predicted_ms", "predicted ms", row.predicted_ms, "%.3g");
+    if (row.bar)
+      out.number("must_ms", "must", row.bar->must_ms, "%.3g")
+          .number("aim_ms", "aim", row.bar->aim_ms, "%.3g");
+    out.number("host_ms", "host ms", row.host_ms, "%.3g");
+    if (row.measured)
+      out.number("median_ms", "median ms", 1e3 * row.measured->times.median, "%.4g")
+          .number("least_ms", "least ms", 1e3 * row.measured->times.least, "%.4g")
+          .json("same_bits", row.measured->same_bits)
+          .cell("same bits", row.measured->same_bits ? "yes" : "NO");
+  }
+  return figures;
+}
+
+std::string log_table(const std::string& title, const ckks::LaunchLog& log) {
+  Table table({title, "launches", "bytes", "products"});
+  const auto row = [&](const std::string& name, const ckks::LaunchLog::Entry& entry) {
+    table.row({name, std::to_string(entry.launches), bytes_text(static_cast<double>(entry.work.bytes)),
+               three_digits(static_cast<double>(entry.work.products))});
+  };
+  for (const auto& [name, entry] : log.programs) row(name, entry);
+  row("all", log.total());
+  row("of them small", log.small);
+  return table.text();
+}
+
+std::string pass_report(int bootstraps, const DevicePass& pass) {
+  const auto size = [](size_t bytes) { return bytes_text(static_cast<double>(bytes)); };
+  return log_table("a warm pass", pass.warm) +
+         message("  ", bootstraps, " bootstraps; predicted: a warm pass ",
+                 three_digits(predicted_ms(pass.warm)), " ms (must 2000, aim 800 of Pythia 70M), the first ",
+                 three_digits(predicted_ms(pass.first)), " ms and ", size(pass.first.uploaded_bytes),
+                 " uploaded; the host asks for it in ", three_digits(1e3 * pass.host_seconds),
+                 " ms\n  device memory at its peak: ", size(pass.peak_bytes), ", keys ", size(pass.key_bytes),
+                 " of it\n");
 }
 
 }  // namespace psm::cmd

@@ -4,15 +4,15 @@
 // are not a GPU's.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "ckks/base/files/json.h"
 #include "ckks/device/prediction.h"
 #include "ckks/scheme/chain/context.h"
+#include "cmd/server/device_pass.h"
+#include "cmd/terminal/figures.h"
+#include "cmd/timing/timer.h"
 
 namespace psm::cmd {
 
@@ -30,22 +30,25 @@ struct DeviceRow {
   std::optional<DeviceBar> bar;
 
   struct Measured {
-    double least_ms = 0, median_ms = 0;
+    Times times;
     bool same_bits = false;
   };
   std::optional<Measured> measured;
-
-  Json json() const;
 };
 
 struct DeviceSuiteOptions {
   int repetitions = 7;
-  std::function<void(const char* name)> starting{};
+  Starting starting{};
 };
 
 // The context must bootstrap. Without a device nothing is measured. Constants are on the device before what is
 // timed, and a time ends with the first word of the result at the host.
 std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* device,
                                     const DeviceSuiteOptions& options);
+
+Figures device_figures(const std::vector<DeviceRow>& rows);
+// Launches, bytes and products by program.
+std::string log_table(const std::string& title, const ckks::LaunchLog& log);
+std::string pass_report(int bootstraps, const DevicePass& pass);
 
 }  // namespace psm::cmd

@@ -4,36 +4,22 @@
 #include <ctime>
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "ckks/base/buffer.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/ring/arithmetic/primes.h"
 #include "ckks/ring/kernels/backend.h"
+#include "cmd/timing/timer.h"
 
 namespace psm::cmd {
 namespace {
 
 // Processor time of this thread.
-double microseconds_now() {
+double processor_seconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
-}
-
-using Microseconds = KernelRow::Microseconds;
-
-Microseconds microseconds(int repetitions, const std::function<void(int)>& body) {
-  body(0);
-  std::vector<double> times;
-  for (int i = 0; i < repetitions; ++i) {
-    const double start = microseconds_now();
-    body(i);
-    times.push_back(microseconds_now() - start);
-  }
-  std::sort(times.begin(), times.end());
-  return {times[times.size() / 2], times.front()};
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 struct Operands {
@@ -66,13 +52,25 @@ struct Operands {
   std::vector<uint64_t*> writable, out_pointers;
 };
 
-void time_backend(const ckks::Kernels& k, Operands& b, int repetitions, std::vector<KernelRow>& rows) {
+void time_backend(const ckks::Kernels& k, Operands& b, int repetitions, Figures& figures) {
   const size_t n = b.n, count = b.limbs.size();
   const ckks::Modulus& q0 = b.moduli[0];
   const auto row = [&](const char* name, const std::function<void(size_t)>& body) {
-    const Microseconds near = microseconds(repetitions, [&](int) { body(0); });
-    const Microseconds far = microseconds(repetitions, [&](int i) { body(static_cast<size_t>(i) % count); });
-    rows.push_back({name, k.name, q0.bits, near, far});
+    const auto times = [&](size_t limbs) {
+      body(0);
+      size_t i = 0;
+      return time_runs(
+          repetitions, 0, [&] { body(i++ % limbs); }, processor_seconds);
+    };
+    const Times near = times(1), far = times(count);
+    figures.row()
+        .both("name", "kernel", name)
+        .both("backend", "backend", k.name)
+        .both("prime_bits", "prime bits", q0.bits)
+        .number("near_median_us", "near us", 1e6 * near.median, "%.1f")
+        .number("near_min_us", "least", 1e6 * near.least, "%.1f")
+        .number("far_median_us", "far us", 1e6 * far.median, "%.1f")
+        .number("far_min_us", "least", 1e6 * far.least, "%.1f");
   };
   row("ntt_forward", [&](size_t i) { k.ntt_forward(b.writable[i], b.writable[i], *b.tables[i]); });
   row("ntt_inverse", [&](size_t i) { k.ntt_inverse(b.writable[i], b.writable[i], *b.tables[i]); });
@@ -114,27 +112,15 @@ void time_backend(const ckks::Kernels& k, Operands& b, int repetitions, std::vec
 
 }  // namespace
 
-Json KernelRow::json() const {
-  Json json;
-  json["name"] = name;
-  json["backend"] = backend;
-  json["prime_bits"] = prime_bits;
-  json["near_median_us"] = near.median;
-  json["near_min_us"] = near.least;
-  json["far_median_us"] = far.median;
-  json["far_min_us"] = far.least;
-  return json;
-}
-
-std::vector<KernelRow> kernel_suite(int log_n, int repetitions) {
+Figures kernel_suite(int log_n, int repetitions) {
   constexpr int kLimbs = 32;
-  std::vector<KernelRow> rows;
+  Figures figures;
   for (const double target : {0x1p40, 0x1p49 - 0x1p40, 0x1p50 - 0x1p30}) {
     Operands operands(log_n, target, kLimbs);
     for (const ckks::Kernels* backend : ckks::available_backends())
-      time_backend(*backend, operands, repetitions, rows);
+      time_backend(*backend, operands, repetitions, figures);
   }
-  return rows;
+  return figures;
 }
 
 }  // namespace psm::cmd

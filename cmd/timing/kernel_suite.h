@@ -6,27 +6,12 @@
 // prime and tables of their own, as a key switch does, so that data and tables come from memory.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "ckks/base/files/json.h"
+#include "cmd/terminal/figures.h"
 
 namespace psm::cmd {
 
-struct KernelRow {
-  struct Microseconds {
-    double median = 0, least = 0;
-  };
-  std::string name;
-  std::string backend;
-  int prime_bits = 0;
-  Microseconds near, far;
-
-  Json json() const;
-};
-
 // Limbs of 2^log_n residues. Primes of computing levels, then of both sides of what a backend does for long
 // ones.
-std::vector<KernelRow> kernel_suite(int log_n, int repetitions);
+Figures kernel_suite(int log_n, int repetitions);
 
 }  // namespace psm::cmd

@@ -20,7 +20,10 @@ struct ModelRun {
   const ModelTimes& times;
 };
 
-std::string model_report(const ModelRun& run);
-Json model_json(const ModelRun& run);
+struct ModelReport {
+  std::string text;
+  Json json;
+};
+ModelReport model_report(const ModelRun& run);
 
 }  // namespace psm::cmd

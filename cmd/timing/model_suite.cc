@@ -5,174 +5,99 @@
 #include <optional>
 
 #include "ckks/base/error.h"
-#include "ckks/base/parallel.h"
-#include "ckks/base/progress.h"
-#include "cmd/deployment/client/client.h"
-#include "cmd/deployment/client/client_keys.h"
+#include "cmd/deployment/client/session.h"
 #include "cmd/deployment/twin_run.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_pass.h"
-#include "cmd/server/server.h"
-#include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/table.h"
 
 namespace psm::cmd {
 namespace {
 
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-double median(std::vector<double> values) {
-  PSM_CHECK(!values.empty());
-  const auto middle = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-class Suite {
- public:
-  Suite(const Deployment& deployment, const std::vector<std::vector<int>>& prompts,
-        const ModelSuiteOptions& options)
-      : d_(deployment), prompts_(prompts), options_(options), times_(deployment), encoder_(*d_.context) {
-    if (prompts.empty() || prompts.size() > static_cast<size_t>(d_.packing.prompts)) {
-      throw Error(message(prompts.size(), " prompts do not share a pass; give 1 to ", d_.packing.prompts));
-    }
-    require_memory(d_.server_bytes());
-    require_device_room(options.device, d_);
-  }
-
-  ModelTimes run() {
-    starting("the twin, in the clear");
-    const TwinRun twin = run_twin_on(d_, prompts_);
-    times_.ledger.set_ranges(twin.observations);
-    times_.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
-    starting("keys");
-    keys_ = make_client_keys(d_, times_.figures);
-    times_.keygen = keys_.seconds;
-    Server server(d_, keys_.evaluation, options_.device);
-    ckks::Encryptor encryptor(*d_.context, keys_.public_key);
-    const auto inputs =
-        encrypt_inputs(d_, encoder_, encryptor, attention::client_inputs(d_.model, d_.packing, prompts_));
-    const ckks::Ciphertext complex_value = value_to_bootstrap(encryptor);
-
-    std::vector<PassTimes> warm;
-    program::RunResult last;
-    for (int pass = 0; pass <= options_.repetitions; ++pass) {
-      starting(pass == 0 ? "the first pass" : message("warm pass ", pass, " of ", options_.repetitions));
-      last = {};  // its outputs make room
-      const double start = seconds_now();
-      PassTimes times = timed_pass(server, inputs, last, Watch::kInstructions);
-      const double seconds = options_.device == nullptr ? sum(times.seconds) : seconds_now() - start;
-      if (pass == 0) {
-        times_.first = seconds;
-        times_.first_encoding = sum(times.encode_seconds);
-        continue;
-      }
-      times_.warm.push_back(seconds);
-      warm.push_back(std::move(times));
-      for (int i = 0; i < options_.bootstrap_repetitions && d_.plan.bootstraps > 0; ++i) {
-        const double begin = seconds_now();
-        server.bootstrap(complex_value);
-        times_.bootstraps.push_back(seconds_now() - begin);
-      }
-    }
-    const bool on_device = options_.device != nullptr;
-    starting(on_device ? "a pass that waits for each instruction" : "a pass with its kernels timed");
-    last = {};
-    PassTimes watched = timed_pass(server, inputs, last, on_device ? Watch::kDevice : Watch::kKernels);
-    compare(last, twin);
-    times_.kernels = kernel_sums(d_.plan, watched);
-    const auto at = std::find(times_.warm.begin(), times_.warm.end(), times_.warm_pass());
-    PassTimes& median = warm[at - times_.warm.begin()];
-    median.kernels = watched.kernels;
-    break_down(std::move(on_device ? watched : median));
-    return std::move(times_);
-  }
-
- private:
-  void starting(const std::string& what) const {
-    if (options_.starting) options_.starting(what);
-  }
-
-  // What it holds does not change the time that its bootstrap takes.
-  ckks::Ciphertext value_to_bootstrap(ckks::Encryptor& encryptor) const {
-    const program::SlotVector value(static_cast<size_t>(d_.context->slots()), ckks::Complex(0.5, -0.25));
-    return encryptor.encrypt(encoder_.encode(value, d_.context->entry_level()));
-  }
-
-  enum class Watch { kInstructions, kKernels, kDevice };
-
-  PassTimes timed_pass(Server& server, const std::map<std::string, ckks::Ciphertext>& inputs,
-                       program::RunResult& result, Watch watch) {
-    PassTimes times;
-    Progress progress("inferring on ciphertexts", static_cast<double>(d_.plan.program.instructions.size()));
-    std::optional<KernelTimer> timer;
-    if (watch != Watch::kInstructions) timer.emplace();
-    program::RunOptions options;
-    options.waits = watch == Watch::kDevice;
-    options.progress = [&](size_t done, size_t) {
-      if (timer) times.kernels.push_back(timer->take());
-      progress.set(static_cast<double>(done));
-    };
-    result = server.run(inputs, options);
-    times_.figures.add_pass(result);
-    times.seconds = result.seconds;
-    times.encode_seconds = result.encode_seconds;
-    times.threads = thread_count();
-    return times;
-  }
-
-  void compare(const program::RunResult& result, const TwinRun& twin) {
-    const ckks::Decryptor decryptor(*keys_.secret, encoder_);
-    const attention::SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
-    LogitRows rows;
-    append_logits(attention::client_model_of(d_.model, d_.packing), outputs, prompts_, rows);
-    times_.versus_twin = compare_logits(twin.logits, rows, twin.predicted_std);
-    for (const auto& output : d_.plan.program.outputs)
-      times_.ledger.set_measured(output.value, outputs.at(output.name), twin.outputs.at(output.name));
-  }
-
-  void break_down(PassTimes pass) {
-    starting("calibrating, for the plan's prediction");
-    RunFigures& figures = times_.figures;
-    figures.predict_seconds();
-    const std::vector<double>& predicted = figures.predicted_instructions();
-    times_.ledger.set_seconds(pass.seconds);
-    times_.ledger.set_predicted_seconds(predicted);
-    times_.computations = by_computation(d_.plan, pass, predicted);
-    times_.operations =
-        by_operation(d_.plan, pass, figures.costs(), predicted, figures.predicted_warm() - sum(predicted));
-    times_.pass = std::move(pass);
-  }
-
-  const Deployment& d_;
-  const std::vector<std::vector<int>>& prompts_;
-  const ModelSuiteOptions& options_;
-  ModelTimes times_;
-  ckks::Encoder encoder_;
-  ClientKeys keys_;
-};
-
 }  // namespace
 
 ModelTimes::ModelTimes(const Deployment& deployment)
     : figures(deployment), ledger(deployment.plan, deployment.context->scales()) {}
 
-double ModelTimes::warm_pass() const { return median(warm); }
+double ModelTimes::warm_pass() const { return times_of(warm).median; }
 
 std::optional<double> ModelTimes::bootstrap_full() const {
   if (bootstraps.empty()) return std::nullopt;
-  return median(bootstraps);
+  return times_of(bootstraps).median;
 }
 
-std::optional<double> ModelTimes::ratio() const {
-  if (bootstraps.empty()) return std::nullopt;
-  return warm_pass() / median(bootstraps);
-}
-
-ModelTimes model_suite(const Deployment& deployment, const std::vector<std::vector<int>>& prompts,
+ModelTimes model_suite(const Deployment& d, const std::vector<std::vector<int>>& prompts,
                        const ModelSuiteOptions& options) {
   PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1, options.repetitions);
-  return Suite(deployment, prompts, options).run();
+  if (prompts.empty() || prompts.size() > static_cast<size_t>(d.packing.prompts))
+    throw Error(message(prompts.size(), " prompts do not share a pass; give 1 to ", d.packing.prompts));
+  ModelTimes times(d);
+  require_memory(d.server_bytes());
+  require_device_room(options.device, d);
+  const auto starting = [&](const std::string& what) {
+    if (options.starting) options.starting(what);
+  };
+
+  starting("the twin, in the clear");
+  const TwinRun twin = run_twin_on(d, prompts);
+  times.ledger.set_ranges(twin.observations);
+  times.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
+  starting("keys");
+  Session session(d, times.figures, options.device);
+  times.keygen = session.seconds().keygen;
+  const Session::Ciphertexts inputs = session.encrypt(attention::client_inputs(d.model, d.packing, prompts));
+  const ckks::Ciphertext complex_value = session.value_to_bootstrap();
+
+  std::vector<PassTimes> warm;
+  program::RunResult last;
+  for (int pass = 0; pass <= options.repetitions; ++pass) {
+    starting(pass == 0 ? "the first pass" : message("warm pass ", pass, " of ", options.repetitions));
+    last = {};  // its outputs make room
+    const double start = seconds_now();
+    last = session.run(inputs);
+    const double seconds = options.device == nullptr ? sum(last.seconds) : seconds_now() - start;
+    if (pass == 0) {
+      times.first = seconds;
+      times.first_encoding = sum(last.encode_seconds);
+      continue;
+    }
+    times.warm.push_back(seconds);
+    warm.push_back({last.seconds, last.encode_seconds});
+    for (int i = 0; i < options.bootstrap_repetitions && d.plan.bootstraps > 0; ++i) {
+      const double begin = seconds_now();
+      session.server().bootstrap(complex_value);
+      times.bootstraps.push_back(seconds_now() - begin);
+    }
+  }
+  const auto at = std::ranges::find(times.warm, times.warm_pass()) - times.warm.begin();
+  PassTimes pass = std::move(warm[static_cast<size_t>(at)]);
+  if (options.device != nullptr) {
+    starting("a pass that waits for each instruction");
+    last = {};
+    program::RunOptions waiting;
+    waiting.waits = true;
+    last = session.run(inputs, waiting);
+    pass = {last.seconds, last.encode_seconds};
+  }
+
+  const attention::SlotVectors outputs = session.decrypt(last.outputs);
+  LogitRows rows;
+  append_logits(attention::client_model_of(d.model, d.packing), outputs, prompts, rows);
+  times.versus_twin = compare_logits(twin.logits, rows, twin.predicted_std);
+  for (const auto& output : d.plan.program.outputs)
+    times.ledger.set_measured(output.value, outputs.at(output.name), twin.outputs.at(output.name));
+
+  starting("calibrating, for the plan's prediction");
+  RunFigures& figures = times.figures;
+  figures.predict_seconds();
+  const std::vector<double>& predicted = figures.predicted_instructions();
+  times.ledger.set_seconds(pass.seconds);
+  times.ledger.set_predicted_seconds(predicted);
+  times.computations = by_computation(d.plan, pass, predicted);
+  times.operations =
+      by_operation(d.plan, pass, figures.costs(), predicted, figures.predicted_warm() - sum(predicted));
+  return times;
 }
 
 }  // namespace psm::cmd

@@ -3,15 +3,14 @@
 //
 // In order: the twin on the prompts, in the clear; keys, exactly those of the plan; encryption; a first pass,
 // which also encodes the plaintexts that are kept; warm passes, each followed by bootstraps of one complex
-// value alone, so that both are timed under the same load; a last pass that times kernels too (kernel_timer.h),
-// which makes it 2% longer; its decryption. Both parties are in one process.
+// value alone, so that both are timed under the same load; decryption of the last one. Both parties are in one
+// process.
 //
-// Seconds of a pass are those of all its instructions. The unit that a pass
-// is measured in is the bootstrap: their ratio says what the machine's load and clock do not. On a device a pass
-// ends with its outputs at the host, and the last one, which waits for each instruction, gives all parts.
+// Seconds of a pass are those of all its instructions. The unit that a pass is measured in is the bootstrap: their
+// ratio says what the machine's load and clock do not. On a device a pass ends with its outputs at the host, and
+// one more, which waits for each instruction, gives all parts.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,14 +20,15 @@
 #include "cmd/prompts/comparison.h"
 #include "cmd/server/run_figures.h"
 #include "cmd/timing/pass_breakdown.h"
+#include "cmd/timing/timer.h"
 
 namespace psm::cmd {
 
 struct ModelSuiteOptions {
-  int repetitions = 3;                               // warm passes
-  int bootstrap_repetitions = 3;                     // bootstraps after each of them
-  ckks::Device* device = nullptr;                    // the processor
-  std::function<void(const std::string&)> starting;  // told what is done next; may be empty
+  int repetitions = 3;             // warm passes
+  int bootstrap_repetitions = 3;   // bootstraps after each of them
+  ckks::Device* device = nullptr;  // the processor
+  Starting starting;
 };
 
 struct ModelTimes {
@@ -36,16 +36,13 @@ struct ModelTimes {
 
   double warm_pass() const;                      // median
   std::optional<double> bootstrap_full() const;  // median; none where the plan has no bootstraps
-  std::optional<double> ratio() const;           // warm pass over bootstrap
 
   RunFigures figures;      // memory, and what the plan predicts
   program::Ledger ledger;  // of the median warm pass, with ranges and errors
   Comparison versus_twin;
   double keygen = 0, first = 0, first_encoding = 0;
   std::vector<double> warm, bootstraps;
-  PassTimes pass;  // the median warm one
-  std::vector<PassPart> computations, operations;
-  KernelSums kernels;
+  std::vector<PassPart> computations, operations;  // of the median warm pass
 };
 
 // `prompts`: at most those that share ciphertexts. Throws Error if memory does not suffice, before any key is

@@ -15,23 +15,17 @@ using program::Instruction;
 using program::Opcode;
 using program::WorkKind;
 
-// Parts by name, in the order of their names.
-class Parts {
- public:
-  explicit Parts(std::initializer_list<const char*> names) {
-    for (const char* name : names) parts_.push_back({.name = name});
-  }
-  PassPart& operator[](const std::string& name) {
-    const auto found =
-        std::find_if(parts_.begin(), parts_.end(), [&](const PassPart& part) { return part.name == name; });
-    PSM_CHECK(found != parts_.end(), name);
-    return *found;
-  }
-  std::vector<PassPart> take() { return std::move(parts_); }
+std::vector<PassPart> parts_named(std::initializer_list<const char*> names) {
+  std::vector<PassPart> parts;
+  for (const char* name : names) parts.push_back({.name = name});
+  return parts;
+}
 
- private:
-  std::vector<PassPart> parts_;
-};
+PassPart& part_of(std::vector<PassPart>& parts, const std::string& name) {
+  const auto found = std::ranges::find(parts, name, &PassPart::name);
+  PSM_CHECK(found != parts.end(), name);
+  return *found;
+}
 
 // Predicted seconds of the plaintext products of a linear map.
 double predicted_products(const Instruction& instruction, size_t slots, ckks::Level level,
@@ -49,64 +43,43 @@ double predicted_products(const Instruction& instruction, size_t slots, ckks::Le
 
 std::vector<PassPart> by_computation(const program::Plan& plan, const PassTimes& times,
                                      const std::vector<double>& predicted) {
-  Parts parts{"linear_query_key_value_up",
-              "linear_output_down",
-              "masks",
-              "scores",
-              "times_values",
-              "powers",
-              "inverse",
-              "gelu",
-              "inverse_square_root",
-              "bootstraps",
-              "other"};
+  std::vector<PassPart> parts =
+      parts_named({"linear_query_key_value_up", "linear_output_down", "masks", "scores", "times_values",
+                   "powers", "inverse", "gelu", "inverse_square_root", "bootstraps", "other"});
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
-    PassPart& part = parts[computed_part(plan.program.instructions[i])];
+    PassPart& part = part_of(parts, computed_part(plan.program.instructions[i]));
     part.seconds += times.seconds[i];
     part.encoding += times.encode_seconds[i];
     part.predicted += predicted[i];
   }
-  return parts.take();
+  return parts;
 }
 
 std::vector<PassPart> by_operation(const program::Plan& plan, const PassTimes& times,
                                    const program::CostModel& costs, const std::vector<double>& predicted,
                                    double predicted_encoding) {
-  Parts parts{"bootstrap",           "encode",      "rotate", "plaintext_products",
-              "ciphertext_products", "polynomials", "other"};
+  std::vector<PassPart> parts = parts_named(
+      {"bootstrap", "encode", "rotate", "plaintext_products", "ciphertext_products", "polynomials", "other"});
+  PassPart &encode = part_of(parts, "encode"), &rotate = part_of(parts, "rotate");
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
     const bool is_map = instruction.opcode == Opcode::kLinear;  // split below
-    PassPart &part = parts[is_map ? "plaintext_products" : operation_part(instruction.opcode)],
-             &encode = parts["encode"];
+    PassPart& part = part_of(parts, is_map ? "plaintext_products" : operation_part(instruction.opcode));
     double seconds = times.seconds[i] - times.encode_seconds[i], expected = predicted[i];
     encode.seconds += times.encode_seconds[i];
-    encode.encoding += times.encode_seconds[i];
     if (is_map) {
-      const double products =
-          times.kernels[i][static_cast<size_t>(KernelKind::kPlaintextProduct)] / times.threads;
       const double expected_products =
           predicted_products(instruction, plan.program.slots, plan.argument_level[i], costs);
-      parts["rotate"].seconds += seconds - products;
-      parts["rotate"].predicted += expected - expected_products;
+      const double products = seconds * std::min(1.0, expected_products / expected);
+      rotate.seconds += seconds - products;
+      rotate.predicted += expected - expected_products;
       seconds = products, expected = expected_products;
     }
     part.seconds += seconds;
     part.predicted += expected;
   }
-  parts["encode"].predicted = predicted_encoding;
-  return parts.take();
-}
-
-KernelSums kernel_sums(const program::Plan& plan, const PassTimes& times) {
-  KernelSums sums;
-  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
-    const bool bootstrap = plan.program.instructions[i].opcode == Opcode::kBootstrap;
-    KernelTimes& sum = bootstrap ? sums.in_bootstraps : sums.elsewhere;
-    (bootstrap ? sums.threads_in_bootstraps : sums.threads_elsewhere) += times.threads * times.seconds[i];
-    for (size_t kind = 0; kind < kKernelKinds; ++kind) sum[kind] += times.kernels[i][kind];
-  }
-  return sums;
+  encode.encoding = encode.seconds, encode.predicted = predicted_encoding;
+  return parts;
 }
 
 }  // namespace psm::cmd

@@ -5,28 +5,23 @@
 //   by operation           bootstrap, encode, rotate, plaintext_products, ciphertext_products (with relinearisation and
 //                          rescaling), polynomials (Chebyshev series), other
 //
-// An instruction's seconds are the clock's. Those of a linear map, less its encoding, are split: its
-// plaintext products are the thread seconds of their kernel over the threads, and all the rest
-// (decomposition, key products, automorphisms, ModDown, waiting) is the rotations'.
+// An instruction's seconds are the clock's. Those of a linear map, less its encoding, are split into plaintext products
+// and rotations (decomposition, key products, automorphisms, ModDown) in the proportion that the cost model predicts.
 //
 // Predictions are the plan's. The plan knows the seconds of encoding of a whole pass only, so in the first
 // breakdown they come without it.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "ckks/program/planner/planner.h"
-#include "cmd/timing/kernel_timer.h"
 
 namespace psm::cmd {
 
 // By instruction.
 struct PassTimes {
   std::vector<double> seconds, encode_seconds;  // the second are part of the first
-  std::vector<KernelTimes> kernels;             // of this pass, or of another that times them
-  int threads = 1;
 };
 
 struct PassPart {
@@ -41,14 +36,5 @@ std::vector<PassPart> by_computation(const program::Plan&, const PassTimes&,
                                      const std::vector<double>& predicted);
 std::vector<PassPart> by_operation(const program::Plan&, const PassTimes&, const program::CostModel&,
                                    const std::vector<double>& predicted, double predicted_encoding);
-
-// Thread seconds of all kernels inside of bootstraps and elsewhere, of a pass that times them. What is missing
-// to the seconds of all threads is encoding, copies, and waiting at the end of parallel loops: a few in a
-// hundred on one thread, most of it where other programs take processors from two.
-struct KernelSums {
-  KernelTimes in_bootstraps{}, elsewhere{};
-  double threads_in_bootstraps = 0, threads_elsewhere = 0;  // kernels or not
-};
-KernelSums kernel_sums(const program::Plan&, const PassTimes&);
 
 }  // namespace psm::cmd

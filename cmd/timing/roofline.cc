@@ -1,13 +1,13 @@
 #include "cmd/timing/roofline.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <vector>
 
 #include "ckks/base/buffer.h"
 #include "ckks/base/parallel.h"
 #include "ckks/ring/kernels/backend.h"
+#include "cmd/timing/timer.h"
 
 namespace psm::cmd {
 namespace {
@@ -15,15 +15,7 @@ namespace {
 // The shortest of the runs that fit in a fifth of a second: other processes only ever lengthen a run.
 template <typename Body>
 double least_seconds(const Body& body) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  double least = 1e9;
-  do {
-    const auto begin = Clock::now();
-    body();
-    least = std::min(least, std::chrono::duration<double>(Clock::now() - begin).count());
-  } while (std::chrono::duration<double>(Clock::now() - start).count() < 0.2);
-  return least;
+  return time_runs(1, 0.2, body).least;
 }
 
 double read_bandwidth() {

@@ -1,10 +1,7 @@
 #include "cmd/timing/train_suite.h"
 
-#include <algorithm>
-
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "cmd/terminal/common_flags.h"
 #include "nn/kernels/simd_kernels.h"
 #include "train/data/text_data.h"
 #include "train/stages/trainer.h"
@@ -20,14 +17,11 @@ double peak_gflops(int threads, nn::Precision precision) {
   const bool bf16 = precision == nn::Precision::kBf16;
   const auto multiply_adds = bf16 ? kernels.multiply_adds_bf16 : kernels.multiply_adds;
   const int round_flops = bf16 ? kernels.multiply_adds_bf16_flops : kernels.multiply_adds_flops;
-  double best = 0;
-  for (const double start = seconds_now(); seconds_now() - start < 0.3;) {
-    const double begin = seconds_now();
+  const auto all_at_once = [&] {
     parallel_for(0, static_cast<size_t>(threads), [&](size_t) { PSM_CHECK(multiply_adds(kRounds) > 0); });
-    const double flops = static_cast<double>(kRounds) * round_flops * threads;
-    best = std::max(best, flops / (seconds_now() - begin) / 1e9);
-  }
-  return best;
+  };
+  const double seconds = time_runs(1, 0.3, all_at_once).least;
+  return static_cast<double>(kRounds) * round_flops * threads / seconds / 1e9;
 }
 
 std::string random_bytes(size_t count) {
@@ -37,13 +31,9 @@ std::string random_bytes(size_t count) {
   return bytes;
 }
 
-double median_ms(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  return 1e3 * seconds[seconds.size() / 2];
-}
-
-void time_steps(const TrainSuiteOptions& options, const train::TextData& data, attention::ModelConfig model,
-                nn::Precision precision, TrainRow& row) {
+void time_steps(const TrainSuiteOptions& options, const train::TextData& data,
+                const attention::ModelConfig& model, nn::Precision precision, double peak_gflops,
+                Figures& figures) {
   train::TrainerOptions training;
   training.precision = precision;
   training.batch = options.batch;
@@ -58,31 +48,24 @@ void time_steps(const TrainSuiteOptions& options, const train::TextData& data, a
     backward.push_back(report.backward_seconds);
     optimiser.push_back(report.optimiser_seconds);
   }
-  const double seconds = median_ms(whole) / 1e3;
-  row.tokens_per_second = static_cast<double>(options.batch) * model.context / seconds;
-  row.forward_ms = median_ms(forward);
-  row.backward_ms = median_ms(backward);
-  row.optimiser_ms = median_ms(optimiser);
-  row.gflops = training_step_flops(model, options.batch) / seconds / 1e9;
+  const double seconds = times_of(whole).median;
+  const double gflops = training_step_flops(model, options.batch) / seconds / 1e9;
+  figures.row()
+      .both("name", "operation", "training_step")
+      .both("attention", "attention", std::string(attention::name_of(model.attention)))
+      .both("precision", "precision", nn::name_of(precision))
+      .both("backend", "backend", nn::simd_kernels().name)
+      .both("threads", "threads", thread_count())
+      .number("tokens_per_second", "tokens/s", options.batch * model.context / seconds, "%.0f")
+      .number("forward_ms", "forward ms", 1e3 * times_of(forward).median, "%.1f")
+      .number("backward_ms", "backward ms", 1e3 * times_of(backward).median, "%.1f")
+      .number("optimiser_ms", "optimiser ms", 1e3 * times_of(optimiser).median, "%.1f")
+      .number("gflops", "Gflop/s", gflops, "%.1f")
+      .number("peak_gflops", "peak", peak_gflops, "%.1f")
+      .cell("of peak", percent(gflops / peak_gflops));
 }
 
 }  // namespace
-
-Json TrainRow::json() const {
-  Json json;
-  json["name"] = name;
-  json["attention"] = attention;
-  json["precision"] = precision;
-  json["threads"] = threads;
-  json["backend"] = backend;
-  json["tokens_per_second"] = tokens_per_second;
-  json["forward_ms"] = forward_ms;
-  json["backward_ms"] = backward_ms;
-  json["optimiser_ms"] = optimiser_ms;
-  json["gflops"] = gflops;
-  json["peak_gflops"] = peak_gflops;
-  return json;
-}
 
 TrainSuiteOptions default_train_suite() {
   TrainSuiteOptions options;
@@ -103,35 +86,30 @@ double training_step_flops(const attention::ModelConfig& model, int batch) {
   return 3 * 2 * products;
 }
 
-std::vector<TrainRow> train_suite(const TrainSuiteOptions& options) {
+Figures train_suite(const TrainSuiteOptions& options) {
   PSM_CHECK(options.steps >= 1, options.steps);
   const int all = thread_count();
   const train::TextData data(random_bytes(1 << 16), {.context = options.model.context});
   std::vector<int> counts = {1};
   if (all > 1) counts.push_back(all);
-  std::vector<TrainRow> rows;
+  Figures figures;
   for (const int threads : counts) {
     set_thread_count(threads);
     for (const nn::Precision precision : {nn::Precision::kFp32, nn::Precision::kBf16}) {
       const double peak = peak_gflops(threads, precision);
       for (const attention::AttentionKind kind :
            {attention::AttentionKind::kSoftmax, attention::AttentionKind::kPowerSoftmax}) {
-        TrainRow row{.name = "training_step",
-                     .attention = std::string(attention::name_of(kind)),
-                     .precision = nn::name_of(precision),
-                     .threads = threads,
-                     .backend = nn::simd_kernels().name,
-                     .peak_gflops = peak};
-        if (options.starting) options.starting(row);
         attention::ModelConfig model = options.model;
         model.attention = kind;
-        time_steps(options, data, model, precision, row);
-        rows.push_back(std::move(row));
+        if (options.starting)
+          options.starting(message("training_step, ", attention::name_of(kind), ", ", nn::name_of(precision),
+                                   ", threads: ", threads));
+        time_steps(options, data, model, precision, peak, figures);
       }
     }
   }
   set_thread_count(all);
-  return rows;
+  return figures;
 }
 
 }  // namespace psm::cmd

@@ -12,33 +12,17 @@
 // reach on so many threads, measured; fp32's where the processor has no unit for bf16.
 #pragma once
 
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "attention/shape/config.h"
-#include "ckks/base/files/json.h"
+#include "cmd/terminal/figures.h"
+#include "cmd/timing/timer.h"
 
 namespace psm::cmd {
-
-struct TrainRow {
-  std::string name;       // the operation: training_step
-  std::string attention;  // as checkpoints spell it
-  std::string precision;  // fp32 or bf16, of the products of matrices
-  int threads = 0;
-  std::string backend;  // the instruction set of the kernels
-  double tokens_per_second = 0;
-  double forward_ms = 0, backward_ms = 0, optimiser_ms = 0;
-  double gflops = 0, peak_gflops = 0;
-
-  Json json() const;
-};
 
 struct TrainSuiteOptions {
   attention::ModelConfig model;  // attention is set row by row
   int batch = 16;
   int steps = 5;
-  std::function<void(const TrainRow&)> starting;  // told which row is measured next; may be empty
+  Starting starting;
 };
 
 // GPT-NeoX blocks, d = 256, 6 layers, 8 heads, feed-forward 4 d, context 256, vocabulary 256.
@@ -48,6 +32,6 @@ TrainSuiteOptions default_train_suite();
 double training_step_flops(const attention::ModelConfig& model, int batch);
 
 // softmax and power_softmax, fp32 and bf16, on one thread, and on thread_count() if that is more.
-std::vector<TrainRow> train_suite(const TrainSuiteOptions& options);
+Figures train_suite(const TrainSuiteOptions& options);
 
 }  // namespace psm::cmd

@@ -16,16 +16,15 @@ TEST_CASE(
   options.model.ffn = 32;
   options.batch = 4, options.steps = 3;
   int started = 0;
-  options.starting = [&](const TrainRow&) { ++started; };
+  options.starting = [&](const std::string&) { ++started; };
   const int before = thread_count();
   set_thread_count(2);
-  const std::vector<TrainRow> rows = train_suite(options);
+  const Json rows = parse_json(train_suite(options).json().dump(0), "rows");
   CHECK(thread_count() == 2);
   set_thread_count(before);
   CHECK(started == 8);
   std::set<std::string> seen;
-  for (const TrainRow& row : rows) {
-    const Json json = parse_json(row.json().dump(0), "row");
+  for (const Json& json : rows.array("rows")) {
     CHECK(json.at("name", "row").string("name") == "training_step");
     const auto threads = json.at("threads", "row").integer("threads", 1, 2);
     seen.insert(json.at("attention", "row").string("attention") + " " +

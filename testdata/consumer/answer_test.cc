@@ -20,13 +20,17 @@ int main(int, char** argv) {
   if (std::system((command + " --insecure --log-n 11 --model " + model + " --out " + name).c_str()) != 0)
     return 1;
 
+  // The server's program. In one process both sides share its ring.
+  const cmd::PlannedPass pass(program::load_program(name + ".program"));
+  const ckks::Context& context = *pass.context;
+
   // The client: keys, prompts, ciphertexts.
   const cmd::ClientFile client = cmd::read_client_file(name + ".client");
   const cmd::PlanEnds ends = client.ends(cmd::kPass);
-  const ckks::SecretKey secret = ckks::SecretKey::generate(*client.context);
+  const ckks::SecretKey secret = ckks::SecretKey::generate(context);
   const ckks::EvaluationKeys keys = ckks::KeyGenerator(secret).evaluation_keys(client.keys);
   const auto prompts = cmd::PromptCodec(client.model.config, client.notes).sample(1, 1);
-  const ckks::Encoder encoder(*client.context);
+  const ckks::Encoder encoder(context);
   ckks::SeededEncryptor encryptor(secret);
   std::map<std::string, ckks::Ciphertext> inputs, outputs;
   const auto encoded =
@@ -34,8 +38,7 @@ int main(int, char** argv) {
   for (size_t i = 0; i < encoded.size(); ++i)
     inputs.emplace(ends.inputs[i].name, expand(encryptor.encrypt(encoded[i])));
 
-  // The server: a program and evaluation keys.
-  const cmd::PlannedPass pass(program::load_program(name + ".program"));
+  // The server, which has evaluation keys only.
   outputs = cmd::Server(pass, keys).run(inputs).outputs;
 
   // The client again.

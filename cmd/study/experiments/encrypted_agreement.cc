@@ -1,23 +1,18 @@
 #include "cmd/study/experiments/encrypted_agreement.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <optional>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
-#include "ckks/base/progress.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/program/machines/twin.h"
-#include "cmd/deployment/client/client.h"
-#include "cmd/deployment/client/client_keys.h"
+#include "cmd/deployment/client/session.h"
 #include "cmd/deployment/twin_run.h"
 #include "cmd/prompts/comparison.h"
 #include "cmd/protocol/ciphertext_note.h"
 #include "cmd/protocol/ring_flags.h"
-#include "cmd/server/run_figures.h"
-#include "cmd/server/server.h"
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/terminal/common_flags.h"
 #include "train/data/text_data.h"
@@ -28,42 +23,32 @@ namespace {
 using Prompts = std::vector<std::vector<int>>;
 
 // Client and server of the deployment, once something is to be encrypted.
-class Parties {
- public:
-  explicit Parties(const Deployment& deployment)
-      : d_(deployment),
-        figures_(deployment),
-        keys_(make_client_keys(deployment, figures_)),
-        encoder_(*deployment.context),
-        encryptor_(*deployment.context, keys_.public_key),
-        decryptor_(*keys_.secret, encoder_),
-        server_(deployment, keys_.evaluation) {}
-
-  attention::SlotVectors answer(const attention::SlotVectors& inputs) {
-    const auto encrypted = encrypt_inputs(d_, encoder_, encryptor_, inputs);
-    Progress progress("inferring on ciphertexts", static_cast<double>(d_.plan.program.instructions.size()));
-    program::RunOptions options;
-    options.progress = [&](size_t done, size_t) { progress.set(static_cast<double>(done)); };
-    return decrypt_outputs(decryptor_, server_.run(encrypted, options).outputs);
-  }
-
- private:
-  const Deployment& d_;
-  RunFigures figures_;
-  ClientKeys keys_;
-  ckks::Encoder encoder_;
-  ckks::Encryptor encryptor_;
-  ckks::Decryptor decryptor_;
-  Server server_;
+struct Parties {
+  explicit Parties(const Deployment& deployment) : figures(deployment), session(deployment, figures) {}
+  RunFigures figures;
+  Session session;
 };
 
-// One pass: for each prompt null where it is refused, or [[position, same, margin, kl, max_abs, mse, top5]
-// ..]
-Json pass_of(const Deployment& d, const PromptCodec& codec, const Prompts& prompts,
+Json json_of(const Comparison& c) {
+  return Json::Array{c.max_abs, c.mse, c.positions, c.agree, c.clear_positions, c.agree_clear};
+}
+
+Comparison comparison_from(const Json& json, const std::string& what) {
+  const Json::Array& values = json.array(what);
+  if (values.size() != 6) throw Error(message(what, ": a prompt has ", values.size(), " figures, not 6"));
+  const auto count = [&](size_t i) { return static_cast<int>(values[i].integer(what, 0, INT32_MAX)); };
+  Comparison c;
+  c.max_abs = values[0].number(what), c.mse = values[1].number(what);
+  c.positions = count(2), c.agree = count(3), c.clear_positions = count(4), c.agree_clear = count(5);
+  return c;
+}
+
+// One pass: a comparison for each prompt, null where it is refused.
+Json pass_of(const Deployment& d, const PromptCodec& codec, const Prompts& prompts, double predicted_std,
              std::optional<Parties>& parties) {
   Json found = Json(Json::Array{});
   Prompts answerable;
-  LogitRows clear, decrypted;
+  LogitRows clear;
   const attention::ClientModel client = attention::client_model_of(d.model, d.packing);
   for (const auto& prompt : prompts) {
     const Prompts alone{prompt};
@@ -80,48 +65,18 @@ Json pass_of(const Deployment& d, const PromptCodec& codec, const Prompts& promp
     require_memory(d.server_bytes());
     parties.emplace(d);
   }
-  append_logits(client, parties->answer(attention::client_inputs(client, answerable)), answerable, decrypted);
-  size_t begin = 0;
+  const LogitRows decrypted = parties->session.logits(answerable);
+  ptrdiff_t at = 0;
   for (const auto& prompt : answerable) {
-    Json rows = Json(Json::Array{});
-    for (const int t : codec.scored_positions(static_cast<int>(prompt.size()))) {
-      const size_t row = begin + static_cast<size_t>(t);
-      const PositionComparison at = compare_position(clear[row], decrypted[row]);
-      rows.push_back(Json::Array{t, at.same, at.margin, at.kl, at.max_abs, at.mse, at.top5});
-    }
-    found.push_back(std::move(rows));
-    begin += prompt.size();
+    const auto size = static_cast<ptrdiff_t>(prompt.size());
+    const auto scored = [&](const LogitRows& rows) {
+      return scored_rows(codec, {prompt}, LogitRows(rows.begin() + at, rows.begin() + at + size));
+    };
+    found.push_back(json_of(compare_logits(scored(clear), scored(decrypted), predicted_std)));
+    at += size;
   }
   return found;
 }
-
-struct Positions {
-  std::vector<int> position;
-  std::vector<PositionComparison> at;
-};
-
-Positions positions_from(const Json& rows, const std::string& what) {
-  Positions out;
-  for (const Json& row : rows.array(what)) {
-    const Json::Array& values = row.array(what);
-    if (values.size() != 7) throw Error(message(what, ": a position has ", values.size(), " figures, not 7"));
-    const auto number = [&](size_t i) { return values[i].number(what); };
-    out.position.push_back(static_cast<int>(values[0].integer(what, 0, INT32_MAX)));
-    out.at.push_back({.same = values[1].truth(what),
-                      .margin = number(2),
-                      .kl = number(3),
-                      .max_abs = number(4),
-                      .mse = number(5),
-                      .top5 = static_cast<int>(values[6].integer(what, 0, 5))});
-  }
-  return out;
-}
-
-// By position, over the prompts.
-struct Sums {
-  double kl = 0, kl_most = 0, max_abs = 0;
-  int count = 0;
-};
 
 }  // namespace
 
@@ -160,54 +115,31 @@ void encrypted_agreement(const Deployment& deployment, const PromptCodec& codec,
           .number("predicted deviation");
   std::optional<Parties> parties;
   const auto groups = groups_of(prompts, deployment.packing.prompts);
-  Table samples(
-      {"sample", "positions", "MSE", "largest error", "same argmax", "of the five largest", "mean KL"});
-  std::vector<Sums> by_position(static_cast<size_t>(deployment.model.weights.config.context));
+  Table samples({"sample", "positions", "MSE", "largest error", "same argmax"});
   Comparison all;
   PlotPoints largest;
-  double top5 = 0, kl = 0, values = 0;
   int refused = 0, answered = 0;
   for (size_t pass = 0; pass < groups.size(); ++pass) {
     const std::string part = message("pass ", pass + 1, " of ", groups[pass].size(), " by ", model);
-    const Json found = context.once(part, [&] { return pass_of(deployment, codec, groups[pass], parties); });
-    for (const Json& rows : found.array(part)) {
-      if (rows.is_null()) {
+    const Json found =
+        context.once(part, [&] { return pass_of(deployment, codec, groups[pass], predicted_std, parties); });
+    for (const Json& json : found.array(part)) {
+      if (json.is_null()) {
         ++refused;
         continue;
       }
-      const Positions positions = positions_from(rows, part);
-      Comparison one;
-      double one_kl = 0, one_top5 = 0;
-      for (size_t i = 0; i < positions.at.size(); ++i) {
-        const PositionComparison& at = positions.at[i];
-        one.max_abs = std::max(one.max_abs, at.max_abs);
-        one.mse += at.mse / static_cast<double>(positions.at.size());
-        one.agree += at.same;
-        const bool clear = at.margin > 4 * std::sqrt(2.0) * predicted_std;
-        one.clear_positions += clear;
-        one.agree_clear += clear && at.same;
-        one_kl += at.kl;
-        one_top5 += at.top5;
-        Sums& sums = by_position.at(static_cast<size_t>(positions.position[i]));
-        sums.kl += at.kl, sums.kl_most = std::max(sums.kl_most, at.kl);
-        sums.max_abs = std::max(sums.max_abs, at.max_abs);
-        ++sums.count;
-      }
-      one.positions = static_cast<int>(positions.at.size());
-      const double kept = one_top5 / (std::min(5, deployment.model.weights.config.vocab) * one.positions);
+      const Comparison one = comparison_from(json, part);
       samples.row({std::to_string(++answered), std::to_string(one.positions), format("%.3g", one.mse),
-                   format("%.3g", one.max_abs), percent(one.agreement_all()), percent(kept),
-                   format("%.3g", one_kl / one.positions)});
+                   format("%.3g", one.max_abs), percent(one.agreement_all())});
       largest.emplace_back(answered, one.max_abs);
       all.max_abs = std::max(all.max_abs, one.max_abs);
       all.mse += one.mse * one.positions;
       all.positions += one.positions, all.agree += one.agree;
       all.clear_positions += one.clear_positions, all.agree_clear += one.agree_clear;
-      kl += one_kl, top5 += kept * one.positions, values += one.positions;
     }
   }
-  if (values == 0) throw Error("every prompt leaves an interval of the model's polynomials");
-  all.mse /= values;
+  if (answered == 0) throw Error("every prompt leaves an interval of the model's polynomials");
+  all.mse /= all.positions;
 
   Table table({"", "here", "in the paper"});
   table.row({"prompts", std::to_string(answered), "100"});
@@ -217,28 +149,10 @@ void encrypted_agreement(const Deployment& deployment, const PromptCodec& codec,
   table.row({"same argmax", percent(all.agreement_all()), "99%"});
   table.row({"same argmax where the two largest are 4 predicted deviations apart",
              message(all.agree_clear, " of ", all.clear_positions), ""});
-  table.row({"of the five largest", percent(top5 / values), ""});
-  table.row({"mean KL divergence", format("%.3g", kl / values), ""});
   table.row({"refused: a value leaves an interval", std::to_string(refused), ""});
   result.table(
       "encrypted answers beside the clear polynomial model's, both of " + deployment.context->describe(),
       table);
-
-  SvgPanel divergence;
-  divergence.title = "KL divergence by position";
-  divergence.x_label = "position";
-  divergence.y_label = "nats";
-  divergence.y_log = true;
-  PlotPoints mean, most;
-  for (size_t t = 0; t < by_position.size(); ++t) {
-    const Sums& sums = by_position[t];
-    if (sums.count == 0 || !(sums.kl > 0)) continue;
-    mean.emplace_back(static_cast<double>(t), sums.kl / sums.count);
-    most.emplace_back(static_cast<double>(t), sums.kl_most);
-  }
-  divergence.line("mean", mean);
-  divergence.line("largest", most);
-  result.plot(divergence);
   SvgPanel errors;
   errors.title = "largest error of a logit";
   errors.x_label = "sample";

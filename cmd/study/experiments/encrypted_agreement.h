@@ -1,6 +1,5 @@
 // How far answers under encryption are from the clear polynomial model's, over many prompts: the paper's
-// comparison of 100 samples (MSE of the logits, same argmax), with the five largest, the divergence and the
-// error by position beside it.
+// comparison of 100 samples (MSE of the logits, same argmax), with the largest errors and what was predicted.
 //
 // Prompts that share ciphertexts are one pass, and a pass is one part of the study: a run that was killed
 // goes on after the last finished pass, with new keys. What is kept is figures, never logits or keys. A

@@ -56,7 +56,7 @@ TEST_CASE(
   CHECK(most < 64 * predicted);  // denominators span a factor of hundreds, and errors with them
   CHECK(std::sqrt(mse) < 3 * predicted);
   CHECK(std::sqrt(mse) > predicted / 3);
-  CHECK(cell(result.json(), 9, 1).string("refused") == "0");
+  CHECK(cell(result.json(), 7, 1).string("refused") == "0");
 
   // With one pass forgotten, one pass is made; with none, no key is.
   Json first = Json(Json::Object{});

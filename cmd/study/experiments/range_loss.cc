@@ -12,6 +12,16 @@ namespace {
 
 constexpr int kSequences = 256;
 
+struct RangeStage {
+  const char* label;
+  const char* name;
+  train::RangeLosses (*losses)();
+};
+const RangeStage kRangeStages[] = {
+    {"without range losses", "ranges-none", [] { return train::RangeLosses{}; }},
+    {"the paper's losses", "ranges-paper", train::paper_range_losses},
+    {"smooth losses", "ranges-smooth", train::text_range_losses}};
+
 // What a layer's functions see with one seed, for the largest of the seeds'.
 struct LayerFigures {
   double score = 0, lo = 0, hi = 0, denominator_ratio = 0, variance_ratio = 0, gelu_input = 0;

@@ -44,16 +44,6 @@ Json request_of(const StudyOptions& options) {
   return request;
 }
 
-void print_tables(const Json& items, const std::string& what) {
-  for (const Json& item : items.array(what)) {
-    const std::string& kind = item.at("kind", what).string(what);
-    if (kind == "table")
-      std::printf("%s\n%s\n", item.at("title", what).string(what).c_str(),
-                  table_from(item, what).text().c_str());
-  }
-  std::fflush(stdout);
-}
-
 }  // namespace
 
 void run_experiment(const Experiment& experiment, const StudyRun& run) {
@@ -86,10 +76,11 @@ void run_experiment(const Experiment& experiment, const StudyRun& run) {
   document["threads"] = thread_count();
   document["seeds"] = run.options.seeds;
   document["request"] = request_of(run.options);
-  const auto write = [&](bool finished, const Json& items, const Json& done) {
+  const auto write = [&](bool finished, const StudyResult& result, const Json& done) {
     document["seconds"] = earlier_seconds + seconds_now() - start;
     document["finished"] = finished;
-    document["items"] = items;
+    document["items"] = result.json();
+    document["html"] = result.html();
     document["parts"] = done;
     write_file(json_path(folder, experiment.name), document.dump(1) + "\n");
   };
@@ -97,12 +88,13 @@ void run_experiment(const Experiment& experiment, const StudyRun& run) {
   Json done = parts;
   StudyContext context(run.options, std::move(parts), [&](const Json& all) {
     done = all;
-    write(false, Json(Json::Array{}), done);
+    write(false, {}, done);
   });
   StudyResult result;
   experiment.run(context, result);
-  write(true, result.json(), done);
-  print_tables(result.json(), experiment.name);
+  write(true, result, done);
+  std::printf("%s", result.tables().c_str());
+  std::fflush(stdout);
   write_study_page(folder);
 }
 

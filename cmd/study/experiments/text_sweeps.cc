@@ -1,14 +1,11 @@
 // Character models that differ in one thing, trained alike: its value against the bits a character on held-out
-// text. The power p (fig. ablateP), the stable form in a deep model (fig. stablityEmpirical), epsilon (fig.
-// epsilonTraining), and the score offset, which the paper does not have.
-#include <algorithm>
-#include <cmath>
+// text. The power p (fig. ablateP), the stable form in a deep model (fig. stablityEmpirical), and epsilon (fig.
+// epsilonTraining).
 #include <span>
 
 #include "ckks/base/error.h"
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/trainings/text_study.h"
-#include "train/stages/recipe.h"
 
 namespace psm::cmd {
 namespace {
@@ -109,53 +106,6 @@ void run_epsilon(StudyContext& context, StudyResult& result) {
          TextStudy::after(steps, model) + ", p = 4", {"paper"}, variants);
 }
 
-// The range of the first seed's offsets.
-std::string offsets_text(const Trained& trained) {
-  approx::Interval seen{INFINITY, -INFINITY};
-  for (const attention::LayerWeights& layer : trained.weights.layers)
-    for (const float c : layer.score_offset) seen = approx::hull(seen, {c, c});
-  return seen.lo > seen.hi ? "" : format("%.2f to ", seen.lo) + format("%.2f", seen.hi);
-}
-
-void run_score_offset(StudyContext& context, StudyResult& result) {
-  constexpr int kLayers = 2, kWidth = 128, kHeads = 4;
-  constexpr int kPowers[] = {4, 6};
-  constexpr const char* kOffsets[] = {"no offset", "c = p", "c learned, from p"};
-  const TextStudy text(context);
-  attention::ModelConfig model = text.model(AttentionKind::kSoftmax, kLayers, kWidth);
-  model.heads = kHeads;
-  const size_t steps =
-                   context.steps((1 + 1.5 * std::size(kPowers) * std::size(kOffsets)) * text.flops(model)),
-               range_steps = std::max<size_t>(4, steps / 2);
-  std::vector<Variant> variants = {
-      {"softmax", text.train("softmax", model, steps), std::vector<std::string>(5)}};
-  const Trainings softmax = variants[0].trainings;
-  model.attention = AttentionKind::kPowerSoftmax;
-  for (const int power : kPowers)
-    for (size_t offset = 0; offset < std::size(kOffsets); ++offset) {
-      const std::string label = message("p = ", power, ", ", kOffsets[offset]);
-      const bool fixed = offset == 1;
-      model.power = power, model.score_offset = offset > 0;
-      const Trainings trained = text.train(label, model, steps, fixed);
-      const Trainings ranged =
-          follow_seeds(context, label, trained, [&](const Trained& start, uint64_t seed) {
-            return text.minimise_ranges(message("offset-p", power, "-", offset, "-ranges-s", seed),
-                                        start.weights, train::text_range_losses(), range_steps, seed, fixed);
-          });
-      variants.push_back({label,
-                          trained,
-                          {paired_ratio_text(trained, softmax, perplexity), offsets_text(trained.first()),
-                           final_text(ranged, bits_per_token), paired_ratio_text(ranged, softmax, perplexity),
-                           text.spread_text(ranged)}});
-    }
-  report(result, "by the score offset",
-         message(TextStudy::after(steps, model), ", and ", range_steps, " steps of range minimisation"),
-         {"perplexity to softmax's", "c after training", "bits after range minimisation",
-          "perplexity to softmax's", "max/min of a denominator"},
-         variants);
-  result.note("softmax is trained for the steps of the first stage alone.");
-}
-
 }  // namespace
 
 Experiment power_experiment() {
@@ -183,13 +133,6 @@ Experiment epsilon_experiment() {
           .scaled_down =
               "4 layers of d = 64 on characters of novels; the paper's figure gives curves without numbers.",
           .run = run_epsilon};
-}
-
-Experiment score_offset_experiment() {
-  return {.name = "score-offset",
-          .title = "A score offset before the power",
-          .scaled_down = "Not in the paper: (s + c)^p, of which c = 0 is the paper's form.",
-          .run = run_score_offset};
 }
 
 }  // namespace psm::cmd

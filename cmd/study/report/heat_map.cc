@@ -1,6 +1,7 @@
 #include "cmd/study/report/heat_map.h"
 
-#include <cstdint>
+#include <algorithm>
+#include <cmath>
 
 #include "ckks/base/error.h"
 
@@ -14,6 +15,17 @@ void append(std::string& out, uint32_t value, int bytes) {
 }
 
 }  // namespace
+
+GreyImage image_of_weights(const std::vector<double>& values, int size) {
+  PSM_CHECK(size >= 1 && values.size() == static_cast<size_t>(size) * size, values.size(), " ", size);
+  GreyImage image{size, size, std::vector<uint8_t>(values.size())};
+  const double largest = *std::max_element(values.begin(), values.end());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double ink = largest > 0 ? std::sqrt(std::clamp(values[i] / largest, 0.0, 1.0)) : 0.0;
+    image.pixels[i] = static_cast<uint8_t>(std::lround(255 * (1 - ink)));
+  }
+  return image;
+}
 
 std::string bitmap_uri(const GreyImage& image) {
   const auto width = static_cast<uint32_t>(image.width), height = static_cast<uint32_t>(image.height);

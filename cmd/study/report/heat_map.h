@@ -2,11 +2,20 @@
 // bits a pixel with a palette of greys), which every browser shows and which needs no compressor.
 #pragma once
 
+#include <cstdint>
 #include <string>
-
-#include "cmd/study/report/result.h"
+#include <vector>
 
 namespace psm::cmd {
+
+struct GreyImage {
+  int width = 0, height = 0;
+  std::vector<uint8_t> pixels;  // [height][width]: 0 black, 255 white
+};
+
+// Grey values of non-negative entries: 0 is white, the largest black, with a square root between, so that
+// weights of a hundredth of the largest are still seen. `values` holds size * size entries.
+GreyImage image_of_weights(const std::vector<double>& values, int size);
 
 // "data:image/bmp;base64,..."
 std::string bitmap_uri(const GreyImage& image);

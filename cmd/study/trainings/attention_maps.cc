@@ -3,49 +3,35 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "attention/batched/batched_model.h"
 #include "attention/rows/row_weights.h"
+#include "cmd/study/trainings/score_rows.h"
 
 namespace psm::cmd {
-namespace {
-constexpr size_t kExamples = 16;  // whose sums are kept until they are added in order
-}  // namespace
 
 std::vector<LayerAttention> measure_attention(const attention::ModelWeights& weights,
                                               const train::Batch& batch) {
+  constexpr int kExamples = 16;  // whose scores are kept at once
   const attention::ModelConfig& config = weights.config;
-  const size_t length = static_cast<size_t>(batch.length);
+  const auto length = static_cast<size_t>(batch.length), heads = static_cast<size_t>(config.heads);
   std::vector<LayerAttention> layers(static_cast<size_t>(config.layers));
   for (LayerAttention& layer : layers) layer.mean.assign(length * length, 0);
-  // The sums of an example, for each layer, and its first head.
-  struct Sums {
-    std::vector<std::vector<double>> all, first;
-  };
-  const std::vector<std::vector<double>> zeros(layers.size(), std::vector<double>(length * length));
-  const attention::BatchedModel model(weights);
-  const std::vector<std::span<const int>> texts = batch.examples().texts;
-  for (size_t begin = 0; begin < texts.size(); begin += kExamples) {
-    attention::Examples some;
-    some.texts.assign(texts.begin() + static_cast<std::ptrdiff_t>(begin),
-                      texts.begin() + static_cast<std::ptrdiff_t>(std::min(begin + kExamples, texts.size())));
-    std::vector<Sums> sums(some.size(), {zeros, zeros});
-    model.run(some, {.keep_scores = true}, [&](const attention::BatchedPart& part) {
-      std::vector<float> row(length);
-      for (size_t i = 0; i < part.examples.size(); ++i)
-        for (size_t n = 0; n < layers.size(); ++n)
-          for (size_t r = 0; r < config.heads * length; ++r) {
-            const size_t t = r % length, active = config.causal ? t + 1 : length;
-            const float* scores = part.out.scores[n].row(static_cast<int>(i * config.heads * length + r));
-            attention::row_weights(config, scores, static_cast<int>(active), row.data());
-            Sums& sum = sums[part.examples[i]];
-            for (size_t j = 0; j < active; ++j) sum.all[n][t * length + j] += row[j];
-            if (r < length) std::copy_n(row.begin(), active, &sum.first[n][t * length]);
-          }
-    });
-    for (size_t n = 0; n < layers.size(); ++n) {
-      if (begin == 0) layers[n].sample = sums[0].first[n];
-      for (const Sums& one : sums)
-        for (size_t j = 0; j < length * length; ++j) layers[n].mean[j] += one.all[n][j];
+  for (int begin = 0; begin < batch.sequences; begin += kExamples) {
+    train::Batch some = batch;
+    some.sequences = std::min(kExamples, batch.sequences - begin);
+    some.tokens.assign(batch.tokens.begin() + begin * batch.length,
+                       batch.tokens.begin() + (begin + some.sequences) * batch.length);
+    const ScoreRows scores = score_rows(weights, some);
+    for (size_t i = 0; i < scores.heads.size(); ++i) {
+      LayerAttention& layer = layers[i / heads % layers.size()];
+      const bool sampled = begin == 0 && i < heads * layers.size() && i % heads == 0;
+      if (sampled) layer.sample.assign(length * length, 0);
+      for (size_t t = 0; t < length; ++t) {
+        const std::vector<double>& row = scores.heads[i][t];
+        std::vector<double> w(row.size());
+        attention::row_weights(config, row.data(), static_cast<int>(row.size()), w.data());
+        for (size_t j = 0; j < w.size(); ++j) layer.mean[t * length + j] += w[j];
+        if (sampled) std::copy(w.begin(), w.end(), layer.sample.begin() + static_cast<ptrdiff_t>(t * length));
+      }
     }
   }
   for (LayerAttention& layer : layers) {

@@ -11,22 +11,17 @@
 namespace psm::cmd {
 namespace {
 
-constexpr int kHeadDim = 16, kSpreadSequences = 128;
+constexpr int kHeadDim = 16;
 
-train::TrainerOptions with_study_settings(train::TrainerOptions options, uint64_t seed, bool fixed_offset) {
+train::TrainerOptions with_study_settings(train::TrainerOptions options, uint64_t seed) {
   options.batch = TextStudy::kBatch;
   options.seed = data_seed(seed);
   options.rate.warmup = std::min(options.rate.warmup, std::max<size_t>(1, options.rate.total / 10));
-  options.fixed_score_offset = fixed_offset;
+  options.fixed_score_offset = true;  // where there is one
   return options;
 }
 
 }  // namespace
-
-const RangeStage kRangeStages[3] = {
-    {"without range losses", "ranges-none", [] { return train::RangeLosses{}; }},
-    {"the paper's losses", "ranges-paper", train::paper_range_losses},
-    {"smooth losses", "ranges-smooth", train::text_range_losses}};
 
 TextStudy::TextStudy(const StudyContext& context)
     : context_(context),
@@ -54,14 +49,8 @@ std::string TextStudy::name_of(const attention::ModelConfig& model) {
   return name + "-l" + std::to_string(model.layers) + "-d" + std::to_string(model.width);
 }
 
-train::TrainerOptions TextStudy::training(size_t steps, uint64_t seed, bool fixed_offset) const {
-  return with_study_settings(train::text_recipe(data_, steps, seed).training, seed, fixed_offset);
-}
-
-train::TrainerOptions TextStudy::range_training(size_t steps, uint64_t seed, bool fixed_offset) const {
-  train::TrainerOptions options = train::text_recipe(data_, 2 * steps, seed).range_training;
-  options.ranges = {};
-  return with_study_settings(std::move(options), seed, fixed_offset);
+train::TrainerOptions TextStudy::training(size_t steps, uint64_t seed) const {
+  return with_study_settings(train::text_recipe(data_, steps, seed).training, seed);
 }
 
 Trained TextStudy::train(const std::string& name, const attention::ModelWeights& initial,
@@ -69,11 +58,11 @@ Trained TextStudy::train(const std::string& name, const attention::ModelWeights&
   return psm::cmd::train(context_, name, initial, data_, options, options.rate.total);
 }
 
-Trainings TextStudy::train(const std::string& label, const attention::ModelConfig& model, size_t steps,
-                           bool fixed_offset) const {
+Trainings TextStudy::train(const std::string& label, const attention::ModelConfig& model,
+                           size_t steps) const {
   return train_seeds(context_, label, [&](uint64_t seed) {
     return train(message(name_of(model), "-s", seed), attention::random_weights(model, weight_seed(seed)),
-                 training(steps, seed, fixed_offset));
+                 training(steps, seed));
   });
 }
 
@@ -113,9 +102,9 @@ attention::ModelWeights TextStudy::inference_form(attention::ModelWeights weight
 size_t TextStudy::range_steps() const { return std::max<size_t>(4, family_steps() / 2); }
 
 Trained TextStudy::minimise_ranges(const std::string& name, attention::ModelWeights weights,
-                                   const train::RangeLosses& losses, size_t steps, uint64_t seed,
-                                   bool fixed_offset) const {
-  train::TrainerOptions options = range_training(steps, seed, fixed_offset);
+                                   const train::RangeLosses& losses, size_t steps, uint64_t seed) const {
+  train::TrainerOptions options =
+      with_study_settings(train::text_recipe(data_, 2 * steps, seed).range_training, seed);
   options.ranges = losses;
   return train(name, inference_form(std::move(weights)), options);
 }
@@ -129,19 +118,6 @@ SvgPanel TextStudy::curves(const std::string& title, const std::string& x_label)
 std::string TextStudy::after(size_t steps, const attention::ModelConfig& model) {
   return message("held-out text after ", steps, " steps of ", kBatch, " x ", kContext, " characters, ",
                  model.layers, " layers of d = ", model.width, " with heads of ", model.width / model.heads);
-}
-
-std::string TextStudy::spread_text(const Trainings& trainings) const {
-  double spread = 0;
-  for (const Trained& seed : trainings.seeds) {
-    if (!seed.diverged.empty()) return "diverged";
-    const bool inference = seed.weights.config.form == attention::PowerForm::kLengthAgnostic;
-    const attention::Ranges ranges = train::measure_ranges(
-        inference ? seed.weights : inference_form(seed.weights), data_, context_.examples(kSpreadSequences));
-    for (const attention::LayerRanges& layer : ranges.layers)
-      spread = std::max(spread, layer.denominator.hi / layer.denominator.lo);
-  }
-  return format("%.3g", spread);
 }
 
 }  // namespace psm::cmd

@@ -10,14 +10,6 @@
 
 namespace psm::cmd {
 
-// Range minimisation as the experiments `range-loss` and `recipe` share it.
-struct RangeStage {
-  const char* label;
-  const char* name;
-  train::RangeLosses (*losses)();
-};
-extern const RangeStage kRangeStages[3];  // without losses, the paper's, the smooth ones
-
 class TextStudy {
  public:
   static constexpr int kContext = 128, kBatch = 8;
@@ -30,12 +22,10 @@ class TextStudy {
   // Heads of 16 dimensions, a feed-forward part of 4 d, PowerSoftmax as the paper has it: p = 4, no score
   // offset, in its training form with epsilon 1e-3.
   attention::ModelConfig model(attention::AttentionKind attention, int layers, int width) const;
-  // Settings of text_recipe (train/stages/recipe.h) for so many steps: of its training from random weights,
-  // and of range minimisation without the losses on ranges. But for the batch, and for a warm-up of at most a
-  // tenth of the steps: the recipe's would take a short training to its end before it reached its rate.
-  // fixed_offset: score offsets stay as they are.
-  train::TrainerOptions training(size_t steps, uint64_t seed, bool fixed_offset = false) const;
-  train::TrainerOptions range_training(size_t steps, uint64_t seed, bool fixed_offset = false) const;
+  // Settings of text_recipe (train/stages/recipe.h) for so many steps from random weights. But for the batch, and for a
+  // warm-up of at most a tenth of the steps: the recipe's would take a short training to its end before it
+  // reached its rate. Score offsets stay as they are.
+  train::TrainerOptions training(size_t steps, uint64_t seed) const;
   // Trains for options.rate.total steps.
   Trained train(const std::string& name, const attention::ModelWeights& initial,
                 const train::TrainerOptions& options) const;
@@ -43,8 +33,7 @@ class TextStudy {
   static std::string name_of(const attention::ModelConfig& model);
 
   // From random weights, with each seed; score offsets begin with p.
-  Trainings train(const std::string& label, const attention::ModelConfig& model, size_t steps,
-                  bool fixed_offset = false) const;
+  Trainings train(const std::string& label, const attention::ModelConfig& model, size_t steps) const;
   // Floating-point operations of one step.
   double flops(const attention::ModelConfig& model) const;
 
@@ -61,8 +50,7 @@ class TextStudy {
   // From a trained model, for `steps`, in the form that runs encrypted and with range losses (Algorithm 1,
   // step 2). Settings of text_recipe.
   Trained minimise_ranges(const std::string& name, attention::ModelWeights weights,
-                          const train::RangeLosses& losses, size_t steps, uint64_t seed,
-                          bool fixed_offset = false) const;
+                          const train::RangeLosses& losses, size_t steps, uint64_t seed) const;
   // The attention replaced by PowerSoftmax, p = 4 (section Continual Training).
   static attention::ModelWeights with_power_softmax(attention::ModelWeights weights);
   // psm::inference_form on the text.
@@ -73,10 +61,6 @@ class TextStudy {
   static SvgPanel curves(const std::string& title, const std::string& x_label = seen_label("characters"));
   // "held-out text after 900 steps of 8 x 128 characters, 4 layers of d = 64 with heads of 16".
   static std::string after(size_t steps, const attention::ModelConfig& model);
-
-  // max/min of the denominators on training text, the largest of all layers and seeds; "diverged" if one did.
-  // In the form that runs encrypted, as inference_form makes it of a model that is in another.
-  std::string spread_text(const Trainings& trainings) const;
 
  private:
   const StudyContext& context_;

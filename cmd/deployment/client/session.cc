@@ -1,0 +1,90 @@
+#include "cmd/deployment/client/session.h"
+
+#include <numeric>
+#include <utility>
+
+#include "ckks/base/progress.h"
+#include "ckks/base/touched_memory.h"
+#include "cmd/client/encoding.h"
+#include "cmd/protocol/ciphertext_note.h"
+#include "cmd/terminal/common_flags.h"
+
+namespace psm::cmd {
+
+Session::Session(const Deployment& deployment, RunFigures& figures, ckks::Device* device)
+    : d_(deployment),
+      figures_(figures),
+      encoder_(*d_.context),
+      secret_(ckks::SecretKey::generate(*d_.context)),
+      generator_(secret_),
+      public_key_(generator_.public_key()),
+      encryptor_(*d_.context, public_key_),
+      decryptor_(secret_, encoder_) {
+  const double begin = seconds_now();
+  {
+    TouchedMemory memory(static_cast<size_t>(d_.reading.run_bytes()));
+    Progress progress("generating keys", 1);
+    keys_ =
+        generator_.evaluation_keys(d_.keys, [&](int done, int total) { progress.set(1.0 * done / total); });
+    figures_.touched(memory.finish());
+  }
+  const double made = seconds_now();
+  server_ = std::make_unique<Server>(d_, keys_, device);
+  seconds_.keygen = made - begin;
+  seconds_.server = seconds_now() - made;
+}
+
+Session::Ciphertexts Session::encrypt(const attention::SlotVectors& inputs) {
+  const double begin = seconds_now();
+  const std::vector<PlanEnd> ends = inputs_of(d_.plan);
+  const std::vector<ckks::Plaintext> encoded = encode_inputs(encoder_, ends, inputs);
+  Ciphertexts encrypted;
+  for (size_t i = 0; i < encoded.size(); ++i) encrypted.emplace(ends[i].name, encryptor_.encrypt(encoded[i]));
+  seconds_.encrypt += seconds_now() - begin;
+  return encrypted;
+}
+
+program::RunResult Session::run(const Ciphertexts& inputs, program::RunOptions options) {
+  Progress progress("inferring on ciphertexts", static_cast<double>(d_.plan.program.instructions.size()));
+  options.progress = [&progress, also = std::move(options.progress)](size_t done, size_t total) {
+    if (also) also(done, total);
+    progress.set(static_cast<double>(done));
+  };
+  program::RunResult result = server_->run(inputs, options);
+  figures_.add_pass(result);
+  seconds_.infer += std::accumulate(result.seconds.begin(), result.seconds.end(), 0.0);
+  ++passes_;
+  return result;
+}
+
+attention::SlotVectors Session::decrypt(const Ciphertexts& outputs) const {
+  attention::SlotVectors out;
+  for (const auto& [name, ciphertext] : outputs) out.emplace(name, decryptor_.decrypt(ciphertext));
+  return out;
+}
+
+LogitRows Session::logits(const std::vector<std::vector<int>>& prompts, const Observe& observe) {
+  LogitRows rows;
+  const attention::ClientModel client = attention::client_model_of(d_.model, d_.packing);
+  for (const auto& group : groups_of(prompts, d_.packing.prompts)) {
+    program::RunOptions options;
+    if (observe && rows.empty())
+      options.observe = [&](size_t, program::Value value, const ckks::Ciphertext& ciphertext) {
+        observe(value, decryptor_.decrypt(ciphertext));
+      };
+    const program::RunResult result = run(encrypt(attention::client_inputs(client, group)), options);
+    const double begin = seconds_now();
+    const attention::SlotVectors outputs = decrypt(result.outputs);
+    if (first_outputs_.empty()) first_outputs_ = outputs;
+    append_logits(client, outputs, group, rows);
+    seconds_.decrypt += seconds_now() - begin;
+  }
+  return rows;
+}
+
+ckks::Ciphertext Session::value_to_bootstrap() {
+  const program::SlotVector value(static_cast<size_t>(d_.context->slots()), ckks::Complex(0.5, -0.25));
+  return encryptor_.encrypt(encoder_.encode(value, d_.context->entry_level()));
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,42 @@
+// The timer of //cmd:bench: medians and minima of repeated runs.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cmd/terminal/common_flags.h"
+
+namespace psm::cmd {
+
+// Told what is measured next; may be empty.
+using Starting = std::function<void(const std::string& what)>;
+
+struct Times {
+  double median = 0, least = 0;  // seconds
+};
+
+// Of at least one run, in any order. Of an even number the later of the two in the middle.
+Times times_of(std::vector<double> seconds);
+
+// At least so many runs, and more until `total` seconds are over. `now`: the clock.
+template <typename Body>
+Times time_runs(int runs, double total, const Body& body, double (*now)() = seconds_now) {
+  std::vector<double> seconds;
+  const double start = now();
+  while (static_cast<int>(seconds.size()) < runs || now() - start < total) {
+    const double begin = now();
+    body();
+    seconds.push_back(now() - begin);
+  }
+  return times_of(std::move(seconds));
+}
+
+// The same after a run that is not counted; short runs for a fifth of a second.
+template <typename Body>
+Times measure(int runs, const Body& body) {
+  body();
+  return time_runs(runs, 0.2, body);
+}
+
+}  // namespace psm::cmd
