@@ -15,10 +15,9 @@
 using namespace psm;
 
 int main(int, char** argv) {
-  const std::string name = std::string(std::getenv("TEST_TMPDIR")) + "/recall", command = argv[1],
-                    model = argv[2];
-  if (std::system((command + " --insecure --log-n 11 --model " + model + " --out " + name).c_str()) != 0)
-    return 1;
+  const std::string name = std::string(std::getenv("TEST_TMPDIR")) + "/recall", compile = argv[1];
+  const std::string command = compile + " --insecure --log-n 11 --model " + argv[2] + " --out " + name;
+  if (std::system(command.c_str()) != 0) return 1;
 
   // The server's program. In one process both sides share its ring.
   const cmd::PlannedPass pass(program::load_program(name + ".program"));
