@@ -69,6 +69,7 @@ Comparison compare_logits(std::span<const std::vector<double>> twin,
     for (const double y : twin[row]) squares += y * y;
     values += twin[row].size();
     ++out.positions;
+    out.kl += at.kl / static_cast<double>(twin.size());
     out.agree += at.same;
     // The error of a difference of two logits has sqrt(2) times the deviation of one.
     if (at.margin > 4 * std::sqrt(2.0) * predicted_std) {
@@ -87,7 +88,8 @@ std::string Comparison::text(double predicted_std) const {
   const auto count = [](int of, int all) { return std::to_string(of) + " of " + std::to_string(all); };
   return message("  logits against the twin's: relative RMS error 2^",
                  format("%.2f", std::log2(relative_rms)), ", MSE ", format("%.3g", mse), ", max |error| ",
-                 format("%.3g", max_abs), " (predicted std ", format("%.3g", predicted_std), ")\n") +
+                 format("%.3g", max_abs), " (predicted std ", format("%.3g", predicted_std), "), mean KL ",
+                 format("%.2g", kl), "\n") +
          message("  same argmax: ", count(agree, positions), " positions (", percent(agreement_all()),
                  "); where the twin's two best logits are 4 predicted deviations apart: ",
                  count(agree_clear, clear_positions), "\n");
@@ -97,6 +99,7 @@ Json Comparison::json() const {
   Json json;
   json["max_abs"] = max_abs;
   json["mse"] = mse;
+  json["kl_mean"] = kl;
   json["relative_rms"] = relative_rms;
   json["argmax_agreement"] = agreement();
   json["argmax_agreement_all"] = agreement_all();

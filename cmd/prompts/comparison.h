@@ -19,6 +19,7 @@ namespace psm::cmd {
 
 struct Comparison {
   double max_abs = 0, mse = 0, relative_rms = 0;
+  double kl = 0;  // mean over the positions (PositionComparison)
   int positions = 0, clear_positions = 0;
   int agree = 0, agree_clear = 0;
 

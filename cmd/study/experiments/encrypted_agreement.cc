@@ -30,16 +30,16 @@ struct Parties {
 };
 
 Json json_of(const Comparison& c) {
-  return Json::Array{c.max_abs, c.mse, c.positions, c.agree, c.clear_positions, c.agree_clear};
+  return Json::Array{c.max_abs, c.mse, c.kl, c.positions, c.agree, c.clear_positions, c.agree_clear};
 }
 
 Comparison comparison_from(const Json& json, const std::string& what) {
   const Json::Array& values = json.array(what);
-  if (values.size() != 6) throw Error(message(what, ": a prompt has ", values.size(), " figures, not 6"));
+  if (values.size() != 7) throw Error(message(what, ": a prompt has ", values.size(), " figures, not 7"));
   const auto count = [&](size_t i) { return static_cast<int>(values[i].integer(what, 0, INT32_MAX)); };
   Comparison c;
-  c.max_abs = values[0].number(what), c.mse = values[1].number(what);
-  c.positions = count(2), c.agree = count(3), c.clear_positions = count(4), c.agree_clear = count(5);
+  c.max_abs = values[0].number(what), c.mse = values[1].number(what), c.kl = values[2].number(what);
+  c.positions = count(3), c.agree = count(4), c.clear_positions = count(5), c.agree_clear = count(6);
   return c;
 }
 
@@ -115,7 +115,7 @@ void encrypted_agreement(const Deployment& deployment, const PromptCodec& codec,
           .number("predicted deviation");
   std::optional<Parties> parties;
   const auto groups = groups_of(prompts, deployment.packing.prompts);
-  Table samples({"sample", "positions", "MSE", "largest error", "same argmax"});
+  Table samples({"sample", "positions", "MSE", "largest error", "same argmax", "mean KL"});
   Comparison all;
   PlotPoints largest;
   int refused = 0, answered = 0;
@@ -130,16 +130,16 @@ void encrypted_agreement(const Deployment& deployment, const PromptCodec& codec,
       }
       const Comparison one = comparison_from(json, part);
       samples.row({std::to_string(++answered), std::to_string(one.positions), format("%.3g", one.mse),
-                   format("%.3g", one.max_abs), percent(one.agreement_all())});
+                   format("%.3g", one.max_abs), percent(one.agreement_all()), format("%.3g", one.kl)});
       largest.emplace_back(answered, one.max_abs);
       all.max_abs = std::max(all.max_abs, one.max_abs);
-      all.mse += one.mse * one.positions;
+      all.mse += one.mse * one.positions, all.kl += one.kl * one.positions;
       all.positions += one.positions, all.agree += one.agree;
       all.clear_positions += one.clear_positions, all.agree_clear += one.agree_clear;
     }
   }
   if (answered == 0) throw Error("every prompt leaves an interval of the model's polynomials");
-  all.mse /= all.positions;
+  all.mse /= all.positions, all.kl /= all.positions;
 
   Table table({"", "here", "in the paper"});
   table.row({"prompts", std::to_string(answered), "100"});
@@ -149,6 +149,7 @@ void encrypted_agreement(const Deployment& deployment, const PromptCodec& codec,
   table.row({"same argmax", percent(all.agreement_all()), "99%"});
   table.row({"same argmax where the two largest are 4 predicted deviations apart",
              message(all.agree_clear, " of ", all.clear_positions), ""});
+  table.row({"mean KL divergence", format("%.3g", all.kl), ""});
   table.row({"refused: a value leaves an interval", std::to_string(refused), ""});
   result.table(
       "encrypted answers beside the clear polynomial model's, both of " + deployment.context->describe(),
