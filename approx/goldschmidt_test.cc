@@ -10,7 +10,7 @@
 namespace psm::approx {
 namespace {
 
-// Of so many levels.
+// 1/x on `domain` with a polynomial that consumes `levels` levels.
 Approximation inverse_of(const Interval& domain, int levels, bool relaxed) {
   return relaxed ? relaxed_goldschmidt_inverse(domain, levels) : goldschmidt_inverse(domain, levels - 1);
 }

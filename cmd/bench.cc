@@ -67,7 +67,7 @@ struct ModelFlags {
     ledger.apply();
   }
 
-  // Of the shape. The embedding is the client's: a vocabulary of another size changes nothing.
+  // Returns the shape's configuration. The embedding is the client's: the vocabulary's size changes nothing.
   attention::ModelConfig config() const {
     constexpr int kVocabulary = 2048;
     attention::ModelConfig config = shape.config();

@@ -18,8 +18,8 @@
 namespace psm::cmd {
 namespace {
 
-// Why the answers cannot be those of the prompts: an error so many times the predicted one is none of the
-// encryption's. Empty if they can.
+// Returns why the answers cannot be those of the prompts: the encryption does not make an error so many times
+// the predicted one. Empty if they can.
 std::string unlikeness(const Comparison& c, double predicted_std) {
   constexpr double kFar = 100;
   const double measured = std::sqrt(c.mse);

@@ -1,4 +1,4 @@
-// Fuzz targets of what the commands read beside models and keys (ckks/base/testing/fuzz.h says how they are
+// Fuzz targets of what the commands read besides models and keys (ckks/base/testing/fuzz.h says how they are
 // run for long).
 #include <cstdlib>
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # A visit to a machine with a GPU, without Bazel: every check of the CUDA backend and every figure, as one JSON on
-# standard output. What it runs stands beside it (//cmd:gpu_visit_folder):
+# standard output. What it runs stands next to it (//cmd:gpu_visit_folder):
 #
 #     gpu_visit.sh [--device cuda|emulated] [--pass]
 #
 # conformance    each block program, each operation of the engine, bootstraps and the demonstration's program, bit by
 #                bit with the processor's, on small rings; with a GPU also at N = 2^16
 # sanitisers     compute-sanitizer's memcheck and racecheck at N = 2^12, where that tool stands
-# bench          //cmd:bench --suite device; --pass: passes of Pythia 70M too, beside the model in the clear
+# bench          //cmd:bench --suite device; --pass: passes of Pythia 70M too, and the model in the clear
 #
 # --device emulated goes the same way on the processor and at N = 2^12, to test this script. Says one line and ends
 # with 2 where there is no GPU, with 1 if a step failed.

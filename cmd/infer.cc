@@ -280,7 +280,7 @@ int infer(int argc, char** argv) {
     std::printf("%s has the answers of all files of %s\n", out.c_str(), in.c_str());
     return 0;
   }
-  // Beside what the machine holds: the inputs of the group that runs, and the answers of its file.
+  // In addition to what the machine holds: the inputs of the group that runs, and the answers of its file.
   require_memory(pass.server_bytes() + group_bytes(context, ends.inputs) +
                  most_groups * group_bytes(context, ends.outputs));
   require_device_room(device.get(), pass);

@@ -256,7 +256,7 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
   const std::string expected = read_file(path_of(answers()), 1 << 26);
   for (const char* name : {"a.ct", "b.ct"}) CHECK(read_file((out / name).string(), 1 << 26) == expected);
   CHECK(fs::is_empty(path_of("many_states")));
-  // One more comes, beside what a killed writer left, which is no prompt.
+  // One more comes, together with what a killed writer left, which is no prompt.
   fs::copy(path_of("prompts.ct"), in / "c.ct");
   write_file((in / "a.ct.part-0123456789abcdef").string(), "half");
   const fs::file_time_type before = fs::last_write_time(out / "a.ct");
@@ -268,7 +268,7 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
   const Outcome third = run("infer", infer("many", "many_answers"));
   CHECK(third.exit_code == 0);
   CHECK(third.out.find("has the answers of all files") != std::string::npos);
-  // A file that is none is known before a key is read; alone it ends the run, and among others it holds up none.
+  // A file without prompts is known before a key is read. Alone it ends the run; it does not hold up others.
   write_file((in / "d.ct").string(), "no prompts");
   const auto is_named = [&](const Outcome& bad) {
     CHECK(bad.exit_code == 1);

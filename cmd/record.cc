@@ -176,7 +176,7 @@ int record(int argc, char** argv) {
         instructions, out.c_str(), out.c_str(), ring.insecure ? " --insecure" : "");
   } catch (...) {
     std::error_code ignored;
-    fs::remove_all(folder, ignored);  // half a record is none
+    fs::remove_all(folder, ignored);  // half a record is useless
     throw;
   }
   return 0;

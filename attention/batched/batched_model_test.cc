@@ -42,7 +42,7 @@ struct Data {
   }
 };
 
-// Of many lengths.
+// Sequences of many lengths.
 Data data_of(const ModelConfig& config, int count) {
   Data data;
   TrainingRandom random(5);

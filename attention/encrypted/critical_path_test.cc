@@ -36,7 +36,7 @@ TEST_CASE("the levels of a layer are those of the block's description") {
     for (size_t n = 0; n < 2; ++n) {
       CAPTURE(n);
       const bool has_norm = n > 0 || !client_norm;
-      // The matrices stand beside the norm, not behind it.
+      // The matrices run parallel to the norm, not after it.
       const int matrix_or_norm = has_norm ? 2 + norm + product : 1;
       const PathLevels &attention = paths[n].attention, &feed_forward = paths[n].feed_forward;
       // scores 2, x^4 2, row sums 1, 1/x, division 1, output 1

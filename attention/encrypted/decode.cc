@@ -118,7 +118,7 @@ class Decoder {
     return first;
   }
   const PositionConstants::Factors& factors() const { return constants_.layers_.back(); }
-  // Of the layer at hand.
+  // The weight's full name in the current layer.
   std::string name(const char* weight) const { return weight_name(constants_.layers_.size() - 1, weight); }
 
   // Blocks of the rows of q, k and v, of `which` 0, 1 and 2.
@@ -179,7 +179,7 @@ class Decoder {
                                 builder_.multiply_plain(bias, constants_.bias_factor(factors(), which, 0))));
   }
 
-  // v / value_range: beside q and k, whose masks would let through a part of what is much larger than they.
+  // v / value_range. Slots of q and k lie next to v's, and their masks would leak a part of a much larger v.
   static nn::SlotMatrix in_unit(nn::SlotMatrix v, const FoldedLayer& folded) {
     for (double& entry : v.entries) entry /= folded.value_range;
     return v;

@@ -38,9 +38,9 @@
 //
 // Levels: to q, k, v and up 2 + products_depth() of 1/sqrt (1 for the matrix and 2 for masks pass in that
 // time; 3 where h' is given). Then through attention 2 (scores) + ceil(log2 p) + 1 (values) + 2 (output), and
-// beside it, from the powers, depth of 1/x + 2; through the hidden units depth of gelu + 1. A cache keeps its
-// level: what is added to it comes down to it. Which level that is, LevelBudget::carried says to the planner,
-// for the prompt's program as well.
+// in parallel, from the powers, depth of 1/x + 2; through the hidden units depth of gelu + 1. A cache keeps
+// its level: what is added to it comes down to it. Which level that is, LevelBudget::carried says to the
+// planner, for the prompt's program as well.
 //
 // Key-switches of a layer with one ciphertext of heads, besides those inside 1/sqrt, 1/x and GELU, with B
 // and S of each dense map, U and B' of the spread one, and sigma of Builder::sum_of_rotations: norm 3 +
@@ -63,7 +63,7 @@ namespace psm::attention {
 
 enum class Weights {
   kPlain,      // the program's own
-  kEncrypted,  // inputs of it, beside the token and the caches
+  kEncrypted,  // inputs of it, like the token and the caches
 };
 
 // Inputs: those of build_program and the caches (cache_names). Outputs: the state and the caches.
@@ -79,7 +79,7 @@ struct DecodeProgram {
 DecodeProgram build_decode_program(const PolynomialModel&, const Packing&, Weights = Weights::kPlain,
                                    program::PlainKeeper* keeper = nullptr);
 
-// Of a model that exists only as a shape, for the meter.
+// Builds the program of a model that exists only as a shape, for the meter.
 DecodeProgram build_decode_shape_program(const ModelConfig&, const Packing&, const ShapeRanges& = {},
                                          const PolynomialOptions& = {}, Weights = Weights::kPlain);
 

@@ -250,7 +250,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
       const double predicted = std::sqrt(square.at(name));
       const double measured = ckks::rms_error(server.party->decrypt(state.at(name)), slots);
       CAPTURE(predicted);
-      // Of a token the sine's error, which follows the value, is not averaged over positions.
+      // The sine's error follows the value. For a single token it is not averaged over positions.
       CHECK(measured < 3 * predicted);
       all_measured[name] += measured * measured, all_predicted[name] += predicted * predicted;
       if (name != "y") CHECK(state.at(name).level() >= kCacheLevel);

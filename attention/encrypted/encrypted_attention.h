@@ -23,7 +23,7 @@
 // slots only.
 //
 // Bidirectional: tokens are cyclic, slot (t, j) of T_m is the score with token (t - mC - j) mod T, theta = 0.
-// Of the masks' conditions only 0 <= j + i < C and j < T stay, and the tokens u >= L that fill a sequence up
+// The masks keep only the conditions 0 <= j + i < C and j < T, and the tokens u >= L that fill a sequence up
 // to T are masked where their keys are, scale = L^{-1/p}: if all sequences have L tokens in K~_m's mask; else
 // by the input `lengths`, which is L^{-1/p} [u < L] in the slots of token u,
 //

@@ -73,7 +73,7 @@ class BlockAttention {
   // outlives it.
   BlockAttention(program::Builder&, const ModelConfig&, const AttentionMasks&, program::Value lengths = {});
 
-  // Of each ciphertext of heads, divided by V.
+  // Returns the output for each ciphertext of heads, divided by V.
   std::vector<program::Value> attend(const Projections&, const FoldedLayer&,
                                      const approx::Approximation& inverse) const;
 
@@ -89,7 +89,7 @@ class BlockAttention {
 
 // What the forms of packing do each in their own way.
 struct ScoreReader {
-  // Of ciphertext c of heads.
+  // The scores of ciphertext c of heads.
   std::function<std::vector<program::Value>(size_t c)> scores;
   // row_sum_factor * D of the powers of all scores of a ciphertext of heads.
   std::function<program::Value(const std::vector<program::Value>& powers)> row_sums;

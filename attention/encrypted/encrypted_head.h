@@ -31,7 +31,7 @@ struct FoldedHead {
   std::vector<ckks::Plain> pooler_bias, class_bias;
 };
 
-// Of a classifier.
+// Folds the head of a classifier.
 FoldedHead fold_head(const PolynomialModel&, const Packing&);
 // The same shapes without entries; the polynomials that the model has.
 FoldedHead shape_of_head(const ModelConfig&, const Packing&, const approx::Approximation& inverse_sqrt,

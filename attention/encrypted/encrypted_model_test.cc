@@ -86,7 +86,7 @@ TEST_CASE("score offsets are added without a level, to the scores of tokens that
     for (ModelConfig* each : {&config, &wide, &padded}) each->power = power, each->score_offset = true;
     CHECK(twin_against_polynomial(config, 512, true) < 1e-8);
     CHECK(twin_against_polynomial(wide, 128, true) < 1e-8);     // two ciphertexts of heads
-    CHECK(twin_against_polynomial(padded, 128, false) < 1e-8);  // a place for a head that is none
+    CHECK(twin_against_polynomial(padded, 128, false) < 1e-8);  // one head's place is empty
   }
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("a layer is 12 levels deep through attention, and 4 more where the ser
   };
   // q, k, v 1; skew and masks 1; scores 1; power 2; row sums 1; 1/x 4; division 1; output 1.
   CHECK(deepest(true) == 12);
-  // square 1; sum 1; 1/sqrt and its product 3, beside q, k, v.
+  // square 1; sum 1; 1/sqrt and its product 3, in parallel with q, k, v.
   CHECK(deepest(false) == 16);
 }
 

@@ -209,7 +209,7 @@ TEST_CASE("levels of one layer and of a head are those of their headers") {
     const int attention = 1 + 2 + 2 + 1 + f.inverse().depth() + 1 + 1 + packing.has_length_mask();
     const int feed = 1 + f.gelu.depth() + 1 + gated;
     int expected = config.block == BlockKind::kParallel  ? std::max(attention, feed)
-                   : config.block == BlockKind::kPreNorm ? attention + norm + feed - 1  // up beside the norm
+                   : config.block == BlockKind::kPreNorm ? attention + norm + feed - 1  // up with the norm
                                                          : attention + norm + feed + norm;
     if (config.classes > 0) {
       expected += 1 + 1;  // the token, and C

@@ -41,7 +41,7 @@ class PositionConstants {
     kScoreMask
   };
   enum class Bias { kQuery, kKey, kValue };
-  // Of a layer.
+  // The factors of one layer.
   struct Factors {
     double score = 1, value_mask = 1;  // |s|^{1/p};  v_max / |s|
     std::vector<std::vector<double>> score_offset;

@@ -27,7 +27,7 @@ class QueryBlock {
 
   // The rows of this block; scores up to `score_bound`.
   RowPacking rows(double score_bound) const;
-  // Of query t of head h the row's number in pack_rows.
+  // Returns the number in pack_rows of the row of query t of head h.
   int row_of(int query, int head) const { return query * heads() + head; }
   // The key of score e of query t: its block, and its token in it.
   struct Key {

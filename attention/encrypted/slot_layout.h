@@ -53,7 +53,7 @@ struct NormReading {
 
 std::vector<double> scaled(std::vector<double>, double factor);
 
-// Of the norm whose polynomial is `inverse_sqrt`, or that the client computes: nullptr.
+// Reads the norm whose polynomial is `inverse_sqrt`; nullptr if the client computes the norm.
 NormReading reading_of(const std::vector<float>& gamma, const std::vector<float>& beta,
                        const PolynomialModel&, const Packing&, const approx::Approximation* inverse_sqrt);
 // What attention of a layer reads, and its feed-forward part.

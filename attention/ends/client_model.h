@@ -8,9 +8,9 @@
 // or of a kPostNorm model, whose first norm is before the first block, h' alone; and of bidirectional models of texts
 // the mask of their lengths (input "lengths", ckks slots as pack_lengths fills them).
 //
-// Of a language model the client decrypts x' after the last layer (output "y" ...), multiplies by R and applies the
-// final norm and the unembedding; of a classifier it decrypts the logits (output "logits" ...). Embedding and
-// unembedding are the client's, as in the paper's timing.
+// For a language model the client decrypts x' after the last layer (output "y" ...), multiplies by R and
+// applies the final norm and the unembedding; for a classifier it decrypts the logits (output "logits" ...).
+// Embedding and unembedding are the client's, as in the paper's timing.
 #pragma once
 
 #include <complex>

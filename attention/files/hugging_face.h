@@ -40,7 +40,7 @@ struct FreshHead {
 };
 
 // `path` is a folder with config.json and model.safetensors (or its parts, as model.safetensors.index.json
-// lists them), or such a .safetensors file beside its config.json. Throws psm::Error on files that are
+// lists them), or such a .safetensors file next to its config.json. Throws psm::Error on files that are
 // missing, damaged, hostile or of another kind of model; tensors that are missing or unknown are named. Takes
 // the memory of the values in fp32 and of one tensor.
 ImportedModel read_hugging_face(const std::string& path, const FreshHead& head = {});

@@ -186,7 +186,7 @@ void read_rotary(const Reader& read, const char* fraction, const char* base, Mod
   model.rotary_fraction =
       agreed(newer, "partial_rotary_factor", read, fraction, "partial_rotary_factor", model.rotary_fraction);
   model.rotary_base = agreed(newer, "rope_theta", read, base, "rope_theta", model.rotary_base);
-  // Of an odd number transformers turns one dimension more by half a pair.
+  // If the number is odd, transformers rotates one more dimension by half a pair.
   const double dims = model.rotary_fraction * model.head_dim();
   if (dims >= 0 && dims <= kMostSize && static_cast<int>(dims) % 2 != 0)
     read.refuse(message("rotary_pct of a head of ", model.head_dim(), " is ", dims,

@@ -1,6 +1,6 @@
 // config.json of Hugging Face's transformers: GPT-NeoX (Pythia), GPT-2, Llama, RoBERTa and ViT models.
 //
-//     model_type   architecture (config.h)                      keys read beside the sizes
+//     model_type   architecture (config.h)                      keys read besides the sizes
 //     gpt_neox     kParallel or kPreNorm, LayerNorm,            use_parallel_residual, rotary_pct,
 //                  RoPE on a part of each head                  rotary_emb_base, layer_norm_eps
 //     gpt2         kPreNorm, LayerNorm, learned positions       layer_norm_epsilon, activation_function
@@ -44,8 +44,8 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
 // another attention than softmax, or in parts another than its family's. `images`: of a ViT.
 Json hugging_face_config_to_json(const ModelConfig& config, const std::optional<PatchGrid>& images = {});
 
-// Throws psm::Error that begins with `what` unless preprocessor_config.json, beside a ViT's config.json, makes
-// of an image what attention/shape/patch_grid.h does.
+// Throws psm::Error that begins with `what` unless preprocessor_config.json, next to a ViT's config.json,
+// makes of an image what attention/shape/patch_grid.h does.
 void require_known_preprocessor(const std::string& text, const std::string& what);
 
 }  // namespace psm::attention

@@ -2,7 +2,7 @@
 //
 //     7 int32   dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size, seq_len; little-endian;
 //               vocab_size is negative where the unembedding is a matrix of its own and ends the file
-//     fp32      token embedding [vocab][dim]; for all layers in turn: attention's norms [dim], wq [dim][dim],
+//     fp32      token embedding [vocab][dim]; each for all layers: attention's norms [dim], wq [dim][dim],
 //               wk, wv [kv_dim][dim], wo [dim][dim]; the feed-forward part's norms [dim], w1 (gate)
 //               [hidden][dim], w2 (down) [dim][hidden], w3 (up) [hidden][dim]; the last norm [dim]; then,
 //               unused here and left out by some writers, cosines and sines of RoPE [seq_len][head_dim / 2]

@@ -1,5 +1,5 @@
 // The polynomial form of a trained model: its weights, and a polynomial for each function that
-// is none.
+// is not a polynomial.
 //
 // In each layer: 1/sqrt(variance) of its norms, the weights of attention (polynomial_weights.h; for
 // PowerSoftmax 1/x of its denominator, and only that runs encrypted), and GELU in the form that the model was
@@ -68,7 +68,7 @@ struct LayerApproximations {
   }  // PowerSoftmax models only
 };
 
-// Of a layer with these ranges, margin and all.
+// Returns the polynomials of a layer with these ranges, which include the margin.
 LayerApproximations layer_polynomials(const ModelConfig&, const LayerRanges&, const PolynomialOptions&);
 
 struct PolynomialModel {

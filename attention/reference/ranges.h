@@ -39,7 +39,7 @@ class RangeMeter {
  public:
   explicit RangeMeter(const ModelConfig& config);
   void see(Site site, int layer, std::span<const double> values);
-  // Of all that was seen.
+  // Returns the ranges of all values seen so far.
   Ranges ranges() const;
 
  private:

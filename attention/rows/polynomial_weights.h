@@ -62,7 +62,7 @@ struct PolynomialRow {
   std::string method;
   std::vector<approx::Approximation> parts;  // in the order in which they are used
   int levels = 0;                            // between scores and weights
-  // Of each weight against row_weights(): relative, for scaled ReLU absolute.
+  // The error of each weight against row_weights(): relative, but absolute for scaled ReLU.
   approx::ErrorKind error_kind = approx::ErrorKind::kRelative;
   double error_bound = 0;
   std::shared_ptr<const RowComputation> computation;
@@ -84,8 +84,8 @@ PolynomialRow taylor_goldschmidt_softmax(double score_bound, int context, double
 // The number of rounds k is that of the fewest levels.
 PolynomialRow normalise_square_softmax(double score_bound, int context, double relative_error);
 
-// Of given parts, such as the constants that somebody published; what they do to the weights of a row is for
-// the caller to know, error_bound is infinite. Inputs of `exp`: x in [-R, R].
+// Uses the given parts, such as published constants. The caller must know their error on the weights of a
+// row: error_bound is infinite. Inputs of `exp`: x in [-R, R].
 PolynomialRow softmax_without_maximum(const approx::Approximation& exp, const approx::Approximation& inverse);
 
 }  // namespace psm::attention

@@ -90,8 +90,8 @@ class SlotRows {
   Value refresh(const Value& x);
 
  private:
-  // Of ciphertext m: `factor`, over the length if wanted, in the places that a row has, `rest` in those after
-  // them.
+  // The slots of ciphertext m: `factor`, divided by the length if wanted, in the places of a row; `rest` in
+  // those after them.
   std::vector<double> places(size_t m, double factor, bool over_length, double rest = 0) const;
   std::vector<double> everywhere(double factor, bool over_length) const;
   std::vector<program::Value> times_places(const Value& x, double factor);  // unit * factor x

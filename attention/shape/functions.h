@@ -27,7 +27,7 @@ using Observe = std::function<void(Site site, int layer, int position, std::span
 
 // Functions in place of the exact ones, each for all its values at once and in place; empty means exact.
 struct ReplacedFunctions {
-  // Of all norms but the one before the first block (kPostNorm).
+  // For all norms except the one before the first block (kPostNorm).
   std::function<double(Site site, int layer, double variance)> inverse_square_root;
   std::function<void(int layer, std::span<double> row)> row_weights;  // from scores
   std::function<void(int layer, std::span<double> inputs)> gelu;      // or SiLU

@@ -23,7 +23,7 @@ struct Block {
 constexpr int kQueries = 64;
 
 // visit(block, first, rows, columns): the real queries first .. first + rows of one head of one sequence, in
-// order. Of a block's T x T scores they see the first `columns` of each row at most.
+// order. They see at most the first `columns` of each row of the block's T x T scores.
 template <typename Visit>
 void for_each_block(const AttentionShape& shape, Visit visit) {
   const size_t dims = shape.head_dim, length = shape.length;

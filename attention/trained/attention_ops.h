@@ -41,7 +41,7 @@ struct AttentionShape {
 // From a row of scores to its weights, in place.
 using RowFunction = std::function<void(std::span<double> row)>;
 
-// What attention is asked for beside o, which it does not change by a bit, and what makes weights of scores in
+// What attention computes besides o, which stays the same to the bit, and what makes weights of scores in
 // place of row_weights.h, in double precision and without a backward pass. Pointers outlive the tape's use.
 struct AttentionOptions {
   bool keep_scores = false;

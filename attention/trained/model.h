@@ -108,7 +108,7 @@ class Model {
   nn::Tensor<Scalar> pooler_weight, pooler_bias, class_weight, class_bias;
 
  private:
-  // Of the tokens from position `first` on.
+  // Embeds the tokens from position `first` on.
   nn::Tensor<Scalar> embedded(nn::Tape<Scalar>& tape, const ModelInput& input, int first) const;
   nn::Tensor<Scalar> norm(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, nn::Tensor<Scalar> gamma,
                           nn::Tensor<Scalar> beta) const;

@@ -1,4 +1,4 @@
-// The trained model beside an independent one: reference_forward, plain loops in double precision, its
+// The trained model compared with an independent one: reference_forward, plain loops in double precision, its
 // gradient by Richardson's extrapolation of central differences (error O(h^4)).
 #include <algorithm>
 #include <cmath>

@@ -79,7 +79,7 @@ void reset_peak();
 
 // Free buffers keep up to 2 GiB of memory, what a bootstrap at N = 2^16 takes and returns; what is freed beyond
 // goes back to the system. This raises that limit, where it must be, so that a buffer of so many bytes is kept
-// beside what the pool holds now.
+// in addition to what the pool holds now.
 void make_room(size_t bytes);
 // Gives the memory of all free buffers back to the system.
 void trim();

@@ -11,7 +11,7 @@
 
 namespace psm {
 
-// Of plain values; can be moved and cannot be copied.
+// A vector of plain values that can be moved and cannot be copied.
 template <typename T>
 class SecretVector {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 64);

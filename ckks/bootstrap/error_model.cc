@@ -16,7 +16,7 @@ constexpr int kComponents = 32;  // stand for uniform ones
 
 double square(double x) { return x * x; }
 
-// Of one factor of a transform, in the slots of its result; `size`: mean square of the slots of its argument.
+// The variance that one factor adds in its result's slots; `size`: mean square of the argument's slots.
 double variance_of(const PlacedTransform& t, const NoiseModel& noise, double size) {
   const Context& context = noise.context();
   const Scale plain_scale(before_rescale(t.output_scale, context.q(t.level)) / t.input_scale);
@@ -41,7 +41,7 @@ class ErrorModel {
   explicit ErrorModel(const BootstrapPlan& plan)
       : plan_(plan), context_(plan.context()), noise_(context_), eval_mod_(plan.eval_mod().polynomial()) {}
 
-  // Of the argument of EvalMod, in units of the message; complex mean square `size` of the slots.
+  // The variance of EvalMod's argument, in units of the message; `size`: complex mean square of the slots.
   double argument_variance(double size) const {
     const double n = context_.slots();
     double slots = square(noise_.key_switch(plan_.entry_level(), context_.scale(plan_.entry_level())));

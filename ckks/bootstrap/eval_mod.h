@@ -48,7 +48,7 @@ class EvalMod {
 
   const EvalModSpec& spec() const { return spec_; }
   const Series& series() const { return series_; }  // d_0 as a series in x
-  // Of u - 1/4: K + 1/4 + 1/R, so that |x| <= 1.
+  // The half width of the range of u - 1/4: K + 1/4 + 1/R, so that |x| <= 1.
   double half_width() const { return spec_.k + kShift + 1 / spec_.message_ratio; }
   long double argument(long double u) const { return (u - kShift) / half_width(); }  // x
   const std::vector<double>& lambdas() const { return lambdas_; }                    // lambda_1 .. lambda_r

@@ -13,7 +13,7 @@
 //                     before the last factor: limbs are fewer there than at the top, and numbers larger than
 //                     behind it, for the errors before the trace count (N/2n)^{1/2} times. With v the slots
 //                     then, and a = 1 in the first n of 2n slots and -i in the others (a factor of the last
-//                     transform's diagonals), a v + conj(a v) is 2 Re v beside 2 Im v. The trace's last
+//                     transform's diagonals), a v + conj(a v) is 2 Re v next to 2 Im v. The trace's last
 //                     doubling, a rotation by a multiple of 2n, shares a decomposition with the conjugation.
 //                     There are two factors at least: the scale, N/2n times larger after the trace, comes down
 //                     over all of them, and what one alone would leave its diagonals of it costs bits.
@@ -106,7 +106,7 @@ class SparseBootstrapper {
 
   // Input: any level >= plan().entry_level(), at its canonical scale. Result: plan().output_level(),
   // canonical scale. Throws Error where a key is missing or the level is too low. `steps`, if given, receives
-  // the time of each step. Of blocks apply() is apply_real(), and there is no apply_parts() (PSM_CHECK).
+  // the time of each step. For blocks apply() is apply_real(), and there is no apply_parts() (PSM_CHECK).
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input,
                    std::vector<BootstrapStep>* steps = nullptr) const;
   // Two real vectors a, b travel as a + i b.

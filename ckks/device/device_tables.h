@@ -36,11 +36,11 @@ class DeviceTables {
 
   const DeviceConverter& mod_up(Level level, int digit, int p_count) const;
   const DeviceConverter& mod_down(Level level, int p_count, bool rescale) const;
-  // From one prime of q to those of [first, end), which it is none of.
+  // From one prime of q to those of [first, end), which do not include it.
   const DeviceConverter& lift(int prime, int first, int end) const;
   // [P]_{q_j} by limb, P the product of the first p_count special primes.
   const Multiplier* p_products(int p_count) const;
-  // Of an automorphism that is not the identity.
+  // Returns the permutation of an automorphism that is not the identity.
   Permutation permutation(GaloisElement g) const;
 
  private:

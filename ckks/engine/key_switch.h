@@ -48,7 +48,7 @@ class KeySwitcher {
 
   std::array<RnsPoly, 2> switch_key(const Digits& digits, const KeySwitchKey& key,
                                     const SwitchOptions& options) const;
-  // Of the digits of c, which no other key needs.
+  // Switches the digits of c, which no other key needs.
   std::array<RnsPoly, 2> switch_key(const RnsPoly& c, const KeySwitchKey& key,
                                     const SwitchOptions& options) const;
 

@@ -72,7 +72,7 @@ struct WeightTile {
   std::vector<int> sums;     // rows
   int values_per_limb = 0;   // of each plaintext
   bool accumulate = false;   // false: the first to write its sums
-  // Limb after limb. Of plaintexts that are constant on runs longer than kShortRun: matrices one after
+  // Limb after limb. If the plaintexts are constant on runs longer than kShortRun: matrices one after
   // another, as Kernels::run_matrix_product takes them; otherwise plaintext after plaintext, row after row.
   Buffer weights{};
 

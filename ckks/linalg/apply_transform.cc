@@ -76,7 +76,7 @@ class WeightEncoder {
   Basis basis_;
 };
 
-// Of the weights, so that a rescaled sum has the output's scale.
+// Returns the scale of the weights with which a rescaled sum has the output's scale.
 Scale weight_scale(const Context& context, Level level, Scale input_scale, Scale output_scale) {
   PSM_CHECK(level >= 1 && level <= context.max_level(), "level ", level);
   return Scale(before_rescale(output_scale, context.q(level)) / input_scale);

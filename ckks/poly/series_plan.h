@@ -63,7 +63,7 @@ struct SeriesPlan {
 SeriesPlan plan_series(const Series& p, Level input_level, Scale input_scale, Scale output_scale,
                        std::span<const uint64_t> primes);
 
-// Of each node the last one that uses it; 0 for the result. What is evaluated may let go of the others there.
+// For each node the last node that uses it; 0 for the result. An evaluation may free each node there.
 std::vector<size_t> last_uses(const SeriesPlan&);
 
 // The plan on plain numbers, rounding nothing: must equal evaluate(p, x).

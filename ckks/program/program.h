@@ -118,8 +118,8 @@ void validate(const Program&);
 std::string describe(const Instruction&);
 
 // Constants: what may differ between two runs of one program, such as two positions in a text. They are
-// instructions as one run has them, found by their first result; beside the program's own they differ in the
-// plaintext of kAddPlain and kMultiplyPlain, of the same period, or in the offsets of kRotate, as many.
+// instructions as one run has them, found by their first result; they differ from the program's own only in
+// the plaintext of kAddPlain and kMultiplyPlain, of the same period, or in the offsets of kRotate, as many.
 using Constants = std::vector<Instruction>;
 
 // Whether the second is the first as another run has it.

@@ -57,7 +57,7 @@ class CiphertextReader {
   const std::vector<Head>& heads() const { return heads_; }  // in the order of the file
   ckks::Ciphertext load(size_t index);
 
-  // Of the note and of all records as stored, levels, scales and residues included: tells this file from
+  // Covers the note and all records as stored, levels, scales and residues included: tells this file from
   // another.
   uint64_t checksum() const { return checksum_; }
 

@@ -50,7 +50,7 @@ class TableReader {
     need(sizeof(T));
     value = get<T>(at_);
   }
-  // Of a list whose items take at least so many bytes each.
+  // Reads the length of a list whose items take at least so many bytes each.
   uint32_t count(size_t, size_t least_bytes) {
     uint32_t count = 0;
     number(count);

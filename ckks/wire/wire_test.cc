@@ -171,7 +171,7 @@ TEST_CASE("a file of ciphertexts is opened by its heads and read one ciphertext 
     CHECK(reader.heads()[i].seeded == (i % 3 == 0));
     CHECK(ckks::max_error(party.decryptor.decrypt(reader.load(i)), party.random_slots(i)) < 1e-6);
   }
-  // With the decryption beside it: far from the file's 24.
+  // Together with the decryption: far from the file's 24.
   CHECK(buffer_pool::statistics().peak_in_use - before < 3 * one);
 }
 
@@ -316,7 +316,7 @@ TEST_CASE("a file of many keys passes through the memory of one, in any order") 
     CHECK(ckks::max_error(decryptor.decrypt(evaluator.apply_galois(evaluator.hoist(x), entry->element)),
                           values) < 1e-6);
   }
-  // With what makes and uses a key beside it: far from the file's 24.
+  // Together with what makes and uses a key: far from the file's 24.
   CHECK(buffer_pool::statistics().peak_in_use - before < 4 * one_key);
   CHECK(std::filesystem::file_size(path) > kKeys / 4 * one_key);
 }

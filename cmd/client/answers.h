@@ -23,7 +23,7 @@ struct Answers {
     return static_cast<size_t>(token) < symbols.size() ? symbols[static_cast<size_t>(token)] : "";
   }
   // Tokens that are no text together, such as a prediction at each position: words with spaces between them,
-  // characters without, tokens of several bytes with bars. Of a classifier the classes.
+  // characters without, tokens of several bytes with bars. For a classifier, the classes.
   std::string list(std::span<const int> tokens) const;
 };
 

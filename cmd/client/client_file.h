@@ -1,5 +1,5 @@
-// The client's file, NAME.client: all that a client needs of a compiled model, made beside NAME.program
-// (//cmd:compile). FORMATS.md describes it byte by byte.
+// The client's file, NAME.client: all that a client needs of a compiled model, made together with
+// NAME.program (//cmd:compile). FORMATS.md describes it byte by byte.
 //
 //   digest of the program, parameters, the keys to make, the entry points' inputs and outputs by name and level;
 //   the model's two ends (attention/ends/client_model.h), and what its tokens are (prompts.h);

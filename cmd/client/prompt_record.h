@@ -1,5 +1,5 @@
 // What a client keeps of a request that it encrypted: the lengths of its prompts. The server need not know
-// them, so they are in no file that it is sent but in one beside the keys, readable by its owner only. The
+// them, so they are in no file that it is sent but in one next to the keys, readable by its owner only. The
 // answers carry the request's number, under which //cmd:decrypt finds the record again.
 #pragma once
 
@@ -14,8 +14,8 @@ struct PromptRecord {
   std::vector<std::vector<int>> lengths;
 
   std::string text() const;  // with a checksum
-  // Throws Error if the text is none, is damaged, or has groups of more than `max_prompts` prompts of at most
-  // `max_length` tokens.
+  // Throws Error if the text is not a record, is damaged, or has groups of more than `max_prompts` prompts of
+  // at most `max_length` tokens.
   static PromptRecord parse(const std::string& text, const std::string& path, int max_prompts,
                             int max_length);
 

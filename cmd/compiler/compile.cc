@@ -113,7 +113,7 @@ Prediction predict(const program::EntryPoint& entry, const ckks::Context& contex
   return found;
 }
 
-// Of every entry point, the further token after the prompt; into the program's notes and the client's.
+// Predicts every entry point (kToken's token follows the prompt) for the program's and the client's notes.
 void predict_all(const ckks::Context& context, const Notes& notes, Compiled& made) {
   ClientFile& client = made.client;
   std::vector<std::vector<int>> prompts =
@@ -158,7 +158,7 @@ std::vector<std::vector<int>> sample_prompts(const attention::ModelConfig& confi
 
 namespace {
 
-// Of a shape that reads no text tokens are numbers.
+// If a shape reads no text, its tokens are numbers.
 Answers answers_of(const attention::ModelConfig& config, const Notes& notes) {
   Answers answers;
   if (!notes.empty()) {

@@ -23,7 +23,7 @@ struct PublishedShape {
   attention::ModelConfig config(int tokens) const;
 };
 
-// Throws Error for a name that is none of them.
+// Throws Error for an unknown name.
 const PublishedShape& published_shape(const std::string& name);
 
 // --shape, --tokens and --layers.

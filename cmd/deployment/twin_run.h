@@ -20,7 +20,7 @@ struct TwinRun {
   // predicted error of every instruction injected, and this is the root mean square of the difference.
   double predicted_std = 0;
 
-  // Of the first group of prompts that share ciphertexts, by value id of the plan: for the ledger.
+  // From the first group of prompts that share ciphertexts, by value id of the plan: for the ledger.
   std::vector<program::Observation> observations;
   std::vector<double> own_error, accumulated_error;
   std::map<std::string, program::SlotVector> outputs;

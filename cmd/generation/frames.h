@@ -14,7 +14,7 @@
 //             kToken     one further token                -> kAnswer, or kRefused
 //             kRepeat    nothing                          -> the last kAnswer again, or kRefused
 //             kFigures   nothing                          -> kFigures, JSON: seconds of each run, memory
-// A refusal is one line; the server keeps what it had and waits for the next frame. A frame that is none ends
+// A refusal is one line; the server keeps what it had and waits for the next frame. A malformed frame ends
 // the conversation after its refusal: where the next one begins is unknown.
 #pragma once
 

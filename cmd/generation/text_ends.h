@@ -40,7 +40,7 @@ struct TextEnds {
   std::vector<PlanEnd> weights;
 
   bool takes_prompts() const { return !prompt_inputs.empty(); }
-  // Of the run on tokens from `first` on, where the server keeps those from `window` on.
+  // Outputs of the run on tokens from `first` on, where the server keeps those from `window` on.
   const std::vector<PlanEnd>& outputs(int first, int window) const {
     return first == window && takes_prompts() ? prompt_outputs : token_outputs;
   }

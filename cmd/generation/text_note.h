@@ -13,7 +13,7 @@ struct TextNote : CiphertextNote {
   int first = 0, count = 0;  // tokens [first, first + count) of the text
 
   std::string text() const;
-  // Throws Error if the text is none.
+  // Throws Error if the text is not a note.
   static TextNote parse(const std::string& text, const std::string& path);
 };
 

@@ -17,7 +17,7 @@ struct WeightNote {
   std::vector<std::string> names;
 
   std::string text() const;
-  // Throws Error if the text is none.
+  // Throws Error if the text is not a note.
   static WeightNote parse(const std::string& text, const std::string& path);
 };
 

@@ -6,7 +6,7 @@
 
 using namespace psm::lesson;
 
-// Of t = m + q_0 I: m is nearest to zero modulo q_0, and I comes from the next prime.
+// t = m + q_0 I: m is nearest to zero modulo q_0, and I comes from the next prime.
 int64_t m_of(const RnsPoly& t, size_t k) { return centered(t.limb(0)[k], t.modulus(0)); }
 int64_t i_of(const RnsPoly& t, size_t k) {
   const Modulus& q1 = t.modulus(1);

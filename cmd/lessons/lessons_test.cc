@@ -46,7 +46,7 @@ class Page {
     }
   }
 
-  // Of the line with this name, in the first section that begins so.
+  // Returns the cells of the line with this name, in the first section that begins so.
   std::vector<std::string> cells(const std::string& name,
                                  const std::string& section = "") const {
     for (const Line& line : lines_) {

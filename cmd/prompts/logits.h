@@ -19,8 +19,8 @@ void append_logits(const attention::ClientModel& model, const attention::SlotVec
 // Root mean square of the difference over all logits of `some`, the first rows of `all`; 0 of none.
 double rms_difference(const LogitRows& some, const LogitRows& all);
 
-// A file of decrypted logits, for their owner only: they carry the error of the encryption. Reading throws Error where it
-// is none, or of another program.
+// A file of decrypted logits, for their owner only: they carry the error of the encryption. Reading throws
+// Error if it is no such file, or belongs to another program.
 void write_logits(const std::string& path, uint64_t program_id, LogitRows rows);
 LogitRows read_logits(const std::string& path, uint64_t program_id);
 

@@ -78,7 +78,7 @@ class PromptCodec {
   int classes_ = 0;
 };
 
-// Of one row of logits a position, those of the positions at which the prompts ask for an answer.
+// Selects the rows of the positions at which the prompts ask for an answer; `rows` has one per position.
 std::vector<std::vector<double>> scored_rows(const PromptCodec& codec,
                                              const std::vector<std::vector<int>>& prompts,
                                              const std::vector<std::vector<double>>& rows);
@@ -99,7 +99,7 @@ class PromptExamples {
   attention::Examples examples_;
 };
 
-// Of a file, as the user names it: one a line, empty lines left out. Throws Error if there is none.
+// Reads the prompts of the user's file: one a line, empty lines left out. Throws Error if there is none.
 std::vector<std::vector<int>> prompts_of_lines(const PromptCodec& codec, const std::string& file);
 
 // Throws Error for a prompt without tokens, one of more than `longest`, and one that asks nothing.

@@ -34,7 +34,7 @@ class ChildProcess {
   int from_ = -1, to_ = -1, status_ = 0;
 };
 
-// A command of this repository that lies beside the one that runs. Throws Error if it does not.
+// Returns a command of this repository that lies next to the one that runs. Throws Error if it does not.
 std::string sibling_command(const std::string& name);
 
 }  // namespace psm::cmd

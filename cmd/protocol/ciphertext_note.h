@@ -1,4 +1,4 @@
-// What stands in the note of a ciphertext file, and so all that a server reads beside the ciphertexts
+// What stands in the note of a ciphertext file, and so all that a server reads besides the ciphertexts
 // themselves: which program they are for, a number that the client drew for the request, and the names of the
 // ciphertexts of one group of prompts. Nothing of the prompts: their lengths stay with the client
 // (prompt_record.h).
@@ -16,7 +16,7 @@ struct CiphertextNote {
   std::vector<std::string> names;  // of a group, in order; the file holds whole groups
 
   std::string text() const;
-  // Throws Error if the text is none.
+  // Throws Error if the text is not a note.
   static CiphertextNote parse(const std::string& text, const std::string& path);
 };
 

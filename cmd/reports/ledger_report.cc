@@ -21,7 +21,7 @@ using program::LedgerSummary;
 constexpr size_t kCostliest = 10;
 
 std::string bits(std::optional<double> value) { return value ? power_of_two_text(*value) : ""; }
-// Of a whole; nothing where the whole is not known.
+// Parts of a whole; empty if the whole is not known.
 std::string seconds(double part, double whole) { return whole > 0 ? format("%.3f", part) : ""; }
 std::string share(double part, double whole) { return whole > 0 ? percent(part / whole) : ""; }
 

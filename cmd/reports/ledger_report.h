@@ -1,7 +1,7 @@
 // --ledger FILE: every row of a run's ledger (ckks/program/errors/ledger.h) as one file, for machines (.json)
 // or for people (.html).
 //
-// The page needs nothing beside it: seconds, the bootstraps' share of them and memory on top; then level,
+// The page needs no other files: seconds, the bootstraps' share of them and memory on top; then level,
 // ciphertexts in memory, error, range and seconds along the program as inline SVG, with the bootstraps marked;
 // the costliest instructions; sums by block and by operation; all rows. Columns that nobody knows are left out: a
 // server knows no ranges and no errors.

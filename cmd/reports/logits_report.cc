@@ -11,7 +11,7 @@
 namespace psm::cmd {
 namespace {
 
-// Of each example a list of rows. `form` of the model is for people.
+// Returns a list of rows for each example. `form` of the model is for people.
 std::vector<Json> rows_of(const char* form, const attention::BatchedModel& model,
                           const attention::Examples& examples) {
   std::vector<Json> all(examples.size());

@@ -23,7 +23,7 @@ std::string approximations_table(const attention::PolynomialModel& model);
 // "error_bound", "relative"}.
 Json approximations_json(const attention::PolynomialModel& model);
 
-// Of a model with a slot program (PowerSoftmax): each layer's longest paths and what consumes their levels.
+// For a model with a slot program (PowerSoftmax): each layer's longest paths and what consumes their levels.
 Figures path_figures(const std::vector<attention::LayerPath>& paths);
 
 // How often values on these sequences leave the intervals, function by function.

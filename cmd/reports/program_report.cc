@@ -23,8 +23,8 @@ constexpr size_t kLongestName = 200, kMostListed = 8;
 
 size_t id(Value value) { return static_cast<size_t>(value.id); }
 
-// Bytes of the character of UTF-8 that begins the text; 0 if it is none, or one that nobody sees: controls, and what
-// changes the direction of the text or has no width.
+// Bytes of the character of UTF-8 that begins the text; 0 if there is none, or if nobody sees it: controls,
+// and what changes the direction of the text or has no width.
 size_t visible_bytes(std::string_view text) {
   const auto [code, bytes] = utf8_at(text, 0);
   const auto within = [code = code](char32_t lo, char32_t hi) { return code >= lo && code <= hi; };

@@ -18,8 +18,8 @@ struct BootstrapPlans {
   // Kinds that this ring cannot have are left out.
   BootstrapPlans(const ckks::Context& context, const std::set<ckks::BootstrapKind>& kinds);
 
-  // Of these kernels. The costs by which programs are planned are nominal, not measured: the same model gives the same
-  // program on every machine.
+  // Returns the costs for these kernels. The costs by which programs are planned are nominal, not measured:
+  // the same model gives the same program on every machine.
   program::CostModel costs(const ckks::Context& context, const program::KernelSeconds& kernels = {}) const;
   // What running the plan takes, bootstraps included. Throws Error where it has others than these.
   ckks::KeyRequest keys_of(const program::Plan& plan) const;

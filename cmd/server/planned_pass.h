@@ -16,7 +16,7 @@ namespace psm::cmd {
 
 struct PlannedPass {
   PlannedPass() = default;
-  // Of a program's file. Throws Error if it has no whole pass.
+  // Plans the pass of a program's file. Throws Error if it has no whole pass.
   explicit PlannedPass(program::VerifiedProgram program);
 
   std::shared_ptr<const ckks::Context> context;

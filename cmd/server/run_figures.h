@@ -1,4 +1,4 @@
-// A run's memory and seconds as the plan has them, beside what was measured.
+// A run's memory and seconds as the plan has them, compared with what was measured.
 //
 // Memory, predicted when this is made, before any key exists: what the process holds then (program, model,
 // tables of the ring), the keys, and what a run takes at its peak (ckks/program/planning/meter.h). Measured
@@ -6,8 +6,8 @@
 //
 // Seconds are those of a pass of all instructions. A warm pass finds its plaintexts encoded and its memory
 // touched, and is predicted from kernels calibrated on this machine (ckks/program/planning/calibrate.h); a
-// first pass also encodes its plaintexts. The memory that it is the first to use is touched beside the keys
-// (ckks/base/touched_memory.h), and costs it nothing.
+// first pass also encodes its plaintexts. The memory that it is the first to use is touched while keys are
+// made or read (ckks/base/touched_memory.h), and costs it nothing.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ namespace psm::cmd {
 
 class RunFigures {
  public:
-  // `other_bytes`: what the caller keeps beside keys and run, such as a client's values.
+  // `other_bytes`: what the caller keeps besides keys and run, such as a client's values.
   explicit RunFigures(const PlannedPass& pass, double other_bytes = 0);
 
   double predicted_bytes() const { return predicted_bytes_; }

@@ -24,7 +24,7 @@ namespace psm::cmd {
 
 using PlotPoints = std::vector<std::pair<double, double>>;
 
-// Of values (x, y), one for each whole x: the line that holds each until x + 1.
+// Returns the line that holds each value (x, y) until x + 1; there is one value for each whole x.
 PlotPoints held(const PlotPoints& values);
 
 struct SvgPanel {

@@ -1,5 +1,5 @@
-// The suite `ckks` of //cmd:bench: the operations of the scheme and its bootstrap, timed beside their
-// roofline.
+// The suite `ckks` of //cmd:bench: the operations of the scheme and its bootstrap, timed and compared
+// with their roofline.
 //
 // Times are by the clock: medians and minima of at least BenchOptions::repetitions runs after one that is not
 // counted, and of more where a run is short. A row that is named like an operation of Evaluator times that

@@ -92,7 +92,7 @@ class Transforms {
     uint64_t word;
     device_.download(&word, limb(0), 1);
   }
-  // Of ones, which are every prime's.
+  // Checks with ones, which are residues of every prime.
   bool same_bits() const {
     std::vector<uint64_t> ones(ring_.n(), 1), there(ring_.n());
     for (int i = 0; i < limbs_; ++i) device_.upload(limb(i), ones.data(), ring_.n());

@@ -14,7 +14,7 @@ namespace psm::cmd {
 namespace {
 
 // Seconds on an A100 (app. he-param: 93 in all), by our parts; what the paper states for several of them
-// together stands beside the first. Products by plaintext matrices take 28: 5.814 for query, key and value,
+// together stands next to the first. Products by plaintext matrices take 28: 5.814 for query, key and value,
 // 18.732 for the feed-forward part (1.88 a layer up, 1.242 down), and the rest for the output of attention.
 const std::map<std::string, std::string>& paper_computations() {
   static const std::map<std::string, std::string> seconds{

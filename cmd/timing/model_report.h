@@ -1,6 +1,6 @@
-// What the suite `model` measured (model_suite.h), for people and for machines, beside the paper's seconds.
+// What the suite `model` measured (model_suite.h), for people and for machines, next to the paper's seconds.
 //
-// The paper (app. he-param) runs Pythia 70M with 128 tokens on one A100; its figures stand only beside a run
+// The paper (app. he-param) runs Pythia 70M with 128 tokens on one A100; its figures stand only next to a run
 // of that shape with all its layers. It counts bootstraps inside a function with the function: ours are all
 // in the row of bootstraps.
 #pragma once

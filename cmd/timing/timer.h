@@ -16,7 +16,7 @@ struct Times {
   double median = 0, least = 0;  // seconds
 };
 
-// Of at least one run, in any order. Of an even number the later of the two in the middle.
+// Summarises at least one run, in any order. The median of an even number is the later of the middle two.
 Times times_of(std::vector<double> seconds);
 
 // At least so many runs, and more until `total` seconds are over. `now`: the clock.

@@ -1,4 +1,4 @@
-// The suite `train` of //cmd:bench: a step of training, timed beside what the processor's units allow.
+// The suite `train` of //cmd:bench: a step of training, compared with what the processor's units allow.
 //
 // A row a kind of attention and number of threads: medians by the clock of TrainSuiteOptions::steps steps
 // after one that is not counted. Forward, backward (both with the cross entropy) and the optimiser (with the

@@ -54,7 +54,7 @@ struct Task {
   train::Batch test(int windows = 128) const;
   // What it is trained by, unless flags say otherwise; `text_steps` are for all but recall.
   train::RecipeOptions recipe(size_t text_steps, uint64_t seed) const;
-  // Of the targets of a batch; 0 where right answers count.
+  // Returns the bytes per target of a batch; 0 where right answers count.
   double bytes_per_target(const train::Batch& batch) const;
 };
 
@@ -92,7 +92,7 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
 // What a checkpoint remembers of its training: the scores of the models that it came from.
 void write_scores(const TaskScores& scores, attention::Checkpoint& checkpoint);
 TaskScores read_scores(const attention::Checkpoint& checkpoint);  // zero where the checkpoint does not say
-// Did //cmd:train make it, on the data of its scores? Of an imported model at most the polynomial form was
+// Did //cmd:train make it, on the data of its scores? For an imported model at most the polynomial form was
 // scored.
 bool trained_here(const attention::Checkpoint& checkpoint);
 

@@ -80,7 +80,7 @@ ckks::LinearTransform dense_map(const SlotMatrix& w, const DenseShape& shape,
                                 std::span<const Stack> columns) {
   const int F = shape.features, blocks = static_cast<int>(shape.regions.size());
   PSM_CHECK(w.rows == blocks * F, w.rows, " rows in ", blocks, " blocks of ", F);
-  // Of output o, source x or conj x of one input, rotated by b.
+  // The weights of output o for the source x or conj x of one input, rotated by b.
   const auto weight = [&](int output, const Stack& stack, bool of_conjugate, int baby) {
     if (w.entries.empty()) return ckks::Plain::shape_only(shape.slots, false);
     std::vector<ckks::Complex> slots(shape.slots);

@@ -11,7 +11,7 @@
 // although all inputs are rotated by the same b:
 //     z[c_o + s (F + B) + f] = sum_{0 <= b < B}  A_o[f, p] rot_b(x)[..] + B_o[f, p] rot_b(conj x)[..],
 //     p = (c_o + s (F + B) + f + b) mod R F,   the column in that slot;       0 <= s < R F / B
-// F / B + 1 is odd, so with b and s every p comes once for every f. Of inputs with different R the shorter ones
+// F / B + 1 is odd, so with b and s every p comes once for every f. If inputs differ in R, the shorter ones
 // leave the last places empty. Then
 //     y_o[f] = sum_{0 <= s < S}  z[c_o + f + s (F + B)]                  sum_over_places, S = max R F / B,
 // in the slots from c_o to c_o + F; in all others is what must be masked away.

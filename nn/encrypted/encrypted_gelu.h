@@ -24,7 +24,7 @@ std::vector<program::Value> encrypted_gelu(program::Builder&, std::span<const pr
                                            const approx::Approximation& gelu,
                                            const std::string& label = "gelu");
 
-// Of the real parts alone: what the imaginary ones hold counts nothing. Half the polynomials, with slots
+// GELU of the real parts alone: the imaginary ones are ignored. Half the polynomials, with slots
 // enough to have all numbers side by side (spread_linear.h).
 std::vector<program::Value> encrypted_gelu_of_real(program::Builder&, std::span<const program::Value> half,
                                                    const approx::Approximation& gelu);

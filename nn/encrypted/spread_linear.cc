@@ -12,12 +12,12 @@ using program::Value;
 
 namespace {
 
-// Of z, what has this column for its real part.
+// Returns the factor f for which the real part of f z is this column.
 ckks::Complex to_real(const SpreadShape& shape, int column) {
   return column < shape.columns() / 2 ? ckks::Complex(1) : ckks::Complex(0, -1);
 }
 
-// Of this real column in its stack; what is empty has none.
+// Returns the entry of this real column in its stack; 0 for an empty place.
 ckks::Complex entry(const SlotMatrix& w, const SpreadShape& shape, const Stack& stack, int row, int column) {
   const int half = shape.columns() / 2, feature = column % half;
   const int block = stack[feature / shape.features];

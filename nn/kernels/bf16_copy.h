@@ -20,7 +20,7 @@ struct Bf16Copy {
 // Words of memory that a copy takes.
 size_t bf16_copy_words(int rows, int columns);
 
-// Of x, rows x columns without gaps, rounded to nearest, ties to even, into `memory`, aligned to 64 bytes.
+// Copies x, rows x columns without gaps, to `memory`, aligned to 64 bytes; rounds to nearest, ties to even.
 Bf16Copy bf16_copy(const float* x, int rows, int columns, uint32_t* memory);
 
 }  // namespace psm::nn

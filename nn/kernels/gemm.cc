@@ -24,10 +24,10 @@ struct Factor {
   std::ptrdiff_t stride, step;
   Bf16Copy copy;  // rows in it are those of memory
 
-  // Of a matrix that is read along its rows as the sum goes on, or across them.
+  // Factors of a matrix that is read along its rows as the sum goes on, or across them.
   static Factor along(Matrix<float> x) { return {x.values, x.row, 1, x.copy}; }
   static Factor across(Matrix<float> x) {
-    // Of one number a row it cannot be told from `along` hereafter.
+    // With one number a row it is the same as `along` from here on.
     return {x.values, 1, x.row, x.row == 1 ? Bf16Copy{} : x.copy};
   }
 
@@ -84,7 +84,7 @@ struct Fp32Operands {
   }
 
  private:
-  // Of a factor whose columns are contiguous.
+  // Copies the panels of a factor whose columns are contiguous.
   static void copy_panels(const SimdKernels& kernels, Factor x, int depth, int columns, int width,
                           float* packed) {
     kernels.copy_panels(reinterpret_cast<const uint32_t*>(x.first), x.step, depth, columns,

@@ -13,7 +13,7 @@
 
 namespace psm::nn {
 
-// Of a step of AdamW (nn/autograd/adamw.h): the gradient's factor, and the corrections of the moments' bias.
+// A step of AdamW (nn/autograd/adamw.h): the gradient's factor and the corrections of the moments' bias.
 struct AdamWConstants {
   float scale, b1, b2, correct_m, correct_v, epsilon, rate;
 };
@@ -116,7 +116,7 @@ struct SimdKernels {
 // lower one than amxbf16.
 const SimdKernels& simd_kernels();
 
-// Of all sets, the best first; kernels() gives nullptr where the build, the processor or the system lacks it.
+// All sets, the best first; kernels() gives nullptr if the build, the processor or the system lacks the set.
 struct SimdSet {
   const char* name;
   const SimdKernels* (*kernels)();

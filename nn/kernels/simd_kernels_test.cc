@@ -46,7 +46,7 @@ uint32_t nearest_bf16(float x) {
 TEST_CASE("every instruction set rounds to bf16 to the nearest, ties to even, in both orders of pairs") {
   TrainingRandom random(6);
   std::vector<float> x = {0.0f, -0.0f, 1.0f, INFINITY, -INFINITY, NAN, 3.4e38f};
-  for (uint32_t high : {0x3F80u, 0x3F81u, 0xC123u})  // between two numbers, and one bit beside that
+  for (uint32_t high : {0x3F80u, 0x3F81u, 0xC123u})  // between two numbers, and one bit away from that
     for (uint32_t low : {0x7FFFu, 0x8000u, 0x8001u}) x.push_back(std::bit_cast<float>(high << 16 | low));
   while (x.size() < 75) x.push_back(static_cast<float>(random.normal()));
   for (const SimdSet& each : simd_sets)
@@ -71,7 +71,7 @@ TEST_CASE("every instruction set rounds to bf16 to the nearest, ties to even, in
           CHECK(zipped[i] == (first | second << 16));
           CHECK(zipped[kRow + i] == first);
         }
-        // In panels: the same words, a panel's columns beside each other.
+        // In panels: the same words, a panel's columns next to each other.
         constexpr int kWidth = 3;
         const int panels = (columns + kWidth - 1) / kWidth, panel = 2 * kWidth + 1;
         std::vector<uint32_t> cut(static_cast<size_t>(panels) * panel, 1);
@@ -79,7 +79,7 @@ TEST_CASE("every instruction set rounds to bf16 to the nearest, ties to even, in
         for (int l = 0; l < 2; ++l)
           for (int i = 0; i < columns; ++i)
             CHECK(cut[i / kWidth * panel + l * kWidth + i % kWidth] == zipped[l * kRow + i]);
-        // Of rows that are pairs already: the same words.
+        // From rows that are pairs already: the same words.
         for (const int width : {2, 6, kRow}) {
           const int cuts = (columns + width - 1) / width, apart = 2 * width + 1;
           std::vector<uint32_t> rezipped(static_cast<size_t>(cuts) * apart, 1);
@@ -206,7 +206,7 @@ TEST_CASE(
       for (size_t n = 1; n <= 70; ++n) {
         CAPTURE(n);
         std::vector<float> x(n);
-        // Of few values, so that most rows have equal ones.
+        // There are few different values, so most rows have equal ones.
         for (float& v : x) v = static_cast<float>(static_cast<int>(random.next_u64() % 9) - 4);
         const auto by_magnitude = [](float a, float b) { return std::abs(a) < std::abs(b); };
         const auto first = std::max_element(x.begin(), x.end(), by_magnitude) - x.begin();

@@ -5,7 +5,7 @@
 //     t_r  = softmax(teacher's logits_r)
 //     dlogits_{r,j} += dloss * scale * (softmax_j - t_{r,j})
 //
-// Of text that the teacher wrote, cross entropy against its words has the same mean and far more variance. At
+// On text that the teacher wrote, cross entropy against its words has the same mean and far more variance. At
 // best the loss is the teacher's entropy, not zero. `scale` as in cross_entropy.h.
 #pragma once
 

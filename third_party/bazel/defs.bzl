@@ -63,7 +63,7 @@ def psm_test(name, srcs = None, size = "small", copts = [], deps = [], external 
     )
     data = kwargs.pop("data", [])
 
-    # The header is how a test finds the repository, and what stands beside it.
+    # The header is how a test finds the repository, and what stands next to it.
     beside = ["//ckks/base/testing:shared_data.h"]
     for suffix, filter, more_tags, more_data in [("", "--test-suite-exclude=external", [], []), ("_external", "--test-suite=external", ["external"], beside)]:
         cc_test(

@@ -49,7 +49,7 @@ class ImageData final : public DataSource {
  private:
   size_t held_out_every() const { return static_cast<size_t>(options_.held_out_every); }
   void start(int sequences, Batch& batch) const;
-  // Of a batch for each image.
+  // Inputs of a batch per image.
   size_t inputs() const {
     return static_cast<size_t>(grid().patches()) * static_cast<size_t>(patch_inputs());
   }

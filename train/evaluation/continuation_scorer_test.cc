@@ -30,7 +30,7 @@ struct Texts {
   std::vector<ScoredText> scored;
 };
 
-// Of lengths from 2 to one more than the context.
+// Makes texts with lengths from 2 to one more than the context.
 Texts random_texts(size_t count) {
   Texts texts;
   TrainingRandom random(3);

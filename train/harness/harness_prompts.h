@@ -32,7 +32,7 @@ struct Prompt {
   std::string context, continuation;
 };
 
-// Of one candidate of examples[which], behind the examples `shots`.
+// Makes the prompt of one candidate of examples[which], after the examples `shots`.
 Prompt harness_prompt(TaskForm form, std::span<const TaskExample> examples, size_t which, size_t candidate,
                       std::span<const size_t> shots);
 

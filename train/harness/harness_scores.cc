@@ -25,7 +25,7 @@ double mean(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-// Of the mean: the standard deviation over sqrt(n); of zeros and ones sqrt(a (1 - a) / (n - 1)).
+// Standard error of the mean: standard deviation over sqrt(n); for zeros and ones sqrt(a (1 - a) / (n - 1)).
 double standard_error(const std::vector<double>& values) {
   const auto n = static_cast<double>(values.size());
   const double centre = mean(values);

@@ -52,10 +52,10 @@ struct TaskExample {
 
 // The examples of a file's text; `what` begins messages. Throws psm::Error that names the line: one that is
 // no JSON of this form, is longer than 1 MiB or not UTF-8, a text of white space alone, fewer than 2 or more
-// than 32 candidates, a gold that is none of them; or if there are no examples, or more than 100,000.
+// than 32 candidates, a gold that is not one of them; or if there are no examples, or more than 100,000.
 std::vector<TaskExample> parse_task(const HarnessTask& task, std::string_view text, const std::string& what);
 
-// Of the file at `path`, at most 64 MiB.
+// Reads the file at `path`, at most 64 MiB.
 std::vector<TaskExample> read_task(const HarnessTask& task, const std::string& path);
 
 // "piqa.jsonl line 12", with the path as it was given.

@@ -134,7 +134,7 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
                                 " in ", loop.state_file, "; run the same command again to go on from there"));
   }
   if (!finished) save(true);
-  // Of a training that was at its end already; all others are evaluated after their last step.
+  // Evaluates a training that was at its end already; all others are evaluated after their last step.
   if (trainer.steps() == result.resumed_at) result.validation = evaluate(trainer.weights(), validation);
   result.weights = trainer.weights();
   result.steps = trainer.steps();

@@ -3,7 +3,7 @@
 //
 // Notation: s scores, D = mean_i s_i^p + epsilon, u GELU's or SiLU's inputs and those of a head's sigmoid, v
 // the norms' variances or mean squares, x the residual stream entering a layer, x_f and v_f the same of the
-// final norm. The paper's terms are the peaks; the smooth ones beside them act on every entry outside its
+// final norm. The paper's terms are the peaks; the smooth ones added to them act on every entry outside its
 // interval at once, which takes hundreds of steps where the peaks alone take thousands.
 //
 // Tokens that only fill up a batch count nowhere: not in a loss, nor in what its mean is taken over.

@@ -41,7 +41,7 @@ attention::ModelWeights with_fitted_offsets(const attention::ModelWeights& softm
   PSM_CHECK(config.attention == attention::AttentionKind::kSoftmax && replaced.config.has_score_offset());
   const int heads = config.heads, power = replaced.config.power;
   const auto blocks = static_cast<size_t>(config.layers) * heads;
-  // Of each example, by layer and head.
+  // For each example, by layer and head.
   std::vector<std::vector<Divergences>> of_examples(static_cast<size_t>(examples.sequences),
                                                     std::vector<Divergences>(blocks, Divergences{}));
   attention::BatchedModel(softmax).run(

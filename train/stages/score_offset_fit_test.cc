@@ -41,7 +41,7 @@ TEST_CASE("heads of small scores keep c = p, sharp ones get a larger one, for an
   set_thread_count(before);
 }
 
-// Of each example the logits, one after the other.
+// Returns the logits of each example, one after the other.
 std::vector<float> logits_of(const attention::ModelWeights& weights, const Batch& examples) {
   std::vector<std::vector<float>> of_examples(static_cast<size_t>(examples.sequences));
   attention::BatchedModel(weights).run(examples.examples(), {}, [&](const attention::BatchedPart& part) {

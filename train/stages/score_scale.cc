@@ -30,7 +30,7 @@ attention::ModelWeights with_score_scale(attention::ModelWeights weights, const 
   const int heads = config.heads;
   attention::PowerParameters parameters = attention::PowerParameters::of(config);
   parameters.epsilon = 0;
-  // Of each example: sums over its rows, by layer and head.
+  // For each example: sums over its rows, by layer and head.
   struct LogSum {
     double sum = 0;
     size_t rows = 0;

@@ -7,7 +7,7 @@
 //
 //     geometric mean over all rows of  D = mean_i s_i^p    becomes  `denominator`.
 //
-// The range losses then begin beside the interval that they ask for, instead of spending their steps (and the
+// The range losses then begin near the interval that they ask for, instead of spending their steps (and the
 // model's perplexity) on the way there.
 //
 // After that training epsilon is what the largest denominator is measured against: D + epsilon spans at most

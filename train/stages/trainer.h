@@ -35,7 +35,7 @@ struct TrainerOptions {
   const attention::ModelWeights* teacher = nullptr;
 };
 
-// All that a resumed training needs beside its options; saved with every checkpoint of a running training.
+// All that a resumed training needs besides its options; saved with every checkpoint of a running training.
 struct TrainerState {
   std::vector<float> values;
   nn::AdamWState optimiser;

@@ -45,7 +45,7 @@ bool lock(int descriptor) {
   return !taken;
 }
 
-// Of a temporary file's name what it is of; nothing for any other.
+// Returns the target's name if `name` is that of a temporary file, and otherwise nothing.
 std::string_view target_of(std::string_view name) {
   const size_t digits = 2 * sizeof(uint64_t), mark = sizeof kTemporary - 1;
   if (name.size() <= digits + mark) return {};

@@ -18,12 +18,12 @@ std::string resolve_user_path(const std::string& path);
 // The whole file, a regular one; refuses one that is larger than `max_bytes` before it is read.
 std::string read_file(const std::string& path, uint64_t max_bytes);
 
-// Writes to a temporary file beside `path` (PATH.part-NUMBER, drawn at random) and renames it on commit(). Every file is
-// its owner's alone: prompts, answers and keys say more than their writer thinks. Symbolic links are followed and
-// stay. A folder, device, pipe or socket is refused, for a rename would put a file in its place.
-// Destroyed without commit() (an exception), it removes the temporary file. One that a killed process left
-// behind goes when the next process writes to `path`: a living writer holds a lock on its own (on one machine;
-// file systems without locks keep such files). What stood at `path` before stays as it was either way.
+// Writes to a temporary file next to `path` (PATH.part-NUMBER, drawn at random) and renames it on commit().
+// Every file is its owner's alone: prompts, answers and keys say more than their writer thinks. Symbolic
+// links are followed and stay. A folder, device, pipe or socket is refused, for a rename would put a file in
+// its place. Destroyed without commit() (an exception), it removes the temporary file. One that a killed
+// process left behind goes when the next process writes to `path`: a living writer holds a lock on its own
+// (on one machine; file systems without locks keep such files). What stood at `path` stays either way.
 class AtomicFile {
  public:
   // Secrets, and records of what was spent, pass through no buffer that nobody wipes.

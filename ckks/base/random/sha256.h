@@ -12,7 +12,7 @@ class Sha256 {
  public:
   using Digest = std::array<uint8_t, 32>;
   void update(const void* data, size_t bytes);
-  // Of everything so far; more may follow.
+  // Returns the digest of everything so far; more may follow.
   Digest digest() const;
 
  private:

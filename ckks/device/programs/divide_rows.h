@@ -34,7 +34,7 @@ struct RowBlock {
   constexpr uint32_t threads() const { return RowPart::kLanes << (log_here + log_polys); }
   constexpr uint32_t log_parts() const { return log_rows - log_here; }  // blocks of a limb
 
-  // Of a block: its limb, and its first row. Of a thread: its polynomial, and its row there.
+  // A block's limb and its first row; a thread's polynomial and its row there.
   constexpr uint32_t limb(Place at) const { return at.block >> log_parts(); }
   constexpr uint32_t first_row(Place at) const {
     return (at.block & ((uint32_t{1} << log_parts()) - 1)) << log_here;

@@ -31,7 +31,7 @@ struct KeySource {
   constexpr uint64_t addends() const { return (addend[0] != nullptr) + (addend[1] != nullptr); }
 };
 
-// Of all keys and digits of a basis.
+// The layout of all keys and digits of a basis.
 struct KeyLayout {
   static constexpr uint64_t kUnit = 16;
 

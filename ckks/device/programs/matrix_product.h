@@ -55,7 +55,7 @@ struct MatrixProduct {
     const uint64_t values = uint64_t{1} << (log_n - log_run), run = place >> log_run;
     const uint64_t all = static_cast<uint64_t>(weight_rows) * cols;
     const uint64_t* const matrix = weights + static_cast<uint64_t>(j) * all * values;
-    // Of row `group` and column 0; the next row's and the next column's come so many words later.
+    // Where row `group` and column 0 begin; the next row and the next column come so many words later.
     const int row = first_row + group, tile_group = row / kRows * kRows;
     const int tile_rows = weight_rows - tile_group < kRows ? weight_rows - tile_group : kRows;
     const uint64_t begin = by_runs ? run * all + static_cast<uint64_t>(tile_group) * cols

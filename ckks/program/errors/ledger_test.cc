@@ -39,7 +39,7 @@ TEST_CASE("the ledger has a row for every result, with its level and scale") {
   CHECK(ledger.row(sample.square).level == 0);
   CHECK(ledger.row(sample.turned[1]).opcode == Opcode::kRotate);
   CHECK_THROWS_AS(ledger.row(Value{77}), Error);
-  // x, its square beside it, two rotations beside the square, their sum beside them.
+  // Alive: x; x and its square; the square and two rotations, twice; two rotations and their sum.
   std::vector<int> live;
   for (const LedgerRow& row : ledger.rows()) live.push_back(row.live);
   CHECK(live == std::vector<int>{1, 2, 3, 3, 3});

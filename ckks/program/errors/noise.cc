@@ -77,8 +77,8 @@ class Prediction {
     refuse_opcode("noise", instruction.opcode);
   }
 
-  // Of one output of a map: key switches of its sources and the encoding of its weights, at the scale before
-  // the rescale.
+  // The error that one output of a map adds: key switches of its sources and the encoding of its weights, at
+  // the scale before the rescale.
   double own_of_output(const Instruction& instruction, int output, ckks::Level level) const {
     const ckks::Scale scale = context_.scale(level);
     const double digits = noise_.digits(level, scale), encoding = noise_.encoding(scale);

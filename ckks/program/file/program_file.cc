@@ -26,7 +26,7 @@ struct Header {
   uint64_t constants_bytes = 0, tables_bytes = 0;
   ProgramDigest digest{};
 
-  // Of a file of at least kConstantsAt bytes.
+  // Reads the header of a file of at least kConstantsAt bytes.
   static Header of(const uint8_t* file) {
     Header header;
     const uint8_t* at = file + 24;

@@ -13,7 +13,7 @@
 
 namespace psm::program {
 
-// Of each: its plaintexts, and the level of its inputs. Single vectors (biases) come first: they are small.
+// Each names its plaintexts and the level of its inputs. Single vectors (biases) come first: they are small.
 std::set<std::pair<ckks::TransformIdentity, int>> kept_transforms(const Plan& plan, const ckks::Chain& chain,
                                                                   size_t bytes);
 

@@ -417,8 +417,8 @@ class Twin {
     }
   }
 
-  // Of a single real value only the real part comes back. Two travel as c = a + i b and come back as re(c),
-  // im(c).
+  // If there is a single real value, only the real part comes back. Two travel as c = a + i b and come back
+  // as re(c), im(c).
   void execute_bootstrap() {
     if (instruction_->arguments.size() == 1) {
       const SlotVector& a = argument(0);

@@ -20,7 +20,7 @@ struct Calibration {
 // times as long where other programs disturb it.
 Calibration calibrate(const ckks::Context&, double seconds = 2);
 
-// Seconds for each byte of encoded plaintexts, with all threads: what a first pass pays beside a warm one,
+// Seconds for each byte of encoded plaintexts, with all threads: what a first pass pays more than a warm one,
 // where its memory has been touched (ckks/base/touched_memory.h).
 double encode_seconds_per_byte(const ckks::Context&);
 

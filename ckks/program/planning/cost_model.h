@@ -97,14 +97,14 @@ class CostModel {
 
   const ckks::Chain& chain() const { return chain_; }
   const KernelSeconds& kernels() const { return kernels_; }
-  // Of the full bootstrap, or of a sparse one, which is offered (PSM_CHECK).
+  // The figures of the full bootstrap, or of a sparse one, which must be offered (PSM_CHECK).
   const BootstrapFigures& bootstrap(const ckks::BootstrapKind& = {}) const;
   ckks::Level entry_level(const ckks::BootstrapKind&) const;   // where it starts
   ckks::Level output_level(const ckks::BootstrapKind&) const;  // and ends
   // Keys of a sparse bootstrap pay where many take it; whoever makes the model decides which are offered.
   const std::vector<SparseFigures>& sparse() const { return sparse_; }
 
-  // Of an instruction whose arguments are at `level` (drops to it are counted apart). kRefresh is free,
+  // The effort of an instruction whose arguments are at `level` (drops to it count apart). kRefresh is free,
   // kBootstrap costs one bootstrap: of a complex value, of two real ones, or less for a single real one.
   Effort effort(const Instruction&, const Program&, ckks::Level level) const;
   Effort drop_effort(ckks::Level target) const;  // Evaluator::drop_to_level
@@ -122,7 +122,7 @@ class CostModel {
   std::vector<SparseFigures> sparse_;
 };
 
-// What evaluating a series takes at its peak beside its argument and its result: the nodes that are alive,
+// What evaluating a series takes at its peak besides its argument and its result: the nodes that are alive,
 // the sum and the digits of the one at hand.
 double series_scratch_bytes(const ckks::SeriesPlan&, const ckks::Chain&);
 

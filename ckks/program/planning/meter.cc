@@ -163,7 +163,7 @@ double MeterReading::kept_plaintext_bytes() const {
 }
 
 double MeterReading::run_bytes() const {
-  // What does not fit is in use beside what is kept, while its instruction runs.
+  // What does not fit is in use in addition to what is kept, while its instruction runs.
   return bootstrap_bytes +
          std::min(peak_ciphertext_bytes + plaintext_bytes, peak_working_bytes + kept_plaintext_bytes());
 }

@@ -50,13 +50,13 @@ struct MeterReading {
   double bootstrap_bytes = 0;     // encoded transforms of the bootstrap
   double constant_bytes = 0;      // the program's plaintexts as it holds them, one period of each vector
   double key_bytes() const { return program_key_bytes + bootstrap_key_bytes; }
-  // Of the encoded plaintexts, what the machine keeps for further passes at this limit (MachineOptions).
+  // The encoded plaintexts that the machine keeps for further passes at this limit (MachineOptions).
   size_t encoded_limit = kKeptPlaintextBytes;
   double kept_plaintext_bytes() const;
   // What a run cannot do without, keys included.
   double least_bytes() const { return key_bytes() + bootstrap_bytes + peak_working_bytes; }
-  // What a run takes beside the keys and the program; together they are the peak. The process itself comes on
-  // top.
+  // What a run takes besides the keys and the program; together they are the peak. The process itself comes
+  // on top.
   double run_bytes() const;
   double peak_bytes() const { return run_bytes() + key_bytes() + constant_bytes; }
 

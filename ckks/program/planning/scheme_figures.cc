@@ -58,7 +58,7 @@ class BootstrapEffort {
   }
   void add(ckks::Level level, int times) { sum_.add(level, 2, times); }
 
-  // Of encoded diagonals.
+  // Returns the bytes of the encoded diagonals.
   double diagonal_bytes(std::span<const ckks::PlacedTransform> transforms) const {
     double bytes = 0;
     for (const ckks::PlacedTransform& t : transforms)
@@ -66,7 +66,7 @@ class BootstrapEffort {
         bytes += 16.0 * static_cast<double>(term.weight.period()) * extended_limbs(t);
     return bytes;
   }
-  // What the largest of the transforms takes beside its result: digits, accumulators, the argument.
+  // What the largest of the transforms takes besides its result: digits, accumulators, the argument.
   double transform_bytes(std::span<const ckks::PlacedTransform> transforms) const {
     double most = 0;
     for (const ckks::PlacedTransform& t : transforms) {

@@ -36,8 +36,8 @@ struct Chain {
   size_t limb_bytes() const { return sizeof(uint64_t) << log_n; }
   // What a polynomial modulo Q_level P takes in a key, in limbs of whole words.
   double packed_limbs(Level level) const { return packed_bits(level) / 64.0; }
-  // Of a ciphertext of two polynomials, of a key-switching key, and of the two keys around ModRaise: one
-  // digit modulo q_0 p_0, and a key at the top.
+  // Sizes of a ciphertext of two polynomials, of a key-switching key, and of the two keys around ModRaise:
+  // one digit modulo q_0 p_0, and a key at the top.
   size_t ciphertext_bytes(Level level) const { return 2 * static_cast<size_t>(level + 1) * limb_bytes(); }
   size_t key_bytes(Level level) const;
   size_t encapsulation_bytes() const;

@@ -3,7 +3,7 @@
 namespace psm::ckks {
 namespace {
 
-// Of levels in ascending order, the highest in each band.
+// Returns the highest level of each band; `levels` are in ascending order.
 std::vector<Level> highest_of_bands(const Chain& chain, const std::set<Level>& levels) {
   std::vector<Level> highest;
   for (Level level : levels) {

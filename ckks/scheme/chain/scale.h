@@ -1,4 +1,4 @@
-// Level and Scale: what every ciphertext and plaintext carries beside its residues.
+// Level and Scale: what every ciphertext and plaintext carries besides its residues.
 //
 // Level l: residues modulo Q_l = q_0 .. q_l, so l + 1 limbs.
 // Scale: the factor between a message and the integer polynomial that encodes it.
@@ -39,7 +39,7 @@ class Level {
   int value_ = 0;
 };
 
-// Of residues modulo this many primes of q.
+// Returns the level of residues modulo this many primes of q.
 inline Level level_of(Basis basis) { return Level::at(basis.q - 1); }
 
 class Scale {
@@ -52,7 +52,7 @@ class Scale {
   double value_ = 0;
 };
 
-// Of the product of two messages.
+// The scale of the product of two messages.
 constexpr Scale operator*(Scale a, Scale b) { return Scale(double{a} * double{b}); }
 
 // After a division by the prime q, and before the one that leaves `scale`.

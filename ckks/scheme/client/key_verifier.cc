@@ -51,7 +51,7 @@ uint64_t centre(const Buffer& x, uint64_t q, int32_t most, SecretVector<int32_t>
   return bad;
 }
 
-// What a digit of a key carries beside zero: P from, modulo the primes of a range.
+// What a digit of a key carries in addition to zero: P from, modulo the primes of a range.
 struct Carried {
   const RnsPoly* from = nullptr;
   DigitRange range{0, 0};

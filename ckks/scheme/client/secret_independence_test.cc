@@ -69,7 +69,7 @@ TEST_CASE("a secret's checksum executes the same instructions for all secrets") 
   });
 }
 
-// Selects each backend in turn, and at the end what was selected before.
+// Selects one backend after the other, and at the end the one that was selected before.
 void on_every_backend(const std::function<void()>& function) {
   const std::string before = kernels().name;
   for (const Kernels* backend : available_backends()) {
@@ -84,7 +84,7 @@ TEST_CASE("kernels that work on secrets execute the same instructions for all re
   constexpr size_t kN = 64;
   const NttTables tables(6, Modulus(1099510054913));
   const Modulus& q = tables.modulus();
-  // Zeros, the largest, and both in turn: what a conditional would tell apart.
+  // Zeros, the largest, and both alternating: what a conditional would tell apart.
   std::vector<std::vector<uint64_t>> residues(4, std::vector<uint64_t>(kN));
   for (size_t i = 0; i < kN; ++i)
     residues[1][i] = q.value - 1, residues[i % 3 == 0 ? 2 : 3][i] = q.value / 2 + i;

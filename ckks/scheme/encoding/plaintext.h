@@ -26,7 +26,7 @@ class Plaintext {
   Plaintext() = default;
   // Uninitialised residues; `values_per_limb` = N for a full plaintext, 2m for one of period m.
   Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale);
-  // Of these residues, limb after limb.
+  // Takes these residues, limb after limb.
   Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale, Buffer residues);
   // A full one that is wiped when it goes, as its expansion is: for what was decrypted.
   static Plaintext secret(const Ring& ring, Basis basis, Scale scale);

@@ -22,7 +22,7 @@ struct TextRecord {
   Sampler sampler{};
 
   std::string json() const;
-  // Throws Error if it is none, or has tokens beyond `vocab`.
+  // Throws Error if `json` is not a record, or has tokens beyond `vocab`.
   static TextRecord parse(const std::string& json, const std::string& path, int vocab);
 };
 

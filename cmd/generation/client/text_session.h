@@ -12,7 +12,7 @@
 
 namespace psm::cmd {
 
-// Of no values 0.
+// Returns 0 if there are no values.
 double median(std::vector<double> values);
 
 struct TextSession {
@@ -21,13 +21,13 @@ struct TextSession {
   std::vector<double> prompt_seconds, token_seconds;
   // The server's, the encoding of weights apart: of passes, and of single tokens.
   std::vector<double> passes, tokens;
-  // Of the median token: seconds by what is computed and by operation (cmd/server/program_parts.h;
+  // Seconds of the median token by what is computed and by operation (cmd/server/program_parts.h;
   // linear maps whole). Null without tokens.
   Json computation, operation;
   int64_t peak_bytes = 0, cache_bytes = 0, bootstraps_per_token = 0,
           bootstraps_per_prompt = 0;  // of the server
 
-  // Of a token over a pass; 0 without one of them.
+  // Seconds of a token over those of a pass; 0 without one of them.
   double token_to_pass() const { return passes.empty() ? 0 : median(tokens) / median(passes); }
   void add_to(Json& json, const TextModel& model) const;
   // Both breakdowns side by side, the longest first; empty without tokens.

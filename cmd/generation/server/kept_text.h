@@ -40,7 +40,7 @@ class KeptText {
   void keep(const TextNote& note, int window, Ciphertexts outputs);
 
  private:
-  // Of the folder, where there is one.
+  // Locks the folder if there is one.
   struct Lock {
     explicit Lock(const std::string& folder);
     ~Lock();

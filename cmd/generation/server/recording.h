@@ -47,7 +47,7 @@ struct Recording {
 class RunDigests {
  public:
   void add(size_t instruction, const ckks::Ciphertext& result);
-  // Of all instructions so far; then there are none.
+  // Returns what was recorded of all instructions so far, and forgets it.
   std::vector<uint64_t> take();
 
  private:

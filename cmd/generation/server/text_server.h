@@ -38,7 +38,7 @@ class TextServer {
   Greeting greeting() const;
   // The answer to one frame. Throws Error where it is refused.
   Frame reply(const Frame& request);
-  // Until the client closes its pipe. Throws Error where a frame is none, after saying so to the client.
+  // Serves until the client closes its pipe. Throws Error for a malformed frame, after telling the client.
   // `watch` sees each request and its answer before that is sent.
   void serve(FrameChannel& client,
              const std::function<void(const Frame& request, const Frame& answer)>& watch = {});
@@ -53,7 +53,7 @@ class TextServer {
   void hold(const ckks::KeyRequest& keys);
   void prompt(const std::string& file);
   void token(const std::string& file);
-  // Of this model, key pair and text, with these ciphertexts at these levels.
+  // Requires a note of this model, key pair and text, with these ciphertexts at these levels.
   TextNote require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const;
   void run(program::EncryptedMachine& machine, const TextNote& note, int window, Ciphertexts inputs,
            program::RunOptions options);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kSequences = 256;
 constexpr int kNear = 3;
-constexpr int kPictured[] = {4, 8, 12};  // powers beside softmax whose matrices are shown
+constexpr int kPictured[] = {4, 8, 12};  // powers, besides softmax, whose matrices are shown
 
 struct Locality {
   double near = 0, largest = 0;  // means over the rows that are long enough

@@ -9,7 +9,7 @@ namespace psm::cmd {
 namespace {
 
 constexpr int kContext = 48, kPairContext = 96, kLayers = 2, kWidth = 64, kHeads = 4, kPower = 6, kBatch = 16;
-// Of the minutes; a step on pairs takes twice as long, and there are few of them.
+// Share of the minutes; a step on pairs takes twice as long, and there are few of them.
 constexpr double kPairShare = 0.3;
 
 attention::ModelConfig model_of(const train::LabelledTextData& texts) {

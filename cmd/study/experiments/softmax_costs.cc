@@ -34,7 +34,7 @@ namespace {
 constexpr int kLayers = 2, kWidth = 128, kHeads = 4, kRowSequences = 16;
 constexpr int kPowers[] = {2, 4, 8};
 
-// What is metered and run: attention of Pythia-70M, T tokens to a ciphertext.
+// What is predicted and run: attention of Pythia-70M, T tokens to a ciphertext.
 constexpr int kTokens = 128;
 const attention::ModelConfig kPythia{
     .vocab = 2, .context = kTokens, .layers = 1, .width = 512, .heads = 8, .ffn = 2048};
@@ -44,7 +44,7 @@ constexpr int kPythiaLayers = 6;
 constexpr int kLevelsBefore = 3;
 constexpr int kKeyBlocks[] = {1, 2, 4, 8};  // of a context of 1,024; between them costs are linear
 
-// Of one calibration of this machine for all readings; readings are JSON that a resumed run finds again.
+// Calibrates this machine once for all readings; readings are JSON that a resumed run finds again.
 program::KernelSeconds kernel_seconds(StudyContext& context, const ckks::Context& crypto) {
   const Json stored = context.once("kernels", [&] {
     Json seconds = Json(Json::Array{});
@@ -279,7 +279,7 @@ double long_context(const std::vector<Json>& readings, const char* member) {
   return sum;
 }
 
-// Metered seconds of the weights, of 128 and of 1,024 tokens.
+// Predicted seconds of the weights, for 128 and for 1,024 tokens.
 struct Costs {
   double short_seconds, long_seconds;
 };

@@ -22,7 +22,7 @@ constexpr int kPaperDegree = 8, kPaperIterations = 21, kPaperPower = 4;  // appe
 
 Interval widened(Interval seen) { return {seen.lo / kMethodMargin, seen.hi * kMethodMargin}; }
 
-// Of exp's polynomial, summed over each row, in a context as long or longer.
+// The interval of the sums of exp's polynomial over each row, in a context as long or longer.
 Interval sums_of(const Approximation& exp, const ScoreRows& scores, int context) {
   Interval sums{INFINITY, -INFINITY};
   for (const auto& head : scores.heads)
@@ -36,7 +36,7 @@ Interval sums_of(const Approximation& exp, const ScoreRows& scores, int context)
   return widened(sums);
 }
 
-// Of the length-agnostic form.
+// The interval of the denominators of the length-agnostic form.
 Interval denominators_of(const ScoredModel& model) {
   Interval denominators{INFINITY, -INFINITY};
   for (const auto& head : model.scores.heads)

@@ -44,7 +44,7 @@ struct ScoredModels {
 // paper gives, whatever their error. `models` outlive the methods.
 std::vector<SoftmaxMethod> softmax_methods(const ScoredModels& models, int context);
 
-// Of the weights of a method's polynomial against the weights that they stand for, over all its rows.
+// Errors of the weights of a method's polynomial against the weights that they replace, over all its rows.
 struct WeightErrors {
   double worst = 0;  // |difference|
   double kl = 0;     // mean over the rows, of normalised weights; infinite where one is not positive

@@ -237,8 +237,8 @@ class Tasks {
     return train::SequenceData(windows, published_.config.vocab, "text in the tokens of stories260K");
   }
 
-  // Of the last examples of each task, or of the first: prompts with the right answer, their shots from among
-  // them too.
+  // Makes prompts with the right answer from the last examples of each task, or from the first; their shots
+  // come from among them too.
   std::vector<std::vector<int>> prompts(Part part) const {
     std::vector<std::vector<int>> all;
     for (size_t t = 0; t < examples_.size(); ++t) {

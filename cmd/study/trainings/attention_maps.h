@@ -15,7 +15,7 @@ struct LayerAttention {
   double distance = 0;
 };
 
-// Of each layer; the batch has no padding. Recomputes the weights from the scores in fp32.
+// Measures each layer; the batch has no padding. Recomputes the weights from the scores in fp32.
 std::vector<LayerAttention> measure_attention(const attention::ModelWeights& weights,
                                               const train::Batch& batch);
 

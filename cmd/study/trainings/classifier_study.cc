@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kHeldOut = 1000, kRangeExamples = 2000;
 constexpr double kRangeShare = 0.5;  // steps of range minimisation for each one before
-// Of the intervals (attention/reference/polynomial_model.h): a score that is a quarter larger than any in
-// training has a denominator 1.25^4 = 2.4 times as large, and one image in a thousand has such a one.
+// Margin of the intervals (attention/reference/polynomial_model.h): a score that is a quarter larger than any
+// in training has a denominator 1.25^4 = 2.4 times as large, and one image in a thousand has such a one.
 constexpr double kMargin = 2.5;
 // Standard deviation of fresh tables of tokens, positions and the class token (random_weights: 1). BERT and
 // ViT begin with 0.02; from 1, a thousand steps of AdamW leave most of a word's vector as it was drawn.

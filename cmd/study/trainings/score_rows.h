@@ -8,12 +8,12 @@
 namespace psm::cmd {
 
 struct ScoreRows {
-  // Of each sequence, layer and head, in this order: row t has t + 1 scores.
+  // By sequence, layer and head, in this order: row t has t + 1 scores.
   std::vector<std::vector<std::vector<double>>> heads;
   double bound = 0;  // max |score|
 };
 
-// Of a causal model; the batch has no padding. In fp32, offsets included.
+// Returns the scores of a causal model; the batch has no padding. In fp32, offsets included.
 ScoreRows score_rows(const attention::ModelWeights& weights, const train::Batch& batch);
 
 }  // namespace psm::cmd

@@ -26,7 +26,7 @@ constexpr int kScaleSequences = 64;
 constexpr uint64_t kScaleSeed = 7;
 constexpr uint64_t kMaxRecord = uint64_t{1} << 20;
 
-// What is known of a training beside its weights, in a file of its own: its state file has no room for it.
+// What is known of a training besides its weights, in a file of its own: its state file has no room for it.
 struct Record {
   std::map<size_t, CurvePoint> curve;
   std::string diverged;
@@ -58,7 +58,7 @@ void write_record(const std::string& path, const Record& record) {
   write_file(path, json.dump(1) + "\n");
 }
 
-// Of each seed that did not diverge with either.
+// Compares the pairs of each seed that diverged in neither.
 template <typename Compare>
 std::vector<double> paired(const Trainings& trainings, const Trainings& reference, Metric metric,
                            Compare compare) {

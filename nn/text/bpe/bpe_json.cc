@@ -62,7 +62,7 @@ int merged_id(const TokenIds& ids, std::string_view characters, size_t rank, con
   return found->second;
 }
 
-// Of a RobertaProcessing.
+// Reads the ends of a RobertaProcessing.
 void read_roberta(const Json& json, TextEnds& ends, const std::string& what) {
   const auto id_of = [&](const char* name) {
     const Json::Array& pair = json.at(name, what).array(what + "'s \"" + name + "\"");
@@ -72,7 +72,7 @@ void read_roberta(const Json& json, TextEnds& ends, const std::string& what) {
   ends = {.start = id_of("cls"), .end = id_of("sep"), .end_is_added = true};
 }
 
-// Of a TemplateProcessing: a single text with at most one token on each side of it.
+// Reads the ends of a TemplateProcessing: a single text with at most one token on each side of it.
 void read_template(const Json& json, TextEnds& ends, const std::string& what) {
   bool text = false;
   for (const Json& piece : json.at("single", what).array(what + "'s \"single\"")) {

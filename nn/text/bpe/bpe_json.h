@@ -33,8 +33,8 @@ bool required_flag(const Json& json, const char* name, const std::string& what);
 // The members of a Sequence, by its list's name; of anything else itself; nothing of null.
 std::vector<const Json*> parts_of(const Json* json, const char* list, const std::string& what);
 
-// The model, which is a BPE without dropout, prefixes and suffixes. Throws Error too where the file is none
-// that the library reads: members that it does not know or that have another form. What of them decides no
+// The model, which is a BPE without dropout, prefixes and suffixes. Throws Error too if the library does not
+// read such files: members that it does not know or that have another form. What of them decides no
 // token is not looked at further: transformers turns truncation and padding off.
 const Json& bpe_model(const Json& json, const std::string& file);
 // Whether it is of characters, with bytes for those that it lacks (nn/text/bpe/character_bpe.h).

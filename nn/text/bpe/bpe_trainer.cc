@@ -140,7 +140,7 @@ class PairTrainer {
     pair.places.push_back(place);
   }
 
-  // Of a pair that is being merged nothing is left to count.
+  // A pair that is being merged has nothing left to count.
   void remove(const Place& place, int left, int right) {
     const auto found = pairs_.find(key(left, right));
     if (found != pairs_.end()) found->second.count -= count_of(place);

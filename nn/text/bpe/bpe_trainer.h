@@ -5,17 +5,17 @@
 //
 //     count(a, b) = sum over distinct words of (times the word stands) (places in it where b follows a)
 //
-// becomes a token, and is merged in every word from left to right. Of equal counts the least a goes first,
-// then the least b, as in the BpeTrainer of the `tokenizers` library, so that the result is a function of the
-// text and the options alone. Overlapping places count each: aaa has two of (a, a).
+// becomes a token, and is merged in every word from left to right. If counts are equal, the least a goes
+// first, then the least b, as in the BpeTrainer of the `tokenizers` library, so that the result is a function
+// of the text and the options alone. Overlapping places count each: aaa has two of (a, a).
 //
 // Ids: the special tokens, the 256 bytes in the order of the characters that stand for them
 // (nn/text/bpe/byte_level.h), the merged tokens in order of their merges. No two merges make the same bytes:
 // how a token came about does not depend on what stands around it.
 //
 // A heap holds the pairs and every pair the places where it stood, so that a merge costs as much as the
-// places that it changes, whatever the text. Beside the text that takes 4 bytes for each byte of its distinct
-// words and 8 for each place.
+// places that it changes, whatever the text. In addition to the text, that takes 4 bytes for each byte of its
+// distinct words and 8 for each place.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ class PairMerger {
       const Candidate best = heap_.back();
       heap_.pop_back();
       Node& left = node(best.at);
-      // One of the two has been merged with another since.
+      // One of the two has meanwhile been merged with another.
       if (left.token != best.left || left.next < 0 || node(left.next).token != best.right) continue;
       Node& right = node(left.next);
       left.token = best.token;
