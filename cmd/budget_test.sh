@@ -21,7 +21,7 @@ encrypt 15900
 decrypt 11600
 infer 26000
 generate 18300
-serve 26300
-show 21900
+serve 26000
+show 20700
 BUDGETS
 exit $over
