@@ -18,9 +18,9 @@ TEST_CASE("errors and agreements are counted over positions and symbols") {
   CHECK(c.agree_clear == 1);
   CHECK(c.max_abs == doctest::Approx(0.2));
   CHECK(c.mse == doctest::Approx((0.01 + 0.04) / 6));
-  CHECK(c.kl == doctest::Approx((compare_position(twin[0], encrypted[0]).kl +
-                                 compare_position(twin[1], encrypted[1]).kl) /
-                                2));
+  CHECK(c.kl ==
+        doctest::Approx(
+            (compare_position(twin[0], encrypted[0]).kl + compare_position(twin[1], encrypted[1]).kl) / 2));
   CHECK(c.relative_rms == doctest::Approx(std::sqrt(0.05 / (9 + 1 + 1.21))));
 }
 
