@@ -107,9 +107,8 @@ int twin(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:encrypt -- --check PROGRAM ...",
       "The twin: runs a compiled program on slots in the clear, with the same levels and range checks as on\n"
-      "ciphertexts. //cmd:encrypt and //cmd:decrypt start it where --check names a program, and "
-      "//cmd:generate\n"
-      "with --program.");
+      "ciphertexts. //cmd:encrypt starts it where --check names a program; //cmd:compare and //cmd:generate "
+      "do too.");
   const std::string& program_path = flags.text("program", "", "the program (NAME.program of //cmd:compile)");
   const bool& pipe =
       flags.truth("pipe", false, "slots come from standard input, answers go to standard output");
@@ -118,7 +117,7 @@ int twin(int argc, char** argv) {
   threads.apply();
   require_given(flags, {"program"});
   if (!pipe)
-    throw Error("the twin talks to a client through pipes; give --check PROGRAM to encrypt or decrypt");
+    throw Error("the twin talks to a client through pipes; give --check PROGRAM to encrypt, or run compare");
   const auto fails = [](const Error& error) {
     send_bytes(STDOUT_FILENO, message("-", error.what()));
     return error.exit_code();
