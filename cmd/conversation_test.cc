@@ -137,6 +137,23 @@ TEST_CASE("beyond the places the window slides to the last half of them, as the 
   CHECK(comparison.free_running == generated);
 }
 
+TEST_CASE("the compiler predicts errors of a prompt and of the token after it") {
+  const ckks::Context context(ckks::insecure_version(ckks::secure_n16(), 11));
+  const Compiled made = compile_model(PackedModel(small_model(1), context, 1), {}, context,
+                                      CompiledFor::kText, folder("predicted"));
+  for (const program::EntryPoint& entry : made.program.entries) {
+    CAPTURE(entry.name);
+    const Json& about = made.program.about;
+    CHECK(about.at("logit_error", "about").at(entry.name, "about").number("logit_error") > 0);
+    CHECK(about.at("predicted_errors", "about").at(entry.name, "about").array("errors").size() ==
+          static_cast<size_t>(entry.plan.program.value_count()));
+    CHECK(about.at("observed_ranges", "about").at(entry.name, "about").array("ranges").size() ==
+          2 * entry.plan.program.checks.size());
+  }
+  CHECK(made.program.entries.size() == 2);
+  CHECK(made.client.logit_error > 0);
+}
+
 TEST_CASE("the program's logits are the polynomial model's") {
   const attention::Checkpoint checkpoint = small_model(1);
   const attention::PolynomialModel model =

@@ -5,13 +5,13 @@
 
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
-#include "ckks/bootstrap/error_model.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/verify/verify.h"
 #include "ckks/scheme/errors/noise.h"
@@ -45,10 +45,10 @@ class Twin {
     const program::TwinResult clear =
         program::run_twin(own, inputs_of_run(plan.program, request.slots, exact_, begins), options);
     if (request.noisy) {
-      const double bootstrap_error =
-          plan.bootstraps > 0 ? ckks::predict_error(ckks::BootstrapPlan(*program_.context)).rms() : 0;
+      const auto [deviation, is_new] = bootstrap_deviations_.try_emplace(request.entry);
+      if (is_new) deviation->second = program::bootstrap_deviation(plan, *program_.context);
       options.on_range = program::TwinOptions::OnRange::kCount;
-      options.noise_std = program::predicted_noise(plan, noise_, bootstrap_error, clear.observations);
+      options.noise_std = program::predicted_noise(plan, noise_, deviation->second, clear.observations);
       options.noise_seed = ++runs_;
       for (const auto& [name, value] : plan.program.inputs)  // what was kept comes with its error
         if (!request.slots.contains(name) && !shared_.contains(name)) options.noise_std[value.id] = 0;
@@ -99,6 +99,7 @@ class Twin {
 
   const program::VerifiedProgram program_;
   const ckks::NoiseModel noise_;
+  std::map<std::string, double> bootstrap_deviations_;  // by entry point
   attention::SlotVectors shared_, exact_, noisy_;
   uint64_t runs_ = 0;
 };

@@ -95,9 +95,9 @@ Prediction predict(const program::EntryPoint& entry, const ckks::Context& contex
   program::TwinOptions options;
   options.on_range = program::TwinOptions::OnRange::kCount;
   const program::TwinResult clear = program::run_twin(program, inputs, options);
-  const double bootstrap = plan.bootstraps > 0 ? ckks::predict_error(ckks::BootstrapPlan(context)).rms() : 0;
   const ckks::NoiseModel noise(context);
-  options.noise_std = program::predicted_noise(plan, noise, bootstrap, clear.observations);
+  options.noise_std =
+      program::predicted_noise(plan, noise, program::bootstrap_deviation(plan, context), clear.observations);
   Prediction found;
   found.errors = program::accumulated_noise(plan, noise, options.noise_std, clear.observations);
   for (const program::RangeCheck& check : plan.program.checks) {
@@ -130,14 +130,14 @@ void predict_all(const ckks::Context& context, const Notes& notes, Compiled& mad
     }
     const PromptExamples examples(client.model.config, prompts);
     attention::SlotVectors inputs = attention::client_inputs(client.model, examples);
-    inputs.merge(caches);
+    for (const auto& [name, value] : entry.plan.program.inputs)
+      if (const auto cache = caches.find(name); cache != caches.end()) inputs.insert(caches.extract(cache));
     Prediction found = predict(entry, context, client.model, examples, std::move(inputs), argument);
     client.logit_error = std::max(client.logit_error, found.logit_error);
     made.program.about["logit_error"][entry.name] = found.logit_error;
     made.program.about["predicted_errors"][entry.name] = list_of(found.errors);
     made.program.about["observed_ranges"][entry.name] = list_of(found.ranges);
     caches = std::move(found.outputs);
-    if (entry.name == kPrompt) prompts[0].resize(static_cast<size_t>(argument));
   }
 }
 

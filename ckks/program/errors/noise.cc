@@ -5,6 +5,8 @@
 #include <numbers>
 
 #include "ckks/base/error.h"
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/error_model.h"
 #include "ckks/poly/series_plan.h"
 
 namespace psm::program {
@@ -171,6 +173,10 @@ std::vector<double> predicted_noise(const Plan& plan, const ckks::NoiseModel& no
     }
   }
   return own;
+}
+
+double bootstrap_deviation(const Plan& plan, const ckks::Context& context) {
+  return plan.bootstraps > 0 ? ckks::predict_error(ckks::BootstrapPlan(context)).rms() : 0;
 }
 
 std::vector<double> accumulated_noise(const Plan& plan, const ckks::NoiseModel& noise,

@@ -34,6 +34,9 @@ namespace psm::program {
 std::vector<double> predicted_noise(const Plan&, const ckks::NoiseModel&, double bootstrap_std,
                                     std::span<const Observation> observations);
 
+// `bootstrap_std`: the error of a full bootstrap, 0 of a plan without bootstraps. Builds a bootstrap's plan.
+double bootstrap_deviation(const Plan&, const ckks::Context&);
+
 // Accumulated, from the own errors.
 std::vector<double> accumulated_noise(const Plan&, const ckks::NoiseModel&, std::span<const double> own,
                                       std::span<const Observation> observations);
