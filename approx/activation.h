@@ -15,8 +15,8 @@
 //
 // Certificate: certified_error (certify.h). sigmoid(w) is analytic for |Im w| < pi, and |sigmoid(w)| <= 1
 // where |Im w| <= pi / 2, since |1 + exp(-w)|^2 = 1 + 2 exp(-Re w) cos(Im w) + exp(-2 Re w) >= 1. erf is
-// entire, and integrating from x to x + iy gives |erf(x + iy)| <= 1 + 2 / sqrt(pi) |y| exp(y^2). Of GPT-2's
-// gate tanh(u) / 2 = sigmoid(2 u) - 1/2 with z = x + iy, |y| <= 3/4: where |x| <= 3/2,
+// entire, and integrating from x to x + iy gives |erf(x + iy)| <= 1 + 2 / sqrt(pi) |y| exp(y^2). GPT-2's
+// gate is tanh(u) / 2 = sigmoid(2 u) - 1/2, with z = x + iy and |y| <= 3/4: where |x| <= 3/2,
 //     |Im 2u| = 2 sqrt(2 / pi) |y| (1 + 0.044715 (3 x^2 - y^2)) < 1.56 < pi / 2;
 // elsewhere |Re u| = sqrt(2 / pi) |x| (1 + 0.044715 (x^2 - 3 y^2)) > 1.22, and then |tanh u| < 1.2.
 //

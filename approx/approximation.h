@@ -70,7 +70,7 @@ class Approximation {
     virtual void evaluate(std::span<double> v) const = 0;  // in place, the same bits
     virtual program::Value build(program::Builder&, program::Value v) const = 0;
     virtual double exact(double x) const = 0;
-    // Of P in Chebyshev's basis, if build() is one series and nothing else.
+    // The coefficients of P in Chebyshev's basis, if build() is one series and nothing else.
     virtual const std::vector<double>* series() const { return nullptr; }
   };
 

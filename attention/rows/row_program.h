@@ -67,7 +67,7 @@ class SlotRows {
     program::Value factor{};            // by factor_unit times which it is still to be multiplied
     double factor_unit = 1;
   };
-  // Throws psm::Error if S or the number of lengths is no power of two, they do not divide the slots, or a
+  // Throws psm::Error unless S and the number of lengths are powers of two, if they do not divide the slots, or a
   // length is not in 1 .. S times the ciphertexts.
   SlotRows(program::Builder& builder, const RowPacking& packing);
 

@@ -5,11 +5,11 @@
 //     length   payload: a ciphertext file of ckks/wire with a TextNote, or a line of text
 //
 // A receiver states the longest payload that it expects; a longer one is refused before memory is reserved
-// for it, and so is a kind that there is none of. Pipes have no end but a closed one: between two frames that
-// is the end of the conversation, inside one an error.
+// for it, and so is an unknown kind. A closed pipe ends the conversation between two frames; inside a frame it is
+// an error.
 //
 // Conversation. The server begins:
-//     server  kReady     JSON: which model, parameters and key pair; the text that it keeps, if any (kept_text.h)
+//     server  kReady     JSON: which program, parameters and key pair; the text that it keeps, if any (kept_text.h)
 //     client  kPrompt    the first tokens of a text       -> kAnswer, or kRefused
 //             kToken     one further token                -> kAnswer, or kRefused
 //             kRepeat    nothing                          -> the last kAnswer again, or kRefused
