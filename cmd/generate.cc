@@ -1,6 +1,5 @@
 // Text generated encrypted: makes keys, starts the server as a process of its own, encrypts a prompt, and
 // then decrypts, picks and encrypts one token after another.
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,34 +25,13 @@
 #include "cmd/prompts/prompts.h"
 #include "cmd/protocol/child_process.h"
 #include "cmd/protocol/ring_flags.h"
+#include "cmd/protocol/temporary_folder.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "nn/text/tokenizer.h"
 
 namespace psm::cmd {
 namespace {
-
-// A folder for keys that nobody asked to keep. A process of its own, which no interrupt ends, removes it when this
-// one closes their pipe or is gone, however it was killed.
-class TemporaryFolder {
- public:
-  TemporaryFolder()
-      : path_(made()),
-        remover_({"/bin/sh", "-c", "trap '' HUP INT QUIT TERM; cat; rm -rf -- \"$0\"", path_}) {}
-  const std::string& path() const { return path_; }
-
- private:
-  static std::string made() {
-    const std::filesystem::path parent = std::filesystem::absolute(std::filesystem::temp_directory_path());
-    std::string path = parent / "psm-generate-XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr)
-      throw Error(message("cannot make a folder in ", parent.string(), "; give --keys"));
-    return path;
-  }
-
-  std::string path_;
-  ChildProcess remover_;
-};
 
 // What the model's tokens are; those of a shape without a tokenizer are numbers.
 struct Symbols {
@@ -206,7 +184,7 @@ int generate(int argc, char** argv) {
 
   const TextFolder folder(state_path.empty() ? "" : resolve_user_path(state_path));
   std::optional<TemporaryFolder> temporary;
-  if (keys_path.empty() && state_path.empty()) temporary.emplace();
+  if (keys_path.empty() && state_path.empty()) temporary.emplace("; give --keys");
   const std::string key_folder = !keys_path.empty()    ? resolve_user_path(keys_path)
                                  : !state_path.empty() ? folder.path() + "/keys"
                                                        : temporary->path() + "/keys";

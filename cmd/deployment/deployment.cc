@@ -1,32 +1,12 @@
 #include "cmd/deployment/deployment.h"
 
-#include <stdlib.h>
-
-#include <filesystem>
 #include <string>
 
-#include "ckks/base/error.h"
 #include "ckks/bootstrap/error_model.h"
+#include "cmd/protocol/temporary_folder.h"
 
 namespace psm::cmd {
 namespace {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "psm-compiled-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) throw Error("cannot make a folder for temporary files");
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 PlannedPass compiled(const PackedModel& model, const attention::Checkpoint& checkpoint,
                      const ckks::Context& context) {

@@ -20,6 +20,7 @@ TextEnds::TextEnds(std::vector<PlanEnd> of_prompt, std::vector<PlanEnd> from_pro
     : prompt_inputs(std::move(of_prompt)),
       prompt_outputs(std::move(from_prompt)),
       token_outputs(std::move(from_token)) {
+  if (of_token.empty()) throw Error("this program goes on with no text; compile it with --for text");
   // Takes a cache out of what an entry point gives.
   const auto take = [](std::vector<PlanEnd>& outputs, const char* entry, const PlanEnd& cache) {
     const PlanEnd* const out = find(outputs, cache.name);

@@ -25,7 +25,7 @@ constexpr const char* kWeightPrefix = "weight: ";
 
 struct TextEnds {
   TextEnds() = default;
-  // From all ends of the entry points; those of a prompt are empty where there is none. Throws Error where a prompt
+  // From all ends of the entry points; those of a missing entry point are empty. Throws Error without a token's, where a prompt
   // hands out caches that a token cannot take, or a token those that the next one cannot.
   TextEnds(std::vector<PlanEnd> of_prompt, std::vector<PlanEnd> from_prompt, std::vector<PlanEnd> of_token,
            std::vector<PlanEnd> from_token);

@@ -12,16 +12,12 @@ DeviceFlag::DeviceFlag(Flags& flags)
           "who computes on ciphertexts: cpu; cuda, a GPU (bazel run --config=cuda); emulated, what "
           "the GPU would do, on the processor and slowly, to check it")) {}
 
-void DeviceFlag::require_known() const {
-  if (name != "cpu" && name != "cuda" && name != "emulated")
-    throw Error(message("--device ", name, " is not known; there are: cpu, cuda, emulated"));
-}
-
 std::unique_ptr<ckks::Device> DeviceFlag::open() const {
-  require_known();
   if (name == "cpu") return nullptr;
   if (name == "cuda") return ckks::open_cuda_device();
-  return std::make_unique<ckks::EmulatedDevice>(ckks::EmulationOptions{.guarded = false});
+  if (name == "emulated")
+    return std::make_unique<ckks::EmulatedDevice>(ckks::EmulationOptions{.guarded = false});
+  throw Error(message("--device ", name, " is not known; there are: cpu, cuda, emulated"));
 }
 
 void DeviceFlag::require_room(const ckks::Device* device, size_t bytes) {

@@ -11,7 +11,6 @@ namespace psm::cmd {
 
 struct DeviceFlag {
   explicit DeviceFlag(Flags& flags);
-  void require_known() const;  // throws Error for an unknown name
   // Null for the processor. Throws Error where there is no such device.
   std::unique_ptr<ckks::Device> open() const;
   // Throws Error unless a run that needs so much memory fits the device; the processor's is another's to ask.

@@ -8,13 +8,11 @@ namespace psm::cmd {
 namespace {
 
 TextEnds ends_of(const ClientFile& file) {
-  const ClientEntry *prompt = nullptr, *token = nullptr;
+  const ClientEntry missing{}, *prompt = &missing, *token = &missing;
   for (const ClientEntry& entry : file.entries) {
     if (entry.name == kPrompt) prompt = &entry;
     if (entry.name == kToken) token = &entry;
   }
-  if (token == nullptr) throw Error("this program goes on with no text; compile it with --for text");
-  if (prompt == nullptr) return TextEnds({}, {}, token->inputs, token->outputs);
   return TextEnds(prompt->inputs, prompt->outputs, token->inputs, token->outputs);
 }
 
