@@ -182,6 +182,15 @@ RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t s
   return options;
 }
 
+attention::ModelWeights fresh_weights(const attention::ModelConfig& config, uint64_t seed,
+                                      double table_scale) {
+  attention::ModelWeights weights = attention::random_weights(config, seed);
+  if (table_scale != 1)
+    for (std::vector<float>* table : {&weights.embedding, &weights.position_embedding, &weights.class_token})
+      for (float& entry : *table) entry *= static_cast<float>(table_scale);
+  return weights;
+}
+
 std::string state_file(const std::string& folder, const std::string& stage) {
   return folder + "/" + stage + ".training";
 }
@@ -225,13 +234,7 @@ TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
   config.epsilon = options.training_epsilon;
   config.form = attention::PowerForm::kStable;
   const auto fresh = [&] {
-    attention::ModelWeights weights =
-        attention::random_weights(config, derived_seed(options.seed, kInitialWeights));
-    if (options.table_scale != 1)
-      for (std::vector<float>* table :
-           {&weights.embedding, &weights.position_embedding, &weights.class_token})
-        for (float& entry : *table) entry *= static_cast<float>(options.table_scale);
-    return weights;
+    return fresh_weights(config, derived_seed(options.seed, kInitialWeights), options.table_scale);
   };
   TrainedModels models;
   if (options.softmax_baseline && options.model.attention != attention::AttentionKind::kSoftmax) {

@@ -79,6 +79,9 @@ RecipeOptions recall_recipe(const RecallTask& task, uint64_t seed);
 RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed);
 // A small encoder of the source's family, RoBERTa's or ViT's; steps as of a text.
 RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t seed);
+// Random weights of the recipe's model, whose tables are scaled by options.table_scale.
+attention::ModelWeights fresh_weights(const attention::ModelConfig& config, uint64_t seed,
+                                      double table_scale);
 // Where a stage's training is saved in a state folder.
 std::string state_file(const std::string& folder, const std::string& stage);
 // Sets the lengths of the stages, and the learning rates' schedules with them.

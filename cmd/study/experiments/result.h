@@ -1,19 +1,17 @@
-// What an experiment of //cmd:study found: notes, curves, tables and pictures, in the order in which they are read.
-// Experiments fill it and know nothing of pages. It keeps them in three forms: for machines,
+// What an experiment of //cmd:study found: notes, curves, tables and pictures, in reading order. Each is said
+// once and kept in three forms: for machines,
 //
 //     {"kind": "note",   "text"}
-//     {"kind": "plot",   "title", "x", "y", "x_log", "y_log", "lines": [{"name", "points": [[x, y] ..]}],
-//                        "levels": [{"name", "y"}]}
+//     {"kind": "plot",   "title", "x", "y", "x_log", "y_log", "lines": [{"name", "points": [[x, y] ..]}]}
 //     {"kind": "table",  "title", "rows": [[cell ..] ..]}           the first row is the heading
 //
-// for the page (page.h), pictures too, and its tables for a terminal. Not thread-safe.
+// for a page, pictures too, and as text for a terminal. Not thread-safe.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "ckks/base/files/json.h"
-#include "cmd/study/report/heat_map.h"
 #include "cmd/terminal/svg_plot.h"
 #include "cmd/terminal/table.h"
 
@@ -23,7 +21,7 @@ namespace psm::cmd {
 struct ImageGrid {
   struct Row {
     std::string name;
-    std::vector<GreyImage> images;
+    std::vector<std::string> images;  // files of heat_map.h
   };
   std::vector<std::string> columns;
   std::vector<Row> rows;
@@ -38,11 +36,11 @@ class StudyResult {
 
   const Json& json() const { return items_; }
   const std::string& html() const { return html_; }
-  const std::string& tables() const { return tables_; }
+  const std::string& text() const { return text_; }
 
  private:
   Json items_ = Json(Json::Array{});
-  std::string html_, tables_;
+  std::string html_, text_;
   PlotColours colours_;  // a model has its own in all plots
 };
 

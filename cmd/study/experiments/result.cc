@@ -1,9 +1,10 @@
-#include "cmd/study/report/result.h"
+#include "cmd/study/experiments/result.h"
 
 #include <cmath>
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "cmd/study/experiments/heat_map.h"
 #include "cmd/terminal/html.h"
 
 namespace psm::cmd {
@@ -20,6 +21,7 @@ void StudyResult::note(const std::string& text) {
   item["text"] = text;
   items_.push_back(std::move(item));
   html_ += html_tagged("p", text) + "\n";
+  text_ += text + "\n";
 }
 
 void StudyResult::plot(const SvgPanel& panel) {
@@ -37,9 +39,6 @@ void StudyResult::plot(const SvgPanel& panel) {
       points.push_back(Json::Array{number_or_null(x), number_or_null(y)});
     item["lines"].push_back(Json::Object{{"name", line.name}, {"points", std::move(points)}});
   }
-  item["levels"] = Json::Array{};
-  for (const auto& [name, y] : panel.levels)
-    item["levels"].push_back(Json::Object{{"name", name}, {"y", number_or_null(y)}});
   items_.push_back(std::move(item));
   SvgFigure figure(panel.title, &colours_);
   SvgPanel& drawn = figure.panel("", panel.x_label, panel.y_label);
@@ -60,7 +59,7 @@ void StudyResult::table(const std::string& title, const Table& table) {
   }
   items_.push_back(std::move(item));
   html_ += html_of(table, title);
-  tables_ += title + "\n" + table.text() + "\n";
+  text_ += title + "\n" + table.text() + "\n";
 }
 
 void StudyResult::images(const std::string& title, const ImageGrid& grid) {
@@ -72,7 +71,7 @@ void StudyResult::images(const std::string& title, const ImageGrid& grid) {
     out += "<tr>" + html_tagged("th", row.name);
     for (size_t c = 0; c < row.images.size(); ++c)
       out += "<td><img alt=\"" + xml_escape(row.name + ", " + grid.columns[c]) + "\" src=\"" +
-             bitmap_uri(row.images[c]) + "\"></td>";
+             "data:image/bmp;base64," + base64(row.images[c]) + "\"></td>";
     out += "</tr>\n";
   }
   html_ += html_wide(title, out + "</table>");

@@ -1,4 +1,5 @@
-// What a model attends to on given sequences: averaged attention matrices, one sample, and distances.
+// What a causal model attends to on given sequences: its rows of scores, averaged attention matrices, a
+// sample, and distances. In fp32; batches have no padding.
 #pragma once
 
 #include <vector>
@@ -6,6 +7,14 @@
 #include "train/evaluation/evaluation.h"
 
 namespace psm::cmd {
+
+struct ScoreRows {
+  // By sequence, layer and head, in this order: row t has t + 1 scores, offsets included.
+  std::vector<std::vector<std::vector<double>>> heads;
+  double bound = 0;  // max |score|
+};
+
+ScoreRows score_rows(const attention::ModelWeights& weights, const train::Batch& batch);
 
 struct LayerAttention {
   std::vector<double> mean;    // [length][length], row = query: over all sequences and heads
@@ -15,7 +24,7 @@ struct LayerAttention {
   double distance = 0;
 };
 
-// Measures each layer; the batch has no padding. Recomputes the weights from the scores in fp32.
+// Measures each layer.
 std::vector<LayerAttention> measure_attention(const attention::ModelWeights& weights,
                                               const train::Batch& batch);
 

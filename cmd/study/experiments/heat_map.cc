@@ -1,0 +1,55 @@
+#include "cmd/study/experiments/heat_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "ckks/base/error.h"
+
+namespace psm::cmd {
+namespace {
+
+constexpr uint32_t kFileHeader = 14, kInfoHeader = 40, kPalette = 4 * 256;
+
+void append(std::string& out, uint32_t value, int bytes = 4) {
+  for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+}
+
+}  // namespace
+
+std::string bitmap_of_weights(const std::vector<double>& values, int size) {
+  PSM_CHECK(size >= 1 && values.size() == static_cast<size_t>(size) * size, values.size(), " ", size);
+  const auto side = static_cast<uint32_t>(size), padding = (4 - side % 4) % 4;
+  const uint32_t pixels = (side + padding) * side, begin = kFileHeader + kInfoHeader + kPalette;
+  std::string file = "BM";
+  for (const uint32_t field : {begin + pixels, 0u, begin, kInfoHeader, side, 0 - side}) append(file, field);
+  append(file, 1, 2);  // planes; the height is negative: rows from the top
+  append(file, 8, 2);  // bits a pixel
+  // No compression, bytes of pixels, no resolution, 256 colours, all of them important.
+  for (const uint32_t field : {0u, pixels, 0u, 0u, 256u, 0u}) append(file, field);
+  for (uint32_t grey = 0; grey < 256; ++grey) append(file, grey * 0x010101);
+  const double largest = *std::max_element(values.begin(), values.end());
+  for (uint32_t y = 0; y < side; ++y) {
+    for (uint32_t x = 0; x < side; ++x) {
+      const double share = largest > 0 ? std::clamp(values[y * side + x] / largest, 0.0, 1.0) : 0;
+      append(file, static_cast<uint32_t>(std::lround(255 * (1 - std::sqrt(share)))), 1);
+    }
+    file.append(padding, '\0');
+  }
+  return file;
+}
+
+std::string base64(const std::string& bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t here = std::min<size_t>(3, bytes.size() - i);
+    uint32_t group = 0;
+    for (size_t k = 0; k < 3; ++k)
+      group = group << 8 | (k < here ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (size_t k = 0; k < 4; ++k) text.push_back(k <= here ? kDigits[group >> (18 - 6 * k) & 63] : '=');
+  }
+  return text;
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,31 @@
+// What every experiment of //cmd:study is given.
+//
+// --minutes becomes steps through a nominal speed (kNominalFlops), never through a clock. So the same options
+// give the same figures on every machine; a slower one takes longer.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace psm::cmd {
+
+struct StudyOptions {
+  // Floating-point operations of matrix products a second: what small models reach on one idle core with
+  // AVX-512, and two slower cores together.
+  static constexpr double kNominalFlops = 40e9;
+
+  double minutes = 5;  // of an experiment, at the nominal speed
+  int seeds = 1;       // trainings are repeated with seeds 1 .. seeds, which share the minutes
+  std::string out;     // folder of results; running trainings are saved in its folder "state"
+  std::string data;    // folder laid out as ../shared/data
+  std::string text;    // what language models read; empty: the novels of `data`
+
+  // Steps of each training if one step of all of them takes so many operations with one seed; at least 4.
+  size_t steps(double flops) const;
+  // Examples to measure on: `wanted`, and proportionally fewer in runs of less than a minute; at least 4.
+  int examples(int wanted) const;
+  // The path of a file of the data folder; throws psm::Error if there is none.
+  std::string data_file(const std::string& name) const;
+};
+
+}  // namespace psm::cmd
