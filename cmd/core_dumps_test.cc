@@ -26,8 +26,8 @@ namespace {
 std::string core_limit_of(const std::string& command, const std::string& flag, const std::string& arguments) {
   const std::string pipe = path_of(std::filesystem::path(command).filename().string() + ".pipe");
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  const std::string line = "ulimit -S -c $(ulimit -H -c); exec " + runfile("cmd/") + command + " " + flag +
-                           " " + pipe + " " + arguments + " >" + path_of("out") + " 2>" + path_of("err");
+  const std::string line = "ulimit -S -c $(ulimit -H -c); exec " + located(command) + " " + flag + " " +
+                           pipe + " " + arguments + " >" + path_of("out") + " 2>" + path_of("err");
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {

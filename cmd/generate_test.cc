@@ -37,7 +37,7 @@ std::string arguments(const std::string& rest, const std::string& keys = kKeys) 
 }
 
 std::string server(const std::string& rest = "") {
-  return runfile("cmd/serve") + " --insecure --program " + kKeys + "/text.program --keys " + kKeys +
+  return located("serve") + " --insecure --program " + kKeys + "/text.program --keys " + kKeys +
          "/evaluation.keys " + rest;
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("a client and a server that are killed between and within tokens lose 
     // Kills one of the two once three tokens were generated; both, in the end.
     const std::string script =
         ": >" + path_of("victim.out") + "; " +  // the one before had tokens
-        "(exec " + runfile("cmd/") + arguments("--tokens 10" + kPrompt + " --state " + state) + " >" +
+        "(exec " + located(arguments("--tokens 10" + kPrompt + " --state " + state)) + " >" +
         path_of("victim.out") + " 2>" + path_of("victim.err") + ") & client=$!; " +
         "while kill -0 $client 2>/dev/null && [ $(grep -c '^  token' " + path_of("victim.out") +
         ") -lt 3 ]; do sleep 0.02; done; " +
@@ -235,8 +235,8 @@ TEST_CASE("keys that nobody asked to keep are gone after a run, however it ends"
   namespace fs = std::filesystem;
   const fs::path temporary = path_of("temporary");
   fs::create_directory(temporary);
-  const std::string command = "TMPDIR=" + temporary.string() + " exec " + runfile("cmd/") +
-                              arguments("--log-n 11 --tokens 3" + kPrompt, "") + " >" +
+  const std::string command = "TMPDIR=" + temporary.string() + " exec " +
+                              located(arguments("--log-n 11 --tokens 3" + kPrompt, "")) + " >" +
                               path_of("interrupted.out") + " 2>&1";
   const auto within_a_minute = [](auto&& holds) {
     for (int i = 0; i < 60000 && !holds(); ++i) usleep(1000);

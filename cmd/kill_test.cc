@@ -41,9 +41,8 @@ std::string infer(const std::string& out, const std::string& program = path_of("
 // Whether the command was killed after so many seconds; else it succeeded before. In the foreground `timeout` waits until
 // what it killed is gone, and with it that process's locks.
 bool killed(const std::string& command, double seconds) {
-  const std::string folder = runfile("cmd/");
-  const int status = std::system(("timeout --foreground -s KILL " + std::to_string(seconds) + " " + folder +
-                                  command + " >" + path_of("out") + " 2>&1")
+  const int status = std::system(("timeout --foreground -s KILL " + std::to_string(seconds) + " " +
+                                  located(command) + " >" + path_of("out") + " 2>&1")
                                      .c_str());
   REQUIRE(WIFEXITED(status));
   if (WEXITSTATUS(status) == 0) return false;

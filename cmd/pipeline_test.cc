@@ -271,7 +271,7 @@ TEST_CASE("an interrupted run goes on from its state, and a state of another run
   keys();
   const std::string state = path_of("state");
   // Killed by a time limit somewhere in the middle; if it was done before, nothing is left to resume.
-  const std::string binary = runfile("cmd/infer");
+  const std::string binary = located("infer");
   const int status = std::system(("timeout -s KILL 3 " + binary + " " + infer_arguments("resumed.ct") +
                                   " --state " + state + " >/dev/null 2>&1")
                                      .c_str());
@@ -431,7 +431,7 @@ TEST_CASE("too little memory is said before the work starts") {
   // One arena: each further one reserves 64 MB of address space, and how many there are depends on which
   // thread is first.
   keys();
-  const std::string binary = runfile("cmd/infer");
+  const std::string binary = located("infer");
   const int status = std::system(("ulimit -v 130000; MALLOC_ARENA_MAX=1 " + binary + " " +
                                   infer_arguments("x.ct") + " >/dev/null 2>" + path_of("err"))
                                      .c_str());

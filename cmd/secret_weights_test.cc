@@ -87,7 +87,7 @@ TEST_CASE(
   fs::copy(kKeys, mixed);
   fs::copy(other + "/weights.ct", mixed + "/weights.ct", fs::copy_options::overwrite_existing);
   check_refused(arguments(more, mixed), "another party's model is not run");
-  const std::string serve = runfile("cmd/serve") + " --insecure --program " + kKeys + "/text.program ";
+  const std::string serve = located("serve") + " --insecure --program " + kKeys + "/text.program ";
   check_refused(arguments(more + " --server \"" + serve + "--weights " + other + "/weights.ct --keys " +
                           kKeys + "/evaluation.keys\""),
                 "one party must own model and data");
@@ -193,8 +193,8 @@ size_t count_in_server(const std::string& rest, const std::vector<std::string>& 
                     code = path_of("watched.code");
   fs::remove(out);
   fs::remove(code);
-  const std::string command = "(" + runfile("cmd/") + arguments(rest, keys) + " >" + out +
-                              " 2>/dev/null & echo $! >" + pid + "; wait $!; echo $? >" + code + ") &";
+  const std::string command = "(" + located(arguments(rest, keys)) + " >" + out + " 2>/dev/null & echo $! >" +
+                              pid + "; wait $!; echo $? >" + code + ") &";
   REQUIRE(std::system(command.c_str()) == 0);
   const auto tokens = [&] {
     std::ifstream file(out);

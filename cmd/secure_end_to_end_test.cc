@@ -14,8 +14,8 @@ namespace {
 TEST_CASE("the demo's answers on ciphertexts at 128-bit security are the twin's") {
   const std::string root = runfile("");
   const std::string report = std::string(std::getenv("TEST_TMPDIR")) + "/demo.json";
-  const std::string command =
-      root + "cmd/demo --model " + root + "testdata/recall.safetensors --json " + report + " </dev/null";
+  const std::string command = root + "cmd/tools/demo --model " + root +
+                              "testdata/recall.safetensors --json " + report + " </dev/null";
   REQUIRE(std::system(command.c_str()) == 0);
   const Json json = parse_json(read_file(report, 1 << 24), report);
   const auto number = [&](const char* section, const char* name) {

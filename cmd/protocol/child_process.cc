@@ -80,11 +80,12 @@ std::string ChildProcess::ending() {
 std::string sibling_command(const std::string& name) {
   std::error_code failed;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  const std::filesystem::path path = self.parent_path() / name;
-  if (failed || !std::filesystem::exists(path))
-    throw Error(
-        message("the command ", path.string(), " is not there; build it with bazel build //cmd:", name));
-  return path.string();
+  for (const char* folder : {".", "../client", "../server", "../tools"}) {
+    const std::filesystem::path path = self.parent_path() / folder / name;
+    if (!failed && std::filesystem::exists(path)) return path.lexically_normal().string();
+  }
+  throw Error(message("the command ", name, " is not next to ", self.string(),
+                      "; build it with bazel build //cmd:", name));
 }
 
 }  // namespace psm::cmd

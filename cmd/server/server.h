@@ -1,5 +1,5 @@
 // The server's part: ciphertexts in, ciphertexts out. It depends on no secret key, and a test of the build
-// asserts that (//cmd:linkage_test).
+// asserts that (//cmd:links_test).
 #pragma once
 
 #include <functional>

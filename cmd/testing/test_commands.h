@@ -25,12 +25,22 @@ struct Outcome {
   std::string out, err;
 };
 
+// "infer --in x" with the path of the command in place of its name.
+inline std::string located(const std::string& line) {
+  const std::string name = line.substr(0, line.find(' '));
+  for (const char* package : {"client", "server", "tools", "study"}) {
+    const std::string path = runfile("cmd/") + package + "/" + name;
+    if (std::filesystem::exists(path)) return path + line.substr(name.size());
+  }
+  FAIL("no command ", name);
+  return line;
+}
+
 // Runs "train --out ..." and the like, after `before` in the same shell, with nothing to read.
 inline Outcome run_command_line(const std::string& command, const std::string& before = "") {
   constexpr uint64_t kMaxOutput = 1 << 20;
-  const std::string folder = runfile("cmd/");
   const int status = std::system(
-      (before + folder + command + " >" + path_of("out") + " 2>" + path_of("err") + " </dev/null").c_str());
+      (before + located(command) + " >" + path_of("out") + " 2>" + path_of("err") + " </dev/null").c_str());
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);  // as shells have it
   return {code, read_file(path_of("out"), kMaxOutput), read_file(path_of("err"), kMaxOutput)};
 }

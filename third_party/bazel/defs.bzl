@@ -1,7 +1,8 @@
 """The rules every BUILD file of this repository uses: one place to touch on an upgrade.
 
-A room is a folder with one purpose. psm_room() makes of it one library, named like the folder, and one test for
-each file that ends in _test.cc.
+A room is a folder with one purpose. psm_room() makes of it one library, named like the folder, its parts, and one
+test for each file that ends in _test.cc. A room is visible to the rooms after it in the order ckks, approx, nn,
+attention, train, cmd; everything else is private. Every room stands on //ckks/base.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
@@ -19,6 +20,56 @@ _COPTS = [
 
 _OPENMP = "//third_party/openmp"
 
+_TOP = ["ckks", "approx", "nn", "attention", "train", "cmd"]
+
+def users_of_this_room():
+    """The rooms after this one."""
+    top = native.package_name().split("/")[0]
+    return ["//third_party/bazel:after_" + top] if top in _TOP else []
+
+def room_groups():
+    """For each top folder the group of packages that may use it."""
+    for i, top in enumerate(_TOP):
+        native.package_group(
+            name = "after_" + top,
+            packages = ["//"] + ["//%s/..." % later for later in _TOP[i:]],
+        )
+
+# What a client's command is made of, which is what whoever trusts it has to read.
+CORE = [
+    "attention/ends",
+    "attention/shape",
+    "ckks/base",
+    "ckks/base/files",
+    "ckks/base/random",
+    "ckks/ring",
+    "ckks/ring/arithmetic",
+    "ckks/ring/kernels",
+    "ckks/scheme/chain",
+    "ckks/scheme/client",
+    "ckks/scheme/encoding",
+    "ckks/scheme/public",
+    "ckks/wire",
+    "ckks/wire/client",
+    "cmd/client",
+    "cmd/generation",
+    "cmd/generation/client",
+    "cmd/prompts",
+    "cmd/protocol",
+    "cmd/terminal",
+    "nn/inputs",
+    "nn/text",
+    "nn/text/bpe",
+    "nn/text/files",
+    "nn/text/unicode",
+]
+
+def _with_common(deps):
+    in_base = native.package_name() == "ckks/base" or not users_of_this_room()
+    base = [] if in_base else ["//ckks/base"]
+    deps = deps + base + [_OPENMP]
+    return depset(deps).to_list() if type(deps) == "list" else deps
+
 # Everything links statically, so each file is compiled once.
 _LINKSTATIC = True
 
@@ -28,7 +79,7 @@ def psm_library(name, copts = [], deps = [], **kwargs):
         name = name,
         copts = _COPTS + copts,
         linkstatic = _LINKSTATIC,
-        deps = deps + [_OPENMP],
+        deps = _with_common(deps),
         **kwargs
     )
 
@@ -39,7 +90,8 @@ def psm_test(name, srcs = None, size = "small", copts = [], deps = [], external 
     are a test of their own, `name`_external, whose tag .bazelrc leaves out.
     """
     srcs = srcs or [name + ".cc"]
-    deps = deps + [_OPENMP, "//third_party/doctest:main"]
+    kwargs = dict(kwargs, visibility = users_of_this_room())
+    deps = _with_common(deps + ["//ckks/base/testing:aids", "//third_party/doctest:main"])
     if not external:
         cc_test(
             name = name,
@@ -82,36 +134,66 @@ def psm_binary(name, srcs = None, copts = [], deps = [], **kwargs):
     cc_binary(
         name = name,
         srcs = srcs or [name + ".cc"],
+        visibility = users_of_this_room(),
         copts = _COPTS + copts,
         linkstatic = _LINKSTATIC,
-        deps = deps + [_OPENMP],
+        deps = _with_common(deps),
         **kwargs
     )
 
-def psm_room(deps = [], test_deps = [], tests = {}, exclude = [], testonly = False, **kwargs):
-    """The library of a folder and its tests.
+def _files(stems, ending):
+    return native.glob([stem + ending for stem in stems])
+
+def psm_room(deps = [], parts = {}, binaries = {}, test_deps = [], tests = {}, exclude = [], visibility = None, **kwargs):
+    """The library of a folder, its parts, its commands and its tests. Folders named `testing` are for tests only.
 
     Args:
       deps: the rooms that its files include.
+      parts: libraries that can be used without the rest, by name: attributes, and the `files` without endings (if
+        they are not one file of that name). The room does not depend on them by itself.
+      binaries: attributes of commands, by name: their main function is in `name.cc`.
       test_deps: further rooms that its tests include.
-      tests: attributes of tests that need any, by name; a test whose source is not `name.cc` says `srcs`.
+      tests: attributes of tests that need any, by name: `deps` are further ones, and a test whose source is not
+        `name.cc` says `srcs`.
       exclude: files that belong to other targets of the folder.
-      testonly: whether tests alone may use it.
+      visibility: who may use it, if not the rooms after it.
       **kwargs: further attributes of the library.
     """
     name = native.package_name().split("/")[-1]
-    psm_library(
-        name = name,
-        testonly = testonly,
-        srcs = native.glob(["*.cc"], exclude = ["*_test.cc"] + exclude),
-        hdrs = native.glob(["*.h"], exclude = exclude),
-        deps = deps,
-        **kwargs
-    )
+    visibility = visibility or users_of_this_room()
+    testonly = name == "testing"
+    exclude = exclude + ["*_test.cc"] + [binary + ".cc" for binary in binaries]
+    for part, attributes in parts.items():
+        files = attributes.get("files", [part])
+        exclude = exclude + [stem + ending for stem in files for ending in [".cc", ".h"]]
+        psm_library(
+            name = part,
+            srcs = _files(files, ".cc"),
+            hdrs = _files(files, ".h"),
+            visibility = attributes.get("visibility", visibility),
+            testonly = testonly,
+            **{key: value for key, value in attributes.items() if key not in ["files", "visibility"]}
+        )
+    sources = native.glob(["*.cc"], exclude = exclude)
+    headers = native.glob(["*.h"], exclude = exclude)
+    if sources or headers:
+        psm_library(
+            name = name,
+            testonly = testonly,
+            srcs = sources,
+            hdrs = headers,
+            deps = deps,
+            visibility = visibility,
+            **kwargs
+        )
+        deps = [":" + name] + deps
+    for binary, attributes in binaries.items():
+        psm_binary(name = binary, **attributes)
     names = [file[:-len(".cc")] for file in native.glob(["*_test.cc"])]
     for test in names + [test for test in tests if test not in names]:
+        attributes = dict(tests.get(test, {}))
         psm_test(
             name = test,
-            deps = [":" + name] + deps + test_deps,
-            **tests.get(test, {})
+            deps = deps + test_deps + attributes.pop("deps", []),
+            **attributes
         )

@@ -1,5 +1,5 @@
 // The server of a conversation (frames.h): ciphertexts in, ciphertexts out, and between them the caches that
-// it keeps. It depends on no secret key; cmd/linkage_test.sh asks the build.
+// it keeps. It depends on no secret key; cmd/links_test.sh asks the build.
 //
 // What does not depend on length and position (weights, transforms) is encoded once: for the prompts when one
 // comes, and let go after it, since a text has few of them; for the tokens with the first. So it is with evaluation

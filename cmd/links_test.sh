@@ -1,0 +1,64 @@
+#!/bin/sh
+# What commands link, their tests and data apart. Arguments: the rooms of the core. Clients link the core alone, servers
+# neither the secret key nor clients nor models, and trainings no encryption. What holds a secret key has to be read by
+# whoever trusts it, so growth is a decision: raise a budget here, and say why.
+set -eu
+here=$(dirname "$(readlink -f "$0")")
+root=$(dirname "$here")
+core=$(echo "$@" | tr ' ' '|')
+cd "$TEST_SRCDIR/$TEST_WORKSPACE/cmd"
+ours='^//(ckks|approx|nn|attention|train|cmd)[/:]'
+bad=0
+
+# A command must link nothing that matches; another one does, or the pattern would prove nothing.
+never() {  # command, pattern, one that links such a thing
+  if grep -E "$2" "$1_links"; then
+    echo "//cmd:$1 links this, which matches $2"
+    bad=1
+  fi
+  if ! grep -qE "$2" "$3_links"; then
+    echo "//cmd:$3 links nothing that matches $2, so that of //cmd:$1 proves nothing"
+    bad=1
+  fi
+}
+for server in infer serve; do
+  never $server '^//(ckks/scheme|ckks/wire|cmd|cmd/generation)/client[:/]' generate
+  never $server '^//(attention|nn|approx|train|cmd/compiler)[/:]' compile
+done
+for client in keygen encrypt decrypt generate; do
+  never $client '^//(approx|train|attention/(files|encrypted)|ckks/(engine|bootstrap|program)|cmd/compiler)[/:]' compile
+done
+never decrypt '^//nn[/:]' encrypt
+
+# Clients link the core alone.
+for client in keygen encrypt decrypt generate; do
+  if grep -E "$ours" "${client}_links" | grep -vE "^//($core):"; then
+    echo "//cmd:$client links this, which is outside the core"
+    bad=1
+  fi
+done
+if ! grep -E "$ours" compile_links | grep -qvE "^//($core):"; then
+  echo "the core has everything that //cmd:compile links"
+  bad=1
+fi
+
+if [ ! -f "$root/WORKSPACE" ]; then
+  echo "skipped: the sources are not next to this test"
+  exit $bad
+fi
+while read -r command budget; do
+  files=$(grep -E "$ours.*\.(h|cc)\$" "${command}_links" | sed -e 's|^//||' -e 's|:|/|')
+  lines=$(cd "$root" && cat $files | wc -l)
+  echo "$command links $lines lines; at most $budget"
+  if [ "$lines" -gt "$budget" ] || [ "$lines" -lt 1000 ]; then bad=1; fi
+done <<BUDGETS
+keygen 10400
+encrypt 15900
+decrypt 11600
+generate 18300
+infer 26000
+serve 26000
+show 20700
+train 45000
+BUDGETS
+exit $bad
