@@ -127,7 +127,7 @@ TEST_CASE("powers of one ciphertext of heads are gone before those of the next a
   const Packing packing = make_packing(config, 64, 1024);
   const auto together = static_cast<size_t>(packing.score_ciphertexts());
   REQUIRE(packing.head_ciphertexts() == 2);
-  const program::CostModel costs(ckks::nominal_chain(ckks::insecure_bootstrappable(11)), {}, {});
+  const program::CostModel costs(ckks::nominal_chain(ckks::insecure_bootstrappable(11)));
   const program::Plan plan = program::plan(build_shape_program(config, packing, kNarrow, {}), {}, costs);
   std::set<int> alive;
   size_t most = 0, made = 0;
@@ -160,9 +160,9 @@ TEST_CASE(
   REQUIRE(packing.period() == 2048);
   const program::Program program = build_shape_program(config, packing, kNarrow, {.client_norm = true});
   for (const size_t period : program.value_period) CHECK(period <= 2048);
-  program::BootstrapFigures figures;
-  figures.seconds = figures.real_seconds = 12;
-  const program::CostModel costs(ckks::nominal_chain(ckks::secure_n16()), {}, {}, {{{2048}, 3, 14, figures}});
+  const program::BootstrapFigures sparse{
+      .kind = {2048}, .entry_level = 3, .output_level = 14, .seconds = 12, .real_seconds = 12};
+  const program::CostModel costs(ckks::nominal_chain(ckks::secure_n16()), {}, {sparse});
   CHECK(program::bootstrap_kinds(program::plan(program, {}, costs)) == std::set<ckks::BootstrapKind>{{2048}});
 }
 

@@ -1,99 +1,301 @@
 #include "ckks/bootstrap/bootstrapper.h"
 
+#include <algorithm>
+#include <bit>
+#include <utility>
+
 #include "ckks/base/error.h"
 
 namespace psm::ckks {
 namespace {
 
-// Fewest key switches for a factor with `span` diagonals: about as many giants as babies, and a power of two.
-int baby_count(int span) {
+// Butterflies in one factor where values repeat: more would cost more rotations than a level saves.
+constexpr int kDownButterflies = 8, kUpButterflies = 4;
+
+int factor_count(int butterflies, int at_most, int least, int levels) {
+  return std::min(std::max(least, (butterflies + at_most - 1) / at_most), levels);
+}
+
+// Baby steps for a factor with `span` diagonals: about as many giants as babies, and a power of two, which takes the
+// fewest key switches.
+int fewest_switches(int span) {
   int babies = 1;
   while (babies * babies < span) babies *= 2;
   return babies;
 }
+// Where keys are few, by time: a giant step takes that of three hoisted rotations.
+int least_time(int span) {
+  const auto time = [&](int babies) { return (babies - 1) + 3 * ((span + babies - 1) / babies - 1); };
+  int babies = 1;
+  while (time(2 * babies) < time(babies)) babies *= 2;
+  return babies;
+}
+
+DftFactors on_slots(DftFactors factors, int slots) {
+  for (DftFactor& factor : factors.factors) factor.matrix = factor.matrix.on_slots(slots);
+  return factors;
+}
+
+// `first` in n slots, `second` in the n after them.
+std::vector<Complex> halves(int n, Complex first, Complex second) {
+  std::vector<Complex> out(n, first);
+  out.resize(2 * static_cast<size_t>(n), second);
+  return out;
+}
+
+// U of dft_factors.h, n x n.
+std::vector<std::vector<Complex>> slots_of_unit_vectors(int n) {
+  std::vector<std::vector<Complex>> columns;
+  for (int k = 0; k < n; ++k) {
+    std::vector<Complex> unit(n);
+    unit[k] = 1;
+    columns.push_back(slots_of_coefficients(unit));
+  }
+  return columns;
+}
+
+const Context& require_possible(const Context& context, const BootstrapKind& kind) {
+  if (!kind.possible(static_cast<size_t>(context.slots()))) {
+    throw Error(message("a sparse bootstrap of ", kind.text(), " of ", context.slots(),
+                        "; possible are powers of two from ", BootstrapKind::kLeastPeriod,
+                        " to half of them, and ", BootstrapKind::kLeastBlocks, " to ",
+                        BootstrapKind::kMostBlocks, " blocks"));
+  }
+  return context;
+}
+
+// n: two real values are one complex number.
+int log_slots_of(const Context& context, const BootstrapKind& kind) {
+  if (!kind.sparse()) return context.log_n() - 1;
+  return std::bit_width(kind.of_blocks() ? kind.blocks() / 2 : kind.period) - 1;
+}
 
 }  // namespace
 
-BootstrapPlan::BootstrapPlan(const Context& context)
-    : context_(require_bootstrappable(context)), eval_mod_(context) {
-  const ParameterSpec& spec = context.spec();
-  const int log_slots = context.log_n() - 1;
-  const DftFactors down =
-      slots_to_coeffs_factors(log_slots, slots_to_coeffs_butterflies(log_slots, spec.stc_levels));
-  const DftFactors up =
-      coeffs_to_slots_factors(log_slots, split_butterflies(log_slots, spec.cts_levels, true));
-  pre_rotation_ = -(down.shift + up.shift);
-  slots_to_coeffs_ = place(down, context, entry_level(), lowering_scales(context, entry_level()), baby_count);
-  coeffs_to_slots_ =
-      place(up, context, context.max_level(),
-            even_scales(eval_mod_.raised_scale(), eval_mod_.input_scale(), spec.cts_levels), baby_count);
+BootstrapPlan::BootstrapPlan(const Context& context, BootstrapKind kind)
+    : context_(require_possible(context, kind)),
+      kind_(kind),
+      log_slots_(log_slots_of(context, kind)),
+      eval_mod_(context) {
+  if (kind.of_blocks()) {
+    place_blocks();
+  } else {
+    place_factors();
+  }
 }
 
-RareMultiple BootstrapPlan::rare_multiple() const { return eval_mod_.rare_multiple(context_.log_n()); }
+void BootstrapPlan::place_factors() {
+  const ParameterSpec& spec = context_.spec();
+  int down_levels = spec.stc_levels, up_levels = spec.cts_levels;
+  if (kind_.sparse()) {
+    down_levels = factor_count(log_slots_, kDownButterflies, 1, down_levels);
+    up_levels = factor_count(log_slots_, kUpButterflies, 2, up_levels);
+  }
+  const std::vector<int> down_butterflies = kind_.sparse()
+                                                ? split_butterflies(log_slots_, down_levels, false)
+                                                : slots_to_coeffs_butterflies(log_slots_, down_levels);
+  const auto baby_count = kind_.sparse() ? least_time : fewest_switches;
+  const DftFactors down = on_slots(slots_to_coeffs_factors(log_slots_, down_butterflies), context_.slots());
+  DftFactors up = on_slots(
+      coeffs_to_slots_factors(log_slots_, split_butterflies(log_slots_, up_levels, true)), context_.slots());
+  if (kind_.sparse()) {
+    DiagonalMatrix& last = up.factors.back().matrix;
+    last = last.rows_scaled(halves(slots(), 1, Complex(0, -1)));
+  }
+  pre_rotation_ = -(down.shift + up.shift);
+
+  const auto entry = Level::at(down_levels);
+  slots_to_coeffs_ = place(down, context_, entry, lowering_scales(context_, entry), baby_count);
+  coeffs_to_slots_ = place(up, context_, context_.evalmod_level() + up_levels,
+                           even_scales(raised_scale(), eval_mod_.input_scale(), up_levels), baby_count);
+}
+
+void BootstrapPlan::place_blocks() {
+  const int n = slots(), period = static_cast<int>(kind_.period), block = static_cast<int>(kind_.block);
+  const std::vector<std::vector<Complex>> u = slots_of_unit_vectors(n);  // u[k][j]
+  DiagonalMatrix down(period, period), up(period, period);
+  for (int m = 0; m < 2 * n; ++m) {
+    std::vector<Complex> diagonal(period);
+    for (int s = 0; s < period; ++s) {
+      const int h = (s / block + m) % (2 * n);
+      diagonal[s] = u[h % n][s % n] * (h < n ? Complex(1) : Complex(0, 1));
+    }
+    down.add(m * block, diagonal);
+  }
+  for (int m = 0; m < n; ++m) {
+    std::vector<Complex> diagonal(period);
+    for (int s = 0; s < period; ++s) {
+      const int h = s / block;
+      diagonal[s] =
+          std::conj(u[h % n][(s + m) % n]) / static_cast<double>(n) * (h < n ? Complex(1) : Complex(0, -1));
+    }
+    up.add(m, diagonal);
+  }
+  const auto whole = [&](const DiagonalMatrix& matrix, int step, int span) {
+    return baby_step_giant_step(matrix.on_slots(context_.slots()), step, least_time(span), true);
+  };
+  const auto entry = Level::at(1), last = context_.evalmod_level() + 1;
+  const std::vector<Scale> to_coeffs = lowering_scales(context_, entry),
+                           to_slots = even_scales(raised_scale(), eval_mod_.input_scale(), 2);
+  slots_to_coeffs_ = {place(whole(down, block, 2 * n), context_, entry, to_coeffs[0], to_coeffs[1])};
+  coeffs_to_slots_ = {place(whole(up, 1, n), context_, last, to_slots[1], to_slots[2])};
+}
+
+// A rotation by half of the slots leaves the last factor as it is.
+bool BootstrapPlan::joins_conjugation() const {
+  const int period = kind_.of_blocks() ? static_cast<int>(kind_.period) : 2 * slots();
+  return 2 * period <= context_.slots();
+}
+
+PlacedTransform BootstrapPlan::recombination(Recombine recombine) const {
+  const int n = slots();
+  const Level level = context_.compute_level();
+  LinearTransform transform;
+  // a u + rot_n(a u) for a = `first` in n slots and `second` in the n after them.
+  const auto add = [&](int output, Complex first, Complex second) {
+    transform.terms.push_back({.output = output, .weight = Plain(halves(n, first, second))});
+    transform.terms.push_back({.output = output, .baby = n, .weight = Plain(halves(n, second, first))});
+  };
+  if (recombine == Recombine::kWhole) {
+    add(0, 1, Complex(0, 1));
+  } else {
+    add(0, 1, 0);
+  }
+  if (recombine == Recombine::kParts) {
+    transform.outputs = 2;
+    add(1, 0, 1);
+  }
+  return place(std::move(transform), context_, level, context_.scale(level), context_.scale(output_level()));
+}
+
+// Sums of four, whose rotations share a decomposition.
+std::vector<std::vector<GaloisElement>> BootstrapPlan::trace() const {
+  const int count = joins_conjugation() ? repetitions() / 2 : repetitions();
+  std::vector<std::vector<GaloisElement>> sums;
+  for (int done = 1; done < count;) {
+    const int terms = std::min(4, count / done);
+    sums.emplace_back();
+    for (int r = 0; r < terms; ++r) sums.back().push_back(galois_element(context_, r * done * slots()));
+    done *= terms;
+  }
+  return sums;
+}
+
+std::vector<GaloisElement> BootstrapPlan::last_sum() const {
+  std::vector<GaloisElement> elements{galois_element(context_, 0), galois_element(context_, 0, true)};
+  if (joins_conjugation()) {
+    const int half = context_.slots() / 2;
+    elements.push_back(galois_element(context_, half));
+    elements.push_back(galois_element(context_, half, true));
+  }
+  return elements;
+}
 
 KeyRequest BootstrapPlan::key_request() const {
   KeyRequest request;
   request.need_galois(galois_element(context_, pre_rotation_), entry_level());
   request_keys(slots_to_coeffs_, context_, request);
   request_keys(coeffs_to_slots_, context_, request);
-  request.need_galois(galois_element(context_, 0, true), context_.evalmod_level());
+  for (const auto& elements : trace())
+    for (const GaloisElement g : elements) request.need_galois(g, coeffs_to_slots_.back().level);
+  for (const GaloisElement g : last_sum()) request.need_galois(g, context_.evalmod_level());
   eval_mod_.request_keys(request);
+  if (has_recombination()) {
+    const PlacedTransform last[] = {recombination(Recombine::kParts)};
+    request_keys(last, context_, request);
+  }
   request.encapsulation = true;
   return request;
 }
 
-BootstrapCost BootstrapPlan::cost() const {
-  BootstrapCost cost;
-  add_cost(slots_to_coeffs_, cost);
-  add_cost(coeffs_to_slots_, cost);
-  cost.giant_rotations += 4;  // pre-rotation, to and from the ephemeral secret, conjugation
-  cost.relinearisations = 2 * eval_mod_.relinearisations();
-  return cost;
-}
-
-Bootstrapper::Bootstrapper(const Context& context, const Encoder& encoder)
-    : plan_(context),
+Bootstrapper::Bootstrapper(const Context& context, const Encoder& encoder, BootstrapKind kind)
+    : plan_(context, kind),
       slots_to_coeffs_(context, encoder, plan_.slots_to_coeffs()),
-      coeffs_to_slots_(context, encoder, plan_.coeffs_to_slots()) {}
-
-size_t Bootstrapper::bytes() const { return slots_to_coeffs_.bytes() + coeffs_to_slots_.bytes(); }
-
-Ciphertext Bootstrapper::apply(const Evaluator& evaluator, const Ciphertext& input,
-                               std::vector<BootstrapStep>* steps) const {
-  BootstrapParts parts = apply_parts(evaluator, input, steps);
-  evaluator.add_inplace(parts.re, evaluator.multiply_by_i(parts.im));
-  return std::move(parts.re);
+      coeffs_to_slots_(context, encoder,
+                       std::span(plan_.coeffs_to_slots()).first(plan_.coeffs_to_slots().size() - 1)),
+      last_to_slots_(context, encoder, std::span(plan_.coeffs_to_slots()).last(1)) {
+  if (!plan_.has_recombination()) return;
+  for (const Recombine recombine : {Recombine::kWhole, Recombine::kReal, Recombine::kParts})
+    recombinations_.push_back(encode(context, encoder, plan_.recombination(recombine)));
 }
 
-BootstrapParts Bootstrapper::apply_parts(const Evaluator& evaluator, const Ciphertext& input,
-                                         std::vector<BootstrapStep>* steps) const {
-  return run(evaluator, input, steps, false);
+size_t Bootstrapper::bytes() const {
+  size_t sum = slots_to_coeffs_.bytes() + coeffs_to_slots_.bytes() + last_to_slots_.bytes();
+  for (const EncodedTransform& recombination : recombinations_) sum += recombination.bytes();
+  return sum;
 }
 
-Ciphertext Bootstrapper::apply_real(const Evaluator& evaluator, const Ciphertext& input,
-                                    std::vector<BootstrapStep>* steps) const {
-  return run(evaluator, input, steps, true).re;
+Ciphertext Bootstrapper::apply(const Evaluator& evaluator, const Ciphertext& input) const {
+  return std::move(run(evaluator, input, Recombine::kWhole)[0]);
 }
 
-BootstrapParts Bootstrapper::run(const Evaluator& evaluator, const Ciphertext& input,
-                                 std::vector<BootstrapStep>* steps, bool real_only) const {
-  StepClock clock(steps);
-  const RaiseStage raise{plan_.entry_level(), plan_.pre_rotation(), plan_.context().max_level(),
-                         plan_.eval_mod().raised_scale()};
-  Ciphertext x = raise.apply(evaluator, input, slots_to_coeffs_, clock);
+BootstrapParts Bootstrapper::apply_parts(const Evaluator& evaluator, const Ciphertext& input) const {
+  PSM_CHECK(!plan_.kind().of_blocks(), "of blocks the real part alone");
+  std::vector<Ciphertext> parts = run(evaluator, input, Recombine::kParts);
+  return {std::move(parts[0]), std::move(parts[1])};
+}
+
+Ciphertext Bootstrapper::apply_real(const Evaluator& evaluator, const Ciphertext& input) const {
+  return std::move(run(evaluator, input, Recombine::kReal)[0]);
+}
+
+Ciphertext Bootstrapper::rescaled(const Evaluator& evaluator, const Ciphertext& raised) const {
+  const Scale to = plan_.coeffs_to_slots().front().input_scale;
+  const Scale before(before_rescale(to, plan_.context().q(raised.level())));
+  Ciphertext x = evaluator.rescale(evaluator.multiply_scalar(raised, 1, Scale(before / raised.scale())));
+  x.settle_scale(to);
+  return x;
+}
+
+Ciphertext Bootstrapper::before_parts(const Evaluator& evaluator, const Ciphertext& input) const {
+  const Level entry = plan_.entry_level();
+  if (input.level() < entry) {
+    throw Error(message("a ciphertext at level ", input.level(),
+                        " cannot be bootstrapped: SlotsToCoeffs needs ", entry,
+                        " levels; bootstrap earlier"));
+  }
+  Ciphertext x = evaluator.rotate(evaluator.drop_to_level(input, entry), plan_.pre_rotation());
+  x = mod_raise(evaluator, slots_to_coeffs_.apply(evaluator, std::move(x)), plan_.raised_level());
+  x.declare_scale(plan_.raised_scale());
+  if (plan_.kind().of_blocks()) x = rescaled(evaluator, x);
   x = coeffs_to_slots_.apply(evaluator, std::move(x));
-  Ciphertext conjugate = evaluator.conjugate(x);
-  Ciphertext re = evaluator.add(x, conjugate);
-  Ciphertext im;
-  if (!real_only) im = evaluator.multiply_by_i(evaluator.sub(x, conjugate), 3);  // -i (v - conj v) = 2 Im v
-  x = Ciphertext();                                                              // EvalMod needs their memory
-  conjugate = Ciphertext();
-  clock.finished("CoeffsToSlots");
+  for (const auto& elements : plan_.trace()) x = evaluator.sum_galois(x, elements);
+  return last_to_slots_.apply(evaluator, std::move(x));
+}
 
-  re = plan_.eval_mod().apply(evaluator, std::move(re));
-  if (!real_only) im = plan_.eval_mod().apply(evaluator, std::move(im));
-  clock.finished("EvalMod");
-  return {std::move(re), std::move(im)};
+std::vector<Ciphertext> Bootstrapper::run(const Evaluator& evaluator, const Ciphertext& input,
+                                          Recombine recombine) const {
+  Ciphertext x = before_parts(evaluator, input);
+  std::vector<Ciphertext> parts;
+  if (plan_.kind().sparse()) {
+    parts.push_back(plan_.eval_mod().apply(evaluator, evaluator.sum_galois(x, plan_.last_sum())));
+    if (!plan_.has_recombination()) return parts;
+    const Ciphertext* const inputs[] = {&parts[0]};
+    return recombinations_[static_cast<size_t>(recombine)].apply(evaluator, inputs);
+  }
+  Ciphertext conjugate = evaluator.conjugate(x);
+  parts.push_back(evaluator.add(x, conjugate));
+  if (recombine != Recombine::kReal)
+    parts.push_back(evaluator.multiply_by_i(evaluator.sub(x, conjugate), 3));  // -i (v - conj v) = 2 Im v
+  x = {}, conjugate = {};                                                      // EvalMod needs their memory
+  for (Ciphertext& part : parts) part = plan_.eval_mod().apply(evaluator, std::move(part));
+  if (recombine == Recombine::kWhole) evaluator.add_inplace(parts[0], evaluator.multiply_by_i(parts[1]));
+  return parts;
+}
+
+BootstrapPlans plan_bootstraps(const Context& context, const std::set<BootstrapKind>& kinds) {
+  BootstrapPlans plans;
+  for (const BootstrapKind& kind : kinds)
+    if (context.can_bootstrap() && kind.possible(static_cast<size_t>(context.slots())))
+      plans.try_emplace(kind, context, kind);
+  return plans;
+}
+
+Bootstrappers make_bootstrappers(const Context& context, const Encoder& encoder,
+                                 const std::set<BootstrapKind>& kinds) {
+  Bootstrappers bootstrappers;
+  for (const BootstrapKind& kind : kinds) bootstrappers.try_emplace(kind, context, encoder, kind);
+  return bootstrappers;
 }
 
 }  // namespace psm::ckks

@@ -1,4 +1,4 @@
-// Bootstrapping of N/2 complex slots: from entry_level back to compute_level, the message unchanged.
+// Bootstrapping: from entry_level back to output_level, the message unchanged.
 //
 //   1. SlotsToCoeffs  levels entry .. 0: the slots become coefficients, while limbs are few (StC first).
 //   2. ModRaise       at level 0 to the ephemeral sparse secret (ePrint 2022/024), read modulo Q_L, back to
@@ -15,11 +15,45 @@
 // Message range: |re|, |im| <= 1 in every slot; beyond it the error grows like the cube.
 // Error: the sine's 2^-19.3 at most, plus rounding noise (RESULTS.md has measurements). It is absolute.
 //
+// Few values (bootstrap_kind.h): n complex numbers, n a power of two from 4 to N/4, repeated with period n over
+// the N/2 slots; or 2n real ones in blocks. With one EvalMod and shorter transforms it takes some half of the full
+// bootstrap's time, and of blocks less. Such a plaintext is a polynomial in Y = X^(N/2n): 2n of its N coefficients
+// count. What differs:
+//
+//   Projection     after ModRaise the trace, sum over r < N/2n of rot_{r n}: it multiplies the polynomials in Y by
+//                  N/2n and makes every other power of X vanish, and its I with it. What is left, N/2n (m + q_0 I),
+//                  has the same |I| <= K; N/2n goes into the declared scale.
+//   CoeffsToSlots  on n slots. The trace commutes with its diagonals, whose period divides n, and is taken before
+//                  the last factor: limbs are fewer there than at the top, and numbers larger than behind it, for
+//                  the errors before the trace count (N/2n)^{1/2} times. With v the slots then, and a = 1 in the
+//                  first n of 2n slots and -i in the others (a factor of the last transform's diagonals),
+//                  a v + conj(a v) is 2 Re v next to 2 Im v. The trace's last doubling, a rotation by a multiple of
+//                  2n, shares a decomposition with the conjugation. There are two factors at least: the scale, N/2n
+//                  times larger after the trace, comes down over all of them, and what one alone would leave its
+//                  diagonals of it costs bits.
+//   EvalMod        once, on real and imaginary parts side by side in 2n slots.
+//   Recombine      with b = 1 and i on the two halves, u -> b u + rot_n(b u) has period n again: a level. Or, with
+//                  e = 1 and 0 on them, e u + rot_n(e u) is the real part, and with 0 and 1 the imaginary one.
+//
+// Blocks of b slots: v_h, h < 2n, in the slots s with floor(s / b) mod 2n = h, enter as the n complex numbers
+// w_k = v_k + i v_{n+k}, and transforms read and write blocks. With U as in dft_factors.h and U^{-1} = U* / n,
+//
+//   SlotsToCoeffs  z_s = sum_h U[s mod n, h mod n] i^{[h >= n]} v_h: 2n diagonals, at multiples of b.
+//   CoeffsToSlots  u_s = sum_j U^{-1}[h mod n, j] (-i)^{[h >= n]} z_j, h the block of s: n diagonals, at 0 .. n-1,
+//                  behind a rescaling that brings down the scale. u + conj u is twice v_h in all of the block:
+//                  what EvalMod gives is the result, at the compute level, and Recombine falls away.
+//
+// Slots that are not n-periodic: their mean over the N/2n repetitions comes out. Slots that are not equal in a block:
+// their result is a mixture. The union bound of overflow.h on rare, large I is over 2n coefficients instead of N.
+//
 // Everything but apply() is known before any key exists. Thread-safe after construction; parallel inside.
 #pragma once
 
+#include <map>
+#include <set>
 #include <vector>
 
+#include "ckks/bootstrap/kind/bootstrap_kind.h"
 #include "ckks/bootstrap/stages.h"
 
 namespace psm::ckks {
@@ -27,58 +61,94 @@ namespace psm::ckks {
 // Levels, scales, transforms as data, keys: everything that needs no encoded plaintext.
 class BootstrapPlan {
  public:
-  // Throws Error if the context has no bootstrapping levels or they do not suffice.
-  explicit BootstrapPlan(const Context& context);
+  // Throws Error if the context has no bootstrapping levels, if they do not suffice, or not for this kind.
+  explicit BootstrapPlan(const Context& context, BootstrapKind kind = {});
 
   const Context& context() const { return context_; }
-  Level entry_level() const { return context_.entry_level(); }
-  Level output_level() const { return context_.compute_level(); }
-  RareMultiple rare_multiple() const;
+  const BootstrapKind& kind() const { return kind_; }
+  int slots() const { return 1 << log_slots_; }                       // n; all slots of a full one
+  int repetitions() const { return context_.slots() >> log_slots_; }  // N/2n
+  Level entry_level() const { return Level::at(static_cast<int>(slots_to_coeffs_.size())); }
+  Level output_level() const { return context_.compute_level() - (has_recombination() ? 1 : 0); }
+  Level raised_level() const {
+    return coeffs_to_slots_.front().level + (kind_.of_blocks() ? 1 : 0);  // the rescaling
+  }
+  RareMultiple rare_multiple() const { return eval_mod_.rare_multiple(log_slots_ + 1); }
 
   KeyRequest key_request() const;
   size_t key_bytes() const { return key_request().bytes(context_.chain()); }
-  BootstrapCost cost() const;
 
   const std::vector<PlacedTransform>& slots_to_coeffs() const { return slots_to_coeffs_; }
   const std::vector<PlacedTransform>& coeffs_to_slots() const { return coeffs_to_slots_; }
+  // The trace, before the last factor of CoeffsToSlots, but for its last doubling, which follows with the
+  // conjugation where that factor's period allows: sums of Galois elements, one after another.
+  std::vector<std::vector<GaloisElement>> trace() const;
+  std::vector<GaloisElement> last_sum() const;
+  // Recombine as a transform, from the compute level to the output level: re + i im, the real part alone, or both as
+  // two outputs. Where values repeat without blocks.
+  enum class Recombine { kWhole, kReal, kParts };
+  bool has_recombination() const { return kind_.sparse() && !kind_.of_blocks(); }
+  PlacedTransform recombination(Recombine) const;
   int pre_rotation() const {
     return pre_rotation_;
   }  // makes all offsets of the factors one-sided (dft_factors.h)
   const EvalModStage& eval_mod() const { return eval_mod_; }
+  Scale raised_scale() const { return Scale(eval_mod_.raised_scale() * repetitions()); }
 
  private:
+  void place_factors();
+  void place_blocks();
+  bool joins_conjugation() const;
+
   const Context& context_;
+  BootstrapKind kind_;
+  int log_slots_;
   EvalModStage eval_mod_;
   std::vector<PlacedTransform> slots_to_coeffs_, coeffs_to_slots_;
   int pre_rotation_ = 0;
 };
 
+// The real and the imaginary part of every slot as two ciphertexts.
+struct BootstrapParts {
+  Ciphertext re, im;
+};
+
 class Bootstrapper {
  public:
-  // Encodes the transforms' diagonals (seconds, bytes() of memory).
-  Bootstrapper(const Context& context, const Encoder& encoder);
+  // Encodes the transforms' diagonals (seconds, bytes() of memory; a few megabytes where values repeat).
+  Bootstrapper(const Context& context, const Encoder& encoder, BootstrapKind kind = {});
 
   const BootstrapPlan& plan() const { return plan_; }
   size_t bytes() const;
 
-  // Input: any level >= entry_level, at its canonical scale. Result: compute_level, canonical scale. Throws
-  // Error where a key is missing or the level is too low. `steps`, if given, receives the time of each step.
-  Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input,
-                   std::vector<BootstrapStep>* steps = nullptr) const;
-
-  // Two real vectors a, b travel as a + i b at the price of one. Only the recombination is left out.
-  BootstrapParts apply_parts(const Evaluator& evaluator, const Ciphertext& input,
-                             std::vector<BootstrapStep>* steps = nullptr) const;
-  // For slots that are known to be real: one EvalMod instead of two. What the imaginary parts held is lost.
-  Ciphertext apply_real(const Evaluator& evaluator, const Ciphertext& input,
-                        std::vector<BootstrapStep>* steps = nullptr) const;
+  // Input: any level >= plan().entry_level(), at its canonical scale. Result: plan().output_level(), canonical scale.
+  // Throws Error where a key is missing or the level is too low. For blocks apply() is apply_real(), and there is no
+  // apply_parts() (PSM_CHECK).
+  Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input) const;
+  // Two real vectors a, b travel as a + i b.
+  BootstrapParts apply_parts(const Evaluator& evaluator, const Ciphertext& input) const;
+  // For slots that are known to be real: what the imaginary parts held is lost. A full one takes one EvalMod instead
+  // of two.
+  Ciphertext apply_real(const Evaluator& evaluator, const Ciphertext& input) const;
 
  private:
-  BootstrapParts run(const Evaluator& evaluator, const Ciphertext& input, std::vector<BootstrapStep>* steps,
-                     bool real_only) const;
+  using Recombine = BootstrapPlan::Recombine;
+
+  Ciphertext rescaled(const Evaluator& evaluator, const Ciphertext& raised) const;  // of blocks
+  // Up to CoeffsToSlots.
+  Ciphertext before_parts(const Evaluator& evaluator, const Ciphertext& input) const;
+  std::vector<Ciphertext> run(const Evaluator& evaluator, const Ciphertext& input, Recombine) const;
 
   BootstrapPlan plan_;
-  TransformChain slots_to_coeffs_, coeffs_to_slots_;
+  TransformChain slots_to_coeffs_, coeffs_to_slots_, last_to_slots_;
+  std::vector<EncodedTransform> recombinations_;  // by Recombine
 };
+
+// One for each of several kinds. Plans of kinds that the ring cannot have are left out.
+using BootstrapPlans = std::map<BootstrapKind, BootstrapPlan>;
+using Bootstrappers = std::map<BootstrapKind, Bootstrapper>;
+BootstrapPlans plan_bootstraps(const Context& context, const std::set<BootstrapKind>& kinds);
+Bootstrappers make_bootstrappers(const Context& context, const Encoder& encoder,
+                                 const std::set<BootstrapKind>& kinds);
 
 }  // namespace psm::ckks

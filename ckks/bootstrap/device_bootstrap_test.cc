@@ -6,7 +6,6 @@
 
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/precision.h"
-#include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/device/device_engine.h"
 #include "ckks/device/prediction.h"
 #include "ckks/device/testing/test_device.h"
@@ -39,14 +38,10 @@ void print(const char* what, const LaunchLog& log) {
               1e3 * predicted_seconds(log, kH200ByDataSheet));
 }
 
-bool holds_two(const BootstrapPlan&) { return true; }
-bool holds_two(const SparseBootstrapPlan& plan) { return !plan.kind().of_blocks(); }
-
-template <class AnyBootstrapper, class... Arguments>
-void compare(const char* what, const Context& context, ThreadOrder order, const Arguments&... arguments) {
+void compare(const char* what, const Context& context, ThreadOrder order, const BootstrapKind& kind) {
   const Encoder encoder(context);
   const SecretKey secret = SecretKey::generate(context);
-  const AnyBootstrapper bootstrapper(context, encoder, arguments...);
+  const Bootstrapper bootstrapper(context, encoder, kind);
   KeyRequest request = bootstrapper.plan().key_request();
   const Level level = Level::at(std::min<int>(19, context.max_level()));
   const GaloisElement g = galois_element(context, 1);
@@ -65,7 +60,7 @@ void compare(const char* what, const Context& context, ThreadOrder order, const 
     const DeviceEngine engine(context, device);
     const EvaluationKeys keys_there = keys.in(&device);
     const Encoder encoder_there(context, &engine);
-    const AnyBootstrapper bootstrapper_there(context, encoder_there, arguments...);
+    const Bootstrapper bootstrapper_there(context, encoder_there, kind);
     const Evaluator evaluator_there(engine, keys_there);
     const Ciphertext in = encrypt(bootstrapper.plan().entry_level()), in_there = in.in(&device);
     const Ciphertext rotated = encrypt(level), rotated_there = rotated.in(&device);
@@ -79,7 +74,7 @@ void compare(const char* what, const Context& context, ThreadOrder order, const 
     print("a bootstrap", device.take_log());
     CHECK(same(out, bootstrapper.apply(evaluator, in)));
     device.take_log();
-    if (holds_two(bootstrapper.plan())) {
+    if (!kind.of_blocks()) {
       const BootstrapParts parts = bootstrapper.apply_parts(evaluator, in),
                            parts_there = bootstrapper_there.apply_parts(evaluator_there, in_there);
       CHECK(same(parts_there.re, parts.re));
@@ -101,17 +96,15 @@ const Context& context() {
 }
 
 TEST_CASE("a full bootstrap on a device has the processor's bits") {
-  compare<Bootstrapper>("full", context(), ThreadOrder::kShuffled);
+  compare("full", context(), ThreadOrder::kShuffled, {});
 }
 
 TEST_CASE("and so has a sparse one") {
   const BootstrapKind kind{context().log_n() < 16 ? size_t{64} : 1024};
-  compare<SparseBootstrapper>("sparse", context(), ThreadOrder::kReversed, kind);
+  compare("sparse", context(), ThreadOrder::kReversed, kind);
 }
 
-TEST_CASE("and one of blocks") {
-  compare<SparseBootstrapper>("of blocks", context(), ThreadOrder::kShuffled, BootstrapKind{256, 32});
-}
+TEST_CASE("and one of blocks") { compare("of blocks", context(), ThreadOrder::kShuffled, {256, 32}); }
 
 }  // namespace
 }  // namespace psm::ckks

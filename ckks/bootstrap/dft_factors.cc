@@ -20,33 +20,16 @@ std::vector<Complex> twiddles(int len) {
   return out;
 }
 
-DiagonalMatrix butterfly(int slots, int len) {
+// (x, y) -> (x + tau y, x - tau y), or back: (u, v) -> ((u + v) / 2, conj(tau) (u - v) / 2).
+DiagonalMatrix butterfly(int slots, int len, bool inverse) {
   const int half = len / 2;
   const std::vector<Complex> tau = twiddles(len);
   std::vector<Complex> same(len), up(len), down(len);
   for (int p = 0; p < half; ++p) {
-    same[p] = 1;
-    up[p] = tau[p];
-    down[p + half] = 1;
-    same[p + half] = -tau[p];
-  }
-  DiagonalMatrix out(slots, len);
-  out.add(0, same);
-  out.add(half, up);
-  out.add(-half, down);
-  return out;
-}
-
-// (u + tau v, u - tau v) -> (u, v).
-DiagonalMatrix inverse_butterfly(int slots, int len) {
-  const int half = len / 2;
-  const std::vector<Complex> tau = twiddles(len);
-  std::vector<Complex> same(len), up(len), down(len);
-  for (int p = 0; p < half; ++p) {
-    same[p] = 0.5;
-    up[p] = 0.5;
-    down[p + half] = 0.5 * std::conj(tau[p]);
-    same[p + half] = -0.5 * std::conj(tau[p]);
+    same[p] = inverse ? 0.5 : 1;
+    up[p] = inverse ? 0.5 : tau[p];
+    down[p + half] = inverse ? 0.5 * std::conj(tau[p]) : 1;
+    same[p + half] = inverse ? -0.5 * std::conj(tau[p]) : -tau[p];
   }
   DiagonalMatrix out(slots, len);
   out.add(0, same);
@@ -63,10 +46,10 @@ struct Group {
 
 // The butterflies of `lens`, in the order of application.
 Group multiply(int slots, std::span<const int> lens, bool inverse) {
-  DiagonalMatrix product = inverse ? inverse_butterfly(slots, lens[0]) : butterfly(slots, lens[0]);
+  DiagonalMatrix product = butterfly(slots, lens[0], inverse);
   int smallest = lens[0], largest = lens[0];
   for (size_t i = 1; i < lens.size(); ++i) {
-    product = (inverse ? inverse_butterfly(slots, lens[i]) : butterfly(slots, lens[i])).times(product);
+    product = butterfly(slots, lens[i], inverse).times(product);
     smallest = std::min(smallest, lens[i]);
     largest = std::max(largest, lens[i]);
   }

@@ -1,5 +1,5 @@
 // Sparse bootstraps at the shipped, 128-bit secure parameters: measured precision and key bytes.
-#include "ckks/bootstrap/sparse_bootstrapper.h"
+#include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/testing/least_precision.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/client/key_generator.h"
@@ -15,7 +15,7 @@ void check_precision(const BootstrapKind& kind) {
   const Encoder encoder(context);
   const Precision least = least_precision(BootstrapPlan(context),
                                           kind.of_blocks() ? kind.blocks() : kind.period, context.slots());
-  const SparseBootstrapper bootstrapper(context, encoder, kind);
+  const Bootstrapper bootstrapper(context, encoder, kind);
   const SecretKey secret = SecretKey::generate(context);
   const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
   CHECK(keys.bytes() == bootstrapper.plan().key_bytes());

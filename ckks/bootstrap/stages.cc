@@ -108,29 +108,19 @@ void request_keys(std::span<const PlacedTransform> transforms, const Context& co
   for (const PlacedTransform& t : transforms) request_keys(t.schedule, context.chain(), t.level, request);
 }
 
-void add_cost(std::span<const PlacedTransform> transforms, BootstrapCost& cost) {
-  for (const PlacedTransform& t : transforms) {
-    cost.hoisted_rotations += t.schedule.hoisted_rotations();
-    cost.giant_rotations += t.schedule.giant_rotations();
-    cost.plaintext_products += static_cast<int>(t.transform.terms.size());
-  }
-}
-
 TransformChain::TransformChain(const Context& context, const Encoder& encoder,
                                std::span<const PlacedTransform> transforms) {
-  for (const PlacedTransform& t : transforms) {
-    transforms_.push_back(std::make_unique<EncodedTransform>(encode(context, encoder, t)));
-  }
+  for (const PlacedTransform& t : transforms) transforms_.push_back(encode(context, encoder, t));
 }
 
 Ciphertext TransformChain::apply(const Evaluator& evaluator, Ciphertext x) const {
-  for (const auto& transform : transforms_) x = transform->apply(evaluator, x);
+  for (const EncodedTransform& transform : transforms_) x = transform.apply(evaluator, x);
   return x;
 }
 
 size_t TransformChain::bytes() const {
   size_t sum = 0;
-  for (const auto& transform : transforms_) sum += transform->bytes();
+  for (const EncodedTransform& transform : transforms_) sum += transform.bytes();
   return sum;
 }
 
@@ -208,55 +198,6 @@ Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, Level leve
   const Level highest = evaluator.context().max_level();
   return evaluator.truncate_to_level(
       evaluator.switch_from_ephemeral(evaluator.mod_raise(evaluator.switch_to_ephemeral(x), highest)), level);
-}
-
-Ciphertext RaiseStage::apply(const Evaluator& evaluator, const Ciphertext& input,
-                             const TransformChain& slots_to_coeffs, StepClock& clock) const {
-  if (input.level() < entry_level) {
-    throw Error(message("a ciphertext at level ", input.level(),
-                        " cannot be bootstrapped: SlotsToCoeffs needs ", entry_level,
-                        " levels; bootstrap earlier"));
-  }
-  Ciphertext x = evaluator.drop_to_level(input, entry_level);
-  x = slots_to_coeffs.apply(evaluator, evaluator.rotate(x, pre_rotation));
-  clock.finished("SlotsToCoeffs");
-
-  x = mod_raise(evaluator, x, raised_level);
-  x.declare_scale(raised_scale);
-  clock.finished("ModRaise");
-  return x;
-}
-
-std::vector<std::vector<GaloisElement>> RotationSum::sums(const Context& context) const {
-  std::vector<std::vector<GaloisElement>> out;
-  for (int done = 1; done < count;) {
-    const int terms = std::min(4, count / done);
-    out.emplace_back();
-    for (int r = 0; r < terms; ++r) out.back().push_back(galois_element(context, r * done * offset));
-    done *= terms;
-  }
-  return out;
-}
-
-void RotationSum::request_keys(const Context& context, Level level, KeyRequest& request) const {
-  for (const auto& elements : sums(context)) {
-    for (const GaloisElement g : elements) request.need_galois(g, level);
-  }
-}
-
-void RotationSum::add_cost(const Context& context, BootstrapCost& cost) const {
-  for (const auto& elements : sums(context)) cost.hoisted_rotations += static_cast<int>(elements.size()) - 1;
-}
-
-Ciphertext RotationSum::apply(const Evaluator& evaluator, Ciphertext x) const {
-  for (const auto& elements : sums(evaluator.context())) x = evaluator.sum_galois(x, elements);
-  return x;
-}
-
-void StepClock::finished(const char* name) {
-  const auto now = std::chrono::steady_clock::now();
-  if (steps_ != nullptr) steps_->push_back({name, std::chrono::duration<double>(now - start_).count()});
-  start_ = now;
 }
 
 }  // namespace psm::ckks

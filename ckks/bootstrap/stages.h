@@ -1,8 +1,6 @@
-// What every bootstrap is made of, full or sparse: transforms placed in the modulus chain, ModRaise, EvalMod.
+// What bootstraps are made of: transforms placed in the modulus chain, ModRaise, EvalMod.
 #pragma once
 
-#include <chrono>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,15 +13,6 @@
 #include "ckks/scheme/server/evaluator.h"
 
 namespace psm::ckks {
-
-// What a bootstrap does, counted from the plan: for the meter.
-struct BootstrapCost {
-  int hoisted_rotations = 0;
-  // Key switches with their own decomposition: giants, single rotations, conjugation, ModRaise.
-  int giant_rotations = 0;
-  int relinearisations = 0;
-  int plaintext_products = 0;
-};
 
 // Throws Error if the context has no bootstrapping levels or they do not suffice.
 const Context& require_bootstrappable(const Context& context);
@@ -56,7 +45,6 @@ std::vector<Scale> lowering_scales(const Context& context, Level from);
 std::vector<Scale> even_scales(Scale from, Scale to, int steps);
 
 void request_keys(std::span<const PlacedTransform> transforms, const Context& context, KeyRequest& request);
-void add_cost(std::span<const PlacedTransform> transforms, BootstrapCost& cost);
 
 // Transforms one after the other, their diagonals encoded.
 class TransformChain {
@@ -66,7 +54,7 @@ class TransformChain {
   size_t bytes() const;
 
  private:
-  std::vector<std::unique_ptr<EncodedTransform>> transforms_;
+  std::vector<EncodedTransform> transforms_;
 };
 
 // What a bootstrap's precision rests on by chance. Every multiple of q_0 is removed (overflow.h), but one
@@ -109,51 +97,5 @@ class EvalModStage {
 // Level 0 -> `level`, by way of the ephemeral secret and of the highest level, for which its key is: m becomes
 // m + q_0 I. Any scale.
 Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, Level level);
-
-// The real and the imaginary part of every slot as two ciphertexts.
-struct BootstrapParts {
-  Ciphertext re, im;
-};
-
-struct BootstrapStep {
-  std::string name;
-  double seconds;
-};
-
-// Times the steps, if anybody asks.
-class StepClock {
- public:
-  explicit StepClock(std::vector<BootstrapStep>* steps) : steps_(steps) {}
-  void finished(const char* name);
-
- private:
-  std::vector<BootstrapStep>* steps_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-// How every bootstrap begins: SlotsToCoeffs from `entry_level`, after the rotation that its factors ask for,
-// then ModRaise to `raised_level`, where the result is declared to have `raised_scale`. Throws Error for an
-// input below the entry level.
-struct RaiseStage {
-  Level entry_level;
-  int pre_rotation;
-  Level raised_level;
-  Scale raised_scale;
-
-  Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input, const TransformChain& slots_to_coeffs,
-                   StepClock& clock) const;
-};
-
-// sum over r < count of rot_{r offset}(x), count a power of two, as sums of four: those that share a
-// decomposition cost little.
-struct RotationSum {
-  int offset, count;
-
-  // The Galois elements of each sum, in order.
-  std::vector<std::vector<GaloisElement>> sums(const Context& context) const;
-  void request_keys(const Context& context, Level level, KeyRequest& request) const;
-  void add_cost(const Context& context, BootstrapCost& cost) const;
-  Ciphertext apply(const Evaluator& evaluator, Ciphertext x) const;
-};
 
 }  // namespace psm::ckks

@@ -20,7 +20,6 @@
 #include "cmd/generation/text_ends.h"
 #include "cmd/prompts/logits.h"
 #include "cmd/prompts/prompts.h"
-#include "cmd/server/bootstrap_plans.h"
 #include "cmd/server/planned_pass.h"
 
 namespace psm::cmd {
@@ -39,18 +38,19 @@ Json about(const PackedModel& model) {
 }
 
 program::EntryPoint plan_pass(const ckks::Context& context, const program::Program& program) {
-  const BootstrapPlans bootstraps(context, {ckks::BootstrapKind{}});
+  const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, {{}});
   program::EntryPoint entry;
   entry.name = kPass;
-  entry.plan = program::plan(program, program::budget_of(context), bootstraps.costs(context));
-  entry.keys = bootstraps.keys_of(entry.plan);
+  entry.plan = program::plan(program, program::budget_of(context), program::costs_of(context, bootstraps));
+  entry.keys = program::key_request(entry.plan, bootstraps);
   return entry;
 }
 
 // What running an entry point takes, by nominal costs: seconds follow from the limbs of each kernel.
 Json costs_of(const ckks::Context& context, const program::EntryPoint& entry) {
   const program::MeterReading reading = program::meter(
-      entry.plan, BootstrapPlans(context, program::bootstrap_kinds(entry.plan)).costs(context));
+      entry.plan,
+      program::costs_of(context, ckks::plan_bootstraps(context, program::bootstrap_kinds(entry.plan))));
   Json json;
   json["run_bytes"] = reading.run_bytes();
   json["key_bytes"] = reading.key_bytes();

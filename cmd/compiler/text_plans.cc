@@ -9,7 +9,6 @@
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/generation/text_ends.h"
-#include "cmd/server/bootstrap_plans.h"
 
 namespace psm::cmd {
 namespace {
@@ -82,8 +81,9 @@ std::vector<program::EntryPoint> plan_text(const ckks::Context& context, const a
                                            const std::optional<program::Program>& prompt,
                                            const attention::DecodeProgram& token,
                                            program::PlainKeeper& keeper) {
-  const BootstrapPlans bootstraps(context, offered(context, packing, prompt, token.program));
-  const program::CostModel costs = bootstraps.costs(context);
+  const ckks::BootstrapPlans bootstraps =
+      ckks::plan_bootstraps(context, offered(context, packing, prompt, token.program));
+  const program::CostModel costs = program::costs_of(context, bootstraps);
   std::vector<program::EntryPoint> entries;
   std::string refused;
   for (program::Plan& plan : token_plans(token.program, attention::cache_names(packing, config.layers),
@@ -108,7 +108,7 @@ std::vector<program::EntryPoint> plan_text(const ckks::Context& context, const a
       entries[0].by_argument.push_back(kept(
           attention::prompt_constants(entries[0].plan.program, packing, config.layers, place + 1), keeper));
   }
-  for (program::EntryPoint& entry : entries) entry.keys = bootstraps.keys_of(entry.plan);
+  for (program::EntryPoint& entry : entries) entry.keys = program::key_request(entry.plan, bootstraps);
   return entries;
 }
 

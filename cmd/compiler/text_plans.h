@@ -7,7 +7,7 @@
 // the lowest at which it costs 3% more at most, among those that the prompt's pass can hand out.
 //
 // Bootstraps. All values that a token refreshes repeat with F at most, but for what GELU reads and makes, so that
-// sparse bootstraps of F slots are offered (ckks/bootstrap/sparse_bootstrapper.h). Where the prompt's pass repeats as
+// sparse bootstraps of F slots are offered (ckks/bootstrap/bootstrapper.h). Where the prompt's pass repeats as
 // well (a small model in a large ring), those of its period serve both, and there are no others.
 #pragma once
 

@@ -23,7 +23,7 @@ Deployment::Deployment(const attention::Checkpoint& checkpoint, const ckks::Para
 
 Deployment::Deployment(const attention::Checkpoint& checkpoint, const ckks::Context& own)
     : PackedModel(checkpoint, own), PlannedPass(compiled(*this, checkpoint, own)) {
-  if (plan.bootstraps > 0) bootstrap_error_std = ckks::predict_error(*bootstraps.full).rms();
+  if (plan.bootstraps > 0) bootstrap_error_std = ckks::predict_error(bootstraps.at({})).rms();
 }
 
 }  // namespace psm::cmd

@@ -64,8 +64,9 @@ int main() {
           "Twin and ciphertexts answer as the float model does.");
   const ClientFile client = read_client_file(name + ".client");
   TestParty party(client.spec, client.keys);
-  const Bootstrapper bootstrapper(party.context, party.encoder);
-  program::EncryptedMachine server(plan, party.encoder, *party.evaluator, &bootstrapper);
+  const Bootstrappers bootstrappers =
+      make_bootstrappers(party.context, party.encoder, program::bootstrap_kinds(plan));
+  program::EncryptedMachine server(plan, party.encoder, *party.evaluator, &bootstrappers);
   const PromptCodec codec(model.weights.config, model.notes);
   const auto prompts = codec.sample(1, 1);
   const SlotVectors inputs = client_inputs(client.model, prompts);

@@ -52,16 +52,7 @@ program::CostModel costs_of(const program::VerifiedProgram& program, const progr
   std::set<ckks::BootstrapKind> kinds;
   for (const program::EntryPoint& entry : program.file.entries)
     kinds.merge(program::bootstrap_kinds(entry.plan));
-  program::BootstrapFigures full;
-  std::vector<program::SparseFigures> sparse;
-  for (const ckks::BootstrapKind& kind : kinds) {
-    if (kind.sparse()) {
-      sparse.push_back(program::figures_of(ckks::SparseBootstrapPlan(*program.context, kind), kernels));
-    } else {
-      full = program::figures_of(ckks::BootstrapPlan(*program.context), kernels);
-    }
-  }
-  return program::CostModel(program.context->chain(), kernels, std::move(full), std::move(sparse));
+  return program::costs_of(*program.context, ckks::plan_bootstraps(*program.context, kinds), kernels);
 }
 
 // about.`what`.`entry`, if it is an array of so many numbers.

@@ -44,15 +44,14 @@ std::string write_sample(const std::string& name, bool predicts) {
     b.check_range(x, -1, 0.5, std::string("of <") + layer + ">");
   }
   b.output("y", x);
-  const ckks::BootstrapPlan bootstrap(context);
-  const program::KernelSeconds kernels;
-  const program::CostModel costs(context.chain(), kernels, program::figures_of(bootstrap, kernels));
+  const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, {{}});
+  const program::CostModel costs = program::costs_of(context, bootstraps);
   program::ProgramFile file;
   file.spec = context.spec();
   file.entries.emplace_back();
   file.entries[0].name = "pass";
   file.entries[0].plan = program::plan(std::move(b).finish(), program::budget_of(context), costs);
-  file.entries[0].keys = program::key_request(file.entries[0].plan, &bootstrap);
+  file.entries[0].keys = program::key_request(file.entries[0].plan, bootstraps);
   file.entries.push_back(file.entries[0]);
   program::EntryPoint& token = file.entries[1];
   token.name = "token";

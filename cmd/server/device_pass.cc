@@ -44,9 +44,9 @@ DevicePass count_pass(const PlannedPass& planned) {
     const ckks::DeviceEngine engine(context, device);
     const ckks::Encoder encoder(context, &engine);
     const ckks::Evaluator evaluator(engine, keys);
-    const auto bootstrapper =
-        planned.bootstraps.full ? std::make_unique<const ckks::Bootstrapper>(context, encoder) : nullptr;
-    program::EncryptedMachine machine(plan, encoder, evaluator, bootstrapper.get());
+    const ckks::Bootstrappers bootstrappers =
+        ckks::make_bootstrappers(context, encoder, program::bootstrap_kinds(plan));
+    program::EncryptedMachine machine(plan, encoder, evaluator, &bootstrappers);
     std::map<std::string, ckks::Ciphertext> inputs;
     for (size_t i = 0; i < plan.program.inputs.size(); ++i) {
       const ckks::Level level = plan.input_levels[i];

@@ -2,15 +2,17 @@
 
 #include <utility>
 
+#include "ckks/program/planning/scheme_figures.h"
+
 namespace psm::cmd {
 
 PlannedPass::PlannedPass(program::VerifiedProgram program) : context(std::move(program.context)) {
-  bootstraps = BootstrapPlans(*context, {ckks::BootstrapKind{}});
+  bootstraps = ckks::plan_bootstraps(*context, {{}});
   const program::EntryPoint& entry = program.file.entry(kPass);
   plan = entry.plan;
   keys = entry.keys;
   program_id = program.file.id();
-  reading = program::meter(plan, bootstraps.costs(*context));
+  reading = program::meter(plan, program::costs_of(*context, bootstraps));
 }
 
 std::vector<PlanEnd> inputs_of(const program::Plan& plan) {

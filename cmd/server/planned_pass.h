@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/program/plan.h"
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/verify/verify.h"
 #include "ckks/scheme/chain/context.h"
 #include "cmd/protocol/plan_ends.h"
-#include "cmd/server/bootstrap_plans.h"
 
 namespace psm::cmd {
 
@@ -20,7 +20,7 @@ struct PlannedPass {
   explicit PlannedPass(program::VerifiedProgram program);
 
   std::shared_ptr<const ckks::Context> context;
-  BootstrapPlans bootstraps;  // the full one, where the parameters have it
+  ckks::BootstrapPlans bootstraps;  // the full one, where the parameters have it
   program::Plan plan;
   ckks::KeyRequest keys;          // of the plan and of its bootstraps
   uint64_t program_id = 0;        // what ciphertexts carry

@@ -36,7 +36,7 @@ void RunFigures::predict_seconds() {
   const ckks::Context& context = *pass_.context;
   calibration_ = program::calibrate(context);
   const program::KernelSeconds& kernels = calibration_.kernels;
-  costs_.emplace(pass_.bootstraps.costs(context, kernels));
+  costs_.emplace(program::costs_of(context, pass_.bootstraps, kernels));
   predicted_ = program::meter(pass_.plan, *costs_).instruction_seconds;
   const program::MeterReading& reading = pass_.reading;
   const double encode = program::encode_seconds_per_byte(context);

@@ -9,9 +9,8 @@ Server::Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys, ckks::
       chosen_(*pass.context, keys, device),
       encoder_(*pass.context, chosen_.engine().residue_maker()),
       evaluator_(chosen_.engine(), chosen_.keys()),
-      bootstrapper_(pass.bootstraps.full ? std::make_unique<const ckks::Bootstrapper>(*pass.context, encoder_)
-                                         : nullptr),
-      machine_(pass.plan, encoder_, evaluator_, bootstrapper_.get(),
+      bootstrappers_(ckks::make_bootstrappers(*pass.context, encoder_, program::bootstrap_kinds(pass.plan))),
+      machine_(pass.plan, encoder_, evaluator_, &bootstrappers_,
                {.encoded_bytes = pass.reading.encoded_limit}) {}
 
 program::RunResult Server::run(const std::map<std::string, ckks::Ciphertext>& inputs,
@@ -24,14 +23,17 @@ program::RunResult Server::resume(program::RunState checkpoint, const program::R
 }
 
 ckks::Ciphertext Server::bootstrap(const ckks::Ciphertext& complex_value) const {
-  PSM_CHECK(pass_.plan.bootstraps > 0, "no keys to bootstrap with");
+  PSM_CHECK(bootstrappers_.contains({}), "no keys to bootstrap with");
+  const ckks::Bootstrapper& full = bootstrappers_.at({});
   Memory* const memory = evaluator_.engine().memory();
-  if (memory == nullptr) return bootstrapper_->apply(evaluator_, complex_value);
-  return bootstrapper_->apply(evaluator_, complex_value.in(memory)).in(nullptr);
+  if (memory == nullptr) return full.apply(evaluator_, complex_value);
+  return full.apply(evaluator_, complex_value.in(memory)).in(nullptr);
 }
 
 size_t Server::encoded_bytes() const {
-  return machine_.encoded_bytes() + (bootstrapper_ ? bootstrapper_->bytes() : 0);
+  size_t sum = machine_.encoded_bytes();
+  for (const auto& [kind, bootstrapper] : bootstrappers_) sum += bootstrapper.bytes();
+  return sum;
 }
 
 }  // namespace psm::cmd

@@ -25,7 +25,7 @@ class Server {
                          const program::RunOptions& options = {});
   program::RunResult resume(program::RunState checkpoint, const program::RunOptions& options);
 
-  // One bootstrap of a complex value at the entry level, apart from any pass. The plan must have bootstraps.
+  // One full bootstrap of a complex value at the entry level, apart from any pass. The plan must have some.
   ckks::Ciphertext bootstrap(const ckks::Ciphertext& complex_value) const;
 
   size_t encoded_bytes() const;
@@ -35,7 +35,7 @@ class Server {
   ChosenEngine chosen_;
   ckks::Encoder encoder_;
   ckks::Evaluator evaluator_;
-  std::unique_ptr<const ckks::Bootstrapper> bootstrapper_;
+  ckks::Bootstrappers bootstrappers_;
   program::EncryptedMachine machine_;
 };
 

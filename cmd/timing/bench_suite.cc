@@ -9,7 +9,6 @@
 #include "ckks/base/parallel.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/precision.h"
-#include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/linalg/apply_transform.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
@@ -249,25 +248,22 @@ class Suite {
     more_bytes("public_key_file_bytes", wire::public_key_file_bytes(context_));
     more_bytes("evaluation_keys_file_bytes", wire::evaluation_keys_file_bytes(context_, request));
 
-    refresh("bootstrap_full", bootstrapper, *keys, context_.slots(),
-            program::figures_of(plan, model_.kernels()).effort.work);
+    refresh("bootstrap_full", bootstrapper, *keys, context_.slots());
     more("log_qp", context_.log2_qp());
     more_bytes("peak_rss_bytes", static_cast<size_t>(peak_resident_bytes()));
   }
 
   void sparse_bootstrap() {
     const int n = std::min(kSparseSlots, context_.slots() / 4);
-    const ckks::SparseBootstrapper bootstrapper(context_, encoder_, {static_cast<size_t>(n)});
+    const ckks::Bootstrapper bootstrapper(context_, encoder_, {static_cast<size_t>(n)});
     const ckks::EvaluationKeys keys = generator_.evaluation_keys(bootstrapper.plan().key_request());
-    refresh("bootstrap_sparse", bootstrapper, keys, n,
-            program::figures_of(bootstrapper.plan(), {}).figures.effort.work);
+    refresh("bootstrap_sparse", bootstrapper, keys, n);
     more("slots", n);
   }
 
   // Bootstraps of n complex values. The run that is not timed serves a constant, whose error is another.
-  template <typename Bootstrapper>
-  void refresh(const char* name, const Bootstrapper& bootstrapper, const ckks::EvaluationKeys& keys, int n,
-               const Work& work) {
+  void refresh(const char* name, const ckks::Bootstrapper& bootstrapper, const ckks::EvaluationKeys& keys,
+               int n) {
     starting(name);
     const ckks::Evaluator evaluator(context_, keys);
     const ckks::Decryptor decryptor(secret_, encoder_);
@@ -286,7 +282,8 @@ class Suite {
     const Times times =
         time_runs(options_.bootstrap_repetitions, 0, [&] { out = bootstrapper.apply(evaluator, in); });
     const ckks::Precision of_random = precision_of(out, random);
-    OperationCount count = count_of(work, 2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
+    OperationCount count = count_of(program::figures_of(bootstrapper.plan(), {}).effort.work,
+                                    2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
     count.bytes += static_cast<double>(bootstrapper.bytes());
     add(name, out.level() + 1, times, count);
     more("usable_levels", out.level() - entry);
@@ -320,8 +317,8 @@ BenchFigures ckks_suite(const ckks::Context& context, const BenchOptions& option
 size_t ckks_suite_bytes(const ckks::Context& context) {
   const ckks::BootstrapPlan plan(context);
   const program::BootstrapFigures figures = program::figures_of(plan, {});
-  const ckks::SparseBootstrapPlan sparse(context,
-                                         {static_cast<size_t>(std::min(kSparseSlots, context.slots() / 4))});
+  const ckks::BootstrapPlan sparse(context,
+                                   {static_cast<size_t>(std::min(kSparseSlots, context.slots() / 4))});
   return std::max(plan.key_bytes() + static_cast<size_t>(figures.memory_bytes), sparse.key_bytes()) +
          static_cast<size_t>(figures.scratch_bytes);
 }

@@ -66,7 +66,7 @@ ModelReport model_report(const ModelRun& run) {
   table.row({"warm pass, median of " + std::to_string(times.warm.size()), seconds_text(times.warm_pass()),
              seconds_text(figures.predicted_warm())});
   if (bootstrap) {
-    const double predicted = figures.costs().bootstrap().seconds;
+    const double predicted = figures.costs().bootstrap({}).seconds;
     table.row({"a bootstrap of all complex slots, median of " + std::to_string(times.bootstraps.size()),
                seconds_text(*bootstrap), seconds_text(predicted)});
     table.row({"ratio of warm pass to bootstrap", format("%.1f", times.warm_pass() / *bootstrap),

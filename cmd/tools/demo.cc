@@ -35,7 +35,7 @@ void print_plan(const Deployment& d, const RunFigures& figures) {
   const ckks::Context& context = *d.context;
   std::printf("  %s\n", context.describe().c_str());
   std::printf("  %d usable levels between two bootstraps\n", context.compute_level() - context.entry_level());
-  std::printf("  bootstraps: %s\n", d.bootstraps.full->rare_multiple().text().c_str());
+  std::printf("  bootstraps: %s\n", d.bootstraps.at({}).rare_multiple().text().c_str());
   std::printf("  %s of %d tokens %s a ciphertext of %d slots\n",
               counted(static_cast<size_t>(d.packing.prompts), "prompt").c_str(), d.packing.tokens,
               d.packing.prompts == 1 ? "fills" : "share", context.slots());

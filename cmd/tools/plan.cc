@@ -19,7 +19,6 @@
 #include "cmd/compiler/text_plans.h"
 #include "cmd/deployment/published_shapes.h"
 #include "cmd/protocol/ring_flags.h"
-#include "cmd/server/bootstrap_plans.h"
 #include "cmd/server/planned_pass.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
@@ -117,11 +116,11 @@ int plan_command(int argc, char** argv) {
   }
   kinds.insert({program::longest_refreshed(program)});
   kinds.merge(program::refreshed_blocks(program));
-  const BootstrapPlans bootstraps(context, kinds);
+  const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, kinds);
   const program::LevelBudget budget = program::budget_of(context);
   std::fprintf(stderr, "calibrating ...\n");
   const program::Calibration calibration = program::calibrate(context);
-  const program::CostModel costs = bootstraps.costs(context, calibration.kernels);
+  const program::CostModel costs = program::costs_of(context, bootstraps, calibration.kernels);
   const program::Plan plan =
       one_token
           ? std::move(

@@ -9,7 +9,6 @@
 
 #include "attention/encrypted/encrypted_model.h"
 #include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/scheme/testing/test_party.h"
 
@@ -26,13 +25,11 @@ class TokenServer {
   void run(size_t program, const SlotVectors& inputs, std::map<std::string, ckks::Ciphertext>& state) const;
 
   const ckks::Context context;
-  const ckks::BootstrapPlan full;
   std::vector<program::Plan> plans;
   std::unique_ptr<ckks::TestParty> party;
 
  private:
-  std::unique_ptr<ckks::Bootstrapper> bootstrapper_;
-  std::vector<std::unique_ptr<ckks::SparseBootstrapper>> sparse_bootstrappers_;
+  ckks::Bootstrappers bootstrappers_;
 };
 
 }  // namespace psm::attention

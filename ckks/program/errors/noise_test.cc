@@ -63,7 +63,7 @@ TEST_CASE("the error measured on ciphertexts is the predicted one, but for chanc
   const ckks::ParameterSpec spec = ckks::insecure_leveled(11, 6);
   const ckks::Context context(spec);
   const Plan p = plan(sample_program(), budget_of(context), CostModel(context.chain()));
-  ckks::TestParty party(spec, key_request(p, nullptr));
+  ckks::TestParty party(spec, key_request(p, {}));
   const std::map<std::string, SlotVector> inputs{{"x", wave(0.13)}, {"r", wave(0.4, true)}};
   std::map<std::string, ckks::Ciphertext> encrypted;
   for (size_t i = 0; i < p.program.inputs.size(); ++i)

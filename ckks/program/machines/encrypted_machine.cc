@@ -334,13 +334,7 @@ class EncryptedMachine::Run {
     const auto keep = [&](size_t i, const ckks::Ciphertext& fresh) {
       store(i, evaluator_.drop_to_level(fresh, plan_.level[id(instruction_->results[i])]));
     };
-    const ckks::BootstrapKind& kind = instruction_->bootstrap;
-    if (kind.sparse()) return bootstrap(*machine_.find_sparse(kind), keep);
-    bootstrap(*machine_.bootstrapper_, keep);
-  }
-
-  template <typename AnyBootstrapper, typename Keep>
-  void bootstrap(const AnyBootstrapper& bootstrapper, const Keep& keep) {
+    const ckks::Bootstrapper& bootstrapper = machine_.bootstrappers_->at(instruction_->bootstrap);
     if (instruction_->arguments.size() == 1) {
       const bool real = plan_.program.value_is_real[id(instruction_->arguments[0])] != 0;
       return keep(0, real ? bootstrapper.apply_real(evaluator_, argument(0))
@@ -371,12 +365,12 @@ class EncryptedMachine::Run {
 };
 
 EncryptedMachine::EncryptedMachine(const Plan& plan, const ckks::Encoder& encoder,
-                                   const ckks::Evaluator& evaluator, const ckks::Bootstrapper* bootstrapper,
+                                   const ckks::Evaluator& evaluator, const ckks::Bootstrappers* bootstrappers,
                                    MachineOptions options)
     : plan_(plan),
       encoder_(encoder),
       evaluator_(evaluator),
-      bootstrapper_(bootstrapper),
+      bootstrappers_(bootstrappers),
       options_(options),
       cache_(std::make_unique<Cache>()) {
   require_levels();
@@ -398,13 +392,13 @@ void EncryptedMachine::require_levels() const {
   for (size_t i = 0; i < plan_.program.instructions.size(); ++i) {
     const Instruction& instruction = plan_.program.instructions[i];
     if (instruction.opcode != Opcode::kBootstrap) continue;
-    const ckks::SparseBootstrapper* sparse = find_sparse(instruction.bootstrap);
-    const bool offered = instruction.bootstrap.sparse() ? sparse != nullptr : bootstrapper_ != nullptr;
-    ckks::Level entry = context.entry_level(), output = context.compute_level();
-    if (sparse != nullptr) entry = sparse->plan().entry_level(), output = sparse->plan().output_level();
     ckks::Level highest = 0;
     for (Value result : instruction.results) highest = std::max(highest, plan_.level[id(result)]);
-    if (!offered || plan_.argument_level[i] != entry || highest > output)
+    const auto offers = [&](const ckks::BootstrapPlan& plan) {
+      return plan_.argument_level[i] == plan.entry_level() && highest <= plan.output_level();
+    };
+    if (bootstrappers_ == nullptr || !bootstrappers_->contains(instruction.bootstrap) ||
+        !offers(bootstrappers_->at(instruction.bootstrap).plan()))
       throw Error(message("the plan has ", plan_.bootstraps, " bootstraps, one of ",
                           instruction.bootstrap.text(), " from level ", plan_.argument_level[i], " to ",
                           highest, ", which these parameters do not offer; plan for them"));
@@ -421,16 +415,10 @@ void EncryptedMachine::require_keys() const {
   };
   require(plan_.keys);
   for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan_))
-    require(kind.sparse() ? find_sparse(kind)->plan().key_request() : bootstrapper_->plan().key_request());
+    require(bootstrappers_->at(kind).plan().key_request());
   const ckks::EvaluationKeys& keys = evaluator_.keys();
   if (plan_.bootstraps > 0 && (!keys.to_ephemeral || !keys.from_ephemeral))
     throw Error("the two keys around ModRaise are missing; generate the keys that the plan asks for");
-}
-
-const ckks::SparseBootstrapper* EncryptedMachine::find_sparse(const ckks::BootstrapKind& kind) const {
-  for (const ckks::SparseBootstrapper* sparse : options_.sparse_bootstrappers)
-    if (sparse->plan().kind() == kind) return sparse;
-  return nullptr;
 }
 
 EncryptedMachine::~EncryptedMachine() = default;

@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/program/plan.h"
 #include "ckks/scheme/encoding/encoder.h"
 #include "ckks/scheme/server/evaluator.h"
@@ -32,8 +31,6 @@ namespace psm::program {
 
 struct MachineOptions {
   size_t encoded_bytes = kKeptPlaintextBytes;
-  // One for each kind of the plan's sparse bootstraps (bootstrap_kinds); they outlive the machine.
-  std::vector<const ckks::SparseBootstrapper*> sparse_bootstrappers{};
   // Inputs by name that all runs share, such as encrypted weights: read where they are, neither copied nor
   // part of a checkpoint. In the host's memory; they outlive the machine.
   const std::map<std::string, ckks::Ciphertext>* shared_inputs = nullptr;
@@ -70,9 +67,10 @@ struct RunResult {
 
 class EncryptedMachine {
  public:
-  // All arguments outlive the machine; `bootstrapper` may be null if the plan has no full bootstraps.
+  // All arguments outlive the machine. `bootstrappers` has one for each kind of the plan's bootstraps
+  // (bootstrap_kinds), and may be null if there are none.
   EncryptedMachine(const Plan&, const ckks::Encoder&, const ckks::Evaluator&,
-                   const ckks::Bootstrapper* bootstrapper, MachineOptions = {});
+                   const ckks::Bootstrappers* bootstrappers, MachineOptions = {});
   ~EncryptedMachine();
   EncryptedMachine(const EncryptedMachine&) = delete;
   EncryptedMachine& operator=(const EncryptedMachine&) = delete;
@@ -89,11 +87,10 @@ class EncryptedMachine {
   struct Cache;
   void require_levels() const;
   void require_keys() const;
-  const ckks::SparseBootstrapper* find_sparse(const ckks::BootstrapKind&) const;
   const Plan& plan_;
   const ckks::Encoder& encoder_;
   const ckks::Evaluator& evaluator_;
-  const ckks::Bootstrapper* bootstrapper_;
+  const ckks::Bootstrappers* bootstrappers_;
   MachineOptions options_;
   std::unique_ptr<Cache> cache_;
 };

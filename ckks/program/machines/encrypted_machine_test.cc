@@ -107,7 +107,7 @@ TEST_CASE(
   const CostModel costs(context.chain());
   const Plan base = plan(program, budget_of(context), costs),
              other = with_constants(base, constants, context.chain());
-  ckks::TestParty party(spec, key_request(other, nullptr));
+  ckks::TestParty party(spec, key_request(other, {}));
   EncryptedMachine machine(base, party.encoder, *party.evaluator, nullptr);
   std::map<std::string, ckks::Ciphertext> inputs;
   inputs.emplace("x", party.encrypt(wave(0.1), base.input_levels[0]));
@@ -137,7 +137,7 @@ TEST_CASE("sums over rotations, of two to 128 repetitions") {
     const ckks::ParameterSpec spec = ckks::insecure_leveled(10, 2);
     const ckks::Context context(spec);
     const Plan made = plan(program, budget_of(context), CostModel(context.chain()));
-    ckks::TestParty party(spec, key_request(made, nullptr));
+    ckks::TestParty party(spec, key_request(made, {}));
     EncryptedMachine machine(made, party.encoder, *party.evaluator, nullptr);
     std::map<std::string, ckks::Ciphertext> inputs;
     inputs.emplace("x", party.encrypt(wave(0.1), made.input_levels[0]));
@@ -176,18 +176,18 @@ TEST_CASE("keys that only the bootstraps need are missed before anything runs") 
   ckks::EvaluationKeys& keys = setting.party.keys;
   const auto refusal = [&] {
     CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator,
-                                     setting.bootstrapper.get()),
+                                     &setting.bootstrappers),
                     Error);
   };
   const ckks::GaloisElement before =
-      ckks::galois_element(setting.party.context, setting.bootstrapper->plan().pre_rotation());
+      ckks::galois_element(setting.party.context, setting.bootstrappers.at({}).plan().pre_rotation());
   auto rotation =
       keys.galois.extract({before, setting.party.context.band(setting.party.context.entry_level())});
   REQUIRE_FALSE(rotation.empty());
   refusal();
   keys.galois.insert(std::move(rotation));
   CHECK_NOTHROW(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator,
-                                 setting.bootstrapper.get()));
+                                 &setting.bootstrappers));
   keys.to_ephemeral.reset();
   refusal();
 }
@@ -229,7 +229,6 @@ void check_sparse(const ckks::BootstrapKind& kind, bool real) {
   TestMachine setting(ckks::insecure_bootstrappable(10), periodic_program(real, kind), {kind});
   REQUIRE(setting.plan_.bootstraps > 0);
   CHECK(bootstrap_kinds(setting.plan_) == std::set<ckks::BootstrapKind>{kind});
-  CHECK(setting.bootstrapper == nullptr);
   std::map<std::string, SlotVector> inputs{{"x", wave(0.1, real)}, {"y", wave(0.3, true)}};
   for (auto& [name, slots] : inputs)
     for (size_t s = 0; s < kSlots; ++s) slots[s] = slots[s % kind.period / kind.block * kind.block];
@@ -251,15 +250,15 @@ void check_sparse(const ckks::BootstrapKind& kind, bool real) {
   const MeterReading reading = meter(setting.plan_, setting.model);
   CHECK(reading.key_bytes() == static_cast<double>(setting.party.keys.bytes()));
   CHECK(reading.counts.bootstraps == setting.plan_.bootstraps);
-  CHECK(reading.bootstrap_bytes == static_cast<double>(setting.sparse_bootstrappers[0]->bytes()));
+  CHECK(reading.bootstrap_bytes == static_cast<double>(setting.bootstrappers.at(kind).bytes()));
   // Without the bootstrapper, and with one of another period.
   CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr),
                   Error);
-  const ckks::SparseBootstrapper other(setting.party.context, setting.party.encoder, {kind.period / 2});
-  CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr,
-                                   {.sparse_bootstrappers = {&other}}),
+  const ckks::Bootstrappers others =
+      ckks::make_bootstrappers(setting.party.context, setting.party.encoder, {{}, {kind.period / 2}});
+  CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator, &others),
                   Error);
-  CHECK_THROWS_AS(key_request(setting.plan_, nullptr), Error);
+  CHECK_THROWS_AS(key_request(setting.plan_, {}), Error);
 }
 
 TEST_CASE(

@@ -1,6 +1,7 @@
 // What the cost model says against what the kernels do: the encrypted machine runs over kernels that count.
 #include <cmath>
 
+#include "ckks/program/planning/effort_sum.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/program/testing/test_machine.h"
 #include "ckks/ring/testing/counting_backend.h"
@@ -47,8 +48,7 @@ void check_equal(const Measured& measured, const Effort& effort) {
 }
 
 CostModel model_of(const ckks::Context& context) {
-  if (!context.can_bootstrap()) return CostModel(context.chain());
-  return CostModel(context.chain(), {}, figures_of(ckks::BootstrapPlan(context), KernelSeconds{}));
+  return costs_of(context, ckks::plan_bootstraps(context, {{}}));
 }
 
 // Runs a program twice, so that the second run finds all plaintexts encoded, and holds every instruction of
@@ -86,7 +86,8 @@ std::vector<Measured> compare(const ckks::ParameterSpec& spec, Program program,
     for (Value result : instruction.results) {
       const ckks::Level at = levels[result.id];
       CHECK(at == plan.level[result.id]);
-      if (is_bootstrap && at < model.output_level(instruction.bootstrap)) effort += model.drop_effort(at);
+      if (is_bootstrap && at < model.bootstrap(instruction.bootstrap).output_level)
+        effort += model.drop_effort(at);
       if (!is_bootstrap) CHECK(at == level - depth(instruction));
     }
     const Measured measured = in_limbs(counter.take());
@@ -213,6 +214,32 @@ TEST_CASE("bootstraps of blocks do what the cost model counts") {
     REQUIRE(blocks.size() == 1);
     CHECK(blocks[0].work[WorkKind::kNtt] < full[0].work[WorkKind::kNtt]);
   }
+}
+
+TEST_CASE("bootstraps of the default parameters take so many key switches and products") {
+  const ckks::Context context(ckks::secure_n16());
+  const auto counts = [&](const ckks::BootstrapKind& kind) {
+    return figures_of(ckks::BootstrapPlan(context, kind), {}).effort.counts;
+  };
+  const Counts full = counts({}), sparse = counts({1 << 10}), blocks = counts({256, 32});
+  const auto of_series = [&](const ckks::BootstrapKind& kind) {
+    EffortSum sum(context.chain());
+    sum.series(ckks::BootstrapPlan(context, kind).eval_mod().series().nodes);
+    return sum.effort.counts.plaintext_products;
+  };
+  CHECK(full.hoisted_key_switches == 58);
+  CHECK(full.full_key_switches == 31 + 7 + 3 + 3 + 3 + 3 + 3);
+  CHECK(full.conjugations == 1);
+  CHECK(full.relinearisations == 22);
+  CHECK(full.plaintext_products == 1023 + 64 + 16 + 31 + 31 + 15 + 2 * of_series({}));
+  CHECK(sparse.hoisted_key_switches == 15 + 7 + 7 + 7 + 7 + 3 + 3 + 3 + 1);
+  CHECK(sparse.full_key_switches == 3 + 3 + 1 + 1 + 1 + 3);
+  CHECK(sparse.relinearisations == 11);
+  CHECK(sparse.plaintext_products == 63 + 32 + 16 + 15 + 15 + 2 + of_series({1 << 10}));
+  CHECK(blocks.hoisted_key_switches == 3 + 3 + 6 * 3 + 3);
+  CHECK(blocks.full_key_switches == 1 + 2);
+  CHECK(blocks.relinearisations == 11);
+  CHECK(blocks.plaintext_products == 8 + 4 + of_series({256, 32}));
 }
 
 }  // namespace

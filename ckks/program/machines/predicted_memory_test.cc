@@ -25,12 +25,12 @@ SlotVector wave() {
 double measured_over_predicted(const ckks::ParameterSpec& spec, Program source) {
   TestMachine test(spec, std::move(source));
   const ckks::Context& context = test.party.context;
-  BootstrapFigures figures;
-  if (test.bootstrapper) figures = figures_of(test.bootstrapper->plan(), KernelSeconds{});
-  const MeterReading reading = meter(test.plan_, CostModel(context.chain(), {}, figures));
+  const MeterReading reading =
+      meter(test.plan_, costs_of(context, ckks::plan_bootstraps(context, bootstrap_kinds(test.plan_))));
   const std::map<std::string, ckks::Ciphertext> inputs = test.encrypt({{"x", wave()}});
   test.machine->run(inputs);
-  const size_t kept = test.machine->encoded_bytes() + (test.bootstrapper ? test.bootstrapper->bytes() : 0);
+  size_t kept = test.machine->encoded_bytes();
+  for (const auto& [kind, bootstrapper] : test.bootstrappers) kept += bootstrapper.bytes();
   buffer_pool::reset_peak();
   const size_t before = buffer_pool::statistics().bytes_in_use;
   test.machine->run(inputs);

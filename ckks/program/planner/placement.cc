@@ -32,16 +32,11 @@ uint32_t size32(const std::vector<T>& vector) {
 }  // namespace
 
 Placement::Placement(const Program& program, const LevelBudget& budget, const CostModel& model)
-    : program_(program),
-      budget_(budget),
-      kinds_{{{},
-              budget.entry_level,
-              budget.max_level,
-              model.bootstrap().seconds,
-              model.bootstrap().real_seconds}} {
-  for (const SparseFigures& sparse : model.sparse())
-    kinds_.push_back({sparse.kind, sparse.entry_level, std::min(sparse.output_level, budget.max_level),
-                      sparse.figures.seconds, sparse.figures.real_seconds});
+    : program_(program), budget_(budget) {
+  for (const BootstrapFigures& figures : model.bootstraps())
+    kinds_.push_back({figures.kind, figures.entry_level, std::min(figures.output_level, budget.max_level),
+                      figures.seconds, figures.real_seconds});
+  kinds_[0].entry_level = budget.entry_level, kinds_[0].output_level = budget.max_level;
   const ckks::Level top = std::max(budget.max_level, budget.input_level);
   for (ckks::Level level = 0; level < top; ++level) drop_seconds_.push_back(model.drop_seconds(level));
   for (size_t i = 0; i < program.instructions.size(); ++i) {

@@ -188,8 +188,9 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
     for (Value value : instruction.results) level = std::max(level, needs[id(value)]);
     for (Value value : instruction.results) result.level[id(value)] = level;
     const bool bootstrap = instruction.opcode == Opcode::kBootstrap;
-    const ckks::Level entry =
-        instruction.bootstrap.sparse() ? model.entry_level(instruction.bootstrap) : budget.entry_level;
+    const ckks::Level entry = instruction.bootstrap.sparse()
+                                  ? model.bootstrap(instruction.bootstrap).entry_level
+                                  : budget.entry_level;
     result.argument_level.push_back(bootstrap ? entry : level + depth(instruction));
     request_keys(instruction, model.chain(), result.argument_level.back(), result.keys);
   }

@@ -24,11 +24,13 @@ CostModel model() {
 // Sparse bootstraps of two periods are offered, from level 2 to 14.
 CostModel model_with_sparse(double seconds) {
   const auto figures = [&](size_t period, double share) {
-    BootstrapFigures cost;
-    cost.seconds = cost.real_seconds = seconds * share;
-    return SparseFigures{{period}, 2, 14, cost};
+    return BootstrapFigures{.kind = {period},
+                            .entry_level = 2,
+                            .output_level = 14,
+                            .seconds = seconds * share,
+                            .real_seconds = seconds * share};
   };
-  return CostModel(model().chain(), {}, {}, {figures(64, 1.1), figures(16, 1)});
+  return CostModel(model().chain(), {}, {figures(64, 1.1), figures(16, 1)});
 }
 
 Value squares(Builder& b, Value x, int count) {
@@ -198,11 +200,10 @@ TEST_CASE(
     "one") {
   const auto kinds = [](int values, bool marked, double seconds) {
     CostModel costs = model_with_sparse(10);
-    std::vector<SparseFigures> offered = costs.sparse();
-    BootstrapFigures figures;
-    figures.seconds = figures.real_seconds = seconds;
-    offered.push_back({{16, 2}, 2, 14, figures});
-    costs = CostModel(costs.chain(), {}, {}, offered);
+    std::vector<BootstrapFigures> offered = costs.bootstraps();
+    offered.push_back(
+        {.kind = {16, 2}, .entry_level = 2, .output_level = 14, .seconds = seconds, .real_seconds = seconds});
+    costs = CostModel(costs.chain(), {}, offered);
     const Program program = refreshed_squares(values, true, {16, marked ? size_t{2} : 1}, 12);
     CHECK(refreshed_blocks(program).size() == (marked ? 1 : 0));
     std::vector<size_t> blocks;

@@ -88,30 +88,18 @@ double series_scratch_bytes(const ckks::SeriesPlan& plan, const ckks::Chain& cha
   return peak;
 }
 
-CostModel::CostModel(ckks::Chain chain, KernelSeconds kernels, BootstrapFigures bootstrap,
-                     std::vector<SparseFigures> sparse)
-    : chain_(std::move(chain)),
-      kernels_(kernels),
-      bootstrap_(std::move(bootstrap)),
-      sparse_(std::move(sparse)) {}
-
-const SparseFigures& CostModel::sparse(const ckks::BootstrapKind& kind) const {
-  const auto found = std::find_if(sparse_.begin(), sparse_.end(),
-                                  [&](const SparseFigures& figures) { return figures.kind == kind; });
-  PSM_CHECK(found != sparse_.end(), "no bootstrap of ", kind.text(), " is offered");
-  return *found;
+CostModel::CostModel(ckks::Chain chain, KernelSeconds kernels, std::vector<BootstrapFigures> bootstraps)
+    : chain_(std::move(chain)), kernels_(kernels), bootstraps_(std::move(bootstraps)) {
+  if (bootstraps_.empty() || bootstraps_[0].kind.sparse()) bootstraps_.emplace(bootstraps_.begin());
+  bootstraps_[0].entry_level = chain_.entry_level;
+  bootstraps_[0].output_level = chain_.compute_level;
 }
 
 const BootstrapFigures& CostModel::bootstrap(const ckks::BootstrapKind& kind) const {
-  return kind.sparse() ? sparse(kind).figures : bootstrap_;
-}
-
-ckks::Level CostModel::entry_level(const ckks::BootstrapKind& kind) const {
-  return kind.sparse() ? sparse(kind).entry_level : chain_.entry_level;
-}
-
-ckks::Level CostModel::output_level(const ckks::BootstrapKind& kind) const {
-  return kind.sparse() ? sparse(kind).output_level : chain_.compute_level;
+  const auto found = std::find_if(bootstraps_.begin(), bootstraps_.end(),
+                                  [&](const BootstrapFigures& figures) { return figures.kind == kind; });
+  PSM_CHECK(found != bootstraps_.end(), "no bootstrap of ", kind.text(), " is offered");
+  return *found;
 }
 
 Effort CostModel::effort(const Instruction& instruction, const Program& program, ckks::Level level) const {

@@ -71,38 +71,32 @@ struct KernelSeconds {
   double of(const Work&) const;
 };
 
-// What ckks/bootstrap says of one bootstrap, as data.
+// What ckks/bootstrap says of one kind of bootstrap, as data.
 struct BootstrapFigures {
-  Effort effort;             // kernels and key-switches, of a complex value
-  Effort real_effort;        // of one real value: one EvalMod instead of two
-  Effort pair_effort;        // of two real values that travel as a + i b
+  ckks::BootstrapKind kind{};
+  ckks::Level entry_level = 0, output_level = 0;
+  Effort effort{};           // kernels and key-switches, of a complex value
+  Effort real_effort{};      // of one real value: a full one takes one EvalMod instead of two
+  Effort pair_effort{};      // of two real values that travel as a + i b
   double seconds = 20;       // measured or predicted; includes everything
   double real_seconds = 14;  // the same for one real value
-  ckks::KeyRequest keys;
+  ckks::KeyRequest keys{};
   double memory_bytes = 0;   // encoded transforms
   double scratch_bytes = 0;  // at its peak
 };
 
-// A sparse bootstrap that is offered, of blocks or not.
-struct SparseFigures {
-  ckks::BootstrapKind kind;
-  ckks::Level entry_level = 0, output_level = 0;
-  BootstrapFigures figures;  // one real value costs what a complex one does
-};
-
 class CostModel {
  public:
+  // With the kinds of bootstraps that are offered, the full one first. It is among them in any case, between the
+  // levels of the chain; without figures of its own it is nominal. Keys of a sparse one pay where many values take it:
+  // whoever makes the model decides which are offered.
   explicit CostModel(ckks::Chain chain = ckks::nominal_chain(ckks::secure_n16()), KernelSeconds kernels = {},
-                     BootstrapFigures bootstrap = {}, std::vector<SparseFigures> sparse = {});
+                     std::vector<BootstrapFigures> bootstraps = {});
 
   const ckks::Chain& chain() const { return chain_; }
   const KernelSeconds& kernels() const { return kernels_; }
-  // The figures of the full bootstrap, or of a sparse one, which must be offered (PSM_CHECK).
-  const BootstrapFigures& bootstrap(const ckks::BootstrapKind& = {}) const;
-  ckks::Level entry_level(const ckks::BootstrapKind&) const;   // where it starts
-  ckks::Level output_level(const ckks::BootstrapKind&) const;  // and ends
-  // Keys of a sparse bootstrap pay where many take it; whoever makes the model decides which are offered.
-  const std::vector<SparseFigures>& sparse() const { return sparse_; }
+  const std::vector<BootstrapFigures>& bootstraps() const { return bootstraps_; }
+  const BootstrapFigures& bootstrap(const ckks::BootstrapKind&) const;  // must be offered (PSM_CHECK)
 
   // The effort of an instruction whose arguments are at `level` (drops to it count apart). kRefresh is free,
   // kBootstrap costs one bootstrap: of a complex value, of two real ones, or less for a single real one.
@@ -114,12 +108,9 @@ class CostModel {
   double drop_seconds(ckks::Level target) const { return kernels_.of(drop_effort(target).work); }
 
  private:
-  const SparseFigures& sparse(const ckks::BootstrapKind&) const;
-
   ckks::Chain chain_;
   KernelSeconds kernels_;
-  BootstrapFigures bootstrap_;
-  std::vector<SparseFigures> sparse_;
+  std::vector<BootstrapFigures> bootstraps_;
 };
 
 // What evaluating a series takes at its peak besides its argument and its result: the nodes that are alive,

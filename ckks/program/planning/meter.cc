@@ -211,7 +211,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts,
       for (Value result : instruction.results) memory.store(result);
     if (bootstrap)
       for (Value result : instruction.results)
-        if (plan.level[id(result)] < model.output_level(instruction.bootstrap))
+        if (plan.level[id(result)] < model.bootstrap(instruction.bootstrap).output_level)
           drop_to(plan.level[id(result)]);
     ckks::TransformSchedule schedule;
     if (instruction.linear) schedule = ckks::transform_schedule(*instruction.linear, plan.program.slots);

@@ -16,7 +16,7 @@ CostModel model() {
   bootstrap.keys.need_relinearisation(23);
   bootstrap.keys.encapsulation = true;
   bootstrap.effort.counts.relinearisations = 40;
-  return CostModel(chain, {}, bootstrap);
+  return CostModel(chain, {}, {bootstrap});
 }
 
 TEST_CASE("a program's vectors count once each, and those of a mere shape as many as there are") {
@@ -89,7 +89,7 @@ TEST_CASE("keys of program and bootstrap are merged: one for each band of levels
   size_t bytes = m.chain().key_bytes(27) + m.chain().key_bytes(low) + m.chain().encapsulation_bytes();
   for (const auto& [band, level] : highest) bytes += m.chain().key_bytes(level);
   CHECK(reading.key_bytes() == static_cast<double>(bytes));
-  CHECK(reading.seconds > m.bootstrap().seconds);
+  CHECK(reading.seconds > m.bootstrap({}).seconds);
 }
 
 TEST_CASE("peak memory is that of the values that live together") {

@@ -45,12 +45,10 @@ SampleProgram::SampleProgram(PlainKeeper* keeper) : context(ckks::insecure_boots
     b.output("deep", deep);
     b.output("sum", b.multiply(sum, sums));
   }
-  const ckks::BootstrapPlan bootstrap(context);
-  const KernelSeconds kernels;
-  const CostModel costs(context.chain(), kernels, figures_of(bootstrap, kernels));
+  const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, {{}});
   entry.name = "pass";
-  entry.plan = plan(std::move(b).finish(), budget_of(context), costs);
-  entry.keys = key_request(entry.plan, &bootstrap);
+  entry.plan = plan(std::move(b).finish(), budget_of(context), costs_of(context, bootstraps));
+  entry.keys = key_request(entry.plan, bootstraps);
   entry.argument = "length";
   entry.first = 1;
   const auto is_mask = [&](const Instruction& i) { return i.results[0] == masked; };

@@ -12,12 +12,9 @@ namespace {
 CostModel model_for(const ckks::ParameterSpec& spec, const std::vector<ckks::BootstrapKind>& sparse) {
   const ckks::Context context(spec);
   if (sparse.empty()) return CostModel(context.chain());
-  const KernelSeconds kernels;
-  std::vector<SparseFigures> offered;
-  for (const ckks::BootstrapKind& kind : sparse)
-    offered.push_back(figures_of(ckks::SparseBootstrapPlan(context, kind), kernels));
-  return CostModel(context.chain(), kernels, figures_of(ckks::BootstrapPlan(context), kernels),
-                   std::move(offered));
+  std::set<ckks::BootstrapKind> kinds{{}};
+  kinds.insert(sparse.begin(), sparse.end());
+  return costs_of(context, ckks::plan_bootstraps(context, kinds));
 }
 
 Plan plan_for(const ckks::ParameterSpec& spec, const Program& program, const CostModel& model) {
@@ -26,14 +23,7 @@ Plan plan_for(const ckks::ParameterSpec& spec, const Program& program, const Cos
 
 ckks::KeyRequest keys_for(const ckks::ParameterSpec& spec, const Plan& plan) {
   const ckks::Context context(spec);
-  if (plan.bootstraps == 0) return key_request(plan, nullptr);
-  const ckks::BootstrapPlan bootstrap(context);
-  std::vector<ckks::SparseBootstrapPlan> sparse;
-  for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan))
-    if (kind.sparse()) sparse.emplace_back(context, kind);
-  std::vector<const ckks::SparseBootstrapPlan*> pointers;
-  for (const ckks::SparseBootstrapPlan& each : sparse) pointers.push_back(&each);
-  return key_request(plan, &bootstrap, pointers);
+  return key_request(plan, ckks::plan_bootstraps(context, bootstrap_kinds(plan)));
 }
 
 }  // namespace
@@ -43,20 +33,9 @@ TestMachine::TestMachine(const ckks::ParameterSpec& spec, Program source,
     : program(std::move(source)),
       model(model_for(spec, sparse)),
       plan_(plan_for(spec, program, model)),
-      party(spec, keys_for(spec, plan_)) {
-  MachineOptions options;
-  for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan_)) {
-    if (!kind.sparse()) {
-      bootstrapper = std::make_unique<ckks::Bootstrapper>(party.context, party.encoder);
-      continue;
-    }
-    sparse_bootstrappers.push_back(
-        std::make_unique<ckks::SparseBootstrapper>(party.context, party.encoder, kind));
-    options.sparse_bootstrappers.push_back(sparse_bootstrappers.back().get());
-  }
-  machine = std::make_unique<EncryptedMachine>(plan_, party.encoder, *party.evaluator, bootstrapper.get(),
-                                               std::move(options));
-}
+      party(spec, keys_for(spec, plan_)),
+      bootstrappers(ckks::make_bootstrappers(party.context, party.encoder, bootstrap_kinds(plan_))),
+      machine(std::make_unique<EncryptedMachine>(plan_, party.encoder, *party.evaluator, &bootstrappers)) {}
 
 std::map<std::string, ckks::Ciphertext> TestMachine::encrypt(
     const std::map<std::string, SlotVector>& inputs) {

@@ -28,8 +28,7 @@ struct TestMachine {
   CostModel model;
   Plan plan_;
   ckks::TestParty party;
-  std::unique_ptr<ckks::Bootstrapper> bootstrapper;  // if the plan has full bootstraps
-  std::vector<std::unique_ptr<ckks::SparseBootstrapper>> sparse_bootstrappers;
+  ckks::Bootstrappers bootstrappers;  // of the plan's kinds
   std::unique_ptr<EncryptedMachine> machine;
 };
 

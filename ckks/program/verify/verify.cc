@@ -11,7 +11,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/bootstrap/sparse_bootstrapper.h"
 
 namespace psm::program {
 namespace {
@@ -178,14 +177,9 @@ class Verifier {
     if (!is_new) return ends;
     if (shared_.bootstraps.size() > kMostKinds)
       fail(place, message("more than ", kMostKinds, " kinds of bootstraps"));
-    const auto take = [&](const auto& plan) {
-      ends = {plan.entry_level(), plan.output_level(), plan.key_request()};
-    };
     try {
-      if (kind.sparse())
-        take(ckks::SparseBootstrapPlan(context_, kind));
-      else
-        take(ckks::BootstrapPlan(context_));
+      const ckks::BootstrapPlan plan(context_, kind);
+      ends = {plan.entry_level(), plan.output_level(), plan.key_request()};
     } catch (const Error& error) {
       fail(place, error.what());
     }

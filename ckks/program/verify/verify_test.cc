@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ckks/base/error.h"
-#include "ckks/bootstrap/sparse_bootstrapper.h"
+#include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/program/testing/sample_program.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
@@ -140,7 +140,7 @@ const Rule kRules[] = {
                 {64, 1}, {128, 1}, {256, 1}, {256, 8}, {512, 8}, {256, 16}, {512, 16}, {256, 32}}) {
          Instruction other = own;
          other.bootstrap = kind;
-         e.append(other, ckks::SparseBootstrapPlan(*good().context, kind).entry_level(), 0);
+         e.append(other, ckks::BootstrapPlan(*good().context, kind).entry_level(), 0);
        }
      },
      "bootstrap [layer 0]: more than 8 kinds of bootstraps"},

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/packed_poly.h"
 #include "cmd/server/planned_pass.h"
 
@@ -50,8 +51,8 @@ TextProgram::TextProgram(program::VerifiedProgram program)
     kinds.merge(program::bootstrap_kinds(prompt().plan));
     keys.merge(prompt().keys);
   }
-  bootstraps = BootstrapPlans(*context, kinds);
-  const program::CostModel costs = bootstraps.costs(*context);
+  bootstraps = ckks::plan_bootstraps(*context, kinds);
+  const program::CostModel costs = program::costs_of(*context, bootstraps);
   std::set<std::string> shared;
   for (const PlanEnd& weight : weights) shared.insert(weight.name);
   token_reading = program::meter(token().plan, costs, 2, shared);

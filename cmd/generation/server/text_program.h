@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/verify/verify.h"
 #include "cmd/generation/text_ends.h"
-#include "cmd/server/bootstrap_plans.h"
 
 namespace psm::cmd {
 
@@ -21,7 +21,7 @@ class TextProgram : public TextEnds {
   // What the file itself is named by, also where weights have a number of their own.
   uint64_t program_id() const { return file_.id(); }
 
-  BootstrapPlans bootstraps;                            // that the entries have
+  ckks::BootstrapPlans bootstraps;                      // that the entries have
   ckks::KeyRequest keys;                                // of all entries
   program::MeterReading prompt_reading, token_reading;  // by nominal costs
   // What the server cannot do without: keys of one run, caches, encrypted weights, and a run.

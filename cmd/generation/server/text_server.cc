@@ -37,9 +37,8 @@ TextServer::TextServer(const TextProgram& program, HeldKeys& keys, KeptText& kep
       chosen_(*d_.context, first_keys(program, keys, kept, on_device_), device),
       encoder_(*d_.context, chosen_.engine().residue_maker()),
       evaluator_(chosen_.engine(), chosen_.keys()) {
-  if (d_.bootstraps.full) bootstrapper_ = std::make_unique<const ckks::Bootstrapper>(*d_.context, encoder_);
-  for (const auto& plan : d_.bootstraps.sparse)
-    sparse_.push_back(std::make_unique<const ckks::SparseBootstrapper>(*d_.context, encoder_, plan->kind()));
+  for (const auto& [kind, plan] : d_.bootstraps)
+    bootstrappers_.try_emplace(kind, *d_.context, encoder_, kind);
 }
 
 Greeting TextServer::greeting() const {
@@ -52,7 +51,6 @@ program::MachineOptions TextServer::options(size_t encoded_bytes) const {
   program::MachineOptions options;
   options.encoded_bytes = encoded_bytes;
   options.shared_inputs = weights_;
-  for (const auto& sparse : sparse_) options.sparse_bootstrappers.push_back(sparse.get());
   return options;
 }
 
@@ -122,7 +120,7 @@ void TextServer::prompt(const std::string& bytes) {
   for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
   token_machine_.reset();
   hold(d_.prompt().keys);
-  program::EncryptedMachine machine(d_.prompt().plan, encoder_, evaluator_, bootstrapper_.get(),
+  program::EncryptedMachine machine(d_.prompt().plan, encoder_, evaluator_, &bootstrappers_,
                                     options(d_.prompt_reading.encoded_limit));
   Progress progress("the prompt's pass", static_cast<double>(d_.prompt().plan.program.instructions.size()));
   run(machine, note, note.first, std::move(inputs),
@@ -152,7 +150,7 @@ void TextServer::token(const std::string& bytes) {
   if (!token_machine_) {
     hold(d_.token().keys);
     token_machine_ = std::make_unique<program::EncryptedMachine>(
-        d_.token().plan, encoder_, evaluator_, bootstrapper_.get(), options(d_.token_reading.encoded_limit));
+        d_.token().plan, encoder_, evaluator_, &bootstrappers_, options(d_.token_reading.encoded_limit));
   }
   run(*token_machine_, note, kept_.window(), std::move(inputs),
       {.constants = d_.token().constants(kept_.cached())});

@@ -69,8 +69,7 @@ class TextServer {
   ChosenEngine chosen_;
   ckks::Encoder encoder_;
   ckks::Evaluator evaluator_;
-  std::unique_ptr<const ckks::Bootstrapper> bootstrapper_;
-  std::vector<std::unique_ptr<const ckks::SparseBootstrapper>> sparse_;
+  ckks::Bootstrappers bootstrappers_;
   std::unique_ptr<program::EncryptedMachine> token_machine_;  // from the first token on
   Json runs_ = Json::Array();                                 // seconds of each, and what is kept encoded
 };

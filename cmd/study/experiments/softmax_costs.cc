@@ -149,7 +149,6 @@ Measured measured(const SoftmaxMethod& method, const BlockPlan& block, const ckk
                   const program::CostModel& costs) {
   const auto inputs = inputs_of(block, method);
   const program::SlotVector clear = program::run_twin(block.plan.program, inputs).outputs.at("sums");
-  const ckks::BootstrapPlan bootstrap(crypto);
   // With all plaintexts kept, as a server with many prompts would.
   const program::MeterReading reading = program::meter(block.plan, costs);
   require_memory(static_cast<size_t>(reading.peak_bytes() + reading.plaintext_bytes));
@@ -159,14 +158,14 @@ Measured measured(const SoftmaxMethod& method, const BlockPlan& block, const ckk
   ckks::EvaluationKeys keys;
   {
     Progress progress("generating keys", 1);
-    keys = generator.evaluation_keys(
-        program::key_request(block.plan, block.plan.bootstraps > 0 ? &bootstrap : nullptr),
-        [&](int done, int total) { progress.set(1.0 * done / total); });
+    keys = generator.evaluation_keys(program::key_request(block.plan, ckks::plan_bootstraps(crypto, {{}})),
+                                     [&](int done, int total) { progress.set(1.0 * done / total); });
   }
   const ckks::Encoder encoder(crypto);
   const ckks::Evaluator evaluator(crypto, keys);
-  const ckks::Bootstrapper bootstrapper(crypto, encoder);
-  program::EncryptedMachine machine(block.plan, encoder, evaluator, &bootstrapper,
+  const ckks::Bootstrappers bootstrappers =
+      ckks::make_bootstrappers(crypto, encoder, program::bootstrap_kinds(block.plan));
+  program::EncryptedMachine machine(block.plan, encoder, evaluator, &bootstrappers,
                                     {.encoded_bytes = static_cast<size_t>(2 * reading.plaintext_bytes)});
   ckks::Encryptor encryptor(crypto, public_key);
   std::map<std::string, ckks::Ciphertext> encrypted;
@@ -203,8 +202,7 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
                     power = scored(trained.rows.back().front(), examples);
   const ckks::Context crypto(ckks::secure_n16());
   const program::KernelSeconds kernels = program::calibrate(crypto).kernels;
-  const program::CostModel costs(crypto.chain(), kernels,
-                                 program::figures_of(ckks::BootstrapPlan(crypto), kernels));
+  const program::CostModel costs = program::costs_of(crypto, ckks::plan_bootstraps(crypto, {{}}), kernels);
   Table one({"method", "levels", "bootstraps", "seconds, predicted", "seconds, measured", "noise of the sums",
              "worst weight error", "mean KL"});
   Table all({"method", "128 tokens: weights", "with values", "1,024 tokens: weights", "with values",
