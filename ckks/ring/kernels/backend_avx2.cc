@@ -1,25 +1,11 @@
 // The AVX2 backend: four residues at a time in doubles; see avx2.h for the arithmetic and its ranges. What
 // moves or compares words alone is left to the reference or to the compiler's vectors.
-#include <cstring>
-
 #include "ckks/ring/kernels/avx2.h"
 #include "ckks/ring/kernels/backend_list.h"
 #include "ckks/ring/kernels/ntt_avx2.h"
 
 namespace psm::ckks {
 namespace {
-
-void ntt_forward(uint64_t* out, const uint64_t* a, const NttView& tables) {
-  if (tables.log_n < 4) return kScalarKernels.ntt_forward(out, a, tables);
-  if (out != a) std::memcpy(out, a, sizeof(uint64_t) << tables.log_n);
-  ntt_forward_avx2(out, tables);
-}
-
-void ntt_inverse(uint64_t* out, const uint64_t* a, const NttView& tables) {
-  if (tables.log_n < 4) return kScalarKernels.ntt_inverse(out, a, tables);
-  if (out != a) std::memcpy(out, a, sizeof(uint64_t) << tables.log_n);
-  ntt_inverse_avx2(out, tables);
-}
 
 // x + q where x, taken with a sign, is below zero, else x; without a branch: residues may be secret.
 inline uint64_t add_if_negative(uint64_t x, uint64_t q) { return x + (q & (0 - (x >> 63))); }

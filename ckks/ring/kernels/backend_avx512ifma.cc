@@ -7,16 +7,6 @@
 namespace psm::ckks {
 namespace {
 
-void ntt_forward(uint64_t* out, const uint64_t* a, const NttView& tables) {
-  if (tables.log_n < 4) return kScalarKernels.ntt_forward(out, a, tables);
-  ntt_forward_avx512ifma(out, a, tables);
-}
-
-void ntt_inverse(uint64_t* out, const uint64_t* a, const NttView& tables) {
-  if (tables.log_n < 4) return kScalarKernels.ntt_inverse(out, a, tables);
-  ntt_inverse_avx512ifma(out, a, tables);
-}
-
 void add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
   const Vector q = broadcast(modulus.value);
   for (size_t i = 0; i < n; i += 8) store(out + i, subtract_if_at_least(add(load(a + i), load(b + i)), q));
@@ -142,14 +132,14 @@ const Kernels kAvx512IfmaKernels = {
     .scale_add = scale_add_limb,
     .subtract_scale = subtract_scale_limbs,
     .subtract_scale_add = subtract_scale_add_limbs,
-    .tensor_product = tensor_product_avx512ifma,
-    .packed_inner_product_pair = packed_inner_product_pair_avx512ifma,
-    .basis_convert = basis_convert_avx512ifma,
+    .tensor_product = tensor_product,
+    .packed_inner_product_pair = packed_inner_product_pair,
+    .basis_convert = basis_convert,
     .nearest_multiples = nearest_multiples,
     .reduce_centered = reduce_centered_limb,
     .automorphism = automorphism_limb,
-    .matrix_product = matrix_product_avx512ifma,
-    .run_matrix_product = run_matrix_product_avx512ifma,
+    .matrix_product = matrix_product,
+    .run_matrix_product = run_matrix_product,
 };
 
 }  // namespace psm::ckks

@@ -8,16 +8,6 @@
 namespace psm::ckks {
 namespace {
 
-void ntt_forward(uint64_t* out, const uint64_t* a, const NttView& tables) {
-  if (out != a) std::copy_n(a, size_t{1} << tables.log_n, out);
-  ntt_forward_scalar(out, tables);
-}
-
-void ntt_inverse(uint64_t* out, const uint64_t* a, const NttView& tables) {
-  if (out != a) std::copy_n(a, size_t{1} << tables.log_n, out);
-  ntt_inverse_scalar(out, tables);
-}
-
 void add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q) {
   for (size_t i = 0; i < n; ++i) out[i] = add_mod(a[i], b[i], q);
 }

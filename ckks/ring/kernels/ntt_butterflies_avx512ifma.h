@@ -1,5 +1,5 @@
 // Butterflies and roots of the negacyclic transform, eight residues at a time. Included only by
-// ntt_avx512ifma.cc.
+// ntt_avx512ifma.h.
 //
 // A product with a root w, by its quotient w' = floor(w 2^52 / q), is y w - floor(y w' / 2^52) q: below
 // (1 + y / 2^52) q, so below 2q for any y < 2^52. Three multiply-adds give it modulo 2^52; a fourth
