@@ -7,7 +7,6 @@
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/precision.h"
 #include "ckks/device/device_engine.h"
-#include "ckks/device/prediction.h"
 #include "ckks/device/testing/test_device.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/seeded_encryptor.h"

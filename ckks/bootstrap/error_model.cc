@@ -70,15 +70,7 @@ class ErrorModel {
   // What EvalMod adds, at u = i + z / R; its result in units of the message.
   double eval_mod_variance(double u) const {
     const SeriesPlan& series = plan_.eval_mod().series();
-    std::vector<double> values{static_cast<double>(eval_mod_.argument(u))};
-    for (size_t n = 1; n < series.nodes.size(); ++n) {
-      const SeriesPlan::Node& node = series.nodes[n];
-      double value = node.constant;
-      for (const SeriesPlan::Product& p : node.products)
-        value += (p.doubled ? 2 : 1) * values[p.left] * values[p.right];
-      for (const SeriesPlan::Term& t : node.terms) value += t.coefficient * values[t.node];
-      values.push_back(value);
-    }
+    const std::vector<double> values = node_values(series, static_cast<double>(eval_mod_.argument(u)));
 
     // Double angles: slopes[k] = derivative of the result by d_k.
     const std::vector<double>& lambdas = eval_mod_.lambdas();

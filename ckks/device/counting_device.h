@@ -19,8 +19,6 @@ class CountingDevice final : public Device {
  private:
   void run(size_t, const void*, uint32_t, uint32_t) override {}
   void copy_words(uint64_t*, const uint64_t*, size_t) override {}
-  void upload_words(uint64_t*, const uint64_t*, size_t) override {}
-  void download_words(uint64_t*, const uint64_t*, size_t) override {}
 
   void* mapping_;
 };

@@ -27,6 +27,16 @@ LaunchLog::Entry LaunchLog::total() const {
   return sum;
 }
 
+double predicted_seconds(const LaunchLog& log, const DeviceRates& rates) {
+  double seconds = 0;
+  for (const auto& [name, entry] : log.programs) {
+    seconds += std::max(static_cast<double>(entry.work.bytes) / rates.bytes_per_second,
+                        static_cast<double>(entry.work.products) / rates.products_per_second) +
+               static_cast<double>(entry.launches) * rates.seconds_per_launch;
+  }
+  return seconds;
+}
+
 void Device::give_arena(uint8_t* begin, size_t bytes) {
   free_.add(begin, bytes / kLine * kLine);
   arena_bytes_ = bytes;

@@ -20,7 +20,7 @@
 
 namespace psm::ckks {
 
-// What a GPU does between one launch and the next, 2 us of an H200 (prediction.h): a launch of less is small.
+// What a GPU does between one launch and the next, 2 us of an H200 (kH200ByDataSheet): a launch of less is small.
 constexpr Work kSmallWork{8 << 20, 2 << 20};
 
 // What a device was asked to do.
@@ -37,6 +37,25 @@ struct LaunchLog {
 
   Entry total() const;
 };
+
+struct DeviceRates {
+  double bytes_per_second;     // B, of copying
+  double products_per_second;  // M, of residues modulo a prime of 50 bits
+  double seconds_per_launch;   // L
+};
+
+// An NVIDIA H200 by its data sheet's clock and multipliers, nothing of it measured here: 4.3 TB/s is what
+// copies reach of its memory, 10^12 products a second is what 132 multiprocessors of 64 integer multipliers
+// at 1.98 GHz make when a product with a root takes some sixteen of them, launches follow each other in 2 us.
+constexpr DeviceRates kH200ByDataSheet{4.3e12, 1e12, 2e-6};
+
+// Seconds that a launch log would take, by rates that a caller states: for each program the longer of its bytes
+// and its products, and so much for each launch,
+//
+//     sum over programs of max(bytes / B, products / M) + launches L.
+//
+// A prediction, not a measurement: caches serve some of the bytes, and no kernel reaches all of a rate.
+double predicted_seconds(const LaunchLog& log, const DeviceRates& rates);
 
 class Device : public Memory {
  public:
@@ -71,8 +90,10 @@ class Device : public Memory {
  private:
   virtual void run(size_t program, const void* fields, uint32_t blocks, uint32_t threads) = 0;
   virtual void copy_words(uint64_t* to, const uint64_t* from, size_t words) = 0;
-  virtual void upload_words(uint64_t* to, const uint64_t* from, size_t words) = 0;
-  virtual void download_words(uint64_t* to, const uint64_t* from, size_t words) = 0;
+  virtual void upload_words(uint64_t* to, const uint64_t* from, size_t words) { copy_words(to, from, words); }
+  virtual void download_words(uint64_t* to, const uint64_t* from, size_t words) {
+    copy_words(to, from, words);
+  }
   virtual void wait_for_all() {}
   // What surrounds a block of memory while it is handed out.
   virtual void taken(uint64_t*, size_t) {}

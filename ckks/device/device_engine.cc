@@ -176,7 +176,7 @@ void DeviceEngine::multiply_sums(std::span<RnsPoly> out, std::span<const Factors
 
 Engine::Pair DeviceEngine::raise(const std::array<RnsPoly, 2>& a, Level level) const {
   const size_t n = ring().n();
-  const DeviceConverter& by = tables_.lift(0, 1, level + 1);
+  const DeviceConverter& by = tables_.lift(level);
   Pair out = make_pair({level + 1, 0});
   Buffer coefficients = room(2);
   std::vector<NttTask> inverse, forward;
@@ -199,11 +199,7 @@ Engine::Pair DeviceEngine::raise(const std::array<RnsPoly, 2>& a, Level level) c
 Engine::Pair DeviceEngine::divide(const std::array<RnsPoly, 2>& x, Basis to) const {
   Pair out = make_pair(to);
   const Basis from = x[0].basis();
-  if (from.p == 0) {
-    divide_by(tables_.lift(to.q, 0, to.q), from, out, {.x = x});
-  } else {
-    divide_special(from, out, {.x = x});
-  }
+  divide_by(from, out, {.x = x});
   return out;
 }
 

@@ -88,11 +88,8 @@ class DeviceEngine final : public Engine, public ResidueMaker {
     std::array<const RnsPoly*, 2> addends{};
     GaloisElement automorphism = 1;
   };
-  // By the product of the converter's sources, from that basis.
-  void divide_by(const DeviceConverter& by, Basis from, std::span<RnsPoly> out,
-                 const Division& division) const;
-  // By P, or P q_l where `out` says so.
-  void divide_special(Basis from, std::span<RnsPoly> out, const Division& division) const;
+  // By the primes that `from` has and `out` lacks: P, P q_l or q_l.
+  void divide_by(Basis from, std::span<RnsPoly> out, const Division& division) const;
 
   // Rotations of sources on some limbs: limb j at (j - first) N of out; `sum`: all of them to the first out.
   struct Stretch {

@@ -17,10 +17,10 @@ constexpr size_t kSwitchedWords = size_t{1} << 27;
 
 // ---- divisions -------------------------------------------------------------------------------------------
 
-void DeviceEngine::divide_by(const DeviceConverter& by, Basis from, std::span<RnsPoly> out,
-                             const Division& division) const {
+void DeviceEngine::divide_by(Basis from, std::span<RnsPoly> out, const Division& division) const {
   const size_t n = ring().n(), polys = out.size();
   const Basis to = out[0].basis();
+  const DeviceConverter& by = tables_.mod_down(level_of(from), from.p, to.q == from.q - 1);
   const int sources = by.host->source_count(), targets = by.host->target_count();
   PSM_CHECK(targets == to.limbs(), targets, " limbs");
   Buffer residues = room(polys * static_cast<size_t>(sources));
@@ -70,11 +70,6 @@ void DeviceEngine::divide_by(const DeviceConverter& by, Basis from, std::span<Rn
     program.out[i] = here(out[i]);
   }
   device_.launch(program);
-}
-
-void DeviceEngine::divide_special(Basis from, std::span<RnsPoly> out, const Division& division) const {
-  const bool rescales = out[0].basis().q == from.q - 1;
-  divide_by(tables_.mod_down(level_of(from), from.p, rescales), from, out, division);
 }
 
 // ---- digits and keys -------------------------------------------------------------------------------------
@@ -177,14 +172,14 @@ Engine::Pair DeviceEngine::switch_key(const Digits& digits, const KeySwitchKey& 
     division.addends = addends;
   }
   Pair out = make_pair({basis.q - (options.rescale ? 1 : 0), 0});
-  divide_special(basis, out, division);
+  divide_by(basis, out, division);
   return out;
 }
 
 Engine::Pair DeviceEngine::switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const {
   const Basis basis = x[0].basis();
   RnsPoly c1 = make({basis.q, 0});
-  divide_special(basis, {&c1, 1}, {.x = {&x[1], 1}});
+  divide_by(basis, {&c1, 1}, {.x = {&x[1], 1}});
   const Digits digits = decompose(c1, basis.p);
   Pair out = make_pair(basis);
   const Rotation rotation{{&digits, step.key, {&x[0], nullptr}}, step.element, {here(out[0]), here(out[1])}};
@@ -300,7 +295,7 @@ std::vector<Engine::Pair> DeviceEngine::divide_weighted(std::span<const Switched
     Pair x = sum_switched(sources.subspan(k, 1));
     multiply_plain(x, x, *weights[k]);
     const Basis basis = x[0].basis();
-    divide_special(basis, out.emplace_back(make_pair({basis.q - 1, 0})), {.x = x});
+    divide_by(basis, out.emplace_back(make_pair({basis.q - 1, 0})), {.x = x});
   }
   return out;
 }

@@ -1,7 +1,6 @@
 #include "ckks/device/device_tables.h"
 
 #include <cstring>
-#include <numeric>
 
 #include "ckks/base/error.h"
 
@@ -69,25 +68,11 @@ const DeviceConverter& DeviceTables::mod_up(Level level, int digit, int p_count)
   return converter(converters_.mod_up(level, digit, p_count));
 }
 
-const DeviceConverter& DeviceTables::mod_down(Level level, int p_count, bool rescale) const {
-  return converter(rescale ? converters_.mod_down_rescale(level, p_count)
-                           : converters_.mod_down(level, p_count));
+const DeviceConverter& DeviceTables::mod_down(Level level, int p_count, bool rescales) const {
+  return converter(converters_.mod_down(level, p_count, rescales));
 }
 
-const DeviceConverter& DeviceTables::lift(int prime, int first, int end) const {
-  const BasisConverter* host = nullptr;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    auto& kept = lifts_[{prime, first, end}];
-    if (!kept) {
-      std::vector<int> targets(static_cast<size_t>(end - first));
-      std::iota(targets.begin(), targets.end(), first);
-      kept = std::make_unique<const BasisConverter>(context_.ring(), std::vector<int>{prime}, targets);
-    }
-    host = kept.get();
-  }
-  return converter(*host);
-}
+const DeviceConverter& DeviceTables::lift(Level level) const { return converter(converters_.lift(level)); }
 
 const Multiplier* DeviceTables::p_products(int p_count) const {
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -5,10 +5,8 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <mutex>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "ckks/device/device.h"
@@ -35,9 +33,8 @@ class DeviceTables {
   const NttView* views() const { return views_; }
 
   const DeviceConverter& mod_up(Level level, int digit, int p_count) const;
-  const DeviceConverter& mod_down(Level level, int p_count, bool rescale) const;
-  // From one prime of q to those of [first, end), which do not include it.
-  const DeviceConverter& lift(int prime, int first, int end) const;
+  const DeviceConverter& mod_down(Level level, int p_count, bool rescales) const;
+  const DeviceConverter& lift(Level level) const;
   // [P]_{q_j} by limb, P the product of the first p_count special primes.
   const Multiplier* p_products(int p_count) const;
   // Returns the permutation of an automorphism that is not the identity.
@@ -55,7 +52,6 @@ class DeviceTables {
   mutable std::mutex mutex_;
   mutable std::vector<Buffer> kept_;
   mutable std::map<const BasisConverter*, DeviceConverter> by_converter_;
-  mutable std::map<std::tuple<int, int, int>, std::unique_ptr<const BasisConverter>> lifts_;
   mutable std::map<int, const Multiplier*> p_products_;
   mutable std::map<GaloisElement, Permutation> permutations_;
 };

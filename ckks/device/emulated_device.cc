@@ -96,12 +96,6 @@ void EmulatedDevice::copy_words(uint64_t* to, const uint64_t* from, size_t words
   const Access open(*this);
   std::copy_n(from, words, to);
 }
-void EmulatedDevice::upload_words(uint64_t* to, const uint64_t* from, size_t words) {
-  copy_words(to, from, words);
-}
-void EmulatedDevice::download_words(uint64_t* to, const uint64_t* from, size_t words) {
-  copy_words(to, from, words);
-}
 
 void EmulatedDevice::taken(uint64_t* data, size_t words) {
   const size_t end = static_cast<size_t>(reinterpret_cast<uint8_t*>(data + words + kMarks) - begin_);

@@ -28,8 +28,6 @@ class EmulatedDevice final : public Device {
  private:
   void run(size_t program, const void* fields, uint32_t blocks, uint32_t threads) override;
   void copy_words(uint64_t* to, const uint64_t* from, size_t words) override;
-  void upload_words(uint64_t* to, const uint64_t* from, size_t words) override;
-  void download_words(uint64_t* to, const uint64_t* from, size_t words) override;
   void taken(uint64_t* data, size_t words) override;
   void given_back(uint64_t* data, size_t words) noexcept override;
 

@@ -1,5 +1,7 @@
 #include "ckks/engine/converters.h"
 
+#include <numeric>
+
 #include "ckks/base/error.h"
 
 namespace psm::ckks {
@@ -22,34 +24,32 @@ const Multiplier& Converters::p_product(int j, int p_count) const {
   return p_products_[j][p_count - 1];
 }
 
-const BasisConverter& Converters::kept(Kind kind, Level level, int digit, int p_count) const {
+const BasisConverter& Converters::kept(Primes sources, Primes targets) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  auto& entry = converters_[{kind, level, digit, p_count}];
-  if (!entry) {
-    const Ring& ring = context_.ring();
-    std::vector<int> sources, targets;
-    if (kind == kModUp) {
-      const DigitRange own = context_.digit(digit, level);
-      for (int i = 0; i <= level; ++i) (i >= own.begin && i < own.end ? sources : targets).push_back(i);
-      for (int i = 0; i < p_count; ++i) targets.push_back(ring.q_count() + i);
-    } else {
-      for (int i = 0; i < p_count; ++i) sources.push_back(ring.q_count() + i);
-      if (kind == kModDownRescale) sources.push_back(level);
-      for (int i = 0; i < level + (kind == kModDown ? 1 : 0); ++i) targets.push_back(i);
-    }
-    entry = std::make_unique<const BasisConverter>(ring, sources, targets);
-  }
-  return *entry;
+  const std::pair key(std::move(sources), std::move(targets));
+  return converters_.try_emplace(key, context_.ring(), key.first, key.second).first->second;
 }
 
 const BasisConverter& Converters::mod_up(Level level, int digit, int p_count) const {
-  return kept(kModUp, level, digit, p_count);
+  const DigitRange own = context_.digit(digit, level);
+  Primes sources, targets;
+  for (int i = 0; i <= level; ++i) (i >= own.begin && i < own.end ? sources : targets).push_back(i);
+  for (int i = 0; i < p_count; ++i) targets.push_back(context_.ring().q_count() + i);
+  return kept(std::move(sources), std::move(targets));
 }
-const BasisConverter& Converters::mod_down(Level level, int p_count) const {
-  return kept(kModDown, level, 0, p_count);
+
+const BasisConverter& Converters::mod_down(Level level, int p_count, bool rescales) const {
+  Primes sources(static_cast<size_t>(p_count)), targets(static_cast<size_t>(level) + (rescales ? 0 : 1));
+  std::iota(sources.begin(), sources.end(), context_.ring().q_count());
+  std::iota(targets.begin(), targets.end(), 0);
+  if (rescales) sources.push_back(level);
+  return kept(std::move(sources), std::move(targets));
 }
-const BasisConverter& Converters::mod_down_rescale(Level level, int p_count) const {
-  return kept(kModDownRescale, level, 0, p_count);
+
+const BasisConverter& Converters::lift(Level level) const {
+  Primes targets(static_cast<size_t>(level));
+  std::iota(targets.begin(), targets.end(), 1);
+  return kept({0}, std::move(targets));
 }
 
 }  // namespace psm::ckks

@@ -1,4 +1,4 @@
-// Sums, products, changes of level; sums over rotations are in host_sums.cc.
+// Sums, products, ModRaise; key switching is in host_switching.cc.
 #include "ckks/engine/host_engine.h"
 
 #include <algorithm>
@@ -147,27 +147,6 @@ Engine::Pair HostEngine::raise(const std::array<RnsPoly, 2>& a, Level level) con
     kernels().ntt_forward(to, to, ring().ntt(j));
   });
   return out;
-}
-
-Engine::Pair HostEngine::divide(const std::array<RnsPoly, 2>& x, Basis to) const {
-  const Basis from = x[0].basis();
-  const bool rescale = to.q == from.q - 1;
-  PSM_CHECK(to.p == 0 && (rescale || (to.q == from.q && from.p > 0)), "from ", from.q, "+", from.p, " to ",
-            to.q, "+", to.p);
-  if (from.p == 0) return switcher_.rescale(x[0], x[1]);
-  return rescale ? switcher_.mod_down_rescale(x[0], x[1]) : switcher_.mod_down(x[0], x[1]);
-}
-
-Digits HostEngine::decompose(const RnsPoly& c, int p_count) const { return switcher_.decompose(c, p_count); }
-
-Engine::Pair HostEngine::switch_key(const RnsPoly& c, const KeySwitchKey& key,
-                                    const SwitchOptions& options) const {
-  return switcher_.switch_key(c, key, options);
-}
-
-Engine::Pair HostEngine::switch_key(const Digits& digits, const KeySwitchKey& key,
-                                    const SwitchOptions& options) const {
-  return switcher_.switch_key(digits, key, options);
 }
 
 }  // namespace psm::ckks

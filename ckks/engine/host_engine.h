@@ -2,17 +2,33 @@
 // step does not need in memory stay in the caches: sums and automorphisms are made tile by tile where the
 // next step reads them.
 //
+// Key switching is hybrid (ePrint 2019/688):
+//
+//     decompose       c -> digits d_i = [c]_{D_i}, extended to Q_l P (ModUp), NTT form
+//     switch_key      round( (P a_0 + sum_i d_i b_i, P a_1 + sum_i d_i a_i) / P ), or divided by P q_l, one
+//                     level lower; optionally followed by an automorphism
+//
+// Both conversions are exact and centred (basis_conversion.h): a digit is uniform in [-D_i/2, D_i/2], and the
+// division rounds to the nearest integer.
+//
+// Transforms at l + 1 limbs, k special primes and d digits: l + 1 inverse and d (l + 1 + k) - (l + 1) forward
+// to decompose; 2k inverse and 2 (l + 1) forward to divide two polynomials. Bytes: the key is read once;
+// digits are written and read once, and a decomposition that serves one key only is transformed where it is
+// summed, so its transforms never leave the cache. Sums of products stay in the first-level cache: they are
+// made tile by tile where the division needs them. A sum over many rotations, as a linear transform takes it, has a
+// tile of all of them in the second-level cache.
+//
 // Scratch comes from the buffer pool; each operation runs over limbs in parallel.
 #pragma once
 
+#include "ckks/engine/converters.h"
 #include "ckks/engine/engine.h"
-#include "ckks/engine/key_switch.h"
 
 namespace psm::ckks {
 
 class HostEngine final : public Engine {
  public:
-  explicit HostEngine(const Context& context) : Engine(context), switcher_(context) {}
+  explicit HostEngine(const Context& context) : Engine(context), converters_(context) {}
 
   void combine(std::span<RnsPoly> out, std::span<const Term> terms) const override;
   void scale(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z) const override;
@@ -34,13 +50,51 @@ class HostEngine final : public Engine {
                                     std::span<const Plaintext* const> weights) const override;
 
  private:
+  // Residues of a limb that are made at a time, so that they stay in the first-level cache.
+  static constexpr size_t kTile = 1024;
+  size_t tile() const { return std::min(ring().n(), kTile); }
+
   const Ring& ring() const { return context().ring(); }
   Pair make_pair(Basis basis) const;
+  // Digits whose extensions are coefficients still.
+  Digits split(const RnsPoly& c, int p_count) const;
+  // Limb j of every digit in NTT form.
+  struct DigitLimbs {
+    Buffer room;  // of those that were transformed for it
+    std::vector<const uint64_t*> limbs;
+  };
+  DigitLimbs transformed_limb(const Digits& digits, int j) const;
+  // Places [begin, begin + size) of limb j of the digits' basis of (sum_i d_i b_i, sum_i d_i a_i), d_i given by their
+  // limbs j in NTT form.
+  void inner_product(const Digits& digits, const uint64_t* const* limbs, const KeySwitchKey& key, int j,
+                     size_t begin, size_t size, uint64_t* out0, uint64_t* out1) const;
+  // Places [begin, begin + size) of limb j of a rotation before its division by P; size at most kTile, a power of two,
+  // and begin a multiple of it.
+  void switched_tile(const SwitchedSource& source, int j, size_t begin, size_t size, uint64_t* c0,
+                     uint64_t* c1) const;
   // Limb j of the sums, all places.
   void accumulate_limb(std::span<const SwitchedSource> sources, const WeightBlock& block, int j,
                        std::vector<Pair>& sums) const;
 
-  KeySwitcher switcher_;
+  template <size_t kPolys>
+  using Group = std::array<RnsPoly, kPolys>;
+  template <size_t kPolys>
+  using Places = std::array<const uint64_t*, kPolys>;
+  // round(x / D) for `count` groups of polynomials over `basis`, D the product of the converter's sources; a_i and an
+  // automorphism after it, if `after` has them. Polynomials need not stand in memory: limb(j) makes ready what limb j
+  // of all groups has in common, and returns tile(i, begin, size, room), which makes places [begin, begin + size) of
+  // group i there, at most `most` of them, or says where they are. Each place is asked for once; the same places of all
+  // groups one after another, so that what they share is in the cache.
+  template <size_t kPolys, class Limb>
+  std::vector<Group<kPolys>> divide_by(const BasisConverter& by, Basis basis, size_t count, size_t most,
+                                       const Limb& limb, const SwitchOptions& after = {}) const;
+  // The same, of polynomials in memory.
+  template <size_t kPolys>
+  Group<kPolys> divide_by(const BasisConverter& by, const std::array<const RnsPoly*, kPolys>& x) const;
+  // By q_l alone.
+  Pair rescale(const std::array<RnsPoly, 2>& x) const;
+
+  Converters converters_;
 };
 
 }  // namespace psm::ckks

@@ -8,14 +8,30 @@
 #include <vector>
 
 #include "ckks/base/buffer.h"
-#include "ckks/engine/digits.h"
 #include "ckks/ring/arithmetic/automorphism.h"
 #include "ckks/ring/poly.h"
+#include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/encoding/plaintext.h"
 #include "ckks/scheme/public/ciphertext.h"
 #include "ckks/scheme/public/keys.h"
 
 namespace psm::ckks {
+
+// Digits of key switching: a polynomial modulo Q_l, which is borrowed, taken modulo each D_i and extended to Q_l P: limbs of a digit's own primes are the polynomial's, in NTT
+// form.
+struct Digits {
+  Basis basis;
+  int count = 0;
+  bool transformed = false;            // whether the other limbs are in NTT form too
+  std::vector<Buffer> extensions;      // one a digit
+  std::vector<const uint64_t*> limbs;  // limb j of digit i at j * count + i
+
+  const uint64_t* const* limb(int j) const { return limbs.data() + static_cast<size_t>(j) * count; }
+};
+
+// Room for the digits of c, in its memory: limbs of a digit's own primes are in place, its extension holds those
+// of all other primes, in their order, and is undefined.
+Digits room_for_digits(const Context& context, const RnsPoly& c, int p_count);
 
 // The digits of a ciphertext's c_1, extended to Q_l P and in NTT form, with the ciphertext itself (borrowed).
 struct Hoisted {

@@ -124,7 +124,7 @@ std::vector<Ciphertext> Application::run(const Evaluator& evaluator,
     }
   }
   for (const auto& step : schedule.steps)
-    evaluator.require_galois_key(galois_element(context, step.by), level);
+    evaluator.galois_step(galois_element(context, step.by), level);  // refused now, where its key is missing
 
   const auto source_of = [&](int source) {
     return SwitchedSource{&hoisted[schedule.sources[source].input], &galois_steps[source]};

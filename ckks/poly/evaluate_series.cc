@@ -65,10 +65,4 @@ Ciphertext evaluate_series(const Evaluator& evaluator, const SeriesPlan& plan, c
   return std::move(*values.back());
 }
 
-void request_keys(const SeriesPlan& plan, KeyRequest& request) {
-  for (const SeriesPlan::Node& node : plan.nodes) {
-    if (!node.products.empty()) request.need_relinearisation(node.level + 1);
-  }
-}
-
 }  // namespace psm::ckks

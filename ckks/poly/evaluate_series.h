@@ -17,7 +17,4 @@ namespace psm::ckks {
 // key must reach one level above the highest node (Error otherwise).
 Ciphertext evaluate_series(const Evaluator& evaluator, const SeriesPlan& plan, const Ciphertext& x);
 
-// The key that evaluating the plan takes.
-void request_keys(const SeriesPlan& plan, KeyRequest& request);
-
 }  // namespace psm::ckks

@@ -146,19 +146,10 @@ std::vector<size_t> last_uses(const SeriesPlan& plan) {
   return last_use;
 }
 
-long double evaluate(const SeriesPlan& plan, long double x) {
-  std::vector<long double> value(plan.nodes.size());
-  value[0] = x;
-  for (size_t i = 1; i < plan.nodes.size(); ++i) {
-    const SeriesPlan::Node& node = plan.nodes[i];
-    long double sum = node.constant;
-    for (const auto& product : node.products) {
-      sum += (product.doubled ? 2 : 1) * value[product.left] * value[product.right];
-    }
-    for (const auto& term : node.terms) sum += static_cast<long double>(term.coefficient) * value[term.node];
-    value[i] = sum;
+void request_keys(const SeriesPlan& plan, KeyRequest& request) {
+  for (const SeriesPlan::Node& node : plan.nodes) {
+    if (!node.products.empty()) request.need_relinearisation(node.level + 1);
   }
-  return value.back();
 }
 
 }  // namespace psm::ckks

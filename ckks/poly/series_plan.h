@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "ckks/poly/series.h"
+#include "ckks/scheme/chain/key_request.h"
 #include "ckks/scheme/chain/scale.h"
 
 namespace psm::ckks {
@@ -66,7 +67,22 @@ SeriesPlan plan_series(const Series& p, Level input_level, Scale input_scale, Sc
 // For each node the last node that uses it; 0 for the result. An evaluation may free each node there.
 std::vector<size_t> last_uses(const SeriesPlan&);
 
-// The plan on plain numbers, rounding nothing: must equal evaluate(p, x).
-long double evaluate(const SeriesPlan&, long double x);
+// The key that evaluating the plan takes.
+void request_keys(const SeriesPlan&, KeyRequest&);
+
+// What the nodes are on plain numbers, rounding nothing: the argument first, the result last, which must equal
+// evaluate(p, x).
+template <typename T>
+std::vector<T> node_values(const SeriesPlan& plan, T x) {
+  std::vector<T> values{x};
+  for (size_t n = 1; n < plan.nodes.size(); ++n) {
+    T value = plan.nodes[n].constant;
+    for (const SeriesPlan::Product& product : plan.nodes[n].products)
+      value += (product.doubled ? 2 : 1) * values[product.left] * values[product.right];
+    for (const SeriesPlan::Term& term : plan.nodes[n].terms) value += term.coefficient * values[term.node];
+    values.push_back(value);
+  }
+  return values;
+}
 
 }  // namespace psm::ckks

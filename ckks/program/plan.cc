@@ -6,11 +6,6 @@
 #include "ckks/base/error.h"
 
 namespace psm::program {
-namespace {
-
-size_t id(Value value) { return static_cast<size_t>(value.id); }
-
-}  // namespace
 
 ckks::Level LevelBudget::highest_of_input(const std::string& name) const {
   const auto found = carried.find(name);
@@ -22,18 +17,24 @@ ckks::Level LevelBudget::lowest_of_output(const std::string& name) const {
   return found == carried.end() ? output_level : found->second;
 }
 
-void complete(Plan& plan) {
-  const Program& program = plan.program;
+std::vector<std::vector<Value>> last_uses(const Program& program) {
+  const size_t instructions = program.instructions.size();
   std::vector<size_t> last(program.value_is_real.size(), 0);
-  for (size_t i = 0; i < program.instructions.size(); ++i) {
+  for (size_t i = 0; i < instructions; ++i) {
     for (Value result : program.instructions[i].results) last[id(result)] = i;
     for (Value argument : program.instructions[i].arguments) last[id(argument)] = i;
   }
-  for (const NamedValue& output : program.outputs) last[id(output.value)] = program.instructions.size();
-  plan.last_use.assign(program.instructions.size(), {});
+  for (const NamedValue& output : program.outputs) last[id(output.value)] = instructions;
+  std::vector<std::vector<Value>> ends(instructions);
   for (const Instruction& instruction : program.instructions)
     for (Value result : instruction.results)
-      if (last[id(result)] < program.instructions.size()) plan.last_use[last[id(result)]].push_back(result);
+      if (last[id(result)] < instructions) ends[last[id(result)]].push_back(result);
+  return ends;
+}
+
+void complete(Plan& plan) {
+  const Program& program = plan.program;
+  plan.last_use = last_uses(program);
   plan.input_levels.clear();
   for (const NamedValue& input : program.inputs) plan.input_levels.push_back(plan.level[id(input.value)]);
   plan.bootstraps = static_cast<int>(
@@ -48,38 +49,15 @@ ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series& series, ckks::Level l
 
 void request_keys(const Instruction& instruction, const ckks::Chain& chain, ckks::Level level,
                   ckks::KeyRequest& needs) {
-  switch (instruction.opcode) {
-    case Opcode::kMultiply:
-    case Opcode::kSumOfProducts:
-      needs.need_relinearisation(level);
-      return;
-    case Opcode::kRotate:
-    case Opcode::kSumOfRotations:
-      for (int offset : instruction.offsets) needs.need_galois(ckks::galois_element(chain, offset), level);
-      return;
-    case Opcode::kConjugate:
-      needs.need_galois(ckks::galois_element(chain, 0, true), level);
-      return;
-    case Opcode::kLinear:
-      ckks::request_keys(ckks::transform_schedule(*instruction.linear, size_t{1} << (chain.log_n - 1)), chain,
-                         level, needs);
-      return;
-    case Opcode::kSeries:
-      for (const ckks::SeriesPlan::Node& node : plan_on_powers_of_two(*instruction.series, level).nodes)
-        if (!node.products.empty()) needs.need_relinearisation(node.level + 1);
-      return;
-    case Opcode::kInput:
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kNegate:
-    case Opcode::kTimesI:
-    case Opcode::kAddPlain:
-    case Opcode::kMultiplyPlain:
-    case Opcode::kRefresh:
-    case Opcode::kBootstrap:  // its own keys come on top
-      return;
-  }
-  refuse_opcode("keys", instruction.opcode);
+  if (instruction.opcode == Opcode::kMultiply || instruction.opcode == Opcode::kSumOfProducts)
+    needs.need_relinearisation(level);
+  if (instruction.opcode == Opcode::kConjugate)
+    needs.need_galois(ckks::galois_element(chain, 0, true), level);
+  for (int offset : instruction.offsets) needs.need_galois(ckks::galois_element(chain, offset), level);
+  if (instruction.linear)
+    ckks::request_keys(ckks::transform_schedule(*instruction.linear, size_t{1} << (chain.log_n - 1)), chain,
+                       level, needs);
+  if (instruction.series) ckks::request_keys(plan_on_powers_of_two(*instruction.series, level), needs);
 }
 
 Plan with_constants(Plan plan, const Constants& constants, const ckks::Chain& chain) {

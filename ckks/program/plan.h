@@ -14,6 +14,8 @@
 
 namespace psm::program {
 
+inline size_t id(Value value) { return static_cast<size_t>(value.id); }
+
 struct LevelBudget {
   ckks::Level max_level = 15;    // of a bootstrap's result
   ckks::Level entry_level = 3;   // of a bootstrap's argument
@@ -38,6 +40,9 @@ struct Plan {
   int bootstraps = 0;
   double seconds = 0;  // predicted
 };
+
+// By instruction: the values that end with it. Outputs never do.
+std::vector<std::vector<Value>> last_uses(const Program&);
 
 // Fills in what follows from the program, the values' levels and the arguments': last_use, input_levels and
 // bootstraps.

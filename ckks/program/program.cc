@@ -227,13 +227,7 @@ void validate(const Program& program) {
                                   " is complex; only two real values share a bootstrap"));
         if (instruction.opcode == Opcode::kBootstrap) validate_bootstrap(instruction, program, where);
         break;
-      case Opcode::kInput:
-      case Opcode::kAdd:
-      case Opcode::kSubtract:
-      case Opcode::kNegate:
-      case Opcode::kTimesI:
-      case Opcode::kMultiply:
-      case Opcode::kConjugate:
+      default:  // arguments alone
         break;
     }
     for (Value result : instruction.results) {

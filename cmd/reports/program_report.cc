@@ -21,7 +21,6 @@ using program::Value;
 
 constexpr size_t kLongestName = 200, kMostListed = 8;
 
-size_t id(Value value) { return static_cast<size_t>(value.id); }
 
 // Bytes of the character of UTF-8 that begins the text; 0 if there is none, or if nobody sees it: controls,
 // and what changes the direction of the text or has no width.
@@ -85,34 +84,16 @@ std::string number_text(ckks::Complex z) {
 }
 
 std::string detail_of(const Instruction& i, size_t slots) {
-  switch (i.opcode) {
-    case Opcode::kAddPlain:
-    case Opcode::kMultiplyPlain: {
-      if (i.plain.period() == 1) return "number " + number_text(i.plain.at(0));
-      const std::string kind = i.plain.real() ? "real vector" : "complex vector";
-      return i.plain.period() == slots ? kind : message(kind, " of period ", i.plain.period());
-    }
-    case Opcode::kRotate:
-    case Opcode::kSumOfRotations:
-      return "by " + joined(i.offsets.size(), [&](size_t k) { return std::to_string(i.offsets[k]); });
-    case Opcode::kLinear:
-      return counted(i.linear->terms.size(), "diagonal");
-    case Opcode::kSeries:
-      return message("degree ", std::max<size_t>(i.series->coefficients.size(), 1) - 1);
-    case Opcode::kBootstrap:
-      return "of " + i.bootstrap.text();
-    case Opcode::kInput:
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kNegate:
-    case Opcode::kTimesI:
-    case Opcode::kMultiply:
-    case Opcode::kSumOfProducts:
-    case Opcode::kConjugate:
-    case Opcode::kRefresh:
-      return "";
+  if (i.plain.period() == 1) return "number " + number_text(i.plain.at(0));
+  if (i.plain.period() != 0) {
+    const std::string kind = i.plain.real() ? "real vector" : "complex vector";
+    return i.plain.period() == slots ? kind : message(kind, " of period ", i.plain.period());
   }
-  program::refuse_opcode("program report", i.opcode);
+  if (!i.offsets.empty())
+    return "by " + joined(i.offsets.size(), [&](size_t k) { return std::to_string(i.offsets[k]); });
+  if (i.linear) return counted(i.linear->terms.size(), "diagonal");
+  if (i.series) return message("degree ", std::max<size_t>(i.series->coefficients.size(), 1) - 1);
+  return i.opcode == Opcode::kBootstrap ? "of " + i.bootstrap.text() : "";
 }
 
 std::string slots_text(const program::Program& p, Value value) {

@@ -2,7 +2,7 @@
 // products of all instructions, what they predict, and the device's memory at its peak.
 #pragma once
 
-#include "ckks/device/prediction.h"
+#include "ckks/device/device.h"
 #include "cmd/server/planned_pass.h"
 
 namespace psm::cmd {

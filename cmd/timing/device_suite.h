@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ckks/device/prediction.h"
+#include "ckks/device/device.h"
 #include "ckks/scheme/chain/context.h"
 #include "cmd/server/device_pass.h"
 #include "cmd/terminal/figures.h"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "ckks/program/planning/effort_sum.h"
 #include "cmd/server/program_parts.h"
 
 namespace psm::cmd {

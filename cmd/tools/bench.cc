@@ -143,7 +143,7 @@ void bench_device(const DeviceFlag& flag, const Flags& flags, const ModelFlags& 
     std::printf("\n%s", pass_report(made.deployment->plan.bootstraps, pass).c_str());
     json["pass"] = pass.json();
   }
-  std::printf("predicted: by an H200's data sheet (ckks/device/prediction.h)\n");
+  std::printf("predicted: by an H200's data sheet (ckks/device/device.h)\n");
   common.write_json(json);
 }
 

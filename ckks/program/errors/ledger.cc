@@ -21,20 +21,16 @@ std::string bits(const std::optional<double>& value) {
   return buffer;
 }
 
-std::string range_text(const std::optional<Observation>& range) {
-  if (!range) return "-";
-  char buffer[48];
-  std::snprintf(buffer, sizeof buffer, "[%.3g, %.3g]", std::min(range->min_re, range->min_im),
-                std::max(range->max_re, range->max_im));
-  return buffer;
-}
-
 template <typename... Parts>
 std::string line(const char* pattern, Parts... parts) {
   char buffer[512];
   std::snprintf(buffer, sizeof buffer, pattern, parts...);
   return buffer;
 }
+
+constexpr auto took_longer = [](const auto& a, const auto& b) {
+  return std::pair(a.seconds, a.predicted_seconds) > std::pair(b.seconds, b.predicted_seconds);
+};
 
 Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
@@ -83,18 +79,13 @@ void Ledger::set_predicted_errors(std::span<const double> own, std::span<const d
   }
 }
 
-void Ledger::set_seconds(std::span<const double> by_instruction) {
-  for (size_t r = 0; r < rows_.size(); ++r) {
-    const bool first = r == 0 || rows_[r - 1].instruction != rows_[r].instruction;
-    rows_[r].seconds = first ? by_instruction[rows_[r].instruction] : 0;
-  }
+void Ledger::set(double LedgerRow::*seconds, std::span<const double> by_instruction) {
+  for (size_t r = 0; r < rows_.size(); ++r)
+    rows_[r].*seconds = is_first(r) ? by_instruction[rows_[r].instruction] : 0;
 }
 
-void Ledger::set_predicted_seconds(std::span<const double> by_instruction) {
-  for (size_t r = 0; r < rows_.size(); ++r) {
-    const bool first = r == 0 || rows_[r - 1].instruction != rows_[r].instruction;
-    rows_[r].predicted_seconds = first ? by_instruction[rows_[r].instruction] : 0;
-  }
+bool Ledger::is_first(size_t row) const {
+  return row == 0 || rows_[row - 1].instruction != rows_[row].instruction;
 }
 
 void Ledger::set_measured(Value value, std::span<const ckks::Complex> decrypted,
@@ -114,19 +105,15 @@ std::vector<LedgerSummary> Ledger::summary(int block_parts) const {
 std::vector<LedgerSummary> Ledger::by_kind() const {
   std::vector<LedgerSummary> kinds =
       grouped([](const LedgerRow& row) { return std::string(name(row.opcode)); });
-  std::stable_sort(kinds.begin(), kinds.end(), [](const LedgerSummary& a, const LedgerSummary& b) {
-    return std::pair(a.seconds, a.predicted_seconds) > std::pair(b.seconds, b.predicted_seconds);
-  });
+  std::stable_sort(kinds.begin(), kinds.end(), took_longer);
   return kinds;
 }
 
 std::vector<LedgerRow> Ledger::costliest(size_t count) const {
   std::vector<LedgerRow> first;
   for (size_t r = 0; r < rows_.size(); ++r)
-    if (r == 0 || rows_[r - 1].instruction != rows_[r].instruction) first.push_back(rows_[r]);
-  std::stable_sort(first.begin(), first.end(), [](const LedgerRow& a, const LedgerRow& b) {
-    return std::pair(a.seconds, a.predicted_seconds) > std::pair(b.seconds, b.predicted_seconds);
-  });
+    if (is_first(r)) first.push_back(rows_[r]);
+  std::stable_sort(first.begin(), first.end(), took_longer);
   if (first.size() > count) first.resize(count);
   return first;
 }
@@ -141,7 +128,7 @@ std::vector<LedgerSummary> Ledger::grouped(
     const auto [found, is_new] = index.try_emplace(name, blocks.size());
     if (is_new) blocks.push_back({.name = name, .highest_level = row.level, .lowest_level = row.level});
     LedgerSummary& block = blocks[found->second];
-    if (r == 0 || rows_[r - 1].instruction != row.instruction) {
+    if (is_first(r)) {
       ++block.instructions;
       block.bootstraps += row.opcode == Opcode::kBootstrap;
     }
@@ -159,17 +146,6 @@ std::vector<LedgerSummary> Ledger::grouped(
     block.predicted_seconds += row.predicted_seconds;
   }
   return blocks;
-}
-
-std::string Ledger::text() const {
-  std::string out = line("%6s  %-16s %5s %6s  %-22s %9s %9s %9s %9s  %s\n", "value", "operation", "level",
-                         "scale", "range", "adds", "predicted", "measured", "seconds", "label");
-  for (const LedgerRow& row : rows_)
-    out +=
-        line("%6d  %-16s %5d %6.2f  %-22s %9s %9s %9s %9.3f  %s\n", row.value.id, name(row.opcode), row.level,
-             row.log2_scale, range_text(row.range).c_str(), bits(row.own_std).c_str(),
-             bits(row.predicted_std).c_str(), bits(row.measured_std).c_str(), row.seconds, row.label.c_str());
-  return out;
 }
 
 Json Ledger::json() const {

@@ -52,8 +52,10 @@ class Ledger {
 
   void set_ranges(std::span<const Observation> by_value);
   void set_predicted_errors(std::span<const double> own, std::span<const double> accumulated);
-  void set_seconds(std::span<const double> by_instruction);
-  void set_predicted_seconds(std::span<const double> by_instruction);
+  void set_seconds(std::span<const double> by_instruction) { set(&LedgerRow::seconds, by_instruction); }
+  void set_predicted_seconds(std::span<const double> by_instruction) {
+    set(&LedgerRow::predicted_seconds, by_instruction);
+  }
   // The error of one value: root mean square of re and im of the difference over all slots.
   void set_measured(Value, std::span<const ckks::Complex> decrypted, std::span<const ckks::Complex> expected);
 
@@ -66,10 +68,11 @@ class Ledger {
   // First rows of the instructions that took longest (by prediction where none was run), at most `count`.
   std::vector<LedgerRow> costliest(size_t count) const;
 
-  std::string text() const;  // a line for each row
   Json json() const;
 
  private:
+  void set(double LedgerRow::*seconds, std::span<const double> by_instruction);
+  bool is_first(size_t row) const;  // of its instruction
   std::vector<LedgerSummary> grouped(const std::function<std::string(const LedgerRow&)>& name_of) const;
 
   std::vector<LedgerRow> rows_;

@@ -12,7 +12,6 @@
 namespace psm::program {
 namespace {
 
-size_t id(Value value) { return static_cast<size_t>(value.id); }
 double square(double x) { return x * x; }
 
 double rms(const ckks::Plain& plain) { return std::sqrt(plain.mean_square()); }
@@ -119,8 +118,7 @@ class Prediction {
     const std::vector<double> points = samples(observations_[id(instruction.arguments[0])]);
     std::vector<double> sizes(plan.nodes.size(), 0), errors(plan.nodes.size(), 0);
     for (double x : points) {
-      std::vector<double> values{x};
-      for (size_t n = 1; n < plan.nodes.size(); ++n) values.push_back(value_of(plan.nodes[n], values));
+      const std::vector<double> values = ckks::node_values(plan, x);
       for (size_t n = 0; n < values.size(); ++n) sizes[n] += square(values[n]);
     }
     for (double& size : sizes) size = std::sqrt(size / static_cast<double>(points.size()));
@@ -140,14 +138,6 @@ class Prediction {
       errors[n] = std::sqrt(variance);
     }
     return errors.back();
-  }
-
-  static double value_of(const ckks::SeriesPlan::Node& node, const std::vector<double>& values) {
-    double value = node.constant;
-    for (const ckks::SeriesPlan::Product& product : node.products)
-      value += (product.doubled ? 2 : 1) * values[product.left] * values[product.right];
-    for (const ckks::SeriesPlan::Term& term : node.terms) value += term.coefficient * values[term.node];
-    return value;
   }
 
   const Plan& plan_;

@@ -198,15 +198,7 @@ class Description {
         i.bootstrap = {static_cast<size_t>(period), static_cast<size_t>(block)};
         return;
       }
-      case Opcode::kInput:
-      case Opcode::kAdd:
-      case Opcode::kSubtract:
-      case Opcode::kNegate:
-      case Opcode::kTimesI:
-      case Opcode::kMultiply:
-      case Opcode::kSumOfProducts:
-      case Opcode::kConjugate:
-      case Opcode::kRefresh:
+      default:  // arguments and results alone
         return;
     }
   }

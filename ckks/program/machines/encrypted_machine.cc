@@ -12,8 +12,6 @@
 namespace psm::program {
 namespace {
 
-size_t id(Value value) { return static_cast<size_t>(value.id); }
-
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -408,10 +406,9 @@ void EncryptedMachine::require_levels() const {
 // All keys, now rather than at the first bootstrap, which may be hours away.
 void EncryptedMachine::require_keys() const {
   const auto require = [&](const ckks::KeyRequest& request) {
-    for (const ckks::Level level : request.relinearisation_levels)
-      evaluator_.require_relinearisation_key(level);
+    for (const ckks::Level level : request.relinearisation_levels) evaluator_.relinearisation_key(level);
     for (const auto& [element, levels] : request.galois_levels)
-      for (const ckks::Level level : levels) evaluator_.require_galois_key(element, level);
+      for (const ckks::Level level : levels) evaluator_.galois_key(element, level);
   };
   require(plan_.keys);
   for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan_))

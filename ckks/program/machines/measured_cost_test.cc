@@ -1,7 +1,6 @@
 // What the cost model says against what the kernels do: the encrypted machine runs over kernels that count.
 #include <cmath>
 
-#include "ckks/program/planning/effort_sum.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/program/testing/test_machine.h"
 #include "ckks/ring/testing/counting_backend.h"

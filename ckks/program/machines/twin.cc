@@ -9,6 +9,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "ckks/program/plan.h"
 
 namespace psm::program {
 namespace {
@@ -103,13 +104,11 @@ Observation observe_slots(const SlotVector& x) {
 class Twin {
  public:
   Twin(const Program& program, const TwinOptions& options)
-      : program_(program), options_(options), values_(program.value_is_real.size()) {
+      : program_(program),
+        options_(options),
+        values_(program.value_is_real.size()),
+        last_uses_(last_uses(program)) {
     result_.observations.resize(values_.size());
-    last_use_.assign(values_.size(), 0);
-    for (size_t index = 0; index < program.instructions.size(); ++index)
-      for (Value argument : program.instructions[index].arguments) last_use_[id(argument)] = index;
-    for (const NamedValue& output : program.outputs)
-      last_use_[id(output.value)] = program.instructions.size();
     checks_of_.resize(values_.size());
     for (const RangeCheck& check : program.checks) checks_of_[id(check.value)].push_back(&check);
   }
@@ -122,8 +121,7 @@ class Twin {
       check_arguments();
       execute();
       for (Value result : instruction.results) finish_value(result);
-      for (Value result : instruction.results) free_if_last(result);
-      for (Value argument : instruction.arguments) free_if_last(argument);
+      for (Value value : last_uses_[index_]) SlotVector().swap(values_[id(value)]);
       if (options_.progress) options_.progress(index_ + 1, program_.instructions.size());
     }
     for (const NamedValue& output : program_.outputs)
@@ -132,7 +130,6 @@ class Twin {
   }
 
  private:
-  static size_t id(Value value) { return static_cast<size_t>(value.id); }
   const SlotVector& argument(size_t i) const { return values_[id(instruction_->arguments[i])]; }
   SlotVector& result(size_t i = 0) {
     SlotVector& values = values_[id(instruction_->results[i])];
@@ -153,10 +150,6 @@ class Twin {
         throw Error(message("input '", input.name, "' does not repeat with its period ", mask + 1, ": slot ",
                             s, " differs; repeat it"));
     values_[id(input.value)] = found->second;
-  }
-
-  void free_if_last(Value value) {
-    if (last_use_[id(value)] <= index_) SlotVector().swap(values_[id(value)]);
   }
 
   // Reports the selected slots whose re (and im, where asked) leaves [lo, hi].
@@ -197,35 +190,17 @@ class Twin {
 
   void check_arguments() {
     const auto everywhere = [](size_t) { return true; };
-    switch (instruction_->opcode) {
-      case Opcode::kSeries: {
-        const Value x = instruction_->arguments[0];
-        if (!inside(x, -1, 1, false)) check(x, "argument in [-1, 1]", -1, 1, false, everywhere);
-        check_real(x, "argument is real");
-        break;
-      }
-      case Opcode::kRefresh:
-      case Opcode::kBootstrap:
-        for (Value a : instruction_->arguments)
-          if (!inside(a, -1, 1, true))
-            check(a, "|re| <= 1 and |im| <= 1 of a refreshed value", -1, 1, true, everywhere);
-        for (Value a : instruction_->arguments) check_blocks(a);
-        break;
-      case Opcode::kInput:
-      case Opcode::kAdd:
-      case Opcode::kSubtract:
-      case Opcode::kNegate:
-      case Opcode::kTimesI:
-      case Opcode::kAddPlain:
-      case Opcode::kMultiplyPlain:
-      case Opcode::kMultiply:
-      case Opcode::kSumOfProducts:
-      case Opcode::kRotate:
-      case Opcode::kSumOfRotations:
-      case Opcode::kConjugate:
-      case Opcode::kLinear:
-        break;
+    const Opcode opcode = instruction_->opcode;
+    if (opcode == Opcode::kSeries) {
+      const Value x = instruction_->arguments[0];
+      if (!inside(x, -1, 1, false)) check(x, "argument in [-1, 1]", -1, 1, false, everywhere);
+      check_real(x, "argument is real");
     }
+    if (opcode != Opcode::kRefresh && opcode != Opcode::kBootstrap) return;
+    for (Value a : instruction_->arguments)
+      if (!inside(a, -1, 1, true))
+        check(a, "|re| <= 1 and |im| <= 1 of a refreshed value", -1, 1, true, everywhere);
+    for (Value a : instruction_->arguments) check_blocks(a);
   }
 
   void check_real(Value value, const char* what) {
@@ -293,44 +268,44 @@ class Twin {
   void map_slots(SlotVector& out, const Function& function) {
     for_slots(program_.slots, [&](size_t s) { out[s] = function(s); });
   }
+  // f of the first argument's slots, with those of the second one, or with the plaintext's.
+  template <typename Function>
+  void each(const Function& f) {
+    const SlotVector& a = argument(0);
+    map_slots(result(), [&](size_t s) { return f(a[s]); });
+  }
+  template <typename Function>
+  void pairs(const Function& f) {
+    const SlotVector &a = argument(0), &b = argument(1);
+    map_slots(result(), [&](size_t s) { return f(a[s], b[s]); });
+  }
+  template <typename Function>
+  void with_plain(const Function& f) {
+    const SlotVector& a = argument(0);
+    const ckks::PlainValues p = values_of(instruction_->plain);
+    const size_t mask = p.size() - 1;
+    map_slots(result(), [&](size_t s) { return f(a[s], p[s & mask]); });
+  }
 
   void execute() {
     const size_t mask = program_.slots - 1;
     switch (instruction_->opcode) {
       case Opcode::kInput:
         return;  // loaded
-      case Opcode::kAdd: {
-        const SlotVector &a = argument(0), &b = argument(1);
-        return map_slots(result(), [&](size_t s) { return a[s] + b[s]; });
-      }
-      case Opcode::kSubtract: {
-        const SlotVector &a = argument(0), &b = argument(1);
-        return map_slots(result(), [&](size_t s) { return a[s] - b[s]; });
-      }
-      case Opcode::kNegate: {
-        const SlotVector& a = argument(0);
-        return map_slots(result(), [&](size_t s) { return -a[s]; });
-      }
-      case Opcode::kTimesI: {
-        const SlotVector& a = argument(0);
-        return map_slots(result(), [&](size_t s) { return ckks::Complex(-a[s].imag(), a[s].real()); });
-      }
-      case Opcode::kAddPlain: {
-        const SlotVector& a = argument(0);
-        const ckks::PlainValues p = values_of(instruction_->plain);
-        const size_t period = p.size() - 1;
-        return map_slots(result(), [&](size_t s) { return a[s] + p[s & period]; });
-      }
-      case Opcode::kMultiplyPlain: {
-        const SlotVector& a = argument(0);
-        const ckks::PlainValues p = values_of(instruction_->plain);
-        const size_t period = p.size() - 1;
-        return map_slots(result(), [&](size_t s) { return product(p[s & period], a[s]); });
-      }
-      case Opcode::kMultiply: {
-        const SlotVector &a = argument(0), &b = argument(1);
-        return map_slots(result(), [&](size_t s) { return product(a[s], b[s]); });
-      }
+      case Opcode::kAdd:
+        return pairs([](ckks::Complex a, ckks::Complex b) { return a + b; });
+      case Opcode::kSubtract:
+        return pairs([](ckks::Complex a, ckks::Complex b) { return a - b; });
+      case Opcode::kNegate:
+        return each([](ckks::Complex a) { return -a; });
+      case Opcode::kTimesI:
+        return each([](ckks::Complex a) { return ckks::Complex(-a.imag(), a.real()); });
+      case Opcode::kAddPlain:
+        return with_plain([](ckks::Complex a, ckks::Complex p) { return a + p; });
+      case Opcode::kMultiplyPlain:
+        return with_plain([](ckks::Complex a, ckks::Complex p) { return product(p, a); });
+      case Opcode::kMultiply:
+        return pairs([](ckks::Complex a, ckks::Complex b) { return product(a, b); });
       case Opcode::kSumOfProducts:
         return execute_sum_of_products();
       case Opcode::kRotate: {
@@ -354,17 +329,12 @@ class Twin {
           return terms[0];
         });
       }
-      case Opcode::kConjugate: {
-        const SlotVector& a = argument(0);
-        return map_slots(result(), [&](size_t s) { return std::conj(a[s]); });
-      }
+      case Opcode::kConjugate:
+        return each([](ckks::Complex a) { return std::conj(a); });
       case Opcode::kLinear:
         return execute_linear();
-      case Opcode::kSeries: {
-        const SlotVector& a = argument(0);
-        const std::vector<double>& c = instruction_->series->coefficients;
-        return map_slots(result(), [&](size_t s) { return chebyshev(c, a[s]); });
-      }
+      case Opcode::kSeries:
+        return each([&](ckks::Complex a) { return chebyshev(instruction_->series->coefficients, a); });
       case Opcode::kRefresh:
         for (size_t i = 0; i < instruction_->arguments.size(); ++i) result(i) = argument(i);
         return;
@@ -454,7 +424,7 @@ class Twin {
   const Program& program_;
   const TwinOptions& options_;
   std::vector<SlotVector> values_;
-  std::vector<size_t> last_use_;
+  const std::vector<std::vector<Value>> last_uses_;
   std::vector<std::vector<const RangeCheck*>> checks_of_;
   TwinResult result_;
   size_t index_ = 0;

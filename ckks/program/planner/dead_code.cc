@@ -7,6 +7,24 @@
 namespace psm::program {
 namespace {
 
+// Drops terms of results that are gone (-1), and the arguments that no other term reads.
+void keep_terms(Instruction& instruction, const std::vector<int>& new_index) {
+  ckks::LinearTransform map;
+  map.outputs = static_cast<int>(instruction.results.size());
+  std::map<int, int> new_input;
+  std::vector<Value> arguments;
+  for (const ckks::TransformTerm& term : instruction.linear->terms) {
+    if (new_index[term.output] < 0) continue;
+    const auto [found, is_new] = new_input.try_emplace(term.input, static_cast<int>(arguments.size()));
+    if (is_new) arguments.push_back(instruction.arguments[term.input]);
+    map.terms.push_back(term);
+    map.terms.back().output = new_index[term.output];
+    map.terms.back().input = found->second;
+  }
+  instruction.arguments = std::move(arguments);
+  instruction.linear = std::make_shared<const ckks::LinearTransform>(std::move(map));
+}
+
 // Drops the results that nobody uses, and with them their offsets, terms and arguments. Returns false if
 // nothing is left of the instruction.
 bool keep_live_results(Instruction& instruction, const std::vector<char>& live) {
@@ -34,41 +52,15 @@ bool keep_live_results(Instruction& instruction, const std::vector<char>& live) 
     case Opcode::kRefresh:
       keep(instruction.arguments);
       return true;
-    case Opcode::kLinear: {
-      ckks::LinearTransform map;
-      map.outputs = static_cast<int>(instruction.results.size());
-      std::map<int, int> new_input;
-      std::vector<Value> arguments;
-      for (const ckks::TransformTerm& term : instruction.linear->terms) {
-        if (new_index[term.output] < 0) continue;
-        const auto [found, is_new] = new_input.try_emplace(term.input, static_cast<int>(arguments.size()));
-        if (is_new) arguments.push_back(instruction.arguments[term.input]);
-        map.terms.push_back(term);
-        map.terms.back().output = new_index[term.output];
-        map.terms.back().input = found->second;
-      }
-      instruction.arguments = std::move(arguments);
-      instruction.linear = std::make_shared<const ckks::LinearTransform>(std::move(map));
+    case Opcode::kLinear:
+      keep_terms(instruction, new_index);
       return true;
-    }
     case Opcode::kBootstrap:  // a pair is kept whole
       instruction.results = results;
       return true;
-    case Opcode::kInput:
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kNegate:
-    case Opcode::kTimesI:
-    case Opcode::kAddPlain:
-    case Opcode::kMultiplyPlain:
-    case Opcode::kMultiply:
-    case Opcode::kSumOfProducts:
-    case Opcode::kSumOfRotations:
-    case Opcode::kConjugate:
-    case Opcode::kSeries:
-      break;  // one result, which is live
+    default:  // one result, which is live
+      refuse_opcode("dead code", instruction.opcode);
   }
-  refuse_opcode("dead code", instruction.opcode);
 }
 
 }  // namespace

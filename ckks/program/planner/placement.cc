@@ -22,8 +22,6 @@ constexpr size_t kGroupSearches = 2;
 constexpr int kThresholdStep = 4;
 constexpr size_t kMostKinds = 3;  // of a candidate
 
-size_t id(Value value) { return static_cast<size_t>(value.id); }
-
 template <typename T>
 uint32_t size32(const std::vector<T>& vector) {
   return static_cast<uint32_t>(vector.size());

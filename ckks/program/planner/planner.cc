@@ -9,8 +9,6 @@
 namespace psm::program {
 namespace {
 
-size_t id(Value value) { return static_cast<size_t>(value.id); }
-
 // "between refresh [layer 0 / x] and multiply [layer 1 / y]": follows the uses that set the need of `value`.
 std::string end_of_critical_path(const Program& program, const std::vector<ckks::Level>& needs,
                                  const std::vector<char>& bootstrapped, Value value) {

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "ckks/base/parallel.h"
-#include "ckks/engine/key_switch.h"
+#include "ckks/engine/host_engine.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/packed_poly.h"
@@ -96,10 +96,10 @@ double whole_over_parts(const ckks::Context& context, const KernelSeconds& parts
   for (int d = 0; d < context.digit_count(level); ++d)
     key.digits.push_back({ckks::PackedPoly(filled(ring, basis)), ckks::PackedPoly(filled(ring, basis))});
   const ckks::RnsPoly c0 = filled(ring, {level + 1, 0}), c1 = filled(ring, {level + 1, 0});
-  const ckks::KeySwitcher switcher(context);
+  const ckks::HostEngine engine(context);
   const ckks::GaloisElement element = ckks::rotation_element(1, context.log_n());
   const auto times = stopwatch.times_of_calls(
-      seconds, [&] { switcher.switch_key(c1, key, {.addend0 = &c0, .automorphism = element}); });
+      seconds, [&] { engine.switch_key(c1, key, {.addend0 = &c0, .automorphism = element}); });
   Program program;
   program.slots = static_cast<size_t>(context.slots());
   const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};

@@ -4,29 +4,14 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "ckks/program/planning/effort_sum.h"
+#include "ckks/scheme/encoding/plaintext.h"
 
 namespace psm::program {
 
 const char* name(WorkKind kind) {
-  switch (kind) {
-    case WorkKind::kNtt:
-      return "NTT";
-    case WorkKind::kMultiply:
-      return "multiply";
-    case WorkKind::kAdd:
-      return "add";
-    case WorkKind::kConvert:
-      return "basis conversion";
-    case WorkKind::kPermute:
-      return "automorphism";
-    case WorkKind::kKeyRead:
-      return "key read";
-    case WorkKind::kRunProduct:
-      return "run product";
-  }
-  PSM_CHECK(false, "kind of work ", static_cast<int>(kind));
-  return "";
+  static constexpr const char* kNames[kWorkKindCount] = {
+      "NTT", "multiply", "add", "basis conversion", "automorphism", "key read", "run product"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 Work& Work::operator+=(const Work& other) {
@@ -34,16 +19,20 @@ Work& Work::operator+=(const Work& other) {
   return *this;
 }
 
+const Counts::Member Counts::kMembers[] = {
+    {"hoisted_key_switches", &Counts::hoisted_key_switches},
+    {"full_key_switches", &Counts::full_key_switches},
+    {"relinearisations", &Counts::relinearisations},
+    {"conjugations", &Counts::conjugations},
+    {"plaintext_products", &Counts::plaintext_products},
+    {"ciphertext_products", &Counts::ciphertext_products},
+    {"rescales", &Counts::rescales},
+    {"level_drops", &Counts::level_drops},
+    {"bootstraps", &Counts::bootstraps},
+};
+
 Counts& Counts::operator+=(const Counts& other) {
-  hoisted_key_switches += other.hoisted_key_switches;
-  full_key_switches += other.full_key_switches;
-  relinearisations += other.relinearisations;
-  conjugations += other.conjugations;
-  plaintext_products += other.plaintext_products;
-  ciphertext_products += other.ciphertext_products;
-  rescales += other.rescales;
-  level_drops += other.level_drops;
-  bootstraps += other.bootstraps;
+  for (const auto& [name, member] : kMembers) this->*member += other.*member;
   return *this;
 }
 
@@ -61,6 +50,55 @@ double KernelSeconds::of(const Work& work) const {
 
 namespace {
 
+// The parts of a key switch, as work at one level.
+class Switching {
+ public:
+  Switching(const ckks::Chain& chain, ckks::Level level)
+      : Switching(level + 1, chain.special_primes(level), chain.digits(level), chain.packed_limbs(level),
+                  chain.gadget(level).digits) {}
+  Switching(int limbs, int special, int digits, double packed_limbs, std::span<const ckks::DigitRange> ranges)
+      : limbs_(limbs), special_(special), digits_(digits), packed_limbs_(packed_limbs) {
+    for (const ckks::DigitRange& digit : ranges.first(static_cast<size_t>(digits_))) {
+      const int size = std::min(digit.end, limbs_) - digit.begin;
+      conversions_ += conversions(size, limbs_ + special_ - size);
+    }
+  }
+
+  void decompose(Work& work, double times = 1) const {
+    work[WorkKind::kNtt] += times * digits_ * (limbs_ + special_);  // l+1 inverse ones included
+    work[WorkKind::kConvert] += times * conversions_;
+    work[WorkKind::kAdd] += times * limbs_;  // nearest multiples
+  }
+  void key_product(Work& work, double times = 1) const {
+    work[WorkKind::kMultiply] += times * 2 * digits_ * (limbs_ + special_);
+    work[WorkKind::kKeyRead] += times * 2 * digits_ * packed_limbs_;
+  }
+  // Of `polynomials` polynomials, 2 for a ciphertext; divided by P q_l too if they are rescaled.
+  void mod_down(Work& work, double polynomials, bool rescale = false) const {
+    const int sources = special_ + rescale, targets = limbs_ - rescale;
+    work[WorkKind::kNtt] += polynomials * (sources + targets);
+    work[WorkKind::kConvert] += polynomials * conversions(sources, targets);
+    work[WorkKind::kAdd] += polynomials * (sources + targets);
+  }
+  void permute(Work& work, double polynomials, bool extended) const {
+    work[WorkKind::kPermute] += polynomials * (limbs_ + (extended ? special_ : 0));
+  }
+  void full(Work& work) const {
+    decompose(work);
+    key_product(work);
+    mod_down(work, 2);
+  }
+  int limbs() const { return limbs_; }
+  int extended_limbs() const { return limbs_ + special_; }
+
+ private:
+  // The multiple of the sources' product is one source more.
+  static double conversions(int sources, int targets) { return static_cast<double>(sources + 1) * targets; }
+
+  int limbs_, special_, digits_;
+  double packed_limbs_, conversions_ = 0;
+};
+
 bool is_single_real(const Instruction& bootstrap, const Program& program) {
   return bootstrap.arguments.size() == 1 && program.value_is_real[bootstrap.arguments[0].id] != 0;
 }
@@ -70,6 +108,130 @@ TransformSummary summary_of(const ckks::LinearTransform& transform, size_t slots
 }
 
 }  // namespace
+
+TransformSummary summarise(const ckks::LinearTransform& transform, const ckks::TransformSchedule& schedule,
+                           size_t slots) {
+  TransformSummary summary{.sources = static_cast<int>(schedule.sources.size()),
+                           .hoisted_rotations = schedule.hoisted_rotations(),
+                           .hoisted_inputs = schedule.hoisted_inputs(),
+                           .giant_rotations = schedule.giant_rotations(),
+                           .meetings = schedule.meetings(),
+                           .outputs = transform.outputs};
+  for (const ckks::TransformTerm& term : transform.terms)
+    ++(term.weight.period() == slots ? summary.full_terms : summary.periodic_terms);
+  return summary;
+}
+
+void EffortSum::add(ckks::Level level, int polynomials, int64_t times) {
+  effort.work[WorkKind::kAdd] += static_cast<double>(polynomials * (level + 1) * times);
+}
+
+// Two polynomials lose a limb: one inverse NTT of it; its residues and the difference taken to all others.
+void EffortSum::rescale(ckks::Level level) {
+  effort.work[WorkKind::kNtt] += 2 * (1 + level);
+  effort.work[WorkKind::kAdd] += 2 * 2 * level;
+  ++effort.counts.rescales;
+}
+
+void EffortSum::multiply_plain(ckks::Level level, size_t period, size_t slots) {
+  const bool constants = period == 1 || slots / period >= ckks::kLongRun;
+  const WorkKind kernel = constants         ? WorkKind::kAdd
+                          : period == slots ? WorkKind::kMultiply
+                                            : WorkKind::kRunProduct;
+  effort.work[kernel] += 2.0 * (level + 1);
+  ++effort.counts.plaintext_products;
+}
+
+void EffortSum::multiply(ckks::Level level, int64_t count) {
+  effort.work[WorkKind::kMultiply] += static_cast<double>(4 * (level + 1) * count);
+  effort.counts.ciphertext_products += count;
+}
+
+void EffortSum::relinearise_rescale(ckks::Level level) {
+  const Switching at(chain_, level);
+  at.decompose(effort.work);
+  at.key_product(effort.work);
+  at.mod_down(effort.work, 2, true);
+  add(level);  // P times what is not switched
+  ++effort.counts.relinearisations;
+  ++effort.counts.rescales;
+}
+
+void EffortSum::rotate(ckks::Level level, int64_t count) {
+  const Switching at(chain_, level);
+  const auto times = static_cast<double>(count);
+  at.decompose(effort.work);
+  at.key_product(effort.work, times);
+  at.mod_down(effort.work, 2 * times);
+  at.permute(effort.work, 2 * times, false);
+  (count == 1 ? effort.counts.full_key_switches : effort.counts.hoisted_key_switches) += count;
+}
+
+void EffortSum::conjugate(ckks::Level level) {
+  const Switching at(chain_, level);
+  at.full(effort.work);
+  at.permute(effort.work, 2, false);
+  ++effort.counts.conjugations;
+}
+
+void EffortSum::sum_rotations(ckks::Level level, int64_t count) {
+  const Switching at(chain_, level);
+  const auto switched = static_cast<double>(count - 1);
+  at.decompose(effort.work);
+  at.key_product(effort.work, switched);
+  at.permute(effort.work, 2 * switched, true);
+  at.mod_down(effort.work, 2);
+  effort.work[WorkKind::kAdd] += (switched + 2) * at.limbs() + 2 * switched * at.extended_limbs();
+  effort.counts.hoisted_key_switches += count - 1;
+}
+
+void EffortSum::linear(const TransformSummary& transform, ckks::Level level) {
+  const Switching at(chain_, level);
+  const double sources = transform.hoisted_rotations, steps = transform.giant_rotations;
+  const double unmoved = transform.sources - sources;
+  at.decompose(effort.work, transform.hoisted_inputs + steps);
+  at.key_product(effort.work, sources + steps);
+  at.permute(effort.work, 2 * (sources + steps), true);
+  effort.work[WorkKind::kMultiply] += transform.full_terms * 2.0 * at.extended_limbs();
+  effort.work[WorkKind::kRunProduct] += transform.periodic_terms * 2.0 * at.extended_limbs();
+  at.mod_down(effort.work, steps);                          // giants: c_1 only; c_0 stays extended
+  at.mod_down(effort.work, 2.0 * transform.outputs, true);  // by P q_l at once
+  // P c_0 of a rotated source, P times the others; c_0 of a giant; running sums that meet others.
+  effort.work[WorkKind::kAdd] +=
+      (sources + 2 * unmoved) * at.limbs() + (steps + 2.0 * transform.meetings) * at.extended_limbs();
+  effort.counts.hoisted_key_switches += transform.hoisted_rotations;
+  effort.counts.full_key_switches += transform.giant_rotations;
+  effort.counts.plaintext_products += transform.full_terms + transform.periodic_terms;
+  effort.counts.rescales += transform.outputs;
+}
+
+void EffortSum::series(std::span<const ckks::SeriesPlan::Node> nodes) {
+  for (const ckks::SeriesPlan::Node& node : nodes) {
+    if (node.products.empty() && node.terms.empty()) continue;  // the argument
+    const ckks::Level level = node.level + 1;
+    const auto terms = static_cast<int64_t>(node.terms.size());
+    add(level, 2, terms);
+    effort.counts.plaintext_products += terms;
+    if (node.products.empty()) {
+      rescale(level);
+    } else {
+      multiply(level, static_cast<int64_t>(node.products.size()));
+      if (node.products.front().doubled) add(level, 3);
+      relinearise_rescale(level);
+    }
+    if (node.constant != 0) add(level - 1, 1);
+  }
+}
+
+void EffortSum::mod_raise(ckks::Level level) {
+  const ckks::DigitRange one_digit[] = {{0, 1}};
+  const double packed = (chain_.q_bits.front() + chain_.p_bits.front()) / 64.0;
+  Switching(1, 1, 1, packed, one_digit).full(effort.work);
+  effort.work[WorkKind::kNtt] += 2 * (1 + level);
+  effort.work[WorkKind::kAdd] += 2 * level;  // residues modulo every other prime
+  Switching(chain_, level).full(effort.work);
+  effort.counts.full_key_switches += 2;
+}
 
 double series_scratch_bytes(const ckks::SeriesPlan& plan, const ckks::Chain& chain) {
   const std::vector<size_t> last_use = ckks::last_uses(plan);

@@ -8,8 +8,6 @@
 namespace psm::program {
 namespace {
 
-size_t id(Value value) { return static_cast<size_t>(value.id); }
-
 // Ciphertexts as the encrypted machine keeps them.
 class Memory {
  public:
@@ -109,32 +107,17 @@ double scratch_bytes(const Instruction& instruction, const ckks::TransformSchedu
                      ckks::Level level, const CostModel& model) {
   const ckks::Chain& chain = model.chain();
   const double extended = (level + 1 + chain.special_primes(level)) * chain.limb_bytes();
-  switch (instruction.opcode) {
-    case Opcode::kMultiply:
-    case Opcode::kSumOfProducts:
-    case Opcode::kRotate:
-    case Opcode::kSumOfRotations:
-    case Opcode::kConjugate:
-      return (chain.digits(level) + 2) * extended;
-    case Opcode::kSeries:
-      return series_scratch_bytes(plan_on_powers_of_two(*instruction.series, level), chain);
-    case Opcode::kLinear: {
-      const double accumulators = schedule.giant_rotations() + instruction.linear->outputs;
-      return (chain.digits(level) * schedule.hoisted_inputs() + 2 * accumulators) * extended;
-    }
-    case Opcode::kBootstrap:
-      return model.bootstrap(instruction.bootstrap).scratch_bytes;
-    case Opcode::kInput:
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kNegate:
-    case Opcode::kTimesI:
-    case Opcode::kAddPlain:
-    case Opcode::kMultiplyPlain:
-    case Opcode::kRefresh:
-      return 0;
+  if (instruction.series)
+    return series_scratch_bytes(plan_on_powers_of_two(*instruction.series, level), chain);
+  if (instruction.linear) {
+    const double accumulators = schedule.giant_rotations() + instruction.linear->outputs;
+    return (chain.digits(level) * schedule.hoisted_inputs() + 2 * accumulators) * extended;
   }
-  refuse_opcode("meter", instruction.opcode);
+  if (instruction.opcode == Opcode::kBootstrap) return model.bootstrap(instruction.bootstrap).scratch_bytes;
+  ckks::KeyRequest taken;
+  request_keys(instruction, chain, level, taken);
+  const bool switches = !taken.relinearisation_levels.empty() || !taken.galois_levels.empty();
+  return switches ? (chain.digits(level) + 2) * extended : 0;
 }
 
 void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading) {
@@ -248,15 +231,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts,
 
 Json to_json(const Counts& counts) {
   Json json;
-  json["hoisted_key_switches"] = counts.hoisted_key_switches;
-  json["full_key_switches"] = counts.full_key_switches;
-  json["relinearisations"] = counts.relinearisations;
-  json["conjugations"] = counts.conjugations;
-  json["plaintext_products"] = counts.plaintext_products;
-  json["ciphertext_products"] = counts.ciphertext_products;
-  json["rescales"] = counts.rescales;
-  json["level_drops"] = counts.level_drops;
-  json["bootstraps"] = counts.bootstraps;
+  for (const auto& [name, value] : Counts::kMembers) json[name] = counts.*value;
   return json;
 }
 

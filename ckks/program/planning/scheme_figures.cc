@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "ckks/program/planning/effort_sum.h"
 
 namespace psm::program {
 

@@ -1,7 +1,7 @@
 // Gadgets: how key switching decomposes on a band of levels.
 //
 // At level l a key switch with k special primes (product P) and d digits takes
-// (ckks/engine/key_switch.h)
+// (ckks/engine/host_engine.h)
 //
 //     T = d (l + 1 + k) + 2k + 2 (l + 1)   transforms,
 //     K = 2 d (l + 1 + k)                  limbs of key,

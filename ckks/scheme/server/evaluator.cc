@@ -1,13 +1,17 @@
-// Construction, refusals, and what all operations share.
 #include "ckks/scheme/server/evaluator.h"
 
 #include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
 
+#include "ckks/base/error.h"
 #include "ckks/engine/host_engine.h"
-#include "ckks/scheme/server/evaluator_implementation.h"
 
 namespace psm::ckks {
-namespace evaluator_internal {
+namespace {
+
+// Refusals; `operation` begins the message.
 
 void check_level(const char* operation, Level level, Level needed) {
   if (level >= needed) return;
@@ -47,7 +51,50 @@ void check_owner(const char* operation, const Fingerprint& a, const Context& con
   }
 }
 
-}  // namespace evaluator_internal
+void check_pair(const char* operation, const Ciphertext& a, const Ciphertext& b) {
+  check_fingerprints(operation, a.fingerprint, b.fingerprint);
+  check_levels(operation, a.level(), b.level());
+  check_scales(operation, a.scale(), b.scale());
+}
+
+void check_plain(const char* operation, const Context& context, const Ciphertext& a, const Plaintext& b) {
+  PSM_CHECK(&b.ring() == &context.ring(), "plaintext of another ring");
+  check_levels(operation, a.level(), b.level());
+}
+
+Ciphertext uninitialised(const Ciphertext& like, Scale scale) {
+  return {like.c[0].ring(), like.c[0].basis(), scale, like.fingerprint, like.memory()};
+}
+Ciphertext uninitialised(const Ciphertext& like) { return uninitialised(like, like.scale()); }
+
+// round(value * scale).
+GaussianInteger gaussian_integer(std::complex<double> value, Scale scale) {
+  const double real = std::nearbyint(value.real() * scale), imag = std::nearbyint(value.imag() * scale);
+  if (!std::isfinite(real) || !std::isfinite(imag)) {
+    throw Error("a scalar operand is not a finite number; the computation before it failed");
+  }
+  return {real, imag};
+}
+
+// out = a + factor b, residues alone.
+void combine(const Engine& engine, Ciphertext& out, const Ciphertext& a, const Ciphertext& b, int factor) {
+  const Term terms[] = {{a.c, 1}, {b.c, factor}};
+  engine.combine(out.c, terms);
+}
+
+void check_factors(const char* operation, const Context& context, const EvaluationKeys& keys,
+                   const Ciphertext& a, const Ciphertext& b) {
+  check_owner(operation, a.fingerprint, context, keys);
+  check_fingerprints(operation, a.fingerprint, b.fingerprint);
+  check_levels(operation, a.level(), b.level());
+}
+
+Ciphertext switch_key(const Engine& engine, const Ciphertext& a, const std::optional<KeySwitchKey>& key) {
+  if (!key) throw Error("there are no encapsulation keys; request them when generating keys");
+  return {engine.switch_key(a.c[1], *key, {.addend0 = &a.c[0]}), a.scale(), a.fingerprint};
+}
+
+}  // namespace
 
 Evaluator::Evaluator(const Context& context, const EvaluationKeys& keys)
     : context_(context),
@@ -68,8 +115,14 @@ void Evaluator::check_keys() const {
   }
 }
 
-void Evaluator::require_galois_key(GaloisElement g, Level level) const {
-  if (g == 1 || keys_.find_galois(context_, g, level) != nullptr) return;
+const KeySwitchKey& Evaluator::relinearisation_key(Level level) const {
+  if (const KeySwitchKey* key = keys_.find_relinearisation(context_, level)) return *key;
+  throw Error(message("there is no relinearisation key that serves level ", level,
+                      "; request it at that level when generating keys"));
+}
+
+const KeySwitchKey& Evaluator::galois_key(GaloisElement g, Level level) const {
+  if (const KeySwitchKey* key = keys_.find_galois(context_, g, level)) return *key;
   // Which rotation this is: the power of 5, up to conjugation.
   const GaloisElement two_n = GaloisElement{2} << context_.log_n();
   const bool conjugated = g % 4 == 3;
@@ -83,6 +136,267 @@ void Evaluator::require_galois_key(GaloisElement g, Level level) const {
                                       : message("rotation by ", offset);
   throw Error(message("there is no evaluation key for the ", name, " (Galois element ", g,
                       ") that serves level ", level, "; request it at that level when generating keys"));
+}
+
+// ---- sums ------------------------------------------------------------------------------------------------
+
+Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
+  check_pair("add", a, b);
+  Ciphertext out = uninitialised(a);
+  combine(*engine_, out, a, b, 1);
+  return out;
+}
+
+Ciphertext Evaluator::sub(const Ciphertext& a, const Ciphertext& b) const {
+  check_pair("sub", a, b);
+  Ciphertext out = uninitialised(a);
+  combine(*engine_, out, a, b, -1);
+  return out;
+}
+
+Ciphertext Evaluator::negate(const Ciphertext& a) const {
+  Ciphertext out = uninitialised(a);
+  const Term terms[] = {{a.c, -1}};
+  engine_->combine(out.c, terms);
+  return out;
+}
+
+void Evaluator::add_inplace(Ciphertext& a, const Ciphertext& b) const {
+  check_pair("add", a, b);
+  combine(*engine_, a, a, b, 1);
+}
+
+Ciphertext Evaluator::add_plain(const Ciphertext& a, const Plaintext& b) const {
+  check_plain("add_plain", context_, a, b);
+  check_scales("add_plain", a.scale(), b.scale());
+  Ciphertext out = a.clone();
+  engine_->add_plain(out.c[0], b);
+  return out;
+}
+
+Ciphertext Evaluator::add_scalar(const Ciphertext& a, std::complex<double> value) const {
+  Ciphertext out = a.clone();
+  add_scalar_inplace(out, value);
+  return out;
+}
+
+void Evaluator::add_scalar_inplace(Ciphertext& a, std::complex<double> value) const {
+  engine_->add_constant(a.c[0], gaussian_integer(value, a.scale()));
+}
+
+// ---- products by plaintexts ------------------------------------------------------------------------------
+
+Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) const {
+  check_plain("multiply_plain", context_, a, b);
+  Ciphertext out = uninitialised(a, a.scale() * b.scale());
+  engine_->multiply_plain(out.c, a.c, b);
+  return out;
+}
+
+Ciphertext Evaluator::multiply_scalar(const Ciphertext& a, std::complex<double> value,
+                                      Scale scalar_scale) const {
+  if (scalar_scale == 0) {
+    check_level("multiply_scalar", a.level(), 1);
+    const Scale needed(before_rescale(context_.scale(a.level() - 1), context_.q(a.level())) / a.scale());
+    // Equal but for rounding: then the product of two canonical scales, which rescales to the canonical one.
+    scalar_scale = std::abs(needed / a.scale() - 1) < 0x1p-46 ? a.scale() : needed;
+  }
+  Ciphertext out = uninitialised(a, a.scale() * scalar_scale);
+  engine_->scale(out.c, a.c, gaussian_integer(value, scalar_scale));
+  return out;
+}
+
+Ciphertext Evaluator::multiply_by_i(const Ciphertext& a, int power) const {
+  power &= 3;
+  if (power == 0) return a.clone();
+  if (power == 2) return negate(a);
+  Ciphertext out = uninitialised(a);
+  engine_->scale(out.c, a.c, {0, power == 1 ? 1.0 : -1.0});
+  return out;
+}
+
+// ---- levels ----------------------------------------------------------------------------------------------
+
+Ciphertext Evaluator::rescale(const Ciphertext& a) const {
+  check_level("rescale", a.level(), 1);
+  return {engine_->divide(a.c, {a.level(), 0}), context_.rescaled(a.scale(), a.level()), a.fingerprint};
+}
+
+void Evaluator::rescale_inplace(Ciphertext& a) const { a = rescale(a); }
+
+Ciphertext Evaluator::truncate_to_level(const Ciphertext& a, Level target) const {
+  check_level("truncate_to_level", a.level(), target);
+  return {
+      {a.c[0].clone_prefix({target + 1, 0}), a.c[1].clone_prefix({target + 1, 0})}, a.scale(), a.fingerprint};
+}
+
+Ciphertext Evaluator::drop_to_level(const Ciphertext& a, Level target) const {
+  check_level("drop_to_level", a.level(), target);
+  if (a.scale() == context_.scale(target)) return truncate_to_level(a, target);
+  check_level("drop_to_level with a change of scale", a.level(), target + 1);
+  const Scale scalar_scale(before_rescale(context_.scale(target), context_.q(target + 1)) / a.scale());
+  if (scalar_scale < 0x1p16) {
+    throw Error(message("drop_to_level: a ciphertext of scale 2^", std::log2(a.scale()),
+                        " cannot reach scale 2^", std::log2(context_.scale(target)), " at level ", target,
+                        " precisely; rescale it first"));
+  }
+  Ciphertext out = rescale(multiply_scalar(truncate_to_level(a, target + 1), 1.0, scalar_scale));
+  out.settle_scale(context_.scale(target));
+  return out;
+}
+
+// ---- products of ciphertexts ----------------------------------------------------------------------------
+
+ProductCiphertext Evaluator::sum_of_products(std::span<const Factors> factors) const {
+  PSM_CHECK(!factors.empty());
+  const Ciphertext& first = *factors[0].a;
+  const Scale scale = first.scale() * factors[0].b->scale();
+  for (const Factors& pair : factors) {
+    check_factors("multiply", context_, keys_, *pair.a, *pair.b);
+    check_levels("sum_of_products", first.level(), pair.a->level());
+    check_scales("sum_of_products", scale, pair.a->scale() * pair.b->scale());
+  }
+  ProductCiphertext out(context_.ring(), first.c[0].basis(), scale, first.fingerprint, first.memory());
+  engine_->multiply_sums(out.c, factors, false, {});
+  return out;
+}
+
+ProductCiphertext Evaluator::multiply_no_relin(const Ciphertext& a, const Ciphertext& b) const {
+  const Factors pair{&a, &b};
+  return sum_of_products({&pair, 1});
+}
+
+Ciphertext Evaluator::relinearise(const ProductCiphertext& a) const {
+  check_owner("relinearise", a.fingerprint, context_, keys_);
+  return {
+      engine_->switch_key(a.c[2], relinearisation_key(a.level()), {.addend0 = &a.c[0], .addend1 = &a.c[1]}),
+      a.scale(), a.fingerprint};
+}
+
+Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
+  check_owner("relinearise", a.fingerprint, context_, keys_);
+  check_level("relinearise_rescale", a.level(), 1);
+  return {engine_->switch_key(a.c[2], relinearisation_key(a.level()),
+                              {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = true}),
+          context_.rescaled(a.scale(), a.level()), a.fingerprint};
+}
+
+Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
+  return relinearise(multiply_no_relin(a, b));
+}
+
+Ciphertext Evaluator::square(const Ciphertext& a) const { return multiply(a, a); }
+
+Ciphertext Evaluator::multiply_rescale(const Ciphertext& a, const Ciphertext& b) const {
+  return relinearise_rescale(multiply_no_relin(a, b));
+}
+
+Ciphertext Evaluator::square_rescale(const Ciphertext& a) const { return multiply_rescale(a, a); }
+
+// ---- hoisting --------------------------------------------------------------------------------------------
+
+Hoisted Evaluator::hoist(const Ciphertext& a) const {
+  check_owner("rotate", a.fingerprint, context_, keys_);
+  return {&a, engine_->decompose(a.c[1], context_.p_count(a.level()))};
+}
+
+Ciphertext Evaluator::apply_galois(const Hoisted& a, GaloisElement g) const {
+  const Ciphertext& source = *a.source;
+  if (g == 1) return source.clone();
+  return {
+      engine_->switch_key(a.digits, galois_key(g, a.level()), {.addend0 = &source.c[0], .automorphism = g}),
+      source.scale(), source.fingerprint};
+}
+
+Ciphertext Evaluator::rotate(const Hoisted& a, int offset, bool conjugate) const {
+  return apply_galois(a, galois_element(context_, offset, conjugate));
+}
+
+Ciphertext Evaluator::apply_galois(const Ciphertext& a, GaloisElement g) const {
+  check_owner("rotate", a.fingerprint, context_, keys_);
+  if (g == 1) return a.clone();
+  return {engine_->switch_key(a.c[1], galois_key(g, a.level()), {.addend0 = &a.c[0], .automorphism = g}),
+          a.scale(), a.fingerprint};
+}
+
+Ciphertext Evaluator::rotate(const Ciphertext& a, int offset) const {
+  return apply_galois(a, galois_element(context_, offset));
+}
+
+Ciphertext Evaluator::conjugate(const Ciphertext& a) const {
+  return apply_galois(a, galois_element(context_, 0, true));
+}
+
+// ---- double hoisting -------------------------------------------------------------------------------------
+
+GaloisStep Evaluator::galois_step(GaloisElement g, Level level) const {
+  return {g, g == 1 ? nullptr : &galois_key(g, level), automorphism_table(g, context_.log_n())};
+}
+
+ExtendedCiphertext Evaluator::apply_galois_extended(const Hoisted& a, GaloisElement g) const {
+  const GaloisStep step = galois_step(g, a.level());
+  const SwitchedSource source{&a, &step};
+  return {engine_->sum_switched({&source, 1}), a.source->scale(), a.source->fingerprint};
+}
+
+Ciphertext Evaluator::sum_galois(const Ciphertext& a, std::span<const GaloisElement> elements) const {
+  PSM_CHECK(!elements.empty());
+  const Hoisted hoisted = hoist(a);
+  std::vector<GaloisStep> steps;
+  for (const GaloisElement g : elements) steps.push_back(galois_step(g, a.level()));
+  std::vector<SwitchedSource> sources;
+  for (const GaloisStep& step : steps) sources.push_back({&hoisted, &step});
+  return mod_down({engine_->sum_switched(sources), a.scale(), a.fingerprint});
+}
+
+void Evaluator::add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) const {
+  check_fingerprints("add", a.fingerprint, b.fingerprint);
+  check_levels("add", a.level(), b.level());
+  check_scales("add", a.scale(), b.scale());
+  const Term terms[] = {{a.c, 1}, {b.c, 1}};
+  engine_->combine(a.c, terms);
+}
+
+ExtendedCiphertext Evaluator::multiply_plain(const ExtendedCiphertext& a, const Plaintext& b) const {
+  const Basis basis = a.c[0].basis();
+  PSM_CHECK(b.basis() == basis, "plaintext basis ", b.basis().q, "+", b.basis().p, ", ciphertext ", basis.q,
+            "+", basis.p);
+  ExtendedCiphertext out(context_.ring(), basis, a.scale() * b.scale(), a.fingerprint, a.memory());
+  engine_->multiply_plain(out.c, a.c, b);
+  return out;
+}
+
+ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a, GaloisElement g) const {
+  check_owner("rotate", a.fingerprint, context_, keys_);
+  if (g == 1) return a.clone();
+  return {engine_->switch_extended(a.c, galois_step(g, a.level())), a.scale(), a.fingerprint};
+}
+
+Ciphertext Evaluator::mod_down(const ExtendedCiphertext& a) const {
+  return {engine_->divide(a.c, {a.level() + 1, 0}), a.scale(), a.fingerprint};
+}
+
+Ciphertext Evaluator::mod_down_rescale(const ExtendedCiphertext& a) const {
+  check_level("mod_down_rescale", a.level(), 1);
+  return {engine_->divide(a.c, {a.level(), 0}), context_.rescaled(a.scale(), a.level()), a.fingerprint};
+}
+
+// ---- around ModRaise -------------------------------------------------------------------------------------
+
+Ciphertext Evaluator::switch_to_ephemeral(const Ciphertext& a) const {
+  check_owner("switch_to_ephemeral", a.fingerprint, context_, keys_);
+  PSM_CHECK(a.level() == 0, "the ephemeral secret exists at level 0 only; level ", a.level());
+  return switch_key(*engine_, a, keys_.to_ephemeral);
+}
+
+Ciphertext Evaluator::switch_from_ephemeral(const Ciphertext& a) const {
+  check_owner("switch_from_ephemeral", a.fingerprint, context_, keys_);
+  return switch_key(*engine_, a, keys_.from_ephemeral);
+}
+
+Ciphertext Evaluator::mod_raise(const Ciphertext& a, Level level) const {
+  PSM_CHECK(a.level() == 0 && level <= context_.max_level(), "level ", a.level(), " to ", level);
+  return {engine_->raise(a.c, level), a.scale(), a.fingerprint};
 }
 
 }  // namespace psm::ckks

@@ -124,9 +124,9 @@ class Evaluator {
   // Back to the secret of the key pair (key from_ephemeral).
   Ciphertext switch_from_ephemeral(const Ciphertext& a) const;
 
-  // Throw Error unless there is a key that serves `level`.
-  void require_galois_key(GaloisElement g, Level level) const;
-  void require_relinearisation_key(Level level) const;
+  // The keys that serve `level`; throw Error if there is none. g = 1 has none.
+  const KeySwitchKey& galois_key(GaloisElement g, Level level) const;
+  const KeySwitchKey& relinearisation_key(Level level) const;
 
  private:
   void check_keys() const;

@@ -1,5 +1,5 @@
-// The textbook key switch: the equations of key_switch.h in the order of the page, for reading and as the
-// reference that KeySwitcher must equal bit for bit. Coefficients, exact integers, no regard for speed.
+// The textbook key switch: the equations of ckks/engine/host_engine.h in the order of the page, for reading and as the
+// reference that HostEngine must equal bit for bit. Coefficients, exact integers, no regard for speed.
 //
 // c is a polynomial modulo Q_l = q_0 .. q_l that is meant to be multiplied by a secret s'; (b_i, a_i) with
 // b_i = -a_i s + e_i + P g_i s' is the key from s' to s (keys.h), D_i the product of the primes of digit i.

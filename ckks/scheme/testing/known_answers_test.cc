@@ -12,7 +12,7 @@
 
 #include "ckks/base/files/hex.h"
 #include "ckks/base/random/sha256.h"
-#include "ckks/engine/key_switch.h"
+#include "ckks/engine/host_engine.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/encoding/encoder.h"
 #include "doctest/doctest.h"
@@ -120,14 +120,14 @@ TEST_CASE(
       key.digits.push_back(
           {PackedPoly(sample(3 + 2 * i, {kLevel + 1, 2})), PackedPoly(sample(4 + 2 * i, {kLevel + 1, 2}))});
     }
-    const KeySwitcher switcher(context());
+    const HostEngine engine(context());
     const RnsPoly c = sample(0, {kLevel + 1, 0}), a0 = sample(1, {kLevel + 1, 0}),
                   a1 = sample(2, {kLevel + 1, 0});
     const auto check = [&](const SwitchOptions& options, const auto& begin, const char* expected) {
       for (const bool hoisted : {false, true}) {
         CAPTURE(hoisted);
-        const Words words = coefficients(hoisted ? switcher.switch_key(switcher.decompose(c, 2), key, options)
-                                                 : switcher.switch_key(c, key, options));
+        const Words words = coefficients(hoisted ? engine.switch_key(engine.decompose(c, 2), key, options)
+                                                 : engine.switch_key(c, key, options));
         CHECK(std::equal(std::begin(begin), std::end(begin), words.begin()));
         CHECK(digest(words) == expected);
       }

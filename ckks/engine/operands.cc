@@ -1,4 +1,4 @@
-#include "ckks/engine/digits.h"
+#include "ckks/engine/operands.h"
 
 #include "ckks/base/error.h"
 

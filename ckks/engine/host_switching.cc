@@ -1,0 +1,453 @@
+// Digits, divisions, key switching, and sums over rotations before their division by P.
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/engine/host_engine.h"
+#include "ckks/ring/kernels/backend.h"
+
+namespace psm::ckks {
+namespace {
+
+// Coefficients a thread converts at a time.
+constexpr size_t kStretch = 2048;
+constexpr size_t kMaxLimbs = 64;
+// Both polynomials of a block's sources, a tile of each, are half of a second-level cache: 512 KiB.
+constexpr size_t kBlockWords = size_t{1} << 16;
+
+// A change of basis of one polynomial, whole limbs: out[t] from y[s], the results of inverse_transform(s).
+struct Conversion {
+  const BasisConverter* converter;
+  std::vector<const uint64_t*> y;
+  std::vector<uint64_t*> out;
+};
+
+void convert(const std::vector<Conversion>& conversions, size_t n) {
+  const size_t stretch = std::min(n, kStretch), stretches = n / stretch;
+  parallel_for(0, conversions.size() * stretches, [&](size_t index) {
+    const Conversion& c = conversions[index / stretches];
+    const size_t begin = index % stretches * stretch;
+    c.converter->convert(c.out.data(), c.y.data(), begin, begin + stretch);
+  });
+}
+
+// What a division by D, the product of the converter's sources, subtracts from each polynomial x before it is
+// exact: round(x / D) = (x - [x]_D) / D.
+class Remainders {
+ public:
+  Remainders(const BasisConverter& converter, size_t polys, size_t n)
+      : converter_(converter),
+        polys_(polys),
+        n_(n),
+        sources_(static_cast<size_t>(converter.source_count())),
+        targets_(static_cast<size_t>(converter.target_count())),
+        residues_(polys * sources_ * n),
+        remainders_(polys * targets_ * n) {}
+
+  // x_i modulo source s, to be written by inverse_transform(s).
+  uint64_t* residues(size_t i, size_t s) { return residues_.data() + (i * sources_ + s) * n_; }
+  // [x_i]_D modulo target j, as coefficients.
+  uint64_t* remainder(size_t i, size_t j) { return remainders_.data() + (i * targets_ + j) * n_; }
+
+  // Makes the remainders from the residues.
+  void convert() {
+    std::vector<Conversion> conversions;
+    for (size_t i = 0; i < polys_; ++i) {
+      Conversion& c = conversions.emplace_back(&converter_);
+      for (size_t s = 0; s < sources_; ++s) c.y.push_back(residues(i, s));
+      for (size_t j = 0; j < targets_; ++j) c.out.push_back(remainder(i, j));
+    }
+    psm::ckks::convert(conversions, n_);
+  }
+
+ private:
+  const BasisConverter& converter_;
+  size_t polys_, n_, sources_, targets_;
+  Buffer residues_, remainders_;
+};
+
+Basis basis_of(const Context& context, const SwitchedSource& source) {
+  const Level level = source.from->level();
+  return {level + 1, context.p_count(level)};
+}
+
+}  // namespace
+
+// ---- digits ----------------------------------------------------------------------------------------------
+
+Digits HostEngine::split(const RnsPoly& c, int p_count) const {
+  const size_t n = ring().n();
+  const Level level = level_of(c.basis());
+  Digits digits = room_for_digits(context(), c, p_count);
+  std::vector<const BasisConverter*> converters;
+  for (int d = 0; d < digits.count; ++d) converters.push_back(&converters_.mod_up(level, d, p_count));
+
+  // y_i: coefficients of c, multiplied by (D/q_i)^{-1}.
+  Buffer y(static_cast<size_t>(level + 1) * n);
+  parallel_for(0, static_cast<size_t>(level) + 1, [&](size_t index) {
+    const int j = static_cast<int>(index);
+    int d = 0;
+    while (context().digit(d, level).end <= j) ++d;
+    uint64_t* limb = y.data() + index * n;
+    kernels().ntt_inverse(limb, c.limb(j),
+                          converters[d]->inverse_transform(j - context().digit(d, level).begin));
+  });
+
+  std::vector<Conversion> conversions;
+  for (int d = 0; d < digits.count; ++d) {
+    Conversion& c = conversions.emplace_back(converters[d]);
+    for (int i = 0; i < converters[d]->source_count(); ++i) {
+      c.y.push_back(y.data() + static_cast<size_t>(converters[d]->source(i)) * n);
+    }
+    for (int t = 0; t < converters[d]->target_count(); ++t) {
+      c.out.push_back(digits.extensions[d].data() + static_cast<size_t>(t) * n);
+    }
+  }
+  convert(conversions, n);
+  return digits;
+}
+
+Digits HostEngine::decompose(const RnsPoly& c, int p_count) const {
+  Digits digits = split(c, p_count);
+  // One transform an iteration, those modulo one prime after another, so that its roots are read once.
+  struct Task {
+    uint64_t* limb;
+    int prime;
+  };
+  std::vector<Task> tasks;
+  for (int j = 0; j < digits.basis.limbs(); ++j) {
+    const int prime = ring().prime_index(digits.basis, j);
+    for (int d = 0; d < digits.count; ++d) {
+      const DigitRange own = context().digit(d, level_of(digits.basis));
+      if (prime >= own.begin && prime < own.end) continue;
+      const size_t t = static_cast<size_t>(prime < own.begin ? j : j - (own.end - own.begin));
+      tasks.push_back({digits.extensions[d].data() + t * ring().n(), prime});
+    }
+  }
+  parallel_for(0, tasks.size(), [&](size_t i) {
+    kernels().ntt_forward(tasks[i].limb, tasks[i].limb, ring().ntt(tasks[i].prime));
+  });
+  digits.transformed = true;
+  return digits;
+}
+
+HostEngine::DigitLimbs HostEngine::transformed_limb(const Digits& digits, int j) const {
+  const int prime = ring().prime_index(digits.basis, j);
+  const size_t count = static_cast<size_t>(digits.count);
+  DigitLimbs result{Buffer(digits.transformed ? 0 : count * ring().n()),
+                    {digits.limb(j), digits.limb(j) + count}};
+  if (digits.transformed) return result;
+  for (int d = 0; d < digits.count; ++d) {
+    const DigitRange own = context().digit(d, level_of(digits.basis));
+    if (prime >= own.begin && prime < own.end) continue;
+    uint64_t* transform = result.room.data() + static_cast<size_t>(d) * ring().n();
+    kernels().ntt_forward(transform, result.limbs[d], ring().ntt(prime));
+    result.limbs[d] = transform;
+  }
+  return result;
+}
+
+void HostEngine::inner_product(const Digits& digits, const uint64_t* const* limbs, const KeySwitchKey& key,
+                               int j, size_t begin, size_t size, uint64_t* out0, uint64_t* out1) const {
+  PSM_CHECK(key.p_count == digits.basis.p && key.level + 1 >= digits.basis.q &&
+                static_cast<int>(key.digits.size()) >= digits.count,
+            "key level ", key.level, " basis ", digits.basis.q, "+", digits.basis.p);
+  std::array<const uint64_t*, kMaxLimbs> digit;
+  std::array<const uint8_t*, kMaxLimbs> b, a;
+  const int special = j - digits.basis.q, key_limb = special < 0 ? j : int{key.level} + 1 + special;
+  for (int d = 0; d < digits.count; ++d) {
+    digit[d] = limbs[d] + begin;
+    b[d] = key.digits[d].b.residues(key_limb, begin);
+    a[d] = key.digits[d].a.residues(key_limb, begin);
+  }
+  kernels().packed_inner_product_pair(out0, out1, digit.data(), b.data(), a.data(),
+                                      static_cast<size_t>(digits.count), size,
+                                      ring().modulus(ring().prime_index(digits.basis, j)));
+}
+
+// ---- divisions -------------------------------------------------------------------------------------------
+
+template <size_t kPolys, class Limb>
+std::vector<HostEngine::Group<kPolys>> HostEngine::divide_by(const BasisConverter& by, Basis basis,
+                                                             size_t count, size_t most, const Limb& limb,
+                                                             const SwitchOptions& after) const {
+  const Kernels& k = kernels();
+  const size_t n = ring().n(), size = tile();
+  const auto table =
+      after.automorphism == 1 ? nullptr : automorphism_table(after.automorphism, ring().log_n());
+  const RnsPoly* const addends[2] = {after.addend0, after.addend1};
+  Remainders remainders(by, kPolys * count, n);
+  parallel_for(0, static_cast<size_t>(by.source_count()), [&](size_t s) {
+    const NttView& transform = by.inverse_transform(static_cast<int>(s));
+    const auto make = limb(ring().limb_of(basis, by.source(static_cast<int>(s))));
+    std::vector<Places<kPolys>> x(count);
+    for (size_t begin = 0; begin < n; begin += most) {
+      for (size_t i = 0; i < count; ++i) {
+        std::array<uint64_t*, kPolys> room;
+        for (size_t p = 0; p < kPolys; ++p) room[p] = remainders.residues(kPolys * i + p, s) + begin;
+        const Places<kPolys> made = make(i, begin, most, room);
+        if (begin == 0) x[i] = made;
+      }
+    }
+    for (size_t i = 0; i < count; ++i)
+      for (size_t p = 0; p < kPolys; ++p)
+        k.ntt_inverse(remainders.residues(kPolys * i + p, s), x[i][p], transform);
+  });
+  remainders.convert();
+
+  std::vector<Group<kPolys>> result(count);
+  for (Group<kPolys>& group : result)
+    for (RnsPoly& poly : group) poly = RnsPoly(ring(), {by.target_count(), 0}, Form::kNtt);
+  parallel_for(0, static_cast<size_t>(by.target_count()), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    const Modulus& q = ring().q(j);
+    const Multiplier& inverse = by.inverse_product(j);
+    for (size_t poly = 0; poly < kPolys * count; ++poly) {
+      uint64_t* const remainder = remainders.remainder(poly, index);
+      k.ntt_forward(remainder, remainder, ring().ntt(j));
+    }
+    const auto make = limb(j);
+    alignas(64) uint64_t dividend[kPolys][kTile], quotient[kTile];
+    for (size_t to = 0; to < n; to += size) {
+      const size_t begin = table ? table->source_begin(to, size) : to;
+      for (size_t i = 0; i < count; ++i) {
+        std::array<uint64_t*, kPolys> room;
+        for (size_t p = 0; p < kPolys; ++p) room[p] = dividend[p];
+        const Places<kPolys> x = make(i, begin, size, room);
+        for (size_t p = 0; p < kPolys; ++p) {
+          const uint64_t* const remainder = remainders.remainder(kPolys * i + p, index) + begin;
+          uint64_t* const out = result[i][p].limb(j) + to;
+          uint64_t* const divided = table ? quotient : out;
+          if (addends[p] != nullptr) {
+            k.subtract_scale_add(divided, x[p], remainder, inverse, addends[p]->limb(j) + begin, size, q);
+          } else {
+            k.subtract_scale(divided, x[p], remainder, inverse, size, q);
+          }
+          if (table) k.automorphism(out, divided, table->tile(to, size));
+        }
+      }
+    }
+  });
+  return result;
+}
+
+template <size_t kPolys>
+HostEngine::Group<kPolys> HostEngine::divide_by(const BasisConverter& by,
+                                                const std::array<const RnsPoly*, kPolys>& x) const {
+  const auto limb = [&](int j) {
+    return [&x, j](size_t, size_t begin, size_t, const auto&) {
+      Places<kPolys> places;
+      for (size_t p = 0; p < kPolys; ++p) places[p] = x[p]->limb(j) + begin;
+      return places;
+    };
+  };
+  return std::move(divide_by<kPolys>(by, x[0]->basis(), 1, ring().n(), limb)[0]);
+}
+
+Engine::Pair HostEngine::divide(const std::array<RnsPoly, 2>& x, Basis to) const {
+  const Basis from = x[0].basis();
+  const bool rescales = to.q == from.q - 1;
+  PSM_CHECK(x[0].form() == Form::kNtt && from == x[1].basis() && to.p == 0 &&
+                (rescales || (to.q == from.q && from.p > 0)),
+            "from ", from.q, "+", from.p, " to ", to.q, "+", to.p);
+  if (from.p == 0) return rescale(x);
+  return divide_by<2>(converters_.mod_down(level_of(from), from.p, rescales), {&x[0], &x[1]});
+}
+
+Engine::Pair HostEngine::rescale(const std::array<RnsPoly, 2>& x) const {
+  const Kernels& k = kernels();
+  const size_t n = ring().n();
+  const Level level = level_of(x[0].basis());
+  const Modulus& q = ring().q(level);
+  Buffer last(2 * n);
+  parallel_for(0, 2,
+               [&](size_t i) { k.ntt_inverse(last.data() + i * n, x[i].limb(level), ring().ntt(level)); });
+  Pair result = make_pair({level, 0});
+  parallel_for(0, 2 * static_cast<size_t>(level), [&](size_t index) {
+    const int j = static_cast<int>(index / 2);
+    const size_t i = index % 2;
+    const Modulus& m = ring().q(j);
+    const Multiplier inverse = make_multiplier(inverse_mod(reduce_mod(q.value, m), m), m);
+    uint64_t* limb = result[i].limb(j);
+    k.reduce_centered(limb, last.data() + i * n, n, q, m);
+    k.ntt_forward(limb, limb, ring().ntt(j));
+    k.subtract_scale(limb, x[i].limb(j), limb, inverse, n, m);
+  });
+  return result;
+}
+
+// ---- key switching ---------------------------------------------------------------------------------------
+
+Engine::Pair HostEngine::switch_key(const RnsPoly& c, const KeySwitchKey& key,
+                                    const SwitchOptions& options) const {
+  return switch_key(split(c, key.p_count), key, options);
+}
+
+Engine::Pair HostEngine::switch_key(const Digits& digits, const KeySwitchKey& key,
+                                    const SwitchOptions& options) const {
+  const Basis basis = digits.basis;
+  // Divided by P alone, P a_i comes out as a_i and is added then; divided by P q_l it has to go in.
+  SwitchOptions inside = options, after = options;
+  (options.rescale ? after : inside).addend0 = nullptr;
+  (options.rescale ? after : inside).addend1 = nullptr;
+  const auto limb = [&](int j) {
+    return [&, j, digit = transformed_limb(digits, j)](size_t, size_t begin, size_t size,
+                                                       const std::array<uint64_t*, 2>& x) {
+      inner_product(digits, digit.limbs.data(), key, j, begin, size, x[0], x[1]);
+      const RnsPoly* const addends[2] = {inside.addend0, inside.addend1};
+      for (const size_t i : {0, 1}) {
+        if (addends[i] == nullptr || j >= basis.q) continue;
+        kernels().scale_add(x[i], addends[i]->limb(j) + begin, converters_.p_product(j, basis.p), size,
+                            ring().q(j));
+      }
+      return Places<2>{x[0], x[1]};
+    };
+  };
+  return std::move(divide_by<2>(converters_.mod_down(level_of(basis), basis.p, options.rescale), basis, 1,
+                                ring().n(), limb, after)[0]);
+}
+
+// ---- sums over rotations, tile by tile: a tile of each of many stays in the cache until all sums have read it ----
+
+// With g = 1 it is P times the ciphertext.
+void HostEngine::switched_tile(const SwitchedSource& from, int j, size_t begin, size_t size, uint64_t* c0,
+                               uint64_t* c1) const {
+  PSM_CHECK(size <= kTile && begin % size == 0, "tile ", begin, " ", size);
+  const Ciphertext& source = *from.from->source;
+  const GaloisStep& step = *from.step;
+  const Kernels& k = kernels();
+  const Level level = from.from->level();
+  const Multiplier* const p = j <= level ? &converters_.p_product(j, context().p_count(level)) : nullptr;
+  if (step.key == nullptr) {
+    for (const int i : {0, 1}) {
+      uint64_t* const out = i == 0 ? c0 : c1;
+      if (p != nullptr) {
+        k.scale(out, source.c[i].limb(j) + begin, *p, size, ring().q(j));
+      } else {
+        std::fill_n(out, size, 0);
+      }
+    }
+    return;
+  }
+  const AutomorphismTable& table = *step.table;
+  const Digits& digits = from.from->digits;
+  PSM_CHECK(digits.transformed);
+  const size_t at = table.source_begin(begin, size);
+  alignas(64) uint64_t k0[kTile], k1[kTile];
+  inner_product(digits, digits.limb(j), *step.key, j, at, size, k0, k1);
+  if (p != nullptr) k.scale_add(k0, source.c[0].limb(j) + at, *p, size, ring().q(j));
+  k.automorphism(c0, k0, table.tile(begin, size));
+  k.automorphism(c1, k1, table.tile(begin, size));
+}
+
+Engine::Pair HostEngine::switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const {
+  const Basis basis = x[0].basis();
+  const auto [c1] = divide_by<1>(converters_.mod_down(level_of(basis), basis.p, false), {&x[1]});
+  const Digits digits = decompose(c1, basis.p);
+  Pair out = make_pair(basis);
+  parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    const size_t n = ring().n(), size = tile();
+    alignas(64) uint64_t k0[kTile], k1[kTile];
+    for (size_t begin = 0; begin < n; begin += size) {
+      const size_t from = step.table->source_begin(begin, size);
+      inner_product(digits, digits.limb(j), *step.key, j, from, size, k0, k1);
+      kernels().add(k0, k0, x[0].limb(j) + from, size, x[0].modulus(j));
+      kernels().automorphism(out[0].limb(j) + begin, k0, step.table->tile(begin, size));
+      kernels().automorphism(out[1].limb(j) + begin, k1, step.table->tile(begin, size));
+    }
+  });
+  return out;
+}
+
+Engine::Pair HostEngine::sum_switched(std::span<const SwitchedSource> sources) const {
+  PSM_CHECK(!sources.empty());
+  const Basis basis = basis_of(context(), sources[0]);
+  Pair sum = make_pair(basis);
+  parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    const Modulus& q = sum[0].modulus(j);
+    const size_t n = ring().n(), size = tile();
+    alignas(64) uint64_t next0[kTile], next1[kTile];
+    for (size_t begin = 0; begin < n; begin += size) {
+      uint64_t* c0 = sum[0].limb(j) + begin;
+      uint64_t* c1 = sum[1].limb(j) + begin;
+      switched_tile(sources[0], j, begin, size, c0, c1);
+      for (const SwitchedSource& source : sources.subspan(1)) {
+        switched_tile(source, j, begin, size, next0, next1);
+        kernels().add(c0, c0, next0, size, q);
+        kernels().add(c1, c1, next1, size, q);
+      }
+    }
+  });
+  return sum;
+}
+
+void HostEngine::accumulate_limb(std::span<const SwitchedSource> sources, const WeightBlock& block, int j,
+                                 std::vector<Pair>& sums) const {
+  const size_t n = ring().n(), width = static_cast<size_t>(block.last_source - block.first_source);
+  const Modulus& q = ring().modulus(ring().prime_index(basis_of(context(), sources[0]), j));
+  const size_t size = std::min({n, kTile, std::bit_floor(kBlockWords / (2 * width))});
+  Buffer switched(2 * width * size);  // both polynomials of every source of the block
+  std::vector<uint64_t*> out;
+  std::vector<const uint64_t*> in, plain;
+  for (size_t begin = 0; begin < n; begin += size) {
+    for (int s = block.first_source; s < block.last_source; ++s) {
+      uint64_t* c0 = switched.data() + 2 * (s - block.first_source) * size;
+      switched_tile(sources[s], j, begin, size, c0, c0 + size);
+    }
+    for (const WeightTile& tile : block.tiles) {
+      const size_t run = n / tile.values_per_limb;
+      for (int half = 0; half < 2; ++half) {
+        out.clear();
+        in.clear();
+        for (const int sum : tile.sums) out.push_back(sums[sum][half].limb(j) + begin);
+        for (const int s : tile.sources)
+          in.push_back(switched.data() + (2 * (s - block.first_source) + half) * size);
+        const uint64_t* const weights = tile.weights_of_limb(j);
+        if (!tile.by_runs(n)) {
+          plain.clear();
+          for (size_t p = 0; p < out.size() * in.size(); ++p)
+            plain.push_back(weights + p * static_cast<size_t>(tile.values_per_limb) + begin / run);
+          kernels().matrix_product(out.data(), out.size(), in.data(), in.size(), plain.data(), run, size, q,
+                                   tile.accumulate);
+        } else {
+          kernels().run_matrix_product(out.data(), out.size(), in.data(), in.size(),
+                                       weights + begin / run * out.size() * in.size(), std::min(run, size),
+                                       size, q, tile.accumulate);
+        }
+      }
+    }
+  }
+}
+
+void HostEngine::add_weighted(std::vector<Pair>& sums, std::span<const SwitchedSource> sources,
+                              const WeightBlock& block) const {
+  const Basis basis = basis_of(context(), sources[0]);
+  for (const WeightTile& tile : block.tiles) {
+    for (const int sum : tile.sums) {
+      if (sums[sum][0].empty()) sums[sum] = make_pair(basis);
+    }
+  }
+  parallel_for(0, static_cast<size_t>(basis.limbs()),
+               [&](size_t j) { accumulate_limb(sources, block, static_cast<int>(j), sums); });
+}
+
+std::vector<Engine::Pair> HostEngine::divide_weighted(std::span<const SwitchedSource> sources,
+                                                      std::span<const Plaintext* const> weights) const {
+  const Basis basis = basis_of(context(), sources[0]);
+  const auto limb = [&](int j) {
+    return [&, j](size_t i, size_t begin, size_t size, const std::array<uint64_t*, 2>& x) {
+      alignas(64) uint64_t switched[2][kTile];
+      switched_tile(sources[i], j, begin, size, switched[0], switched[1]);
+      for (const size_t p : {0, 1}) weights[i]->multiply_limb(x[p], switched[p], j, begin, size);
+      return Places<2>{x[0], x[1]};
+    };
+  };
+  return divide_by<2>(converters_.mod_down(level_of(basis), basis.p, true), basis, sources.size(), tile(),
+                      limb);
+}
+
+}  // namespace psm::ckks
