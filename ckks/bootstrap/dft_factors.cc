@@ -1,22 +1,18 @@
 #include "ckks/bootstrap/dft_factors.h"
 
-#include <cmath>
-#include <numbers>
 #include <numeric>
 
 #include "ckks/base/error.h"
+#include "ckks/scheme/encoding/unit_root.h"
 
 namespace psm::ckks {
 namespace {
 
-// tau_p, p < len/2, computed in extended precision before they are rounded.
+// tau_p, p < len/2.
 std::vector<Complex> twiddles(int len) {
   std::vector<Complex> out(len / 2);
   int64_t power = 1;
-  for (int p = 0; p < len / 2; ++p, power = power * 5 % (4 * len)) {
-    const long double angle = 2 * std::numbers::pi_v<long double> * power / (4.0L * len);
-    out[p] = {static_cast<double>(std::cos(angle)), static_cast<double>(std::sin(angle))};
-  }
+  for (int p = 0; p < len / 2; ++p, power = power * 5 % (4 * len)) out[p] = unit_root(power, 4 * len);
   return out;
 }
 
@@ -119,10 +115,7 @@ std::vector<Complex> slots_of_coefficients(std::span<const Complex> w) {
   std::vector<Complex> z(n);
   int64_t power = 1;
   for (int j = 0; j < n; ++j, power = power * 5 % (4 * n)) {
-    for (int k = 0; k < n; ++k) {
-      const double angle = 2 * std::numbers::pi * static_cast<double>(power * k % (4 * n)) / (4.0 * n);
-      z[j] += w[k] * Complex(std::cos(angle), std::sin(angle));
-    }
+    for (int k = 0; k < n; ++k) z[j] += w[k] * unit_root(power * k, 4 * n);
   }
   return z;
 }

@@ -24,7 +24,8 @@ long double weight(int i, int summands) {
 
 }  // namespace
 
-EvalMod::EvalMod(const EvalModSpec& spec) : spec_(spec) {
+EvalMod::EvalMod(const EvalModSpec& spec)
+    : spec_(spec), fitted_ratio_(std::exp2(std::round(std::log2(spec.message_ratio)))) {
   PSM_CHECK(spec.k >= 1 && spec.degree >= 2 && spec.degree % 2 == 0 && spec.double_angles >= 0 &&
             spec.message_ratio > 8);
   lambdas_.assign(spec.double_angles + 1, 0.0);
@@ -36,8 +37,8 @@ EvalMod::EvalMod(const EvalModSpec& spec) : spec_(spec) {
   const long double lambda_0 = lambdas_[0];
   lambdas_.erase(lambdas_.begin());
 
-  const long double sine_error = std::pow(2 * kPi / spec.message_ratio, 2) / 6;
-  output_gain_ = static_cast<double>(spec.message_ratio * (1 + 0.75L * sine_error));
+  const double slope = 2 * std::numbers::pi / spec.message_ratio;
+  output_gain_ = spec.message_ratio * (1 + slope * slope / 8);  // 3/4 of slope^2 / 6
 
   const int columns = spec.degree / 2 + 1;
   std::vector<long double> matrix, right;
@@ -45,7 +46,7 @@ EvalMod::EvalMod(const EvalModSpec& spec) : spec_(spec) {
     const long double w = weight(i, spec.summands);
     for (int s = 0; s < kSamplesPerInteger; ++s) {
       const long double node = std::cos(kPi * (s + 0.5L) / kSamplesPerInteger);
-      const long double u = i + node / spec.message_ratio;
+      const long double u = i + node / fitted_ratio_;
       const long double x = argument(u), y = 2 * x * x - 1;
       long double before = 1, now = y;  // T_0, T_2: T_{2c}(x) = T_c(T_2(x))
       for (int c = 0; c < columns; ++c) {
@@ -59,7 +60,9 @@ EvalMod::EvalMod(const EvalModSpec& spec) : spec_(spec) {
   }
   const std::vector<long double> solution = least_squares(std::move(matrix), std::move(right), columns);
   series_.coefficients.assign(spec.degree + 1, 0.0);
-  for (int c = 0; c < columns; ++c) series_.coefficients[2 * c] = static_cast<double>(solution[c]);
+  for (int c = 0; c < columns; ++c)
+    series_.coefficients[2 * c] =
+        std::ldexp(std::round(std::ldexp(static_cast<double>(solution[c]), 42)), -42);
 }
 
 long double EvalMod::evaluate(long double u) const {

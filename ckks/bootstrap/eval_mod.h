@@ -20,6 +20,9 @@
 // are enough for that: mirrored at 1/4, the integers lie as close as half integers would, and of those 16
 // even terms serve as many as 32 terms serve integers.
 //
+// Fit and half width take for R the power of two nearest to it, so that all rings share them, and coefficients are
+// rounded to multiples of 2^-42, on which all machines agree (FORMATS.md lists them).
+//
 // The sine's own error is (2 pi / R)^2 / 6 at |m| = q_0/R; a slope 1 + delta with delta = 3/4 of that value
 // leaves a quarter of it (the Chebyshev polynomial T_3 is the best cubic), so output_gain = R (1 + delta).
 //
@@ -48,8 +51,8 @@ class EvalMod {
 
   const EvalModSpec& spec() const { return spec_; }
   const Series& series() const { return series_; }  // d_0 as a series in x
-  // The half width of the range of u - 1/4: K + 1/4 + 1/R, so that |x| <= 1.
-  double half_width() const { return spec_.k + kShift + 1 / spec_.message_ratio; }
+  // The half width of the range of u - 1/4: K + 1/4 + 1/R, so that |x| is at most 1.
+  double half_width() const { return spec_.k + kShift + 1 / fitted_ratio_; }
   long double argument(long double u) const { return (u - kShift) / half_width(); }  // x
   const std::vector<double>& lambdas() const { return lambdas_; }                    // lambda_1 .. lambda_r
   double output_gain() const { return output_gain_; }  // R (1 + delta): m R / q_0 ~ gain * d_r
@@ -69,6 +72,7 @@ class EvalMod {
 
  private:
   EvalModSpec spec_;
+  double fitted_ratio_;  // R, up to the next power of two
   Series series_;
   std::vector<double> lambdas_;
   double output_gain_;

@@ -99,7 +99,7 @@ std::vector<Scale> lowering_scales(const Context& context, Level from) {
 std::vector<Scale> even_scales(Scale from, Scale to, int steps) {
   std::vector<Scale> scales{from};
   for (int i = 1; i < steps; ++i)
-    scales.push_back(Scale(from * std::pow(to / from, static_cast<double>(i) / steps)));
+    scales.push_back(Scale(static_cast<float>(from * std::pow(to / from, static_cast<double>(i) / steps))));
   scales.push_back(to);
   return scales;
 }
@@ -184,7 +184,7 @@ RareMultiple EvalModStage::rare_multiple(int log_coefficients) const {
 }
 
 Ciphertext EvalModStage::apply(const Evaluator& evaluator, Ciphertext x) const {
-  evaluator.add_scalar_inplace(x, static_cast<double>(eval_mod_.argument(0)));
+  evaluator.add_scalar_inplace(x, -EvalMod::kShift / eval_mod_.half_width());
   Ciphertext d = evaluate_series(evaluator, series_, x);
   for (const double lambda : eval_mod_.lambdas()) {
     d = evaluator.square_rescale(d);

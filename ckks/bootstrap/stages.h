@@ -41,7 +41,7 @@ Scale lowered_scale(const Context& context);
 // The stages of SlotsToCoeffs: the canonical scales of the levels from `from` down to 1, then S_m.
 std::vector<Scale> lowering_scales(const Context& context, Level from);
 // From one scale to another in equal ratios: then neither the diagonals lose bits to rounding, nor the last
-// factors to the noise of key switches.
+// factors to the noise of key switches. Those between are rounded to floats, on which all machines agree.
 std::vector<Scale> even_scales(Scale from, Scale to, int steps);
 
 void request_keys(std::span<const PlacedTransform> transforms, const Context& context, KeyRequest& request);

@@ -11,8 +11,8 @@ namespace {
 
 using Nodes = std::vector<std::optional<Ciphertext>>;
 
-int64_t rounded(long double value) {
-  PSM_CHECK(std::abs(value) < 0x1p62L, "coefficient ", static_cast<double>(value), " exceeds 62 bits");
+int64_t rounded(double value) {
+  PSM_CHECK(std::abs(value) < 0x1p62, "coefficient ", value, " exceeds 62 bits");
   return std::llround(value);
 }
 
@@ -22,8 +22,8 @@ Ciphertext evaluate_node(const Evaluator& evaluator, const SeriesPlan& plan, siz
   const Basis basis{node.level + 2, 0};
   std::vector<Term> terms;
   for (const auto& term : node.terms) {
-    terms.push_back({values[term.node]->c, rounded(static_cast<long double>(term.coefficient) *
-                                                   node.sum_scale / plan.nodes[term.node].scale)});
+    terms.push_back(
+        {values[term.node]->c, rounded(term.coefficient * (node.sum_scale / plan.nodes[term.node].scale))});
   }
   const Ring& ring = evaluator.context().ring();
   Ciphertext out;

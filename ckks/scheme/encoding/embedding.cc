@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "ckks/base/error.h"
 #include "ckks/base/secret.h"
 #include "ckks/ring/arithmetic/ntt.h"
+#include "ckks/scheme/encoding/unit_root.h"
 
 namespace psm::ckks {
 
@@ -14,13 +14,11 @@ Embedding::Embedding(int log_slots) : log_slots_(log_slots) {
   const size_t slots = size_t{1} << log_slots;
   twiddle_re_.resize(slots);
   twiddle_im_.resize(slots);
-  const long double pi = std::acos(-1.0L);
   for (int depth = 0; depth < log_slots; ++depth) {
     for (size_t block = 0; block < (size_t{1} << depth); ++block) {
-      const long double turns = static_cast<long double>(1 + 4 * reverse_bits(block, depth)) /
-                                static_cast<long double>(size_t{8} << depth);
-      twiddle_re_[(size_t{1} << depth) + block] = static_cast<double>(std::cos(2 * pi * turns));
-      twiddle_im_[(size_t{1} << depth) + block] = static_cast<double>(std::sin(2 * pi * turns));
+      const std::complex<double> twiddle = unit_root(1 + 4 * reverse_bits(block, depth), size_t{8} << depth);
+      twiddle_re_[(size_t{1} << depth) + block] = twiddle.real();
+      twiddle_im_[(size_t{1} << depth) + block] = twiddle.imag();
     }
   }
   places_.resize(slots);

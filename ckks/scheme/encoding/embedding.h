@@ -9,7 +9,8 @@
 //     exp(2 pi i (1 + 4 brv_d(b)) / 2^(d+3))
 // at depth d and block b, which are the same for every m.
 //
-// Double precision; twiddles are computed in extended precision. Immutable, thread-safe.
+// In doubles, each operation rounded once and in a fixed order; twiddles are those of unit_root.h. So the bits do not
+// depend on the processor (FORMATS.md, Encoding). Immutable, thread-safe.
 #pragma once
 
 #include <complex>
