@@ -13,6 +13,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
+#include "ckks/base/files/hex.h"
 #include "ckks/base/interruption.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
@@ -27,6 +28,7 @@
 #include "cmd/server/device_pass.h"
 #include "cmd/server/inference_state.h"
 #include "cmd/server/memory_flag.h"
+#include "cmd/server/run_digests.h"
 #include "cmd/server/run_figures.h"
 #include "cmd/server/server.h"
 #include "cmd/terminal/common_flags.h"
@@ -61,7 +63,9 @@ class Request {
 
   // Runs the groups that are not finished yet and writes the answers; what is finished is kept, whatever the
   // next group brings. `before`: groups of earlier requests.
-  void run(Server& server, const PlanEnds& ends, RunFigures& figures, Progress& progress, size_t before) {
+  // With `digests`, a line of text for each instruction is added to it.
+  void run(Server& server, const PlanEnds& ends, RunFigures& figures, Progress& progress, size_t before,
+           std::string* digests) {
     wire::CiphertextReader file(paths_.in, *pass_.context, kMaxCiphertexts);
     if (file.checksum() != checksum_) throw Error(paths_.shown + " changed after it was checked");
     if (const std::string saved = state_.text(); !saved.empty())
@@ -72,7 +76,7 @@ class Request {
         throw Error(message(why, "; ", answered(group)), kind);
       };
       try {
-        run_group(file, group, server, figures, progress, before + group);
+        run_group(file, group, server, figures, progress, before + group, digests);
       } catch (const Interrupted&) {
         throw Interrupted(keep(ends, group));
       } catch (const Error& error) {
@@ -89,8 +93,13 @@ class Request {
 
  private:
   void run_group(wire::CiphertextReader& file, size_t group, Server& server, RunFigures& figures,
-                 Progress& progress, size_t before) {
+                 Progress& progress, size_t before, std::string* digests) {
     program::RunOptions options;
+    RunDigests of_run;
+    if (digests != nullptr)
+      options.observe = [&](size_t instruction, program::Value, const ckks::Ciphertext& result) {
+        of_run.add(instruction, result);
+      };
     options.progress = [&](size_t done, size_t total) {
       progress.set(static_cast<double>(before * total + done));
       stop_if_interrupted("");  // run() says what is kept
@@ -106,6 +115,7 @@ class Request {
       result = server.run(inputs, options);
       figures.add_pass(result);
     }
+    for (const uint64_t digest : of_run.take()) *digests += hex(digest) + "\n";
     state_.finish_group(std::move(result.outputs));
   }
 
@@ -214,6 +224,8 @@ int infer(int argc, char** argv) {
       flags.output("out", "file, or folder, for the encrypted answers", Flags::Output::kFileOrFolder);
   const std::string& state_path = flags.output(
       "state", "folder to save the run in after every block, and to resume it from", Flags::Output::kFolder);
+  const std::string& digests_path =
+      flags.output("digests", "file for a digest of every instruction's result, a line each");
   const LedgerFlag ledger_file(flags);
   const FileRingFlags ring(flags);
   const DeviceFlag device_flag(flags);
@@ -294,12 +306,13 @@ int infer(int argc, char** argv) {
   const double loaded = seconds_now();
 
   const program::Plan& plan = pass.plan;
+  std::string digests;
   {
     Progress progress("inferring", static_cast<double>(plan.program.instructions.size() * groups));
     size_t before = 0;
     for (auto& request : all) {
       attempt(request->paths().shown, [&] {
-        request->run(server, ends, figures, progress, before);
+        request->run(server, ends, figures, progress, before, digests_path.empty() ? nullptr : &digests);
         ++answered;
       });
       before += request->groups();
@@ -308,6 +321,7 @@ int infer(int argc, char** argv) {
   }
   if (answered == 0) require_all();
   const double inferred = seconds_now();
+  if (!digests_path.empty()) write_file(resolve_user_path(digests_path), digests);
 
   program::Ledger ledger(pass.plan, pass.context->scales());
   figures.predict_seconds();

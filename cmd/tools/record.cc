@@ -24,6 +24,7 @@
 #include "cmd/prompts/prompts.h"
 #include "cmd/protocol/key_files.h"
 #include "cmd/protocol/ring_flags.h"
+#include "cmd/server/run_digests.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 

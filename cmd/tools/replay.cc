@@ -17,6 +17,7 @@
 #include "cmd/protocol/key_files.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"
+#include "cmd/server/run_digests.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 

@@ -7,6 +7,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
+#include "ckks/base/random/sha256.h"
 #include "cmd/protocol/json_hex.h"
 
 namespace psm::cmd {
@@ -74,23 +75,6 @@ Recording Recording::parse(const std::string& text, const std::string& what) {
     recording.runs.push_back(std::move(run));
   }
   return recording;
-}
-
-void RunDigests::add(size_t instruction, const ckks::Ciphertext& result) {
-  Sha256& sum = sums_[instruction];
-  for (const ckks::RnsPoly& c : result.c)
-    for (int j = 0; j < c.limbs(); ++j) sum.update(c.limb(j), static_cast<size_t>(c.n()) * sizeof(uint64_t));
-}
-
-std::vector<uint64_t> RunDigests::take() {
-  std::vector<uint64_t> digests(sums_.empty() ? 0 : sums_.rbegin()->first + 1);
-  for (const auto& [instruction, sum] : sums_) {
-    const Sha256::Digest digest = sum.digest();
-    for (size_t byte = 0; byte < sizeof(uint64_t); ++byte)
-      digests[instruction] = digests[instruction] << 8 | digest[byte];
-  }
-  sums_.clear();
-  return digests;
 }
 
 std::string file_digest(const std::string& path) {

@@ -6,19 +6,13 @@
 //     keys/              evaluation.keys, and secret.key: a test key, made for the record and published in it
 //     request-I          frame I as the client sent it (frames.h), a ciphertext file
 //     answer-I           and as it was answered
-//
-// A digest is the first eight bytes of SHA-256 of an instruction's results, residue after residue. All of it
-// is an exact function of the keys, the requests and the plaintexts; those are made in floating point, and the
-// last bit of one may differ between processors.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "ckks/base/files/json.h"
-#include "ckks/base/random/sha256.h"
 #include "cmd/generation/frames.h"
 #include "cmd/generation/server/text_server.h"
 
@@ -27,7 +21,7 @@ namespace psm::cmd {
 struct RecordedRun {
   FrameKind kind{};               // kPrompt or kToken
   std::string request, answer;    // SHA-256 of the files
-  std::vector<uint64_t> digests;  // by instruction of the plan
+  std::vector<uint64_t> digests;  // by instruction of the plan (run_digests.h)
 };
 
 struct Recording {
@@ -41,17 +35,6 @@ struct Recording {
   std::string json(const Json& ledgers) const;
   // Throws Error if it is not a recording.
   static Recording parse(const std::string& json, const std::string& what);
-};
-
-// Digests of a plan's instructions, for TextServer::observe.
-class RunDigests {
- public:
-  void add(size_t instruction, const ckks::Ciphertext& result);
-  // Returns what was recorded of all instructions so far, and forgets it.
-  std::vector<uint64_t> take();
-
- private:
-  std::map<size_t, Sha256> sums_;
 };
 
 // SHA-256 of a file, in hexadecimal digits.
