@@ -1,0 +1,222 @@
+"""Files as FORMATS.md describes them: keys and ciphertexts, NAME.program, NAME.client."""
+import hashlib
+import struct
+from types import SimpleNamespace
+
+import numpy as np
+
+from ring import Ring
+
+TABLE = []  # what eight zeros make of a byte
+for byte in range(256):
+    for _ in range(8):
+        byte = byte >> 1 ^ (0xc96c5795d7870f42 if byte & 1 else 0)
+    TABLE.append(byte)
+
+def crc64(data, value=2**64 - 1):
+    """CRC-64 of ECMA-182, reflected."""
+    for byte in data:
+        value = TABLE[(value ^ byte) & 255] ^ value >> 8
+    return value ^ 2**64 - 1
+
+class Reader:
+    """Numbers, texts and lists, one after another."""
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, count):
+        assert count <= len(self.data) - self.at, 'the file ends early'
+        self.at += count
+        return self.data[self.at - count:self.at]
+
+    def numbers(self, format_):
+        return struct.unpack('<' + format_, self.take(struct.calcsize('<' + format_)))
+
+    def one(self, format_):
+        return self.numbers(format_)[0]
+
+    def text(self):
+        return self.take(self.one('I')).decode()
+
+    def list(self, item):
+        return [item() for _ in range(self.one('I'))]
+
+    def array(self, type_):
+        return np.frombuffer(self.take(self.one('I') * np.dtype(type_).itemsize), type_)
+
+SECRET, EVALUATION, CIPHERTEXTS = 1, 3, 4  # kinds of files
+RELINEARISATION, GALOIS, TO_EPHEMERAL, FROM_EPHEMERAL = 1, 2, 3, 4  # tags of evaluation keys
+
+def read_container(path, kind, ring):
+    """The records, as (tag, payload), of a file whose parameters are this ring's; and the key pair's fingerprint."""
+    reader = Reader(open(path, 'rb').read())
+    def checked(begin, what):
+        assert crc64(reader.data[begin:reader.at]) == reader.one('Q'), f'{path}: the checksum of {what} is wrong'
+    assert reader.take(8) == b'PSMCKKS\n' and reader.numbers('IIQ') == (1, kind, ring.fingerprint()), \
+        f'{path}: not a file of kind {kind} for these parameters'
+    pair, spec, insecure, _ = reader.one('Q'), reader.numbers('15i'), reader.one('I'), reader.text()
+    checked(0, 'the header')
+    records, tag = [], -1
+    while tag != 0:
+        begin = reader.at
+        tag, size = reader.numbers('IQ')
+        records.append((tag, reader.take(size if tag else 0)))
+        checked(begin, f'record {len(records)}')
+    assert size == len(records) - 1 and reader.at == len(reader.data), f'{path}: it has other records than it says'
+    assert (spec, insecure) == (ring.numbers, ring.insecure), f'{path}: it has other parameters than it says'
+    return records[:-1], pair
+
+def read_polynomial(reader, basis):
+    """Residue i of a limb is in bits [i b, (i + 1) b), b the bit length of q - 1."""
+    limbs, n = [], basis.ring.n
+    for q in basis.primes:
+        bits = (q - 1).bit_length()
+        packed = np.frombuffer(reader.take(n * bits // 8) + bytes(8), np.uint8).astype(np.uint64)
+        first = np.arange(n) * bits
+        word = sum(packed[first // 8 + byte] << np.uint64(8 * byte) for byte in range(8))
+        limbs.append((word >> (first % 8).astype(np.uint64) & np.uint64((1 << bits) - 1)).astype(np.int64))
+        assert (limbs[-1] < q).all(), 'a residue is not below its prime'
+    return np.stack(limbs)
+
+def chacha20(seed, nonces, blocks):
+    """The first blocks of the streams of some nonces, a row of bytes each; counter and nonce have 64 bits."""
+    words = [0x61707865, 0x3320646e, 0x79622d32, 0x6b206574, *struct.unpack('<8I', seed)]
+    start = np.zeros((16, len(nonces), blocks), np.uint32)
+    start[:12] = np.array(words, np.uint32)[:, None, None]
+    start[12] = np.arange(blocks, dtype=np.uint32)
+    start[14:, :, 0] = np.array([[nonce & 0xffffffff, nonce >> 32] for nonce in nonces], np.uint32).T
+    start[14:] = start[14:, :, :1]
+    x = start.reshape(4, 4, -1).copy()
+    def turned(a, b, by):
+        a ^= b
+        return a << np.uint32(by) | a >> np.uint32(32 - by)
+    for half_round in range(20):
+        for first, second in ((16, 12), (8, 7)):
+            x[0] += x[1]
+            x[3] = turned(x[3], x[0], first)
+            x[2] += x[3]
+            x[1] = turned(x[1], x[2], second)
+        for row in (1, 2, 3):  # columns become diagonals, and diagonals columns
+            x[row] = np.roll(x[row], row if half_round % 2 else -row, 0)
+    stream = x.reshape(16, -1) + start.reshape(16, -1)
+    return np.ascontiguousarray(stream.T).reshape(len(nonces), -1).view(np.uint8)
+
+def expand(seed, digit, basis):
+    """The uniform polynomial of a seed: w q / 2^52, w the low 52 bits of a word, where the rest is large enough."""
+    n, low = basis.ring.n, np.uint64(2**52 - 1)
+    words = chacha20(seed, [digit << 32 | index for index in basis.indices], n // 8 + 16).view(np.uint64) & low
+    product = words * basis.q.astype(np.uint64)  # modulo 2^64
+    estimate = (words * (basis.q / 2.0**52)).astype(np.int64)  # of the quotient, one off at most
+    quotient = estimate + ((product >> np.uint64(52)).astype(np.int64) - estimate + 2048) % 4096 - 2048
+    kept = product & low >= np.uint64(2**52) % basis.q.astype(np.uint64)
+    return np.stack([row[keep][:n] for row, keep in zip(quotient, kept)])
+
+class Key:
+    """A key-switching key, expanded when it is first used."""
+    def __init__(self, ring, payload):
+        self.reader, self.pairs = Reader(payload), []
+        self.element, self.level, self.special, self.count = self.reader.numbers('4I')
+        self.basis, self.seed = ring.basis(self.level, self.special), self.reader.take(32)
+
+    def digits(self):
+        """(b, a) of each digit."""
+        while len(self.pairs) < self.count:
+            b = read_polynomial(self.reader, self.basis)
+            self.pairs.append((b, expand(self.seed, len(self.pairs), self.basis)))
+        return self.pairs
+
+def read_keys(path, ring):
+    """Keys by role, element and band."""
+    records, pair = read_container(path, EVALUATION, ring)
+    keys = ((tag, Key(ring, payload)) for tag, payload in records)
+    return {(tag, key.element, ring.band(key.level)): key for tag, key in keys}, pair
+
+def read_secret(path, ring):
+    """The coefficients, -1, 0 or 1."""
+    ((_, payload),), pair = read_container(path, SECRET, ring)
+    twos = np.frombuffer(payload, np.uint8)[:, None] >> np.arange(0, 8, 2, dtype=np.uint8) & 3
+    return twos.reshape(-1)[:ring.n].astype(np.int64) - 1, pair
+
+def read_ciphertexts(path, ring):
+    """The note, and (c, scale) of each ciphertext, c an array of two polynomials."""
+    (note, *records), pair = read_container(path, CIPHERTEXTS, ring)
+    found = []
+    for tag, payload in records:
+        reader = Reader(payload)
+        level, scale = reader.numbers('Id')
+        basis, seed = ring.basis(level), reader.take(32) if tag == 3 else None
+        c0 = read_polynomial(reader, basis)
+        found.append((np.stack((c0, expand(seed, 0, basis) if seed else read_polynomial(reader, basis))), scale))
+    return note[1].decode(), found, pair
+
+OPCODES = ('input add subtract negate times_i add_plain multiply_plain multiply sum_of_products rotate sum_of_rotations '
+           'conjugate linear series refresh bootstrap').split()
+
+def read_parameters(reader):
+    reader.text()
+    return Ring(reader.numbers('15i'), reader.one('B'))
+
+def read_key_request(reader):
+    reader.one('B'), reader.array('<i4'), reader.list(lambda: (reader.one('Q'), reader.array('<i4')))
+
+class Program:
+    def __init__(self, path):
+        data = open(path, 'rb').read()
+        constants_at, constants_size, tables_at, tables_size = struct.unpack_from('<4Q', data, 16)
+        tables, self.section = data[tables_at:], data[constants_at:constants_at + constants_size]
+        self.digest = hashlib.sha256(data[:64] + bytes(32) + data[96:128] + tables).digest()
+        assert data[:12] == b'PSMPROG\n\1\0\0\0', f'{path}: not a program of version 1'
+        assert self.digest == data[64:96] and tables_size == len(tables), f'{path}: the digest is wrong'
+        r = Reader(tables)
+        self.ring, _ = read_parameters(r), r.text()
+        self.runs = r.list(lambda: r.numbers('QII'))
+        self.constants = r.list(lambda: r.numbers('IIBB32sdd'))
+        labels = r.list(r.text)
+        self.transforms = r.list(lambda: (r.one('i'), r.list(lambda: r.numbers('iiiiBI'))))
+        self.series = r.list(lambda: r.array('<f8').tolist())
+        self.entries = dict(r.list(lambda: (r.text(), self._entry(r, labels))))
+
+    def _entry(self, r, labels):
+        e = SimpleNamespace(values=r.list(lambda: r.numbers('BQQi')))  # real, period, block, level
+        e.instructions = r.list(lambda: self._instruction(r, labels))
+        e.argument_levels = r.numbers(f'{len(e.instructions)}i')
+        e.inputs, e.outputs = (r.list(lambda: (r.text(), r.one('i'))) for _ in range(2))
+        r.list(lambda: (r.numbers('idd'), r.text(), r.one('I')))  # range checks
+        read_key_request(r)
+        r.text(), r.one('i'), r.list(lambda: r.list(lambda: (r.numbers('II'), r.array('<i4'))))  # by argument
+        return e
+
+    def _instruction(self, r, labels):
+        i = SimpleNamespace(opcode=OPCODES[r.one('B')], label=labels[r.one('I')])
+        i.arguments, i.results = r.array('<i4').tolist(), r.array('<i4').tolist()
+        i.data = (r.one('I') if i.opcode in ('add_plain', 'multiply_plain', 'linear', 'series') else
+                  r.array('<i4').tolist() if i.opcode in ('rotate', 'sum_of_rotations') else
+                  r.numbers('QQ') if i.opcode == 'bootstrap' else None)
+        return i
+
+    def constant(self, index):
+        """One period, as real and imaginary parts."""
+        first, count, log2_period, kind, checksum, _, _ = self.constants[index]
+        parts, data, width = np.zeros((2, 1 << log2_period)), [], 1 if kind & 1 else 2
+        for place, slot, slots in self.runs[first:first + count]:
+            data.append(self.section[place:place + slots * width * (8 if kind & 2 else 4)])
+            numbers = np.frombuffer(data[-1], '<f8' if kind & 2 else '<f4').reshape(slots, width)
+            parts[:width, slot:slot + slots] = numbers.T
+        assert hashlib.sha256(b''.join(data)).digest() == checksum, f'constant {index} is damaged'
+        return parts
+
+def read_client(path):
+    data = open(path, 'rb').read()
+    assert data[:12] == b'PSMCLNT\n\3\0\0\0', f'{path}: not a client file of version 3'
+    assert hashlib.sha256(data[12:-32]).digest() == data[-32:], f'{path}: the digest is wrong'
+    r = Reader(data[12:-32])
+    c = SimpleNamespace(program=r.take(32), ring=read_parameters(r))
+    read_key_request(r)
+    r.list(lambda: (r.text(), [r.list(lambda: (r.text(), r.one('i'))) for _ in range(2)]))  # entry points
+    r.one('d'), r.list(lambda: (r.text(), r.text()))  # error of a logit, notes
+    r.list(r.text), r.array('u1'), r.numbers('Bii')  # answers in words
+    c.config, (c.tokens, c.prompts, _) = r.text(), r.numbers('iiB')
+    c.residual, _ = r.array('<f8'), r.list(lambda: (r.text(), r.array('<f8')))  # encrypted weights
+    names = 'embedding positions class_token patch_weight patch_bias final_gamma final_beta unembedding'.split()
+    c.lists = {name: r.array('<f4').astype(np.float64) for name in names}
+    return c

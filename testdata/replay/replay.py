@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Runs a compiled program on ciphertexts and compares every bit with what //cmd:infer made.
+
+All is computed from the files, by what FORMATS.md says. Exits with 1 at the first difference."""
+import argparse
+import hashlib
+import json
+import math
+import sys
+import time
+
+import numpy as np
+
+from bootstrap import Bootstrap, evaluate_series, trim
+from files import Program, Reader, read_ciphertexts, read_client, read_keys, read_secret
+from scheme import Scheme, encode, slots
+
+class Machine:
+    def __init__(self, program, keys):
+        self.program, self.ring, self.scheme = program, program.ring, Scheme(program.ring, keys)
+        self.bootstrap = Bootstrap(self.scheme)
+
+    def run(self, entry, inputs):
+        """Yields every instruction with its results; what is yielded last are the outputs."""
+        values = {value: self.scheme.lower(inputs[name], entry.values[value][3]) for name, value in entry.inputs}
+        for i, level in zip(entry.instructions, entry.argument_levels):
+            if i.opcode != 'input':
+                x = [self.scheme.lower(values[a], level) for a in i.arguments]
+                found = (self.refresh(i, entry.values[i.arguments[0]][0], *x) if i.opcode == 'bootstrap' else
+                         self.results(i, x, self.ring.basis(level), level))
+                values.update((r, self.scheme.lower(c, entry.values[r][3])) for r, c in zip(i.results, found))
+            yield i, [values[r] for r in i.results]
+        yield None, {name: values[value] for name, value in entry.outputs}
+
+    def results(self, i, x, basis, level):
+        s, scale = self.scheme, self.ring.scales[level]
+        product_scale = self.ring.scales[level - 1] * float(self.ring.q[level]) / scale  # rescales to the canonical one
+        if i.opcode in ('add_plain', 'multiply_plain'):
+            parts = self.program.constant(i.data)
+            if i.opcode == 'multiply_plain' and parts.shape[1] == 1 and abs(product_scale / scale - 1) >= 2.0**-46:
+                scale = product_scale
+            plain = s.gaussian(*parts[:, 0], scale, basis) if parts.shape[1] == 1 else encode(parts, scale, basis)
+            if i.opcode == 'add_plain':
+                return [np.stack((basis.add(x[0][0], plain), x[0][1]))]
+            return [s.rescale(basis.mul(x[0], plain))]
+        if i.opcode == 'linear':
+            outputs, terms = self.program.transforms[i.data]
+            terms = [(*term[:5], self.program.constant(term[5])) for term in terms]
+            return s.linear(x, outputs, terms, product_scale)
+        if i.opcode == 'series':
+            series = trim(self.program.series[i.data])
+            return [evaluate_series(s, series, x[0], scale, self.ring.scales[level - (len(series) - 1).bit_length()])]
+        if i.opcode == 'rotate':
+            return s.rotate(x[0], *i.data)
+        return [{'add': lambda: basis.add(x[0], x[1]),
+                 'subtract': lambda: basis.sub(x[0], x[1]),
+                 'negate': lambda: basis.sub(0 * x[0], x[0]),
+                 'times_i': lambda: s.times_i(x[0]),
+                 'multiply': lambda: s.relinearise(s.tensor((x[0], x[1]))),
+                 'sum_of_products': lambda: s.relinearise(s.tensor(*zip(x[::2], x[1::2]))),
+                 'sum_of_rotations': lambda: s.sum_of_rotations(x[0], i.data),
+                 'conjugate': lambda: s.rotate(x[0], 0, conjugate=True)[0]}[i.opcode]()]
+
+    def refresh(self, i, real, x, y=None):
+        basis = self.scheme.basis(x)
+        assert i.data[0] == 0, 'sparse bootstraps are not replayed'
+        if y is not None:
+            return self.bootstrap.parts(basis.add(self.scheme.times_i(y), x))
+        re, im = self.bootstrap.parts(x, real)
+        return [re if real else self.scheme.basis(re).add(re, self.scheme.times_i(im))]
+
+def digest(results):
+    """The first eight bytes of SHA-256 over all residues, as 64-bit words, limb after limb."""
+    return hashlib.sha256(b''.join(np.ascontiguousarray(c).tobytes() for c in results)).hexdigest()[:16]
+
+def decrypt(ring, secret, c, scale):
+    """All slots: the coefficients of c_0 + c_1 s nearest to zero, read modulo the lowest three primes."""
+    c = c[:, :3]
+    basis = ring.basis(c.shape[1] - 1)
+    limbs, modulus = basis.intt(basis.add(c[0], basis.mul(c[1], basis.small(secret)))), math.prod(basis.primes)
+    weights = [modulus // q * pow(modulus // q, -1, q) for q in basis.primes]
+    values = [sum(int(r) * w for r, w in zip(column, weights)) % modulus for column in limbs.T]
+    return slots(np.array([float(v if 2 * v < modulus else v - modulus) for v in values]), scale)
+
+def logits(client, outputs, lengths):
+    """Final norm and unembedding of a causal language model, a row for each token; `outputs` as (re, im) in order."""
+    config, rows = json.loads(client.config), []
+    width, heads = config['width'], config['heads']
+    sizes = client.tokens, heads, (width + 1) // 2, (width // heads + 1) // 2
+    tokens, heads, half, head = (1 << (x - 1).bit_length() for x in sizes)
+    features = min(max(half, heads * head), client.ring.n // 2 // tokens)
+    for place in (prompt * tokens + t for prompt, length in enumerate(lengths) for t in range(length)):
+        of_token = slice(place * features, (place + 1) * features)
+        halves = [np.concatenate([part[of_token] for part in side])[:(width + 1) // 2] for side in zip(*outputs)]
+        x = np.concatenate(halves)[:width] * client.residual
+        x = x - (x.mean() if config['norm'] == 'layer_norm' else 0)
+        x = x / math.sqrt((x * x).mean() + config['norm_epsilon']) * client.lists['final_gamma']
+        x = x + client.lists['final_beta'] if len(client.lists['final_beta']) else x
+        rows.append(client.lists['unembedding'].reshape(-1, width) @ x)
+    return np.array(rows)
+
+def require(condition, text):
+    if not condition:
+        sys.exit('error: ' + text)
+
+def main():
+    parser, start = argparse.ArgumentParser(description=__doc__), time.monotonic()
+    for name in ('program', 'client', 'keys', 'prompts', 'digests', 'answers', 'logits'):
+        parser.add_argument('--' + name, required=True)
+    given = parser.parse_args()
+    program, client = Program(given.program), read_client(given.client)
+    ring, logits_file = program.ring, Reader(open(given.logits, 'rb').read())
+    keys, owner = read_keys(given.keys + '/evaluation.keys', ring)
+    secret, other = read_secret(given.keys + '/secret.key', ring)
+    note, prompts, of_prompts = read_ciphertexts(given.prompts, ring)
+    answer_note, answers, of_answers = read_ciphertexts(given.answers, ring)
+    note, names = json.loads(note), json.loads(answer_note)['names']
+    require(owner == other == of_prompts == of_answers, 'the files are of different key pairs')
+    require(client.program == program.digest and note['program'] == program.digest[7::-1].hex() and
+            logits_file.take(16) == b'PSMLITS\n' + program.digest[:8], 'the files are of different programs')
+
+    machine, expected = Machine(program, keys), open(given.digests).read().split()
+    outputs, done, each = [], 0, len(note['names'])
+    for first in range(0, len(prompts), each):
+        inputs = dict(zip(note['names'], (c for c, _ in prompts[first:first + each])))
+        for i, results in machine.run(program.entries['pass'], inputs):
+            if i is None:
+                outputs += [results[name] for name in names]
+                break
+            require(done < len(expected) and digest(results) == expected[done],
+                    f'instruction {done}, {i.opcode} [{i.label}], has other bits than infer had')
+            done += 1
+    require(done == len(expected) and len(outputs) == len(answers), 'infer ran more instructions than these')
+    for number, (mine, (theirs, scale)) in enumerate(zip(outputs, answers)):
+        require(mine.shape == theirs.shape and (mine == theirs).all() and scale == ring.scales[mine.shape[1] - 1],
+                f'answer {number} has other bits than infer had')
+
+    lengths = json.load(open(f"{given.keys}/prompts-{note['request']}.json"))['lengths']
+    plain = iter([decrypt(ring, secret, c, scale) for c, scale in answers])
+    mine = np.concatenate([logits(client, [next(plain) for _ in names], of) for of in lengths])
+    theirs = np.array(logits_file.list(lambda: logits_file.array('<f8')))
+    require(mine.shape == theirs.shape and np.abs(mine - theirs).max() < 1e-9 * np.abs(theirs).max(),
+            'the logits are not those of decrypt')
+    print(f'the same bits in all {done} instructions and {len(outputs)} answers, and the logits of decrypt, '
+          f'in {time.monotonic() - start:.0f} s')
+
+if __name__ == '__main__':
+    main()
