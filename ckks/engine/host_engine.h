@@ -76,21 +76,17 @@ class HostEngine final : public Engine {
   void accumulate_limb(std::span<const SwitchedSource> sources, const WeightBlock& block, int j,
                        std::vector<Pair>& sums) const;
 
+  // round(x / D) for polynomials of one basis in memory, D the product of the converter's sources.
   template <size_t kPolys>
-  using Group = std::array<RnsPoly, kPolys>;
-  template <size_t kPolys>
-  using Places = std::array<const uint64_t*, kPolys>;
-  // round(x / D) for `count` groups of polynomials over `basis`, D the product of the converter's sources; a_i and an
-  // automorphism after it, if `after` has them. Polynomials need not stand in memory: limb(j) makes ready what limb j
-  // of all groups has in common, and returns tile(i, begin, size, room), which makes places [begin, begin + size) of
-  // group i there, at most `most` of them, or says where they are. Each place is asked for once; the same places of all
-  // groups one after another, so that what they share is in the cache.
-  template <size_t kPolys, class Limb>
-  std::vector<Group<kPolys>> divide_by(const BasisConverter& by, Basis basis, size_t count, size_t most,
-                                       const Limb& limb, const SwitchOptions& after = {}) const;
-  // The same, of polynomials in memory.
-  template <size_t kPolys>
-  Group<kPolys> divide_by(const BasisConverter& by, const std::array<const RnsPoly*, kPolys>& x) const;
+  std::array<RnsPoly, kPolys> divide_by(const BasisConverter& by,
+                                        const std::array<const RnsPoly*, kPolys>& x) const;
+  // The same of `count` pairs of polynomials over `basis` that never stand in memory; a_i and an automorphism after it,
+  // if `after` has them. limb(j) makes ready what limb j of all pairs has in common, and returns tile(i, begin, size,
+  // x0, x1), which makes places [begin, begin + size) of pair i, at most `most` of them. Each place is asked for once;
+  // the same places of all pairs one after another, so that what they share is in the cache.
+  template <class Limb>
+  std::vector<Pair> divide_made(const BasisConverter& by, Basis basis, size_t count, size_t most,
+                                const Limb& limb, const SwitchOptions& after = {}) const;
   // By q_l alone.
   Pair rescale(const std::array<RnsPoly, 2>& x) const;
 

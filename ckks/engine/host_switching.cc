@@ -169,61 +169,80 @@ void HostEngine::inner_product(const Digits& digits, const uint64_t* const* limb
 
 // ---- divisions -------------------------------------------------------------------------------------------
 
-template <size_t kPolys, class Limb>
-std::vector<HostEngine::Group<kPolys>> HostEngine::divide_by(const BasisConverter& by, Basis basis,
-                                                             size_t count, size_t most, const Limb& limb,
-                                                             const SwitchOptions& after) const {
+template <size_t kPolys>
+std::array<RnsPoly, kPolys> HostEngine::divide_by(const BasisConverter& by,
+                                                  const std::array<const RnsPoly*, kPolys>& x) const {
+  const Kernels& k = kernels();
+  Remainders remainders(by, kPolys, ring().n());
+  parallel_for(0, static_cast<size_t>(by.source_count()), [&](size_t index) {
+    const int s = static_cast<int>(index), j = ring().limb_of(x[0]->basis(), by.source(s));
+    for (size_t i = 0; i < kPolys; ++i)
+      k.ntt_inverse(remainders.residues(i, index), x[i]->limb(j), by.inverse_transform(s));
+  });
+  remainders.convert();
+
+  std::array<RnsPoly, kPolys> result;
+  for (RnsPoly& poly : result) poly = RnsPoly(ring(), {by.target_count(), 0}, Form::kNtt);
+  parallel_for(0, static_cast<size_t>(by.target_count()), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    for (size_t i = 0; i < kPolys; ++i) {
+      uint64_t* const remainder = remainders.remainder(i, index);
+      k.ntt_forward(remainder, remainder, ring().ntt(j));
+      k.subtract_scale(result[i].limb(j), x[i]->limb(j), remainder, by.inverse_product(j), ring().n(),
+                       ring().q(j));
+    }
+  });
+  return result;
+}
+
+template <class Limb>
+std::vector<Engine::Pair> HostEngine::divide_made(const BasisConverter& by, Basis basis, size_t count,
+                                                  size_t most, const Limb& limb,
+                                                  const SwitchOptions& after) const {
   const Kernels& k = kernels();
   const size_t n = ring().n(), size = tile();
   const auto table =
       after.automorphism == 1 ? nullptr : automorphism_table(after.automorphism, ring().log_n());
   const RnsPoly* const addends[2] = {after.addend0, after.addend1};
-  Remainders remainders(by, kPolys * count, n);
+  Remainders remainders(by, 2 * count, n);
   parallel_for(0, static_cast<size_t>(by.source_count()), [&](size_t s) {
-    const NttView& transform = by.inverse_transform(static_cast<int>(s));
     const auto make = limb(ring().limb_of(basis, by.source(static_cast<int>(s))));
-    std::vector<Places<kPolys>> x(count);
-    for (size_t begin = 0; begin < n; begin += most) {
-      for (size_t i = 0; i < count; ++i) {
-        std::array<uint64_t*, kPolys> room;
-        for (size_t p = 0; p < kPolys; ++p) room[p] = remainders.residues(kPolys * i + p, s) + begin;
-        const Places<kPolys> made = make(i, begin, most, room);
-        if (begin == 0) x[i] = made;
-      }
+    for (size_t begin = 0; begin < n; begin += most)
+      for (size_t i = 0; i < count; ++i)
+        make(i, begin, most, remainders.residues(2 * i, s) + begin,
+             remainders.residues(2 * i + 1, s) + begin);
+    for (size_t poly = 0; poly < 2 * count; ++poly) {
+      uint64_t* const x = remainders.residues(poly, s);
+      k.ntt_inverse(x, x, by.inverse_transform(static_cast<int>(s)));
     }
-    for (size_t i = 0; i < count; ++i)
-      for (size_t p = 0; p < kPolys; ++p)
-        k.ntt_inverse(remainders.residues(kPolys * i + p, s), x[i][p], transform);
   });
   remainders.convert();
 
-  std::vector<Group<kPolys>> result(count);
-  for (Group<kPolys>& group : result)
-    for (RnsPoly& poly : group) poly = RnsPoly(ring(), {by.target_count(), 0}, Form::kNtt);
+  std::vector<Pair> result;
+  for (size_t i = 0; i < count; ++i) result.push_back(make_pair({by.target_count(), 0}));
   parallel_for(0, static_cast<size_t>(by.target_count()), [&](size_t index) {
     const int j = static_cast<int>(index);
     const Modulus& q = ring().q(j);
     const Multiplier& inverse = by.inverse_product(j);
-    for (size_t poly = 0; poly < kPolys * count; ++poly) {
+    for (size_t poly = 0; poly < 2 * count; ++poly) {
       uint64_t* const remainder = remainders.remainder(poly, index);
       k.ntt_forward(remainder, remainder, ring().ntt(j));
     }
     const auto make = limb(j);
-    alignas(64) uint64_t dividend[kPolys][kTile], quotient[kTile];
+    alignas(64) uint64_t dividend[2][kTile], quotient[kTile];
     for (size_t to = 0; to < n; to += size) {
       const size_t begin = table ? table->source_begin(to, size) : to;
       for (size_t i = 0; i < count; ++i) {
-        std::array<uint64_t*, kPolys> room;
-        for (size_t p = 0; p < kPolys; ++p) room[p] = dividend[p];
-        const Places<kPolys> x = make(i, begin, size, room);
-        for (size_t p = 0; p < kPolys; ++p) {
-          const uint64_t* const remainder = remainders.remainder(kPolys * i + p, index) + begin;
+        make(i, begin, size, dividend[0], dividend[1]);
+        for (const size_t p : {0, 1}) {
+          const uint64_t* const remainder = remainders.remainder(2 * i + p, index) + begin;
           uint64_t* const out = result[i][p].limb(j) + to;
           uint64_t* const divided = table ? quotient : out;
           if (addends[p] != nullptr) {
-            k.subtract_scale_add(divided, x[p], remainder, inverse, addends[p]->limb(j) + begin, size, q);
+            k.subtract_scale_add(divided, dividend[p], remainder, inverse, addends[p]->limb(j) + begin, size,
+                                 q);
           } else {
-            k.subtract_scale(divided, x[p], remainder, inverse, size, q);
+            k.subtract_scale(divided, dividend[p], remainder, inverse, size, q);
           }
           if (table) k.automorphism(out, divided, table->tile(to, size));
         }
@@ -231,19 +250,6 @@ std::vector<HostEngine::Group<kPolys>> HostEngine::divide_by(const BasisConverte
     }
   });
   return result;
-}
-
-template <size_t kPolys>
-HostEngine::Group<kPolys> HostEngine::divide_by(const BasisConverter& by,
-                                                const std::array<const RnsPoly*, kPolys>& x) const {
-  const auto limb = [&](int j) {
-    return [&x, j](size_t, size_t begin, size_t, const auto&) {
-      Places<kPolys> places;
-      for (size_t p = 0; p < kPolys; ++p) places[p] = x[p]->limb(j) + begin;
-      return places;
-    };
-  };
-  return std::move(divide_by<kPolys>(by, x[0]->basis(), 1, ring().n(), limb)[0]);
 }
 
 Engine::Pair HostEngine::divide(const std::array<RnsPoly, 2>& x, Basis to) const {
@@ -293,20 +299,19 @@ Engine::Pair HostEngine::switch_key(const Digits& digits, const KeySwitchKey& ke
   (options.rescale ? after : inside).addend0 = nullptr;
   (options.rescale ? after : inside).addend1 = nullptr;
   const auto limb = [&](int j) {
-    return [&, j, digit = transformed_limb(digits, j)](size_t, size_t begin, size_t size,
-                                                       const std::array<uint64_t*, 2>& x) {
-      inner_product(digits, digit.limbs.data(), key, j, begin, size, x[0], x[1]);
+    return [&, j, digit = transformed_limb(digits, j)](size_t, size_t begin, size_t size, uint64_t* x0,
+                                                       uint64_t* x1) {
+      inner_product(digits, digit.limbs.data(), key, j, begin, size, x0, x1);
       const RnsPoly* const addends[2] = {inside.addend0, inside.addend1};
       for (const size_t i : {0, 1}) {
         if (addends[i] == nullptr || j >= basis.q) continue;
-        kernels().scale_add(x[i], addends[i]->limb(j) + begin, converters_.p_product(j, basis.p), size,
-                            ring().q(j));
+        kernels().scale_add(i == 0 ? x0 : x1, addends[i]->limb(j) + begin, converters_.p_product(j, basis.p),
+                            size, ring().q(j));
       }
-      return Places<2>{x[0], x[1]};
     };
   };
-  return std::move(divide_by<2>(converters_.mod_down(level_of(basis), basis.p, options.rescale), basis, 1,
-                                ring().n(), limb, after)[0]);
+  return std::move(divide_made(converters_.mod_down(level_of(basis), basis.p, options.rescale), basis, 1,
+                               ring().n(), limb, after)[0]);
 }
 
 // ---- sums over rotations, tile by tile: a tile of each of many stays in the cache until all sums have read it ----
@@ -439,15 +444,15 @@ std::vector<Engine::Pair> HostEngine::divide_weighted(std::span<const SwitchedSo
                                                       std::span<const Plaintext* const> weights) const {
   const Basis basis = basis_of(context(), sources[0]);
   const auto limb = [&](int j) {
-    return [&, j](size_t i, size_t begin, size_t size, const std::array<uint64_t*, 2>& x) {
+    return [&, j](size_t i, size_t begin, size_t size, uint64_t* x0, uint64_t* x1) {
       alignas(64) uint64_t switched[2][kTile];
       switched_tile(sources[i], j, begin, size, switched[0], switched[1]);
-      for (const size_t p : {0, 1}) weights[i]->multiply_limb(x[p], switched[p], j, begin, size);
-      return Places<2>{x[0], x[1]};
+      weights[i]->multiply_limb(x0, switched[0], j, begin, size);
+      weights[i]->multiply_limb(x1, switched[1], j, begin, size);
     };
   };
-  return divide_by<2>(converters_.mod_down(level_of(basis), basis.p, true), basis, sources.size(), tile(),
-                      limb);
+  return divide_made(converters_.mod_down(level_of(basis), basis.p, true), basis, sources.size(), tile(),
+                     limb);
 }
 
 }  // namespace psm::ckks
