@@ -8,7 +8,6 @@
 
 #include "approx/certify.h"
 #include "approx/domain.h"
-#include "approx/recipe.h"
 #include "approx/remez.h"
 #include "ckks/base/error.h"
 
@@ -59,15 +58,14 @@ double interpolation_error(const RealFunction& f, int degree) {
 }
 
 // out = v / 2 + sum_k c_k T_k(2 v^2 - 1), all divided by `radius` beforehand.
-struct GeluRecipe {
-  std::vector<double> coefficients;
-  template <typename Arithmetic>
-  typename Arithmetic::Value run(Arithmetic& a, typename Arithmetic::Value v) const {
-    const auto square = a.multiply(v, v);
-    const auto t = a.add_constant(a.add(square, square), -1);
-    return a.add(a.multiply_constant(v, 0.5), a.series(t, coefficients));
-  }
-};
+Steps gated_steps(std::vector<double> coefficients) {
+  Steps s;
+  const Steps::Value v = Steps::kArgument, square = s.multiply(v, v),
+                     t = s.add_constant(s.add(square, square), -1);
+  const Steps::Value even = s.series(t, std::move(coefficients)), half = s.multiply_constant(v, 0.5);
+  s.add(half, even);
+  return s;
+}
 
 // The first 2^k - 1 whose approximation has the error. The interpolant's error is at most 1 + Lambda times
 // the minimax error, Lambda < 5 up to degree 511 (Lebesgue's constant of the Chebyshev points), so a degree
@@ -136,16 +134,16 @@ Approximation gated_series(const Gated& f, double radius, int degree_u) {
   check_activation_radius(radius, f.name);
   PSM_CHECK(1 <= degree_u && degree_u <= kMaxDegree, "degree ", degree_u);
   const RealFunction r = even_part(f, radius);
-  GeluRecipe recipe{to_double(minimax(r, degree_u))};
+  std::vector<double> coefficients = to_double(minimax(r, degree_u));
   // An ellipse with parameter rho in v is one with rho^2 in t; there |v| <= (rho + 1/rho) / 2.
   const long double rho = ellipse_rho(radius, f.height);
   const double error =
-      certified_error(recipe.coefficients, r, {.rho = rho * rho, .bound = f.bound * (rho + 1 / rho) / 2});
+      certified_error(coefficients, r, {.rho = rho * rho, .bound = f.bound * (rho + 1 / rho) / 2});
 
   Approximation::Facts facts =
       facts_of(f.name, message("minimax of degree ", degree_u, " in z^2"), radius, error * radius);
   facts.output_scale = radius;
-  return make_approximation(std::move(facts), std::move(recipe), f.exact);
+  return Approximation(std::move(facts), gated_steps(std::move(coefficients)), f.exact);
 }
 
 Approximation design_gated(const Gated& f, double radius, double absolute_error) {
@@ -182,12 +180,12 @@ Approximation sigmoid_series(double radius, int degree) {
   Coefficients c = minimax(f, degree);
   c[0] = 0.5L;
   for (size_t k = 2; k < c.size(); k += 2) c[k] = 0;  // sigmoid - 1/2 is odd, and so is its best fit
-  SeriesRecipe recipe{to_double(c)};
-  const double error =
-      certified_error(recipe.coefficients, f, {.rho = ellipse_rho(radius, kPi / 2), .bound = 1});
+  Steps steps;
+  steps.series(Steps::kArgument, to_double(c));
+  const double error = certified_error(to_double(c), f, {.rho = ellipse_rho(radius, kPi / 2), .bound = 1});
 
-  return make_approximation(facts_of("sigmoid", message("minimax of degree ", degree), radius, error),
-                            std::move(recipe), sigmoid);
+  return Approximation(facts_of("sigmoid", message("minimax of degree ", degree), radius, error), steps,
+                       sigmoid);
 }
 
 Approximation design_gelu(double radius, double absolute_error) {

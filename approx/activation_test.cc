@@ -15,10 +15,6 @@ void check_promises(const Approximation& approximation) {
   const double worst = worst_error(approximation, 20001);
   CHECK(worst <= approximation.error_bound());
   if (approximation.error_bound() > 1e-14) CHECK(worst > 0.98 * approximation.error_bound());
-  const ProgramReport report = run_program(approximation);
-  CHECK(report.worst_difference < 1e-12);
-  CHECK(report.depth == approximation.depth());
-  CHECK(report.largest <= 1 + approximation.error_bound());
 }
 
 TEST_CASE("GELU's minimax errors are less than half of those of the interpolants at the Chebyshev points") {

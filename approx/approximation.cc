@@ -1,87 +1,138 @@
 #include "approx/approximation.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <utility>
 
+#include "approx/chebyshev.h"
+#include "approx/lanes.h"
 #include "ckks/base/error.h"
 #include "ckks/poly/series_plan.h"
 
 namespace psm::approx {
+namespace {
 
-Approximation::Approximation(Facts facts, Cost cost, std::shared_ptr<const Kernel> kernel)
-    : facts_(std::move(facts)), cost_(cost), kernel_(std::move(kernel)) {
-  PSM_CHECK(facts_.error_bound >= 0 && std::isfinite(facts_.error_bound), facts_.function, " ",
-            facts_.error_bound);
-  PSM_CHECK(facts_.domain.lo < facts_.domain.hi, facts_.domain.lo, " ", facts_.domain.hi);
+// The value of the steps at v; `values` is a working place for one value more than there are steps.
+template <typename Real>
+Real value_of(const std::vector<Step>& steps, Real v, std::vector<Real>& values) {
+  values[0] = v;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    const Real a = values[step.left];
+    Real& out = values[i + 1];
+    switch (step.kind) {
+      case Step::Kind::kAdd:
+        out = a + values[step.right];
+        break;
+      case Step::Kind::kMultiply:
+        out = a * values[step.right];
+        break;
+      case Step::Kind::kNegate:
+        out = -a;
+        break;
+      case Step::Kind::kAddConstant:
+        out = a + step.constant;
+        break;
+      case Step::Kind::kMultiplyConstant:
+        out = a * step.constant;
+        break;
+      case Step::Kind::kSeries:
+        out = clenshaw<Real>(step.series, a);
+        break;
+      case Step::Kind::kRefresh:
+        out = a;
+        break;
+    }
+  }
+  return values[steps.size()];
+}
+
+// Relinearisations of one series, by the plan that the evaluator follows. Any scale and primes of its size
+// will do: they decide nothing but constants.
+int series_multiplications(const ckks::Series& series) {
+  if (series.degree() == 0) return 0;
+  constexpr int kScaleBits = 40;
+  const std::vector<uint64_t> primes(series.depth() + 1, uint64_t{1} << kScaleBits);
+  const ckks::Scale scale(std::ldexp(1.0, kScaleBits));
+  return ckks::plan_series(series, ckks::Level::at(series.depth()), scale, scale, primes).relinearisations();
+}
+
+}  // namespace
+
+Approximation::Approximation(Facts facts, const Steps& steps, double (*exact)(double))
+    : body_(
+          std::make_shared<const Body>(Body{std::move(facts), cost_of(steps.list()), steps.list(), exact})) {
+  PSM_CHECK(error_bound() >= 0 && std::isfinite(error_bound()), function(), " ", error_bound());
+  PSM_CHECK(domain().lo < domain().hi, domain().lo, " ", domain().hi);
+}
+
+Approximation::Cost Approximation::cost_of(const std::vector<Step>& steps) {
+  struct Reached {
+    int level = 0;         // levels consumed since v
+    long long degree = 1;  // as a polynomial of v
+  };
+  std::vector<Reached> reached(1);
+  Cost cost;
+  for (const Step& step : steps) {
+    Reached out = reached[step.left];
+    const Reached& right = reached[step.right];
+    switch (step.kind) {
+      case Step::Kind::kAdd:
+        out = {std::max(out.level, right.level), std::max(out.degree, right.degree)};
+        break;
+      case Step::Kind::kMultiply:
+        out = {std::max(out.level, right.level) + 1, out.degree + right.degree};
+        ++cost.multiplications;
+        break;
+      case Step::Kind::kMultiplyConstant:
+        ++out.level;
+        break;
+      case Step::Kind::kSeries: {
+        const int degree = static_cast<int>(step.series.size()) - 1;
+        out = {out.level + levels_of_degree(degree), out.degree * degree};
+        cost.multiplications += series_multiplications({step.series});
+        break;
+      }
+      case Step::Kind::kNegate:
+      case Step::Kind::kAddConstant:
+      case Step::Kind::kRefresh:
+        break;
+    }
+    reached.push_back(out);
+  }
+  cost.depth = reached.back().level;
+  cost.degree = reached.back().degree;
+  return cost;
+}
+
+const std::vector<double>* Approximation::series() const {
+  return steps().size() == 1 && steps()[0].kind == Step::Kind::kSeries ? &steps()[0].series : nullptr;
+}
+
+double Approximation::evaluate_normalised(double v) const {
+  std::vector<double> values(steps().size() + 1);
+  return value_of(steps(), v, values);
+}
+
+double Approximation::evaluate(double x) const {
+  return output_scale() * evaluate_normalised(input_scale() * x + input_offset());
 }
 
 void Approximation::evaluate(std::span<double> x) const {
-  for (double& value : x) value = facts_.input_scale * value + facts_.input_offset;
-  kernel_->evaluate(x);
-  for (double& value : x) value = facts_.output_scale * value;
+  const size_t whole = x.size() / Lanes::kCount * Lanes::kCount;
+  std::vector<Lanes> values(steps().size() + 1);
+  for (double& value : x.first(whole)) value = input_scale() * value + input_offset();
+  for (size_t i = 0; i < whole; i += Lanes::kCount)
+    value_of(steps(), Lanes::load(&x[i]), values).store(&x[i]);
+  for (double& value : x.first(whole)) value = output_scale() * value;
+  for (double& rest : x.subspan(whole)) rest = evaluate(rest);
 }
 
 double Approximation::error_at(double x) const {
   const double f = exact(x);
   const double difference = std::fabs(evaluate(x) - f);
-  return facts_.error_kind == ErrorKind::kRelative ? difference / std::fabs(f) : difference;
-}
-
-program::Value Approximation::build(program::Builder& builder, program::Value v, const std::string& what,
-                                    ckks::Plain where) const {
-  const program::Builder::Scope scope(builder, facts_.function);
-  if (!what.empty())
-    builder.check_range(v, facts_.input_range.lo, facts_.input_range.hi, what, std::move(where));
-  return kernel_->build(builder, v);
-}
-
-int Approximation::divisor() const {
-  if (kernel_->series() == nullptr) return 0;
-  const int degree = ckks::Series{*kernel_->series()}.degree();
-  const int m = static_cast<int>(std::bit_floor(static_cast<unsigned>(degree)));
-  return m >= 4 && degree < m + m / 2 ? m : 0;
-}
-
-std::vector<program::Value> Approximation::build_products(program::Builder& builder, program::Value v,
-                                                          std::span<const program::Value> y,
-                                                          const std::string& what) const {
-  std::vector<program::Value> products;
-  const int m = divisor();
-  if (m == 0) {
-    const program::Value out = builder.refresh(build(builder, v, what));
-    for (program::Value each : y) products.push_back(builder.multiply(each, out));
-    return products;
-  }
-  const program::Builder::Scope scope(builder, facts_.function);
-  builder.check_range(v, facts_.input_range.lo, facts_.input_range.hi, what);
-  const auto [quotient, remainder] = ckks::divide({*kernel_->series()}, m);
-  const program::Value r = builder.series(v, remainder);
-  program::Value t = v;  // T_m by doubling: as a series its coefficient would cost a level
-  for (int k = 1; k < m; k *= 2) {
-    const program::Value square = builder.square(t);
-    t = builder.add_constant(builder.add(square, square), -1);
-  }
-  const program::Value q = quotient.degree() == 0 ? program::Value{} : builder.series(v, quotient);
-  for (program::Value each : y) {
-    const program::Value of_q =
-        q.valid() ? builder.multiply(q, each) : builder.multiply_constant(each, quotient.coefficients[0]);
-    const std::pair<program::Value, program::Value> terms[] = {{r, each}, {t, of_q}};
-    products.push_back(builder.sum_of_products(terms));
-  }
-  return products;
-}
-
-int series_multiplications(const std::vector<double>& coefficients) {
-  const ckks::Series series{coefficients};
-  if (series.degree() == 0) return 0;
-  // Any scale and primes of its size will do: they decide nothing but constants.
-  constexpr int kScaleBits = 40;
-  const std::vector<uint64_t> primes(series.depth() + 1, uint64_t{1} << kScaleBits);
-  const ckks::Scale scale(std::ldexp(1.0, kScaleBits));
-  return ckks::plan_series(series, ckks::Level::at(series.depth()), scale, scale, primes).relinearisations();
+  return error_kind() == ErrorKind::kRelative ? difference / std::fabs(f) : difference;
 }
 
 }  // namespace psm::approx

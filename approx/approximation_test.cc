@@ -1,6 +1,5 @@
 #include "approx/approximation.h"
 
-#include <optional>
 #include <vector>
 
 #include "approx/activation.h"
@@ -9,7 +8,6 @@
 #include "approx/goldschmidt_sqrt.h"
 #include "approx/inverse.h"
 #include "approx/maximum.h"
-#include "approx/testing/testing.h"
 #include "doctest/doctest.h"
 
 namespace psm::approx {
@@ -30,32 +28,6 @@ TEST_CASE("many numbers at once give the bits of each alone, however many they a
       for (size_t i = 0; i < count; ++i) CHECK(y[i] == f.evaluate(x[i]));
     }
   }
-}
-
-TEST_CASE("a series of up to half as many terms more than a power of two is multiplied a level earlier") {
-  struct Case {
-    int degree, products_depth;
-  };
-  for (const Case c :
-       {Case{3, 3}, {4, 3}, {5, 3}, {6, 4}, {7, 4}, {8, 4}, {10, 4}, {11, 4}, {12, 5}, {20, 5}}) {
-    CAPTURE(c.degree);
-    const std::optional<Approximation> root = series_inverse_sqrt({1, 6}, c.degree);
-    REQUIRE(root);
-    REQUIRE(root->degree() == c.degree);
-    CHECK(root->products_depth() == c.products_depth);
-    const ProgramReport report = run_products(*root);
-    CHECK(report.depth == c.products_depth);
-    CHECK(report.worst_difference < 1e-13);
-    CHECK(report.largest > 0.5);
-  }
-}
-
-TEST_CASE("what is no single series is multiplied when it is done") {
-  const Approximation inverse = design_inverse({0.2, 40}, 1e-3);
-  CHECK(inverse.products_depth() == inverse.depth() + 1);
-  const ProgramReport report = run_products(inverse);
-  CHECK(report.depth == inverse.products_depth());
-  CHECK(report.worst_difference < 1e-13);
 }
 
 }  // namespace

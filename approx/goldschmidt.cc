@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "approx/domain.h"
-#include "approx/recipe.h"
 
 namespace psm::approx {
 namespace {
@@ -20,16 +19,16 @@ struct Folded {
   std::vector<double> constant;  // c_i; c_0 is unused
   std::vector<int> multiple;     // m_i; m_0 is unused
 
-  template <typename Arithmetic>
-  typename Arithmetic::Value run(Arithmetic& a, typename Arithmetic::Value u) const {
-    typename Arithmetic::Value out = a.add_constant(u, lambda[0]);
+  Steps steps() const {
+    Steps s;
+    Steps::Value u = Steps::kArgument, out = s.add_constant(u, lambda[0]);
     for (size_t i = 1; i < lambda.size(); ++i) {
-      if (i > 1) a.refresh(u, out);
-      u = times_integer(a, a.multiply(u, u), multiple[i]);
-      if (constant[i] != 0) u = a.add_constant(u, constant[i]);
-      out = a.multiply(out, a.add_constant(u, lambda[i]));
+      if (i > 1) u = s.refresh(u), out = s.refresh(out);
+      u = s.times_integer(s.multiply(u, u), multiple[i]);
+      if (constant[i] != 0) u = s.add_constant(u, constant[i]);
+      out = s.multiply(out, s.add_constant(u, lambda[i]));
     }
-    return out;
+    return s;
   }
 };
 
@@ -116,7 +115,7 @@ Approximation goldschmidt(Interval domain, int levels, bool relaxed) {
   const double top = static_cast<double>(scaling.lambda[0] * s.rho[0]);
   facts.input_range = {relaxed ? -top : 0.0, top};
   facts.output_scale = static_cast<double>(output);
-  return make_approximation(std::move(facts), std::move(folded), [](double x) { return 1 / x; });
+  return Approximation(std::move(facts), folded.steps(), [](double x) { return 1 / x; });
 }
 
 }  // namespace

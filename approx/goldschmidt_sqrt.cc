@@ -10,7 +10,6 @@
 #include "approx/certify.h"
 #include "approx/chebyshev.h"
 #include "approx/domain.h"
-#include "approx/recipe.h"
 #include "approx/remez.h"
 
 namespace psm::approx {
@@ -30,20 +29,20 @@ struct Folded {
   std::vector<double> nu;          // scales Z_i after its product; nu_0 is unused
   std::vector<int> multiple;       // m_i; m_0 is unused
 
-  template <typename Arithmetic>
-  typename Arithmetic::Value run(Arithmetic& m, typename Arithmetic::Value v) const {
+  Steps steps() const {
+    Steps s;
     const bool started = !start.empty();
-    auto b = started ? m.series(v, start_core) : v;
-    auto z = started ? m.series(v, start) : v;
+    Steps::Value b = Steps::kArgument, z = Steps::kArgument;
+    if (started) b = s.series(Steps::kArgument, start_core), z = s.series(Steps::kArgument, start);
     for (size_t i = 0; i < a.size(); ++i) {
-      if (i > 0 || started) m.refresh(b, z);
-      const auto f = m.add_constant(m.negate(b), a[i]);
-      z = i > 0 || started ? m.multiply(z, f) : f;
+      if (i > 0 || started) b = s.refresh(b), z = s.refresh(z);
+      const Steps::Value f = s.add_constant(s.negate(b), a[i]);
+      z = i > 0 || started ? s.multiply(z, f) : f;
       if (i + 1 == a.size()) break;
-      z = m.multiply_constant(z, nu[i + 1]);
-      b = times_integer(m, m.multiply(m.multiply(b, f), f), multiple[i + 1]);
+      z = s.multiply_constant(z, nu[i + 1]);
+      b = s.times_integer(s.multiply(s.multiply(b, f), f), multiple[i + 1]);
     }
-    return z;
+    return s;
   }
 };
 
@@ -135,7 +134,7 @@ Approximation unstarted(Interval domain, int iterations, bool relaxed) {
   facts.input_scale = static_cast<double>(mu[0] / domain.hi);
   facts.input_range = {static_cast<double>(mu[0] * e), static_cast<double>(mu[0])};
   facts.output_scale = static_cast<double>(output / std::sqrt(static_cast<long double>(domain.hi)));
-  return make_approximation(std::move(facts), std::move(folded), exact_inverse_sqrt);
+  return Approximation(std::move(facts), folded.steps(), exact_inverse_sqrt);
 }
 
 }  // namespace
@@ -191,15 +190,15 @@ Approximation start_goldschmidt_inverse_sqrt(const InverseSqrtStart& start, int 
   facts.input_offset = domain.to_unit_offset();
   facts.input_range = {-1, 1};
   facts.output_scale = static_cast<double>(output);
-  return make_approximation(std::move(facts), std::move(folded), exact_inverse_sqrt);
+  return Approximation(std::move(facts), folded.steps(), exact_inverse_sqrt);
 }
 
 std::optional<Approximation> series_inverse_sqrt(Interval domain, int degree) {
   check_positive(domain, "1/sqrt(x)");
   PSM_CHECK(1 <= degree && degree <= kMaxSeriesDegree, "degree ", degree);
   const long double scale = 1 / std::sqrt(static_cast<long double>(domain.lo));
-  SeriesRecipe recipe{scaled(minimax_inverse_sqrt(domain, degree), 1 / scale)};
-  std::vector<double> unscaled = recipe.coefficients;
+  const std::vector<double> coefficients = scaled(minimax_inverse_sqrt(domain, degree), 1 / scale);
+  std::vector<double> unscaled = coefficients;
   for (double& x : unscaled) x = static_cast<double>(x * scale);
 
   Approximation::Facts facts = facts_for(domain, message("minimax series of degree ", degree));
@@ -210,7 +209,9 @@ std::optional<Approximation> series_inverse_sqrt(Interval domain, int degree) {
   facts.input_range = {-1, 1};
   facts.output_scale = static_cast<double>(scale);
   if (!(facts.error_bound < 1)) return std::nullopt;
-  return make_approximation(std::move(facts), std::move(recipe), exact_inverse_sqrt);
+  Steps steps;
+  steps.series(Steps::kArgument, coefficients);
+  return Approximation(std::move(facts), steps, exact_inverse_sqrt);
 }
 
 }  // namespace psm::approx

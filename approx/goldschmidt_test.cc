@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "approx/testing/testing.h"
-#include "ckks/program/planner/planner.h"
 #include "doctest/doctest.h"
 
 namespace psm::approx {
@@ -101,41 +100,19 @@ TEST_CASE("the certificate holds and is attained, whatever the scale of the inte
       }
 }
 
-TEST_CASE("program, evaluate() and counts agree, and everything refreshed stays within [-1, 1]") {
-  for (const Interval domain : {Interval{1e-3, 8}, Interval{0.5, 0.6}, Interval{1e-5, 1}})
-    for (const int levels : {1, 2, 6, 13, 22})
-      for (const bool relaxed : {false, true}) {
-        const Approximation inverse = inverse_of(domain, levels, relaxed);
-        const ProgramReport report = run_program(inverse);
-        CAPTURE(inverse.name());
-        CHECK(report.worst_difference < 1e-12);
-        CHECK(report.largest <= 1 + inverse.error_bound());
-        CHECK(report.largest > 0.3);
-        CHECK(report.depth == (levels == 1 ? 0 : levels));
-        CHECK(inverse.depth() == report.depth);
-        CHECK(inverse.degree() == (1LL << levels) - 1);
-        CHECK(report.products == 2 * (levels - 1));
-        CHECK(inverse.multiplications() == 2 * (levels - 1));
-        CHECK(report.refreshes == std::max(0, levels - 2));
-      }
+TEST_CASE("n levels make a polynomial of degree 2^n - 1 by 2 (n - 1) products, an affine one none") {
+  for (const int levels : {1, 2, 6, 13, 22})
+    for (const bool relaxed : {false, true}) {
+      const Approximation inverse = inverse_of({1e-3, 8}, levels, relaxed);
+      CAPTURE(inverse.name());
+      CHECK(inverse.depth() == (levels == 1 ? 0 : levels));
+      CHECK(inverse.degree() == (1LL << levels) - 1);
+      CHECK(inverse.multiplications() == 2 * (levels - 1));
+    }
 }
 
 TEST_CASE("21 iterations of the paper's form take 22 levels") {
   CHECK(goldschmidt_inverse({1e-3, 1}, 21).depth() == 22);
-}
-
-TEST_CASE("a division deeper than the levels at hand is planned with bootstraps between its iterations") {
-  const auto bootstraps = [](const Approximation& inverse, int usable_levels) {
-    program::Builder builder(1 << 15);
-    builder.output("out", inverse.build(builder, builder.input("v", true)));
-    const auto top = ckks::Level::at(3 + usable_levels);
-    const program::LevelBudget budget{
-        .max_level = top, .entry_level = 3, .input_level = top, .output_level = 3};
-    return program::plan(std::move(builder).finish(), budget).bootstraps;
-  };
-  CHECK(bootstraps(relaxed_goldschmidt_inverse({1e-3, 1}, 8), 9) == 0);
-  // 22 levels, nine at a time; u and out share a bootstrap.
-  CHECK(bootstraps(goldschmidt_inverse({1e-3, 1}, 21), 9) == 2);
 }
 
 }  // namespace

@@ -53,7 +53,6 @@ TEST_CASE("a designed inverse square root has the error asked for, with the fewe
     CHECK(root.depth() == c.depth);
     CHECK(root.error_bound() <= c.error);
     CHECK(worst_error(root, 10001) <= root.error_bound());
-    CHECK(run_program(root).depth == c.depth);
   }
 }
 

@@ -1,4 +1,4 @@
-// Eight doubles as one value, for reading a recipe (recipe.h) on many numbers: enough independent chains that
+// Eight doubles as one value, for the steps of a polynomial (steps.h) on many numbers: enough independent chains that
 // the latency of an addition is hidden. Each lane has the operations of one double, and so its bits.
 #pragma once
 

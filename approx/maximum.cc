@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "approx/domain.h"
-#include "approx/recipe.h"
 #include "ckks/base/error.h"
 
 namespace psm::approx {
@@ -62,22 +61,18 @@ long double balance(int iterations) {
   return high;
 }
 
-struct AbsoluteRecipe {
-  std::vector<double> a;      // A_i
-  std::vector<int> multiple;  // m_i
-
-  template <typename Arithmetic>
-  typename Arithmetic::Value run(Arithmetic& m, typename Arithmetic::Value v) const {
-    auto x = v;
-    for (size_t i = 0; i < a.size(); ++i) {
-      if (i > 0) m.refresh(x);
-      const auto factor = m.add_constant(m.negate(m.multiply(x, x)), a[i]);
-      const auto left = i + 1 == a.size() ? m.multiply(v, x) : x;
-      x = times_integer(m, m.multiply(left, factor), multiple[i]);
-    }
-    return x;
+// mu_0 |v| of X_0 = mu_0 v, by A_i and m_i.
+Steps absolute_steps(const std::vector<double>& a, const std::vector<int>& multiple) {
+  Steps s;
+  Steps::Value x = Steps::kArgument;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (i > 0) x = s.refresh(x);
+    const Steps::Value factor = s.add_constant(s.negate(s.multiply(x, x)), a[i]);
+    const Steps::Value left = i + 1 == a.size() ? s.multiply(Steps::kArgument, x) : x;
+    x = s.times_integer(s.multiply(left, factor), multiple[i]);
   }
-};
+  return s;
+}
 
 }  // namespace
 
@@ -87,14 +82,15 @@ Approximation absolute_value(double radius, int iterations) {
   const long double e = balance(iterations);
   const SignIteration it = iterate(e, iterations);
 
-  AbsoluteRecipe recipe{std::vector<double>(iterations), std::vector<int>(iterations)};
+  std::vector<double> a(iterations);
+  std::vector<int> multiple(iterations);
   long double mu = it.final_factor();
   for (int i = iterations - 1; i >= 0; --i) {
     const Cubic& step = it.steps[i];
     const long double cube = mu * step.beta;
-    recipe.multiple[i] = std::max(1, static_cast<int>(std::ceil(cube)));
-    mu = std::cbrt(cube / recipe.multiple[i]);
-    recipe.a[i] = static_cast<double>(mu * mu * step.alpha / step.beta);
+    multiple[i] = std::max(1, static_cast<int>(std::ceil(cube)));
+    mu = std::cbrt(cube / multiple[i]);
+    a[i] = static_cast<double>(mu * mu * step.alpha / step.beta);
   }
 
   Approximation::Facts facts;
@@ -109,7 +105,7 @@ Approximation absolute_value(double radius, int iterations) {
   facts.input_scale = static_cast<double>(mu / radius);
   facts.input_range = {static_cast<double>(-mu), static_cast<double>(mu)};
   facts.output_scale = static_cast<double>(radius / mu);
-  return make_approximation(std::move(facts), std::move(recipe), [](double x) { return std::fabs(x); });
+  return Approximation(std::move(facts), absolute_steps(a, multiple), [](double x) { return std::fabs(x); });
 }
 
 Approximation design_absolute_value(double radius, double absolute_error) {
@@ -123,12 +119,6 @@ Approximation design_absolute_value(double radius, double absolute_error) {
   }
   throw Error(message("max: ", kMaxIterations, " iterations do not reach the error ", absolute_error,
                       " for radius ", radius, "; allow a larger error"));
-}
-
-program::Value build_max(program::Builder& builder, const Approximation& absolute, program::Value a,
-                         program::Value b, const std::string& what) {
-  const program::Value distance = absolute.build(builder, builder.subtract(a, b), what);
-  return builder.add(builder.add(a, b), distance);
 }
 
 }  // namespace psm::approx

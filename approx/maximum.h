@@ -1,6 +1,6 @@
 // |x| and max(a, b), absolute errors: for the softmax baselines, which subtract the largest score.
 //
-//     max(a, b) = (a + b) / 2 + |a - b| / 2,        |x| = x sign(x)
+//     max(a, b) = (a + b) / 2 + |a - b| / 2 (nn/encrypted/encrypted_function.h),        |x| = x sign(x)
 //
 // sign by the relaxed cubic iteration on v = x / radius: s_0 = v, s_{i+1} = s_i (alpha_i - beta_i s_i^2),
 // which maps [e_i, 1] onto [e_{i+1}, 1] (the root of the iteration in goldschmidt_sqrt.h with b = s^2):
@@ -27,11 +27,5 @@ Approximation absolute_value(double radius, int iterations);
 // The fewest iterations. The error is absolute; it must lie between 0 and radius. Throws psm::Error
 // otherwise.
 Approximation design_absolute_value(double radius, double absolute_error);
-
-// max(a, b) where |a - b| lies in the domain of `absolute` and a, b come as input_scale() a, input_scale() b:
-//
-//     |result * output_scale() / 2 - max(a, b)| <= error_bound() / 2,     consumes absolute.depth() levels.
-program::Value build_max(program::Builder& builder, const Approximation& absolute, program::Value a,
-                         program::Value b, const std::string& what = {});
 
 }  // namespace psm::approx

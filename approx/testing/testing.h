@@ -1,4 +1,4 @@
-// For tests: runs the program of an approximation through the twin and compares it with what it claims.
+// For tests: the points of an approximation's domain, and its worst error on them.
 #pragma once
 
 #include "approx/approximation.h"
@@ -7,23 +7,6 @@ namespace psm::approx {
 
 // `count` points of the domain, both ends included; spaced geometrically where the domain is positive.
 std::vector<double> points_of(const Interval& domain, int count);
-
-// Levels on the longest path of a program that has one output.
-int longest_path(const program::Program&);
-
-struct ProgramReport {
-  double worst_difference = 0;  // |program - evaluate_normalised| over the points
-  double largest = 0;           // |out|
-  int depth = 0;                // counted on the program's longest path
-  int refreshes = 0;            // Refresh instructions
-  int products = 0;             // kMultiply instructions
-};
-
-// Throws psm::Error if the twin sees a range left: the input's, a series' or a refreshed value's.
-ProgramReport run_program(const Approximation& approximation);
-
-// The same of build_products() on two factors; differences are of products.
-ProgramReport run_products(const Approximation& approximation);
 
 // The largest error_at() over `count` points.
 double worst_error(const Approximation& approximation, int count);

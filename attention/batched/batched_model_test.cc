@@ -8,6 +8,7 @@
 
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
+#include "attention/reference/range_use.h"
 #include "attention/reference/reference_forward.h"
 #include "attention/testing/rough_weights.h"
 #include "ckks/base/error.h"

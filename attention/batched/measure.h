@@ -1,21 +1,31 @@
-// What a model's values span over many examples, and how often those of its polynomial form leave their
-// intervals: in less time than the training that they follow. The same result for any number of threads. Both
-// show a progress bar.
+// What a model's values span over many examples: in less time than the training that they follow. The same
+// result for any number of threads. Shows a progress bar.
 #pragma once
 
-#include <vector>
+#include <span>
 
-#include "attention/reference/polynomial_model.h"
-#include "attention/reference/ranges.h"
 #include "attention/shape/examples.h"
+#include "attention/shape/functions.h"
+#include "attention/shape/ranges.h"
 #include "attention/shape/weights.h"
 
 namespace psm::attention {
 
+// Takes the ranges of what a forward pass shows (functions.h).
+class RangeMeter {
+ public:
+  explicit RangeMeter(const ModelConfig& config);
+  void see(Site site, int layer, std::span<const double> values);
+  // Returns the ranges of all values seen so far.
+  Ranges ranges() const;
+
+ private:
+  void see_residual(std::span<const double> x);
+  bool centred_, post_norm_, classifies_;
+  Ranges seen_;
+};
+
 // Throws psm::Error without examples, and on one that the model cannot read.
 Ranges measure_ranges(const ModelWeights& weights, const Examples& examples);
-
-// Throws psm::Error on an example that the model cannot read.
-std::vector<RangeUse> count_range_leaves(const PolynomialModel& model, const Examples& examples);
 
 }  // namespace psm::attention

@@ -5,7 +5,7 @@
 // also h) to what leaves it. In a sequential block the one through attention goes on through the feed-forward
 // part, and the other comes there by the residual stream. The longer of the two paths is the layer's part of the model's critical path: so
 // many levels bootstraps must give back in every layer. Functions are told apart by the labels of their
-// instructions (Approximation::build).
+// instructions (nn/encrypted/encrypted_function.h).
 #pragma once
 
 #include <vector>

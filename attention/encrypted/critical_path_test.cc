@@ -6,6 +6,7 @@
 #include "approx/inverse.h"
 #include "attention/encrypted/encrypted_model.h"
 #include "doctest/doctest.h"
+#include "nn/encrypted/encrypted_function.h"
 
 namespace psm::attention {
 namespace {
@@ -27,7 +28,7 @@ TEST_CASE("the levels of a layer are those of the block's description") {
     options.client_norm = client_norm;
     const approx::Approximation inverse_sqrt =
         approx::design_inverse_sqrt(ranges.variance, options.norm_error);
-    const int norm = inverse_sqrt.depth(), product = inverse_sqrt.products_depth() - norm;
+    const int norm = inverse_sqrt.depth(), product = nn::products_depth(inverse_sqrt) - norm;
     const int inverse = approx::design_inverse(ranges.denominator, options.inverse_error).depth();
     const int gelu = approx::design_gelu(ranges.gelu_input, options.gelu_error).depth();
     const std::vector<LayerPath> paths =

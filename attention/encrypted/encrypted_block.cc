@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "nn/encrypted/encrypted_function.h"
 #include "nn/encrypted/encrypted_gelu.h"
 #include "nn/encrypted/encrypted_norm.h"
 #include "nn/encrypted/encrypted_power.h"
@@ -81,7 +82,8 @@ Values invert_row_sums(Builder& builder, Values row_sums, const FoldedLayer& fol
   Values denominators = add_biases(builder, row_sums, folded.denominator_offset);
   for (const Value& denominator : denominators) builder.mark_blocks(denominator, block);
   denominators = builder.refresh(denominators);
-  for (Value& denominator : denominators) denominator = inverse.build(builder, denominator, "denominator");
+  for (Value& denominator : denominators)
+    denominator = nn::build(builder, inverse, denominator, "denominator");
   return builder.refresh(denominators);
 }
 

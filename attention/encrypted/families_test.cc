@@ -21,6 +21,7 @@
 #include "ckks/program/testing/test_machine.h"
 #include "ckks/scheme/errors/noise.h"
 #include "doctest/doctest.h"
+#include "nn/encrypted/encrypted_function.h"
 
 namespace psm::attention {
 namespace {
@@ -204,7 +205,7 @@ TEST_CASE("levels of one layer and of a head are those of their headers") {
     const ShapeRanges ranges;
     const PolynomialOptions options;
     const LayerApproximations f = shape_polynomials(config, ranges, options);
-    const int norm = 2 + f.inverse_sqrt.products_depth();
+    const int norm = 2 + nn::products_depth(f.inverse_sqrt);
     const bool gated = config.feed_forward == FeedForwardKind::kSwiGlu;
     const int attention = 1 + 2 + 2 + 1 + f.inverse().depth() + 1 + 1 + packing.has_length_mask();
     const int feed = 1 + f.gelu.depth() + 1 + gated;

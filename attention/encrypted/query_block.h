@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "attention/encrypted/encrypted_attention.h"
-#include "attention/rows/row_program.h"
+#include "attention/encrypted/row_program.h"
 
 namespace psm::attention {
 

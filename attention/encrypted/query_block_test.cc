@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "attention/rows/polynomial_weights.h"
+#include "attention/reference/polynomial_weights.h"
 #include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
 
@@ -45,7 +45,7 @@ void compare(const PolynomialRow& form, int key_blocks, int length_root) {
   const QueryBlock block(kShape, kTokens, kSlots, key_blocks);
   RowPacking packing = block.rows(kBound);
   packing.length_root = length_root;
-  const RowProgram program = form.in_slots(packing);
+  const RowProgram program = in_slots(form, packing);
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(-1, 1);
   std::vector<std::vector<double>> rows(kSlots / packing.places);

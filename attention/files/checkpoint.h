@@ -10,7 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "attention/reference/polynomial_model.h"
+#include "attention/shape/polynomial_options.h"
+#include "attention/shape/ranges.h"
 #include "attention/shape/weights.h"
 #include "nn/files/safetensors.h"
 

@@ -5,6 +5,7 @@
 
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
+#include "attention/reference/range_use.h"
 #include "attention/rows/row_weights.h"
 #include "attention/testing/rough_weights.h"
 #include "attention/trained/model.h"

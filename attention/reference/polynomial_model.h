@@ -20,38 +20,17 @@
 // polynomials follow from them.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "approx/approximation.h"
-#include "attention/reference/ranges.h"
+#include "attention/reference/polynomial_weights.h"
 #include "attention/reference/reference_forward.h"
-#include "attention/rows/polynomial_weights.h"
-#include "ckks/base/files/json.h"
+#include "attention/shape/polynomial_options.h"
+#include "attention/shape/ranges.h"
 
 namespace psm::attention {
-
-inline constexpr double kMargin = 1.25;
-
-struct PolynomialOptions {
-  // lo / margin, hi * margin of each interval. None: kMargin, and hi of a relaxed 1/x as large as its levels
-  // allow.
-  std::optional<double> margin = {};
-  double norm_error = 0x1p-10;    // relative, of 1/sqrt
-  double inverse_error = 0x1p-8;  // relative, of 1/x: scales a row of attention, one level less than at 2^-12
-  double gelu_error = 0x1p-10;    // absolute; of SiLU and of the head's sigmoid too
-  DivisionForm division = DivisionForm::kRelaxed;       // of 1/x
-  DivisionForm inverse_sqrt = DivisionForm::kRelaxed;   // of 1/sqrt(x)
-  SoftmaxForm softmax = SoftmaxForm::kNormaliseSquare;  // of softmax models; error as inverse_error
-  bool client_norm = true;  // the client sends the first layer's normalised state too
-};
-
-// The paper's polynomials (app. approximations) in place of those of fewest levels.
-PolynomialOptions paper_polynomials();
 
 // 1/sqrt(x) as the options want it.
 approx::Approximation inverse_sqrt_of(approx::Interval variance, const PolynomialOptions& options);
@@ -89,46 +68,14 @@ struct PolynomialModel {
 // are not of this model.
 PolynomialModel make_polynomial(const ModelWeights&, const Ranges& measured, const PolynomialOptions& = {});
 
+// The polynomial in place of 1/sqrt at a norm; nullptr where it stays exact because the client computes it.
+const approx::Approximation* inverse_sqrt_at(const PolynomialModel&, Site site, int layer);
+
 // The polynomials in place of the model's functions; the model outlives them.
 ReplacedFunctions polynomial_functions(const PolynomialModel&);
 
 // The polynomial model in plain double precision, token by token: what the slot program must reproduce.
 ForwardResult polynomial_forward(const PolynomialModel&, std::span<const int> tokens);
 ForwardResult polynomial_forward(const PolynomialModel&, std::span<const float> patches);
-
-// How often a value leaves its interval: for each layer and function, over the values seen (of many examples
-// by attention/batched). The first line that counts anything says which layer to blame.
-struct RangeUse {
-  int layer = 0;         // the number of layers: the head
-  std::string function;  // "1/sqrt(variance)", "1/sqrt(second variance)", "1/denominator" or "score" (all but
-                         // PowerSoftmax), "gelu" or "silu", "sigmoid"
-  approx::Interval interval;
-  approx::Interval measured{};  // what the interval was widened from
-  approx::Interval seen{};
-  long long values = 0, outside = 0;
-};
-
-// Counts what a forward pass of the polynomial model shows (functions.h); the model outlives it.
-class RangeUseCounter {
- public:
-  explicit RangeUseCounter(const PolynomialModel& model);
-  void see(Site site, int layer, std::span<const double> values);
-  // Counts what another of the same model has counted.
-  void add(const RangeUseCounter& other);
-  const std::vector<RangeUse>& uses() const { return uses_; }
-
- private:
-  const PolynomialModel& model_;
-  std::vector<RangeUse> uses_;
-  std::map<std::pair<Site, int>, size_t> index_;  // which of them a site is
-};
-
-// Ranges (as measured, without the margin) and options as JSON, for the metadata of a checkpoint; doubles
-// come back bit by bit. Reading throws psm::Error on members that are missing or malformed, or not of this
-// model.
-Json ranges_to_json(const Ranges&);
-Ranges ranges_from_json(const Json&, const ModelConfig&);
-Json options_to_json(const PolynomialOptions&);
-PolynomialOptions options_from_json(const Json&);
 
 }  // namespace psm::attention

@@ -5,6 +5,7 @@
 
 #include "approx/inverse.h"
 #include "attention/batched/measure.h"
+#include "attention/reference/range_use.h"
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 

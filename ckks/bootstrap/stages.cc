@@ -150,7 +150,7 @@ EvalModStage::EvalModStage(const Context& context)
 }
 
 void EvalModStage::request_keys(KeyRequest& request) const {
-  psm::ckks::request_keys(series_, request);
+  for (const Level level : series_.relinearisation_levels()) request.need_relinearisation(level);
   for (int k = eval_mod_.spec().double_angles; k > 0; --k) {
     request.need_relinearisation(context_.compute_level() + k);
   }

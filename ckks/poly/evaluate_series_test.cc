@@ -65,7 +65,7 @@ TEST_CASE("the plan says which relinearisation key it takes, and without one the
   const Level top = f.context.max_level();
   const SeriesPlan plan = plan_series(p, top, f.context.scale(top), f.context.scale(top - 2), f.primes);
   KeyRequest request;
-  request_keys(plan, request);
+  for (const Level level : plan.relinearisation_levels()) request.need_relinearisation(level);
   CHECK(*request.relinearisation_levels.rbegin() == top);
   EvaluationKeys none;
   none.fingerprint = f.keys.fingerprint;

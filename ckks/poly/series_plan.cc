@@ -146,10 +146,11 @@ std::vector<size_t> last_uses(const SeriesPlan& plan) {
   return last_use;
 }
 
-void request_keys(const SeriesPlan& plan, KeyRequest& request) {
-  for (const SeriesPlan::Node& node : plan.nodes) {
-    if (!node.products.empty()) request.need_relinearisation(node.level + 1);
-  }
+std::vector<Level> SeriesPlan::relinearisation_levels() const {
+  std::vector<Level> levels;
+  for (const Node& node : nodes)
+    if (!node.products.empty()) levels.push_back(node.level + 1);
+  return levels;
 }
 
 }  // namespace psm::ckks

@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "ckks/poly/series.h"
-#include "ckks/scheme/chain/key_request.h"
 #include "ckks/scheme/chain/scale.h"
 
 namespace psm::ckks {
@@ -51,8 +50,9 @@ struct SeriesPlan {
       nodes;  // nodes[0] is the argument; each node uses only earlier ones; the last is the result
   int depth = 0;
 
-  int products() const;          // ciphertext x ciphertext products
-  int relinearisations() const;  // nodes with at least one product
+  int products() const;                               // ciphertext x ciphertext products
+  int relinearisations() const;                       // nodes with at least one product
+  std::vector<Level> relinearisation_levels() const;  // of the keys that they take
   // Key-switch work, for comparing plans: sum over relinearisations of (limbs at that level).
   int relinearised_limbs() const;
 };
@@ -66,9 +66,6 @@ SeriesPlan plan_series(const Series& p, Level input_level, Scale input_scale, Sc
 
 // For each node the last node that uses it; 0 for the result. An evaluation may free each node there.
 std::vector<size_t> last_uses(const SeriesPlan&);
-
-// The key that evaluating the plan takes.
-void request_keys(const SeriesPlan&, KeyRequest&);
 
 // What the nodes are on plain numbers, rounding nothing: the argument first, the result last, which must equal
 // evaluate(p, x).

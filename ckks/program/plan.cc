@@ -57,7 +57,9 @@ void request_keys(const Instruction& instruction, const ckks::Chain& chain, ckks
   if (instruction.linear)
     ckks::request_keys(ckks::transform_schedule(*instruction.linear, size_t{1} << (chain.log_n - 1)), chain,
                        level, needs);
-  if (instruction.series) ckks::request_keys(plan_on_powers_of_two(*instruction.series, level), needs);
+  if (instruction.series)
+    for (const ckks::Level at : plan_on_powers_of_two(*instruction.series, level).relinearisation_levels())
+      needs.need_relinearisation(at);
 }
 
 Plan with_constants(Plan plan, const Constants& constants, const ckks::Chain& chain) {

@@ -10,16 +10,9 @@
 
 #include "ckks/ring/arithmetic/modulus.h"
 #include "ckks/ring/arithmetic/ntt.h"
+#include "ckks/ring/basis.h"
 
 namespace psm::ckks {
-
-// Limbs q_0 .. q_{q-1}, then p_0 .. p_{p-1}.
-struct Basis {
-  int q = 0;
-  int p = 0;
-  int limbs() const { return q + p; }
-  bool operator==(const Basis&) const = default;
-};
 
 class Ring {
  public:

@@ -4,7 +4,7 @@
 
 #include "approx/goldschmidt.h"
 #include "approx/inverse.h"
-#include "train/evaluation/evaluation.h"
+#include "train/evaluation/polynomial_evaluation.h"
 #include "train/stages/recipe.h"
 
 using namespace psm::lesson;

@@ -16,6 +16,7 @@
 #include "ckks/program/machines/twin.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/terminal/svg_plot.h"
+#include "nn/encrypted/encrypted_function.h"
 
 namespace psm::cmd {
 namespace {
@@ -198,7 +199,7 @@ ApproxMeasurement measure(const approx::Approximation& a, int points, uint64_t s
 
   program::Builder builder(kTwinSlots);
   const program::Value v = builder.input("v", true);
-  builder.output("out", a.build(builder, v, "the input"));
+  builder.output("out", nn::build(builder, a, v, "the input"));
   const program::Program program = std::move(builder).finish();
   program::SlotVector input(kTwinSlots);
   for (size_t i = 0; i < kTwinSlots; ++i)

@@ -1,6 +1,5 @@
 // The polynomials of a model of any family for people and machines: interval, degree, depth and certified
-// error of each; the bound of a whole row of attention; how often values leave the intervals; the levels that
-// a layer consumes.
+// error of each; the bound of a whole row of attention; how often values leave the intervals.
 //
 // Layers count from 0. What a classifier has after them (1/sqrt of the final norm, the sigmoid of the head)
 // has the number of layers for its layer, in tables "end".
@@ -10,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "attention/encrypted/critical_path.h"
 #include "attention/reference/polynomial_model.h"
+#include "attention/reference/range_use.h"
 #include "ckks/base/files/json.h"
 #include "cmd/terminal/figures.h"
 
@@ -22,9 +21,6 @@ std::string approximations_table(const attention::PolynomialModel& model);
 // head. Attention's rows have no interval: {"function": "attention", "layer", "method", "depth",
 // "error_bound", "relative"}.
 Json approximations_json(const attention::PolynomialModel& model);
-
-// For a model with a slot program (PowerSoftmax): each layer's longest paths and what consumes their levels.
-Figures path_figures(const std::vector<attention::LayerPath>& paths);
 
 // How often values on these sequences leave the intervals, function by function.
 Figures range_use_figures(const std::vector<attention::RangeUse>& uses, int layers);

@@ -1,6 +1,7 @@
 #include "cmd/reports/polynomial_report.h"
 
 #include "attention/batched/measure.h"
+#include "attention/reference/range_use.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {

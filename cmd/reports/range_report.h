@@ -4,7 +4,7 @@
 // sigmoid's.
 #pragma once
 
-#include "attention/reference/ranges.h"
+#include "attention/shape/ranges.h"
 #include "cmd/terminal/figures.h"
 
 namespace psm::cmd {

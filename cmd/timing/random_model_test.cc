@@ -2,6 +2,7 @@
 
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
+#include "attention/reference/range_use.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {

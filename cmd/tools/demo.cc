@@ -22,6 +22,7 @@
 #include "cmd/terminal/table.h"
 #include "cmd/training/training_run.h"
 #include "nn/text/tokenizer.h"
+#include "train/evaluation/polynomial_evaluation.h"
 
 namespace psm::cmd {
 namespace {
@@ -143,9 +144,9 @@ int demo(int argc, char** argv) {
         "  budget: at most %zu steps each for softmax and PowerSoftmax, %zu to minimise ranges, %d sequences "
         "a step\n",
         recipe.steps, recipe.range_steps, recipe.training.batch);
-    TrainingRun run =
-        train_task(*task, recipe, paper ? attention::paper_polynomials() : attention::PolynomialOptions{});
+    TrainingRun run = train_task(*task, recipe);
     checkpoint = std::move(run.checkpoint);
+    checkpoint.polynomial = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
     scores = run.scores;
     training_seconds = run.seconds;
     if (!save.empty()) attention::save_checkpoint(resolve_user_path(save), checkpoint);
@@ -154,7 +155,7 @@ int demo(int argc, char** argv) {
 
   heading("Polynomial model");
   const Deployment deployment(checkpoint, spec);
-  if (task && task->recall_task())
+  if (task)
     static_cast<train::Evaluation&>(scores.polynomial) =
         train::evaluate_polynomial(deployment.model, task->test());
   if (task) std::printf("%s", scores_table(*task, scores).c_str());

@@ -15,6 +15,7 @@
 #include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 #include "train/evaluation/bits_per_byte.h"
+#include "train/evaluation/polynomial_evaluation.h"
 
 namespace psm::cmd {
 namespace {

@@ -8,17 +8,20 @@
 #include "attention/batched/measure.h"
 #include "attention/encrypted/critical_path.h"
 #include "attention/encrypted/encrypted_model.h"
+#include "attention/reference/range_use.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "ckks/base/progress.h"
 #include "ckks/program/machines/twin.h"
 #include "cmd/prompts/prompts.h"
+#include "cmd/reports/path_report.h"
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
+#include "train/evaluation/polynomial_evaluation.h"
 
 namespace psm::cmd {
 namespace {

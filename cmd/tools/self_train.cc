@@ -7,6 +7,7 @@
 
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
+#include "attention/reference/range_use.h"
 #include "attention/trained/generate.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -17,7 +18,7 @@
 #include "cmd/terminal/table.h"
 #include "cmd/training/model_tokenizer.h"
 #include "train/data/sequence_data.h"
-#include "train/evaluation/evaluation.h"
+#include "train/evaluation/polynomial_evaluation.h"
 #include "train/stages/loop.h"
 #include "train/stages/recipe.h"
 #include "train/stages/score_offset_fit.h"

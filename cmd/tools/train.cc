@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 
-#include "attention/batched/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
@@ -90,12 +89,9 @@ int train(int argc, char** argv) {
   recipe.state_folder = folder;
   recipe.started = say_started;
   std::printf("%s\n", task.source->description().c_str());
-  TrainingRun run = train_task(task, recipe, recipe_flags.polynomials(), from ? &*from : nullptr);
+  TrainingRun run = train_task(task, recipe, from ? &*from : nullptr);
 
   TaskScores scores = run.scores;
-  scores.polynomial = {};  // that is the next command's part
-  run.checkpoint.polynomial.reset();
-  write_scores(scores, run.checkpoint);
   std::string written;
   const auto save = [&](const std::string& name, const attention::Checkpoint& checkpoint) {
     attention::save_checkpoint(folder + "/" + name, checkpoint);

@@ -17,10 +17,6 @@ struct RecipeFlags {
   // The task's recipe as the flags change it, from scratch or from the model `from`. Throws Error on a shape
   // that no model has, an odd power, and on flags that `from` has decided already.
   train::RecipeOptions recipe(const Task& task, const attention::Checkpoint* from) const;
-  // The polynomials of the models that are scored meanwhile.
-  attention::PolynomialOptions polynomials() const {
-    return paper_ ? attention::paper_polynomials() : attention::PolynomialOptions{};
-  }
 
  private:
   void set_family(const Task& task, attention::ModelConfig& model) const;

@@ -154,7 +154,7 @@ double Task::bytes_per_target(const train::Batch& batch) const {
 }
 
 TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
-                       const attention::PolynomialOptions& options, const attention::Checkpoint* from) {
+                       const attention::Checkpoint* from) {
   const double start = seconds_now();
   TrainingRun run;
   const auto report = [&](const train::StageReport& stage) {
@@ -174,7 +174,6 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
                 : train::run_recipe(recipe, *task.source, report);
   run.checkpoint.weights = models.final_model;
   run.checkpoint.ranges = models.ranges;
-  run.checkpoint.polynomial = options;
   task.codec.write_notes(run.checkpoint.notes, run.checkpoint.weights.config.vocab);
 
   TaskScores& scores = run.scores;
@@ -209,10 +208,6 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
   score(scores.trained, train::evaluate(models.trained, test), tokens);
   tokens += tokens_of("ranges");
   score(scores.ranges, train::evaluate(models.final_model, test), tokens);
-  score(scores.polynomial,
-        train::evaluate_polynomial(attention::make_polynomial(models.final_model, models.ranges, options),
-                                   test),
-        tokens);
   write_scores(scores, run.checkpoint);
   run.seconds = seconds_now() - start;
   return run;

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "attention/files/checkpoint.h"
-#include "attention/reference/polynomial_model.h"
 #include "ckks/base/files/json.h"
 #include "cmd/prompts/prompts.h"
 #include "train/data/image_data.h"
@@ -78,15 +77,14 @@ struct TaskScores {
 struct TrainingRun {
   train::TrainedModels models;
   attention::Checkpoint
-      checkpoint;  // of the final model, with ranges, options and notes: what //cmd:keygen and the rest take
+      checkpoint;  // of the final model, with ranges and notes: what //cmd:polynomialise takes
   TaskScores scores;
   double seconds = 0;
 };
 
-// Runs the recipe, from the model `from` if it is given, measures the ranges, makes the polynomials and
-// scores all models; prints a line a stage.
+// Runs the recipe, from the model `from` if it is given, measures the ranges and scores all models; prints a
+// line a stage.
 TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
-                       const attention::PolynomialOptions& options,
                        const attention::Checkpoint* from = nullptr);
 
 // What a checkpoint remembers of its training: the scores of the models that it came from.

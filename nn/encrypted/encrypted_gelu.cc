@@ -1,5 +1,7 @@
 #include "nn/encrypted/encrypted_gelu.h"
 
+#include "nn/encrypted/encrypted_function.h"
+
 namespace psm::nn {
 
 using program::Builder;
@@ -37,7 +39,7 @@ std::vector<Value> encrypted_gelu_of_real(Builder& builder, std::span<const Valu
   for (const Value z : half) parts.push_back(builder.twice_real_part(z));
   std::vector<Value> outputs;
   for (const Value part : to_approximate(builder, std::move(parts), gelu))
-    outputs.push_back(gelu.build(builder, part, "input of gelu"));
+    outputs.push_back(build(builder, gelu, part, "input of gelu"));
   return builder.refresh(outputs);
 }
 
@@ -47,8 +49,8 @@ std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half,
   const std::vector<Value> parts = parts_to_approximate(builder, half, gelu);
   std::vector<Value> outputs;
   for (size_t i = 0; i < parts.size(); i += 2) {
-    const Value re = gelu.build(builder, parts[i], "input of " + label);
-    const Value im = gelu.build(builder, parts[i + 1], "input of " + label);
+    const Value re = build(builder, gelu, parts[i], "input of " + label);
+    const Value im = build(builder, gelu, parts[i + 1], "input of " + label);
     outputs.push_back(builder.add(re, builder.times_i(im)));
   }
   return builder.refresh(outputs);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ckks/base/error.h"
+#include "nn/encrypted/encrypted_function.h"
 #include "nn/encrypted/encrypted_sum.h"
 
 namespace psm::nn {
@@ -38,7 +39,7 @@ std::vector<Value> squares_of(Builder& builder, std::span<const Value> x) {
 std::vector<Value> divided(Builder& builder, std::span<const Value> y, Value sum, double offset,
                            const approx::Approximation& inverse_sqrt) {
   const Value v = builder.refresh(builder.add_constant(sum, offset));
-  return inverse_sqrt.build_products(builder, v, y, "variance");
+  return build_products(builder, inverse_sqrt, v, y, "variance");
 }
 
 void require_weights(std::span<const Value> x, std::span<const double> weight) {

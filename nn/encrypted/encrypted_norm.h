@@ -14,7 +14,7 @@
 // what r multiplies is the caller's to say.
 //
 // Packing: encrypted_linear.h; x in several ciphertexts of F features, weight for all of them.
-// Ranges: |re x|, |im x| <= 1. Refresh candidates: v; r where it is a value (Approximation::build_products); h.
+// Ranges: |re x|, |im x| <= 1. Refresh candidates: v; r where it is a value (encrypted_function.h); h.
 // Levels: 2 + products_depth() of 1/sqrt. Key-switches: for each ciphertext of x 1 conjugation and 1
 // relinearisation, for each product 1 or 2, and the sum's.
 #pragma once

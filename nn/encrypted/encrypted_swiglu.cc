@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "nn/encrypted/encrypted_function.h"
 #include "nn/encrypted/encrypted_gelu.h"
 
 namespace psm::nn {
@@ -17,7 +18,7 @@ std::vector<Value> encrypted_swiglu(Builder& builder, std::span<const Value> hal
   {
     Builder::Scope scope(builder, "silu");
     gates = parts_to_approximate(builder, half_gate, silu);
-    for (Value& gate : gates) gate = silu.build(builder, gate, "input of silu");
+    for (Value& gate : gates) gate = build(builder, silu, gate, "input of silu");
     gates = builder.refresh(gates);
   }
   Builder::Scope scope(builder, "gate");

@@ -3,7 +3,6 @@
 #include "train/evaluation/token_score.h"
 
 namespace psm::train {
-namespace {
 
 Evaluation evaluate(const attention::BatchedModel& model, const Batch& batch, const std::string& progress) {
   std::vector<Evaluation> examples(static_cast<size_t>(batch.sequences));  // cross entropies: sums
@@ -36,15 +35,8 @@ Evaluation evaluate(const attention::BatchedModel& model, const Batch& batch, co
   return all;
 }
 
-}  // namespace
-
 Evaluation evaluate(const attention::ModelWeights& weights, const Batch& batch) {
-  return evaluate(attention::BatchedModel(weights), batch, "");
-}
-
-Evaluation evaluate_polynomial(const attention::PolynomialModel& model, const Batch& batch) {
-  return evaluate(attention::BatchedModel(model.weights, attention::polynomial_functions(model)), batch,
-                  "scoring the polynomial model");
+  return evaluate(attention::BatchedModel(weights), batch);
 }
 
 }  // namespace psm::train

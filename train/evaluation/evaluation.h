@@ -1,11 +1,10 @@
-// How good a model is on held-out examples, as trained or in its polynomial form
-// (attention/batched/batched_model.h).
+// How good a model is on held-out examples.
 #pragma once
 
 #include <cmath>
+#include <string>
 
 #include "attention/batched/batched_model.h"
-#include "attention/reference/polynomial_model.h"
 #include "train/data/data.h"
 
 namespace psm::train {
@@ -21,9 +20,10 @@ struct Evaluation {
   double perplexity() const { return std::exp(cross_entropy); }
 };
 
-// Same result for every number of threads. Throw psm::Error on examples that the model cannot read.
+// Same result for every number of threads. Both throw psm::Error on examples that the model cannot read.
 Evaluation evaluate(const attention::ModelWeights& weights, const Batch& batch);
-// Shows a progress bar.
-Evaluation evaluate_polynomial(const attention::PolynomialModel& model, const Batch& batch);
+// `progress`: what a progress bar says; empty: none.
+Evaluation evaluate(const attention::BatchedModel& model, const Batch& batch,
+                    const std::string& progress = {});
 
 }  // namespace psm::train

@@ -19,7 +19,7 @@
 // the denominators span exactly r. What training leaves a little above a bound is brought under it so.
 #pragma once
 
-#include "attention/reference/ranges.h"
+#include "attention/shape/ranges.h"
 #include "attention/shape/weights.h"
 #include "train/data/data.h"
 

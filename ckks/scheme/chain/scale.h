@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "ckks/ring/ring.h"
+#include "ckks/ring/basis.h"
 
 namespace psm::ckks {
 

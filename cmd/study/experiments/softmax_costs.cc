@@ -54,7 +54,7 @@ struct BlockPlan {
       : block(kPythia, kTokens, static_cast<size_t>(crypto.slots()), key_blocks),
         packing(block.rows(method.score_bound)) {
     packing.length_root = method.length_root;
-    rows = method.row.in_slots(packing);
+    rows = attention::in_slots(method.row, packing);
     program::Builder builder(packing.slots);
     program::LevelBudget budget = program::budget_of(crypto);
     const ckks::Level level = ckks::Level::at(crypto.compute_level() - kLevelsBefore);

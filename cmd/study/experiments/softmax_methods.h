@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/rows/polynomial_weights.h"
+#include "attention/reference/polynomial_weights.h"
 #include "cmd/study/experiments/attention_maps.h"
 
 namespace psm::cmd {

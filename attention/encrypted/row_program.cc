@@ -1,11 +1,11 @@
-#include "attention/rows/row_program.h"
+#include "attention/encrypted/row_program.h"
 
 #include <bit>
 #include <cmath>
 #include <utility>
 
-#include "approx/maximum.h"
 #include "ckks/base/error.h"
+#include "nn/encrypted/encrypted_function.h"
 #include "nn/encrypted/encrypted_power.h"
 #include "nn/encrypted/encrypted_sum.h"
 
@@ -37,7 +37,53 @@ constexpr double kRounding = 1e-9;  // of scales that are folded into one anothe
 
 bool is_one(double x) { return std::abs(x - 1) < kRounding; }
 
-}  // namespace
+// Reads a row recipe into a program; the operations are those of attention/reference/row_recipe.h.
+class SlotRows {
+ public:
+  struct Value {
+    std::vector<program::Value> slots;  // by ciphertext; one for a number of each row
+    double unit = 1;                    // what it stands for is unit * slots,
+    bool over_length = false;           // divided by L,
+    bool fresh = false;                 // and it needs no refresh yet
+    bool ends_in_zeros = false;         // after the row's end
+    bool has_length = false;            // 1/L is in the slots
+    program::Value factor{};            // by factor_unit times which it is still to be multiplied
+    double factor_unit = 1;
+  };
+  SlotRows(program::Builder& builder, const RowPacking& packing);
+
+  Value scores(std::vector<program::Value> slots, double input_scale) const;
+  RowWeights weights(Value x);
+
+  Value apply(const approx::Approximation& f, const Value& x, const char* what, double shift = 0,
+              double factor = 1);
+  Value of_sum(const approx::Approximation& f, const Value& x, double addend, const char* what);
+  Value scaled_by(const Value& x, const Value& number);
+  Value times(Value x, double c) const;
+  Value power(const Value& x, int p);
+  Value over_length(Value x) const;
+  Value half_sum(const Value& x, const Value& y);
+  Value padded(const Value& x, int places, double rest);
+  Value max_with(const approx::Approximation& f, const Value& x, int offset, const char* what);
+  Value as_input_of(const approx::Approximation& f, const Value& x);
+  Value less_first(const Value& x, const Value& m, const approx::Approximation& f);
+  Value refresh(const Value& x);
+
+ private:
+  // The slots of ciphertext m: `factor`, divided by the length if wanted, in the places of a row; `rest` in
+  // those after them.
+  std::vector<double> places(size_t m, double factor, bool over_length, double rest = 0) const;
+  std::vector<double> everywhere(double factor, bool over_length) const;
+  std::vector<program::Value> times_places(const Value& x, double factor);  // unit * factor x
+  // sum over a row of f(x), f a weight for each place of each ciphertext; or one weight for all of them.
+  program::Value row_sum(const std::vector<program::Value>& x,
+                         const std::vector<std::vector<double>>& weights);
+  Value divided(const Value& x);  // with no factor left apart, and the unit 1
+  std::vector<program::Value> multiply_all(const std::vector<program::Value>& x, program::Value y);
+
+  program::Builder& builder_;
+  const RowPacking& packing_;
+};
 
 SlotRows::SlotRows(Builder& builder, const RowPacking& packing) : builder_(builder), packing_(packing) {
   check(packing);
@@ -112,7 +158,7 @@ SlotRows::Value SlotRows::apply(const approx::Approximation& f, const Value& x, 
   if (std::abs(offset) > kRounding)
     for (program::Value& v : values) v = builder_.add_constant(v, offset);
   if (!x.fresh) values = builder_.refresh(values);
-  for (program::Value& v : values) v = f.build(builder_, v, what);
+  for (program::Value& v : values) v = nn::build(builder_, f, v, what);
   return {builder_.refresh(values), f.output_scale(), false, /*fresh=*/true};
 }
 
@@ -130,7 +176,7 @@ SlotRows::Value SlotRows::of_sum(const approx::Approximation& f, const Value& x,
       builder_.add_constant(row_sum(x.slots, weights), f.input_scale() * addend + f.input_offset());
   // A bootstrap's error is absolute: of a wide interval's lower end it would leave nothing.
   if (f.domain().lo > kRefreshableRatio * f.domain().hi) v = builder_.refresh(v);
-  return {{builder_.refresh(f.build(builder_, v, what))}, f.output_scale()};
+  return {{builder_.refresh(nn::build(builder_, f, v, what))}, f.output_scale()};
 }
 
 SlotRows::Value SlotRows::scaled_by(const Value& x, const Value& number) {
@@ -191,11 +237,11 @@ SlotRows::Value SlotRows::max_with(const approx::Approximation& f, const Value& 
   Values largest;
   if (offset < S) {
     PSM_CHECK(values.size() == 1, values.size(), " ciphertexts and offset ", offset);
-    largest = {approx::build_max(builder_, f, values[0], builder_.rotate(values[0], offset), what)};
+    largest = {nn::build_max(builder_, f, values[0], builder_.rotate(values[0], offset), what)};
   } else {
     const auto half = static_cast<size_t>(offset / S);
     for (size_t m = 0; m < half; ++m)
-      largest.push_back(approx::build_max(builder_, f, values[m], values[m + half], what));
+      largest.push_back(nn::build_max(builder_, f, values[m], values[m + half], what));
   }
   return {.slots = std::move(largest), .unit = f.output_scale() / 2};
 }
@@ -221,6 +267,21 @@ SlotRows::Value SlotRows::refresh(const Value& x) {
   refreshed.slots = builder_.refresh(refreshed.slots);
   refreshed.fresh = true;
   return refreshed;
+}
+
+}  // namespace
+
+RowProgram in_slots(const PolynomialRow& row, const RowPacking& packing) {
+  return std::visit(
+      [&](const auto& recipe) -> RowProgram {
+        const double input_scale = recipe.input_scale(packing.score_bound);
+        return {input_scale, row.levels_in_slots,
+                [recipe, packing, input_scale](Builder& builder, const Values& scores) {
+                  SlotRows rows(builder, packing);
+                  return rows.weights(recipe.run(rows, rows.scores(scores, input_scale)));
+                }};
+      },
+      row.recipe);
 }
 
 std::vector<std::vector<ckks::Complex>> pack_rows(const RowPacking& packing, double input_scale,

@@ -5,12 +5,11 @@
 // range that the architecture does not have is 0.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "approx/interval.h"
 #include "attention/shape/config.h"
-#include "attention/shape/functions.h"
+#include "ckks/base/files/json.h"
 
 namespace psm::attention {
 
@@ -34,21 +33,15 @@ struct Ranges {
   double pooler_input = 0;  // max |argument of the head's sigmoid|
 };
 
-// Takes the ranges of what a forward pass shows (functions.h).
-class RangeMeter {
- public:
-  explicit RangeMeter(const ModelConfig& config);
-  void see(Site site, int layer, std::span<const double> values);
-  // Returns the ranges of all values seen so far.
-  Ranges ranges() const;
-
- private:
-  void see_residual(std::span<const double> x);
-  bool centred_, post_norm_, classifies_;
-  Ranges seen_;
-};
-
 // The smallest ranges that hold both.
 Ranges join(const Ranges&, const Ranges&);
+
+// Throws psm::Error if the ranges are not of a model of this shape.
+void check_shape(const Ranges&, const ModelConfig&);
+
+// For the metadata of a checkpoint; doubles come back bit by bit. Reading throws psm::Error on members that are
+// missing or malformed, or not of this model.
+Json ranges_to_json(const Ranges&);
+Ranges ranges_from_json(const Json&, const ModelConfig&);
 
 }  // namespace psm::attention

@@ -27,50 +27,32 @@
 //
 // where 1 + r = 1 + eps for 1/x and (1 + eps)^2 for the inverse root, which is squared.
 //
-// Each form is written once, as a recipe (row_recipe.h), and read by evaluate(), by in_slots() and by the
-// count of levels; in slots a sum over a row and a product by factors cost a level each. PowerSoftmax's
+// Each form is written once, as a recipe (row_recipe.h). PowerSoftmax's
 // length-agnostic form in the transformer's packing is in encrypted_attention.h. Immutable, thread-safe.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "approx/approximation.h"
-#include "attention/rows/row_program.h"
+#include "attention/reference/row_recipe.h"
 #include "attention/shape/config.h"
+#include "attention/shape/polynomial_options.h"
 
 namespace psm::attention {
-
-class RowComputation;
-
-// What takes the place of softmax in a model that was trained with it.
-enum class SoftmaxForm { kTaylorGoldschmidt, kNormaliseSquare };
-std::string_view name_of(SoftmaxForm form);
-SoftmaxForm softmax_form_from(std::string_view name);  // throws psm::Error on anything else
-
-// How 1/x and 1/sqrt(x) are made: in the fewest levels that have the error (approx/inverse.h), or by
-// Goldschmidt's plain iterations as in the paper: of 1/x 21, 22 levels, whatever the error, of 1/sqrt(x),
-// where it names no number, the fewest that have the error.
-enum class DivisionForm { kRelaxed, kGoldschmidt };
-std::string_view name_of(DivisionForm form);
-DivisionForm division_form_from(std::string_view name);  // throws psm::Error on anything else
 
 struct PolynomialRow {
   std::string method;
   std::vector<approx::Approximation> parts;  // in the order in which they are used
   int levels = 0;                            // between scores and weights
+  int levels_in_slots = 0;  // the same, where a sum over a row and a product by factors cost one
   // The error of each weight against row_weights(): relative, but absolute for scaled ReLU.
   approx::ErrorKind error_kind = approx::ErrorKind::kRelative;
   double error_bound = 0;
-  std::shared_ptr<const RowComputation> computation;
+  RowRecipe recipe;
 
   void evaluate(std::span<double> row) const;  // scores to weights, in place
-  // Throws psm::Error if scores up to packing.score_bound leave the intervals; its build() does if the
-  // packing does not fit its slots, or softmax's maximum was made for another number of places.
-  RowProgram in_slots(const RowPacking& packing) const;
 };
 
 // D = sum x^p, sum x^p + epsilon, or mean x^p + epsilon as the form says; it lies in `denominators`. Throws

@@ -1,4 +1,4 @@
-#include "attention/rows/row_program.h"
+#include "attention/encrypted/row_program.h"
 
 #include <cmath>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "approx/exponential.h"
 #include "approx/inverse.h"
-#include "attention/rows/polynomial_weights.h"
+#include "attention/reference/polynomial_weights.h"
 #include "attention/rows/row_weights.h"
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
@@ -42,7 +42,7 @@ std::vector<Form> all_forms(const RowPacking& packing) {
   const approx::Interval denominators{0.2, 0.2 + std::pow(kBound, 4)};
   std::vector<Form> forms;
   const auto add = [&](const std::string& name, PolynomialRow weights) {
-    forms.push_back({name, weights, weights.in_slots(packing)});
+    forms.push_back({name, weights, in_slots(weights, packing)});
   };
   add("PowerSoftmax", power_softmax_polynomial(power_config(), denominators, 0x1p-8));
   add("scaled ReLU", scaled_relu_polynomial(kBound, 0x1p-6));
@@ -102,7 +102,7 @@ TEST_CASE("a program takes the levels that it says") {
 TEST_CASE("softmax of rows of one place has no maximum to take, and weighs its score with one") {
   const RowPacking packing{64, 1, {1}, kBound};
   const PolynomialRow weights = taylor_goldschmidt_softmax(kBound, 1, 0x1p-6);
-  const RowProgram rows = weights.in_slots(packing);
+  const RowProgram rows = in_slots(weights, packing);
   const auto scores = random_rows(packing);
   const auto result = program::run_twin(program_of(rows, packing.slots),
                                         {{"scores", pack_rows(packing, rows.input_scale, scores)[0]}});
@@ -166,7 +166,7 @@ TEST_CASE("rows of several ciphertexts, divided in place or later, weigh as rows
       const bool later = variant > 0;
       packing.divide_later = later;
       packing.length_root = variant == 2 && weights.method.starts_with("power") ? 4 : 0;
-      const RowProgram program = weights.in_slots(packing);
+      const RowProgram program = in_slots(weights, packing);
       Builder builder(packing.slots);
       std::vector<program::Value> scores;
       std::map<std::string, SlotVector> inputs;
@@ -203,7 +203,7 @@ TEST_CASE("rows of several ciphertexts, divided in place or later, weigh as rows
 
 TEST_CASE("rows that do not fit the slots, or the polynomials, are refused") {
   const auto build = [](const PolynomialRow& weights, const RowPacking& packing) {
-    program_of(weights.in_slots(packing), packing.slots);
+    program_of(in_slots(weights, packing), packing.slots);
   };
   const PolynomialRow relu = scaled_relu_polynomial(kBound, 0x1p-6);
   CHECK_THROWS_WITH_AS(build(relu, {64, 8, {9}, kBound}), doctest::Contains("a row of 9 scores"), Error);

@@ -1,4 +1,4 @@
-#include "attention/rows/polynomial_weights.h"
+#include "attention/reference/polynomial_weights.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "attention/rows/polynomial_weights.h"
+#include "attention/reference/polynomial_weights.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,7 +11,7 @@
 #include "approx/goldschmidt.h"
 #include "approx/inverse.h"
 #include "approx/maximum.h"
-#include "attention/rows/row_recipe.h"
+#include "attention/rows/power_softmax.h"
 #include "ckks/base/error.h"
 
 namespace psm::attention {
@@ -60,151 +60,157 @@ void require_within(double score_bound, double bound) {
                         "; these polynomials were made for scores up to ", bound));
 }
 
-struct PowerSoftmaxRecipe {
-  PowerForm form;
-  int p;
-  double epsilon;
-  approx::Approximation inverse;
+class ClearRows {
+ public:
+  using Value = std::vector<double>;
+  explicit ClearRows(size_t length) : length_(length) {}
 
-  double input_scale(double score_bound) const { return 1 / score_bound; }
-  template <typename Rows>
-  typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
-    auto u = rows.power(x, p);
-    if (form == PowerForm::kLengthAgnostic) u = rows.over_length(u);
-    return rows.scaled_by(u, rows.of_sum(inverse, u, form == PowerForm::kPlain ? 0 : epsilon, "denominator"));
+  Value apply(const approx::Approximation& f, Value x, const char*, double shift = 0, double factor = 1) {
+    for (double& entry : x) entry = f.evaluate((entry + shift) * factor);
+    return x;
   }
+  double of_sum(const approx::Approximation& f, const Value& x, double addend, const char*) {
+    double sum = 0;
+    for (size_t j = 0; j < length_; ++j) sum += x[j];
+    return f.evaluate(sum + addend);
+  }
+  Value scaled_by(Value x, double number) {
+    for (double& entry : x) entry *= number;
+    return x;
+  }
+  double times(double number, double c) { return number * c; }
+  Value power(Value x, int p) {
+    for (double& entry : x) entry = even_power(entry, p);
+    return x;
+  }
+  Value over_length(Value x) {
+    for (double& entry : x) entry /= static_cast<double>(length_);
+    return x;
+  }
+  Value half_sum(Value x, const Value& y) {
+    for (size_t j = 0; j < x.size(); ++j) x[j] = (x[j] + y[j]) / 2;
+    return x;
+  }
+  Value padded(Value x, int places, double rest) {
+    PSM_CHECK(length_ <= static_cast<size_t>(places), length_, " scores in ", places, " places");
+    x.resize(static_cast<size_t>(places), rest);
+    return x;
+  }
+  Value max_with(const approx::Approximation& f, Value x, int offset, const char*) {
+    for (int j = 0; j < offset; ++j) x[j] = (x[j] + x[j + offset] + f.evaluate(x[j] - x[j + offset])) / 2;
+    x.resize(static_cast<size_t>(offset));
+    return x;
+  }
+  Value as_input_of(const approx::Approximation&, Value x) { return x; }
+  Value less_first(Value x, const Value& m, const approx::Approximation&) {
+    for (double& entry : x) entry -= m[0];
+    return x;
+  }
+  Value refresh(Value x) { return x; }
+
+ private:
+  size_t length_;
 };
 
-struct ScaledReluRecipe {
-  approx::Approximation absolute;
+class CountedRows {
+ public:
+  using Value = int;  // levels consumed since the scores
+  // `product`: the levels of a product by plaintexts, 1 in slots, 0 where neighbours take the factors in.
+  explicit CountedRows(int product) : product_(product) {}
 
-  double input_scale(double score_bound) const {
-    require_within(score_bound, absolute.domain().hi);
-    return absolute.input_scale();
+  Value apply(const approx::Approximation& f, Value x, const char*, double = 0, double = 1) {
+    return x + f.depth();
   }
-  template <typename Rows>
-  typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
-    const auto size = rows.apply(absolute, x, "score");
-    return rows.half_sum(rows.over_length(x), rows.over_length(size));
+  Value of_sum(const approx::Approximation& f, Value x, double, const char*) {
+    return x + product_ + f.depth();
   }
+  Value scaled_by(Value x, Value number) { return std::max(x + product_, number) + 1; }
+  Value times(Value x, double) { return x; }
+  Value power(Value x, int p) { return x + std::bit_width(static_cast<unsigned>(p - 1)); }
+  Value over_length(Value x) { return x; }
+  Value half_sum(Value x, Value y) { return std::max(x, y) + product_; }
+  Value padded(Value x, int, double) { return x; }
+  Value max_with(const approx::Approximation& f, Value x, int, const char*) { return x + f.depth(); }
+  Value as_input_of(const approx::Approximation&, Value x) { return x + product_; }
+  Value less_first(Value x, Value m, const approx::Approximation&) { return std::max(x, m) + product_; }
+  Value refresh(Value x) { return x; }
+
+ private:
+  int product_;
 };
 
-struct TaylorGoldschmidtRecipe {
-  double bound;
-  int places;                                     // the context's, a power of two
-  std::optional<approx::Approximation> absolute;  // none where rows have one place
-  approx::Approximation exp, inverse;
+// `product`: as CountedRows takes it.
+int levels_of(const RowRecipe& recipe, int product) {
+  CountedRows rows(product);
+  return std::visit([&](const auto& each) { return each.run(rows, 0); }, recipe);
+}
 
-  double input_scale(double score_bound) const {
-    require_within(score_bound, bound);
-    return absolute ? absolute->input_scale() : 1 / bound;
-  }
-  template <typename Rows>
-  typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
-    x = rows.padded(x, places, -bound);  // places after a row's end lose against every score
-    auto m = x;
-    for (int offset = places / 2; offset >= 1; offset /= 2) {
-      if (offset < places / 2) m = rows.as_input_of(*absolute, m);
-      m = rows.max_with(*absolute, m, offset, "distance of two scores");
-    }
-    const auto e = rows.apply(exp, rows.less_first(x, m, exp), "score less maximum");
-    return rows.scaled_by(e, rows.of_sum(inverse, e, 0, "denominator"));
-  }
-};
-
-struct NormaliseSquareRecipe {
-  double bound, fold;  // R, 2^k
-  approx::Approximation exp;
-  std::vector<approx::Approximation> roots;  // k of them
-
-  double input_scale(double score_bound) const {
-    require_within(score_bound, bound);
-    return exp.input_scale() / fold;
-  }
-  template <typename Rows>
-  typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
-    auto y = rows.apply(exp, x, "score", -bound, 1 / fold);
-    for (size_t round = 0; round < roots.size(); ++round) {
-      if (round > 0) y = rows.refresh(y);
-      auto root = rows.of_sum(roots[round], rows.power(y, 2), 0, "sum of squares");
-      // A factor common to the row, which cancels: what is refreshed stays within 1.
-      if (round + 1 < roots.size()) root = rows.times(root, 1 / (1 + roots[round].error_bound()));
-      y = rows.power(rows.scaled_by(y, root), 2);
-    }
-    return y;
-  }
-};
-
-struct ExpDivisionRecipe {
-  approx::Approximation exp, inverse;
-
-  double input_scale(double score_bound) const {
-    require_within(score_bound, exp.domain().hi);
-    return exp.input_scale();
-  }
-  template <typename Rows>
-  typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
-    const auto e = rows.apply(exp, x, "score");
-    return rows.scaled_by(e, rows.of_sum(inverse, e, 0, "denominator"));
-  }
-};
-
-template <typename Recipe>
-void set_recipe(PolynomialRow& weights, Recipe recipe) {
-  weights.levels = levels_between_products(recipe);
-  weights.computation = make_row_computation(std::move(recipe));
+PolynomialRow row_of(std::string method, std::vector<approx::Approximation> parts, double error_bound,
+                     RowRecipe recipe) {
+  PolynomialRow row{.method = std::move(method),
+                    .parts = std::move(parts),
+                    .error_bound = error_bound,
+                    .recipe = std::move(recipe)};
+  row.levels = levels_of(row.recipe, 0);
+  row.levels_in_slots = levels_of(row.recipe, 1);
+  return row;
 }
 
 PolynomialRow normalise_square(double bound, int context, double relative_error, int rounds) {
   const double fold = std::ldexp(1.0, rounds);
-  PolynomialRow weights;
-  weights.method = message("normalise and square, ", rounds, rounds == 1 ? " round" : " rounds");
   const approx::Approximation exp = approx::design_exp({-2 * bound / fold, 0}, relative_error / 8 / fold);
-  weights.parts.push_back(exp);
+  std::vector<approx::Approximation> parts{exp};
   const double e = exp.error_bound();
   approx::Interval squares{(1 - e) * (1 - e) * std::exp(-4 * bound / fold), context * (1 + e) * (1 + e)};
   for (int round = 1; round <= rounds; ++round) {
     squares = {squares.lo * (1 - kRounding), squares.hi * (1 + kRounding)};
-    weights.parts.push_back(
+    parts.push_back(
         approx::design_inverse_sqrt(squares, round == rounds ? relative_error / 4 : kCoarseError));
     // The row adds up to 1 at most; of what adds up to s, the squares add up to s^2 / L .. s^2.
-    const double eps = weights.parts.back().error_bound();
+    const double eps = parts.back().error_bound();
     squares = {std::pow((1 - eps) / (1 + eps), 4) / context, 1};
   }
-  const double last = weights.parts.back().error_bound();
-  weights.error_bound = softmax_error(std::expm1(fold * std::log1p(e)), last * (2 + last));
-  set_recipe(weights,
-             NormaliseSquareRecipe{bound, fold, exp, {weights.parts.begin() + 1, weights.parts.end()}});
-  return weights;
+  const double last = parts.back().error_bound();
+  NormaliseSquareRecipe recipe{bound, fold, exp, {parts.begin() + 1, parts.end()}};
+  return row_of(message("normalise and square, ", rounds, rounds == 1 ? " round" : " rounds"),
+                std::move(parts), softmax_error(std::expm1(fold * std::log1p(e)), last * (2 + last)),
+                std::move(recipe));
 }
 
 constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-void PolynomialRow::evaluate(std::span<double> row) const { computation->evaluate(row); }
+double PowerSoftmaxRecipe::input_scale(double score_bound) const { return 1 / score_bound; }
 
-RowProgram PolynomialRow::in_slots(const RowPacking& packing) const { return computation->in_slots(packing); }
-
-std::string_view name_of(SoftmaxForm form) {
-  return form == SoftmaxForm::kTaylorGoldschmidt ? "taylor_goldschmidt" : "normalise_square";
+double ScaledReluRecipe::input_scale(double score_bound) const {
+  require_within(score_bound, absolute.domain().hi);
+  return absolute.input_scale();
 }
 
-SoftmaxForm softmax_form_from(std::string_view name) {
-  for (SoftmaxForm form : {SoftmaxForm::kTaylorGoldschmidt, SoftmaxForm::kNormaliseSquare})
-    if (name_of(form) == name) return form;
-  throw Error(message("unknown polynomial form of softmax \"", name,
-                      "\"; use one of: taylor_goldschmidt, normalise_square"));
+double TaylorGoldschmidtRecipe::input_scale(double score_bound) const {
+  require_within(score_bound, bound);
+  return absolute ? absolute->input_scale() : 1 / bound;
 }
 
-std::string_view name_of(DivisionForm form) {
-  return form == DivisionForm::kRelaxed ? "relaxed" : "goldschmidt";
+double NormaliseSquareRecipe::input_scale(double score_bound) const {
+  require_within(score_bound, bound);
+  return exp.input_scale() / fold;
 }
 
-DivisionForm division_form_from(std::string_view name) {
-  for (DivisionForm form : {DivisionForm::kRelaxed, DivisionForm::kGoldschmidt})
-    if (name_of(form) == name) return form;
-  throw Error(message("unknown form of the division \"", name, "\"; use one of: relaxed, goldschmidt"));
+double ExpDivisionRecipe::input_scale(double score_bound) const {
+  require_within(score_bound, exp.domain().hi);
+  return exp.input_scale();
+}
+
+void PolynomialRow::evaluate(std::span<double> row) const {
+  ClearRows rows(row.size());
+  const std::vector<double> weights = std::visit(
+      [&](const auto& each) {
+        return each.run(rows, {row.begin(), row.end()});
+      },
+      recipe);
+  std::copy_n(weights.begin(), row.size(), row.begin());
 }
 
 PolynomialRow power_softmax_polynomial(const ModelConfig& config, approx::Interval denominators,
@@ -214,23 +220,16 @@ PolynomialRow power_softmax_polynomial(const ModelConfig& config, approx::Interv
   const approx::Approximation inverse = division == DivisionForm::kRelaxed
                                             ? approx::design_inverse(denominators, relative_error)
                                             : approx::goldschmidt_inverse(denominators, kPaperIterations);
-  PolynomialRow weights;
-  weights.method = message("power ", config.power, " and division");
-  weights.parts = {inverse};
-  weights.error_bound = inverse.error_bound();
-  set_recipe(weights, PowerSoftmaxRecipe{config.form, config.power, config.epsilon, inverse});
-  return weights;
+  return row_of(message("power ", config.power, " and division"), {inverse}, inverse.error_bound(),
+                PowerSoftmaxRecipe{config.form, config.power, config.epsilon, inverse});
 }
 
 PolynomialRow scaled_relu_polynomial(double score_bound, double absolute_error) {
   const approx::Approximation absolute = approx::design_absolute_value(score_bound, 2 * absolute_error);
-  PolynomialRow weights;
-  weights.method = "scaled ReLU by |x|";
-  weights.parts = {absolute};
-  weights.error_kind = approx::ErrorKind::kAbsolute;
-  weights.error_bound = absolute.error_bound() / 2;
-  set_recipe(weights, ScaledReluRecipe{absolute});
-  return weights;
+  PolynomialRow row =
+      row_of("scaled ReLU by |x|", {absolute}, absolute.error_bound() / 2, ScaledReluRecipe{absolute});
+  row.error_kind = approx::ErrorKind::kAbsolute;
+  return row;
 }
 
 PolynomialRow taylor_goldschmidt_softmax(double score_bound, int context, double relative_error) {
@@ -249,14 +248,11 @@ PolynomialRow taylor_goldschmidt_softmax(double score_bound, int context, double
       approx::design_inverse({(1 - eta) * std::exp(-shift) * (1 - kRounding),
                               context * (1 + eta) * std::exp(shift) * (1 + kRounding)},
                              relative_error / 4);
-  PolynomialRow weights;
-  weights.method = "Taylor series of degree 8 and Goldschmidt";
-  if (absolute) weights.parts.push_back(*absolute);
-  weights.parts.push_back(exp);
-  weights.parts.push_back(inverse);
-  weights.error_bound = softmax_error(eta, inverse.error_bound());
-  set_recipe(weights, TaylorGoldschmidtRecipe{score_bound, 1 << pairings, absolute, exp, inverse});
-  return weights;
+  std::vector<approx::Approximation> parts{exp, inverse};
+  if (absolute) parts.insert(parts.begin(), *absolute);
+  return row_of("Taylor series of degree 8 and Goldschmidt", std::move(parts),
+                softmax_error(eta, inverse.error_bound()),
+                TaylorGoldschmidtRecipe{score_bound, 1 << pairings, absolute, exp, inverse});
 }
 
 PolynomialRow normalise_square_softmax(double score_bound, int context, double relative_error) {
@@ -277,12 +273,7 @@ PolynomialRow normalise_square_softmax(double score_bound, int context, double r
 
 PolynomialRow softmax_without_maximum(const approx::Approximation& exp,
                                       const approx::Approximation& inverse) {
-  PolynomialRow weights;
-  weights.method = "exp and division";
-  weights.parts = {exp, inverse};
-  weights.error_bound = kNoBound;
-  set_recipe(weights, ExpDivisionRecipe{exp, inverse});
-  return weights;
+  return row_of("exp and division", {exp, inverse}, kNoBound, ExpDivisionRecipe{exp, inverse});
 }
 
 }  // namespace psm::attention

@@ -1,0 +1,100 @@
+#include "nn/encrypted/encrypted_function.h"
+
+#include <bit>
+#include <utility>
+
+namespace psm::nn {
+
+using approx::Approximation;
+using approx::Step;
+using program::Builder;
+using program::Value;
+
+namespace {
+
+// m; 0: P is not divided.
+int divisor(const Approximation& f) {
+  if (f.series() == nullptr) return 0;
+  const int degree = ckks::Series{*f.series()}.degree();
+  const int m = static_cast<int>(std::bit_floor(static_cast<unsigned>(degree)));
+  return m >= 4 && degree < m + m / 2 ? m : 0;
+}
+
+Value result_of(Builder& builder, const Step& step, const std::vector<Value>& values) {
+  const Value a = values[step.left], b = values[step.right];
+  switch (step.kind) {
+    case Step::Kind::kAdd:
+      return builder.add(a, b);
+    case Step::Kind::kMultiply:
+      return builder.multiply(a, b);
+    case Step::Kind::kNegate:
+      return builder.negate(a);
+    case Step::Kind::kAddConstant:
+      return builder.add_constant(a, step.constant);
+    case Step::Kind::kMultiplyConstant:
+      return builder.multiply_constant(a, step.constant);
+    case Step::Kind::kSeries:
+      return builder.series(a, {step.series});
+    case Step::Kind::kRefresh:
+      break;
+  }
+  return a;  // refreshed with its neighbours
+}
+
+void check_argument(Builder& builder, const Approximation& f, Value v, const std::string& what) {
+  if (!what.empty()) builder.check_range(v, f.input_range().lo, f.input_range().hi, what);
+}
+
+}  // namespace
+
+Value build(Builder& builder, const Approximation& f, Value v, const std::string& what) {
+  const Builder::Scope scope(builder, f.function());
+  check_argument(builder, f, v, what);
+  std::vector<Value> values{v};
+  const std::vector<Step>& steps = f.steps();
+  for (size_t i = 0; i < steps.size();) {
+    std::vector<Value> together;
+    for (; i < steps.size() && steps[i].kind == Step::Kind::kRefresh; ++i)
+      together.push_back(values[steps[i].left]);
+    for (const Value fresh : builder.refresh(together)) values.push_back(fresh);
+    if (i < steps.size()) values.push_back(result_of(builder, steps[i++], values));
+  }
+  return values.back();
+}
+
+std::vector<Value> build_products(Builder& builder, const Approximation& f, Value v, std::span<const Value> y,
+                                  const std::string& what) {
+  std::vector<Value> products;
+  const int m = divisor(f);
+  if (m == 0) {
+    const Value out = builder.refresh(build(builder, f, v, what));
+    for (const Value each : y) products.push_back(builder.multiply(each, out));
+    return products;
+  }
+  const Builder::Scope scope(builder, f.function());
+  check_argument(builder, f, v, what);
+  const auto [quotient, remainder] = ckks::divide({*f.series()}, m);
+  const Value r = builder.series(v, remainder);
+  Value t = v;  // T_m by doubling: as a series its coefficient would cost a level
+  for (int k = 1; k < m; k *= 2) {
+    const Value square = builder.square(t);
+    t = builder.add_constant(builder.add(square, square), -1);
+  }
+  const Value q = quotient.degree() == 0 ? Value{} : builder.series(v, quotient);
+  for (const Value each : y) {
+    const Value of_q =
+        q.valid() ? builder.multiply(q, each) : builder.multiply_constant(each, quotient.coefficients[0]);
+    const std::pair<Value, Value> terms[] = {{r, each}, {t, of_q}};
+    products.push_back(builder.sum_of_products(terms));
+  }
+  return products;
+}
+
+int products_depth(const Approximation& f) { return f.depth() + (divisor(f) == 0 ? 1 : 0); }
+
+Value build_max(Builder& builder, const Approximation& absolute, Value a, Value b, const std::string& what) {
+  const Value distance = build(builder, absolute, builder.subtract(a, b), what);
+  return builder.add(builder.add(a, b), distance);
+}
+
+}  // namespace psm::nn

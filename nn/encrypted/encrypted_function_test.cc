@@ -1,0 +1,159 @@
+#include "nn/encrypted/encrypted_function.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "approx/activation.h"
+#include "approx/exponential.h"
+#include "approx/goldschmidt.h"
+#include "approx/goldschmidt_sqrt.h"
+#include "approx/inverse.h"
+#include "approx/maximum.h"
+#include "ckks/program/machines/twin.h"
+#include "ckks/program/planner/planner.h"
+#include "ckks/program/testing/longest_path.h"
+#include "doctest/doctest.h"
+#include "nn/encrypted/testing/function_program.h"
+
+namespace psm::nn {
+namespace {
+
+using approx::Approximation;
+using approx::Interval;
+
+// The program agrees with evaluate() and depth(); returns the report. `excess`: of |out| over 1.
+ProgramReport checked(const Approximation& f, double excess) {
+  CAPTURE(f.name());
+  const ProgramReport report = run_program(f);
+  CHECK(report.worst_difference < 1e-12);
+  CHECK(report.depth == f.depth());
+  CHECK(report.largest <= 1 + excess);
+  return report;
+}
+
+TEST_CASE("programs of activations agree with evaluate(), and what is refreshed stays within [-1, 1]") {
+  for (const double radius : {0.5, 6.0, 30.0})
+    for (const Approximation& f :
+         {approx::gelu_series(radius, 15), approx::gelu_series(radius, 31), approx::sigmoid_series(radius, 7),
+          approx::sigmoid_series(radius, 31), approx::silu_series(radius, 15),
+          approx::design_gelu_erf(radius, 1e-4), approx::design_gelu_tanh(radius, 1e-4)})
+      checked(f, f.error_bound());
+}
+
+TEST_CASE("programs of exp and |x| agree with evaluate(), and what is refreshed stays within [-1, 1]") {
+  for (const Interval domain : {Interval{-1, 1}, Interval{-12, 0}, Interval{3, 20}})
+    for (const int degree : {3, 8, 15})
+      for (const int squarings : {2, 5}) {
+        const Approximation exp = approx::taylor_exp(domain, degree, squarings);
+        checked(exp, exp.error_bound());
+      }
+  for (const double radius : {1.0, 40.0})
+    for (const int iterations : {1, 2, 5, 9}) {
+      const Approximation absolute = approx::absolute_value(radius, iterations);
+      CHECK(checked(absolute, absolute.error_bound() / radius).refreshes == iterations - 1);
+    }
+}
+
+TEST_CASE("programs of 1/sqrt(x) agree with evaluate(), and what is refreshed stays within [-1, 1]") {
+  const auto check = [](const Approximation& f) { checked(f, 1e-9 + std::min(1.0, f.error_bound())); };
+  for (const Interval domain : {Interval{1e-3, 8}, Interval{0.5, 0.6}, Interval{10, 1e5}}) {
+    for (const int iterations : {1, 2, 4, 7, 12}) {
+      check(approx::goldschmidt_inverse_sqrt(domain, iterations));
+      check(approx::relaxed_goldschmidt_inverse_sqrt(domain, iterations));
+    }
+    for (const int start_levels : {2, 4, 5}) {
+      const auto start = approx::inverse_sqrt_start(domain, start_levels);
+      for (const int iterations : {1, 3})
+        if (start) check(approx::start_goldschmidt_inverse_sqrt(*start, iterations));
+    }
+    for (const int degree : {15, 31, 100}) {
+      const auto series = approx::series_inverse_sqrt(domain, degree);
+      if (series) check(*series);
+    }
+  }
+}
+
+TEST_CASE(
+    "programs of 1/x agree with evaluate() and the counts, and what is refreshed stays within [-1, 1]") {
+  for (const Interval domain : {Interval{1e-3, 8}, Interval{0.5, 0.6}, Interval{1e-5, 1}})
+    for (const int levels : {1, 2, 6, 13, 22})
+      for (const bool relaxed : {false, true}) {
+        const Approximation inverse = relaxed ? approx::relaxed_goldschmidt_inverse(domain, levels)
+                                              : approx::goldschmidt_inverse(domain, levels - 1);
+        CAPTURE(inverse.name());
+        const ProgramReport report = checked(inverse, inverse.error_bound());
+        CHECK(report.largest > 0.3);
+        CHECK(report.products == inverse.multiplications());
+        CHECK(report.refreshes == std::max(0, levels - 2));
+      }
+}
+
+TEST_CASE("a division deeper than the levels at hand is planned with bootstraps between its iterations") {
+  const auto bootstraps = [](const Approximation& inverse, int usable_levels) {
+    program::Builder builder(1 << 15);
+    builder.output("out", build(builder, inverse, builder.input("v", true)));
+    const auto top = ckks::Level::at(3 + usable_levels);
+    const program::LevelBudget budget{
+        .max_level = top, .entry_level = 3, .input_level = top, .output_level = 3};
+    return program::plan(std::move(builder).finish(), budget).bootstraps;
+  };
+  CHECK(bootstraps(approx::relaxed_goldschmidt_inverse({1e-3, 1}, 8), 9) == 0);
+  // 22 levels, nine at a time; u and out share a bootstrap.
+  CHECK(bootstraps(approx::goldschmidt_inverse({1e-3, 1}, 21), 9) == 2);
+}
+
+TEST_CASE("a series of up to half as many terms more than a power of two is multiplied a level earlier") {
+  struct Case {
+    int degree, products_depth;
+  };
+  for (const Case c :
+       {Case{3, 3}, {4, 3}, {5, 3}, {6, 4}, {7, 4}, {8, 4}, {10, 4}, {11, 4}, {12, 5}, {20, 5}}) {
+    CAPTURE(c.degree);
+    const std::optional<Approximation> root = approx::series_inverse_sqrt({1, 6}, c.degree);
+    REQUIRE(root);
+    REQUIRE(root->degree() == c.degree);
+    CHECK(products_depth(*root) == c.products_depth);
+    const ProgramReport report = run_products(*root);
+    CHECK(report.depth == c.products_depth);
+    CHECK(report.worst_difference < 1e-13);
+    CHECK(report.largest > 0.5);
+  }
+}
+
+TEST_CASE("what is no single series is multiplied when it is done") {
+  const Approximation inverse = approx::design_inverse({0.2, 40}, 1e-3);
+  CHECK(products_depth(inverse) == inverse.depth() + 1);
+  const ProgramReport report = run_products(inverse);
+  CHECK(report.depth == products_depth(inverse));
+  CHECK(report.worst_difference < 1e-13);
+}
+
+TEST_CASE("max(a, b) on slots is within half the bound of |a - b|") {
+  const double bound_of_scores = 3;
+  const Approximation absolute = approx::design_absolute_value(2 * bound_of_scores, 0.01);
+  CHECK(absolute.error_bound() <= 0.01);
+  constexpr int kSlots = 1024;
+  program::Builder builder(kSlots);
+  const program::Value a = builder.input("a", true), b = builder.input("b", true);
+  builder.output("max", build_max(builder, absolute, a, b, "difference of scores"));
+  const program::Program program = std::move(builder).finish();
+  CHECK(program::longest_path(program) == absolute.depth());
+  program::SlotVector left(kSlots), right(kSlots);
+  for (int i = 0; i < kSlots; ++i) {
+    left[i] = absolute.input_scale() * bound_of_scores * std::sin(1.0 + 0.7 * i);
+    right[i] = absolute.input_scale() * bound_of_scores * std::cos(0.3 * i);
+  }
+  const program::SlotVector out = program::run_twin(program, {{"a", left}, {"b", right}}).outputs.at("max");
+  double worst = 0;
+  for (int i = 0; i < kSlots; ++i) {
+    const double exact = std::max(left[i].real(), right[i].real()) / absolute.input_scale();
+    worst = std::max(worst, std::fabs(out[i].real() * absolute.output_scale() / 2 - exact));
+    CHECK(std::fabs(out[i].real()) <= 1);
+  }
+  CHECK(worst <= absolute.error_bound() / 2);
+}
+
+}  // namespace
+}  // namespace psm::nn
