@@ -113,28 +113,26 @@ class ErrorModel {
   const EvalMod& eval_mod_;
 };
 
-// One combination of I and z: error d + g, g normal.
-struct Sample {
-  double probability, d, deviation;
-
-  double mean() const {  // E |d + g|
-    if (deviation == 0) return std::abs(d);
-    const double x = d / deviation;
-    return deviation * std::sqrt(2 / std::numbers::pi) * std::exp(-x * x / 2) +
-           d * std::erf(x / std::numbers::sqrt2);
-  }
-  double beyond(double w) const {  // P(|d + g| > w)
-    if (deviation == 0) return std::abs(d) > w ? 1 : 0;
-    const double s = deviation * std::numbers::sqrt2;
-    return (std::erfc((w - d) / s) + std::erfc((w + d) / s)) / 2;
-  }
-};
-
 }  // namespace
+
+double ErrorTerm::mean() const {
+  const double size = deviation / std::numbers::sqrt2;
+  return std::abs(d) + (size > 0 ? size * std::exp(-std::abs(d) / size) : 0);
+}
+
+double ErrorTerm::square() const { return d * d + deviation * deviation; }
+
+double ErrorTerm::beyond(double w) const {
+  const double from = std::abs(d), size = deviation / std::numbers::sqrt2;
+  if (size == 0) return from > w ? 1 : 0;
+  const double other = std::exp(-(w + from) / size);
+  return w > from ? (std::exp(-(w - from) / size) + other) / 2
+                  : 1 - (std::exp(-(from - w) / size) - other) / 2;
+}
 
 double BootstrapError::rms() const { return std::hypot(polynomial, rounding); }
 
-BootstrapError predict_error(const BootstrapPlan& plan, std::span<const double> components) {
+std::vector<ErrorTerm> error_law(const BootstrapPlan& plan, std::span<const double> components) {
   std::vector<double> uniform;
   for (int i = 0; i < kComponents; ++i) uniform.push_back((2 * i + 1.0) / kComponents - 1);
   if (components.empty()) components = uniform;
@@ -148,33 +146,42 @@ BootstrapError predict_error(const BootstrapPlan& plan, std::span<const double> 
   const ErrorModel model(plan);
   const EvalMod& eval_mod = plan.eval_mod().polynomial();
   const double argument = model.argument_variance(size);
-  std::vector<Sample> samples;
-  for (int i = -eval_mod.spec().k; i <= eval_mod.spec().k; ++i) {
-    const double probability =
-        multiple_probability(plan.context().spec().encapsulation_hamming_weight, i) * share;
-    for (const double z : components) {
-      const double u = i + z / eval_mod.spec().message_ratio;
-      const auto d = static_cast<double>(eval_mod.output_gain() * eval_mod.evaluate(u)) - z;
-      samples.push_back({probability, d, std::sqrt(argument + model.eval_mod_variance(u))});
-    }
+  const int k = eval_mod.spec().k;
+  std::vector<double> probability,
+      variance;  // by I; z changes u by 1 / R at most, and the variance as little
+  for (int i = -k; i <= k; ++i) {
+    probability.push_back(multiple_probability(plan.context().spec().encapsulation_hamming_weight, i));
+    variance.push_back(model.eval_mod_variance(i));
   }
+  std::vector<ErrorTerm> law;
+  for (int i = -k; i <= k; ++i)
+    for (const double z : components) {
+      const auto result = eval_mod.output_gain() * eval_mod.evaluate(i + z / eval_mod.spec().message_ratio);
+      for (int other = 0; other <= 2 * k; ++other)
+        law.push_back({probability[i + k] * probability[other] * share, static_cast<double>(result) - z,
+                       std::sqrt(argument + (variance[i + k] + variance[other]) / 2)});
+    }
+  return law;
+}
 
-  double mean = 0, polynomial = 0, rounding = 0, most = 0;
-  for (const Sample& s : samples) {
-    mean += s.probability * s.mean();
-    polynomial += s.probability * square(s.d);
-    rounding += s.probability * square(s.deviation);
-    most = std::max(most, std::abs(s.d) + 40 * s.deviation);
+BootstrapError predict_error(const BootstrapPlan& plan, std::span<const double> components) {
+  const std::vector<ErrorTerm> law = error_law(plan, components);
+  double average = 0, polynomial = 0, rounding = 0, most = 0;
+  for (const ErrorTerm& term : law) {
+    average += term.probability * term.mean();
+    polynomial += term.probability * square(term.d);
+    rounding += term.probability * square(term.deviation);
+    most = std::max(most, std::abs(term.d) + 40 * term.deviation);
   }
   const double expected = std::numbers::ln2 / plan.context().n();
   double low = 0, high = most;
   for (int step = 0; step < 60; ++step) {
     const double middle = (low + high) / 2;
-    double beyond = 0;
-    for (const Sample& s : samples) beyond += s.probability * s.beyond(middle);
-    (beyond > expected ? low : high) = middle;
+    double sum = 0;
+    for (const ErrorTerm& term : law) sum += term.probability * term.beyond(middle);
+    (sum > expected ? low : high) = middle;
   }
-  return {std::sqrt(polynomial), std::sqrt(rounding), -std::log2(mean), -std::log2(high)};
+  return {std::sqrt(polynomial), std::sqrt(rounding), -std::log2(average), -std::log2(high)};
 }
 
 }  // namespace psm::ckks

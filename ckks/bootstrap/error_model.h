@@ -4,29 +4,42 @@
 // component is d(I, z) + g: z the component, I the multiple of q_0 that it carries through EvalMod.
 //
 //   d   what EvalMod's polynomial leaves, gain d_r(I + z / R) - z (eval_mod.h): the sine's cubic term and the fit.
-//   g   rounding, taken as normal, its variance the sum over all steps of what the noise model (scheme/errors/noise.h)
-//       gives for the step, times the square of the derivative of the result by that step:
+//   g   rounding, its variance the sum over all steps of what the noise model (scheme/errors/noise.h) gives for the
+//       step, times the square of the derivative of the result by that step:
 //         SlotsToCoeffs    a factor's error, after B butterflies, shrinks by 2^B in variance until it is one of a
 //                          coefficient; encoded diagonals, digits of the babies, the division at the end
 //         ModRaise         N-th part of the variance of a slot
 //         CoeffsToSlots    a factor's error shrinks by 2^B, B the butterflies that follow
 //         EvalMod          errors of the nodes of the series and of the double angles, carried to the result by
-//                          derivatives (backwards through the plan), which depend on I and z
-//       Re and Im of the two halves' errors mix in re + i im: a component has the complex variance of one
-//       half.
+//                          derivatives (backwards through the plan), which depend on I
+//       Re and Im of the two halves' errors mix in re + i im: a component has half the complex variance of either half,
+//       whose multiples I and I' are independent.
+//       Rounding leaves r(zeta) s(zeta) in a slot, of the rounded part and the secret. Both are complex normal, so g is
+//       Laplace, given I and I'.
 //
-// P(I) is exact but for the message's share m / q_0 (overflow.h). Averages over I and z give the mean; the
+// P(I) is exact but for the message's share m / q_0 (overflow.h). Averages over I, I' and z give the mean; the
 // worst component is where ln 2 of N components are expected beyond, the median of the largest.
 //
 // An average for planning, not a bound. error_model_test.cc and bootstrapper_secure_test.cc compare it with
-// measured errors.
+// measured errors: mean, largest, and the fourth moment, which normal errors would have at a quarter of it.
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "ckks/bootstrap/bootstrapper.h"
 
 namespace psm::ckks {
+
+// One I, I' and z: with this probability the error is d + g, g Laplace of this deviation.
+struct ErrorTerm {
+  double probability, d, deviation;
+  double mean() const, square() const;  // E |d + g|, E (d + g)^2
+  double beyond(double w) const;        // P(|d + g| > w)
+};
+
+// For components that take each of these values equally often; without any, for uniform ones in [-1, 1].
+std::vector<ErrorTerm> error_law(const BootstrapPlan& plan, std::span<const double> components = {});
 
 struct BootstrapError {
   double polynomial, rounding;   // root mean squares of d and g
@@ -34,7 +47,6 @@ struct BootstrapError {
   double rms() const;
 };
 
-// For components that take each of these values equally often; without any, for uniform ones in [-1, 1].
 BootstrapError predict_error(const BootstrapPlan& plan, std::span<const double> components = {});
 
 }  // namespace psm::ckks

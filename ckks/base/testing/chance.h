@@ -64,6 +64,21 @@ inline double largest_laplace(size_t n) {
   return std::log(static_cast<double>(n) / kChance) / std::sqrt(2.0);
 }
 
+// And a bound on the tail that needs no limit theorem: P(|x| > a) <= laplace_tail(a).
+//   - A secret of weight h is at zeta a sum of h powers of zeta with signs, each uniform among the 2N roots. If they are
+//     independent, E |s(zeta)|^{2k} is a sum of squared multinomials, at most k! h^k. Without repetition no moment is
+//     larger (Hoeffding 1963, theorem 4). A dense secret's entries are strictly subgaussian, with the same result:
+//     E e^{v |s(zeta)|^2 / h} <= 1 / (1 - v).
+//   - Given the secret, x is a sum of independent parts, uniform or Gaussian, with E e^{t x} <= e^{t^2 V / 2}. Of its
+//     variance V a part 1 - b is fixed, and b |s(zeta)|^2 / h follows the secret.
+//   - Together E e^{t x} <= e^{(1 - b) t^2 / 2} / (1 - b t^2 / 2) <= 1 / (1 - t^2 / 2).
+//   - The best t of Chernoff's bound solves a = t / (1 - t^2 / 2).
+inline double laplace_tail(double a) {
+  if (a <= 0) return 1;
+  const double t = (std::sqrt(1 + 2 * a * a) - 1) / a;
+  return std::min(1.0, 2 * std::exp(-a * t) / (1 - t * t / 2));
+}
+
 // The mean absolute value of n of them, of which the two parts of a slot need not be independent (`n` is the slots
 // then, by Schwarz' inequality: E e^{t (|x| + |y|) / 2} <= E e^{t |x|}).
 inline ChanceRange mean_laplace(size_t n) {

@@ -1,7 +1,10 @@
 // The precision that chance leaves a bootstrap, for tests under fresh keys.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <complex>
+#include <vector>
 
 #include "ckks/base/testing/chance.h"
 #include "ckks/bootstrap/error_model.h"
@@ -9,23 +12,76 @@
 
 namespace psm::ckks {
 
-// The predicted deviation of rounding is that of the model, not of one key and one slot: half a bit is left to it.
-inline const double kModel = std::sqrt(2.0);
+// Bits that a bootstrap whose errors have this law keeps over `slots` slots: fewer than `least` once in a million runs,
+// more than `most` once in a million. A component is re or im of a slot, |e| = |d + g| <= |d| + |g|.
+//   least.worst   the union bound over all components, with a proven tail (laplace_tail)
+//   least.mean    Chernoff: P(mean |e| > w) <= (E e^{t |e|} / e^{t w})^n, E e^{t |e|} <= e^{t |d|} / (1 - t deviation /
+//                 sqrt 2). Errors of n = `independent` slots are independent, others repeat them. Multiples of q_0 that
+//                 occur once in two million bootstraps are left out here; `worst` counts them.
+//   most.mean     e^{-x} <= 1 - x + x^2 / 2: P(mean |e| < E |e| - w) <= exp(-n w^2 / (2 E e^2))
+//   most.worst    P(all |e| <= w) <= exp(-n P(|e| > w))
+struct PrecisionRange {
+  Precision least, most;
+};
 
-// Bits that a bootstrap of values in [-1, 1] + i [-1, 1] keeps over `slots` slots, each of the two but once in a
-// million runs. A component's error is d + g, as in error_model.h: |d| is largest at the ends of the range, and g is
-// rounding, Laplace of the predicted deviation. Errors of `independent` slots are, where values repeat.
-inline Precision least_precision(const BootstrapPlan& plan, size_t independent, size_t slots) {
-  const double end[] = {1.0};
-  const BootstrapError e = predict_error(plan, end);
-  return {-std::log2(e.polynomial + e.rounding * mean_laplace(independent).high),
-          -std::log2(e.polynomial + kModel * e.rounding * largest_laplace(2 * slots))};
+inline PrecisionRange precision_range(std::vector<ErrorTerm> law, size_t independent, size_t slots) {
+  const auto expectation = [&](auto&& of) {
+    double sum = 0;
+    for (const ErrorTerm& term : law) sum += term.probability * of(term);
+    return sum;
+  };
+  const auto n = static_cast<double>(independent), components = 2 * static_cast<double>(slots);
+  const double exponent = -std::log(kChance), largest = 1;  // an error of 1 is no precision
+  PrecisionRange range{};
+  range.least.worst = -std::log2(chance_internal::root(0, largest, [&](double w) {
+    return kChance - components * expectation([&](const ErrorTerm& term) {
+                       return laplace_tail((w - std::abs(term.d)) / term.deviation);
+                     });
+  }));
+  range.most.worst = -std::log2(chance_internal::root(0, largest, [&](double w) {
+    return exponent - n * expectation([&](const ErrorTerm& term) { return term.beyond(w); });
+  }));
+  const double mean = expectation([](const ErrorTerm& term) { return term.mean(); });
+  const double square = expectation([](const ErrorTerm& term) { return term.square(); });
+  range.most.mean = -std::log2(std::max(0.0, mean - std::sqrt(2 * exponent * square / n)));
+
+  std::sort(law.begin(), law.end(),
+            [](const ErrorTerm& a, const ErrorTerm& b) { return a.probability > b.probability; });
+  for (double rare = 0; (rare += components * law.back().probability) <= kChance / 2;) law.pop_back();
+  double width = 0, least = largest;
+  for (const ErrorTerm& term : law) width = std::max(width, term.deviation / std::sqrt(2.0));
+  for (double t = 0.002 / width; t < 1 / width; t += 0.002 / width) {
+    const double e = expectation([&](const ErrorTerm& term) {
+      return std::exp(t * std::abs(term.d)) / (1 - t * term.deviation / std::sqrt(2.0));
+    });
+    least = std::min(least, (std::log(e) + std::log(2 / kChance) / n) / t);
+  }
+  range.least.mean = -std::log2(least);
+  return range;
 }
 
-// How far the mean error over so many slots may be from the predicted one, in bits: half a bit for the model, which
-// takes rounding for normal, and chance.
-inline double mean_tolerance_bits(size_t slots) {
-  return std::log2(kModel) - std::log2(std::sqrt(2.0) * mean_laplace(slots).low);
+// The least of values in [-1, 1] + i [-1, 1]: |d| is largest at the four points where T_3 is 1 or -1 (eval_mod.h).
+inline Precision least_precision(const BootstrapPlan& plan, size_t independent, size_t slots) {
+  Precision least{INFINITY, INFINITY};
+  for (const double z : {-1.0, -0.5, 0.5, 1.0}) {
+    const Precision p = precision_range(error_law(plan, {{z}}), independent, slots).least;
+    least = {std::min(least.mean, p.mean), std::min(least.worst, p.worst)};
+  }
+  return least;
+}
+
+// Whether as many slots as chance allows have a real part farther off than a component is with probability p.
+inline bool has_tail(const std::vector<ErrorTerm>& law, double p,
+                     const std::vector<std::complex<double>>& computed,
+                     const std::vector<std::complex<double>>& expected) {
+  const double w = chance_internal::root(0, 1, [&](double x) {
+    double beyond = 0;
+    for (const ErrorTerm& term : law) beyond += term.probability * term.beyond(x);
+    return p - beyond;
+  });
+  double count = 0;
+  for (size_t s = 0; s < expected.size(); ++s) count += std::abs((computed[s] - expected[s]).real()) > w;
+  return successes(expected.size(), p).holds(count);
 }
 
 }  // namespace psm::ckks
