@@ -8,7 +8,6 @@
 #include "attention/encrypted/testing/small_models.h"
 #include "attention/encrypted/testing/token_server.h"
 #include "ckks/base/error.h"
-#include "ckks/bootstrap/error_model.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/scheme/errors/noise.h"
@@ -210,10 +209,9 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
       spec, {build_program(model, packing, kPrompt), decode.at(kPrompt), decode.at(kPrompt + 1)}, carried,
       {few, denominators});
   const ckks::NoiseModel noise(server.context);
-  const double bootstrap_std = ckks::predict_error(ckks::BootstrapPlan(server.context)).rms();
+  const program::BootstrapErrors bootstrap = program::bootstrap_errors(server.plans[0], server.context);
   std::map<std::string, ckks::Ciphertext> state;
   SlotVectors exact, noisy;
-  std::map<std::string, double> all_measured, all_predicted;  // squares
   for (size_t run = 0; run < 3; ++run) {
     CAPTURE(run);
     const program::Plan& plan = server.plans[run];
@@ -228,8 +226,9 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
     const program::TwinResult twin = program::run_twin(plan.program, exact);
     program::TwinOptions options{
         .on_range = program::TwinOptions::OnRange::kCount,
-        .noise_std = program::predicted_noise(plan, noise, bootstrap_std, twin.observations),
-        .noise_seed = run + 1};
+        .noise_std = program::predicted_noise(plan, noise, bootstrap.rounding, twin.observations),
+        .noise_seed = run + 1,
+        .bootstrap_error = bootstrap.follows};
     for (const auto& [name, value] : plan.program.inputs)  // a cache comes with its error
       if (!inputs.contains(name)) options.noise_std[value.id] = 0;
     SlotVectors next = program::run_twin(plan.program, noisy, options).outputs;
@@ -250,16 +249,11 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
       const double predicted = std::sqrt(square.at(name));
       const double measured = ckks::rms_error(server.party->decrypt(state.at(name)), slots);
       CAPTURE(predicted);
-      // The sine's error follows the value. For a single token it is not averaged over positions.
-      CHECK(measured < 3 * predicted);
-      all_measured[name] += measured * measured, all_predicted[name] += predicted * predicted;
+      // Keys and errors repeat from run to run (repeatable_random), so chance decides nothing here.
+      CHECK(measured < 1.5 * predicted);
+      CHECK(measured > predicted / 1.5);
       if (name != "y") CHECK(state.at(name).level() >= kCacheLevel);
     }
-  }
-  // And may be next to nothing for one of them.
-  for (const auto& [name, square] : all_measured) {
-    CAPTURE(name);
-    CHECK(std::sqrt(square) > std::sqrt(all_predicted.at(name)) / 4);
   }
 }
 

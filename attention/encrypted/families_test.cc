@@ -15,7 +15,6 @@
 #include "attention/encrypted/encrypted_model.h"
 #include "attention/testing/rough_weights.h"
 #include "ckks/base/error.h"
-#include "ckks/bootstrap/error_model.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/testing/longest_path.h"
 #include "ckks/program/testing/test_machine.h"
@@ -178,11 +177,12 @@ TEST_CASE("on ciphertexts of a small ring every family errs from its twin by wha
     program::TestMachine machine(spec, build_program(model, packing));
     const program::Plan& plan = machine.plan_;
     CHECK(plan.bootstraps > 0);
-    const program::TwinResult twin = program::run_twin(plan.program, inputs);
+    const program::BootstrapErrors bootstrap = program::bootstrap_errors(plan, machine.party.context);
+    const program::TwinsResult twin =
+        program::run_twins(plan.program, inputs, {.bootstrap_error = bootstrap.follows});
     const ckks::NoiseModel noise(machine.party.context);
-    const double bootstrap = ckks::predict_error(ckks::BootstrapPlan(machine.party.context)).rms();
-    const auto own = program::predicted_noise(plan, noise, bootstrap, twin.observations);
-    const auto predicted = program::accumulated_noise(plan, noise, own, twin.observations);
+    const auto own = program::predicted_noise(plan, noise, bootstrap.rounding, twin.observations);
+    const auto predicted = program::accumulated_noise(plan, noise, own, twin.apart, twin.observations);
     const auto outputs = machine.run(inputs);
     for (const program::NamedValue& output : plan.program.outputs) {
       CAPTURE(output.name);
@@ -190,8 +190,10 @@ TEST_CASE("on ciphertexts of a small ring every family errs from its twin by wha
       std::printf("%s: %zu instructions, %d bootstraps, %s off by %.3g, predicted %.3g\n", family.c_str(),
                   plan.program.instructions.size(), plan.bootstraps, output.name.c_str(), measured,
                   predicted[output.value.id]);
+      // Keys and errors repeat from run to run (repeatable_random), so chance decides nothing here. Elsewhere, where a
+      // last bit differs, another draw of them meets these bounds: nearly all of the error follows values.
       CHECK(measured < 2 * predicted[output.value.id]);
-      CHECK(measured > predicted[output.value.id] / 16);
+      CHECK(measured > predicted[output.value.id] / 2);
     }
   }
 }

@@ -115,21 +115,6 @@ class ErrorModel {
 
 }  // namespace
 
-double ErrorTerm::mean() const {
-  const double size = deviation / std::numbers::sqrt2;
-  return std::abs(d) + (size > 0 ? size * std::exp(-std::abs(d) / size) : 0);
-}
-
-double ErrorTerm::square() const { return d * d + deviation * deviation; }
-
-double ErrorTerm::beyond(double w) const {
-  const double from = std::abs(d), size = deviation / std::numbers::sqrt2;
-  if (size == 0) return from > w ? 1 : 0;
-  const double other = std::exp(-(w + from) / size);
-  return w > from ? (std::exp(-(w - from) / size) + other) / 2
-                  : 1 - (std::exp(-(from - w) / size) - other) / 2;
-}
-
 double BootstrapError::rms() const { return std::hypot(polynomial, rounding); }
 
 std::vector<ErrorTerm> error_law(const BootstrapPlan& plan, std::span<const double> components) {
@@ -164,24 +149,13 @@ std::vector<ErrorTerm> error_law(const BootstrapPlan& plan, std::span<const doub
   return law;
 }
 
-BootstrapError predict_error(const BootstrapPlan& plan, std::span<const double> components) {
-  const std::vector<ErrorTerm> law = error_law(plan, components);
-  double average = 0, polynomial = 0, rounding = 0, most = 0;
-  for (const ErrorTerm& term : law) {
-    average += term.probability * term.mean();
+BootstrapError predict_error(const BootstrapPlan& plan) {
+  double polynomial = 0, rounding = 0;
+  for (const ErrorTerm& term : error_law(plan)) {
     polynomial += term.probability * square(term.d);
     rounding += term.probability * square(term.deviation);
-    most = std::max(most, std::abs(term.d) + 40 * term.deviation);
   }
-  const double expected = std::numbers::ln2 / plan.context().n();
-  double low = 0, high = most;
-  for (int step = 0; step < 60; ++step) {
-    const double middle = (low + high) / 2;
-    double sum = 0;
-    for (const ErrorTerm& term : law) sum += term.probability * term.beyond(middle);
-    (sum > expected ? low : high) = middle;
-  }
-  return {std::sqrt(polynomial), std::sqrt(rounding), -std::log2(average), -std::log2(high)};
+  return {std::sqrt(polynomial), std::sqrt(rounding)};
 }
 
 }  // namespace psm::ckks

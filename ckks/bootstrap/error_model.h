@@ -17,11 +17,10 @@
 //       Rounding leaves r(zeta) s(zeta) in a slot, of the rounded part and the secret. Both are complex normal, so g is
 //       Laplace, given I and I'.
 //
-// P(I) is exact but for the message's share m / q_0 (overflow.h). Averages over I, I' and z give the mean; the
-// worst component is where ln 2 of N components are expected beyond, the median of the largest.
+// P(I) is exact but for the message's share m / q_0 (overflow.h).
 //
-// An average for planning, not a bound. error_model_test.cc and bootstrapper_secure_test.cc compare it with
-// measured errors: mean, largest, and the fourth moment, which normal errors would have at a quarter of it.
+// An average for planning, not a bound. error_model_test.cc and bootstrapper_secure_test.cc compare the law with
+// measured errors: their mean, their largest, and how many are far off.
 #pragma once
 
 #include <span>
@@ -34,19 +33,16 @@ namespace psm::ckks {
 // One I, I' and z: with this probability the error is d + g, g Laplace of this deviation.
 struct ErrorTerm {
   double probability, d, deviation;
-  double mean() const, square() const;  // E |d + g|, E (d + g)^2
-  double beyond(double w) const;        // P(|d + g| > w)
 };
 
 // For components that take each of these values equally often; without any, for uniform ones in [-1, 1].
 std::vector<ErrorTerm> error_law(const BootstrapPlan& plan, std::span<const double> components = {});
 
+// For uniform components in [-1, 1].
 struct BootstrapError {
-  double polynomial, rounding;   // root mean squares of d and g
-  double mean_bits, worst_bits;  // -log2 of the mean and of the largest |error|, as in precision.h
+  double polynomial, rounding;  // root mean squares of d and g
   double rms() const;
 };
-
-BootstrapError predict_error(const BootstrapPlan& plan, std::span<const double> components = {});
+BootstrapError predict_error(const BootstrapPlan& plan);
 
 }  // namespace psm::ckks

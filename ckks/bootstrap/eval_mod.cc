@@ -80,14 +80,15 @@ double EvalMod::max_error(int i) const {
   return static_cast<double>(worst);
 }
 
+double EvalMod::sine_error(double z) const {
+  const long double part = std::sin(2 * kPi * z / spec_.message_ratio) / (2 * kPi);
+  return static_cast<double>(output_gain_ * part - z);
+}
+
 double EvalMod::sine_error() const {
-  long double worst = 0;
-  for (int s = 0; s <= 64; ++s) {
-    const long double z = s / 64.0L;
-    const long double d = std::sin(2 * kPi * z / spec_.message_ratio) / (2 * kPi);
-    worst = std::max(worst, std::abs(output_gain_ * d - z));
-  }
-  return static_cast<double>(worst);
+  double worst = 0;
+  for (int s = 0; s <= 64; ++s) worst = std::max(worst, std::abs(sine_error(s / 64.0)));
+  return worst;
 }
 
 int EvalMod::exact_up_to() const {

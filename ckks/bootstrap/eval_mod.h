@@ -62,7 +62,9 @@ class EvalMod {
   long double evaluate(long double u) const;
   // max over |z| <= 1 of |gain d_r(i + z / R) - z|: the error of the value z carried over the integer i.
   double max_error(int i) const;
-  // The same for an exact sine: the part of the error that no fit can remove.
+  // What an exact sine leaves of the value z, the part of the error that no fit can remove: an odd function of z, near
+  // (3/4 z - z^3) (2 pi / R)^2 / 6. And its largest absolute value.
+  double sine_error(double z) const;
   double sine_error() const;
   // The largest integer up to which, in absolute value, the fit adds less than a quarter to the sine's error;
   // -1 if it adds more over 0.

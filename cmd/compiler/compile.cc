@@ -94,12 +94,13 @@ Prediction predict(const program::EntryPoint& entry, const ckks::Context& contex
       plan.program, entry.argument.empty() ? program::Constants{} : entry.constants(argument));
   program::TwinOptions options;
   options.on_range = program::TwinOptions::OnRange::kCount;
-  const program::TwinResult clear = program::run_twin(program, inputs, options);
+  const program::BootstrapErrors bootstrap = program::bootstrap_errors(plan, context);
+  options.bootstrap_error = bootstrap.follows;
+  const program::TwinsResult clear = program::run_twins(program, inputs, options);
   const ckks::NoiseModel noise(context);
-  options.noise_std =
-      program::predicted_noise(plan, noise, program::bootstrap_deviation(plan, context), clear.observations);
+  options.noise_std = program::predicted_noise(plan, noise, bootstrap.rounding, clear.observations);
   Prediction found;
-  found.errors = program::accumulated_noise(plan, noise, options.noise_std, clear.observations);
+  found.errors = program::accumulated_noise(plan, noise, options.noise_std, clear.apart, clear.observations);
   for (const program::RangeCheck& check : plan.program.checks) {
     const program::Observation& seen = clear.observations[static_cast<size_t>(check.value.id)];
     found.ranges.insert(found.ranges.end(), {seen.min_re, seen.max_re});

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "ckks/bootstrap/error_model.h"
 #include "cmd/protocol/temporary_folder.h"
 
 namespace psm::cmd {
@@ -22,8 +21,8 @@ Deployment::Deployment(const attention::Checkpoint& checkpoint, const ckks::Para
     : Deployment(checkpoint, ckks::Context(spec)) {}
 
 Deployment::Deployment(const attention::Checkpoint& checkpoint, const ckks::Context& own)
-    : PackedModel(checkpoint, own), PlannedPass(compiled(*this, checkpoint, own)) {
-  if (plan.bootstraps > 0) bootstrap_error_std = ckks::predict_error(bootstraps.at({})).rms();
-}
+    : PackedModel(checkpoint, own),
+      PlannedPass(compiled(*this, checkpoint, own)),
+      bootstrap_errors(program::bootstrap_errors(plan, *context)) {}
 
 }  // namespace psm::cmd

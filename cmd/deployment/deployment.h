@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "attention/files/checkpoint.h"
+#include "ckks/program/errors/noise.h"
 #include "ckks/scheme/chain/context.h"
 #include "cmd/compiler/compile.h"
 #include "cmd/server/planned_pass.h"
@@ -17,7 +18,7 @@ struct Deployment : PackedModel, PlannedPass {
   // On a ring that is used elsewhere as well; `context` is one of its own.
   Deployment(const attention::Checkpoint& checkpoint, const ckks::Context& context);
 
-  double bootstrap_error_std = 0;  // of re and of im of a slot (ckks/bootstrap/error_model.h)
+  program::BootstrapErrors bootstrap_errors;
 };
 
 }  // namespace psm::cmd

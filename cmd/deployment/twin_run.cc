@@ -16,15 +16,18 @@ TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<
   LogitRows noisy;
   for (const auto& group : groups_of(prompts, deployment.packing.prompts)) {
     const attention::SlotVectors inputs = attention::client_inputs(client, PromptExamples(config, group));
-    const program::TwinResult clear = program::run_twin(deployment.plan.program, inputs);
+    if (!noisy.empty()) {  // one group tells the deviation
+      append_logits(client, program::run_twin(deployment.plan.program, inputs).outputs, group, run.logits);
+      continue;
+    }
+    program::TwinOptions options{.bootstrap_error = deployment.bootstrap_errors.follows};
+    const program::TwinsResult clear = program::run_twins(deployment.plan.program, inputs, options);
     append_logits(client, clear.outputs, group, run.logits);
-    if (!noisy.empty()) continue;  // one group tells the deviation
-    program::TwinOptions options;
     options.on_range = program::TwinOptions::OnRange::kCount;
-    run.own_error =
-        program::predicted_noise(deployment.plan, noise, deployment.bootstrap_error_std, clear.observations);
+    run.own_error = program::predicted_noise(deployment.plan, noise, deployment.bootstrap_errors.rounding,
+                                             clear.observations);
     run.accumulated_error =
-        program::accumulated_noise(deployment.plan, noise, run.own_error, clear.observations);
+        program::accumulated_noise(deployment.plan, noise, run.own_error, clear.apart, clear.observations);
     run.observations = clear.observations;
     run.outputs = clear.outputs;
     options.noise_std = run.own_error;

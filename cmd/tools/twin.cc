@@ -45,10 +45,12 @@ class Twin {
     const program::TwinResult clear =
         program::run_twin(own, inputs_of_run(plan.program, request.slots, exact_, begins), options);
     if (request.noisy) {
-      const auto [deviation, is_new] = bootstrap_deviations_.try_emplace(request.entry);
-      if (is_new) deviation->second = program::bootstrap_deviation(plan, *program_.context);
+      const auto [bootstrap, is_new] = bootstrap_errors_.try_emplace(request.entry);
+      if (is_new) bootstrap->second = program::bootstrap_errors(plan, *program_.context);
       options.on_range = program::TwinOptions::OnRange::kCount;
-      options.noise_std = program::predicted_noise(plan, noise_, deviation->second, clear.observations);
+      options.noise_std =
+          program::predicted_noise(plan, noise_, bootstrap->second.rounding, clear.observations);
+      options.bootstrap_error = bootstrap->second.follows;
       options.noise_seed = ++runs_;
       for (const auto& [name, value] : plan.program.inputs)  // what was kept comes with its error
         if (!request.slots.contains(name) && !shared_.contains(name)) options.noise_std[value.id] = 0;
@@ -99,7 +101,7 @@ class Twin {
 
   const program::VerifiedProgram program_;
   const ckks::NoiseModel noise_;
-  std::map<std::string, double> bootstrap_deviations_;  // by entry point
+  std::map<std::string, program::BootstrapErrors> bootstrap_errors_;  // by entry point
   attention::SlotVectors shared_, exact_, noisy_;
   uint64_t runs_ = 0;
 };

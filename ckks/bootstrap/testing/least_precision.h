@@ -12,6 +12,28 @@
 
 namespace psm::ckks {
 
+namespace law_internal {
+
+inline double mean(const ErrorTerm& term) {  // E |d + g|
+  const double d = std::abs(term.d), width = term.deviation / std::sqrt(2.0);
+  return d + width * std::exp(-d / width);
+}
+
+inline double beyond(const ErrorTerm& term, double w) {  // P(|d + g| > w)
+  const double d = std::abs(term.d), width = term.deviation / std::sqrt(2.0),
+               other = std::exp(-(w + d) / width);
+  return w > d ? (std::exp(-(w - d) / width) + other) / 2 : 1 - (std::exp(-(d - w) / width) - other) / 2;
+}
+
+template <typename Function>
+double expectation(const std::vector<ErrorTerm>& law, Function&& of) {
+  double sum = 0;
+  for (const ErrorTerm& term : law) sum += term.probability * of(term);
+  return sum;
+}
+
+}  // namespace law_internal
+
 // Bits that a bootstrap whose errors have this law keeps over `slots` slots: fewer than `least` once in a million runs,
 // more than `most` once in a million. A component is re or im of a slot, |e| = |d + g| <= |d| + |g|.
 //   least.worst   the union bound over all components, with a proven tail (laplace_tail)
@@ -25,24 +47,22 @@ struct PrecisionRange {
 };
 
 inline PrecisionRange precision_range(std::vector<ErrorTerm> law, size_t independent, size_t slots) {
-  const auto expectation = [&](auto&& of) {
-    double sum = 0;
-    for (const ErrorTerm& term : law) sum += term.probability * of(term);
-    return sum;
-  };
+  using law_internal::expectation, chance_internal::root;
   const auto n = static_cast<double>(independent), components = 2 * static_cast<double>(slots);
   const double exponent = -std::log(kChance), largest = 1;  // an error of 1 is no precision
   PrecisionRange range{};
-  range.least.worst = -std::log2(chance_internal::root(0, largest, [&](double w) {
-    return kChance - components * expectation([&](const ErrorTerm& term) {
+  range.least.worst = -std::log2(root(0, largest, [&](double w) {
+    return kChance - components * expectation(law, [&](const ErrorTerm& term) {
                        return laplace_tail((w - std::abs(term.d)) / term.deviation);
                      });
   }));
-  range.most.worst = -std::log2(chance_internal::root(0, largest, [&](double w) {
-    return exponent - n * expectation([&](const ErrorTerm& term) { return term.beyond(w); });
+  range.most.worst = -std::log2(root(0, largest, [&](double w) {
+    return exponent -
+           n * expectation(law, [&](const ErrorTerm& term) { return law_internal::beyond(term, w); });
   }));
-  const double mean = expectation([](const ErrorTerm& term) { return term.mean(); });
-  const double square = expectation([](const ErrorTerm& term) { return term.square(); });
+  const double mean = expectation(law, [](const ErrorTerm& term) { return law_internal::mean(term); });
+  const double square = expectation(
+      law, [](const ErrorTerm& term) { return term.d * term.d + term.deviation * term.deviation; });
   range.most.mean = -std::log2(std::max(0.0, mean - std::sqrt(2 * exponent * square / n)));
 
   std::sort(law.begin(), law.end(),
@@ -51,7 +71,7 @@ inline PrecisionRange precision_range(std::vector<ErrorTerm> law, size_t indepen
   double width = 0, least = largest;
   for (const ErrorTerm& term : law) width = std::max(width, term.deviation / std::sqrt(2.0));
   for (double t = 0.002 / width; t < 1 / width; t += 0.002 / width) {
-    const double e = expectation([&](const ErrorTerm& term) {
+    const double e = expectation(law, [&](const ErrorTerm& term) {
       return std::exp(t * std::abs(term.d)) / (1 - t * term.deviation / std::sqrt(2.0));
     });
     least = std::min(least, (std::log(e) + std::log(2 / kChance) / n) / t);
@@ -75,9 +95,8 @@ inline bool has_tail(const std::vector<ErrorTerm>& law, double p,
                      const std::vector<std::complex<double>>& computed,
                      const std::vector<std::complex<double>>& expected) {
   const double w = chance_internal::root(0, 1, [&](double x) {
-    double beyond = 0;
-    for (const ErrorTerm& term : law) beyond += term.probability * term.beyond(x);
-    return p - beyond;
+    return p - law_internal::expectation(
+                   law, [&](const ErrorTerm& term) { return law_internal::beyond(term, x); });
   });
   double count = 0;
   for (size_t s = 0; s < expected.size(); ++s) count += std::abs((computed[s] - expected[s]).real()) > w;

@@ -148,8 +148,8 @@ class Prediction {
 
 }  // namespace
 
-std::vector<double> predicted_noise(const Plan& plan, const ckks::NoiseModel& noise, double bootstrap_std,
-                                    std::span<const Observation> observations) {
+std::vector<double> predicted_noise(const Plan& plan, const ckks::NoiseModel& noise,
+                                    double bootstrap_rounding, std::span<const Observation> observations) {
   const Prediction prediction(plan, noise, observations);
   std::vector<double> own(plan.level.size(), 0);
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
@@ -158,21 +158,25 @@ std::vector<double> predicted_noise(const Plan& plan, const ckks::NoiseModel& no
     for (size_t r = 0; r < instruction.results.size(); ++r) {
       const double error = instruction.opcode == Opcode::kLinear
                                ? prediction.own_of_output(instruction, static_cast<int>(r), level)
-                               : prediction.own(instruction, level, std::numbers::sqrt2 * bootstrap_std);
+                               : prediction.own(instruction, level, std::numbers::sqrt2 * bootstrap_rounding);
       own[id(instruction.results[r])] = error / std::numbers::sqrt2;
     }
   }
   return own;
 }
 
-double bootstrap_deviation(const Plan& plan, const ckks::Context& context) {
-  return plan.bootstraps > 0 ? ckks::predict_error(ckks::BootstrapPlan(context)).rms() : 0;
+BootstrapErrors bootstrap_errors(const Plan& plan, const ckks::Context& context) {
+  if (plan.bootstraps == 0) return {};
+  const ckks::BootstrapPlan bootstrap(context);
+  return {ckks::predict_error(bootstrap).rounding,
+          [sine = bootstrap.eval_mod().polynomial()](double x) { return sine.sine_error(x); }};
 }
 
 std::vector<double> accumulated_noise(const Plan& plan, const ckks::NoiseModel& noise,
-                                      std::span<const double> own,
+                                      std::span<const double> own, std::span<const double> follows,
                                       std::span<const Observation> observations) {
   const Prediction prediction(plan, noise, observations);
+  PSM_CHECK(follows.size() == own.size(), follows.size(), " of ", own.size(), " values");
   std::vector<double> total(own.begin(), own.end());
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
@@ -232,6 +236,7 @@ std::vector<double> accumulated_noise(const Plan& plan, const ckks::NoiseModel& 
       total[id(instruction.results[r])] = std::sqrt(variance);
     }
   }
+  for (size_t v = 0; v < total.size(); ++v) total[v] = std::hypot(total[v], follows[v]);
   return total;
 }
 

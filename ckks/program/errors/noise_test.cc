@@ -6,6 +6,7 @@
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
+#include "ckks/program/testing/test_machine.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
@@ -74,7 +75,8 @@ TEST_CASE("the error measured on ciphertexts is the predicted one, but for chanc
   const TwinResult twin = run_twin(p.program, inputs);
   const ckks::NoiseModel noise(party.context);
   const std::vector<double> own = predicted_noise(p, noise, 0, twin.observations);
-  const std::vector<double> total = accumulated_noise(p, noise, own, twin.observations);
+  const std::vector<double> total =
+      accumulated_noise(p, noise, own, std::vector<double>(own.size()), twin.observations);
   for (const NamedValue& output : p.program.outputs) {
     const double measured =
         deviation(party.decrypt(result.outputs.at(output.name)), twin.outputs.at(output.name));
@@ -101,12 +103,56 @@ TEST_CASE(
   TwinOptions options;
   options.slack = 1e-2;
   options.noise_std = predicted_noise(p, noise, 1e-5, clean.observations);
-  const std::vector<double> total = accumulated_noise(p, noise, options.noise_std, clean.observations);
+  const std::vector<double> total = accumulated_noise(
+      p, noise, options.noise_std, std::vector<double>(options.noise_std.size()), clean.observations);
   const TwinResult noisy = run_twin(p.program, inputs, options);
   const double measured = deviation(noisy.outputs.at("y"), clean.outputs.at("y"));
   const double predicted = total[p.program.outputs[0].value.id];
   CHECK(measured == doctest::Approx(predicted).epsilon(0.25));
   CHECK(predicted > 1e-6);
+}
+
+// On ciphertexts: x, all of one sign, after a bootstrap, and the sum of 64 rotations of it.
+TEST_CASE(
+    "a bootstrap's error follows the value: its sums are as large as two twins are apart, not as chance") {
+  constexpr int kCount = 64;
+  Builder b(kSlots);
+  Value x = b.input("x", true);
+  for (int i = 0; i < 17; ++i) x = b.refresh(b.multiply_constant(x, -1));
+  b.output("x", x);
+  b.output("sum", b.sum_of_rotations(x, 1, kCount));
+  TestMachine setting(ckks::insecure_bootstrappable(11), std::move(b).finish());
+  const Plan& p = setting.plan_;
+  REQUIRE(p.bootstraps == 1);
+  std::map<std::string, SlotVector> inputs{{"x", wave(0.13, true)}};
+  for (ckks::Complex& value : inputs.at("x")) value = 0.3 + 0.2 * value.real();
+  const BootstrapErrors bootstrap = bootstrap_errors(p, setting.party.context);
+  const TwinsResult twin = run_twins(p.program, inputs, {.bootstrap_error = bootstrap.follows});
+  const ckks::NoiseModel noise(setting.party.context);
+  const std::vector<double> own = predicted_noise(p, noise, bootstrap.rounding, twin.observations);
+  const std::vector<double> independent =
+      accumulated_noise(p, noise, own, std::vector<double>(own.size()), twin.observations);
+  const std::vector<double> total = accumulated_noise(p, noise, own, twin.apart, twin.observations);
+  const std::map<std::string, SlotVector> found = setting.run(inputs);
+  const ChanceRange range = with_half_a_bit(root_mean_square(kSlots));
+  for (const NamedValue& output : p.program.outputs) {
+    CAPTURE(output.name);
+    const double measured = deviation(found.at(output.name), twin.outputs.at(output.name));
+    CAPTURE(measured);
+    CAPTURE(independent[output.value.id]);
+    CAPTURE(total[output.value.id]);
+    CHECK(range.holds(measured / total[output.value.id]));
+    CHECK(measured > (output.name == "x" ? 2 : 2 * std::sqrt(kCount)) * independent[output.value.id]);
+  }
+  // The error's regression on what the sine leaves: 1, up to the mean of the independent rest.
+  double product = 0, square = 0;
+  for (size_t s = 0; s < kSlots; ++s) {
+    const double exact = twin.outputs.at("x")[s].real();
+    const double follows = bootstrap.follows(exact);  // f is odd: signs that changed change nothing
+    product += (found.at("x")[s].real() - exact) * follows, square += follows * follows;
+  }
+  const double scatter = independent[p.program.outputs[0].value.id] / std::sqrt(square);
+  CHECK(std::abs(product / square - 1) < largest_laplace(1) * scatter);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/testing/chance.h"
-#include "ckks/bootstrap/error_model.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planning/meter.h"
@@ -58,6 +57,7 @@ TEST_CASE("every operation gives on ciphertexts what it gives in the clear") {
   b.output("sum of products", b.sum_of_products(pairs));
   b.output("series", b.series(r, {{0.3, -0.5, 0.25, 0.125, 0.1, -0.2, 0, 0.05}}));
   TestMachine setting(ckks::insecure_leveled(10, 5), std::move(b).finish());
+  // More than forty deviations, here and where a tolerance is a number below (ckks/base/testing/chance.h).
   CHECK(setting.difference({{"x", wave(0.1)}, {"y", wave(0.37)}, {"r", wave(0.05, true)}}) < 1e-5);
 }
 
@@ -234,11 +234,11 @@ void check_sparse(const ckks::BootstrapKind& kind, bool real) {
     for (size_t s = 0; s < kSlots; ++s) slots[s] = slots[s % kind.period / kind.block * kind.block];
   const TwinResult twin = run_twin(setting.plan_.program, inputs);
   const ckks::NoiseModel noise(setting.party.context);
-  const double bootstrap_std = ckks::predict_error(ckks::BootstrapPlan(setting.party.context)).rms();
+  const BootstrapErrors bootstrap = bootstrap_errors(setting.plan_, setting.party.context);
   // On all its ways: y and its error come into x again and again.
   const size_t values = kind.of_blocks() ? kind.blocks() : kind.period;
-  TwinOptions options{.slack = 1e-2};
-  options.noise_std = predicted_noise(setting.plan_, noise, bootstrap_std, twin.observations);
+  TwinOptions options{.slack = 1e-2, .bootstrap_error = bootstrap.follows};
+  options.noise_std = predicted_noise(setting.plan_, noise, bootstrap.rounding, twin.observations);
   const TwinResult noisy = run_twin(setting.plan_.program, inputs, options);
   for (const auto& [name, slots] : setting.run(inputs)) {
     const SlotVector& exact = twin.outputs.at(name);

@@ -113,17 +113,26 @@ class Twin {
     for (const RangeCheck& check : program.checks) checks_of_[id(check.value)].push_back(&check);
   }
 
-  TwinResult run(const std::map<std::string, SlotVector>& inputs) {
+  void load(const std::map<std::string, SlotVector>& inputs) {
     for (const NamedValue& input : program_.inputs) load(input, inputs);
-    for (index_ = 0; index_ < program_.instructions.size(); ++index_) {
-      const Instruction& instruction = program_.instructions[index_];
-      instruction_ = &instruction;
-      check_arguments();
-      execute();
-      for (Value result : instruction.results) finish_value(result);
-      for (Value value : last_uses_[index_]) SlotVector().swap(values_[id(value)]);
-      if (options_.progress) options_.progress(index_ + 1, program_.instructions.size());
-    }
+  }
+
+  // Instructions in order; `release` frees what the instruction is the last to use.
+  void execute(size_t index) {
+    index_ = index;
+    instruction_ = &program_.instructions[index];
+    check_arguments();
+    execute();
+    for (Value result : instruction_->results) finish_value(result);
+  }
+  void release() {
+    for (Value value : last_uses_[index_]) SlotVector().swap(values_[id(value)]);
+    if (options_.progress) options_.progress(index_ + 1, program_.instructions.size());
+  }
+
+  const SlotVector& value(Value value) const { return values_[id(value)]; }
+
+  TwinResult finish() {
     for (const NamedValue& output : program_.outputs)
       result_.outputs[output.name] = values_[id(output.value)];
     return std::move(result_);
@@ -399,9 +408,16 @@ class Twin {
       map_slots(result(0), [&](size_t s) { return ckks::Complex(a[s].real() - b[s].imag(), 0); });
       map_slots(result(1), [&](size_t s) { return ckks::Complex(b[s].real() + a[s].imag(), 0); });
     }
-    if (!instruction_->bootstrap.sparse()) return;
-    for (size_t r = 0; r < instruction_->results.size(); ++r) average_repetitions(result(r));
-    if (instruction_->bootstrap.of_blocks()) average_blocks(result(0));
+    for (size_t r = 0; r < instruction_->results.size(); ++r) {
+      if (instruction_->bootstrap.sparse()) average_repetitions(result(r));
+      if (instruction_->bootstrap.of_blocks()) average_blocks(result(r));
+      if (!options_.bootstrap_error) continue;
+      SlotVector& x = result(r);
+      map_slots(x, [&](size_t s) {
+        const double re = x[s].real(), im = x[s].imag();
+        return ckks::Complex(re + options_.bootstrap_error(re), im + options_.bootstrap_error(im));
+      });
+    }
   }
 
   // Halved again and again: where the repetitions are equal their mean is exact.
@@ -431,10 +447,8 @@ class Twin {
   const Instruction* instruction_ = nullptr;
 };
 
-}  // namespace
-
-TwinResult run_twin(const Program& program, const std::map<std::string, SlotVector>& inputs,
-                    const TwinOptions& options) {
+void check_run(const Program& program, const std::map<std::string, SlotVector>& inputs,
+               const TwinOptions& options) {
   validate(program);
   if (!options.noise_std.empty() && options.noise_std.size() != program.value_is_real.size())
     throw Error(message("noise for ", options.noise_std.size(), " values of a program with ",
@@ -443,7 +457,44 @@ TwinResult run_twin(const Program& program, const std::map<std::string, SlotVect
     if (std::none_of(program.inputs.begin(), program.inputs.end(),
                      [&](const NamedValue& input) { return input.name == name; }))
       throw Error(message("input '", name, "' is not one of the program's; check its name"));
-  return Twin(program, options).run(inputs);
+}
+
+}  // namespace
+
+TwinResult run_twin(const Program& program, const std::map<std::string, SlotVector>& inputs,
+                    const TwinOptions& options) {
+  check_run(program, inputs, options);
+  Twin twin(program, options);
+  twin.load(inputs);
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    twin.execute(i);
+    twin.release();
+  }
+  return twin.finish();
+}
+
+TwinsResult run_twins(const Program& program, const std::map<std::string, SlotVector>& inputs,
+                      const TwinOptions& options) {
+  check_run(program, inputs, options);
+  PSM_CHECK(options.noise_std.empty() && options.bootstrap_error);
+  TwinOptions without = options;
+  without.bootstrap_error = nullptr;
+  const TwinOptions with{.on_range = TwinOptions::OnRange::kCount,
+                         .bootstrap_error = options.bootstrap_error};
+  Twin exact(program, without), moved(program, with);
+  exact.load(inputs), moved.load(inputs);
+  std::vector<double> apart(program.value_is_real.size(), 0);
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    exact.execute(i), moved.execute(i);
+    for (Value result : program.instructions[i].results) {
+      const SlotVector &a = exact.value(result), &b = moved.value(result);
+      double sum = 0;
+      for (size_t s = 0; s < a.size(); ++s) sum += std::norm(a[s] - b[s]);
+      apart[static_cast<size_t>(result.id)] = std::sqrt(sum / (2 * static_cast<double>(a.size())));
+    }
+    exact.release(), moved.release();
+  }
+  return {exact.finish(), std::move(apart)};
 }
 
 std::string describe(const RangeViolation& violation) {

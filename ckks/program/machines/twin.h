@@ -14,6 +14,9 @@
 // standard deviation noise_std[v]: what the instruction that makes v adds by itself, not what it inherits
 // (noise.h predicts it). The error depends on (noise_seed, v, slot) alone.
 //
+// With bootstrap_error, f, a bootstrap turns every component x of its results into x + f(x): the part of its error that
+// follows the value.
+//
 // A sparse bootstrap returns the mean over the repetitions, as it does on ciphertexts, and its error repeats
 // with them: what is summed over repetitions later averages nothing of it.
 //
@@ -42,6 +45,7 @@ struct TwinOptions {
   double slack = 1e-6;
   std::vector<double> noise_std{};  // by value id; empty: no noise
   uint64_t noise_seed = 1;
+  std::function<double(double)> bootstrap_error{};
   std::function<void(size_t done, size_t total)> progress{};                                 // instructions
   std::function<void(const Instruction&, Value, std::span<const ckks::Complex>)> observe{};  // every result
 };
@@ -72,6 +76,13 @@ struct TwinResult {
 
 // Every input of the program needs a vector of n slots. Weights without data (shape_only) throw psm::Error.
 TwinResult run_twin(const Program&, const std::map<std::string, SlotVector>& inputs, const TwinOptions& = {});
+
+// Two twins side by side, one exact (whose result this is) and one with options.bootstrap_error alone; `apart`, by value
+// id: how far they are apart, the root mean square over re and im of all slots.
+struct TwinsResult : TwinResult {
+  std::vector<double> apart;
+};
+TwinsResult run_twins(const Program&, const std::map<std::string, SlotVector>& inputs, const TwinOptions&);
 
 // One line: "series [layer 0 / norm]: re or im in [-1, 1] left in 3 slots, worst 1.25 in slot 17".
 std::string describe(const RangeViolation&);
