@@ -114,9 +114,12 @@ TEST_CASE(
     CAPTURE(p.position);
     CHECK(p.predicted_std > 0);
     CHECK(p.max_abs > 0);
-    CHECK(p.max_abs < largest_laplace(kVocab) * p.predicted_std);
-    if (p.clear()) CHECK(p.same);
-    CHECK(p.kl < 1e-5);
+    CHECK(p.max_abs < largest_after_draw(kVocab) * p.predicted_std);
+    // What follows from that, chance apart: two logits this far apart stay in order (and they are, in this model), and
+    // KL is at most an eighth of the square of the errors' range (Hoeffding's lemma).
+    CHECK(p.margin > 2 * largest_after_draw(kVocab) * p.predicted_std);
+    CHECK(p.same);
+    CHECK(p.kl <= p.max_abs * p.max_abs / 2 + 1e-14);
   }
   const std::vector<int> generated(record.tokens.begin() + 6, record.tokens.end());
   CHECK(comparison.free_running == generated);
@@ -132,7 +135,8 @@ TEST_CASE("beyond the places the window slides to the last half of them, as the 
   }
   const TextComparison comparison = compared(record, steps);
   CHECK(comparison.positions.size() == 6);
-  CHECK(comparison.max_abs() < 0.01);
+  CHECK(comparison.max_abs() < 0.01);  // forty deviations and more
+  // The sampler's draws have a seed: none of them is so close to the border of two tokens that an error moves it over.
   const std::vector<int> generated(record.tokens.begin() + 14, record.tokens.end());
   CHECK(comparison.free_running == generated);
 }

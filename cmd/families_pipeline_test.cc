@@ -62,6 +62,7 @@ void follow(const std::string& family, const std::string& train, const std::stri
   REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
   const Json compared = comparison();
   CHECK(compared.at("positions", "json").integer("positions", 0, 10000) == positions);
+  // Chance cannot reach these bounds: thousands of predicted deviations (ckks/base/testing/chance.h).
   CHECK(compared.at("relative_rms", "json").number("relative_rms") < 0x1p-6);
   CHECK(compared.at("relative_rms", "json").number("relative_rms") > 0);
   CHECK(compared.at("argmax_agreement", "json").number("argmax_agreement") == 1);

@@ -68,6 +68,7 @@ TEST_CASE("one command generates on ciphertexts what the clear program generates
   CHECK(number("peak_rss_bytes") > number("cache_bytes"));
   const Json& agreement = json.at("agreement", "run");
   CHECK(agreement.at("positions", "a").number("positions") == 12);
+  // Chance cannot reach these bounds: thousands of predicted deviations (ckks/base/testing/chance.h).
   CHECK(agreement.at("kl_mean", "a").number("kl") < 1e-4);
   CHECK(agreement.at("max_abs", "a").number("max") < 0.1);
   CHECK(agreement.at("top1", "a").number("top1") > 0.9);

@@ -93,6 +93,7 @@ TEST_CASE("an answer through four processes is the twin's, whatever kernels each
   REQUIRE_MESSAGE(compared.exit_code == 0, compared.err);
   const Json found = comparison();
   CHECK(found.at("positions", "json").integer("positions", 0, 1000) == 12 * 6);
+  // Chance cannot reach this bound, or that of other passes below: thousands of predicted deviations (ckks/base/testing/chance.h).
   CHECK(found.at("relative_rms", "json").number("relative_rms") < 0x1p-7);
   CHECK(found.at("relative_rms", "json").number("relative_rms") > 0);
   CHECK(found.at("argmax_agreement", "json").number("argmax_agreement") >= 0.99);

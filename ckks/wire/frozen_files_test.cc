@@ -38,7 +38,7 @@ constexpr struct {
                 {ckks::secure_n16_dense, 0x836162006b2f2ec0},
                 {[] { return ckks::secure_n16_leveled(8); }, 0x9b7a3adbf1cfe1e9}};
 
-constexpr double kTolerance = 1e-6;
+constexpr double kTolerance = 1e-6;  // more than forty deviations (ckks/base/testing/chance.h)
 constexpr int kTop = 3, kRotation = 3;
 
 // All levels that a bootstrap has, in few kilobytes: the ring is no ring for a secret.

@@ -69,8 +69,8 @@ inline double largest_laplace(size_t n) {
 //     independent, E |s(zeta)|^{2k} is a sum of squared multinomials, at most k! h^k. Without repetition no moment is
 //     larger (Hoeffding 1963, theorem 4). A dense secret's entries are strictly subgaussian, with the same result:
 //     E e^{v |s(zeta)|^2 / h} <= 1 / (1 - v).
-//   - Given the secret, x is a sum of independent parts, uniform or Gaussian, with E e^{t x} <= e^{t^2 V / 2}. Of its
-//     variance V a part 1 - b is fixed, and b |s(zeta)|^2 / h follows the secret.
+//   - Given the secret, x is a sum of independent parts, uniform or Gaussian, with E e^{t x} <= e^{t^2 V / 2}. Its
+//     variance is V = 1 - b + b |s(zeta)|^2 / h: one part is fixed, one follows the secret.
 //   - Together E e^{t x} <= e^{(1 - b) t^2 / 2} / (1 - b t^2 / 2) <= 1 / (1 - t^2 / 2).
 //   - The best t of Chernoff's bound solves a = t / (1 - t^2 / 2).
 inline double laplace_tail(double a) {
@@ -78,6 +78,13 @@ inline double laplace_tail(double a) {
   const double t = (std::sqrt(1 + 2 * a * a) - 1) / a;
   return std::min(1.0, 2 * std::exp(-a * t) / (1 - t * t / 2));
 }
+
+// So a tolerance of forty deviations needs no arithmetic: chance exceeds it in one of 2^32 values with probability 2^32
+// laplace_tail(40) < 1e-13. Whole programs that may be off by 2^-7 of their logits are predicted to be off by 2^-18 at
+// most, and are of this kind.
+
+// The largest of n, where the deviation is known from one draw of n such errors alone, which chance may draw small.
+inline double largest_after_draw(size_t n) { return largest_laplace(2 * n) / std::sqrt(mean_square(n).low); }
 
 // The mean absolute value of n of them, of which the two parts of a slot need not be independent (`n` is the slots
 // then, by Schwarz' inequality: E e^{t (|x| + |y|) / 2} <= E e^{t |x|}).

@@ -20,6 +20,9 @@ TestParty& party() {
   return party;
 }
 
+// Tolerances below are more than forty deviations (ckks/base/testing/chance.h): those are 2^-28 of fresh encryptions,
+// 2^-33 of seeded ones.
+
 }  // namespace
 
 TEST_CASE("what was encrypted under the public key is decrypted, at every level") {
