@@ -7,12 +7,8 @@
 #include "nn/layers/activations.h"
 #include "nn/layers/class_token.h"
 #include "nn/layers/embedding.h"
-#include "nn/layers/gelu_erf.h"
-#include "nn/layers/gelu_tanh.h"
-#include "nn/layers/layer_norm.h"
-#include "nn/layers/learned_positions.h"
 #include "nn/layers/linear.h"
-#include "nn/layers/rms_norm.h"
+#include "nn/layers/norm.h"
 
 namespace psm::attention {
 
@@ -91,21 +87,16 @@ nn::Tensor<Scalar> Model<Scalar>::embedded(nn::Tape<Scalar>& tape, const ModelIn
         position_embedding.row(first), {}, position_embedding.rows - first, position_embedding.columns};
     x = nn::add_positions(tape, x, first == 0 ? position_embedding : rows, input.length);
   }
-  if (config.block == BlockKind::kPostNorm) x = norm(tape, x, embedding_gamma, embedding_beta);
+  if (config.block == BlockKind::kPostNorm)
+    x = nn::norm(tape, x, embedding_gamma, embedding_beta, config.norm_epsilon);
   return x;
-}
-
-template <typename Scalar>
-nn::Tensor<Scalar> Model<Scalar>::norm(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, nn::Tensor<Scalar> gamma,
-                                       nn::Tensor<Scalar> beta) const {
-  return config.norm == NormKind::kRmsNorm ? nn::rms_norm(tape, x, gamma, config.norm_epsilon)
-                                           : nn::layer_norm(tape, x, gamma, beta, config.norm_epsilon);
 }
 
 template <typename Scalar>
 nn::Tensor<Scalar> Model<Scalar>::norm_at(Site site, int layer, nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x,
                                           nn::Tensor<Scalar> gamma, nn::Tensor<Scalar> beta) const {
-  if (!functions || !functions->inverse_square_root) return norm(tape, x, gamma, beta);
+  if (!functions || !functions->inverse_square_root)
+    return nn::norm(tape, x, gamma, beta, config.norm_epsilon);
   return normalise_with(tape, config, x, gamma, beta,
                         [&](double v) { return functions->inverse_square_root(site, layer, v); });
 }

@@ -110,9 +110,7 @@ class Model {
  private:
   // Embeds the tokens from position `first` on.
   nn::Tensor<Scalar> embedded(nn::Tape<Scalar>& tape, const ModelInput& input, int first) const;
-  nn::Tensor<Scalar> norm(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, nn::Tensor<Scalar> gamma,
-                          nn::Tensor<Scalar> beta) const;
-  // The same with whatever stands for 1/sqrt there.
+  // A norm with whatever stands for 1/sqrt there.
   nn::Tensor<Scalar> norm_at(Site site, int layer, nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x,
                              nn::Tensor<Scalar> gamma, nn::Tensor<Scalar> beta) const;
   // past: tokens before the shape's, or null.

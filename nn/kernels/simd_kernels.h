@@ -95,8 +95,8 @@ struct SimdKernels {
   // y <- (x - mean) * inverse * gamma + beta, beta == nullptr: nothing added.
   void (*standardise)(const float* x, float mean, float inverse, const float* gamma, const float* beta,
                       size_t count, float* y);
-  // Its vector-Jacobian product where mean and inverse follow x: LayerNorm's (nn/layers/layer_norm.h), or with
-  // dbeta == nullptr and mean 0 RMSNorm's (rms_norm.h). dx, dgamma and dbeta are added to.
+  // Its vector-Jacobian product where mean and inverse follow x: LayerNorm's (nn/layers/norm.h), or with
+  // dbeta == nullptr and mean 0 RMSNorm's. dx, dgamma and dbeta are added to.
   void (*standardise_vjp)(const float* x, const float* dy, float mean, float inverse, const float* gamma,
                           size_t count, float* dx, float* dgamma, float* dbeta);
   // A step of the weights w with their moments m and v.

@@ -1,30 +1,40 @@
-// x_r = E[token_r]: rows of the embedding table;  dE[token_r] += dx_r, row after row.
+// Rows of a table for tokens and for positions:
+//
+//     embed           y_r = E[token_r]              dE[token_r] += dy_r, row after row
+//     add_positions   y_r = x_r + P[r mod length]   dP likewise;  dx_r += dy_r
 #pragma once
 
 #include <span>
 
 #include "nn/autograd/tape.h"
+#include "nn/kernels/row_operations.h"
 
 namespace psm::nn {
 
 template <typename Scalar>
-struct EmbeddingOp final : Operation {
-  const int* tokens;  // [x.rows], must outlive the tape's backward pass
-  Tensor<Scalar> table, x;
-  EmbeddingOp(const int* tokens_, Tensor<Scalar> table_, Tensor<Scalar> x_)
-      : tokens(tokens_), table(table_), x(x_) {}
+struct TableRowsOp final : Operation {
+  const int* tokens;           // [rows], must outlive the tape's backward pass; nullptr: positions
+  int length;                  // of a sequence, where there are positions
+  Tensor<Scalar> x, table, y;  // x.value == nullptr: nothing to add to
+  TableRowsOp(const int* tokens_, int length_, Tensor<Scalar> x_, Tensor<Scalar> table_, Tensor<Scalar> y_)
+      : tokens(tokens_), length(length_), x(x_), table(table_), y(y_) {}
+
+  int row_of(int r) const { return tokens ? tokens[r] : r % length; }
 
   void forward() {
-    for (int r = 0; r < x.rows; ++r) std::memcpy(x.row(r), table.row(tokens[r]), x.columns * sizeof(Scalar));
+    for (int r = 0; r < y.rows; ++r) {
+      std::memcpy(y.row(r), table.row(row_of(r)), y.columns * sizeof(Scalar));
+      if (x.value) accumulate(y.row(r), x.row(r), static_cast<size_t>(y.columns));
+    }
   }
 
   void backward() override {
     table.start_gradient();
-    for (int r = 0; r < x.rows; ++r) {
-      Scalar* grad = table.grad_row(tokens[r]);
-      const Scalar* dx = x.grad_row(r);
-#pragma omp simd
-      for (int f = 0; f < x.columns; ++f) grad[f] += dx[f];
+    if (x.value) x.start_gradient();
+    for (int r = 0; r < y.rows; ++r) {
+      const auto count = static_cast<size_t>(y.columns);
+      accumulate(table.grad_row(row_of(r)), y.grad_row(r), count);
+      if (x.value) accumulate(x.grad_row(r), y.grad_row(r), count);
     }
   }
 };
@@ -32,9 +42,17 @@ struct EmbeddingOp final : Operation {
 // Tokens must lie in 0 .. table.rows - 1 (data sets check that) and outlive the backward pass.
 template <typename Scalar>
 Tensor<Scalar> embed(Tape<Scalar>& tape, std::span<const int> tokens, Tensor<Scalar> table) {
-  Tensor<Scalar> x = tape.tensor(static_cast<int>(tokens.size()), table.columns);
-  tape.record(EmbeddingOp<Scalar>(tokens.data(), table, x));
-  return x;
+  Tensor<Scalar> y = tape.tensor(static_cast<int>(tokens.size()), table.columns);
+  tape.record(TableRowsOp<Scalar>(tokens.data(), 0, {}, table, y));
+  return y;
+}
+
+template <typename Scalar>
+Tensor<Scalar> add_positions(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> table, int length) {
+  PSM_CHECK(length <= table.rows && x.columns == table.columns, length, " ", table.rows);
+  Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
+  tape.record(TableRowsOp<Scalar>(nullptr, length, x, table, y));
+  return y;
 }
 
 }  // namespace psm::nn

@@ -9,13 +9,9 @@
 #include "nn/layers/cross_entropy.h"
 #include "nn/layers/distillation.h"
 #include "nn/layers/embedding.h"
-#include "nn/layers/gelu_erf.h"
-#include "nn/layers/gelu_tanh.h"
-#include "nn/layers/layer_norm.h"
-#include "nn/layers/learned_positions.h"
 #include "nn/layers/linear.h"
+#include "nn/layers/norm.h"
 #include "nn/layers/range_loss.h"
-#include "nn/layers/rms_norm.h"
 #include "nn/layers/rotary.h"
 #include "nn/testing/gradient_check.h"
 
@@ -36,15 +32,16 @@ TEST_CASE("the gradient of linear, with and without bias, agrees with finite dif
 
 TEST_CASE("the gradient of LayerNorm and of the row variance agrees with finite differences") {
   GradientCheck({{3, 6}, {1, 6}, {1, 6}}).run([](T& tape, const Inputs& in) {
-    return layer_norm(tape, in[0], in[1], in[2], 1e-3);
+    return norm(tape, in[0], in[1], in[2], 1e-3);
   });
-  GradientCheck({{3, 6}}).run([](T& tape, const Inputs& in) { return row_variances(tape, in[0], 1e-3); });
+  GradientCheck({{3, 6}}).run(
+      [](T& tape, const Inputs& in) { return row_variances(tape, in[0], /*centred=*/true, 1e-3); });
 }
 
 TEST_CASE("a LayerNorm row has mean beta and variance gamma squared") {
   T tape;
   double x[] = {1, 2, 3, 6}, gx[4] = {}, gamma[] = {2, 2, 2, 2}, beta[] = {1, 1, 1, 1}, g[4] = {}, h[4] = {};
-  const Tensor<double> y = layer_norm<double>(tape, {x, gx, 1, 4}, {gamma, g, 1, 4}, {beta, h, 1, 4}, 1e-12);
+  const Tensor<double> y = norm<double>(tape, {x, gx, 1, 4}, {gamma, g, 1, 4}, {beta, h, 1, 4}, 1e-12);
   double mean = 0, square = 0;
   for (int i = 0; i < 4; ++i) mean += y.value[i] / 4, square += (y.value[i] - 1) * (y.value[i] - 1) / 4;
   CHECK(mean == doctest::Approx(1));
@@ -53,15 +50,16 @@ TEST_CASE("a LayerNorm row has mean beta and variance gamma squared") {
 
 TEST_CASE("the gradient of RMSNorm and of the row's mean square agrees with finite differences") {
   GradientCheck({{3, 6}, {1, 6}}).run([](T& tape, const Inputs& in) {
-    return rms_norm(tape, in[0], in[1], 1e-3);
+    return norm(tape, in[0], in[1], {}, 1e-3);
   });
-  GradientCheck({{3, 6}}).run([](T& tape, const Inputs& in) { return row_mean_squares(tape, in[0], 1e-3); });
+  GradientCheck({{3, 6}}).run(
+      [](T& tape, const Inputs& in) { return row_variances(tape, in[0], /*centred=*/false, 1e-3); });
 }
 
 TEST_CASE("an RMSNorm row has mean square gamma squared, and its mean is kept") {
   T tape;
   double x[] = {1, 2, 3, 6}, gx[4] = {}, gamma[] = {2, 2, 2, 2}, g[4] = {};
-  const Tensor<double> y = rms_norm<double>(tape, {x, gx, 1, 4}, {gamma, g, 1, 4}, 1e-12);
+  const Tensor<double> y = norm<double>(tape, {x, gx, 1, 4}, {gamma, g, 1, 4}, {}, 1e-12);
   double square = 0;
   for (int i = 0; i < 4; ++i) square += y.value[i] * y.value[i] / 4;
   CHECK(square == doctest::Approx(4));

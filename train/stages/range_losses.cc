@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "nn/layers/activations.h"
-#include "nn/layers/layer_norm.h"
+#include "nn/layers/norm.h"
 #include "nn/layers/range_loss.h"
-#include "nn/layers/rms_norm.h"
 
 namespace psm::train {
 
@@ -83,8 +82,7 @@ nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss
     if (weight > 0) loss = nn::add_scaled(tape, loss, term(), share * weight);
   };
   const auto variances = [&](nn::Tensor<float> x) {
-    return config.norm == attention::NormKind::kRmsNorm ? nn::row_mean_squares(tape, x, config.norm_epsilon)
-                                                        : nn::row_variances(tape, x, config.norm_epsilon);
+    return nn::row_variances(tape, x, config.norm == attention::NormKind::kLayerNorm, config.norm_epsilon);
   };
 
   for (int n = 0; n < config.layers; ++n) {

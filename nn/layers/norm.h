@@ -1,0 +1,107 @@
+// Norms of each row, and the variance that they divide by. With m the mean of the row,
+//
+//     LayerNorm   y_f = (x_f - m) / s * gamma_f + beta_f,   s = sqrt(v + epsilon),   v = mean_f (x_f - m)^2
+//     RMSNorm     the same with m = 0 and without beta (Zhang and Sennrich 2019)
+//
+// With z = (x - m) / s and h = dL/dz = dy * gamma:
+//
+//     dx += (h - mean_f h - z mean_f (h z)) / s      dgamma += sum over rows of dy z      dbeta += ... of dy
+//
+// where RMSNorm has no mean_f h.
+#pragma once
+
+#include <cmath>
+
+#include "nn/autograd/tape.h"
+#include "nn/kernels/row_operations.h"
+
+namespace psm::nn {
+
+// m and v; `centred`: LayerNorm's.
+template <typename Scalar>
+Moments<Scalar> norm_moments(const Scalar* x, int columns, bool centred) {
+  const auto d = static_cast<size_t>(columns);
+  if (centred) return moments(x, d);
+  return {0, dot(x, x, d) / static_cast<Scalar>(d)};
+}
+
+template <typename Scalar>
+struct NormOp final : Operation {
+  Tensor<Scalar> x, gamma, beta, y;  // beta.value == nullptr: RMSNorm
+  Scalar* mean;                      // [rows]
+  Scalar* inverse;                   // [rows], 1/s
+  Scalar epsilon;
+  NormOp(Tensor<Scalar> x_, Tensor<Scalar> gamma_, Tensor<Scalar> beta_, Tensor<Scalar> y_, Scalar* mean_,
+         Scalar* inverse_, double epsilon_)
+      : x(x_), gamma(gamma_), beta(beta_), y(y_), mean(mean_), inverse(inverse_), epsilon(epsilon_) {}
+
+  void forward() {
+    for (int r = 0; r < x.rows; ++r) {
+      const Moments<Scalar> of_row = norm_moments(x.row(r), x.columns, beta.value != nullptr);
+      mean[r] = of_row.mean;
+      inverse[r] = 1 / std::sqrt(of_row.variance + epsilon);
+      standardise(x.row(r), mean[r], inverse[r], gamma.value, static_cast<const Scalar*>(beta.value),
+                  static_cast<size_t>(x.columns), y.row(r));
+    }
+  }
+
+  void backward() override {
+    x.start_gradient();
+    gamma.start_gradient();
+    Scalar* dbeta = nullptr;
+    if (beta.value) beta.start_gradient(), dbeta = beta.grad;
+    for (int r = 0; r < x.rows; ++r)
+      standardise_vjp(x.row(r), y.grad_row(r), mean[r], inverse[r], gamma.value,
+                      static_cast<size_t>(x.columns), x.grad_row(r), gamma.grad, dbeta);
+  }
+};
+
+// Without beta it is RMSNorm.
+template <typename Scalar>
+Tensor<Scalar> norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma, Tensor<Scalar> beta,
+                    double epsilon) {
+  Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
+  tape.record(NormOp<Scalar>(x, gamma, beta, y, tape.array(x.rows), tape.array(x.rows), epsilon));
+  return y;
+}
+
+// v_r + epsilon of each row, what 1/sqrt is taken of: rows x 1. An operation of its own because the range loss
+// acts on it:
+//     dx_f += dv * 2 (x_f - m) / d
+template <typename Scalar>
+struct RowVarianceOp final : Operation {
+  Tensor<Scalar> x, v;
+  Scalar* mean;
+  Scalar epsilon;
+  bool centred;
+  RowVarianceOp(Tensor<Scalar> x_, Tensor<Scalar> v_, Scalar* mean_, double epsilon_, bool centred_)
+      : x(x_), v(v_), mean(mean_), epsilon(epsilon_), centred(centred_) {}
+
+  void forward() {
+    for (int r = 0; r < x.rows; ++r) {
+      const Moments<Scalar> of_row = norm_moments(x.row(r), x.columns, centred);
+      mean[r] = of_row.mean;
+      v.value[r] = of_row.variance + epsilon;
+    }
+  }
+
+  void backward() override {
+    x.start_gradient();
+    for (int r = 0; r < x.rows; ++r) {
+      const Scalar* in = x.row(r);
+      Scalar* dx = x.grad_row(r);
+      const Scalar m = mean[r], scale = 2 * v.grad[r] / x.columns;
+#pragma omp simd
+      for (int f = 0; f < x.columns; ++f) dx[f] += scale * (in[f] - m);
+    }
+  }
+};
+
+template <typename Scalar>
+Tensor<Scalar> row_variances(Tape<Scalar>& tape, Tensor<Scalar> x, bool centred, double epsilon) {
+  Tensor<Scalar> v = tape.tensor(x.rows, 1);
+  tape.record(RowVarianceOp<Scalar>(x, v, tape.array(x.rows), epsilon, centred));
+  return v;
+}
+
+}  // namespace psm::nn
