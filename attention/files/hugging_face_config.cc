@@ -141,7 +141,7 @@ void require_known(const Reader& read, std::initializer_list<const Fields*> tabl
                   "not"));
 }
 
-FeedForwardKind gelu_kind(const Reader& read, const char* key = "hidden_act", const char* usual = "gelu") {
+FeedForwardKind gelu_kind(const Reader& read, const char* key, const char* usual) {
   const std::string name = read.text_or(key, usual);
   if (name == "gelu") return FeedForwardKind::kGeluErf;
   if (name == "quick_gelu") return FeedForwardKind::kGelu;
@@ -154,15 +154,6 @@ const char* name_of_gelu(FeedForwardKind kind) {
   return kind == FeedForwardKind::kGelu       ? "quick_gelu"
          : kind == FeedForwardKind::kGeluTanh ? "gelu_new"
                                               : "gelu";
-}
-
-void read_sizes(const Reader& read, ModelConfig& model) {
-  model.vocab = read.size("vocab_size");
-  model.layers = read.size("num_hidden_layers");
-  model.width = read.size("hidden_size");
-  model.heads = read.size("num_attention_heads");
-  model.ffn = read.size("intermediate_size");
-  model.context = read.size("max_position_embeddings");
 }
 
 // The number at `newer_key` in new files and at `older` in old ones. Versions of transformers differ in which of
@@ -198,45 +189,31 @@ void require_whole_heads(const Reader& read, const ModelConfig& model) {
     read.refuse(message("head_dim is ", dims, " and not hidden_size / num_attention_heads"));
 }
 
-HuggingFaceConfig read_gpt_neox(const Reader& read) {
-  HuggingFaceConfig config{preset("gpt-neox")};
+void read_gpt_neox(const Reader& read, HuggingFaceConfig& config) {
   ModelConfig& model = config.model;
-  read_sizes(read, model);
   read_rotary(read, "rotary_pct", "rotary_emb_base", model);
   model.block = read.truth_or("use_parallel_residual", true) ? BlockKind::kParallel : BlockKind::kPreNorm;
-  model.norm_epsilon = read.number_or("layer_norm_eps", 1e-5);
-  model.feed_forward = gelu_kind(read);
   require_whole_heads(read, model);
-  config.tied = read.truth_or("tie_word_embeddings", false);
-  return config;
 }
 
-HuggingFaceConfig read_gpt2(const Reader& read) {
-  HuggingFaceConfig config{preset("gpt2")};
-  ModelConfig& model = config.model;
-  model.vocab = read.size("vocab_size");
-  model.layers = read.size("n_layer");
-  model.width = read.size("n_embd");
-  model.heads = read.size("n_head");
-  model.ffn = read.size_or("n_inner", std::min(4 * model.width, kMostSize));
-  model.context = read.size("n_positions");
-  model.norm_epsilon = read.number_or("layer_norm_epsilon", 1e-5);
-  model.feed_forward = gelu_kind(read, "activation_function", "gelu_new");
-  config.tied = read.truth_or("tie_word_embeddings", true);
-  return config;
+void write_gpt_neox(const ModelConfig& config, const std::optional<PatchGrid>&, Json& json) {
+  json["use_parallel_residual"] = config.block == BlockKind::kParallel;
+  json["rotary_pct"] = config.rotary_fraction;
+  json["rotary_emb_base"] = config.rotary_base;
 }
 
-HuggingFaceConfig read_llama(const Reader& read) {
-  HuggingFaceConfig config{preset("llama")};
+void read_llama(const Reader& read, HuggingFaceConfig& config) {
   ModelConfig& model = config.model;
-  read_sizes(read, model);
   read_rotary(read, "partial_rotary_factor", "rope_theta", model);
   model.rotary_fraction = 1;  // transformers' Llama rotates whole heads, whatever the file says
   model.kv_heads = read.size_or("num_key_value_heads", 0);
-  model.norm_epsilon = read.number_or("rms_norm_eps", 1e-6);
   require_whole_heads(read, model);
-  config.tied = read.truth_or("tie_word_embeddings", false);
-  return config;
+}
+
+void write_llama(const ModelConfig& config, const std::optional<PatchGrid>&, Json& json) {
+  json["hidden_act"] = "silu";
+  json["num_key_value_heads"] = config.key_heads();
+  json["rope_theta"] = config.rotary_base;
 }
 
 // A number for both sides, or one for each.
@@ -252,13 +229,8 @@ std::pair<int, int> read_sides(const Reader& read, const char* key, int otherwis
   return {side(both[0]), side(both[1])};
 }
 
-HuggingFaceConfig read_vit(const Reader& read) {
-  HuggingFaceConfig config{preset("vit")};
+void read_vit(const Reader& read, HuggingFaceConfig& config) {
   ModelConfig& model = config.model;
-  model.layers = read.size("num_hidden_layers");
-  model.width = read.size("hidden_size");
-  model.heads = read.size("num_attention_heads");
-  model.ffn = read.size("intermediate_size");
   const auto [height, width] = read_sides(read, "image_size", 224);
   const auto [patch, patch_width] = read_sides(read, "patch_size", 16);
   const PatchGrid grid{height, width, patch, read.size_or("num_channels", 3)};
@@ -268,67 +240,110 @@ HuggingFaceConfig read_vit(const Reader& read) {
   config.images = grid;
   model.context = grid.patches() + 1;
   model.patch_inputs = grid.patch_inputs();
-  model.norm_epsilon = read.number_or("layer_norm_eps", 1e-12);
-  model.feed_forward = gelu_kind(read);
   model.classes = 2;  // until the tensors say
-  return config;
 }
 
-HuggingFaceConfig read_roberta(const Reader& read) {
-  HuggingFaceConfig config{preset("roberta")};
+void write_vit(const ModelConfig& config, const std::optional<PatchGrid>& images, Json& json) {
+  json["image_size"] = Json::Array{images->height, images->width};
+  json["patch_size"] = images->patch;
+  json["num_channels"] = images->channels;
+  json["num_labels"] = config.classes;
+}
+
+void read_roberta(const Reader& read, HuggingFaceConfig& config) {
   ModelConfig& model = config.model;
-  read_sizes(read, model);
   config.position_rows = read.size_or("pad_token_id", kPaddingRow, 0) + 1;
   config.token_types = read.size_or("type_vocab_size", 1);
   model.context -= config.position_rows;
   if (model.context < 1)
     read.refuse(message("max_position_embeddings leaves no position behind pad_token_id"));
   model.pooler = false;
-  model.norm_epsilon = read.number_or("layer_norm_eps", 1e-12);
-  model.feed_forward = gelu_kind(read);
-  return config;
 }
 
-}  // namespace
+void write_roberta(const ModelConfig& config, const std::optional<PatchGrid>&, Json& json) {
+  json["max_position_embeddings"] = config.context + kPaddingRow + 1;
+  json["pad_token_id"] = kPaddingRow;
+  json["type_vocab_size"] = 1;
+  json["num_labels"] = config.classes;
+}
 
-namespace {
+// The names of what every family's config.json says; nullptr: not there.
+struct Keys {
+  const char* vocab = "vocab_size";
+  const char* layers = "num_hidden_layers";
+  const char* width = "hidden_size";
+  const char* heads = "num_attention_heads";
+  const char* ffn = "intermediate_size";
+  const char* context = "max_position_embeddings";
+  const char* norm_epsilon = "layer_norm_eps";
+  const char* activation = "hidden_act";
 
-// A family, the models of transformers that its files are read of (with these heads, or with none), and what
-// stands in its config.json.
+  std::vector<std::string_view> names() const {
+    std::vector<std::string_view> names;
+    for (const char* name : {vocab, layers, width, heads, ffn, context, norm_epsilon, activation})
+      if (name != nullptr) names.push_back(name);
+    return names;
+  }
+};
+
+// A family, the models of transformers that its files are read of (with these heads, or with none; the first is
+// written), and what stands in its config.json.
 struct Known {
-  std::string_view type;
-  HuggingFaceConfig (*read)(const Reader&);
+  std::string_view type, family;
   std::vector<std::string_view> architectures;
-  Fields fields;
+  Keys keys;
+  double usual_epsilon;                             // of the norms, where the file has none
+  const char* usual_activation;                     // the same
+  std::optional<bool> tied;                         // the same; none: there is no unembedding
+  void (*read)(const Reader&, HuggingFaceConfig&);  // what the keys do not say
+  void (*write)(const ModelConfig&, const std::optional<PatchGrid>&, Json&);  // the same
+  Fields fields;                                                              // besides the keys
 };
 
 const std::vector<Known>& known_families() {
+  constexpr auto kNothingRead = [](const Reader&, HuggingFaceConfig&) {};
+  constexpr auto kNothingWritten = [](const ModelConfig&, const std::optional<PatchGrid>&, Json&) {};
   static const std::vector<Known> known = {
       {"gpt_neox",
-       read_gpt_neox,
+       "gpt-neox",
        {"GPTNeoXForCausalLM", "GPTNeoXModel"},
-       {.read = {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
-                 "max_position_embeddings", "hidden_act", "layer_norm_eps", "use_parallel_residual",
-                 "rotary_pct", "rotary_emb_base", "rope_theta", "partial_rotary_factor",
-                 "tie_word_embeddings"},
+       {},
+       1e-5,
+       "gelu",
+       false,
+       read_gpt_neox,
+       write_gpt_neox,
+       {.read = {"use_parallel_residual", "rotary_pct", "rotary_emb_base", "rope_theta",
+                 "partial_rotary_factor", "tie_word_embeddings"},
         .optional = {"rope_parameters", "head_dim"},
         .fixed = {{"attention_bias", true}, {"rope_scaling", Json()}},
         .harmless = {"attention_dropout", "classifier_dropout", "hidden_dropout"}}},
       {"gpt2",
-       read_gpt2,
+       "gpt2",
        {"GPT2LMHeadModel", "GPT2Model"},
-       {.read = {"vocab_size", "n_embd", "n_layer", "n_head", "n_positions", "activation_function",
-                 "layer_norm_epsilon", "tie_word_embeddings"},
+       {"vocab_size", "n_layer", "n_embd", "n_head", "n_inner", "n_positions", "layer_norm_epsilon",
+        "activation_function"},
+       1e-5,
+       "gelu_new",
+       true,
+       kNothingRead,
+       kNothingWritten,
+       {.read = {"tie_word_embeddings"},
         .optional = {"n_inner"},
         .fixed = {{"scale_attn_by_inverse_layer_idx", false}, {"scale_attn_weights", true}},
         .harmless = {"attn_pdrop", "embd_pdrop", "n_ctx", "predict_special_tokens", "reorder_and_upcast_attn",
                      "resid_pdrop", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
                      "summary_type", "summary_use_proj"}}},
       {"llama",
-       read_llama,
+       "llama",
        {"LlamaForCausalLM", "LlamaModel"},
-       {.read = {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
-                 "max_position_embeddings", "rms_norm_eps", "rope_theta", "tie_word_embeddings"},
+       {.norm_epsilon = "rms_norm_eps", .activation = nullptr},
+       1e-6,
+       nullptr,
+       false,
+       read_llama,
+       write_llama,
+       {.read = {"rope_theta", "tie_word_embeddings"},
         .optional = {"num_key_value_heads", "rope_parameters", "head_dim", "partial_rotary_factor"},
         .fixed = {{"attention_bias", false},
                   {"hidden_act", "silu"},
@@ -337,26 +352,75 @@ const std::vector<Known>& known_families() {
                   {"rope_scaling", Json()}},
         .harmless = {"attention_dropout", "is_llama_config", "pretraining_tp"}}},
       {"roberta",
-       read_roberta,
+       "roberta",
        {"RobertaForSequenceClassification", "RobertaForMaskedLM", "RobertaModel"},
-       {.read = {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
-                 "max_position_embeddings", "type_vocab_size", "pad_token_id", "hidden_act",
-                 "layer_norm_eps"},
+       {},
+       1e-12,
+       "gelu",
+       {},
+       read_roberta,
+       write_roberta,
+       {.read = {"type_vocab_size", "pad_token_id"},
         .optional = {},
         .fixed = {{"position_embedding_type", "absolute"}},
         .harmless = {"attention_probs_dropout_prob", "classifier_dropout", "hidden_dropout_prob",
                      "tie_word_embeddings"}}},
       {"vit",
-       read_vit,
+       "vit",
        {"ViTForImageClassification", "ViTModel"},
-       {.read = {"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "image_size",
-                 "patch_size", "num_channels", "hidden_act", "layer_norm_eps"},
+       {.vocab = nullptr, .context = nullptr},
+       1e-12,
+       "gelu",
+       {},
+       read_vit,
+       write_vit,
+       {.read = {"image_size", "patch_size", "num_channels"},
         .optional = {},
         .fixed = {{"qkv_bias", true}},
         .harmless = {"attention_probs_dropout_prob", "encoder_stride", "hidden_dropout_prob", "pooler_act",
                      "pooler_output_size", "tie_word_embeddings"}}},
   };
   return known;
+}
+
+HuggingFaceConfig config_of(const Known& known, const Reader& read) {
+  HuggingFaceConfig config{preset(known.family)};
+  ModelConfig& model = config.model;
+  const Keys& keys = known.keys;
+  if (keys.vocab) model.vocab = read.size(keys.vocab);
+  model.layers = read.size(keys.layers);
+  model.width = read.size(keys.width);
+  model.heads = read.size(keys.heads);
+  const auto& optional = known.fields.optional;
+  model.ffn = std::find(optional.begin(), optional.end(), keys.ffn) == optional.end()
+                  ? read.size(keys.ffn)
+                  : read.size_or(keys.ffn, std::min(4 * model.width, kMostSize));
+  if (keys.context) model.context = read.size(keys.context);
+  known.read(read, config);
+  model.norm_epsilon = read.number_or(keys.norm_epsilon, known.usual_epsilon);
+  if (keys.activation) model.feed_forward = gelu_kind(read, keys.activation, known.usual_activation);
+  config.tied = known.tied && read.truth_or("tie_word_embeddings", *known.tied);
+  model.attention = AttentionKind::kSoftmax;
+  model.validate();
+  return config;
+}
+
+Json json_of(const Known& known, const ModelConfig& config, const std::optional<PatchGrid>& images) {
+  Json json;
+  const Keys& keys = known.keys;
+  json["model_type"] = std::string(known.type);
+  json["architectures"].push_back(std::string(known.architectures.front()));
+  if (keys.vocab) json[keys.vocab] = config.vocab;
+  json[keys.layers] = config.layers;
+  json[keys.width] = config.width;
+  json[keys.heads] = config.heads;
+  json[keys.ffn] = config.ffn;
+  if (keys.context) json[keys.context] = config.context;
+  json[keys.norm_epsilon] = config.norm_epsilon;
+  if (keys.activation) json[keys.activation] = name_of_gelu(config.feed_forward);
+  if (known.tied) json["tie_word_embeddings"] = false;
+  known.write(config, images, json);
+  return json;
 }
 
 void require_known_head(const Reader& read, const Known& known) {
@@ -384,11 +448,9 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
     types += message(types.empty() ? "" : ", ", known.type);
     if (known.type != type) continue;
     require_known_head(read, known);
-    require_known(read, {&known.fields, &fields_of_all()});
-    HuggingFaceConfig config = known.read(read);
-    config.model.attention = AttentionKind::kSoftmax;
-    config.model.validate();
-    return config;
+    const Fields keys{.read = known.keys.names(), .optional = {}, .fixed = {}, .harmless = {}};
+    require_known(read, {&known.fields, &keys, &fields_of_all()});
+    return config_of(known, read);
   }
   throw Error(message(what, ": model_type is ", type, "; of ", types, " a model can be read"));
 }
@@ -407,89 +469,15 @@ void require_known_preprocessor(const std::string& text, const std::string& what
   require_half("image_std");
 }
 
-namespace {
-
-// GPT-2 has names of its own for everything.
-Json gpt2_config_json(const ModelConfig& config) {
-  Json json;
-  json["model_type"] = "gpt2";
-  json["architectures"].push_back("GPT2LMHeadModel");
-  json["vocab_size"] = config.vocab;
-  json["n_embd"] = config.width;
-  json["n_layer"] = config.layers;
-  json["n_head"] = config.heads;
-  json["n_inner"] = config.ffn;
-  json["n_positions"] = config.context;
-  json["activation_function"] = name_of_gelu(config.feed_forward);
-  json["layer_norm_epsilon"] = config.norm_epsilon;
-  json["tie_word_embeddings"] = false;
-  return json;
-}
-
-Json vit_config_json(const ModelConfig& config, const PatchGrid& images) {
-  Json json;
-  json["model_type"] = "vit";
-  json["architectures"].push_back("ViTForImageClassification");
-  json["hidden_size"] = config.width;
-  json["num_hidden_layers"] = config.layers;
-  json["num_attention_heads"] = config.heads;
-  json["intermediate_size"] = config.ffn;
-  json["hidden_act"] = name_of_gelu(config.feed_forward);
-  json["layer_norm_eps"] = config.norm_epsilon;
-  json["image_size"] = Json::Array{images.height, images.width};
-  json["patch_size"] = images.patch;
-  json["num_channels"] = images.channels;
-  json["num_labels"] = config.classes;
-  return json;
-}
-
-Json config_json_of_others(const ModelConfig& config, std::string_view family) {
-  Json json;
-  json["vocab_size"] = config.vocab;
-  json["hidden_size"] = config.width;
-  json["num_hidden_layers"] = config.layers;
-  json["num_attention_heads"] = config.heads;
-  json["intermediate_size"] = config.ffn;
-  json["max_position_embeddings"] = config.context;
-  json["hidden_act"] = name_of_gelu(config.feed_forward);
-  json["tie_word_embeddings"] = false;
-  if (family == "llama") {
-    json["model_type"] = "llama";
-    json["architectures"].push_back("LlamaForCausalLM");
-    json["hidden_act"] = "silu";
-    json["num_key_value_heads"] = config.key_heads();
-    json["rope_theta"] = config.rotary_base;
-    json["rms_norm_eps"] = config.norm_epsilon;
-  } else if (family == "roberta") {
-    json["model_type"] = "roberta";
-    json["architectures"].push_back("RobertaForSequenceClassification");
-    json["max_position_embeddings"] = config.context + kPaddingRow + 1;
-    json["pad_token_id"] = kPaddingRow;
-    json["type_vocab_size"] = 1;
-    json["num_labels"] = config.classes;
-    json["layer_norm_eps"] = config.norm_epsilon;
-  } else {
-    json["model_type"] = "gpt_neox";
-    json["architectures"].push_back("GPTNeoXForCausalLM");
-    json["use_parallel_residual"] = config.block == BlockKind::kParallel;
-    json["rotary_pct"] = config.rotary_fraction;
-    json["rotary_emb_base"] = config.rotary_base;
-    json["layer_norm_eps"] = config.norm_epsilon;
-  }
-  return json;
-}
-
-}  // namespace
-
 Json hugging_face_config_to_json(const ModelConfig& config, const std::optional<PatchGrid>& images) {
   const std::string_view family = family_of(config);
   if ((family == "vit") != images.has_value())
     throw Error(
         "transformers has a ViT with the size of its images, and no other model with one; export a "
         "checkpoint that says what images it reads");
-  Json json = family == "gpt2"  ? gpt2_config_json(config)
-              : family == "vit" ? vit_config_json(config, *images)
-                                : config_json_of_others(config, family);
+  const auto known = std::find_if(known_families().begin(), known_families().end(),
+                                  [&](const Known& each) { return each.family == family; });
+  Json json = json_of(*known, config, images);
   // Whatever these keys cannot say comes back otherwise.
   ModelConfig said = hugging_face_config_from_json(json.dump(0), "the configuration to be written").model;
   if (config.positions == PositionKind::kLearned)
