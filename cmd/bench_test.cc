@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/scheme/chain/context.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
+#include "ckks/wire/public_key_file.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 

@@ -9,7 +9,7 @@
 #include "attention/files/hugging_face.h"
 #include "attention/reference/reference_forward.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "cmd/testing/test_commands.h"
 #include "cmd/testing/test_tasks.h"
 #include "doctest/doctest.h"

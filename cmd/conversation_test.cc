@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/testing/chance.h"
 #include "cmd/generation/client/text_client.h"

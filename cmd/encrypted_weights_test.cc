@@ -20,6 +20,7 @@
 #include "cmd/generation/server/text_server.h"
 #include "cmd/generation/testing/test_text.h"
 #include "cmd/generation/weight_note.h"
+#include "cmd/protocol/group_files.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
@@ -214,13 +215,14 @@ TEST_CASE("weights of another key pair, another model or another shape are refus
   other_program.weights = o.model.weights;
   CHECK_THROWS_WITH_AS(EncryptedWeights(o.files.weights, other_program), doctest::Contains("another program"),
                        Error);
-  CHECK_THROWS_WITH_AS(WeightNote::parse("{}", "text.ct"), doctest::Contains("no weights of a model"), Error);
-  CHECK_THROWS_AS(WeightNote::parse(R"({"weights":"00000000000000aa","names":[]})", "w"), Error);
+  CHECK_THROWS_WITH_AS(parse_note<WeightNote>(note_text(CiphertextNote()), "text.ct"),
+                       doctest::Contains("text.ct: it is no note of a model's weights"), Error);
+  CHECK_THROWS_AS(parse_note<WeightNote>(note_text(WeightNote()).substr(0, 12), "w"), Error);
 
   const KeyFiles lost(folder("lost"));
   std::filesystem::copy(o.files.weights, lost.weights);
   CHECK_THROWS_WITH_AS(encrypted_weights_in(lost, o.secret, o.model),
-                       doctest::Contains("weights.json is missing"), Error);
+                       doctest::Contains("weights.owner is missing"), Error);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include "attention/files/checkpoint.h"
 #include "attention/files/hugging_face.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
-#include "cmd/prompts/prompts.h"
+#include "ckks/base/files/json_parser.h"
+#include "cmd/prompts/model_notes.h"
 #include "cmd/testing/test_pipeline.h"
 #include "cmd/testing/test_tasks.h"
 #include "doctest/doctest.h"
@@ -85,7 +85,7 @@ TEST_CASE("GPT-NeoX as published: erf GELU, residual sums one after the other, 6
   config.attention = attention::AttentionKind::kSoftmax;
   attention::Checkpoint checkpoint;
   checkpoint.weights = attention::random_weights(config, 1);
-  codec.write_notes(checkpoint.notes, checkpoint.weights.config.vocab);
+  write_notes(codec, checkpoint.notes, checkpoint.weights.config.vocab);
   attention::save_checkpoint(path_of("published.safetensors"), checkpoint);
   follow("published", " --from " + path_of("published.safetensors"), "--sample 2", 2 * 24);
 }
@@ -134,8 +134,8 @@ void make_long_model(const std::string& path) {
   const std::vector<std::vector<int>> texts(4,
                                             std::vector<int>{0, 1, 2, 3, 3, 2, 1, 0, 0, 1, 3, 2, 0, 2, 1, 3});
   checkpoint.ranges = attention::measure_ranges(checkpoint.weights, texts);
-  PromptCodec(std::make_shared<const nn::Alphabet>("abcd"))
-      .write_notes(checkpoint.notes, checkpoint.weights.config.vocab);
+  write_notes(PromptCodec(std::make_shared<const nn::Alphabet>("abcd")), checkpoint.notes,
+              checkpoint.weights.config.vocab);
   attention::save_checkpoint(path, checkpoint);
 }
 

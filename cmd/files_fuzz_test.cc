@@ -15,7 +15,7 @@
 #include "cmd/generation/greeting.h"
 #include "cmd/generation/text_note.h"
 #include "cmd/generation/weight_note.h"
-#include "cmd/prompts/prompts.h"
+#include "cmd/prompts/model_notes.h"
 #include "cmd/protocol/ciphertext_note.h"
 #include "cmd/server/inference_state.h"
 #include "cmd/training/training_run.h"
@@ -31,10 +31,10 @@ TEST_CASE("the note of a ciphertext file") {
   note.names = {"x0", "x1"};
   FuzzTarget target;
   target.name = "ciphertext note";
-  target.corpus = {note.text()};
+  target.corpus = {note_text(note)};
   target.decode = [](std::string_view text) {
-    const CiphertextNote read = CiphertextNote::parse(std::string(text), "input");
-    const CiphertextNote again = CiphertextNote::parse(read.text(), "again");
+    const CiphertextNote read = parse_note<CiphertextNote>(std::string(text), "input");
+    const CiphertextNote again = parse_note<CiphertextNote>(note_text(read), "again");
     PSM_CHECK(again.program_id == read.program_id && again.request == read.request);
     PSM_CHECK(again.names == read.names);
   };
@@ -50,19 +50,19 @@ TEST_CASE("the note of a file in a conversation, and the server's greeting") {
   note.first = 12, note.count = 3;
   FuzzTarget target;
   target.name = "text note";
-  target.corpus = {note.text()};
+  target.corpus = {note_text(note)};
   target.decode = [](std::string_view text) {
-    const TextNote read = TextNote::parse(std::string(text), "input");
+    const TextNote read = parse_note<TextNote>(std::string(text), "input");
     PSM_CHECK(read.first >= 0 && read.first <= kMaxText && read.count >= 1 && read.count <= kMaxText);
-    PSM_CHECK(TextNote::parse(read.text(), "again").text() == read.text());
+    PSM_CHECK(note_text(parse_note<TextNote>(note_text(read), "again")) == note_text(read));
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   check_fuzz(target);
   target.name = "greeting";
-  target.corpus = {Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7}.line()};
+  target.corpus = {note_text(Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7})};
   target.decode = [](std::string_view text) {
-    const Greeting read = Greeting::parse(std::string(text), "input");
-    PSM_CHECK(Greeting::parse(read.line(), "again").line() == read.line());
+    const Greeting read = parse_note<Greeting>(std::string(text), "input");
+    PSM_CHECK(note_text(parse_note<Greeting>(note_text(read), "again")) == note_text(read));
   };
   check_fuzz(target);
 }
@@ -74,10 +74,10 @@ TEST_CASE("the note of encrypted weights") {
   note.names = {"layer 0 / output 0"};
   FuzzTarget target;
   target.name = "weight note";
-  target.corpus = {note.text()};
+  target.corpus = {note_text(note)};
   target.decode = [](std::string_view text) {
-    const WeightNote read = WeightNote::parse(std::string(text), "input");
-    PSM_CHECK(WeightNote::parse(read.text(), "again").text() == read.text());
+    const WeightNote read = parse_note<WeightNote>(std::string(text), "input");
+    PSM_CHECK(note_text(parse_note<WeightNote>(note_text(read), "again")) == note_text(read));
   };
   target.fixed_bytes = 32768, target.bytes_per_byte = 200;
   check_fuzz(target);
@@ -90,16 +90,17 @@ TEST_CASE("the client's record of a text") {
   record.sampler = {.temperature = 0.5, .top_k = 3, .seed = 7};
   FuzzTarget target;
   target.name = "text record";
-  target.corpus = {record.json()};
+  target.corpus = {note_text(record)};
   target.decode = [](std::string_view text) {
     const TextRecord read = TextRecord::parse(std::string(text), "input", 5);
     PSM_CHECK(read.prompt >= 1 && read.prompt <= static_cast<int>(read.tokens.size()));
     for (const int token : read.tokens) PSM_CHECK(token >= 0 && token < 5);
-    PSM_CHECK(TextRecord::parse(read.json(), "again", 5).json() == read.json());
+    PSM_CHECK(note_text(TextRecord::parse(note_text(read), "again", 5)) == note_text(read));
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   check_fuzz(target);
-  CHECK_THROWS_WITH_AS(TextRecord::parse(record.json(), "text.json", 4), doctest::Contains("token"), Error);
+  CHECK_THROWS_WITH_AS(TextRecord::parse(note_text(record), "text.record", 4), doctest::Contains("token"),
+                       Error);
 }
 
 TEST_CASE("the client's record of its prompts") {
@@ -114,13 +115,14 @@ TEST_CASE("the client's record of its prompts") {
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   check_fuzz(target);
-  std::string changed = good;
-  changed.replace(changed.find("[5]"), 3, "[6]");
-  CHECK_THROWS_WITH_AS(PromptRecord::parse(changed, "prompts.json", 4, 64),
-                       doctest::Contains("prompts.json is damaged"), Error);
-  CHECK_THROWS_WITH_AS(PromptRecord::parse(good.substr(0, 20), "prompts.json", 4, 64),
-                       doctest::Contains("prompts.json (the lengths of a request's prompts) ends early"),
-                       Error);
+  for (const size_t at : {size_t{8}, good.size() - 1}) {
+    std::string changed = good;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    CHECK_THROWS_WITH_AS(PromptRecord::parse(changed, "prompts.record", 4, 64),
+                         doctest::Contains("prompts.record is damaged"), Error);
+  }
+  CHECK_THROWS_WITH_AS(PromptRecord::parse(good.substr(0, 20), "prompts.record", 4, 64),
+                       doctest::Contains("is damaged"), Error);
 }
 
 TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
@@ -136,7 +138,7 @@ TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
     checkpoint.weights.config.vocab = 12;
     checkpoint.notes["recall"] = text.substr(0, first);
     checkpoint.notes["scores"] = text.substr(std::min(second + 1, text.size()));
-    const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
+    const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
     const std::string prompt(text.substr(std::min(first + 1, second), second - std::min(first + 1, second)));
     const std::vector<int> tokens = codec.encode(prompt);
     PSM_CHECK(codec.encode(codec.decode(tokens)) == tokens);
@@ -157,7 +159,7 @@ TEST_CASE("the state of an interrupted run") {
   const program::Plan plan = program::plan(std::move(builder).finish(), program::budget_of(party.context),
                                            program::CostModel(party.context.chain()));
   const GroupIdentity identity{
-      .keys = party.secret.fingerprint(), .model = 7, .request = ~uint64_t{0}, .group = 2};
+      .keys = party.secret.fingerprint(), .program = 7, .request = ~uint64_t{0}, .group = 2};
   std::vector<ckks::Ciphertext> values;
   const auto write = [&](const std::string& path, size_t next) {
     values.clear();
@@ -198,10 +200,10 @@ TEST_CASE("the state of an interrupted run") {
   for (const auto& output : plan.program.outputs) {
     CHECK((finished.live[0].first == output.value || finished.live[1].first == output.value));
   }
-  for (const GroupIdentity& other : {GroupIdentity{identity.keys, identity.model, identity.request, 1},
-                                     GroupIdentity{identity.keys, identity.model, 5, 2},
+  for (const GroupIdentity& other : {GroupIdentity{identity.keys, identity.program, identity.request, 1},
+                                     GroupIdentity{identity.keys, identity.program, 5, 2},
                                      GroupIdentity{identity.keys, 8, identity.request, 2},
-                                     GroupIdentity{{}, identity.model, identity.request, 2}}) {
+                                     GroupIdentity{{}, identity.program, identity.request, 2}}) {
     CHECK_THROWS_WITH_AS(read_group(path, party.context, plan, other), doctest::Contains("another run"),
                          Error);
   }

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/runfile.h"
 #include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"

@@ -8,7 +8,7 @@
 #include "attention/files/hugging_face.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/shared_data.h"
 #include "cmd/testing/test_commands.h"
 #include "cmd/training/model_tokenizer.h"

@@ -13,10 +13,11 @@
 #include "attention/files/checkpoint.h"
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/prompts/prompts.h"
+#include "ckks/wire/public_key_file.h"
+#include "cmd/prompts/model_notes.h"
 #include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"
 #include "nn/text/alphabet.h"
@@ -139,8 +140,8 @@ TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps
                     answer = path_of("said.ct");
   attention::Checkpoint checkpoint = attention::load_checkpoint(kModel);
   checkpoint.notes.erase("recall");
-  PromptCodec(std::make_shared<const nn::Alphabet>("abcdefgh"))
-      .write_notes(checkpoint.notes, checkpoint.weights.config.vocab);
+  write_notes(PromptCodec(std::make_shared<const nn::Alphabet>("abcdefgh")), checkpoint.notes,
+              checkpoint.weights.config.vocab);
   attention::save_checkpoint(model, checkpoint);
   compile(model, "letters");
   const std::string with = "--client " + path_of("letters.client") + " --keys " + keys() + " --insecure",

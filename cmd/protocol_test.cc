@@ -7,17 +7,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/hex.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/client/client_file.h"
+#include "cmd/protocol/ciphertext_note.h"
+#include "cmd/protocol/key_files.h"
 #include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"
 
@@ -99,9 +99,15 @@ wire::CiphertextFile read(const std::string& name) {
   return wire::read_ciphertexts(path_of(name), context(), 1 << 12);
 }
 
-Json note_of(const std::string& name) {
+CiphertextNote note_of(const std::string& name) {
   const wire::CiphertextReader reader(path_of(name), context(), 1 << 12);
-  return parse_json(reader.note(), "note");
+  return parse_note<CiphertextNote>(reader.note(), "note");
+}
+
+void rename_first(wire::CiphertextFile& file, const char* name) {
+  auto note = parse_note<CiphertextNote>(file.note, "note");
+  note.names.at(0) = name;
+  file.note = note_text(note);
 }
 
 // The file with a residue of one ciphertext changed, under the checksum of what it was.
@@ -142,11 +148,14 @@ TEST_CASE("of the prompts the server's file tells how many groups there are, and
   encrypt("many.ct", std::vector<int>(kGroup, 16));
   CHECK(std::filesystem::file_size(path_of("few.ct")) == std::filesystem::file_size(path_of("many.ct")));
   for (const std::string name : {"few.ct", "many.ct", "prompts.ct"}) {
-    std::set<std::string> members;
-    const Json note = note_of(name);
-    for (const auto& [member, value] : note.object("note")) members.insert(member);
-    CHECK(members == std::set<std::string>{"names", "program", "request"});
-    CHECK(note.at("program", "note").string("program") == hex(read_client_file(kClient).program_id()));
+    // The note holds the program's id, the number of the request and the names of a group, and nothing behind them.
+    const CiphertextNote note = note_of(name);
+    const ClientFile client = read_client_file(kClient);
+    CHECK(note.program_id == client.program_id());
+    CHECK(note.names == names_of(client.ends(kPass).inputs));
+    size_t bytes = 4 + 8 + 8 + 4;
+    for (const std::string& each : note.names) bytes += 4 + each.size();
+    CHECK(read(name).note.size() == bytes);
   }
   // The lengths are in a record that is the client's alone.
   const std::vector<std::string> kept = records();
@@ -159,8 +168,7 @@ TEST_CASE("the client finds its prompts' lengths again, or is told that their re
   must("decrypt", decrypt + " --json " + path_of("lengths.json"));
   const Json json = parse_json(read_file(path_of("lengths.json"), 1 << 20), "lengths.json");
   CHECK(json.at("answers", "json").array("answers").size() == kPrompts);
-  const std::string record =
-      kKeys + "/prompts-" + note_of(answers()).at("request", "note").string("request") + ".json";
+  const std::string record = KeyFiles(kKeys).prompts(note_of(answers()).request);
   const std::string content = read_file(record, 1 << 20);
   std::filesystem::remove(record);
   const Outcome missing = run("decrypt", decrypt);
@@ -195,7 +203,7 @@ TEST_CASE("a request that does not fit the plan is refused before a key is read"
   check_refused_early("is at level");
   change([](wire::CiphertextFile& file) { file.ciphertexts.pop_back(); });
   check_refused_early("no groups of");
-  change([](wire::CiphertextFile& file) { replace(file.note, "\"x\"", "\"y\""); });
+  change([](wire::CiphertextFile& file) { rename_first(file, "y"); });
   check_refused_early("lists the ciphertexts");
   // And what fits gets as far as the keys.
   change([](wire::CiphertextFile&) {});
@@ -312,8 +320,7 @@ TEST_CASE("in a folder an answer is that of the very request under its name, and
   CHECK(renew("prompts.ct").find("has the answers of all files") != std::string::npos);
   encrypt("newer.ct", kLengths);
   CHECK(renew("newer.ct").find("2 passes") != std::string::npos);
-  CHECK(note_of("renewed_answers/a.ct").at("request", "note").string("request") ==
-        note_of("newer.ct").at("request", "note").string("request"));
+  CHECK(note_of("renewed_answers/a.ct").request == note_of("newer.ct").request);
 }
 
 TEST_CASE("a folder may hold more files than a process may open") {
@@ -391,7 +398,7 @@ TEST_CASE("an answer at another level or scale, or under another name, than the 
     }
     file.ciphertexts[0].declare_scale(context().scale(1));
   };
-  const auto renamed = [](wire::CiphertextFile& file) { replace(file.note, "\"y\"", "\"z\""); };
+  const auto renamed = [](wire::CiphertextFile& file) { rename_first(file, "z"); };
   check_refused("and scale 2^", rescaled);
   check_refused("is at level 1", higher);
   check_refused("lists the ciphertexts z", renamed);
@@ -412,7 +419,7 @@ TEST_CASE(
   CHECK(size("prompts.ct") < 0.55 * size("public.ct"));
   must("infer", infer("public.ct", "public_answers.ct"));
   for (const auto& entry : std::filesystem::directory_iterator(folder))  // the record of its prompts
-    if (entry.path().extension() == ".json")
+    if (entry.path().extension() == ".record")
       std::filesystem::copy_file(entry.path(), kKeys + "/" + entry.path().filename().string());
   REQUIRE(compare_answers("public_answers.ct").exit_code == 0);
   CHECK(comparison().at("relative_rms", "json").number("relative_rms") < 0x1p-7);

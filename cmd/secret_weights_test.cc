@@ -15,7 +15,7 @@
 
 #include "attention/encrypted/decode.h"
 #include "attention/files/checkpoint.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/scheme/chain/context.h"
 #include "cmd/compiler/compile.h"

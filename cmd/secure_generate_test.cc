@@ -3,7 +3,7 @@
 #include <string>
 
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/chance.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 

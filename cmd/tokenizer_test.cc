@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 #include "nn/text/files/tokenizer_file.h"

@@ -8,8 +8,8 @@
 #include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
-#include "cmd/prompts/prompts.h"
+#include "ckks/base/files/json_parser.h"
+#include "cmd/prompts/model_notes.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"
@@ -65,7 +65,7 @@ TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refus
   config.ffn = 16;
   attention::Checkpoint checkpoint;
   checkpoint.weights = attention::random_weights(config, 1);
-  PromptCodec(task).write_notes(checkpoint.notes, checkpoint.weights.config.vocab);
+  write_notes(PromptCodec(task), checkpoint.notes, checkpoint.weights.config.vocab);
   attention::save_checkpoint(path, checkpoint);
   const nn::Safetensors whole = nn::read_safetensors(path);
   std::string error;
@@ -193,7 +193,7 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   REQUIRE(run("train --out " + folder + " --text " + text + " --tokenizer " + tokenizer + small, error) == 0);
   const attention::Checkpoint checkpoint = attention::load_checkpoint(folder + "/final.safetensors");
   CHECK(checkpoint.weights.config.vocab == 270);
-  const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
+  const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
   REQUIRE(codec.tokenizer());
   CHECK(codec.encode("the quick") == nn::ByteBpe(spec, "test").encode("the quick"));
   CHECK(codec.decode(codec.encode("the quick")) == "the quick");
@@ -247,18 +247,18 @@ TEST_CASE("a character model from before there were tokenizers is read") {
   attention::Checkpoint checkpoint;
   checkpoint.weights.config.vocab = 3;
   checkpoint.notes["alphabet"] = "0a6162";
-  const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
+  const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
   CHECK(codec.encode("ab\n") == std::vector<int>{1, 2, 0});
   CHECK(codec.symbol(0) == "\\n");
   CHECK(codec.symbol(2) == "b");
   CHECK(codec.list(std::vector<int>{1, 2, 0}) == "ab\\n");
   checkpoint.weights.config.vocab = 2;
-  CHECK_THROWS_WITH_AS(PromptCodec(checkpoint.weights.config, checkpoint.notes),
+  CHECK_THROWS_WITH_AS(codec_of(checkpoint.weights.config, checkpoint.notes),
                        doctest::Contains("the tokenizer has 3 tokens and the model 2"), Error);
   // A model may have more tokens than its tokenizer.
   checkpoint.weights.config.vocab = 4;
-  CHECK(PromptCodec(checkpoint.weights.config, checkpoint.notes).decode(std::vector<int>{1, 3, 2}) == "ab");
-  CHECK(PromptCodec(checkpoint.weights.config, checkpoint.notes).symbol(3) == "");
+  CHECK(codec_of(checkpoint.weights.config, checkpoint.notes).decode(std::vector<int>{1, 3, 2}) == "ab");
+  CHECK(codec_of(checkpoint.weights.config, checkpoint.notes).symbol(3) == "");
 }
 
 TEST_CASE("a training killed in the middle and begun again ends with the same bytes") {

@@ -131,9 +131,21 @@ Program build_shape_program(const ModelConfig& config, const Packing& packing, c
 
 ClientModel client_model_of(const PolynomialModel& model, const Packing& packing) {
   const ModelWeights& w = model.weights;
-  ClientModel client{.config = w.config,
+  const ModelConfig& c = w.config;
+  const bool post_norm = c.block == BlockKind::kPostNorm;
+  ClientModel client{.shape = {.vocab = c.vocab,
+                               .context = c.context,
+                               .width = c.width,
+                               .classes = c.classes,
+                               .patch_inputs = c.patch_inputs,
+                               .norm_epsilon = c.norm_epsilon,
+                               .removes_mean = c.norm == NormKind::kLayerNorm,
+                               .learned_positions = c.positions == PositionKind::kLearned,
+                               .final_norm = c.has_final_norm(),
+                               .sends_state = !post_norm,
+                               .sends_normalised = model.options.client_norm || post_norm,
+                               .power = c.power},
                      .packing = packing,
-                     .sends_normalised = model.options.client_norm || w.config.block == BlockKind::kPostNorm,
                      .residual_scale = residual_scale(model, packing),
                      .embedding = w.embedding,
                      .position_embedding = w.position_embedding,
@@ -144,10 +156,11 @@ ClientModel client_model_of(const PolynomialModel& model, const Packing& packing
                      .final_beta = w.final_beta,
                      .unembedding = w.unembedding};
   // What a classifier has of these the server computes with.
-  ClientModel::for_each_list(client, [](const char* name, std::vector<float>& values, size_t wanted) {
-    if (wanted == 0) values.clear();
-    PSM_CHECK(values.size() == wanted, name, ": ", values.size(), " of ", wanted);
-  });
+  ClientModel::for_each_list(client,
+                             [](const char* name, std::vector<float>& values, size_t wanted, ModelEnd) {
+                               if (wanted == 0) values.clear();
+                               PSM_CHECK(values.size() == wanted, name, ": ", values.size(), " of ", wanted);
+                             });
   return client;
 }
 

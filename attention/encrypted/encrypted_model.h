@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attention/ends/client_model.h"
+#include "attention/ends/packing.h"
 #include "attention/reference/polynomial_model.h"
 #include "attention/shape/examples.h"
 #include "ckks/program/program.h"

@@ -18,13 +18,13 @@ struct Centred {
   std::vector<double> x;
   std::vector<double> variance;
 };
-Centred centre(std::span<const double> x, const ModelConfig& config) {
-  const size_t d = static_cast<size_t>(config.width);
+Centred centre(std::span<const double> x, const ClientShape& shape) {
+  const size_t d = static_cast<size_t>(shape.width);
   Centred result{{x.begin(), x.end()}, {}};
   for (size_t row = 0; row < x.size(); row += d) {
     double mean = 0, variance = 0;
     for (size_t f = 0; f < d; ++f) mean += x[row + f] / static_cast<double>(d);
-    if (config.norm == NormKind::kRmsNorm) mean = 0;
+    if (!shape.removes_mean) mean = 0;
     for (size_t f = 0; f < d; ++f) {
       result.x[row + f] -= mean;
       variance += result.x[row + f] * result.x[row + f] / static_cast<double>(d);
@@ -36,15 +36,15 @@ Centred centre(std::span<const double> x, const ModelConfig& config) {
 
 // E[token] of each token, or the class token and the embedded patches; and their positions.
 std::vector<double> embed(const ClientModel& w, const Examples& examples, size_t example) {
-  const size_t d = static_cast<size_t>(w.config.width);
+  const size_t d = static_cast<size_t>(w.shape.width);
   std::vector<double> x;
-  if (w.config.patch_inputs == 0) {
+  if (w.shape.patch_inputs == 0) {
     for (int token : examples.texts[example]) {
       const float* row = w.embedding.data() + static_cast<size_t>(token) * d;
       x.insert(x.end(), row, row + d);
     }
   } else {
-    const size_t inputs = static_cast<size_t>(w.config.patch_inputs);
+    const size_t inputs = static_cast<size_t>(w.shape.patch_inputs);
     const std::span<const float> image = examples.images[example];
     x.assign(w.class_token.begin(), w.class_token.end());
     for (size_t patch = 0; patch < image.size(); patch += inputs)
@@ -55,7 +55,7 @@ std::vector<double> embed(const ClientModel& w, const Examples& examples, size_t
         x.push_back(sum);
       }
   }
-  if (w.config.positions == PositionKind::kLearned)
+  if (w.shape.learned_positions)
     for (size_t i = 0; i < x.size(); ++i) x[i] += static_cast<double>(w.position_embedding[i]);
   return x;
 }
@@ -80,23 +80,23 @@ std::vector<std::vector<std::complex<double>>> find_outputs(const SlotVectors& o
 // prompts.
 std::vector<std::vector<double>> residual_stream(const ClientModel& model, const SlotVectors& outputs,
                                                  int prompts) {
-  const Packing& packing = model.packing;
+  const Places& packing = model.packing;
   const auto ciphertexts = find_outputs(outputs, packing.slots, packing.state_ciphertexts(),
                                         [&](int c) { return input_name(packing, "y", c); });
-  std::vector<std::vector<double>> hidden = unpack_states(packing, model.config.width, ciphertexts, prompts);
+  std::vector<std::vector<double>> hidden = unpack_states(packing, model.shape.width, ciphertexts, prompts);
   const std::vector<double>& scale = model.residual_scale;
   for (std::vector<double>& state : hidden)
     for (size_t i = 0; i < state.size(); ++i) state[i] *= scale[i % scale.size()];
   return hidden;
 }
 
-std::vector<std::vector<double>> class_logits(const ModelConfig& config, const Packing& packing,
+std::vector<std::vector<double>> class_logits(const ClientShape& shape, const Places& packing,
                                               const SlotVectors& outputs, size_t examples) {
   const auto ciphertexts = find_outputs(outputs, packing.slots, class_ciphertexts(packing),
                                         [&](int c) { return class_output(packing, c); });
   std::vector<std::vector<double>> logits;
   for (size_t p = 0; p < examples; ++p) {
-    std::vector<double>& row = logits.emplace_back(static_cast<size_t>(config.classes));
+    std::vector<double>& row = logits.emplace_back(static_cast<size_t>(shape.classes));
     for (int f = 0; f < packing.classes.size(); ++f) {
       const size_t slot =
           p * static_cast<size_t>(packing.prompt_stride()) + static_cast<size_t>(f % packing.features);
@@ -110,31 +110,31 @@ std::vector<std::vector<double>> class_logits(const ModelConfig& config, const P
 
 }  // namespace
 
-std::string input_name(const Packing& packing, const char* name, int ciphertext) {
+std::string input_name(const Places& packing, const char* name, int ciphertext) {
   return numbered(name, packing.state_ciphertexts(), ciphertext);
 }
 
-std::string class_output(const Packing& packing, int ciphertext) {
+std::string class_output(const Places& packing, int ciphertext) {
   return numbered("logits", class_ciphertexts(packing), ciphertext);
 }
 
 SlotVectors client_inputs(const ClientModel& model, const Examples& examples) {
-  const ModelConfig& config = model.config;
-  const Packing& packing = model.packing;
-  require_readable(config, examples);
-  const size_t d = static_cast<size_t>(config.width);
+  const ClientShape& shape = model.shape;
+  const Places& packing = model.packing;
+  require_readable(shape, examples);
+  const size_t d = static_cast<size_t>(shape.width);
   const std::vector<double>& scale = model.residual_scale;
   std::vector<std::vector<double>> states, normalised;
   std::vector<int> lengths;
   for (size_t e = 0; e < examples.size(); ++e) {
-    lengths.push_back(examples.length(config, e));
+    lengths.push_back(examples.length(shape, e));
     if (packing.length > 0 && lengths.back() != packing.length)
       throw Error(message("an image of ", lengths.back() - 1, " patches; encrypted, this model takes ",
                           packing.length - 1));
-    Centred state = centre(embed(model, examples, e), config);
+    Centred state = centre(embed(model, examples, e), shape);
     std::vector<double> norm = state.x;
     for (size_t i = 0; i < norm.size(); ++i) {
-      norm[i] /= std::sqrt(state.variance[i / d] + config.norm_epsilon);
+      norm[i] /= std::sqrt(state.variance[i / d] + shape.norm_epsilon);
       state.x[i] /= scale[i % d];
     }
     states.push_back(std::move(state.x));
@@ -142,39 +142,38 @@ SlotVectors client_inputs(const ClientModel& model, const Examples& examples) {
   }
   SlotVectors inputs;
   auto pack = [&](const char* name, std::span<const std::vector<double>> of_prompts) {
-    auto packed = pack_states(packing, config.width, of_prompts);
+    auto packed = pack_states(packing, shape.width, of_prompts);
     for (int c = 0; c < packing.state_ciphertexts(); ++c)
       inputs[input_name(packing, name, c)] = std::move(packed[c]);
   };
-  const bool post_norm = config.block == BlockKind::kPostNorm;
-  if (!post_norm) pack("x", states);
-  if (model.sends_normalised) pack("h", normalised);
+  if (shape.sends_state) pack("x", states);
+  if (shape.sends_normalised) pack("h", normalised);
   if (packing.has_length_mask())
     inputs["lengths"] =
-        pack_lengths(packing, lengths, [&](int length) { return row_scale(length - 1, config.power); });
+        pack_lengths(packing, lengths, [&](int length) { return row_scale(length - 1, shape.power); });
   return inputs;
 }
 
 std::vector<std::vector<double>> client_logits(const ClientModel& model, const SlotVectors& outputs,
                                                const Examples& examples) {
-  const ModelConfig& config = model.config;
+  const ClientShape& shape = model.shape;
   if (examples.size() > static_cast<size_t>(model.packing.prompts))
     throw Error(message("answers to ", examples.size(), " prompts; the program takes ", model.packing.prompts,
                         " at once"));
-  if (config.classes > 0) return class_logits(config, model.packing, outputs, examples.size());
-  const size_t d = static_cast<size_t>(config.width), vocab = static_cast<size_t>(config.vocab);
+  if (shape.classes > 0) return class_logits(shape, model.packing, outputs, examples.size());
+  const size_t d = static_cast<size_t>(shape.width), vocab = static_cast<size_t>(shape.vocab);
   const auto hidden = residual_stream(model, outputs, static_cast<int>(examples.size()));
   std::vector<std::vector<double>> logits;
   std::vector<double> n(d);
   for (size_t p = 0; p < examples.size(); ++p) {
-    const Centred x = centre(hidden[p], config);
-    const size_t length = static_cast<size_t>(examples.length(config, p));
+    const Centred x = centre(hidden[p], shape);
+    const size_t length = static_cast<size_t>(examples.length(shape, p));
     if (length > x.variance.size())
       throw Error(message("an answer of ", length, " tokens; the program has ", x.variance.size(),
                           "; use the client's file that they were encrypted with"));
     std::vector<double> of_prompt(length * vocab);
     for (size_t t = 0; t < length; ++t) {
-      const double r = 1 / std::sqrt(x.variance[t] + config.norm_epsilon);
+      const double r = 1 / std::sqrt(x.variance[t] + shape.norm_epsilon);
       for (size_t f = 0; f < d; ++f)
         n[f] = x.x[t * d + f] * r * static_cast<double>(model.final_gamma[f]) +
                (model.final_beta.empty() ? 0.0 : static_cast<double>(model.final_beta[f]));

@@ -19,31 +19,47 @@
 #include <string>
 #include <vector>
 
-#include "attention/ends/packing.h"
-#include "attention/shape/config.h"
+#include "attention/ends/places.h"
 #include "attention/shape/examples.h"
 
 namespace psm::attention {
 
 using SlotVectors = std::map<std::string, std::vector<std::complex<double>>>;
 
+// What a client's two ends are told of the model's shape (attention/shape/config.h); nothing of its layers.
+struct ClientShape {
+  int vocab = 0, context = 0, width = 0, classes = 0, patch_inputs = 0;
+  double norm_epsilon = 0;
+  bool removes_mean = true;  // LayerNorm
+  bool learned_positions = false;
+  bool final_norm = true;         // in front of the unembedding
+  bool sends_state = true;        // x'; false if the first norm is before the first block
+  bool sends_normalised = false;  // h'
+  int power = 0;                  // of PowerSoftmax, which masks of lengths go by
+
+  int logit_count() const { return classes > 0 ? classes : vocab; }
+  bool operator==(const ClientShape&) const = default;
+};
+
 struct ClientModel {
-  ModelConfig config;
-  Packing packing;
-  bool sends_normalised = false;
+  ClientShape shape;
+  Places packing;
   std::vector<double> residual_scale;  // R of each real feature
   // As ModelWeights has them (attention/shape/weights.h); empty where the model has none.
   std::vector<float> embedding, position_embedding, class_token, patch_weight, patch_bias;
   std::vector<float> final_gamma, final_beta, unembedding;
 
-  // Calls f(name, values, wanted) for every list of floats, with the length that the configuration asks for.
+  // Calls f(name, values, wanted, end) for every list of floats, with the length that the shape asks for and the end
+  // that takes it.
   template <typename Model, typename Function>
   static void for_each_list(Model& model, const Function& f);
 };
 
+enum class ModelEnd { kInputs, kOutputs };
+
 // "x", or "x0", "x1" ... where the state takes several ciphertexts.
-std::string input_name(const Packing&, const char* name, int ciphertext);
-std::string class_output(const Packing&, int ciphertext);
+std::string input_name(const Places&, const char* name, int ciphertext);
+std::string class_output(const Places&, int ciphertext);
 
 // The inputs of the program by name. Throws psm::Error on examples that are too many, or that the model
 // cannot read (examples.h); on images of fewer patches than the model's context has room for.
@@ -56,18 +72,20 @@ std::vector<std::vector<double>> client_logits(const ClientModel&, const SlotVec
 
 template <typename Model, typename Function>
 void ClientModel::for_each_list(Model& m, const Function& f) {
-  const ModelConfig& c = m.config;
-  const auto size = [](int a, int b) { return static_cast<size_t>(a) * static_cast<size_t>(b); };
+  const ClientShape& c = m.shape;
+  const auto size = [](bool has, int a, int b) {
+    return has ? static_cast<size_t>(a) * static_cast<size_t>(b) : 0;
+  };
   const bool patches = c.patch_inputs > 0, speaks = c.classes == 0;
-  f("embedding", m.embedding, patches ? 0 : size(c.vocab, c.width));
-  f("positions", m.position_embedding, c.positions == PositionKind::kLearned ? size(c.context, c.width) : 0);
-  f("class token", m.class_token, patches ? size(c.width, 1) : 0);
-  f("patch weight", m.patch_weight, patches ? size(c.width, c.patch_inputs) : 0);
-  f("patch bias", m.patch_bias, patches ? size(c.width, 1) : 0);
-  f("final gamma", m.final_gamma, speaks && c.has_final_norm() ? size(c.width, 1) : 0);
-  f("final beta", m.final_beta,
-    speaks && c.has_final_norm() && c.norm == NormKind::kLayerNorm ? size(c.width, 1) : 0);
-  f("unembedding", m.unembedding, speaks ? size(c.vocab, c.width) : 0);
+  const auto in = ModelEnd::kInputs, out = ModelEnd::kOutputs;
+  f("embedding", m.embedding, size(!patches, c.vocab, c.width), in);
+  f("positions", m.position_embedding, size(c.learned_positions, c.context, c.width), in);
+  f("class token", m.class_token, size(patches, c.width, 1), in);
+  f("patch weight", m.patch_weight, size(patches, c.width, c.patch_inputs), in);
+  f("patch bias", m.patch_bias, size(patches, c.width, 1), in);
+  f("final gamma", m.final_gamma, size(speaks && c.final_norm, c.width, 1), out);
+  f("final beta", m.final_beta, size(speaks && c.final_norm && c.removes_mean, c.width, 1), out);
+  f("unembedding", m.unembedding, size(speaks, c.vocab, c.width), out);
 }
 
 }  // namespace psm::attention

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "attention/ends/packing.h"
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
@@ -9,26 +10,38 @@
 namespace psm::attention {
 namespace {
 
-ClientModel client_of(const ModelConfig& config) {
+ClientModel client_of(const ClientShape& shape, const Places& places) {
   ClientModel model;
-  model.config = config, model.packing = make_packing(config, config.context, 64);
+  model.shape = shape, model.packing = places;
   TrainingRandom random(1);
-  for (int f = 0; f < config.width; ++f) model.residual_scale.push_back(random.uniform(1, 2));
-  ClientModel::for_each_list(model, [&](const char*, std::vector<float>& values, size_t wanted) {
+  for (int f = 0; f < shape.width; ++f) model.residual_scale.push_back(random.uniform(1, 2));
+  ClientModel::for_each_list(model, [&](const char*, std::vector<float>& values, size_t wanted, ModelEnd) {
     for (size_t i = 0; i < wanted; ++i) values.push_back(static_cast<float>(random.uniform(-1, 1)));
   });
   return model;
 }
 
 ClientModel neox() {
-  return client_of({.vocab = 5, .context = 4, .layers = 1, .width = 8, .heads = 2, .ffn = 16});
+  const ModelConfig config{.vocab = 5, .context = 4, .layers = 1, .width = 8, .heads = 2, .ffn = 16};
+  return client_of({.vocab = 5, .context = 4, .width = 8, .norm_epsilon = 1e-5, .power = 4},
+                   make_packing(config, 4, 64));
 }
 
 ClientModel roberta() {
   ModelConfig config = preset("roberta");
   config.vocab = 7, config.context = 4, config.layers = 1, config.width = 8, config.heads = 2;
   config.ffn = 6, config.classes = 3;
-  return client_of(config);
+  return client_of({.vocab = 7,
+                    .context = 4,
+                    .width = 8,
+                    .classes = 3,
+                    .norm_epsilon = 1e-5,
+                    .learned_positions = true,
+                    .final_norm = false,
+                    .sends_state = false,
+                    .sends_normalised = true,
+                    .power = 4},
+                   make_packing(config, 4, 64));
 }
 
 TEST_CASE("of a model without layers the answer is the norm and the unembedding of what was sent") {
@@ -59,12 +72,11 @@ TEST_CASE("of a model without layers the answer is the norm and the unembedding 
 }
 
 TEST_CASE("a classifier of texts is sent its norm and the mask of its lengths") {
-  ClientModel model = roberta();
-  model.sends_normalised = true;
+  const ClientModel model = roberta();
   const std::vector<std::vector<int>> prompts = {{1, 4, 6}, {2}};
   const SlotVectors inputs = client_inputs(model, prompts);
   REQUIRE(inputs.size() == 2);
-  const Packing& packing = model.packing;
+  const Places& packing = model.packing;
   for (int p = 0; p < 2; ++p)
     for (int t = 0; t < packing.tokens; ++t) {
       const int length = static_cast<int>(prompts[p].size());

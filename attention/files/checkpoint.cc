@@ -5,7 +5,7 @@
 #include "attention/files/stored_tensors.h"
 #include "attention/shape/config_json.h"
 #include "ckks/base/error.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 
 namespace psm::attention {
 namespace {

@@ -6,6 +6,7 @@
 #include "attention/shape/config_json.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "doctest/doctest.h"
 #include "nn/testing/fuzz_safetensors.h"

@@ -13,7 +13,7 @@
 #include "attention/files/stored_tensors.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/random/training_random.h"
 #include "nn/files/safetensors.h"
 

@@ -7,6 +7,7 @@
 
 #include "attention/files/stored_tensors.h"
 #include "ckks/base/error.h"
+#include "ckks/base/files/json_parser.h"
 
 namespace psm::attention {
 namespace {

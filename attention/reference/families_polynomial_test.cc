@@ -9,6 +9,7 @@
 #include "attention/rows/row_weights.h"
 #include "attention/testing/rough_weights.h"
 #include "attention/trained/model.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 

@@ -7,6 +7,7 @@
 #include "attention/batched/measure.h"
 #include "attention/reference/range_use.h"
 #include "ckks/base/error.h"
+#include "ckks/base/files/json_parser.h"
 #include "doctest/doctest.h"
 
 namespace psm::attention {

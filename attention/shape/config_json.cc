@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 
 namespace psm::attention {
 namespace {

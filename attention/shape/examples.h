@@ -5,9 +5,15 @@
 #include <span>
 #include <vector>
 
-#include "attention/shape/config.h"
-
 namespace psm::attention {
+
+// The sizes that say what a model can read: those of a ModelConfig, or of what a client has of a model.
+struct Readable {
+  template <typename Model>
+  Readable(const Model& model)
+      : vocab(model.vocab), context(model.context), patch_inputs(model.patch_inputs) {}
+  int vocab, context, patch_inputs;
+};
 
 struct Examples {
   std::vector<std::span<const int>> texts;  // one of the two lists is empty
@@ -21,18 +27,18 @@ struct Examples {
 
   size_t size() const { return texts.size() + images.size(); }
   // Rows that the model has for one of them: its tokens, or its patches and the class token.
-  int length(const ModelConfig& config, size_t example) const;
+  int length(const Readable& model, size_t example) const;
 };
 
-// Throws psm::Error if there are no tokens, more than config.context, or one that is not in the vocabulary.
-void require_readable(const ModelConfig& config, std::span<const int> tokens);
-// Throws psm::Error if the patches are not whole, none or more than config.context - 1, or hold a number that
+// Throws psm::Error if there are no tokens, more than its context, or one that is not in the vocabulary.
+void require_readable(const Readable& model, std::span<const int> tokens);
+// Throws psm::Error if the patches are not whole, none or more than its context less one, or hold a number that
 // is not finite.
-void require_readable(const ModelConfig& config, std::span<const float> patches);
+void require_readable(const Readable& model, std::span<const float> patches);
 // The same of all examples.
-void require_readable(const ModelConfig& config, const Examples& examples);
+void require_readable(const Readable& model, const Examples& examples);
 
 // Numbers in the longest prompt of a model: tokens, or the grey values of an image.
-int longest_prompt(const ModelConfig&);
+int longest_prompt(const Readable&);
 
 }  // namespace psm::attention

@@ -22,7 +22,7 @@ void check_bootstrap(const ParameterSpec& spec, double least_mean, double least_
   const SecretKey secret = SecretKey::generate(context);
   const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
   const Evaluator evaluator(context, keys);
-  const Decryptor decryptor(secret, encoder);
+  const Decryptor decryptor(secret);
   SeededEncryptor encryptor(secret);
   MESSAGE(context.describe());
   MESSAGE("keys ", static_cast<double>(keys.bytes()) * 1e-9, " GB, diagonals ",

@@ -43,7 +43,7 @@ TEST_CASE("a bootstrap's errors have the predicted law: mean, worst component an
     const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
     const Evaluator evaluator(context, keys);
     SeededEncryptor encryptor(secret);
-    const Decryptor decryptor(secret, encoder);
+    const Decryptor decryptor(secret);
     const auto compare = [&](const std::vector<Complex>& z, const std::vector<ErrorTerm>& law) {
       const auto n = static_cast<size_t>(context.slots());
       const Ciphertext in = expand(encryptor.encrypt(encoder.encode(z, context.entry_level())));

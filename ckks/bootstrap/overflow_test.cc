@@ -72,7 +72,7 @@ TEST_CASE("ModRaise of ciphertexts leaves multiples of q_0 with this law") {
     const Ciphertext low = party.encrypt(party.random_slots(seed), 0);
     const Ciphertext raised =
         evaluator.switch_from_ephemeral(evaluator.mod_raise(evaluator.switch_to_ephemeral(low), 1));
-    RnsPoly t = party.decryptor.decrypt_to_plaintext(raised).expand();
+    RnsPoly t = party.decryptor.phase(raised).poly;
     to_coefficients(t);
     for (size_t i = 0; i < t.n(); ++i) {
       // t = m + q_0 I, |m| < q_0 / 2: I from t modulo q_1.

@@ -20,7 +20,7 @@ void check_precision(const BootstrapKind& kind) {
   const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
   CHECK(keys.bytes() == bootstrapper.plan().key_bytes());
   const Evaluator evaluator(context, keys);
-  const Decryptor decryptor(secret, encoder);
+  const Decryptor decryptor(secret);
   SeededEncryptor encryptor(secret);
   const auto repeated = [&](std::vector<Complex> z) {
     for (size_t s = 0; s < z.size(); ++s)

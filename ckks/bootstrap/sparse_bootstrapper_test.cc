@@ -31,7 +31,7 @@ struct Machine {
   EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
   Evaluator evaluator{context, keys};
   SeededEncryptor encryptor{secret};
-  Decryptor decryptor{secret, encoder};
+  Decryptor decryptor{secret};
 };
 
 TEST_CASE("chance leaves four values more bits than are asked for below") {

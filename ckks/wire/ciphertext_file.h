@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ckks/scheme/public/seeded_ciphertext.h"
-#include "ckks/wire/key_file.h"
+#include "ckks/wire/file_context.h"
 
 namespace psm::wire {
 

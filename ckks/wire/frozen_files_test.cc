@@ -25,6 +25,8 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/client/secret_key_file.h"
+#include "ckks/wire/key_file.h"
+#include "ckks/wire/public_key_file.h"
 #include "doctest/doctest.h"
 
 namespace psm::wire {
@@ -115,7 +117,7 @@ struct Frozen {
         secret(read_secret_key(ByteSource("secret.key", secret_bytes), *context)),
         public_key(read_public_key(ByteSource("public.key", public_bytes), *context)),
         reader(ByteSource("evaluation.keys", key_bytes), *context),
-        decryptor(secret, encoder),
+        decryptor(secret),
         values(frozen_values(context->slots())) {}
 
   ckks::EvaluationKeys keys() {

@@ -9,8 +9,6 @@
 namespace psm::wire {
 namespace {
 
-enum PublicKeyTag : uint32_t { kPublicKeyTag = 1 };
-
 // What stands before the polynomials of a key-switching key.
 struct KeyPrefix {
   uint32_t galois_element;
@@ -23,10 +21,6 @@ constexpr uint64_t kPrefixBytes = 4 * 4 + sizeof(Seed::bytes);
 uint64_t key_bytes(const ckks::Context& context, ckks::Level level, int p_count) {
   return kPrefixBytes + static_cast<uint64_t>(context.digit_count(level)) *
                             ckks::packed_bytes(context.ring(), ckks::Basis{level + 1, p_count});
-}
-
-uint64_t public_key_bytes(const ckks::Context& context) {
-  return sizeof(Seed::bytes) + ckks::packed_bytes(context.ring(), ckks::Basis{context.max_level() + 1, 0});
 }
 
 const char* name(KeyRole role) {
@@ -82,53 +76,6 @@ KeyPrefix read_prefix(ContainerReader& reader, const RecordHeader& record, const
 }
 
 }  // namespace
-
-std::unique_ptr<const ckks::Context> make_context(const ContainerReader& reader) {
-  auto context = std::make_unique<const ckks::Context>(reader.header().spec);
-  require_parameters(reader, *context);
-  return context;
-}
-
-std::unique_ptr<const ckks::Context> read_context(ByteSource source, FileKind kind) {
-  return make_context(ContainerReader(std::move(source), kind));
-}
-
-void require_parameters(const ContainerReader& reader, const ckks::Context& context) {
-  if (reader.header().fingerprint.parameters != context.fingerprint()) {
-    reader.refuse("it was made for other parameters; use files of one key generation");
-  }
-}
-
-uint64_t public_key_file_bytes(const ckks::Context& context) {
-  return container_bytes(context.spec()) + record_bytes(public_key_bytes(context));
-}
-
-void write_public_key(const std::string& path, const ckks::Context& context, const ckks::PublicKey& key) {
-  ContainerWriter writer(path, {FileKind::kPublicKey, context.spec(), key.fingerprint});
-  writer.begin(kPublicKeyTag, public_key_bytes(context));
-  writer.write(key.seed.bytes.data(), sizeof key.seed.bytes);
-  write_polynomial(writer, key.b);
-  writer.end();
-  writer.commit();
-}
-
-ckks::PublicKey read_public_key(ByteSource source, const ckks::Context& context) {
-  ContainerReader reader(std::move(source), FileKind::kPublicKey);
-  require_parameters(reader, context);
-  RecordHeader record;
-  if (!reader.next(record) || record.tag != kPublicKeyTag) reader.refuse("it holds no public key");
-  const ckks::Basis basis{context.max_level() + 1, 0};
-  reader.expect_length(record, public_key_bytes(context));
-  ckks::PublicKey key;
-  reader.read(key.seed.bytes.data(), sizeof key.seed.bytes);
-  key.b = read_polynomial(reader, context.ring(), basis);
-  reader.end();
-  key.a = ckks::RnsPoly(context.ring(), basis, ckks::Form::kNtt);
-  ckks::expand_seed(key.seed, 0, key.a);
-  key.fingerprint = reader.header().fingerprint;
-  if (reader.next(record)) reader.refuse("it holds more than a public key");
-  return key;
-}
 
 uint64_t evaluation_key_bytes(const ckks::Context& context, ckks::Level level) {
   return record_bytes(key_bytes(context, level, context.p_count(level)));

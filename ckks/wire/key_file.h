@@ -1,35 +1,19 @@
-// Files of public keys and evaluation keys. Evaluation keys are written and read one key at a time, so the
-// file may be larger than memory; with a seed for every `a` half it is less than half the size of the keys in
-// memory.
-//
-// Parameters travel in each header; make_context() rebuilds them and refuses a file whose numbers do not give
-// the fingerprint that its header states.
+// Files of evaluation keys. They are written and read one key at a time, so the file may be larger than memory;
+// with a seed for every `a` half it is less than half the size of the keys in memory.
 #pragma once
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/public/keys.h"
 #include "ckks/wire/container.h"
+#include "ckks/wire/file_context.h"
 
 namespace psm::wire {
-
-// Validates the specification of a header (security bounds included) and builds its Context.
-std::unique_ptr<const ckks::Context> make_context(const ContainerReader& reader);
-// The header alone: which parameters, which key pair.
-std::unique_ptr<const ckks::Context> read_context(ByteSource source, FileKind kind);
-// Refuses a file of other parameters.
-void require_parameters(const ContainerReader& reader, const ckks::Context& context);
-
-uint64_t public_key_file_bytes(const ckks::Context& context);
-void write_public_key(const std::string& path, const ckks::Context& context, const ckks::PublicKey& key);
-ckks::PublicKey read_public_key(ByteSource source, const ckks::Context& context);
 
 enum class KeyRole : uint32_t { kRelinearisation = 1, kGalois = 2, kToEphemeral = 3, kFromEphemeral = 4 };
 

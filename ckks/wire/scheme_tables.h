@@ -42,12 +42,8 @@ template <typename Tables>
 void describe(Tables& t, ckks::KeyRequest& keys) {
   flag(t, keys.encapsulation);
   describe(t, keys.relinearisation_levels);
-  std::vector<std::pair<ckks::GaloisElement, std::set<ckks::Level>>> elements(keys.galois_levels.begin(),
-                                                                              keys.galois_levels.end());
-  list(t, elements, 12, [&](auto& element) { t.number(element.first), describe(t, element.second); });
-  if constexpr (!Tables::kReads) return;
-  keys.galois_levels = {elements.begin(), elements.end()};
-  if (keys.galois_levels.size() != elements.size()) t.refuse("it asks for a key twice; make it again");
+  map(t, keys.galois_levels, 12,
+      [&](auto& element, auto& levels) { t.number(element), describe(t, levels); });
 }
 
 }  // namespace psm::wire

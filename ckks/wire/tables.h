@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <type_traits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -105,6 +105,39 @@ void list(Tables& tables, List& items, size_t least_bytes, const Each& each) {
   const uint32_t count = tables.count(items.size(), least_bytes);
   if constexpr (Tables::kReads) items.resize(count);
   for (auto& item : items) each(item);
+}
+
+// The pairs of a map, in its order.
+template <typename Tables, typename Map, typename Each>
+void map(Tables& tables, Map& entries, size_t least_bytes, const Each& each) {
+  std::vector<std::pair<typename Map::key_type, typename Map::mapped_type>> pairs(entries.begin(),
+                                                                                  entries.end());
+  list(tables, pairs, least_bytes, [&](auto& pair) { each(pair.first, pair.second); });
+  if constexpr (!Tables::kReads) return;
+  entries = {pairs.begin(), pairs.end()};
+  if (entries.size() != pairs.size()) tables.refuse("it says something twice; make it again");
+}
+
+template <typename Tables>
+void names(Tables& tables, std::vector<std::string>& values) {
+  list(tables, values, 4, [&](std::string& value) { name(tables, value); });
+}
+
+// A value as the table that its describe() makes, and back. Throws Error, which begins with `what`, for bytes that are
+// no such table or more than one.
+template <typename Value>
+std::string to_bytes(Value value) {
+  TableWriter tables;
+  describe(tables, value);
+  return {tables.bytes().begin(), tables.bytes().end()};
+}
+template <typename Value>
+Value from_bytes(std::string_view bytes, const std::string& what) {
+  TableReader tables(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), what + ": ");
+  Value value;
+  describe(tables, value);
+  if (!tables.at_end()) tables.refuse("there is more in it than it says");
+  return value;
 }
 
 }  // namespace psm::wire

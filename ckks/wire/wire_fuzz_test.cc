@@ -12,6 +12,8 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/client/secret_key_file.h"
+#include "ckks/wire/key_file.h"
+#include "ckks/wire/public_key_file.h"
 #include "ckks/wire/testing/fuzz_container.h"
 #include "doctest/doctest.h"
 

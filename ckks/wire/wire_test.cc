@@ -10,6 +10,8 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/client/secret_key_file.h"
+#include "ckks/wire/key_file.h"
+#include "ckks/wire/public_key_file.h"
 #include "doctest/doctest.h"
 
 namespace psm::wire {
@@ -93,7 +95,7 @@ TEST_CASE("keys and ciphertexts come back from files and work") {
   CHECK(keys.galois.size() == 2);
 
   const ckks::Encoder encoder(*context);
-  const ckks::Decryptor decryptor(secret, encoder);
+  const ckks::Decryptor decryptor(secret);
   const ckks::Evaluator evaluator(*context, keys);
   ckks::Encryptor encryptor(*context, public_key);
   const CiphertextFile stored = read_ciphertexts(files.ciphertexts, *context, 4);
@@ -305,7 +307,7 @@ TEST_CASE("a file of many keys passes through the memory of one, in any order") 
   EvaluationKeysReader reader(path, context);
   REQUIRE(reader.entries().size() == kKeys);
   const ckks::Encoder encoder(context);
-  const ckks::Decryptor decryptor(secret, encoder);
+  const ckks::Decryptor decryptor(secret);
   ckks::SeededEncryptor encryptor(secret);
   const ckks::Slots values(static_cast<size_t>(context.slots()), 0.5);
   const ckks::Ciphertext x = ckks::expand(encryptor.encrypt(encoder.encode(values, 3)));

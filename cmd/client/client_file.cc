@@ -5,116 +5,157 @@
 #include <cmath>
 #include <utility>
 
-#include "attention/shape/config_json.h"
 #include "ckks/base/error.h"
 #include "ckks/wire/tables.h"
 
 namespace psm::cmd {
 namespace {
 
-constexpr int kMostTokens = 1 << 20;
+constexpr int kMost = 1 << 20;                      // of any size of a model
 constexpr int64_t kMostOfImage = int64_t{1} << 30;  // numbers; they are counted in ints
 
-// What follows the head; `config`, `tokens` and `prompts` say the model and its packing.
 template <typename Tables>
-void describe(Tables& t, ClientFile& file, std::string& config, int& tokens, int& prompts) {
-  t.number(file.logit_error);
-  std::vector<std::pair<std::string, std::string>> notes(file.notes.begin(), file.notes.end());
-  wire::list(t, notes, 8, [&](auto& note) { wire::name(t, note.first), t.text(note.second); });
-  file.notes = {notes.begin(), notes.end()};
-  Answers& answers = file.answers;
-  wire::list(t, answers.symbols, 4, [&](std::string& symbol) { t.text(symbol); });
+void size(Tables& t, int& value, int least, const char* what) {
+  wire::integer(t, value);
+  if (Tables::kReads && (value < least || value > kMost))
+    t.refuse(message("its ", what, " is ", value, "; ", least, " to ", kMost, " are possible"));
+}
+
+template <typename Tables>
+void describe(Tables& t, attention::ClientShape& shape) {
+  size(t, shape.vocab, 0, "vocabulary"), size(t, shape.context, 1, "context"),
+      size(t, shape.width, 1, "width");
+  size(t, shape.classes, 0, "number of classes"), size(t, shape.patch_inputs, 0, "patch");
+  size(t, shape.power, 1, "power");
+  t.number(shape.norm_epsilon);
+  for (bool* property : {&shape.removes_mean, &shape.learned_positions, &shape.final_norm, &shape.sends_state,
+                         &shape.sends_normalised})
+    wire::flag(t, *property);
+  if constexpr (!Tables::kReads) return;
+  if (!std::isfinite(shape.norm_epsilon) || shape.norm_epsilon < 0) t.refuse("its norm divides by no number");
+  if ((shape.vocab > 0) == (shape.patch_inputs > 0) || (shape.vocab == 0 && shape.classes == 0))
+    t.refuse("its model reads neither tokens nor patches, or both");
+  if (int64_t{shape.context} * shape.patch_inputs > kMostOfImage) t.refuse("its images are too large");
+}
+
+// The layouts follow from the model's shape.
+template <typename Tables>
+void describe(Tables& t, attention::Places& places) {
+  size(t, places.tokens, 1, "number of places"), size(t, places.features, 1, "number of features");
+  size(t, places.prompts, 1, "number of prompts"), size(t, places.length, 0, "length");
+  wire::flag(t, places.causal);
+}
+
+template <typename Tables>
+void describe(Tables& t, Answers& answers) {
+  wire::list(t, answers.symbols, 4, [&](std::string& symbol) {
+    t.text(symbol);
+    if (Tables::kReads &&
+        std::any_of(symbol.begin(), symbol.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }))
+      t.refuse("a token's text has control characters");
+  });
   wire::list(t, answers.short_symbols, 1, [&](char& is_short) {
     bool value = is_short != 0;
     wire::flag(t, value);
     is_short = static_cast<char>(value);
   });
   wire::flag(t, answers.words);
-  wire::integer(t, answers.first), wire::integer(t, answers.step);
-  t.text(config);
-  wire::integer(t, tokens), wire::integer(t, prompts);
-  wire::flag(t, file.model.sends_normalised);
-  wire::list(t, file.model.residual_scale, 8, [&](double& scale) { t.number(scale); });
-  wire::list(t, file.weights, 8, [&](ClientWeight& weight) {
-    wire::name(t, weight.name);
-    wire::list(t, weight.period, 8, [&](std::complex<double>& value) {
-      auto re = static_cast<float>(value.real()), im = static_cast<float>(value.imag());
-      t.number(re), t.number(im);
-      value = {re, im};
-    });
-  });
+  size(t, answers.first, 0, "first answer"), size(t, answers.step, 1, "step of answers");
 }
 
+// What follows the head; `periods`: numbers of complex values of the weights.
 template <typename Tables>
-void describe_lists(Tables& t, attention::ClientModel& model) {
-  attention::ClientModel::for_each_list(
-      model, [&](const char* name, std::vector<float>& values, size_t wanted) {
-        wire::list(t, values, 4, [&](float& value) { t.number(value); });
-        if constexpr (Tables::kReads) {
-          if (values.size() != wanted)
-            t.refuse(message("its ", name, " has ", values.size(), " numbers of ", wanted,
-                             "; compile the model again"));
-          if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }))
-            t.refuse(message("its ", name, " is not finite; compile the model again"));
-        }
-      });
+void describe(Tables& t, ClientFile& file, std::vector<int>& periods) {
+  t.number(file.logit_error);
+  if (Tables::kReads && (!std::isfinite(file.logit_error) || file.logit_error < 0))
+    t.refuse("the predicted error of a logit is no size");
+  t.text(file.prompts);
+  describe(t, file.answers);
+  describe(t, file.model.shape);
+  describe(t, file.model.packing);
+  wire::list(t, file.model.residual_scale, 8, [&](double& scale) {
+    t.number(scale);
+    if (Tables::kReads && (!std::isfinite(scale) || scale <= 0)) t.refuse("a residual range is not positive");
+  });
+  wire::list(t, file.weights, 8, [&](ClientWeight& weight) { wire::name(t, weight.name); });
+  periods.resize(file.weights.size());
+  for (int& period : periods) size(t, period, 1, "weight");
+}
+
+// What the shape and the ring allow; and the layouts.
+void check(ClientFile& file, const wire::TableReader& tables) {
+  const attention::ClientShape& shape = file.model.shape;
+  attention::Places& places = file.model.packing;
+  places.slots = static_cast<size_t>(file.context->slots());
+  for (const int count : {places.tokens, places.features, places.prompts})
+    if (!std::has_single_bit(static_cast<unsigned>(count))) tables.refuse("its places are no power of two");
+  const size_t room = places.slots / static_cast<size_t>(places.tokens);
+  if (room / static_cast<size_t>(places.features) < static_cast<size_t>(places.prompts))
+    tables.refuse("its prompts do not fit the slots");
+  if (shape.context > places.tokens || places.length > places.tokens)
+    tables.refuse("its prompts are longer than its places");
+  if (file.model.residual_scale.size() != static_cast<size_t>(shape.width))
+    tables.refuse("its residual ranges are not those of its model");
+  places.state = attention::halves(shape.width, places.features);
+  places.classes = attention::halves(shape.classes, places.features);
+  for (const ClientEntry& entry : file.entries)
+    if (entry.inputs.size() < static_cast<size_t>(places.state_ciphertexts()))
+      tables.refuse(message("entry point ", entry.name, " takes less than the model's ",
+                            places.state_ciphertexts(), " ciphertexts"));
+  const size_t symbols = shape.classes > 0 ? 0 : static_cast<size_t>(shape.vocab);
+  if (file.answers.symbols.size() != symbols || file.answers.short_symbols.size() != symbols)
+    tables.refuse("its answers are not those of its model");
 }
 
 }  // namespace
 
 void write_client_file(const std::string& path, ClientFile& own) {
-  std::string config = attention::config_to_json(own.model.config);
-  int tokens = own.model.packing.tokens, prompts = own.model.packing.prompts;
-  if (own.model.packing.length > 0) tokens = own.model.packing.length;
+  std::vector<int> periods;
+  for (const ClientWeight& weight : own.weights) periods.push_back(static_cast<int>(weight.period.size()));
   wire::TableWriter tables;
   write_client_head(own, tables);
-  describe(tables, own, config, tokens, prompts);
-  describe_lists(tables, own.model);
-  save_client_tables(path, own, tables);
+  describe(tables, own, periods);
+  std::vector<std::span<const float>> lists;
+  attention::ClientModel::for_each_list(own.model, [&](const char*, const std::vector<float>& values, size_t,
+                                                       attention::ModelEnd) { lists.push_back(values); });
+  std::vector<std::vector<float>> weights;
+  for (const ClientWeight& weight : own.weights) {
+    std::vector<float>& parts = weights.emplace_back();
+    for (const std::complex<double>& value : weight.period)
+      parts.insert(parts.end(), {static_cast<float>(value.real()), static_cast<float>(value.imag())});
+  }
+  for (const std::vector<float>& weight : weights) lists.push_back(weight);
+  save_client_tables(path, own, tables, lists);
 }
 
-ClientFile read_client_file(const std::string& path) {
+ClientFile read_client_file(const std::string& path, std::optional<attention::ModelEnd> only) {
   ClientFile file;
   ClientTables content(path, file);
-  wire::TableReader& tables = content.rest();
-  std::string config;
-  int tokens = 0, prompts = 0;
-  describe(tables, file, config, tokens, prompts);
-  for (const ClientWeight& weight : file.weights) {
-    if (!std::has_single_bit(weight.period.size()) ||
-        weight.period.size() > static_cast<size_t>(file.context->slots()))
-      tables.refuse(message("the weight ", weight.name, " is no period of slots"));
-    for (const std::complex<double>& value : weight.period)
-      if (!std::isfinite(value.real()) || !std::isfinite(value.imag()))
-        tables.refuse(message("the weight ", weight.name, " is not finite"));
+  std::vector<int> periods;
+  describe(content.rest(), file, periods);
+  check(file, content.rest());
+  // All sizes first: nothing is read of a file that lies in one of them.
+  std::vector<ClientTables::Floats> lists;
+  attention::ClientModel::for_each_list(
+      file.model, [&](const char* name, std::vector<float>&, size_t wanted, attention::ModelEnd) {
+        lists.push_back(content.next_floats(wanted, name));
+      });
+  for (const int period : periods) {
+    if (!std::has_single_bit(static_cast<unsigned>(period)) || period > file.context->slots())
+      content.rest().refuse("a weight is no period of slots");
+    lists.push_back(content.next_floats(2 * static_cast<size_t>(period), "weight"));
   }
-  if (!std::isfinite(file.logit_error) || file.logit_error < 0)
-    tables.refuse("the predicted error of a logit is no size");
-  if (tokens < 1 || tokens > kMostTokens || prompts < 1 || prompts > kMostTokens)
-    tables.refuse("it has no places for prompts");
-  try {
-    file.model.config = attention::config_from_json(config, "the configuration");
-    file.model.packing = attention::make_packing(file.model.config, tokens,
-                                                 static_cast<size_t>(file.context->slots()), prompts);
-  } catch (const Error& error) {
-    tables.refuse(message("its model is refused: ", error.what()));
+  content.require_end();
+  auto next = lists.begin();
+  attention::ClientModel::for_each_list(
+      file.model, [&](const char* name, std::vector<float>& values, size_t, attention::ModelEnd end) {
+        if (!only || *only == end) values = content.read(*next, name);
+        ++next;
+      });
+  for (ClientWeight& weight : file.weights) {
+    const std::vector<float> parts = content.read(*next++, weight.name);
+    for (size_t i = 0; i < parts.size(); i += 2) weight.period.emplace_back(parts[i], parts[i + 1]);
   }
-  const Answers& answers = file.answers;
-  const size_t wanted = file.model.config.classes > 0 ? 0 : static_cast<size_t>(file.model.config.vocab);
-  if (answers.symbols.size() != wanted || answers.short_symbols.size() != wanted || answers.first < 0 ||
-      answers.step < 1 || answers.step > kMostTokens)
-    tables.refuse("its answers are not those of its model");
-  for (const std::string& symbol : answers.symbols)
-    if (std::any_of(symbol.begin(), symbol.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }))
-      tables.refuse("a token's text has control characters");
-  const attention::ModelConfig& shape = file.model.config;
-  if (int64_t{shape.context} * shape.patch_inputs > kMostOfImage) tables.refuse("its images are too large");
-  if (file.model.residual_scale.size() != static_cast<size_t>(shape.width))
-    tables.refuse("its residual ranges are not those of its model");
-  for (const double scale : file.model.residual_scale)
-    if (!std::isfinite(scale) || scale <= 0) tables.refuse("a residual range is not positive");
-  describe_lists(tables, file.model);
-  if (!tables.at_end()) tables.refuse("there is more in it than it says; compile the model again");
   return file;
 }
 

@@ -2,13 +2,15 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/random/sha256.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/allocation_meter.h"
 #include "ckks/base/testing/check_fuzz.h"
@@ -18,9 +20,10 @@
 namespace psm::cmd {
 namespace {
 
-constexpr size_t kTablesAt = 12;
+constexpr const char* kWeight = "weight: a";
+constexpr size_t kTablesAt = 32, kSizeAt = 16, kChecksumAt = 24;
 
-ClientFile client_of(const attention::ModelConfig& config, int tokens, bool sends_normalised) {
+ClientFile client_of(const attention::ClientShape& shape, const attention::Places& places) {
   ClientFile file;
   for (size_t i = 0; i < file.program.size(); ++i) file.program[i] = static_cast<uint8_t>(200 + i);
   file.spec = ckks::insecure_leveled(6, 4);
@@ -30,41 +33,56 @@ ClientFile client_of(const attention::ModelConfig& config, int tokens, bool send
   file.keys.need_galois(ckks::galois_element(context.chain(), 2), 1);
   file.keys.need_galois(ckks::galois_element(context.chain(), 0, true), 4);
   file.entries = {{kPass, {{"x", 4}, {"h", 3}}, {{"x", 0}}}, {"half", {{"x", 2}}, {{"logits", 1}}}};
-  file.notes = {{"recall", "{\"keys\":4}"}, {"tokenizer", std::string("\0\xff\n", 3)}};
+  file.prompts = std::string("\1\0\xff\n", 4);
   file.logit_error = 0.25;
-  file.model.config = config;
-  for (int token = 0; token < (config.classes > 0 ? 0 : config.vocab); ++token) {
+  file.model.shape = shape;
+  for (int token = 0; token < (shape.classes > 0 ? 0 : shape.vocab); ++token) {
     file.answers.symbols.push_back("t" + std::to_string(token));
     file.answers.short_symbols.push_back(token % 2 == 0);
   }
-  file.model.packing = attention::make_packing(config, tokens, static_cast<size_t>(context.slots()), 2);
-  file.model.sends_normalised = sends_normalised;
+  file.model.packing = places;
+  file.model.packing.slots = static_cast<size_t>(context.slots());
+  file.model.packing.state = attention::halves(shape.width, places.features);
+  file.model.packing.classes = attention::halves(shape.classes, places.features);
   TrainingRandom random(1);
-  for (int f = 0; f < config.width; ++f) file.model.residual_scale.push_back(random.uniform(1, 2));
-  attention::ClientModel::for_each_list(file.model,
-                                        [&](const char*, std::vector<float>& values, size_t wanted) {
-                                          for (size_t i = 0; i < wanted; ++i)
-                                            values.push_back(static_cast<float>(random.uniform(-1, 1)));
-                                        });
+  for (int f = 0; f < shape.width; ++f) file.model.residual_scale.push_back(random.uniform(1, 2));
+  attention::ClientModel::for_each_list(
+      file.model, [&](const char*, std::vector<float>& values, size_t wanted, attention::ModelEnd) {
+        for (size_t i = 0; i < wanted; ++i) values.push_back(static_cast<float>(random.uniform(-1, 1)));
+      });
   return file;
 }
 
 ClientFile neox() {
-  return client_of({.vocab = 11, .context = 4, .layers = 1, .width = 8, .heads = 2, .ffn = 16}, 4, false);
+  ClientFile file = client_of({.vocab = 11, .context = 4, .width = 8, .norm_epsilon = 1e-5, .power = 4},
+                              {.tokens = 4, .features = 4, .prompts = 2});
+  file.weights = {{kWeight, {{1, 2}, {3, -4}}}};
+  return file;
 }
 
 ClientFile roberta() {
-  attention::ModelConfig config = attention::preset("roberta");
-  config.vocab = 7, config.context = 4, config.layers = 1, config.width = 4, config.heads = 1;
-  config.ffn = 6, config.classes = 3;
-  return client_of(config, 3, true);
+  return client_of({.vocab = 7,
+                    .context = 4,
+                    .width = 4,
+                    .classes = 3,
+                    .norm_epsilon = 1e-5,
+                    .learned_positions = true,
+                    .final_norm = false,
+                    .sends_state = false,
+                    .sends_normalised = true,
+                    .power = 4},
+                   {.tokens = 4, .features = 2, .prompts = 2, .causal = false});
 }
 
 ClientFile vit() {
-  attention::ModelConfig config = attention::preset("vit");
-  config.context = 3, config.layers = 1, config.width = 4, config.heads = 2, config.ffn = 4;
-  config.classes = 2, config.patch_inputs = 5;
-  return client_of(config, 3, false);
+  return client_of({.context = 3,
+                    .width = 4,
+                    .classes = 2,
+                    .patch_inputs = 5,
+                    .norm_epsilon = 1e-6,
+                    .learned_positions = true,
+                    .power = 4},
+                   {.tokens = 4, .features = 2, .prompts = 2, .causal = false, .length = 3});
 }
 
 std::string bytes_of(ClientFile file) {
@@ -72,13 +90,14 @@ std::string bytes_of(ClientFile file) {
   return read_file(path_of("one.client"), 1 << 20);
 }
 
-// The digest of its tables made right.
+// The checksum of its tables made right.
 void seal(std::string& bytes) {
-  Sha256::Digest digest;
-  if (bytes.size() < kTablesAt + digest.size()) return;
-  const size_t size = bytes.size() - kTablesAt - digest.size();
-  digest = sha256(bytes.data() + kTablesAt, size);
-  std::copy(digest.begin(), digest.end(), bytes.end() - static_cast<ptrdiff_t>(digest.size()));
+  uint64_t size = 0;
+  if (bytes.size() < kTablesAt) return;
+  std::memcpy(&size, bytes.data() + kSizeAt, sizeof size);
+  if (size > bytes.size() - kTablesAt) return;
+  const uint64_t checksum = checksum64(bytes.data() + kTablesAt, size);
+  std::memcpy(bytes.data() + kChecksumAt, &checksum, sizeof checksum);
 }
 
 ClientFile read_bytes(std::string_view bytes) {
@@ -114,16 +133,24 @@ void check_same(const attention::FeatureLayout& a, const attention::FeatureLayou
   CHECK(a.im == b.im);
 }
 
-void check_same(const attention::Packing& a, const attention::Packing& b) {
+void check_same(const attention::Places& a, const attention::Places& b) {
   CHECK(a.slots == b.slots);
   CHECK(a.tokens == b.tokens);
   CHECK(a.features == b.features);
   CHECK(a.prompts == b.prompts);
-  CHECK(a.head_features == b.head_features);
   CHECK(a.causal == b.causal);
   CHECK(a.length == b.length);
-  check_same(a.state, b.state), check_same(a.heads, b.heads);
-  check_same(a.ffn, b.ffn), check_same(a.classes, b.classes);
+  check_same(a.state, b.state), check_same(a.classes, b.classes);
+}
+
+using Lists = std::vector<std::vector<float>>;
+Lists lists_of(const attention::ClientModel& model, std::optional<attention::ModelEnd> only = {}) {
+  Lists lists;
+  attention::ClientModel::for_each_list(
+      model, [&](const char*, const std::vector<float>& values, size_t, attention::ModelEnd end) {
+        lists.push_back(!only || *only == end ? values : std::vector<float>());
+      });
+  return lists;
 }
 
 TEST_CASE("what is written is read: a language model, a classifier of texts, one of images") {
@@ -144,24 +171,22 @@ TEST_CASE("what is written is read: a language model, a classifier of texts, one
       check_same(ends.inputs, entry.inputs), check_same(ends.outputs, entry.outputs);
     }
     CHECK_THROWS_WITH_AS(read.ends("generate"), doctest::Contains("no entry point 'generate'"), Error);
-    CHECK(read.notes == file.notes);
+    CHECK(read.prompts == file.prompts);
     CHECK(read.answers.symbols == file.answers.symbols);
     CHECK(read.answers.list(std::vector<int>{1, 2}) == file.answers.list(std::vector<int>{1, 2}));
     CHECK(read_client_head(path_of("one.client")).ends(kPass).program_id == file.program_id());
     CHECK(read.logit_error == file.logit_error);
-    CHECK(read.model.config == file.model.config);
+    CHECK(read.model.shape == file.model.shape);
     check_same(read.model.packing, file.model.packing);
-    CHECK(read.model.sends_normalised == file.model.sends_normalised);
     CHECK(read.model.residual_scale == file.model.residual_scale);
-    std::vector<std::vector<float>> lists;
-    attention::ClientModel::for_each_list(
-        file.model, [&](const char*, const std::vector<float>& values, size_t) { lists.push_back(values); });
-    size_t next = 0;
-    attention::ClientModel::for_each_list(read.model,
-                                          [&](const char* name, const std::vector<float>& values, size_t) {
-                                            CAPTURE(name);
-                                            CHECK(values == lists[next++]);
-                                          });
+    CHECK(lists_of(read.model) == lists_of(file.model));
+    for (const auto end : {attention::ModelEnd::kInputs, attention::ModelEnd::kOutputs})
+      CHECK(lists_of(read_client_file(path_of("one.client"), end).model) == lists_of(file.model, end));
+    REQUIRE(read.weights.size() == file.weights.size());
+    for (size_t i = 0; i < file.weights.size(); ++i) {
+      CHECK(read.weights[i].name == file.weights[i].name);
+      CHECK(read.weights[i].period == file.weights[i].period);
+    }
     CHECK(bytes_of(read) == bytes_of(file));
   }
   CHECK(roberta().model.packing.has_length_mask());
@@ -172,21 +197,27 @@ TEST_CASE("a file that was cut, damaged or never was a client's is refused in on
   const std::string bytes = bytes_of(neox());
   check_bytes_refused("", "no client file");
   check_bytes_refused("PSMPROG\n" + bytes.substr(8), "take the NAME.client");
-  check_bytes_refused(bytes.substr(0, 20), "it was cut");
-  for (const size_t size : {bytes.size() - 1, bytes.size() / 2})
-    check_bytes_refused(bytes.substr(0, size), "damaged or was cut");
-  for (const size_t at : {size_t{13}, bytes.size() / 2, bytes.size() - 1}) {
+  check_bytes_refused(bytes.substr(0, 20), "no client file");
+  for (const size_t size : {kTablesAt + 20, bytes.size() / 2, bytes.size() - 1})
+    check_bytes_refused(bytes.substr(0, size), "was cut");
+  for (const size_t at : {size_t{12}, kChecksumAt, kTablesAt + 1}) {
     std::string flipped = bytes;
     flipped[at] = static_cast<char>(flipped[at] ^ 1);
     check_bytes_refused(flipped, "damaged or was cut");
   }
+  // Where numbers are, the list is named, and whoever does not take it is not held up.
+  std::string flipped = bytes;
+  const float first = neox().model.embedding[0];
+  const size_t at = bytes.find(std::string(reinterpret_cast<const char*>(&first), sizeof first));
+  REQUIRE(at % 64 == 0);
+  flipped[at] = static_cast<char>(flipped[at] ^ 1);
+  check_bytes_refused(flipped, "its embedding is damaged");
+  CHECK_NOTHROW(read_client_file(path_of("input.client"), attention::ModelEnd::kOutputs));
+  CHECK_NOTHROW(read_client_head(path_of("input.client")));
   std::string other = bytes;
-  other[8] = 4;
-  check_bytes_refused(other, "it has version 4, this is version 3");
-  std::string longer = bytes;
-  longer.insert(bytes.size() - sizeof(Sha256::Digest), 4, '\0');
-  seal(longer);
-  check_bytes_refused(longer, "more in it than it says");
+  other[8] = 5;
+  check_bytes_refused(other, "it has version 5, this is version 4");
+  check_bytes_refused(bytes + std::string(4, '\0'), "more in it than it says");
 }
 
 TEST_CASE("a file that lies is refused: what it asks for") {
@@ -238,18 +269,34 @@ TEST_CASE("a file that lies is refused: its model") {
       "its positions is not finite", [](ClientFile& f) { f.model.position_embedding[0] = HUGE_VALF; },
       roberta());
   check_refused("not those of its model", [](ClientFile& f) { f.model.residual_scale.pop_back(); });
+  check_refused("not those of its model", [](ClientFile& f) { f.answers.symbols.pop_back(); });
+  check_refused("control characters", [](ClientFile& f) { f.answers.symbols[1] = "\x1b[2J"; });
   for (const double scale : {0.0, -1.0, static_cast<double>(nan), HUGE_VAL})
     check_refused("not positive", [&](ClientFile& f) { f.model.residual_scale[1] = scale; });
   for (const double error : {-1.0, static_cast<double>(nan), HUGE_VAL})
     check_refused("is no size", [&](ClientFile& f) { f.logit_error = error; });
-  for (const int tokens : {0, -4, 1 << 30, std::numeric_limits<int>::max()}) {
-    check_refused("no places", [&](ClientFile& f) { f.model.packing.tokens = tokens; });
-    check_refused("no places", [&](ClientFile& f) { f.model.packing.prompts = tokens; });
+  check_refused("divides by no number", [&](ClientFile& f) { f.model.shape.norm_epsilon = -1; });
+  check_refused("neither tokens nor patches", [&](ClientFile& f) { f.model.shape.patch_inputs = 3; });
+  check_refused("weight: a is not finite", [&](ClientFile& f) { f.weights[0].period[1] = {0, HUGE_VAL}; });
+  for (const size_t period : {3, 64})
+    check_refused("no period of slots", [&](ClientFile& f) { f.weights[0].period.resize(period); });
+}
+
+TEST_CASE("a file that lies is refused: its places") {
+  const auto refused = [](const std::string& why, const std::function<void(attention::Places&)>& change) {
+    check_refused(why, [&](ClientFile& f) { change(f.model.packing); });
+  };
+  for (int attention::Places::*size :
+       {&attention::Places::tokens, &attention::Places::features, &attention::Places::prompts}) {
+    for (const int wrong : {0, -4, 1 << 30, std::numeric_limits<int>::max()})
+      refused("are possible", [&](attention::Places& p) { p.*size = wrong; });
+    refused("no power of two", [&](attention::Places& p) { p.*size = 3; });
+    refused("do not fit", [&](attention::Places& p) { p.*size = 1 << 20; });
   }
-  check_refused("do not fit", [](ClientFile& f) { f.model.packing.tokens = 1 << 20; });
-  check_refused("its model is refused", [](ClientFile& f) { f.model.config.heads = 3; });
-  check_refused("its model is refused",
-                [](ClientFile& f) { f.model.config.attention = attention::AttentionKind::kSoftmax; });
+  refused("longer than its places", [](attention::Places& p) { p.tokens = 2; });
+  refused("longer than its places", [](attention::Places& p) { p.length = 5; });
+  // Eight features in four ciphertexts, where the entry points take one or two.
+  refused("takes less than the model's 4", [](attention::Places& p) { p.features = 1; });
 }
 
 TEST_CASE("a few bytes that speak of much take little memory") {
@@ -260,21 +307,20 @@ TEST_CASE("a few bytes that speak of much take little memory") {
     CHECK_THROWS_AS(read_bytes(bytes), Error);
     return meter.peak_bytes();
   };
-  constexpr size_t kMost = size_t{64} << 20;  // the places of a million features
+  constexpr size_t kMost = size_t{1} << 20;
   constexpr int kHuge = 1 << 20;
-  CHECK(peak([](ClientFile& f) { f.model.config.vocab = kHuge; }, neox()) < (size_t{1} << 20));
-  CHECK(peak([](ClientFile& f) { f.model.config.width = kHuge; }, neox()) < kMost);
-  CHECK(peak([](ClientFile& f) { f.model.config.heads = f.model.config.width = kHuge; }, neox()) < kMost);
-  CHECK(peak([](ClientFile& f) { f.model.config.context = kHuge; }, roberta()) < (size_t{1} << 20));
-  CHECK(peak([](ClientFile& f) { f.model.config.patch_inputs = kHuge; }, vit()) < (size_t{1} << 20));
+  CHECK(peak([](ClientFile& f) { f.model.shape.vocab = kHuge; }, neox()) < kMost);
+  CHECK(peak([](ClientFile& f) { f.model.shape.width = kHuge; }, neox()) < kMost);
+  CHECK(peak([](ClientFile& f) { f.model.shape.context = kHuge; }, roberta()) < kMost);
+  CHECK(peak([](ClientFile& f) { f.model.shape.patch_inputs = kHuge; }, vit()) < kMost);
   check_refused(
       "images are too large",
-      [](ClientFile& f) {
-        f.model.config.context = f.model.config.patch_inputs = kHuge;
-        f.model.config.positions = attention::PositionKind::kRotary;
-        f.model.config.rotary_fraction = 0;
-      },
-      vit());
+      [](ClientFile& f) { f.model.shape.context = f.model.shape.patch_inputs = kHuge; }, vit());
+  // Tables that would be longer than the file.
+  std::string bytes = bytes_of(neox());
+  const uint64_t size = uint64_t{1} << 62;
+  std::memcpy(bytes.data() + kSizeAt, &size, sizeof size);
+  check_bytes_refused(bytes, "it was cut");
 }
 
 TEST_CASE("whatever stands in it, it is refused or read") {
@@ -283,8 +329,8 @@ TEST_CASE("whatever stands in it, it is refused or read") {
   target.corpus = {bytes_of(neox()), bytes_of(roberta()), bytes_of(vit())};
   target.repair = [](std::string& bytes, TrainingRandom&) { seal(bytes); };
   target.marks = [](const std::string& bytes) {
-    std::vector<size_t> marks;  // all but most of the lists of floats
-    for (size_t at = 0; at < std::min<size_t>(bytes.size(), 1200); ++at) marks.push_back(at);
+    std::vector<size_t> marks;  // all but the lists of floats
+    for (size_t at = 0; at < std::min<size_t>(bytes.size(), 1000); ++at) marks.push_back(at);
     return marks;
   };
   target.decode = [](std::string_view bytes) {

@@ -1,21 +1,25 @@
 #include "cmd/client/client_head.h"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/random/sha256.h"
 #include "ckks/wire/scheme_tables.h"
-#include "cmd/terminal/table.h"
+#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'S', 'M', 'C', 'L', 'N', 'T', '\n'};
-constexpr uint32_t kVersion = 3;
-constexpr size_t kHeaderBytes = sizeof kMagic + 4;
-constexpr uint64_t kMaxBytes = uint64_t{1} << 36;
+constexpr uint32_t kVersion = 4;
+constexpr size_t kHeaderBytes = 32, kAlignment = 64;
+static_assert(std::endian::native == std::endian::little, "lists are read as they lie in the file");
+
+uint64_t aligned(uint64_t place) { return (place + kAlignment - 1) / kAlignment * kAlignment; }
 
 template <typename Tables>
 void describe_ends(Tables& t, std::vector<PlanEnd>& ends) {
@@ -31,8 +35,6 @@ void describe(Tables& t, ClientHead& head) {
     wire::name(t, entry.name), describe_ends(t, entry.inputs), describe_ends(t, entry.outputs);
   });
 }
-
-uint64_t first_bytes(const uint8_t* at) { return wire::get<uint64_t>(at); }
 
 // What the client's own tables allow.
 void check(ClientHead& head, const wire::TableReader& tables) {
@@ -67,7 +69,10 @@ void check(ClientHead& head, const wire::TableReader& tables) {
 
 }  // namespace
 
-uint64_t ClientHead::program_id() const { return first_bytes(program.data()); }
+uint64_t ClientHead::program_id() const {
+  const uint8_t* at = program.data();
+  return wire::get<uint64_t>(at);
+}
 
 PlanEnds ClientHead::ends(const std::string& name) const {
   for (const ClientEntry& entry : entries)
@@ -81,25 +86,56 @@ std::string ClientHead::request_text() const {
                  " in the server's memory)");
 }
 
-ClientTables::ClientTables(const std::string& path, ClientHead& head) : bytes_(read_file(path, kMaxBytes)) {
-  const std::string begin = message("cannot read ", path, ": ");
-  const auto* at = reinterpret_cast<const uint8_t*>(bytes_.data());
-  Sha256::Digest digest;
-  if (bytes_.size() < kHeaderBytes || std::memcmp(at, kMagic, sizeof kMagic) != 0)
-    throw Error(begin + "it is no client file; take the NAME.client of bazel run //cmd:compile");
-  const uint8_t* version = at + sizeof kMagic;
-  if (const auto number = wire::get<uint32_t>(version); number != kVersion)
-    throw Error(message(begin, "it has version ", number, ", this is version ", kVersion,
+ClientTables::ClientTables(const std::string& path, ClientHead& head)
+    : begin_(message("cannot read ", path, ": ")), source_(path) {
+  std::array<uint8_t, kHeaderBytes> header;
+  if (!source_.read(header.data(), header.size()) || std::memcmp(header.data(), kMagic, sizeof kMagic) != 0)
+    throw Error(begin_ + "it is no client file; take the NAME.client of bazel run //cmd:compile");
+  const uint8_t* at = header.data() + sizeof kMagic;
+  if (const auto number = wire::get<uint32_t>(at); number != kVersion)
+    throw Error(message(begin_, "it has version ", number, ", this is version ", kVersion,
                         "; compile the model again"));
-  if (bytes_.size() < kHeaderBytes + digest.size()) throw Error(begin + "it was cut; copy it again");
-  const size_t size = bytes_.size() - kHeaderBytes - digest.size();
-  std::memcpy(digest.data(), at + kHeaderBytes + size, digest.size());
-  if (sha256(at + kHeaderBytes, size) != digest)
-    throw Error(begin + "it is damaged or was cut; copy it again");
-  tables_ = std::make_unique<wire::TableReader>(at + kHeaderBytes, size, begin);
+  const auto padding = wire::get<uint32_t>(at);
+  const auto size = wire::get<uint64_t>(at);
+  if (size > source_.left()) throw Error(begin_ + "it was cut; copy it again");
+  bytes_.resize(size);
+  head.id = wire::get<uint64_t>(at);
+  if (!source_.read(bytes_.data(), size) || padding != 0 || checksum64(bytes_.data(), size) != head.id)
+    throw Error(begin_ + "it is damaged or was cut; copy it again");
+  end_ = source_.position();
+  tables_ = std::make_unique<wire::TableReader>(bytes_.data(), size, begin_);
   describe(*tables_, head);
   check(head, *tables_);
-  head.id = first_bytes(digest.data());
+}
+
+ClientTables::Floats ClientTables::next_floats(size_t wanted, const std::string& what) {
+  Floats floats{aligned(end_), 0, 0};
+  tables_->number(floats.count), tables_->number(floats.checksum);
+  if (floats.count != wanted)
+    tables_->refuse(
+        message("its ", what, " has ", floats.count, " numbers of ", wanted, "; compile the model again"));
+  if (wanted == 0) return floats;
+  if (floats.place > source_.size() || (source_.size() - floats.place) / sizeof(float) < wanted)
+    tables_->refuse("it was cut; copy it again");
+  end_ = floats.place + wanted * sizeof(float);
+  return floats;
+}
+
+std::vector<float> ClientTables::read(const Floats& floats, const std::string& what) {
+  std::vector<float> values(floats.count);
+  if (values.empty()) return values;
+  source_.seek(floats.place);
+  const size_t bytes = values.size() * sizeof(float);
+  if (!source_.read(values.data(), bytes) || checksum64(values.data(), bytes) != floats.checksum)
+    tables_->refuse(message("its ", what, " is damaged; copy it again"));
+  if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }))
+    tables_->refuse(message("its ", what, " is not finite; compile the model again"));
+  return values;
+}
+
+void ClientTables::require_end() const {
+  if (!tables_->at_end() || source_.size() != end_)
+    tables_->refuse("there is more in it than it says; compile the model again");
 }
 
 ClientHead read_client_head(const std::string& path) {
@@ -110,15 +146,25 @@ ClientHead read_client_head(const std::string& path) {
 
 void write_client_head(ClientHead& head, wire::TableWriter& tables) { describe(tables, head); }
 
-void save_client_tables(const std::string& path, ClientHead& head, const wire::TableWriter& tables) {
+void save_client_tables(const std::string& path, ClientHead& head, wire::TableWriter& tables,
+                        std::span<const std::span<const float>> lists) {
+  for (const std::span<const float> list : lists) {
+    tables.number(uint64_t{list.size()});
+    tables.number(list.empty() ? uint64_t{0} : checksum64(list.data(), list.size_bytes()));
+  }
+  const std::vector<uint8_t>& bytes = tables.bytes();
+  head.id = checksum64(bytes.data(), bytes.size());
   std::vector<uint8_t> header(kMagic, kMagic + sizeof kMagic);
-  wire::put(header, kVersion);
-  const Sha256::Digest digest = sha256(tables.bytes().data(), tables.bytes().size());
-  head.id = first_bytes(digest.data());
+  wire::put(header, kVersion), wire::put(header, uint32_t{0});
+  wire::put(header, uint64_t{bytes.size()}), wire::put(header, head.id);
   AtomicFile out(path);
   out.write(header.data(), header.size());
-  out.write(tables.bytes().data(), tables.bytes().size());
-  out.write(digest.data(), digest.size());
+  out.write(bytes.data(), bytes.size());
+  for (const std::span<const float> list : lists) {
+    if (list.empty()) continue;
+    out.write(std::string(aligned(out.size()) - out.size(), '\0'));
+    out.write(list.data(), list.size_bytes());
+  }
   out.commit();
 }
 

@@ -9,9 +9,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "ckks/base/files/byte_source.h"
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/chain/key_request.h"
 #include "ckks/wire/tables.h"
@@ -44,19 +46,33 @@ struct ClientHead {
 // Throws Error where the file is damaged, of another version, or asks for what it may not.
 ClientHead read_client_head(const std::string& path);
 
-// A client's file in memory: its checksum is right, and its head was read.
+// A client's file that is being read: its tables' checksum is right, and its head was read.
 class ClientTables {
  public:
   ClientTables(const std::string& path, ClientHead& head);
   wire::TableReader& rest() { return *tables_; }  // behind the head
 
+  // A list of floats behind the tables.
+  struct Floats {
+    uint64_t place, count, checksum;
+  };
+  // The next one, as the tables say it; throws Error unless it has so many and the file holds it.
+  Floats next_floats(size_t wanted, const std::string& what);
+  // Throws Error where they are damaged.
+  std::vector<float> read(const Floats& floats, const std::string& what);
+  void require_end() const;  // of the tables, and of the file behind the lists
+
  private:
-  std::string bytes_;
+  std::string begin_;  // of refusals
+  ByteSource source_;
+  std::vector<uint8_t> bytes_;
   std::unique_ptr<wire::TableReader> tables_;
+  uint64_t end_ = 0;  // of what the lists so far take
 };
 
-// Writes head and rest as a client's file, with its checksum; sets the head's id.
+// Writes head, rest and lists as a client's file; sets the head's id. The rest ends with the lists' sizes.
 void write_client_head(ClientHead& head, wire::TableWriter& tables);
-void save_client_tables(const std::string& path, ClientHead& head, const wire::TableWriter& tables);
+void save_client_tables(const std::string& path, ClientHead& head, wire::TableWriter& tables,
+                        std::span<const std::span<const float>> lists);
 
 }  // namespace psm::cmd

@@ -9,8 +9,9 @@
 #include "ckks/base/files/flags.h"
 #include "cmd/client/client_file.h"
 #include "cmd/client/twin_process.h"
+#include "cmd/prompts/comparison.h"
 #include "cmd/prompts/logits.h"
-#include "cmd/prompts/prompts.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/ciphertext_note.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
@@ -46,7 +47,7 @@ TwinLogits twin_logits(const std::string& program, const ClientFile& client,
     const TwinProcess::Outputs outputs = process.run(
         {.entry = kPass,
          .noisy = first,
-         .slots = attention::client_inputs(client.model, PromptExamples(client.model.config, group))});
+         .slots = attention::client_inputs(client.model, PromptExamples(client.model.shape, group))});
     append_logits(client.model, outputs.clear, group, twin.rows);
     if (first) append_logits(client.model, outputs.noisy, group, noisy);
   }
@@ -75,9 +76,9 @@ int compare(int argc, char** argv) {
   require_given(flags, {"client", "program", "logits"});
 
   const ClientFile client = read_client_file(resolve_user_path(client_path));
-  const PromptCodec codec(client.model.config, client.notes);
+  const PromptCodec codec = codec_of_form(client.prompts, client.model.shape, client_path);
   const LogitRows logits = read_logits(resolve_user_path(logits_path), client.program_id());
-  std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(client.model.config));
+  std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(client.model.shape));
   size_t rows = 0, answered = 0;  // a run that stopped early has answered the first ones
   while (answered < prompts.size() && rows < logits.size())
     rows += static_cast<size_t>(codec.answers().rows(static_cast<int>(prompts[answered++].size())));
@@ -85,9 +86,9 @@ int compare(int argc, char** argv) {
     throw Error(message("these are not the prompts that ", logits_path, " answers: other lengths"));
   prompts.resize(answered);
   for (const std::vector<double>& row : logits)
-    if (row.size() != static_cast<size_t>(client.model.config.logit_count()))
+    if (row.size() != static_cast<size_t>(client.model.shape.logit_count()))
       throw Error(message(logits_path, " has rows of ", row.size(), " logits, the model ",
-                          client.model.config.logit_count()));
+                          client.model.shape.logit_count()));
   const TwinLogits twin = twin_logits(program, client, prompts);
   const Comparison c = compare_logits(scored_rows(codec, prompts, twin.rows),
                                       scored_rows(codec, prompts, logits), twin.predicted_std);

@@ -14,11 +14,11 @@
 #include "cmd/client/prompt_record.h"
 #include "cmd/prompts/logits.h"
 #include "cmd/protocol/ciphertext_note.h"
+#include "cmd/protocol/group_files.h"
 #include "cmd/protocol/key_files.h"
-#include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/table.h"
+#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 namespace {
@@ -39,7 +39,7 @@ std::vector<std::vector<int>> lengths_of(const std::string& path, const attentio
   }
   std::vector<std::vector<int>> lengths =
       PromptRecord::parse(read_file(path, kMaxRecordBytes), path, model.packing.prompts,
-                          attention::longest_prompt(model.config))
+                          attention::longest_prompt(model.shape))
           .lengths;
   if (groups > lengths.size())
     throw Error(message(in, " answers ", groups, " groups of prompts, ", lengths.size(), " were asked"));
@@ -73,7 +73,7 @@ int decrypt(int argc, char** argv) {
   require_given(flags, {"client", "keys", "in"});
 
   const KeyFiles files(resolve_user_path(keys));
-  const ClientFile client = read_client_file(resolve_user_path(client_path));
+  const ClientFile client = read_client_file(resolve_user_path(client_path), attention::ModelEnd::kOutputs);
   const Answers& answers = client.answers;
   const std::shared_ptr<const ckks::Context> context =
       wire::read_context(files.secret, wire::FileKind::kSecretKey);
@@ -85,15 +85,14 @@ int decrypt(int argc, char** argv) {
   const double start = seconds_now();
   const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
   wire::CiphertextReader file(resolve_user_path(in), *context, kMaxCiphertexts);
-  const CiphertextNote note = CiphertextNote::parse(file.note(), in);
+  const CiphertextNote note = parse_note<CiphertextNote>(file.note(), in);
   if (file.fingerprint() != secret.fingerprint())
     throw Error(message(in, " belongs to another key pair than ", keys));
   const size_t groups = require_groups(file, note, ends, FileOf::kAnswers, *context, in, client_path);
   const std::vector<std::vector<int>> all_lengths =
       lengths_of(files.prompts(note.request), client.model, groups, in);
 
-  const ckks::Encoder encoder(*context);
-  const ckks::Decryptor decryptor(secret, encoder);
+  const ckks::Decryptor decryptor(secret);
   LogitRows logits;  // a row for each token of each prompt, or each prompt
   size_t next = 0;
   for (const auto& lengths : all_lengths) {

@@ -13,17 +13,18 @@
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/client/secret_key_file.h"
+#include "ckks/wire/public_key_file.h"
 #include "cmd/client/client_file.h"
 #include "cmd/client/encoding.h"
 #include "cmd/client/prompt_record.h"
 #include "cmd/client/twin_process.h"
-#include "cmd/prompts/prompts.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/ciphertext_note.h"
 #include "cmd/protocol/key_files.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/table.h"
+#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 namespace {
@@ -90,7 +91,7 @@ int encrypt(int argc, char** argv) {
   require_given(flags, {"client", "keys", "out"});
 
   const KeyFiles files(resolve_user_path(keys));
-  const ClientFile client = read_client_file(resolve_user_path(client_path));
+  const ClientFile client = read_client_file(resolve_user_path(client_path), attention::ModelEnd::kInputs);
   const PlanEnds ends = client.ends(kPass);
   FolderEncryptor encryptor(files);
   const ckks::Context& context = encryptor.context();
@@ -98,9 +99,9 @@ int encrypt(int argc, char** argv) {
   if (context.fingerprint() != ends.parameters)
     throw Error(
         message("the keys of ", keys, " have other parameters than ", client_path, "; make keys for it"));
-  const attention::ModelConfig& config = client.model.config;
-  const PromptCodec codec(config, client.notes);
-  const std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(config));
+  const attention::ClientShape& shape = client.model.shape;
+  const PromptCodec codec = codec_of_form(client.prompts, shape, client_path);
+  const std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(shape));
   const auto groups = groups_of(prompts, client.model.packing.prompts);
   const size_t ciphertexts = groups.size() * ends.inputs.size();
   if (ciphertexts > kMaxCiphertexts) {
@@ -113,7 +114,7 @@ int encrypt(int argc, char** argv) {
     TwinProcess twin(check, client.program_id());
     for (const auto& group : groups)
       twin.run(
-          {.entry = kPass, .slots = attention::client_inputs(client.model, PromptExamples(config, group))});
+          {.entry = kPass, .slots = attention::client_inputs(client.model, PromptExamples(shape, group))});
   }
 
   const double start = seconds_now();
@@ -121,10 +122,10 @@ int encrypt(int argc, char** argv) {
   const CiphertextNote note{client.program_id(), PublicSeedSource().identifier(), names_of(ends.inputs)};
   const std::string out_file = resolve_user_path(out);
   const InterruptionWatch watch;
-  wire::CiphertextWriter writer(out_file, context, encryptor.fingerprint(), note.text());
+  wire::CiphertextWriter writer(out_file, context, encryptor.fingerprint(), note_text(note));
   for (const auto& group : groups) {
     const attention::SlotVectors inputs =
-        attention::client_inputs(client.model, PromptExamples(config, group));
+        attention::client_inputs(client.model, PromptExamples(shape, group));
     for (const ckks::Plaintext& plaintext : encode_inputs(encoder, ends.inputs, inputs))
       encryptor.encrypt(plaintext, writer);
     stop_if_interrupted("nothing was written; run the same command again");

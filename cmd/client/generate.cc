@@ -15,19 +15,20 @@
 #include "ckks/base/random/random.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/wire/client/secret_key_file.h"
-#include "ckks/wire/key_file.h"
+#include "ckks/wire/file_context.h"
 #include "cmd/client/new_keys.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_comparison.h"
 #include "cmd/generation/client/text_model.h"
 #include "cmd/generation/client/text_session.h"
 #include "cmd/generation/client/weight_encryption.h"
-#include "cmd/prompts/prompts.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/child_process.h"
-#include "cmd/protocol/ring_flags.h"
+#include "cmd/protocol/group_files.h"
+#include "cmd/protocol/new_ring_flags.h"
 #include "cmd/protocol/temporary_folder.h"
 #include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/table.h"
+#include "cmd/terminal/units.h"
 #include "nn/text/tokenizer.h"
 
 namespace psm::cmd {
@@ -36,7 +37,7 @@ namespace {
 // What the model's tokens are; those of a shape without a tokenizer are numbers.
 struct Symbols {
   explicit Symbols(const ClientFile& file) {
-    if (!file.notes.empty()) codec.emplace(file.model.config, file.notes);
+    if (!file.prompts.empty()) codec = codec_of_form(file.prompts, file.model.shape, "the client file");
   }
   std::string symbol(int token) const {
     if (!codec) return std::to_string(token);
@@ -60,7 +61,7 @@ std::vector<int> drawn_prompt(const TextModel& model, uint64_t seed) {
   std::vector<int> prompt(
       static_cast<size_t>(model.takes_prompts() ? (model.tokens + 1) / 2 : std::min(model.tokens, 4)));
   for (int& token : prompt)
-    token = static_cast<int>(random.integer(static_cast<uint64_t>(model.file.model.config.vocab)));
+    token = static_cast<int>(random.integer(static_cast<uint64_t>(model.file.model.shape.vocab)));
   return prompt;
 }
 
@@ -210,7 +211,7 @@ int generate(int argc, char** argv) {
   const Sampler sampler{temperature, static_cast<int>(top_k), static_cast<uint64_t>(seed)};
   std::vector<int> begun;
   if (!prompt.empty()) begun = symbols.encode(prompt);
-  std::optional<TextRecord> record = folder.load(model.file.model.config.vocab);
+  std::optional<TextRecord> record = folder.load(model.file.model.shape.vocab);
   if (record) {
     const std::vector<int> kept(record->tokens.begin(), record->tokens.begin() + record->prompt);
     if (!begun.empty() && begun != kept)

@@ -10,7 +10,7 @@
 #include "cmd/protocol/key_files.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/table.h"
+#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 namespace {

@@ -1,6 +1,6 @@
 // A new key pair in the files of its folder: made one key at a time, since what is written need not stay in
-// memory, and tested from the files before it is kept: encryption under both keys comes back, and every evaluation key
-// is what the secret says it should be (ckks/scheme/client/key_verifier.h).
+// memory, and tested from the files before it is kept: the public key and every evaluation key are what the secret says
+// they should be (ckks/scheme/client/key_verifier.h).
 #pragma once
 
 #include <cstdint>

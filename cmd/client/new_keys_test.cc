@@ -12,6 +12,7 @@
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
+#include "ckks/wire/public_key_file.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 

@@ -1,29 +1,26 @@
 #include "cmd/client/prompt_record.h"
 
-#include <utility>
+#include <cstring>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
-#include "ckks/base/files/hex.h"
-#include "ckks/base/files/json.h"
 #include "cmd/protocol/ciphertext_note.h"
+#include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
 namespace {
 
-Json to_json(const std::vector<std::vector<int>>& lengths) {
-  Json all = Json::Array();
-  for (const auto& group : lengths) {
-    Json list = Json::Array();
-    for (const int length : group) list.push_back(length);
-    all.push_back(std::move(list));
-  }
-  return all;
-}
+struct Lengths {
+  static constexpr NoteKind kKind = NoteKind::kPrompts;
+  static constexpr const char* kWhat = "record of the lengths of prompts";
 
-std::string checksum_of(const std::vector<std::vector<int>>& lengths) {
-  const std::string text = to_json(lengths).dump(0);
-  return hex(checksum64(text.data(), text.size()));
+  std::vector<std::vector<int>> lengths;
+};
+
+template <typename Tables>
+void describe(Tables& t, Lengths& record) {
+  wire::list(t, record.lengths, 4, [&](std::vector<int>& group) {
+    wire::list(t, group, 4, [&](int& length) { wire::integer(t, length); });
+  });
 }
 
 }  // namespace
@@ -38,36 +35,33 @@ PromptRecord PromptRecord::of(const std::vector<std::vector<std::vector<int>>>& 
 }
 
 std::string PromptRecord::text() const {
-  Json json;
-  json["lengths"] = to_json(lengths);
-  json["checksum"] = checksum_of(lengths);
-  return json.dump(0);
+  std::string text = note_text(Lengths{lengths});
+  const uint64_t checksum = checksum64(text.data(), text.size());
+  return text.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
 }
 
 PromptRecord PromptRecord::parse(const std::string& text, const std::string& path, int max_prompts,
                                  int max_length) {
-  const Json json = parse_json(text, path + " (the lengths of a request's prompts)",
-                               {.max_bytes = kMaxRecordBytes, .max_depth = 4, .max_values = 1 << 20});
-  PromptRecord record;
-  for (const Json& group : json.at("lengths", path).array(path + ", lengths")) {
-    std::vector<int>& lengths = record.lengths.emplace_back();
-    for (const Json& length : group.array(path + ", lengths")) {
-      lengths.push_back(static_cast<int>(length.integer(path + ", length", 1, max_length)));
-    }
-    if (lengths.empty() || lengths.size() > static_cast<size_t>(max_prompts)) {
-      throw Error(
-          message(path, ": a group has ", lengths.size(), " prompts, from 1 to ", max_prompts, " fit"));
-    }
-  }
-  if (record.lengths.empty() || record.lengths.size() > kMaxCiphertexts) {
-    throw Error(path + " lists no prompts, or too many");
-  }
-  if (json.at("checksum", path).string(path + ", checksum") != checksum_of(record.lengths)) {
+  uint64_t checksum = 0;
+  const size_t size = text.size() < sizeof checksum ? 0 : text.size() - sizeof checksum;
+  if (size > 0) std::memcpy(&checksum, text.data() + size, sizeof checksum);
+  if (size == 0 || checksum != checksum64(text.data(), size)) {
     throw Error(
         message(path,
                 " is damaged: how long the prompts were is not known; bring the file back, or remove it and "
                 "give the prompts again"));
   }
+  PromptRecord record{parse_note<Lengths>(text.substr(0, size), path).lengths};
+  for (const std::vector<int>& lengths : record.lengths) {
+    if (lengths.empty() || lengths.size() > static_cast<size_t>(max_prompts))
+      throw Error(
+          message(path, ": a group has ", lengths.size(), " prompts, from 1 to ", max_prompts, " fit"));
+    for (const int length : lengths)
+      if (length < 1 || length > max_length)
+        throw Error(message(path, ": a prompt of ", length, " tokens, from 1 to ", max_length, " fit"));
+  }
+  if (record.lengths.empty() || record.lengths.size() > kMaxCiphertexts)
+    throw Error(path + " lists no prompts, or too many");
   return record;
 }
 

@@ -13,7 +13,7 @@ struct PromptRecord {
   // In tokens, or the grey values of an image, by group of prompts that share ciphertexts.
   std::vector<std::vector<int>> lengths;
 
-  std::string text() const;  // with a checksum
+  std::string text() const;  // a note, with a checksum
   // Throws Error if the text is not a record, is damaged, or has groups of more than `max_prompts` prompts of
   // at most `max_length` tokens.
   static PromptRecord parse(const std::string& text, const std::string& path, int max_prompts,

@@ -19,7 +19,8 @@
 #include "cmd/compiler/text_plans.h"
 #include "cmd/generation/text_ends.h"
 #include "cmd/prompts/logits.h"
-#include "cmd/prompts/prompts.h"
+#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/server/planned_pass.h"
 
 namespace psm::cmd {
@@ -115,10 +116,10 @@ Prediction predict(const program::EntryPoint& entry, const ckks::Context& contex
 }
 
 // Predicts every entry point (kToken's token follows the prompt) for the program's and the client's notes.
-void predict_all(const ckks::Context& context, const Notes& notes, Compiled& made) {
+void predict_all(const ckks::Context& context, const PackedModel& model, const Notes& notes, Compiled& made) {
   ClientFile& client = made.client;
   std::vector<std::vector<int>> prompts =
-      sample_prompts(client.model.config, notes, client.model.packing.prompts);
+      sample_prompts(model.model.weights.config, notes, client.model.packing.prompts);
   attention::SlotVectors caches;
   for (const program::EntryPoint& entry : made.program.entries) {
     int argument = 0;
@@ -129,7 +130,7 @@ void predict_all(const ckks::Context& context, const Notes& notes, Compiled& mad
       argument = static_cast<int>(prompts[0].size());
       prompts = {{prompts[0].back()}};
     }
-    const PromptExamples examples(client.model.config, prompts);
+    const PromptExamples examples(client.model.shape, prompts);
     attention::SlotVectors inputs = attention::client_inputs(client.model, examples);
     for (const auto& [name, value] : entry.plan.program.inputs)
       if (const auto cache = caches.find(name); cache != caches.end()) inputs.insert(caches.extract(cache));
@@ -146,7 +147,7 @@ void predict_all(const ckks::Context& context, const Notes& notes, Compiled& mad
 
 std::vector<std::vector<int>> sample_prompts(const attention::ModelConfig& config, const Notes& notes,
                                              int count) {
-  if (notes.contains("recall")) return PromptCodec(config, notes).sample(count, 1);
+  if (notes.contains("recall")) return codec_of(config, notes).sample(count, 1);
   TrainingRandom random(1);
   const int most = config.patch_inputs > 0 ? 256 : config.vocab;
   std::vector<std::vector<int>> prompts(static_cast<size_t>(count));
@@ -159,18 +160,27 @@ std::vector<std::vector<int>> sample_prompts(const attention::ModelConfig& confi
 
 namespace {
 
+bool say_what_prompts_are(const Notes& notes) {
+  return std::any_of(notes.begin(), notes.end(), [](const auto& note) {
+    for (const char* name : {"recall", "images", "tokenizer", "alphabet"})
+      if (note.first == name) return true;
+    return false;
+  });
+}
+
 // If a shape reads no text, its tokens are numbers.
-Answers answers_of(const attention::ModelConfig& config, const Notes& notes) {
-  Answers answers;
-  if (!notes.empty()) {
-    answers = PromptCodec(config, notes).answers();
+void describe_prompts(const attention::ModelConfig& config, const Notes& notes, ClientFile& client) {
+  Answers& answers = client.answers;
+  if (say_what_prompts_are(notes)) {
+    const PromptCodec codec = codec_of(config, notes);
+    client.prompts = prompt_form(codec);
+    answers = codec.answers();
   } else {
     answers.words = true;
     for (int token = 0; token < config.vocab; ++token) answers.symbols.push_back(std::to_string(token));
   }
   const size_t wanted = config.classes > 0 ? 0 : static_cast<size_t>(config.vocab);
   answers.symbols.resize(wanted), answers.short_symbols.resize(wanted);
-  return answers;
 }
 
 }  // namespace
@@ -205,16 +215,14 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
         if (input.name == weight.name) input.name = name;
       client.weights.push_back({name, weight.weight.to_vector()});
     }
-    program.entries = plan_text(context, client.model.config, model.packing, prompt, token, writer.keeper());
+    program.entries =
+        plan_text(context, model.model.weights.config, model.packing, prompt, token, writer.keeper());
   }
   for (const program::EntryPoint& entry : program.entries) {
     client.keys.merge(entry.keys);
     client.entries.push_back({entry.name, inputs_of(entry.plan), outputs_of(entry.plan)});
   }
-  for (const char* note : {"recall", "images", "tokenizer", "alphabet"})
-    if (const auto found = notes.find(note); found != notes.end()) client.notes.insert(*found);
-
-  client.answers = answers_of(client.model.config, client.notes);
+  describe_prompts(model.model.weights.config, notes, client);
 
   program.about = about(model);
   for (const program::EntryPoint& entry : program.entries)
@@ -222,7 +230,7 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
   // What errors and ranges are tells of the weights.
   if (predicts && !secret_weights) {
     try {
-      predict_all(context, notes, made);
+      predict_all(context, model, notes, made);
     } catch (const Error&) {  // the sample leaves a polynomial's interval: there is nothing to predict from
     }
   }

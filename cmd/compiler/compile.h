@@ -14,7 +14,7 @@
 #include "attention/files/checkpoint.h"
 #include "ckks/program/file/program_file.h"
 #include "cmd/client/client_file.h"
-#include "cmd/prompts/model_tokenizer.h"
+#include "cmd/prompts/model_notes.h"
 
 namespace psm::cmd {
 

@@ -9,7 +9,7 @@
 // an error.
 //
 // Conversation. The server begins:
-//     server  kReady     JSON: which program, parameters and key pair; the text that it keeps, if any (kept_text.h)
+//     server  kReady     a Greeting (greeting.h): which program, parameters and key pair, and which text it keeps
 //     client  kPrompt    the first tokens of a text       -> kAnswer, or kRefused
 //             kToken     one further token                -> kAnswer, or kRefused
 //             kRepeat    nothing                          -> the last kAnswer again, or kRefused

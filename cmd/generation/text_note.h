@@ -2,21 +2,25 @@
 // its tokens. Nothing of the tokens themselves; how many there are, a server learns.
 #pragma once
 
-#include <string>
-
 #include "cmd/protocol/ciphertext_note.h"
 
 namespace psm::cmd {
 
+constexpr int kMaxText = 1 << 24;  // tokens
+
 // `request` is the text's number, which its client drew.
 struct TextNote : CiphertextNote {
-  int first = 0, count = 0;  // tokens [first, first + count) of the text
+  static constexpr NoteKind kKind = NoteKind::kText;
+  static constexpr const char* kWhat = "note of a text";
 
-  std::string text() const;
-  // Throws Error if the text is not a note.
-  static TextNote parse(const std::string& text, const std::string& path);
+  int first = 0, count = 0;  // tokens [first, first + count) of the text
 };
 
-constexpr int kMaxText = 1 << 24;  // tokens
+template <typename Tables>
+void describe(Tables& t, TextNote& note) {
+  describe(t, static_cast<CiphertextNote&>(note));
+  bounded(t, note.first, 0, kMaxText, "its first token");
+  bounded(t, note.count, 1, kMaxText, "its number of tokens");
+}
 
 }  // namespace psm::cmd

@@ -8,17 +8,24 @@
 #include <string>
 #include <vector>
 
+#include "cmd/protocol/notes.h"
+
 namespace psm::cmd {
 
 constexpr size_t kMaxWeights = 1 << 16;  // ciphertexts
 
 struct WeightNote {
+  static constexpr NoteKind kKind = NoteKind::kWeights;
+  static constexpr const char* kWhat = "note of a model's weights";
+
   uint64_t program_id = 0, id = 0;
   std::vector<std::string> names;
-
-  std::string text() const;
-  // Throws Error if the text is not a note.
-  static WeightNote parse(const std::string& text, const std::string& path);
 };
+
+template <typename Tables>
+void describe(Tables& t, WeightNote& note) {
+  t.number(note.program_id), t.number(note.id);
+  wire::names(t, note.names);
+}
 
 }  // namespace psm::cmd

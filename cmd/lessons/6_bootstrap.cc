@@ -44,7 +44,7 @@ int main() {
   stage("The message", "Four of its slots; hardly a level is left.", input, slots(input));
 
   Ciphertext c = down.apply(server, server.rotate(input, plan.pre_rotation()));
-  RnsPoly t = party.decryptor.decrypt_to_plaintext(c).expand();
+  RnsPoly t = party.decryptor.phase(c).poly;
   to_coefficients(t);
   std::vector<size_t> at(4);  // slot j is found in coefficients at[j] and at[j] + N/2
   const auto number = [&](size_t j) { return pair(m_of, t, at[j]) / double{c.scale()}; };
@@ -53,7 +53,7 @@ int main() {
   stage("SlotsToCoeffs", "Re and im are now coefficients k and k + N/2.", c, number);
 
   c = mod_raise(server, c, context.max_level());
-  t = party.decryptor.decrypt_to_plaintext(c).expand();
+  t = party.decryptor.phase(c).poly;
   to_coefficients(t);
   int64_t largest = 0;
   for (size_t k = 0; k < t.n(); ++k) largest = std::max(largest, std::abs(i_of(t, k)));

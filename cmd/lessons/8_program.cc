@@ -13,7 +13,7 @@
 #include "cmd/client/client_file.h"
 #include "cmd/compiler/compile.h"
 #include "cmd/prompts/comparison.h"
-#include "cmd/prompts/prompts.h"
+#include "cmd/prompts/model_notes.h"
 #include "cmd/reports/program_report.h"
 
 using namespace psm::lesson;
@@ -67,7 +67,7 @@ int main() {
   const Bootstrappers bootstrappers =
       make_bootstrappers(party.context, party.encoder, program::bootstrap_kinds(plan));
   program::EncryptedMachine server(plan, party.encoder, *party.evaluator, &bootstrappers);
-  const PromptCodec codec(model.weights.config, model.notes);
+  const PromptCodec codec = codec_of(model.weights.config, model.notes);
   const auto prompts = codec.sample(1, 1);
   const SlotVectors inputs = client_inputs(client.model, prompts);
   std::map<std::string, Ciphertext> encrypted;
@@ -84,10 +84,10 @@ int main() {
   };
   row("key", std::vector<std::string>{"truth", "float", "twin", "ciphertext"}, 12);
   int right[3] = {}, queries = 0;
-  for (int t : codec.scored_positions(client.model.config.context)) {
+  for (int t : codec.scored_positions(client.model.shape.context)) {
     std::vector<std::string> said{codec.symbol(prompts[0][t + 1])};
     for (int i = 0; i < 3; ++i) {
-      const size_t vocab = client.model.config.vocab;
+      const size_t vocab = client.model.shape.vocab;
       said.push_back(
           codec.symbol(argmax(std::span(logits[i]).subspan(t * vocab, vocab))));
       right[i] += said.back() == said[0];

@@ -8,11 +8,6 @@
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
-
-int argmax(std::span<const double> values) {
-  return static_cast<int>(std::max_element(values.begin(), values.end()) - values.begin());
-}
-
 namespace {
 
 // log of softmax.

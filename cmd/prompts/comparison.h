@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ckks/base/files/json.h"
+#include "cmd/prompts/logits.h"
 
 namespace psm::cmd {
 
@@ -45,7 +46,5 @@ struct PositionComparison {
   int top5 = 0;  // how many of the five largest of z are among those of y
 };
 PositionComparison compare_position(std::span<const double> clear, std::span<const double> decrypted);
-
-int argmax(std::span<const double> values);
 
 }  // namespace psm::cmd

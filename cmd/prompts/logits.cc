@@ -1,5 +1,6 @@
 #include "cmd/prompts/logits.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -24,9 +25,13 @@ void describe(Tables& t, uint64_t& magic, uint64_t& program_id, LogitRows& rows)
 
 }  // namespace
 
+int argmax(std::span<const double> logits) {
+  return static_cast<int>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
 void append_logits(const attention::ClientModel& model, const attention::SlotVectors& outputs,
                    const attention::Examples& examples, LogitRows& rows) {
-  const int count = model.config.logit_count();
+  const int count = model.shape.logit_count();
   for (const auto& logits : attention::client_logits(model, outputs, examples)) {
     PSM_CHECK(logits.size() % static_cast<size_t>(count) == 0, logits.size(), " ", count);
     for (auto at = logits.begin(); at != logits.end(); at += count) rows.emplace_back(at, at + count);

@@ -2,15 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "attention/ends/client_model.h"
-#include "cmd/prompts/comparison.h"
 
 namespace psm::cmd {
 
 using LogitRows = std::vector<std::vector<double>>;
+
+// The place of the largest, of equal ones the first.
+int argmax(std::span<const double> logits);
 
 // From the outputs of a run, decrypted or the twin's; appended in the order of the examples.
 void append_logits(const attention::ClientModel& model, const attention::SlotVectors& outputs,

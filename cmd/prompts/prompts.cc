@@ -6,98 +6,29 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
-#include "cmd/prompts/model_tokenizer.h"
 #include "nn/inputs/idx.h"
 #include "nn/text/sentences.h"
 
 namespace psm::cmd {
-namespace {
 
-constexpr int kMaxSymbols = 1 << 20;
-constexpr int kMaxPixels = 1 << 12;  // of a side of an image
-
-attention::PatchGrid images_from_json(const std::string& text, const attention::ModelConfig& config) {
-  const char* what = "the checkpoint's note \"images\"";
-  const Json json = parse_json(text, what, {.max_bytes = 4096, .max_depth = 2});
-  const auto whole = [](const Json& value, const char* name) {
-    return static_cast<int>(value.integer(name, 1, kMaxPixels));
-  };
-  const auto member = [&](const char* name) { return whole(json.at(name, what), name); };
-  attention::PatchGrid grid{member("height"), member("width"), member("patch")};
-  if (const Json* channels = json.find("channels")) grid.channels = whole(*channels, "channels");
-  const int patch = grid.patch;
-  if (grid.height % patch != 0 || grid.width % patch != 0 ||
-      int64_t{grid.channels} * patch * patch != config.patch_inputs || grid.patches() != config.context - 1)
-    throw Error(message(what, ": images of ", grid.height, " x ", grid.width, " in patches of ", patch,
-                        " and ", grid.channels, " channels are not what the model reads"));
-  return grid;
-}
-
-nn::RecallOptions recall_from_json(const std::string& text) {
-  const char* what = "the checkpoint's note \"recall\"";
-  const Json json = parse_json(text, what, {.max_bytes = 4096, .max_depth = 2});
-  const auto member = [&](const char* name) {
-    return static_cast<int>(json.at(name, what).integer(name, 1, kMaxSymbols));
-  };
-  nn::RecallOptions options;
-  options.keys = member("keys");
-  options.values = member("values");
-  options.pairs = member("pairs");
-  options.length = member("length");
-  options.validate();
-  return options;
-}
-
-}  // namespace
-
-PromptCodec::PromptCodec(const attention::ModelConfig& config, const Notes& notes) {
-  classes_ = config.classes;
-  if (config.patch_inputs > 0) {
-    const auto images = notes.find("images");
-    if (images == notes.end())
-      throw Error(
-          "the checkpoint does not say what images it reads; use one of //cmd:train, or import it again");
-    images_ = images_from_json(images->second, config);
-    describe_answers();
+void PromptCodec::require_fitting(const attention::Readable& model) const {
+  if (images_) {
+    const attention::PatchGrid& grid = *images_;
+    if (grid.patch < 1 || grid.height % grid.patch != 0 || grid.width % grid.patch != 0 ||
+        int64_t{grid.channels} * grid.patch * grid.patch != model.patch_inputs ||
+        grid.patches() != model.context - 1)
+      throw Error(message("images of ", grid.height, " x ", grid.width, " in patches of ", grid.patch,
+                          " and ", grid.channels, " channels are not what the model reads"));
     return;
   }
-  const auto recall = notes.find("recall");
-  if (recall == notes.end()) {
-    tokenizer_ = tokenizer_of(notes, config.vocab);
-    if (!tokenizer_) {
-      throw Error(
-          "the checkpoint does not say what its tokens are; use one of //cmd:train, or import it with "
-          "--tokenizer");
-    }
-    describe_answers();
-    return;
-  }
-  recall_ = recall_from_json(recall->second);
-  if (const int symbols = recall_->keys + recall_->values; symbols != config.vocab) {
-    throw Error(message("the checkpoint names ", symbols, " symbols, but its model has ", config.vocab));
-  }
-  describe_answers();
-}
-
-void PromptCodec::write_notes(Notes& notes, int vocab) const {
-  if (recall_) {
-    Json json;
-    json["keys"] = recall_->keys;
-    json["values"] = recall_->values;
-    json["pairs"] = recall_->pairs;
-    json["length"] = recall_->length;
-    notes["recall"] = json.dump(0);
-  } else if (images_) {
-    Json json;
-    json["height"] = images_->height;
-    json["width"] = images_->width;
-    json["patch"] = images_->patch;
-    if (images_->channels > 1) json["channels"] = images_->channels;
-    notes["images"] = json.dump(0);
-  } else {
-    keep_tokenizer(*tokenizer_, notes, vocab);
-  }
+  if (model.patch_inputs > 0)
+    throw Error(
+        "the checkpoint does not say what images it reads; use one of //cmd:train, or import it again");
+  if (const int symbols = recall_ ? recall_->keys + recall_->values : model.vocab; symbols != model.vocab)
+    throw Error(message("the checkpoint names ", symbols, " symbols, but its model has ", model.vocab));
+  if (tokenizer_ && tokenizer_->vocab() > model.vocab)
+    throw Error(message("the tokenizer has ", tokenizer_->vocab(), " tokens and the model ", model.vocab,
+                        "; give the tokenizer that belongs to the model"));
 }
 
 std::vector<int> PromptCodec::encode(const std::string& text) const {
@@ -154,7 +85,9 @@ std::vector<std::vector<int>> PromptCodec::sample(int count, uint64_t stream) co
 }
 
 std::vector<std::vector<int>> PromptCodec::read_images(const std::string& path, int count) const {
-  const nn::IdxArray images = nn::read_idx(path);
+  const std::string bytes = read_file(path, nn::kMaxIdxBytes);
+  if (bytes.starts_with("\x1f\x8b")) throw Error(message(path, " is compressed; gunzip it first"));
+  const nn::IdxArray images = nn::parse_idx(bytes, path);
   const size_t height = static_cast<size_t>(images_->height), width = static_cast<size_t>(images_->width);
   if (images.shape.size() != 3 || images.shape[1] != height || images.shape[2] != width)
     throw Error(message(path, " has no images of ", height, " x ", width, ", which the model reads"));
@@ -169,10 +102,9 @@ std::vector<std::vector<int>> PromptCodec::read_images(const std::string& path, 
   return prompts;
 }
 
-PromptExamples::PromptExamples(const attention::ModelConfig& config,
-                               const std::vector<std::vector<int>>& prompts)
+PromptExamples::PromptExamples(const attention::Readable& model, const std::vector<std::vector<int>>& prompts)
     : examples_(prompts) {
-  if (config.patch_inputs == 0) return;
+  if (model.patch_inputs == 0) return;
   for (const std::vector<int>& prompt : prompts) {
     std::vector<float>& patches = patches_.emplace_back();
     for (const int grey : prompt) patches.push_back(attention::patch_input(grey));
@@ -226,7 +158,7 @@ void require_answerable(const std::vector<std::vector<int>>& prompts, const Prom
 PromptFlags::PromptFlags(Flags& flags, const char* of_seed)
     : flags_(flags),
       prompt_(flags.text("prompt", "", "one prompt: text, or words such as k3 v7 k0 v12 for a recall model")),
-      file_(flags.text("prompts", "", "file of prompts, one a line; of images in MNIST's format")),
+      file_(flags.text("prompts", "", "file of prompts, one a line; of images in MNIST's format, unpacked")),
       sample_(flags.integer(
           "sample", 16, 1, 4096,
           "draw so many unseen prompts (recall models); with a file of images the first so many")),

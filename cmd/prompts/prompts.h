@@ -1,15 +1,12 @@
 // Between what a person types and a model's tokens.
 //
-//   text     the checkpoint keeps its tokenizer (cmd/prompts/model_tokenizer.h); a prompt is text, as the model's training has it,
-//            without a token in front; every position is scored
-//   recall   the note "recall" holds the task's sizes; a prompt is words: k0 .. for keys, v0 .. for values,
-//   and the
-//            positions of the queries are scored
-//   images   the note "images" holds their size, patch and channels; a prompt is the grey values (0 to 255) of
-//            an image, patch by patch
+//   text     a prompt is text, as the model's training has it, without a token in front; every position is scored
+//   recall   a prompt is words: k0 .. for keys, v0 .. for values, and the positions of the queries are scored
+//   images   a prompt is the grey values (0 to 255) of an image, patch by patch
 //
-// A classifier of texts keeps its tokenizer too, and reads one or two as nn/text/sentences.h encloses them; of
-// a classifier one row of logits is scored, its classes.
+// A classifier of texts reads one or two as nn/text/sentences.h encloses them; of a classifier one row of logits is
+// scored, its classes. A checkpoint says in its notes which of these it is (model_notes.h), a client's file in a table
+// (prompt_form.h).
 #pragma once
 
 #include <memory>
@@ -23,7 +20,6 @@
 #include "attention/shape/patch_grid.h"
 #include "ckks/base/files/flags.h"
 #include "cmd/client/answers.h"
-#include "cmd/prompts/model_tokenizer.h"
 #include "nn/inputs/recall.h"
 #include "nn/text/tokenizer.h"
 
@@ -31,8 +27,6 @@ namespace psm::cmd {
 
 class PromptCodec {
  public:
-  // Throws Error if the notes of the model's checkpoint say nothing of its tokens.
-  PromptCodec(const attention::ModelConfig& config, const Notes& notes);
   explicit PromptCodec(const nn::RecallOptions& options) : recall_(options) { describe_answers(); }
   // `classes`: of a classifier; 0: a language model.
   explicit PromptCodec(std::shared_ptr<const nn::Tokenizer> tokenizer, int classes = 0)
@@ -59,14 +53,14 @@ class PromptCodec {
   std::string list(std::span<const int> tokens) const { return answers_.list(tokens); }
   std::vector<int> scored_positions(int length) const { return answers_.scored_positions(length); }
 
+  // Throws Error unless a model of these sizes reads and answers so.
+  void require_fitting(const attention::Readable& model) const;
+
   // The first `count` images of an IDX file; throws Error unless they are of the model's size.
   std::vector<std::vector<int>> read_images(const std::string& path, int count) const;
 
   // `count` unseen prompts of a recall model; throws Error for a text model.
   std::vector<std::vector<int>> sample(int count, uint64_t stream) const;
-
-  // What makes the notes of a model with so many tokens readable for the constructor above.
-  void write_notes(Notes& notes, int vocab) const;
 
  private:
   void describe_answers();
@@ -89,7 +83,7 @@ std::string numbers_of(std::span<const int> tokens);
 // Prompts as the model reads them; they outlive it.
 class PromptExamples {
  public:
-  PromptExamples(const attention::ModelConfig& config, const std::vector<std::vector<int>>& prompts);
+  PromptExamples(const attention::Readable& model, const std::vector<std::vector<int>>& prompts);
   PromptExamples(const PromptExamples&) = delete;
   PromptExamples& operator=(const PromptExamples&) = delete;
   operator const attention::Examples&() const { return examples_; }

@@ -8,21 +8,34 @@
 #include <string>
 #include <vector>
 
+#include "cmd/protocol/notes.h"
+
 namespace psm::cmd {
 
 struct CiphertextNote {
+  static constexpr NoteKind kKind = NoteKind::kCiphertexts;
+  static constexpr const char* kWhat = "note of prompts or answers";
+
   uint64_t program_id = 0;  // the first bytes of the digest of the program that they are for
   uint64_t request = 0;
   std::vector<std::string> names;  // of a group, in order; the file holds whole groups
-
-  std::string text() const;
-  // Throws Error if the text is not a note.
-  static CiphertextNote parse(const std::string& text, const std::string& path);
 };
 
-constexpr size_t kMaxCiphertexts = 4096;  // of a request
+template <typename Tables>
+void describe(Tables& t, CiphertextNote& note) {
+  t.number(note.program_id), t.number(note.request);
+  wire::names(t, note.names);
+}
 
 // Prompts in groups of at most `size`.
-std::vector<std::vector<std::vector<int>>> groups_of(const std::vector<std::vector<int>>& prompts, int size);
+inline std::vector<std::vector<std::vector<int>>> groups_of(const std::vector<std::vector<int>>& prompts,
+                                                            int size) {
+  std::vector<std::vector<std::vector<int>>> groups;
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    if (i % static_cast<size_t>(size) == 0) groups.emplace_back();
+    groups.back().push_back(prompts[i]);
+  }
+  return groups;
+}
 
 }  // namespace psm::cmd

@@ -1,11 +1,10 @@
-// The names of a key pair's files in its folder, and the server's keys out of theirs.
+// The names of a key pair's files in its folder.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "ckks/base/files/hex.h"
-#include "ckks/wire/key_file.h"
 
 namespace psm::cmd {
 
@@ -15,18 +14,15 @@ struct KeyFiles {
         public_key(folder + "/public.key"),
         evaluation(folder + "/evaluation.keys"),
         weights(folder + "/weights.ct"),
-        weights_owner(folder + "/weights.json"),
+        weights_owner(folder + "/weights.owner"),
         folder_(folder) {}
   std::string secret, public_key, evaluation;
   std::string weights, weights_owner;  // a model's, encrypted (weight_encryption.h)
   // The client's record of the prompts of one request (prompt_record.h).
-  std::string prompts(uint64_t request) const { return folder_ + "/prompts-" + hex(request) + ".json"; }
+  std::string prompts(uint64_t request) const { return folder_ + "/prompts-" + hex(request) + ".record"; }
 
  private:
   std::string folder_;
 };
-
-// With a progress bar. Throws Error if a key is missing.
-ckks::EvaluationKeys read_keys(wire::EvaluationKeysReader& reader, const ckks::KeyRequest& request);
 
 }  // namespace psm::cmd

@@ -3,10 +3,8 @@
 #include <cstdio>
 
 #include "ckks/base/error.h"
-#include "ckks/base/memory.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/chain/security.h"
-#include "cmd/terminal/table.h"
 
 namespace psm::cmd {
 
@@ -16,27 +14,8 @@ FileRingFlags::FileRingFlags(Flags& flags)
       backend(flags.text("backend", "",
                          "kernels of the ring: scalar, avx2 or avx512ifma; the fastest unless given")) {}
 
-RingFlags::RingFlags(Flags& flags)
-    : FileRingFlags(flags),
-      log_n(flags.integer("log-n", 16, 11, 16, "log2 of the ring degree; below 16 nothing is secure")),
-      secret(flags.text("secret", "sparse",
-                        "where keys are made: a sparse secret (weight 192) or a dense one")) {}
-
 void FileRingFlags::apply() const {
   if (!backend.empty()) ckks::select_backend(backend);
-}
-
-ckks::ParameterSpec RingFlags::spec() const {
-  if (secret != "sparse" && secret != "dense") {
-    throw Error(message("--secret ", secret, " is not offered; there are: sparse, dense"));
-  }
-  const ckks::ParameterSpec spec = secret == "dense" ? ckks::secure_n16_dense() : ckks::secure_n16();
-  if (log_n == spec.log_n) return spec;
-  if (!insecure) {
-    throw Error(message("--log-n ", log_n,
-                        " offers no security; leave it at 16, or add --insecure to try things out"));
-  }
-  return ckks::insecure_version(spec, static_cast<int>(log_n));
 }
 
 void FileRingFlags::require_security(const ckks::Context& context) const {
@@ -46,14 +25,6 @@ void FileRingFlags::require_security(const ckks::Context& context) const {
                         ", which offers no security; make secure ones, or add --insecure"));
   }
   std::fprintf(stderr, "warning: INSECURE ring %s: nothing here is protected\n", context.spec().name.c_str());
-}
-
-void require_memory(size_t bytes) {
-  const uint64_t available = available_memory_bytes();
-  if (available == 0 || bytes <= available) return;
-  throw Error(message("this needs about ", bytes_text(static_cast<double>(bytes)), " of memory, ",
-                      bytes_text(static_cast<double>(available)),
-                      " are available; close other programs or use a larger machine"));
 }
 
 Json parameters_json(const ckks::Context& context) {

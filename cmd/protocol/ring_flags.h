@@ -21,19 +21,6 @@ struct FileRingFlags {
   const std::string& backend;
 };
 
-// Where keys may be made also the parameters: a secure set or, with --insecure, its chain in a smaller ring.
-struct RingFlags : FileRingFlags {
-  explicit RingFlags(Flags& flags);
-  // Throws Error for a smaller ring without --insecure, and for a secret that is not offered.
-  ckks::ParameterSpec spec() const;
-
-  const int64_t& log_n;
-  const std::string& secret;
-};
-
-// Refuses to start what will not fit: "error: needs 11.2 GB of memory, 7.9 GB are available; ...".
-void require_memory(size_t bytes);
-
 Json parameters_json(const ckks::Context& context);
 
 }  // namespace psm::cmd

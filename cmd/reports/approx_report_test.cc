@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/json_parser.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {

@@ -6,6 +6,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/text.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"

@@ -6,7 +6,7 @@
 #include "attention/batched/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "cmd/testing/test_commands.h"
 #include "cmd/training/model_tokenizer.h"
 #include "doctest/doctest.h"

@@ -20,8 +20,10 @@
 #include "ckks/base/touched_memory.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/protocol/ciphertext_note.h"
+#include "cmd/protocol/group_files.h"
 #include "cmd/protocol/key_files.h"
-#include "cmd/protocol/plan_ends.h"
+#include "cmd/protocol/read_keys.h"
+#include "cmd/protocol/required_memory.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/server/device_flag.h"
@@ -51,7 +53,7 @@ class Request {
         pass_(pass),
         keys_(file.fingerprint()),
         checksum_(file.checksum()),
-        note_(CiphertextNote::parse(file.note(), paths_.shown)),
+        note_(parse_note<CiphertextNote>(file.note(), paths_.shown)),
         groups_(require_groups(file, note_, ends, FileOf::kPrompts, *pass.context, paths_.shown, program)),
         state_(paths_.state, pass, file, groups_) {
     AtomicFile probe(paths_.out);
@@ -140,7 +142,7 @@ class Request {
   void write_answers(const PlanEnds& ends) const {
     CiphertextNote answer = note_;
     answer.names = names_of(ends.outputs);
-    wire::CiphertextWriter writer(paths_.out, *pass_.context, keys_, answer.text());
+    wire::CiphertextWriter writer(paths_.out, *pass_.context, keys_, note_text(answer));
     for (const auto& outputs : state_.answers()) {
       for (const std::string& name : answer.names) writer.write(outputs.at(name));
     }
@@ -160,8 +162,8 @@ class Request {
 bool is_answered(const std::string& in, const std::string& out, const ckks::Context& context) {
   try {
     const wire::CiphertextReader asked(in, context, kMaxCiphertexts), found(out, context, kMaxCiphertexts);
-    const CiphertextNote request = CiphertextNote::parse(asked.note(), in),
-                         answer = CiphertextNote::parse(found.note(), out);
+    const CiphertextNote request = parse_note<CiphertextNote>(asked.note(), in),
+                         answer = parse_note<CiphertextNote>(found.note(), out);
     // As many groups: a group has a ciphertext of each name.
     return answer.request == request.request &&
            found.heads().size() * request.names.size() == asked.heads().size() * answer.names.size();

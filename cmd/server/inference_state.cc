@@ -8,19 +8,32 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
-#include "cmd/protocol/json_hex.h"
+#include "cmd/protocol/notes.h"
 
 namespace psm::cmd {
+namespace {
+
+struct GroupNote {
+  static constexpr NoteKind kKind = NoteKind::kGroup;
+  static constexpr const char* kWhat = "state of an interrupted run";
+
+  uint64_t program = 0, request = 0, group = 0;
+  int next_instruction = 0;
+};
+
+template <typename Tables>
+void describe(Tables& t, GroupNote& note) {
+  t.number(note.program), t.number(note.request), t.number(note.group);
+  wire::integer(t, note.next_instruction);
+}
+
+}  // namespace
 
 void write_group(const std::string& path, const ckks::Context& context, const GroupIdentity& identity,
                  size_t next_instruction, const LiveValues& live) {
-  Json note;
-  note["model"] = hex(identity.model);
-  note["request"] = hex(identity.request);
-  note["group"] = identity.group;
-  note["next_instruction"] = next_instruction;
-  wire::CiphertextWriter writer(path, context, identity.keys, note.dump(0));
+  const GroupNote note{identity.program, identity.request, identity.group,
+                       static_cast<int>(next_instruction)};
+  wire::CiphertextWriter writer(path, context, identity.keys, note_text(note));
   for (const auto& [value, ciphertext] : live) writer.write(*ciphertext);
   writer.commit();
 }
@@ -29,18 +42,16 @@ program::RunState read_group(ByteSource source, const ckks::Context& context, co
                              const GroupIdentity& identity) {
   const std::string path = source.name();
   wire::CiphertextReader file(std::move(source), context, plan.level.size());
-  const Json note =
-      parse_json(file.note(), path + ", note", {.max_bytes = wire::kMaxNoteBytes, .max_depth = 4});
-  if (file.fingerprint() != identity.keys || hex_member(note, "model", path) != identity.model ||
-      hex_member(note, "request", path) != identity.request ||
-      note.at("group", path).integer(path + ", group", 0, INT64_MAX) !=
-          static_cast<int64_t>(identity.group)) {
+  const auto note = parse_note<GroupNote>(file.note(), path);
+  if (file.fingerprint() != identity.keys || note.program != identity.program ||
+      note.request != identity.request || note.group != identity.group) {
     throw Error(message(path, " is the state of another run; remove it, or give another --state"));
   }
   program::RunState checkpoint;
-  checkpoint.next_instruction = static_cast<size_t>(
-      note.at("next_instruction", path)
-          .integer(path + ", next_instruction", 1, static_cast<int64_t>(plan.program.instructions.size())));
+  checkpoint.next_instruction = static_cast<size_t>(note.next_instruction);
+  if (note.next_instruction < 1 || checkpoint.next_instruction > plan.program.instructions.size())
+    throw Error(message(path, " goes on at instruction ", note.next_instruction, " of ",
+                        plan.program.instructions.size(), "; remove it"));
   const std::vector<program::Value> needed = program::live_after(plan, checkpoint.next_instruction - 1);
   const auto& heads = file.heads();
   bool fits = heads.size() == needed.size();

@@ -19,7 +19,7 @@ namespace psm::cmd {
 // Which group of which run a file belongs to.
 struct GroupIdentity {
   ckks::Fingerprint keys;
-  uint64_t model = 0, request = 0;  // checksums
+  uint64_t program = 0, request = 0;  // the program's id; a checksum of the request
   size_t group = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "cmd/generation/frames.h"
 #include "cmd/generation/server/encrypted_weights.h"
 #include "cmd/generation/server/text_server.h"
+#include "cmd/protocol/required_memory.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/memory_flag.h"

@@ -6,8 +6,8 @@
 
 #include "attention/batched/measure.h"
 #include "attention/files/checkpoint.h"
-#include "ckks/base/files/json.h"
-#include "cmd/prompts/prompts.h"
+#include "ckks/base/files/json_parser.h"
+#include "cmd/prompts/model_notes.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
@@ -66,7 +66,7 @@ inline void make_model(const std::string& path, uint64_t seed, double denominato
         layer.denominator.lo + denominators * (layer.denominator.hi - layer.denominator.lo);
   }
   checkpoint.polynomial = attention::PolynomialOptions{.margin = attention::kMargin};
-  codec.write_notes(checkpoint.notes, checkpoint.weights.config.vocab);
+  write_notes(codec, checkpoint.notes, checkpoint.weights.config.vocab);
   attention::save_checkpoint(path, checkpoint);
 }
 

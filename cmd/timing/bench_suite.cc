@@ -18,6 +18,7 @@
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
+#include "ckks/wire/public_key_file.h"
 #include "cmd/timing/roofline.h"
 
 namespace psm::cmd {
@@ -266,7 +267,7 @@ class Suite {
                int n) {
     starting(name);
     const ckks::Evaluator evaluator(context_, keys);
-    const ckks::Decryptor decryptor(secret_, encoder_);
+    const ckks::Decryptor decryptor(secret_);
     const ckks::Level entry = bootstrapper.plan().entry_level();
     const auto precision_of = [&](const ckks::Ciphertext& x, const std::vector<ckks::Complex>& expected) {
       std::vector<ckks::Complex> z = decryptor.decrypt(x);

@@ -7,6 +7,7 @@
 #include "ckks/base/error.h"
 #include "cmd/deployment/client/session.h"
 #include "cmd/deployment/twin_run.h"
+#include "cmd/protocol/required_memory.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_pass.h"
 

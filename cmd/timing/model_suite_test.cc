@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/parallel.h"
 #include "cmd/timing/model_report.h"
 #include "cmd/timing/random_model.h"

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/parallel.h"
 #include "doctest/doctest.h"
 

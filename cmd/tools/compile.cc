@@ -11,7 +11,7 @@
 #include "ckks/base/files/hex.h"
 #include "ckks/base/memory.h"
 #include "cmd/deployment/published_shapes.h"
-#include "cmd/protocol/ring_flags.h"
+#include "cmd/protocol/new_ring_flags.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "cmd/timing/random_model.h"

@@ -11,8 +11,10 @@
 #include "cmd/deployment/client/session.h"
 #include "cmd/deployment/twin_run.h"
 #include "cmd/prompts/comparison.h"
+#include "cmd/prompts/model_notes.h"
 #include "cmd/protocol/ciphertext_note.h"
-#include "cmd/protocol/ring_flags.h"
+#include "cmd/protocol/new_ring_flags.h"
+#include "cmd/protocol/required_memory.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/server/device_flag.h"
@@ -119,7 +121,7 @@ int demo(int argc, char** argv) {
   if (flags.given("model")) {
     heading("Model");
     checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
-    const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
+    const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
     if (codec.is_classifier())
       throw Error("a classifier is run by //cmd:keygen, //cmd:encrypt, //cmd:infer and //cmd:decrypt");
     scores = read_scores(checkpoint);
@@ -151,7 +153,7 @@ int demo(int argc, char** argv) {
     training_seconds = run.seconds;
     if (!save.empty()) attention::save_checkpoint(resolve_user_path(save), checkpoint);
   }
-  const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
+  const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
 
   heading("Polynomial model");
   const Deployment deployment(checkpoint, spec);

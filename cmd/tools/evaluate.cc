@@ -6,7 +6,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
-#include "cmd/prompts/prompts.h"
+#include "cmd/prompts/model_notes.h"
 #include "cmd/reports/logits_report.h"
 #include "cmd/reports/task_report.h"
 #include "cmd/terminal/common_flags.h"
@@ -85,9 +85,9 @@ void write_logits(const attention::Checkpoint& checkpoint, const PromptFlags& pr
   if (ids.empty() != prompt_flags.given())
     throw Error("--logits needs an input: --ids, or --prompt, --prompts or --sample");
   const std::vector<std::vector<int>> prompts =
-      ids.empty() ? prompt_flags.read(PromptCodec(checkpoint.weights.config, checkpoint.notes),
-                                      longest_prompt(config))
-                  : std::vector<std::vector<int>>{numbers_from(ids)};
+      ids.empty()
+          ? prompt_flags.read(codec_of(checkpoint.weights.config, checkpoint.notes), longest_prompt(config))
+          : std::vector<std::vector<int>>{numbers_from(ids)};
   if (!ids.empty() && config.patch_inputs > 0)
     throw Error("the model reads images; give a file of them with --prompts");
   write_file(resolve_user_path(path),

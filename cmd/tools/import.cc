@@ -16,7 +16,8 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
-#include "cmd/prompts/prompts.h"
+#include "ckks/base/files/json_parser.h"
+#include "cmd/prompts/model_notes.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/training/model_tokenizer.h"
@@ -73,8 +74,8 @@ Imported read_model(const Source& source, const attention::FreshHead& head) {
   out.ignored = std::move(model.ignored), out.changed = std::move(model.changed);
   out.padding = model.padding;
   if (model.images)
-    PromptCodec(*model.images, out.checkpoint.weights.config.classes)
-        .write_notes(out.checkpoint.notes, out.checkpoint.weights.config.vocab);
+    write_notes(PromptCodec(*model.images, out.checkpoint.weights.config.classes), out.checkpoint.notes,
+                out.checkpoint.weights.config.vocab);
   const std::string_view family = attention::family_of(out.checkpoint.weights.config);
   if (source.format != "hugging-face" && family != source.format)
     throw Error(message(source.path, " holds a ", family, " model and --format says ", source.format,
@@ -99,7 +100,7 @@ std::shared_ptr<const nn::Tokenizer> find_tokenizer(const std::string& asked, co
 // What a model of patches reads.
 std::optional<attention::PatchGrid> images_of(const attention::Checkpoint& checkpoint) {
   if (checkpoint.weights.config.patch_inputs == 0) return std::nullopt;
-  return PromptCodec(checkpoint.weights.config, checkpoint.notes).images();
+  return codec_of(checkpoint.weights.config, checkpoint.notes).images();
 }
 
 std::string list_text(const std::vector<std::string>& names) {

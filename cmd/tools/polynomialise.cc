@@ -14,7 +14,7 @@
 #include "ckks/base/files/flags.h"
 #include "ckks/base/progress.h"
 #include "ckks/program/machines/twin.h"
-#include "cmd/prompts/prompts.h"
+#include "cmd/prompts/model_notes.h"
 #include "cmd/reports/path_report.h"
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/terminal/common_flags.h"
@@ -167,7 +167,7 @@ int polynomialise(int argc, char** argv) {
     json["levels"] = paths.json();
   }
 
-  if (data.any() || PromptCodec(checkpoint.weights.config, checkpoint.notes).is_recall()) {
+  if (data.any() || codec_of(checkpoint.weights.config, checkpoint.notes).is_recall()) {
     const Task task = Task::of(checkpoint, data.files());
     const train::Batch test = task.test();
     const train::Batch unseen = task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX);

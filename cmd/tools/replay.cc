@@ -15,6 +15,7 @@
 #include "cmd/generation/server/recording.h"
 #include "cmd/generation/server/text_program.h"
 #include "cmd/protocol/key_files.h"
+#include "cmd/protocol/required_memory.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/run_digests.h"
@@ -120,10 +121,9 @@ int replay(int argc, char** argv) {
         (recording.runs[first->run].kind == FrameKind::kPrompt ? program.prompt() : program.token()).plan;
     const program::Instruction& instruction = plan.program.instructions[first->instruction];
     const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
-    const ckks::Encoder encoder(*context);
     const double difference =
         apart(answer, read_file(path(message("answer-", recording.runs.size() - 1)), kMaxRecord), *context,
-              ckks::Decryptor(secret, encoder));
+              ckks::Decryptor(secret));
     throw Error(
         message("the first difference is in run ", first->run + 1, ", instruction ", first->instruction,
                 " of ", plan.program.instructions.size(), ": ", program::describe(instruction), ", ",

@@ -8,6 +8,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
+#include "cmd/prompts/model_notes.h"
 #include "cmd/reports/range_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
@@ -100,7 +101,7 @@ int train(int argc, char** argv) {
   const auto save_stage = [&](const attention::ModelWeights& weights,
                               std::optional<attention::Ranges> ranges) {
     attention::Checkpoint checkpoint{weights, std::move(ranges), {}, {}};
-    task.codec.write_notes(checkpoint.notes, checkpoint.weights.config.vocab);
+    write_notes(task.codec, checkpoint.notes, checkpoint.weights.config.vocab);
     write_scores(scores, checkpoint);
     save(std::string(attention::name_of(weights.config.attention)) + ".safetensors", checkpoint);
   };

@@ -1,11 +1,11 @@
-// What commands do with a checkpoint's tokenizer (cmd/prompts/model_tokenizer.h).
+// What commands do with a checkpoint's tokenizer (cmd/prompts/model_notes.h).
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "attention/files/checkpoint.h"
-#include "cmd/prompts/model_tokenizer.h"
+#include "cmd/prompts/model_notes.h"
 #include "nn/text/tokenizer.h"
 #include "train/data/data.h"
 

@@ -7,7 +7,9 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/files/utf8.h"
+#include "cmd/prompts/model_notes.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "nn/text/alphabet.h"
@@ -100,7 +102,7 @@ Task Task::images(const std::string& images, const std::string& labels, int patc
 }
 
 Task Task::of(const attention::Checkpoint& checkpoint, const TaskFiles& files) {
-  const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
+  const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
   const attention::ModelConfig& config = checkpoint.weights.config;
   const auto only = [&](const std::string& wanted, const char* what) {
     const bool others =
@@ -174,7 +176,7 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
                 : train::run_recipe(recipe, *task.source, report);
   run.checkpoint.weights = models.final_model;
   run.checkpoint.ranges = models.ranges;
-  task.codec.write_notes(run.checkpoint.notes, run.checkpoint.weights.config.vocab);
+  write_notes(task.codec, run.checkpoint.notes, run.checkpoint.weights.config.vocab);
 
   TaskScores& scores = run.scores;
   int64_t tokens = 0;  // that the weights have seen

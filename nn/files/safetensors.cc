@@ -11,7 +11,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "nn/files/half.h"
 
 namespace psm::nn {

@@ -1,12 +1,10 @@
 #include "nn/inputs/idx.h"
 
 #include "ckks/base/error.h"
-#include "nn/inputs/gzip_file.h"
 
 namespace psm::nn {
 namespace {
 
-constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 constexpr size_t kMagic = 4, kSize = 4, kMostDimensions = 3;
 constexpr unsigned char kUnsignedByte = 8;
 
@@ -32,7 +30,7 @@ IdxArray parse_idx(std::string_view bytes, const std::string& what) {
     uint64_t size = 0;
     for (size_t i = 0; i < kSize; ++i) size = size << 8 | byte_at(bytes, kMagic + kSize * d + i);
     // Both factors are below 2^32: the product does not overflow.
-    if (size == 0 || (entries *= size) > kMaxBytes)
+    if (size == 0 || (entries *= size) > kMaxIdxBytes)
       throw Error(message(what, ": size ", size, " of dimension ", d + 1,
                           " is none that is read here; fetch the file again"));
     array.shape.push_back(static_cast<size_t>(size));
@@ -43,7 +41,5 @@ IdxArray parse_idx(std::string_view bytes, const std::string& what) {
   array.entries.assign(bytes.begin() + static_cast<std::ptrdiff_t>(header), bytes.end());
   return array;
 }
-
-IdxArray read_idx(const std::string& path) { return parse_idx(read_maybe_gzip(path, kMaxBytes), path); }
 
 }  // namespace psm::nn

@@ -16,6 +16,8 @@
 
 namespace psm::nn {
 
+constexpr uint64_t kMaxIdxBytes = uint64_t{1} << 30;
+
 struct IdxArray {
   std::vector<size_t> shape;     // from 1 each
   std::vector<uint8_t> entries;  // as many as the product of the shape
@@ -24,8 +26,5 @@ struct IdxArray {
 // Throws psm::Error that begins with `what` if the bytes are no such array, or more or fewer than their shape
 // says.
 IdxArray parse_idx(std::string_view bytes, const std::string& what);
-
-// Reads a file, gzip's or plain (gzip_file.h), of at most 1 GiB.
-IdxArray read_idx(const std::string& path);
 
 }  // namespace psm::nn

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ckks/base/error.h"
-#include "ckks/base/files/hex.h"
 #include "ckks/base/files/utf8.h"
 
 namespace psm::nn {
@@ -18,12 +17,9 @@ Alphabet::Alphabet(std::string_view text) {
   }
 }
 
-Alphabet Alphabet::from_digits(std::string_view digits, const std::string& what) {
-  const auto bytes = from_hex(digits);
-  if (!bytes)
-    throw Error(message(what, ": the alphabet is not pairs of hexadecimal digits; the file is damaged"));
-  Alphabet alphabet(*bytes);
-  if (alphabet.bytes_ != *bytes)
+Alphabet Alphabet::of_bytes(std::string_view bytes, const std::string& what) {
+  Alphabet alphabet(bytes);
+  if (alphabet.bytes_ != bytes)
     throw Error(message(what, ": the alphabet is not in order; the file is damaged"));
   return alphabet;
 }
@@ -58,7 +54,5 @@ std::string Alphabet::decode(std::span<const int> tokens) const {
   for (const int token : tokens) text += bytes(token);
   return text;
 }
-
-std::string Alphabet::to_string() const { return "alphabet " + hex(bytes_.data(), bytes_.size()); }
 
 }  // namespace psm::nn

@@ -14,16 +14,15 @@ class Alphabet final : public Tokenizer {
  public:
   // The distinct bytes of a text, in order.
   explicit Alphabet(std::string_view text);
-  // From two hexadecimal digits a byte, as to_string() writes them; throws psm::Error that begins with `what`
-  // if they are none or the bytes are not in order.
-  static Alphabet from_digits(std::string_view digits, const std::string& what);
+  // From all_bytes(); throws psm::Error that begins with `what` if they are not in order.
+  static Alphabet of_bytes(std::string_view bytes, const std::string& what);
 
   int vocab() const override { return static_cast<int>(bytes_.size()); }
   // Throws psm::Error naming the first character with a byte that the alphabet lacks.
   std::vector<int> encode(std::string_view text) const override;
   std::string decode(std::span<const int> tokens) const override;
   std::string bytes(int token) const override;
-  std::string to_string() const override;  // "alphabet" and the digits
+  const std::string& all_bytes() const { return bytes_; }
 
  private:
   std::string bytes_;

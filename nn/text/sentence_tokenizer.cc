@@ -1,6 +1,5 @@
 #include "nn/text/sentence_tokenizer.h"
 
-#include <charconv>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -21,21 +20,6 @@ SentenceTokenizer::SentenceTokenizer(std::shared_ptr<const Tokenizer> base, std:
   }
 }
 
-std::vector<int> SentenceTokenizer::parse_kept(std::string_view digits, const std::string& what) {
-  std::vector<int> kept;
-  while (!digits.empty()) {
-    int token = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), token);
-    digits.remove_prefix(static_cast<size_t>(end - digits.data()));
-    const bool more = digits.size() > 1 && digits[0] == ',';
-    if (error != std::errc() || (!more && !digits.empty()))
-      throw Error(message(what, ": the kept tokens are no numbers with commas; the file is damaged"));
-    if (more) digits.remove_prefix(1);
-    kept.push_back(token);
-  }
-  return kept;
-}
-
 std::vector<int> SentenceTokenizer::encode(std::string_view text) const {
   std::vector<int> tokens = base_->encode(" " + std::string(text));
   for (int& token : tokens) token = id_of_[token];
@@ -52,12 +36,6 @@ std::string SentenceTokenizer::decode(std::span<const int> tokens) const {
 std::string SentenceTokenizer::bytes(int token) const {
   constexpr const char* kSpecial[] = {"<s>", "</s>", "<unk>"};
   return token < kFirstKept ? kSpecial[token] : base_->bytes(kept_[token - kFirstKept]);
-}
-
-std::string SentenceTokenizer::to_string() const {
-  std::string text = "sentences ";
-  for (size_t i = 0; i < kept_.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(kept_[i]);
-  return text + " " + base_->to_string();
 }
 
 }  // namespace psm::nn

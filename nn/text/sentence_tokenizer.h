@@ -18,13 +18,6 @@ class SentenceTokenizer final : public Tokenizer {
 
   // `kept`: tokens of `base`, in rising order. Throws psm::Error that begins with `what` if they are not.
   SentenceTokenizer(std::shared_ptr<const Tokenizer> base, std::vector<int> kept, const std::string& what);
-  // From to_string()'s text behind its first word, of the base as `read` reads it.
-  template <typename Read>
-  static SentenceTokenizer from_string(std::string_view text, const std::string& what, const Read& read) {
-    const size_t space = text.find(' ');
-    return SentenceTokenizer(read(std::string(space == text.npos ? "" : text.substr(space + 1))),
-                             parse_kept(text.substr(0, space), what), what);
-  }
 
   int vocab() const override { return kFirstKept + static_cast<int>(kept_.size()); }
   std::vector<int> encode(std::string_view text) const override;
@@ -32,11 +25,11 @@ class SentenceTokenizer final : public Tokenizer {
   std::string bytes(int token) const override;
   std::optional<int> start() const override { return kStart; }
   std::optional<int> end() const override { return kEnd; }
-  std::string to_string() const override;  // "sentences", the kept tokens with commas, the base
+
+  const Tokenizer& base() const { return *base_; }
+  const std::vector<int>& kept() const { return kept_; }
 
  private:
-  static std::vector<int> parse_kept(std::string_view digits, const std::string& what);
-
   std::shared_ptr<const Tokenizer> base_;
   std::vector<int> kept_, id_of_;
 };

@@ -28,10 +28,6 @@ class Tokenizer {
   // The token that stands before every text as the model was trained, and the one that ends a text.
   virtual std::optional<int> start() const { return std::nullopt; }
   virtual std::optional<int> end() const { return std::nullopt; }
-
-  // All of it in one line, which begins with a word for its kind and which tokenizer_from_string()
-  // (nn/text/files/tokenizer_file.h) reads: what checkpoints keep.
-  virtual std::string to_string() const = 0;
 };
 
 // A token's bytes for people: control characters and what is no whole UTF-8 character as \n, \t or \xNN.

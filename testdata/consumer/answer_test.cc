@@ -9,7 +9,7 @@
 #include "cmd/client/client_file.h"
 #include "cmd/client/encoding.h"
 #include "cmd/prompts/logits.h"
-#include "cmd/prompts/prompts.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/server/server.h"
 
 using namespace psm;
@@ -28,7 +28,7 @@ int main(int, char** argv) {
   const cmd::PlanEnds ends = client.ends(cmd::kPass);
   const ckks::SecretKey secret = ckks::SecretKey::generate(context);
   const ckks::EvaluationKeys keys = ckks::KeyGenerator(secret).evaluation_keys(client.keys);
-  const auto prompts = cmd::PromptCodec(client.model.config, client.notes).sample(1, 1);
+  const auto prompts = cmd::codec_of_form(client.prompts, client.model.shape, "the client file").sample(1, 1);
   const ckks::Encoder encoder(context);
   ckks::SeededEncryptor encryptor(secret);
   std::map<std::string, ckks::Ciphertext> inputs, outputs;
@@ -42,8 +42,7 @@ int main(int, char** argv) {
 
   // The client again.
   attention::SlotVectors slots;
-  for (const auto& [name, answer] : outputs)
-    slots.emplace(name, ckks::Decryptor(secret, encoder).decrypt(answer));
+  for (const auto& [name, answer] : outputs) slots.emplace(name, ckks::Decryptor(secret).decrypt(answer));
   cmd::LogitRows logits;
   cmd::append_logits(client.model, slots, prompts, logits);
   int asked = 0, right = 0;

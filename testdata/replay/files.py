@@ -147,7 +147,20 @@ def read_ciphertexts(path, ring):
         basis, seed = ring.basis(level), reader.take(32) if tag == 3 else None
         c0 = read_polynomial(reader, basis)
         found.append((np.stack((c0, expand(seed, 0, basis) if seed else read_polynomial(reader, basis))), scale))
-    return note[1].decode(), found, pair
+    return read_note(Reader(note[1])), found, pair
+
+def read_note(reader):
+    assert reader.one('I') == 1, 'not a note of prompts or answers'
+    program, request = reader.numbers('QQ')
+    return SimpleNamespace(program=program, request=request, names=reader.list(reader.text))
+
+def read_lengths(path):
+    """The lengths of a request's prompts, by group."""
+    data = open(path, 'rb').read()
+    assert crc64(data[:-8]) == struct.unpack('<Q', data[-8:])[0], f'{path}: the checksum is wrong'
+    reader = Reader(data[:-8])
+    assert reader.one('I') == 8, f'{path}: not a record of lengths'
+    return reader.list(lambda: reader.array('<i4').tolist())
 
 OPCODES = ('input add subtract negate times_i add_plain multiply_plain multiply sum_of_products rotate sum_of_rotations '
            'conjugate linear series refresh bootstrap').split()
@@ -207,16 +220,24 @@ class Program:
 
 def read_client(path):
     data = open(path, 'rb').read()
-    assert data[:12] == b'PSMCLNT\n\3\0\0\0', f'{path}: not a client file of version 3'
-    assert hashlib.sha256(data[12:-32]).digest() == data[-32:], f'{path}: the digest is wrong'
-    r = Reader(data[12:-32])
+    magic, version, _, size, checksum = struct.unpack_from('<8sIIQQ', data)
+    assert (magic, version) == (b'PSMCLNT\n', 4), f'{path}: not a client file of version 4'
+    r = Reader(data[32:32 + size])
+    assert crc64(r.data) == checksum, f'{path}: the checksum is wrong'
     c = SimpleNamespace(program=r.take(32), ring=read_parameters(r))
     read_key_request(r)
     r.list(lambda: (r.text(), [r.list(lambda: (r.text(), r.one('i'))) for _ in range(2)]))  # entry points
-    r.one('d'), r.list(lambda: (r.text(), r.text()))  # error of a logit, notes
+    r.one('d'), r.array('u1')  # error of a logit, what prompts are
     r.list(r.text), r.array('u1'), r.numbers('Bii')  # answers in words
-    c.config, (c.tokens, c.prompts, _) = r.text(), r.numbers('iiB')
-    c.residual, _ = r.array('<f8'), r.list(lambda: (r.text(), r.array('<f8')))  # encrypted weights
-    names = 'embedding positions class_token patch_weight patch_bias final_gamma final_beta unembedding'.split()
-    c.lists = {name: r.array('<f4').astype(np.float64) for name in names}
+    _, _, c.width, _, _, _, c.epsilon, c.removes_mean, *_ = r.numbers('6id5B')
+    c.tokens, c.features, _, _, _ = r.numbers('4iB')
+    c.residual, weights = r.array('<f8'), r.list(r.text)
+    r.numbers(f'{len(weights)}i')
+    c.lists, place = {}, 32 + size
+    for name in 'embedding positions class_token patch_weight patch_bias final_gamma final_beta unembedding'.split():
+        count, checksum = r.numbers('QQ')
+        place = -(-place // 64) * 64 if count else place
+        list_, place = data[place:place + 4 * count], place + 4 * count
+        assert crc64(list_) == checksum or not count, f'{path}: its {name} is damaged'
+        c.lists[name] = np.frombuffer(list_, '<f4').astype(np.float64)
     return c

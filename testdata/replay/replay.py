@@ -4,7 +4,6 @@
 All is computed from the files, by what FORMATS.md says. Exits with 1 at the first difference."""
 import argparse
 import hashlib
-import json
 import math
 import sys
 import time
@@ -12,7 +11,7 @@ import time
 import numpy as np
 
 from bootstrap import Bootstrap, evaluate_series, trim
-from files import Program, Reader, read_ciphertexts, read_client, read_keys, read_secret
+from files import Program, Reader, read_ciphertexts, read_client, read_keys, read_lengths, read_secret
 from scheme import Scheme, encode, slots
 
 class Machine:
@@ -84,17 +83,13 @@ def decrypt(ring, secret, c, scale):
 
 def logits(client, outputs, lengths):
     """Final norm and unembedding of a causal language model, a row for each token; `outputs` as (re, im) in order."""
-    config, rows = json.loads(client.config), []
-    width, heads = config['width'], config['heads']
-    sizes = client.tokens, heads, (width + 1) // 2, (width // heads + 1) // 2
-    tokens, heads, half, head = (1 << (x - 1).bit_length() for x in sizes)
-    features = min(max(half, heads * head), client.ring.n // 2 // tokens)
+    rows, width, tokens, features = [], client.width, client.tokens, client.features
     for place in (prompt * tokens + t for prompt, length in enumerate(lengths) for t in range(length)):
         of_token = slice(place * features, (place + 1) * features)
         halves = [np.concatenate([part[of_token] for part in side])[:(width + 1) // 2] for side in zip(*outputs)]
         x = np.concatenate(halves)[:width] * client.residual
-        x = x - (x.mean() if config['norm'] == 'layer_norm' else 0)
-        x = x / math.sqrt((x * x).mean() + config['norm_epsilon']) * client.lists['final_gamma']
+        x = x - (x.mean() if client.removes_mean else 0)
+        x = x / math.sqrt((x * x).mean() + client.epsilon) * client.lists['final_gamma']
         x = x + client.lists['final_beta'] if len(client.lists['final_beta']) else x
         rows.append(client.lists['unembedding'].reshape(-1, width) @ x)
     return np.array(rows)
@@ -114,15 +109,15 @@ def main():
     secret, other = read_secret(given.keys + '/secret.key', ring)
     note, prompts, of_prompts = read_ciphertexts(given.prompts, ring)
     answer_note, answers, of_answers = read_ciphertexts(given.answers, ring)
-    note, names = json.loads(note), json.loads(answer_note)['names']
+    names = answer_note.names
     require(owner == other == of_prompts == of_answers, 'the files are of different key pairs')
-    require(client.program == program.digest and note['program'] == program.digest[7::-1].hex() and
+    require(client.program == program.digest and note.program == int.from_bytes(program.digest[:8], 'little') and
             logits_file.take(16) == b'PSMLITS\n' + program.digest[:8], 'the files are of different programs')
 
     machine, expected = Machine(program, keys), open(given.digests).read().split()
-    outputs, done, each = [], 0, len(note['names'])
+    outputs, done, each = [], 0, len(note.names)
     for first in range(0, len(prompts), each):
-        inputs = dict(zip(note['names'], (c for c, _ in prompts[first:first + each])))
+        inputs = dict(zip(note.names, (c for c, _ in prompts[first:first + each])))
         for i, results in machine.run(program.entries['pass'], inputs):
             if i is None:
                 outputs += [results[name] for name in names]
@@ -135,7 +130,7 @@ def main():
         require(mine.shape == theirs.shape and (mine == theirs).all() and scale == ring.scales[mine.shape[1] - 1],
                 f'answer {number} has other bits than infer had')
 
-    lengths = json.load(open(f"{given.keys}/prompts-{note['request']}.json"))['lengths']
+    lengths = read_lengths(f'{given.keys}/prompts-{note.request:016x}.record')
     plain = iter([decrypt(ring, secret, c, scale) for c, scale in answers])
     mine = np.concatenate([logits(client, [next(plain) for _ in names], of) for of in lengths])
     theirs = np.array(logits_file.list(lambda: logits_file.array('<f8')))

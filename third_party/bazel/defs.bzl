@@ -2,7 +2,7 @@
 
 A room is a folder with one purpose. psm_room() makes of it one library, named like the folder, its parts, and one
 test for each file that ends in _test.cc. A room is visible to the rooms after it in the order ckks, approx, nn,
-attention, train, cmd; everything else is private. Every room stands on //ckks/base.
+attention, train, cmd; everything else is private. Every room stands on //ckks/base, the core on //ckks/base:core.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
@@ -60,13 +60,13 @@ CORE = [
     "nn/inputs",
     "nn/text",
     "nn/text/bpe",
-    "nn/text/files",
+    "nn/text/tables",
     "nn/text/unicode",
 ]
 
 def _with_common(deps):
     in_base = native.package_name() == "ckks/base" or not users_of_this_room()
-    base = [] if in_base else ["//ckks/base"]
+    base = [] if in_base else ["//ckks/base:core" if native.package_name() in CORE else "//ckks/base"]
     deps = deps + base + [_OPENMP]
     return depset(deps).to_list() if type(deps) == "list" else deps
 
@@ -176,7 +176,7 @@ def psm_room(deps = [], parts = {}, binaries = {}, test_deps = [], tests = {}, e
         )
     sources = native.glob(["*.cc"], exclude = exclude)
     headers = native.glob(["*.h"], exclude = exclude)
-    if sources or headers:
+    if sources or headers or deps:
         psm_library(
             name = name,
             testonly = testonly,

@@ -18,7 +18,6 @@ class Letters final : public nn::Tokenizer {
   std::string decode(std::span<const int>) const override { return {}; }
   std::string bytes(int) const override { return {}; }
   std::optional<int> start() const override { return 0; }
-  std::string to_string() const override { return "letters"; }
 };
 
 TEST_CASE("lines that mark an end separate documents, white space alone is none") {

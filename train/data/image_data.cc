@@ -4,6 +4,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
+#include "nn/inputs/gzip_file.h"
 
 namespace psm::train {
 
@@ -36,7 +37,10 @@ ImageData::ImageData(nn::IdxArray images, nn::IdxArray labels, const ImageOption
 
 ImageData ImageData::from_files(const std::string& images, const std::string& labels,
                                 const ImageOptions& options) {
-  return ImageData(nn::read_idx(images), nn::read_idx(labels), options, images + " with " + labels);
+  const auto read = [](const std::string& path) {
+    return nn::parse_idx(nn::read_maybe_gzip(path, nn::kMaxIdxBytes), path);
+  };
+  return ImageData(read(images), read(labels), options, images + " with " + labels);
 }
 
 void ImageData::start(int sequences, Batch& batch) const {

@@ -19,7 +19,6 @@ class Bytes final : public nn::Tokenizer {
   }
   std::string decode(std::span<const int> tokens) const override { return {tokens.begin(), tokens.end()}; }
   std::string bytes(int token) const override { return std::string(1, static_cast<char>(token)); }
-  std::string to_string() const override { return "bytes"; }
 };
 
 const std::vector<LabelledText> kTraining = {{"ab", 0}, {"abb", 1}, {"bca", 0}};

@@ -6,6 +6,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
+#include "nn/text/files/tokenizer_file.h"
 
 namespace psm::train {
 namespace {
@@ -46,7 +47,7 @@ void TextData::tokenise(std::string_view training, std::string_view held_out, nn
   if (options_.context < 1)
     throw Error(message("a context of ", options_.context, " tokens: give at least 1"));
   if (tokenizer) {
-    if (const std::string kept = tokenizer->to_string(); kept != own.to_string())
+    if (const std::string kept = nn::to_string(*tokenizer); kept != nn::to_string(own))
       description_ +=
           message(", ", tokenizer->vocab(), " tokens, checksum ", checksum64(kept.data(), kept.size()));
     tokenizer_ = std::move(tokenizer);

@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "nn/text/lines.h"
 
 namespace psm::train {

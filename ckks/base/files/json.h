@@ -1,4 +1,4 @@
-// JSON (RFC 8259): a value, a writer, and a strict parser with limits, for text that may be hostile.
+// JSON (RFC 8259): a value and its writer. json_parser.h reads it.
 #pragma once
 
 #include <cstdint>
@@ -56,17 +56,5 @@ class Json {
   void dump_to(std::string& out, int indent, int depth) const;
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
 };
-
-// A parsed value takes at most the text's bytes and 256 bytes for each value in it, and no more while it is
-// parsed.
-struct JsonLimits {
-  uint64_t max_bytes = uint64_t{4} << 20;
-  int max_depth = 32;
-  uint64_t max_values = uint64_t{1} << 17;
-};
-
-// Throws Error "WHAT: not valid JSON at byte K: ...", or "WHAT ends early ..." on the beginning of a text. Refuses
-// duplicate members, trailing text and strings that are not UTF-8.
-Json parse_json(std::string_view text, std::string_view what, JsonLimits limits = {});
 
 }  // namespace psm

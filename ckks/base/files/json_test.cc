@@ -1,10 +1,9 @@
-#include "ckks/base/files/json.h"
-
 #include <cmath>
 #include <limits>
 #include <string>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/json_parser.h"
 #include "doctest/doctest.h"
 
 namespace psm {

@@ -3,7 +3,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/flags.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/allocation_meter.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "doctest/doctest.h"

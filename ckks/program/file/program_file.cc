@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/random/sha256.h"
 #include "ckks/scheme/chain/parameters.h"
 #include "ckks/wire/scheme_tables.h"

@@ -1,12 +1,11 @@
 #include "ckks/scheme/chain/gadget.h"
 
-#include "ckks/ring/basis_conversion.h"
-
 namespace psm::ckks {
 namespace {
 
 // The key switch's error is sqrt(N / 12) * 3.2 * (the digit's size) / P a coefficient; with digits so many bits below
 // P it disappears under the rounding of the division by P.
+constexpr int kMostPrimes = 16;  // of a digit: a conversion takes no more (ckks/ring/basis_conversion.h)
 constexpr double kDigitMarginBits = 8;
 constexpr double kEqualBits = 1e-3;  // by which two sets of primes of the same nominal size may differ
 
@@ -29,7 +28,7 @@ std::vector<DigitRange> partition_digits(std::span<const double> log2_q, Level t
     DigitRange digit{i, i};
     double bits = 0;
     // A single prime may be as large as P (0.01: primes of nominally equal size).
-    while (digit.end <= top && digit.end - digit.begin < BasisConverter::kMaxSources &&
+    while (digit.end <= top && digit.end - digit.begin < kMostPrimes &&
            bits + log2_q[digit.end] <= p_bits + (digit.end == digit.begin ? 0.01 : -kDigitMarginBits)) {
       bits += log2_q[digit.end++];
     }

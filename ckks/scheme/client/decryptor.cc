@@ -47,34 +47,33 @@ void require_owner(const Ciphertext& ciphertext, const SecretKey& secret) {
   }
 }
 
-Decryptor::Decryptor(const SecretKey& secret, const Encoder& encoder) : secret_(secret), encoder_(encoder) {}
-
-Plaintext Decryptor::decrypt_to_plaintext(const Ciphertext& ciphertext) const {
+Decryptor::Phase Decryptor::phase(const Ciphertext& ciphertext) const {
   require_owner(ciphertext, secret_);
   const Context& context = secret_.context();
   const Level level = ciphertext.level();
-  const double readable = encoder_.log2_readable(level);
+  const double readable = decoder_.log2_readable(level);
   if (std::log2(ciphertext.scale()) > readable - kRoomBits && context.log2_q(level) - 1 > readable) {
     auto [c0, c1] = std::pair(divide_by_last(ciphertext.c[0]), divide_by_last(ciphertext.c[1]));
-    return decrypt_to_plaintext({{std::move(c0), std::move(c1)},
-                                 after_rescale(ciphertext.scale(), context.q(level)),
-                                 ciphertext.fingerprint});
+    return phase({{std::move(c0), std::move(c1)},
+                  after_rescale(ciphertext.scale(), context.q(level)),
+                  ciphertext.fingerprint});
   }
   // The decoder reads no more limbs than it needs for 120 bits of message.
   const Ring& ring = context.ring();
-  const int limbs = std::min<int>(level + 1, Encoder::kDecodedLimbs);
-  Plaintext out = Plaintext::secret(ring, {limbs, 0}, ciphertext.scale());
+  const int limbs = std::min<int>(level + 1, Decoder::kLimbs);
+  RnsPoly out = RnsPoly::secret(ring, {limbs, 0}, Form::kNtt);
   parallel_for(0, static_cast<size_t>(limbs), [&](size_t index) {
     const int j = static_cast<int>(index);
     const Modulus& m = ring.q(j);
     std::copy_n(ciphertext.c[0].limb(j), ring.n(), out.limb(j));
     kernels().multiply_add(out.limb(j), ciphertext.c[1].limb(j), secret_.poly().limb(j), ring.n(), m);
   });
-  return out;
+  return {std::move(out), ciphertext.scale()};
 }
 
 std::vector<std::complex<double>> Decryptor::decrypt(const Ciphertext& ciphertext) const {
-  return encoder_.decode(decrypt_to_plaintext(ciphertext));
+  auto [poly, scale] = phase(ciphertext);
+  return decoder_.decode(std::move(poly), scale);
 }
 
 }  // namespace psm::ckks

@@ -68,8 +68,8 @@ TEST_CASE("once the caller has wiped the slots of a decryption, nothing of it is
   std::vector<uint64_t> wanted;
   {
     // Residues in both forms, the coefficients as numbers, and their transform.
-    const Plaintext plaintext = party.decryptor.decrypt_to_plaintext(ciphertext);
-    RnsPoly poly = plaintext.expand();
+    const RnsPoly phase = party.decryptor.phase(ciphertext).poly;
+    RnsPoly poly = phase.clone();
     to_coefficients(poly);
     const int64_t q = static_cast<int64_t>(party.context.q(0));
     SecretVector<double> coefficients(n);
@@ -77,10 +77,10 @@ TEST_CASE("once the caller has wiped the slots of a decryption, nothing of it is
       const int64_t residue = static_cast<int64_t>(poly.limb(0)[i]);
       coefficients[i] = static_cast<double>(residue > q / 2 ? residue - q : residue);
     }
-    add_words(plaintext.limb(0), n, wanted);
+    add_words(phase.limb(0), n, wanted);
     add_words(poly.limb(0), n, wanted);
     add_words(coefficients.data(), n, wanted);
-    Slots unscaled = party.encoder.slots_of_coefficients({coefficients.data(), n}, Scale(1));
+    Slots unscaled = party.decryptor.decoder().slots_of_coefficients({coefficients.data(), n}, Scale(1));
     add_words(reinterpret_cast<const double*>(unscaled.data()), 2 * unscaled.size(), wanted);
     CHECK(occurrences(wanted) >= 4 * kPlaces);  // the search finds what is there
     secure_zero(unscaled.data(), unscaled.size() * sizeof unscaled[0]);

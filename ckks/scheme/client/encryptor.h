@@ -13,7 +13,7 @@
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/encoding/plaintext.h"
 #include "ckks/scheme/public/ciphertext.h"
-#include "ckks/scheme/public/keys.h"
+#include "ckks/scheme/public/public_key.h"
 
 namespace psm::ckks {
 

@@ -12,6 +12,7 @@
 #include "ckks/base/random/random.h"
 #include "ckks/scheme/client/secret_key.h"
 #include "ckks/scheme/public/keys.h"
+#include "ckks/scheme/public/public_key.h"
 
 namespace psm::ckks {
 

@@ -16,6 +16,7 @@
 
 #include "ckks/scheme/client/secret_key.h"
 #include "ckks/scheme/public/keys.h"
+#include "ckks/scheme/public/public_key.h"
 
 namespace psm::ckks {
 

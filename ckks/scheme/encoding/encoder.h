@@ -1,4 +1,4 @@
-// Encoder: complex vectors <-> polynomials with integer coefficients.
+// Encoder: from complex vectors to polynomials with integer coefficients; decoder.h goes back.
 //
 // Slot j of the polynomial m(X) is m(zeta^(5^j)) / scale with zeta = exp(i pi / N), j = 0 .. N/2 - 1.
 // Rotation by k therefore moves slot s + k to slot s. Encoding rounds each coefficient to the nearest
@@ -16,11 +16,11 @@
 #pragma once
 
 #include <complex>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/encoding/embedding.h"
 #include "ckks/scheme/encoding/plaintext.h"
 #include "ckks/scheme/encoding/residue_maker.h"
 
@@ -28,13 +28,8 @@ namespace psm::ckks {
 
 class Encoder {
  public:
-  // Decoding reads the residues of at most three primes: about 120 bits, and takes the representative nearest
-  // to zero. Messages are smaller than that by far.
-  static constexpr int kDecodedLimbs = 3;
-
   // Plaintexts are made by `maker`, which outlives the encoder: an engine's (ckks/engine/engine.h), or the host's.
   explicit Encoder(const Context& context, const ResidueMaker* maker = nullptr);
-  ~Encoder();
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 
@@ -53,24 +48,11 @@ class Encoder {
   Coefficients coefficients(std::span<const std::complex<double>> values, Level level, Scale scale) const;
   const ResidueMaker& maker() const { return *maker_; }
 
-  // All N/2 slots; what is computed on the way is wiped, but for the polynomial of a plaintext that is not
-  // wiped itself. Throws Error for a scale beyond 2^log2_readable(level): no value of size 1 could be told
-  // apart.
-  std::vector<std::complex<double>> decode(const Plaintext& plaintext) const;
-  // log2 of the largest coefficient that decode() reads at a level: half the product of the primes that it
-  // reads, and at most 2^126. What is larger comes back as something else.
-  double log2_readable(Level level) const;
-
-  // Slots of integer coefficients given as doubles (N of them), divided by scale: how decode() ends.
-  std::vector<std::complex<double>> slots_of_coefficients(std::span<const double> coefficients,
-                                                          Scale scale) const;
-
  private:
-  struct Tables;
   const Context& context_;
   HostResidueMaker host_;
   const ResidueMaker* maker_;
-  std::unique_ptr<const Tables> tables_;
+  const Embedding embedding_;
 };
 
 }  // namespace psm::ckks

@@ -13,11 +13,6 @@ Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale s
     : Plaintext(ring, basis, values_per_limb, scale,
                 Buffer(static_cast<size_t>(basis.limbs()) * static_cast<size_t>(values_per_limb))) {}
 
-Plaintext Plaintext::secret(const Ring& ring, Basis basis, Scale scale) {
-  return Plaintext(ring, basis, static_cast<int>(ring.n()), scale,
-                   Buffer::zeroising(static_cast<size_t>(basis.limbs()) * ring.n()));
-}
-
 Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale, Buffer residues)
     : ring_(&ring),
       basis_(basis),
@@ -29,7 +24,6 @@ Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale s
 }
 
 Plaintext Plaintext::in(Memory* memory) const {
-  PSM_CHECK(!residues_.is_zeroising(), "a secret stays in memory that is wiped");
   Buffer residues(residues_.size(), memory);
   copy_words(residues, 0, residues_, 0, residues_.size());
   return Plaintext(*ring_, basis_, values_per_limb_, scale_, std::move(residues));
@@ -47,8 +41,7 @@ const uint64_t* Plaintext::limb(int j) const {
 }
 
 RnsPoly Plaintext::expand() const {
-  RnsPoly poly = residues_.is_zeroising() ? RnsPoly::secret(*ring_, basis_, Form::kNtt)
-                                          : RnsPoly(*ring_, basis_, Form::kNtt);
+  RnsPoly poly(*ring_, basis_, Form::kNtt);
   const size_t run = static_cast<size_t>(run_length());
   parallel_for(0, basis_.limbs(), [&](size_t index) {
     const int j = static_cast<int>(index);

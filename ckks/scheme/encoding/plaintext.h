@@ -28,11 +28,9 @@ class Plaintext {
   Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale);
   // Takes these residues, limb after limb.
   Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale, Buffer residues);
-  // A full one that is wiped when it goes, as its expansion is: for what was decrypted.
-  static Plaintext secret(const Ring& ring, Basis basis, Scale scale);
   Plaintext(Plaintext&&) = default;
   Plaintext& operator=(Plaintext&&) = default;
-  Plaintext in(Memory* memory) const;  // a copy there; of no secret
+  Plaintext in(Memory* memory) const;  // a copy there
 
   bool empty() const { return ring_ == nullptr; }
   const Ring& ring() const { return *ring_; }

@@ -59,10 +59,10 @@ void compare_at(TestParty& t, Level level, Comparison& compare) {
   const Scale scale = t.context.scale(level);
   const Slots x = t.random_slots(1), y = t.random_slots(2);
 
-  compare("encoding", rms_error(t.encoder.decode(t.encoder.encode(x, level)), x), model.encoding(scale));
+  compare("encoding", rms_error(t.decode(t.encoder.encode(x, level)), x), model.encoding(scale));
   const Slots part = t.random_slots(3, x.size() / 4);
   compare("encoding of a repeated vector",
-          rms_error(t.encoder.decode(t.encoder.encode(part, level)),
+          rms_error(t.decode(t.encoder.encode(part, level)),
                     map(x, [&](size_t i) { return part[i % part.size()]; })),
           model.encoding(scale, static_cast<int>(part.size())));
 

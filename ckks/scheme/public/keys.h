@@ -23,18 +23,13 @@
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/chain/key_request.h"
 #include "ckks/scheme/public/ciphertext.h"
+#include "ckks/scheme/public/seed_expansion.h"
 
 namespace psm::ckks {
 
 inline GaloisElement galois_element(const Context& context, int offset, bool conjugate = false) {
   return galois_element(context.chain(), offset, conjugate);
 }
-
-struct PublicKey {
-  Seed seed;     // of a
-  RnsPoly b, a;  // b = -a s + e mod Q_L, NTT form
-  Fingerprint fingerprint;
-};
 
 struct KeySwitchKey {
   struct Digit {
@@ -64,12 +59,5 @@ struct EvaluationKeys {
   const KeySwitchKey* find_relinearisation(const Context& context, Level level) const;
   const KeySwitchKey* find_galois(const Context& context, GaloisElement g, Level level) const;
 };
-
-// The public half of a key or a ciphertext (digit 0): limb by limb the uniform residues of the ChaCha20
-// stream with the seed as key and digit 2^32 + prime as nonce, `prime` the index of the limb's prime in the
-// ring. So the seed separates keys and ciphertexts, the nonce digits and limbs. Public data: takes as long as
-// it takes.
-void expand_seed(const Seed& seed, int digit, RnsPoly& a);
-PackedPoly expand_seed_packed(const Seed& seed, int digit, const Ring& ring, Basis basis);
 
 }  // namespace psm::ckks

@@ -2,7 +2,8 @@
 // the bytes of a ciphertext. Made by SeededEncryptor; expanding it needs no secret.
 #pragma once
 
-#include "ckks/scheme/public/keys.h"
+#include "ckks/scheme/public/ciphertext.h"
+#include "ckks/scheme/public/seed_expansion.h"
 
 namespace psm::ckks {
 

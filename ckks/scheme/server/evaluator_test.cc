@@ -352,8 +352,7 @@ TEST_CASE("around ModRaise: the message survives both key switches, and multiple
   CHECK(raised.level() == t.context.max_level());
   CHECK(max_error(t.decrypt(e.truncate_to_level(raised, 0)), x) < kTolerance);
   // The multiples: h = 32 bounds |I| by (h + 1) / 2 up to rounding.
-  const Plaintext plain = t.decryptor.decrypt_to_plaintext(raised);
-  RnsPoly poly = plain.expand();
+  RnsPoly poly = t.decryptor.phase(raised).poly;
   to_coefficients(poly);
   int64_t largest = 0;
   for (size_t i = 0; i < poly.n(); ++i) {

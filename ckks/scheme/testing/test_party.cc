@@ -15,7 +15,7 @@ TestParty::TestParty(const ParameterSpec& spec, const KeyRequest& request)
       generator(secret),
       public_key(generator.public_key()),
       encryptor(context, public_key),
-      decryptor(secret, encoder),
+      decryptor(secret),
       keys(generator.evaluation_keys(request)),
       evaluator(std::make_unique<Evaluator>(context, keys)) {}
 

@@ -28,6 +28,9 @@ class TestParty {
 
   Ciphertext encrypt(const Slots& values, Level level);
   Slots decrypt(const Ciphertext& ciphertext) const { return decryptor.decrypt(ciphertext); }
+  Slots decode(const Plaintext& plain) const {
+    return decryptor.decoder().decode(plain.expand(), plain.scale());
+  }
   // Uniform in [-1, 1] + i [-1, 1]; repeatable.
   Slots random_slots(uint64_t seed, size_t count = 0) const;
 

@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/secret.h"
-#include "ckks/wire/key_file.h"
+#include "ckks/wire/file_context.h"
 
 namespace psm::wire {
 namespace {

@@ -19,7 +19,7 @@ Session::Session(const Deployment& deployment, RunFigures& figures, ckks::Device
       generator_(secret_),
       public_key_(generator_.public_key()),
       encryptor_(*d_.context, public_key_),
-      decryptor_(secret_, encoder_) {
+      decryptor_(secret_) {
   const double begin = seconds_now();
   {
     TouchedMemory memory(static_cast<size_t>(d_.reading.run_bytes()));

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/client/encoding.h"
+#include "cmd/protocol/group_files.h"
 
 namespace psm::cmd {
 
@@ -13,7 +15,7 @@ Conversation::Conversation(const TextModel& model, const ckks::SecretKey& secret
                            std::string when_gone)
     : d_(model),
       encoder_(*d_.context),
-      decryptor_(secret, encoder_),
+      decryptor_(secret),
       encryptor_(secret),
       secret_(secret),
       server_(server),
@@ -21,7 +23,7 @@ Conversation::Conversation(const TextModel& model, const ckks::SecretKey& secret
   const Frame frame = receive(kMaxLine);
   if (frame.kind != FrameKind::kReady)
     throw Error("the server does not begin with its greeting; is it //cmd:serve?");
-  greeting_ = Greeting::parse(frame.payload, "the server's greeting");
+  greeting_ = parse_note<Greeting>(frame.payload, "the server's greeting");
   if (greeting_.program != d_.id)
     throw Error(
         "the server has another program, or other weights; give both sides what was compiled together");
@@ -57,7 +59,7 @@ std::string Conversation::encrypted(const TextNote& note, const std::vector<std:
                                     const std::vector<PlanEnd>& ends) {
   const attention::SlotVectors inputs = attention::client_inputs(d_.file.model, tokens);
   std::string bytes;
-  wire::CiphertextWriter writer(&bytes, *d_.context, secret_.fingerprint(), note.text());
+  wire::CiphertextWriter writer(&bytes, *d_.context, secret_.fingerprint(), note_text(note));
   for (const ckks::Plaintext& plaintext : encode_inputs(encoder_, ends, inputs))
     writer.write(encryptor_.encrypt(plaintext));
   writer.commit();
@@ -69,7 +71,7 @@ attention::SlotVectors Conversation::answer_to(const TextNote& expected, int win
   const Frame frame = receive(longest_file(*d_.context, ends));
   if (frame.kind != FrameKind::kAnswer) throw Error("the server sent something else than an answer");
   wire::CiphertextReader file(ByteSource("the server's answer", frame.payload), *d_.context, ends.size());
-  const TextNote note = TextNote::parse(file.note(), "the server's answer");
+  const TextNote note = parse_note<TextNote>(file.note(), "the server's answer");
   require_groups(file, note, ends, *d_.context, d_.id, "the server's answer", "the client");
   if (note.request != expected.request || note.first != expected.first || note.count != expected.count)
     throw Error("the server's answer is to another request");

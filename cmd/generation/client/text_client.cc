@@ -39,7 +39,7 @@ void TextClient::send(FrameKind kind, TextNote note, const std::vector<PlanEnd>&
   if (const std::optional<std::string> saved = folder_.request(longest_file(*d_.context, ends))) {
     wire::CiphertextReader file(ByteSource(folder_.path() + "/request.ct", *saved), *d_.context,
                                 kMaxCiphertexts);
-    if (file.note() == note.text() && file.fingerprint() == secret_.fingerprint())
+    if (file.note() == note_text(note) && file.fingerprint() == secret_.fingerprint())
       return server_.say(kind, *saved);
   }
   const auto begin = record_.tokens.begin() + note.first;

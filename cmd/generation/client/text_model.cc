@@ -21,7 +21,7 @@ TextEnds ends_of(const ClientFile& file) {
 TextModel::TextModel(ClientFile client) : TextEnds(ends_of(client)), file(std::move(client)) {
   id = file.program_id();
   context = file.context;
-  tokens = file.model.config.context;
+  tokens = file.model.shape.context;
   std::vector<std::string> names;
   for (const ClientWeight& weight : file.weights) names.push_back(weight.name);
   if (names != names_of(weights))

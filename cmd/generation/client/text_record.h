@@ -1,7 +1,7 @@
 // What a client keeps of a text that is being generated, so that a run that was killed goes on: the tokens so
 // far, how they were picked, and the last request as it was encrypted. A folder with two files, for its owner
 // only:
-//     text.json     tokens and settings, replaced before a token is shown or sent
+//     text.record   tokens and settings, replaced before a token is shown or sent
 //     request.ct    the last request, written before it is sent: the same one is sent again
 #pragma once
 
@@ -11,20 +11,32 @@
 #include <vector>
 
 #include "cmd/generation/client/sampler.h"
+#include "cmd/protocol/notes.h"
 
 namespace psm::cmd {
 
 struct TextRecord {
+  static constexpr NoteKind kKind = NoteKind::kTextRecord;
+  static constexpr const char* kWhat = "record of a text";
+
   uint64_t text = 0, program = 0,
            keys = 0;        // numbers of the text and its program (TextEnds::id), fingerprint
   int prompt = 0;           // tokens of the prompt
   std::vector<int> tokens;  // with those of the prompt
   Sampler sampler{};
 
-  std::string json() const;
-  // Throws Error if `json` is not a record, or has tokens beyond `vocab`.
-  static TextRecord parse(const std::string& json, const std::string& path, int vocab);
+  // Throws Error if the note is not a record, or has tokens beyond `vocab`.
+  static TextRecord parse(const std::string& note, const std::string& path, int vocab);
 };
+
+template <typename Tables>
+void describe(Tables& t, TextRecord& record) {
+  t.number(record.text), t.number(record.program), t.number(record.keys);
+  t.number(record.sampler.temperature), t.number(record.sampler.seed);
+  bounded(t, record.sampler.top_k, 0, INT32_MAX, "its top-k");
+  wire::list(t, record.tokens, 4, [&](int& token) { wire::integer(t, token); });
+  bounded(t, record.prompt, 1, static_cast<int>(record.tokens.size()), "the length of its prompt");
+}
 
 class TextFolder {
  public:

@@ -47,7 +47,7 @@ TextTwin::Logits TextTwin::run(const char* entry, int argument, std::span<const 
                                                      .slots = attention::client_inputs(model, one)});
   const auto last = [&](const attention::SlotVectors& slots) {
     const std::vector<double> rows = attention::client_logits(model, slots, one)[0];
-    return std::vector<double>(rows.end() - model.config.vocab, rows.end());
+    return std::vector<double>(rows.end() - model.shape.vocab, rows.end());
   };
   Logits logits{last(outputs.clear)};
   if (!predict) return logits;

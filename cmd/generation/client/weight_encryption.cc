@@ -4,20 +4,30 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json.h"
 #include "ckks/base/progress.h"
 #include "ckks/base/random/random.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/scheme/encoding/encoder.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/generation/weight_note.h"
-#include "cmd/protocol/json_hex.h"
 #include "cmd/terminal/common_flags.h"
 
 namespace psm::cmd {
 namespace {
 
 constexpr uint64_t kMaxRecord = 4096;
+
+struct WeightsOwner {
+  static constexpr NoteKind kKind = NoteKind::kWeightsOwner;
+  static constexpr const char* kWhat = "record of whose the encrypted weights are";
+
+  uint64_t weights = 0, client = 0;  // their number, and the client file's
+};
+
+template <typename Tables>
+void describe(Tables& t, WeightsOwner& owner) {
+  t.number(owner.weights), t.number(owner.client);
+}
 
 // A weight in all slots: it repeats with its period.
 std::vector<std::complex<double>> slots_of(const ClientWeight& weight, size_t slots) {
@@ -32,7 +42,7 @@ std::optional<uint64_t> encrypted_weights_in(const KeyFiles& files, const ckks::
                                              const TextModel& model) {
   if (!std::filesystem::exists(files.weights)) return std::nullopt;
   wire::CiphertextReader file(files.weights, secret.context(), kMaxWeights);
-  const WeightNote note = WeightNote::parse(file.note(), files.weights);
+  const WeightNote note = parse_note<WeightNote>(file.note(), files.weights);
   if (file.fingerprint() != secret.fingerprint())
     throw Error(
         message("the weights of ", files.weights,
@@ -42,8 +52,8 @@ std::optional<uint64_t> encrypted_weights_in(const KeyFiles& files, const ckks::
   if (!std::filesystem::exists(what))
     throw Error(message(what, " is missing: it says which model ", files.weights,
                         " is of; remove that file, and the weights are encrypted anew"));
-  const Json json = parse_json(read_file(what, kMaxRecord), what + " (whose the encrypted weights are)");
-  if (hex_member(json, "weights", what) != note.id || hex_member(json, "client", what) != model.file.id)
+  const auto owner = parse_note<WeightsOwner>(read_file(what, kMaxRecord), what);
+  if (owner.weights != note.id || owner.client != model.file.id)
     throw Error(
         message(files.weights, " holds the weights of another model; give other --keys, or remove it"));
   return note.id;
@@ -55,12 +65,9 @@ WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secr
   const ckks::Encoder encoder(context);
   ckks::SeededEncryptor encryptor(secret);
   const WeightNote note{model.file.program_id(), PublicSeedSource().identifier(), names_of(model.weights)};
-  Json record;
-  record["weights"] = hex(note.id);
-  record["client"] = hex(model.file.id);
   AtomicFile owner(files.weights_owner, AtomicFile::Kind::kSecret);
-  owner.write(record.dump());
-  wire::CiphertextWriter writer(files.weights, context, secret.fingerprint(), note.text());
+  owner.write(note_text(WeightsOwner{note.id, model.file.id}));
+  wire::CiphertextWriter writer(files.weights, context, secret.fingerprint(), note_text(note));
   const size_t count = model.weights.size();
   Progress progress("encrypting weights", static_cast<double>(count));
   for (size_t i = 0; i < count; ++i) {

@@ -3,7 +3,7 @@
 // In the folder of the keys, next to them:
 //     weights.ct      the weights, for the server (cmd/generation/weight_note.h); half the bytes of ciphertexts, since
 //                     what is encrypted under the secret key itself needs a seed in place of c_1
-//     weights.json    which client file they are of, for the owner alone: the file itself tells nobody
+//     weights.owner   which client file they are of, for the owner alone: the file itself tells nobody
 // Weights are encrypted once for all texts. A weight's error is that of a fresh encryption, and stays the same.
 #pragma once
 

@@ -6,7 +6,9 @@
 namespace psm::cmd {
 
 EncryptedWeights::EncryptedWeights(const std::string& path, TextProgram& program)
-    : path_(path), file_(path, *program.context, kMaxWeights), note_(WeightNote::parse(file_.note(), path)) {
+    : path_(path),
+      file_(path, *program.context, kMaxWeights),
+      note_(parse_note<WeightNote>(file_.note(), path)) {
   const std::vector<PlanEnd>& ends = program.weights;
   if (ends.empty()) throw Error("the program has its weights; leave --weights out");
   if (note_.program_id != program.program_id())

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cmd/protocol/key_files.h"
+#include "cmd/protocol/read_keys.h"
 
 namespace psm::cmd {
 

@@ -11,12 +11,24 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "ckks/base/files/json.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/protocol/json_hex.h"
 
 namespace psm::cmd {
 namespace {
+
+struct KeptNote {
+  static constexpr NoteKind kKind = NoteKind::kKeptText;
+  static constexpr const char* kWhat = "text that a server keeps";
+
+  TextNote text;
+  int window = 0;
+};
+
+template <typename Tables>
+void describe(Tables& t, KeptNote& note) {
+  describe(t, note.text);
+  bounded(t, note.window, 0, kMaxText, "its window");
+}
 
 // In the order of the answer's note.
 void write_all(wire::CiphertextWriter& writer, const std::vector<std::string>& names, const Ciphertexts& of) {
@@ -53,10 +65,7 @@ void KeptText::load() {
   const ckks::Context& context = *ends_.context;
   const std::vector<std::string> names = names_of(ends_.caches);
   wire::CiphertextReader file(path(), context, kMaxCiphertexts);
-  const TextNote note = TextNote::parse(file.note(), path());
-  const std::string what = path() + ", note";
-  const int window = static_cast<int>(
-      parse_json(file.note(), what).at("window", what).integer(what + ", window", 0, kMaxText));
+  const auto [note, window] = parse_note<KeptNote>(file.note(), path());
   if (note.program_id != ends_.id)
     throw Error(message(path(), " keeps a text of another program; give another --state, or remove it"));
   if (file.fingerprint() != keys_)
@@ -105,7 +114,7 @@ size_t KeptText::cache_bytes() const {
 std::string KeptText::answer() const {
   if (text() == 0) throw Error("there is no answer yet; send a prompt first");
   std::string bytes;
-  wire::CiphertextWriter writer(&bytes, *ends_.context, keys_, last_.text());
+  wire::CiphertextWriter writer(&bytes, *ends_.context, keys_, note_text(last_));
   write_all(writer, last_.names, answer_);
   writer.commit();
   return bytes;
@@ -119,9 +128,7 @@ void KeptText::keep(const TextNote& note, int window, Ciphertexts outputs) {
     caches.insert(outputs.extract(found));
   }
   if (!folder_.empty()) {
-    Json json = parse_json(note.text(), "note");
-    json["window"] = window;
-    wire::CiphertextWriter writer(path(), *ends_.context, keys_, json.dump(0));
+    wire::CiphertextWriter writer(path(), *ends_.context, keys_, note_text(KeptNote{note, window}));
     write_all(writer, names_of(ends_.caches), caches);
     write_all(writer, note.names, outputs);
     writer.commit();

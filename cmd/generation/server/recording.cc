@@ -4,11 +4,12 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/random/sha256.h"
-#include "cmd/protocol/json_hex.h"
 
 namespace psm::cmd {
 namespace {
@@ -18,6 +19,16 @@ constexpr size_t kMaxRuns = 4096, kMaxInstructions = 1 << 20;
 constexpr const char* kNote =
     "The secret key beside this file is a test key: it was made for this record and is published in it. It "
     "protects nothing, and must never encrypt anything else.";
+
+// Numbers of 64 bits are sixteen hexadecimal digits.
+uint64_t hex_number(const Json& json, const std::string& what) {
+  const std::optional<uint64_t> number = number_from_hex(json.string(what));
+  if (!number) throw Error(message(what, " must be sixteen hexadecimal digits"));
+  return *number;
+}
+uint64_t hex_member(const Json& json, const char* name, const std::string& what) {
+  return hex_number(json.at(name, what), what + ", " + name);
+}
 
 std::string kind_name(FrameKind kind) { return kind == FrameKind::kPrompt ? "prompt" : "token"; }
 

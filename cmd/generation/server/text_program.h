@@ -8,6 +8,7 @@
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/verify/verify.h"
 #include "cmd/generation/text_ends.h"
+#include "cmd/protocol/group_files.h"
 
 namespace psm::cmd {
 

@@ -8,6 +8,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
+#include "cmd/protocol/group_files.h"
 #include "cmd/server/program_parts.h"
 
 namespace psm::cmd {
@@ -55,7 +56,7 @@ program::MachineOptions TextServer::options(size_t encoded_bytes) const {
 }
 
 TextNote TextServer::require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const {
-  const TextNote note = TextNote::parse(file.note(), "the request");
+  const TextNote note = parse_note<TextNote>(file.note(), "the request");
   if (file.fingerprint() != evaluator_.keys().fingerprint)
     throw Error("the request is under another key pair than the server's evaluation keys");
   const size_t groups = require_groups(file, note, ends, *d_.context, d_.id, "the request", "the server's");
@@ -187,7 +188,7 @@ Frame TextServer::reply(const Frame& request) {
 }
 
 void TextServer::serve(FrameChannel& client, const std::function<void(const Frame&, const Frame&)>& watch) {
-  client.send(FrameKind::kReady, greeting().line());
+  client.send(FrameKind::kReady, note_text(greeting()));
   const std::vector<PlanEnd> prompt = d_.prompt_inputs, token = d_.token_inputs;
   const uint64_t longest = std::max(longest_file(*d_.context, prompt), longest_file(*d_.context, token));
   while (const std::optional<Frame> request = client.receive(longest)) {

@@ -70,7 +70,7 @@ inline Frame request_for(const TextModel& d, const ckks::SecretKey& secret, Fram
   const ckks::Encoder encoder(*d.context);
   ckks::SeededEncryptor encryptor(secret);
   Frame frame{kind, {}};
-  wire::CiphertextWriter writer(&frame.payload, *d.context, secret.fingerprint(), note.text());
+  wire::CiphertextWriter writer(&frame.payload, *d.context, secret.fingerprint(), note_text(note));
   const std::vector<std::vector<int>> one{tokens};
   for (const auto& p : encode_inputs(encoder, ends, attention::client_inputs(d.file.model, one)))
     writer.write(encryptor.encrypt(p));

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/text.h"
 #include "cmd/study/experiments/heat_map.h"
 #include "doctest/doctest.h"

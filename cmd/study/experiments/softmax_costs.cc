@@ -20,6 +20,7 @@
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/secret_key.h"
+#include "cmd/protocol/required_memory.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/experiments/softmax_methods.h"
@@ -180,7 +181,7 @@ Measured measured(const SoftmaxMethod& method, const BlockPlan& block, const ckk
     result = machine.run(encrypted, {});
     found.seconds = seconds_now() - begin;
   }
-  const program::SlotVector sums = ckks::Decryptor(secret, encoder).decrypt(result.outputs.at("sums"));
+  const program::SlotVector sums = ckks::Decryptor(secret).decrypt(result.outputs.at("sums"));
   double squares = 0;
   for (size_t s = 0; s < clear.size(); ++s) squares += std::norm(sums[s] - clear[s]);
   found.error = kMethodMargin * block.unit * std::sqrt(squares / static_cast<double>(clear.size()));

@@ -13,7 +13,7 @@
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/hex.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {

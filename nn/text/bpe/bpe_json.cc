@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/json_parser.h"
 #include "nn/text/tokenizer.h"
 
 namespace psm::nn {

@@ -15,6 +15,7 @@
 
 #include "ckks/base/files/json.h"
 #include "nn/text/bpe/added_tokens.h"
+#include "nn/text/bpe/merge_table.h"
 #include "nn/text/bpe/text_ends.h"
 
 namespace psm::nn {
@@ -43,7 +44,6 @@ bool has_byte_fallback(const Json& model, const std::string& file);
 // The vocabulary's ids, each once, by the characters of its tokens, which the JSON keeps.
 using TokenIds = std::unordered_map<std::string_view, int>;
 TokenIds read_vocabulary(const Json& vocabulary, const std::string& file);
-using Merges = std::vector<std::pair<int, int>>;
 Merges read_merges(const Json& merges, const TokenIds& ids, const std::string& file);
 // "a b"
 void add_merge(std::string_view line, const TokenIds& ids, Merges& merges, const std::string& file);

@@ -10,6 +10,7 @@
 #include "ckks/base/progress.h"
 #include "nn/text/bpe/byte_bpe.h"
 #include "nn/text/bpe/byte_level.h"
+#include "nn/text/bpe/byte_level_files.h"
 
 namespace psm::nn {
 namespace {

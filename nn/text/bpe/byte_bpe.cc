@@ -5,7 +5,6 @@
 #include <string>
 
 #include "ckks/base/error.h"
-#include "nn/text/bpe/byte_bpe_files.h"
 #include "nn/text/bpe/byte_level.h"
 #include "nn/text/unicode/unicode_nfc.h"
 
@@ -124,7 +123,5 @@ std::string ByteBpe::decode(std::span<const int> tokens) const {
   for (const int token : tokens) text += bytes(token);
   return text;
 }
-
-std::string ByteBpe::to_string() const { return "bpe " + tokenizer_json(spec_, 0); }
 
 }  // namespace psm::nn

@@ -40,7 +40,6 @@ class ByteBpe final : public Tokenizer {
   std::string bytes(int token) const override;  // empty for an id that is no token
   std::optional<int> start() const override { return spec_.ends.start; }
   std::optional<int> end() const override { return spec_.ends.end; }
-  std::string to_string() const override;  // "bpe" and its tokenizer.json
 
   // The words of step 2, in order: no merge reaches beyond one. Throws psm::Error if the text is not UTF-8.
   using VisitWord = std::function<void(std::string_view word)>;

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "ckks/base/error.h"
+#include "nn/text/bpe/byte_level_files.h"
 #include "nn/text/lines.h"
 #include "nn/text/tokenizer.h"
 

@@ -1,5 +1,4 @@
-// What byte-level tokenizers do before they merge: texts are cut into words, and the bytes of a word are
-// written as printable characters, so that every token is a readable string.
+// What byte-level tokenizers do before they merge: texts are cut into words.
 //
 // Words are what an expression matches, one after another, the first alternative that fits at each place:
 //
@@ -8,22 +7,15 @@
 //             \s*[\r\n]+|\s+(?!\S)|\s+
 //   kQwen2    the same with \p{N} in place of \p{N}{1,3}
 //
-// so the last of several spaces belongs to the word after them. Bytes 33-126, 161-172 and 174-255 are written
-// as the code points of the same numbers, the other 68, in order, as those from 256 on: a space is U+0120.
+// so the last of several spaces belongs to the word after them.
 #pragma once
 
 #include <functional>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace psm::nn {
 
 enum class WordRule { kGpt2, kLlama3, kQwen2 };
-
-// As it stands in files. Returns nullopt for any other expression.
-std::string_view expression_of(WordRule rule);
-std::optional<WordRule> rule_of(std::string_view expression);
 
 // The end of the word that begins at text[begin], begin < text.size(); `text` must be valid UTF-8.
 size_t word_end(std::string_view text, size_t begin, WordRule rule = WordRule::kGpt2);
@@ -31,9 +23,5 @@ size_t word_end(std::string_view text, size_t begin, WordRule rule = WordRule::k
 // Calls visit(part) in order: the whole text, or every number's character and what stands between them.
 using VisitPart = std::function<void(std::string_view part)>;
 void for_each_part(std::string_view text, bool single_digits, const VisitPart& visit);
-
-std::string bytes_to_characters(std::string_view bytes);
-// Nothing if a character stands for no byte.
-std::optional<std::string> characters_to_bytes(std::string_view characters);
 
 }  // namespace psm::nn

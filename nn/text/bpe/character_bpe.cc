@@ -113,6 +113,4 @@ std::string CharacterBpe::decode(std::span<const int> tokens) const {
   return text;
 }
 
-std::string CharacterBpe::to_string() const { return "bpe " + tokenizer_json(spec_, 0); }
-
 }  // namespace psm::nn

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "nn/text/bpe/added_tokens.h"
-#include "nn/text/bpe/bpe_json.h"
 #include "nn/text/bpe/merge_table.h"
 #include "nn/text/bpe/text_ends.h"
 #include "nn/text/tokenizer.h"
@@ -46,13 +45,6 @@ struct CharacterBpeSpec {
   TextEnds ends;
 };
 
-// {"normalizer": Sequence of Prepend and Replace, or null; "pre_tokenizer": null, or a Metaspace that does
-// not
-//  split; "model": {"type": "BPE", "byte_fallback": true, "unk_token", "fuse_unk", "vocab", "merges"}}
-CharacterBpeSpec character_spec_from_tokenizer_json(const Json& json, const std::string& what);
-// A file that the function above and the `tokenizers` library read; indent 0: in one line.
-std::string tokenizer_json(const CharacterBpeSpec& spec, int indent);
-
 class CharacterBpe final : public Tokenizer {
  public:
   // Throws psm::Error that begins with `what`: two tokens of the same text, a merge of or into something that
@@ -70,7 +62,6 @@ class CharacterBpe final : public Tokenizer {
   std::string bytes(int token) const override;  // empty for an id that is no token
   std::optional<int> start() const override { return spec_.ends.start; }
   std::optional<int> end() const override { return spec_.ends.end; }
-  std::string to_string() const override;  // "bpe" and its tokenizer.json
 
   const CharacterBpeSpec& spec() const { return spec_; }
 

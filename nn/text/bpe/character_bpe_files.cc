@@ -1,8 +1,8 @@
-// tokenizer.json of character-level BPE, read and written.
+#include "nn/text/bpe/character_bpe_files.h"
+
 #include <algorithm>
 
 #include "ckks/base/error.h"
-#include "nn/text/bpe/character_bpe.h"
 
 namespace psm::nn {
 namespace {

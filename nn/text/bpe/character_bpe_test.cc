@@ -5,6 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
 #include "doctest/doctest.h"
+#include "nn/text/bpe/character_bpe_files.h"
 
 namespace psm::nn {
 namespace {

@@ -12,7 +12,7 @@ uint64_t pair_key(int left, int right) {
 
 }  // namespace
 
-MergeTable::MergeTable(const std::vector<std::string>& tokens, const std::vector<std::pair<int, int>>& merges,
+MergeTable::MergeTable(const std::vector<std::string>& tokens, const Merges& merges,
                        const std::string& what) {
   for (int t = 0; t < static_cast<int>(tokens.size()); ++t) {
     if (tokens[t].empty()) continue;

@@ -12,13 +12,14 @@
 
 namespace psm::nn {
 
+using Merges = std::vector<std::pair<int, int>>;  // in order of rank: two ids
+
 class MergeTable {
  public:
-  // `tokens` outlives the table; empty ones are none. Merges in order of rank. Throws psm::Error that begins
+  // `tokens` outlives the table; empty ones are none. Throws psm::Error that begins
   // with `what`: two tokens of the same text, a merge of or into something that is no token or that stands
   // twice.
-  MergeTable(const std::vector<std::string>& tokens, const std::vector<std::pair<int, int>>& merges,
-             const std::string& what);
+  MergeTable(const std::vector<std::string>& tokens, const Merges& merges, const std::string& what);
 
   int find(std::string_view text) const;  // -1: no token
   Merge merge(int left, int right) const;

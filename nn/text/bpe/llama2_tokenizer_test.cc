@@ -1,4 +1,4 @@
-#include "nn/text/files/llama2_tokenizer.h"
+#include "nn/text/bpe/llama2_tokenizer.h"
 
 #include <cstdint>
 #include <limits>
@@ -8,6 +8,7 @@
 #include "ckks/base/files/hex.h"
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
+#include "nn/text/files/tokenizer_file.h"
 
 namespace psm::nn {
 namespace {
@@ -53,7 +54,7 @@ TEST_CASE("characters without a token become bytes, and come back") {
 }
 
 TEST_CASE("the written form is the file again") {
-  const std::string file = file_of(kEntries), text = Llama2Tokenizer(file, "test").to_string();
+  const std::string file = file_of(kEntries), text = to_string(Llama2Tokenizer(file, "test"));
   CHECK(text == "llama2 " + hex(file.data(), file.size()));
 }
 

@@ -40,7 +40,8 @@ class Llama2Tokenizer final : public Tokenizer {
   std::string bytes(int token) const override;
   std::optional<int> start() const override { return kStart; }
   std::optional<int> end() const override { return kEnd; }
-  std::string to_string() const override;  // "llama2" and the file's bytes as hexadecimal digits
+
+  const std::string& file() const { return file_; }
 
  private:
   static constexpr int kStart = 1, kEnd = 2;

@@ -1,4 +1,4 @@
-#include "cmd/protocol/plan_ends.h"
+#include "cmd/protocol/group_files.h"
 
 #include <cmath>
 #include <utility>
@@ -15,12 +15,6 @@ std::string joined(std::span<const std::string> names) {
 }
 
 }  // namespace
-
-std::vector<std::string> names_of(std::span<const PlanEnd> ends) {
-  std::vector<std::string> names;
-  for (const PlanEnd& end : ends) names.push_back(end.name);
-  return names;
-}
 
 size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& note,
                       std::span<const PlanEnd> ends, const ckks::Context& context, uint64_t program_id,

@@ -1,4 +1,4 @@
-#include "nn/text/files/llama2_tokenizer.h"
+#include "nn/text/bpe/llama2_tokenizer.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,6 @@
 #include <functional>
 
 #include "ckks/base/error.h"
-#include "ckks/base/files/hex.h"
 #include "ckks/base/files/utf8.h"
 #include "nn/text/bpe/pair_merger.h"
 
@@ -127,7 +126,5 @@ std::string Llama2Tokenizer::decode(std::span<const int> tokens) const {
   }
   return text;
 }
-
-std::string Llama2Tokenizer::to_string() const { return "llama2 " + hex(file_.data(), file_.size()); }
 
 }  // namespace psm::nn

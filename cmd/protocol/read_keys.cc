@@ -1,4 +1,4 @@
-#include "cmd/protocol/key_files.h"
+#include "cmd/protocol/read_keys.h"
 
 #include "ckks/base/interruption.h"
 #include "ckks/base/progress.h"

@@ -1,0 +1,79 @@
+// Where a client's vectors sit in ciphertexts: the token-major complex packing of what goes into a program and comes
+// out of it. packing.h has the places inside.
+//
+//     slot = prompt (T F) + t F + f               of ciphertext c,  for complex feature c F + f of token t
+//     slot = t (prompts F) + prompt F + f         the same of a bidirectional model
+//
+// T tokens (a power of two), F complex features a ciphertext (a power of two), slots / (T F) places for
+// prompts. Where fewer prompts are wanted at once (a power of two), they repeat over the places: all slots
+// have the period prompts T F, the masks as well, and the planner may take sparse bootstraps
+// (ARCHITECTURE.md). A complex feature holds two real ones, in re and im:
+//   state    (residual stream)   features i and i + d/2
+//   classes                      logits i and i + classes/2
+// A rotation by k token_stride() moves tokens. Prompt after prompt it runs into the neighbouring prompt, and
+// the causal mask removes just that; token after token it is cyclic in the tokens of every prompt, which
+// bidirectional attention needs, since all pairs count.
+// Models wider than a ciphertext (T d / 2 > slots) spread over several ciphertexts.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace psm::attention {
+
+// The real features in the real and in the imaginary parts; -1 where there is none (zero).
+struct FeatureLayout {
+  std::vector<int> re, im;
+  int size() const { return static_cast<int>(re.size()); }
+};
+
+// `real_features` two by two, (i, i + half), in whole ciphertexts of `features`.
+FeatureLayout halves(int real_features, int features);
+
+struct Places {
+  size_t slots = 0;
+  int tokens = 0;    // T
+  int features = 0;  // F
+  int prompts = 0;   // different ones that share the ciphertexts
+  bool causal = true;
+  // Bidirectional: tokens of every sequence, where all have as many (patches and their class token). 0 where
+  // lengths differ: a mask comes with the prompts.
+  int length = 0;
+  FeatureLayout state{}, classes{};
+
+  // Slots from a token of a prompt to its next one, and from a prompt to the next.
+  int token_stride() const { return causal ? features : prompts * features; }
+  int prompt_stride() const { return causal ? tokens * features : features; }
+  bool has_length_mask() const { return !causal && length == 0; }
+  size_t period() const {
+    return static_cast<size_t>(prompts) * static_cast<size_t>(tokens) * static_cast<size_t>(features);
+  }
+  int state_ciphertexts() const { return state.size() / features; }
+};
+
+// Logits of a model's classes in the slots of a ciphertext; empty for a language model.
+int class_ciphertexts(const Places&);
+
+// A client's side. states[p] is the row-major tokens x d matrix of prompt p (at most T tokens; at most
+// `prompts` prompts, at least one). The vectors of all state ciphertexts, `slots` entries each. Prompts
+// shorter than T are continued by their own tokens from the start and unused places repeat the prompts: what
+// runs there is never read, but must stay inside the ranges of the polynomials.
+std::vector<std::vector<std::complex<double>>> pack_states(const Places&, int width,
+                                                           std::span<const std::vector<double>> states);
+// The inverse, for the first `prompts` prompts of T tokens each.
+std::vector<std::vector<double>> unpack_states(const Places&, int width,
+                                               std::span<const std::vector<std::complex<double>>> ciphertexts,
+                                               int prompts);
+
+// A mask of the prompts' lengths: in every slot of token t of a prompt of L tokens value(L) where t < L, else
+// 0. Places as pack_states fills them.
+std::vector<std::complex<double>> pack_lengths(const Places&, std::span<const int> lengths,
+                                               const std::function<double(int length)>& value);
+
+// (t + 1)^{-1/p}: the length of token t's row, so that row sums are means.
+double row_scale(int token, int power);
+
+}  // namespace psm::attention

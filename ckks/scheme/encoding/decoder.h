@@ -1,0 +1,42 @@
+// Decoder: from polynomials with integer coefficients to the complex vectors that they encode (encoder.h).
+//
+// What is computed on the way is wiped. No branch and no address depends on a value.
+//
+// Thread-safe.
+#pragma once
+
+#include <complex>
+#include <span>
+#include <vector>
+
+#include "ckks/ring/poly.h"
+#include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/encoding/embedding.h"
+
+namespace psm::ckks {
+
+class Decoder {
+ public:
+  // Decoding reads the residues of at most three primes: about 120 bits, and takes the representative nearest
+  // to zero. Messages are smaller than that by far.
+  static constexpr int kLimbs = 3;
+
+  explicit Decoder(const Context& context) : context_(context), embedding_(context.log_n() - 1) {}
+
+  // All N/2 slots of a polynomial in NTT form. Throws Error for a scale beyond 2^log2_readable(level): no value
+  // of size 1 could be told apart.
+  std::vector<std::complex<double>> decode(RnsPoly poly, Scale scale) const;
+  // log2 of the largest coefficient that decode() reads at a level: half the product of the primes that it
+  // reads, and at most 2^126. What is larger comes back as something else.
+  double log2_readable(Level level) const;
+
+  // Slots of integer coefficients given as doubles (N of them), divided by scale: how decode() ends.
+  std::vector<std::complex<double>> slots_of_coefficients(std::span<const double> coefficients,
+                                                          Scale scale) const;
+
+ private:
+  const Context& context_;
+  const Embedding embedding_;
+};
+
+}  // namespace psm::ckks

@@ -1,0 +1,54 @@
+#include "cmd/prompts/prompt_form.h"
+
+#include "ckks/wire/tables.h"
+#include "nn/text/tables/tokenizer_tables.h"
+
+namespace psm::cmd {
+namespace {
+
+enum Kind : uint8_t { kRecall = 1, kImages, kTokenizer };
+constexpr int kMostOfGrid = 1 << 12;  // pixels of a side of an image
+
+struct Form {
+  uint8_t kind = 0;
+  nn::RecallOptions recall{};
+  attention::PatchGrid images{};
+  std::string tokenizer{};
+};
+
+template <typename Tables>
+void describe(Tables& t, Form& form) {
+  t.number(form.kind);
+  if (form.kind == kRecall)
+    for (int* number : {&form.recall.keys, &form.recall.values, &form.recall.pairs, &form.recall.length})
+      wire::integer(t, *number);
+  if (form.kind == kImages)
+    for (int* number : {&form.images.height, &form.images.width, &form.images.patch, &form.images.channels}) {
+      wire::integer(t, *number);
+      if (*number < 1 || *number > kMostOfGrid) t.refuse("its images have no size");
+    }
+  if (form.kind == kTokenizer) t.text(form.tokenizer);
+  if (form.kind < kRecall || form.kind > kTokenizer) t.refuse("it does not say what its prompts are");
+}
+
+}  // namespace
+
+std::string prompt_form(const PromptCodec& codec) {
+  if (codec.is_recall()) return wire::to_bytes(Form{.kind = kRecall, .recall = codec.recall()});
+  if (codec.reads_images()) return wire::to_bytes(Form{.kind = kImages, .images = codec.images()});
+  return wire::to_bytes(Form{.kind = kTokenizer, .tokenizer = nn::tokenizer_bytes(*codec.tokenizer())});
+}
+
+PromptCodec codec_of_form(std::string_view bytes, const attention::ClientShape& model,
+                          const std::string& what) {
+  const Form form = wire::from_bytes<Form>(bytes, what);
+  if (form.kind == kRecall) form.recall.validate();
+  PromptCodec codec = form.kind == kRecall ? PromptCodec(form.recall)
+                      : form.kind == kImages
+                          ? PromptCodec(form.images, model.classes)
+                          : PromptCodec(nn::tokenizer_from_bytes(form.tokenizer, what), model.classes);
+  codec.require_fitting(model);
+  return codec;
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,32 @@
+// Files of the ciphertexts that go into a program or come out of it, group after group.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "ckks/scheme/chain/context.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "cmd/protocol/ciphertext_note.h"
+#include "cmd/protocol/plan_ends.h"
+
+namespace psm::cmd {
+
+// Throws Error unless the file is for this program and holds whole groups of just these ciphertexts, in this
+// order, each at its level and scale. Returns the number of groups. `path`, the file's, stands in the
+// messages, and so does `program_path`.
+size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& note,
+                      std::span<const PlanEnd> ends, const ckks::Context& context, uint64_t program_id,
+                      const std::string& path, const std::string& program_path);
+
+// The same for a file of one end of the program. Throws Error, too, where it is of the other end: answers were given
+// for prompts, or prompts for answers.
+enum class FileOf { kPrompts, kAnswers };
+size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& note, const PlanEnds& ends,
+                      FileOf wanted, const ckks::Context& context, const std::string& path,
+                      const std::string& program_path);
+
+// Memory of the ciphertexts of one group.
+size_t group_bytes(const ckks::Context& context, std::span<const PlanEnd> ends);
+
+}  // namespace psm::cmd

@@ -1,0 +1,20 @@
+// What commands are told of parameters where a model is compiled.
+#pragma once
+
+#include <string>
+
+#include "cmd/protocol/ring_flags.h"
+
+namespace psm::cmd {
+
+// The parameters: a secure set or, with --insecure, its chain in a smaller ring.
+struct RingFlags : FileRingFlags {
+  explicit RingFlags(Flags& flags);
+  // Throws Error for a smaller ring without --insecure, and for a secret that is not offered.
+  ckks::ParameterSpec spec() const;
+
+  const int64_t& log_n;
+  const std::string& secret;
+};
+
+}  // namespace psm::cmd

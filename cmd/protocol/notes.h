@@ -1,0 +1,60 @@
+// Notes: what client and server say of ciphertexts, and keep besides them. A note is a table (ckks/wire/tables.h) that
+// begins with its kind, so that none is taken for another.
+//
+//     struct X {
+//       static constexpr NoteKind kKind = NoteKind::kX;
+//       ...
+//     };
+//     template <typename Tables> void describe(Tables& t, X& x);
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "ckks/wire/tables.h"
+
+namespace psm::cmd {
+
+enum class NoteKind : uint32_t {
+  kCiphertexts = 1,  // prompts and answers
+  kText,             // those of a text
+  kKeptText,         // what a server keeps of a text
+  kWeights,          // encrypted weights
+  kWeightsOwner,     // whose they are
+  kGroup,            // the state of an interrupted run
+  kGreeting,         // a server's
+  kPrompts,          // the lengths of a request's prompts
+  kTextRecord,       // what a client keeps of a text
+};
+
+template <typename Note>
+struct KindAndNote {
+  Note note;
+};
+
+template <typename Tables, typename Note>
+void describe(Tables& t, KindAndNote<Note>& both) {
+  auto kind = static_cast<uint32_t>(Note::kKind);
+  t.number(kind);
+  if (kind != static_cast<uint32_t>(Note::kKind)) t.refuse(std::string("it is no ") + Note::kWhat);
+  describe(t, both.note);
+}
+
+template <typename Note>
+std::string note_text(Note note) {
+  return wire::to_bytes(KindAndNote<Note>{std::move(note)});
+}
+// Throws Error, which begins with `what`, for anything else than such a note.
+template <typename Note>
+Note parse_note(const std::string& text, const std::string& what) {
+  return wire::from_bytes<KindAndNote<Note>>(text, what).note;
+}
+
+// A number of a note that is used as a size or a place.
+template <typename Tables>
+void bounded(Tables& t, int& value, int lo, int hi, const char* what) {
+  wire::integer(t, value);
+  if (value < lo || value > hi) t.refuse(message(what, " is ", value, ", and not from ", lo, " to ", hi));
+}
+
+}  // namespace psm::cmd

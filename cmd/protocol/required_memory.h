@@ -1,0 +1,11 @@
+// Whether there is enough memory for a run.
+#pragma once
+
+#include <cstddef>
+
+namespace psm::cmd {
+
+// Refuses to start what will not fit: "error: needs 11.2 GB of memory, 7.9 GB are available; ...".
+void require_memory(size_t bytes);
+
+}  // namespace psm::cmd

@@ -1,0 +1,101 @@
+#include "nn/text/tables/tokenizer_tables.h"
+
+#include "ckks/base/error.h"
+#include "ckks/base/testing/check_fuzz.h"
+#include "doctest/doctest.h"
+#include "nn/text/alphabet.h"
+#include "nn/text/bpe/byte_bpe.h"
+#include "nn/text/bpe/character_bpe.h"
+#include "nn/text/bpe/llama2_tokenizer.h"
+#include "nn/text/files/tokenizer_file.h"
+#include "nn/text/sentence_tokenizer.h"
+
+namespace psm::nn {
+namespace {
+
+ByteBpeSpec bytes_spec() {
+  ByteBpeSpec spec;
+  for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
+  for (const char* token : {" t", "he", " the"}) spec.tokens.emplace_back(token);
+  spec.merges = {{' ', 't'}, {'h', 'e'}, {256, 257}};
+  spec.added = {{.text = "<|end|>", .id = 259, .special = true},
+                {.text = "  ", .id = 260, .normalised = true, .strip_right = true}};
+  spec.nfc = true, spec.single_digits = true;
+  spec.rule = WordRule::kLlama3;
+  spec.ends.end = 259;
+  return spec;
+}
+
+CharacterBpeSpec characters_spec() {
+  CharacterBpeSpec spec;
+  spec.tokens = {"<unk>", "<s>", "\u2581", "a", "b", "\u2581a", "ab", "<0xC3>", "<0xA9>", "<0x0A>"};
+  spec.merges = {{2, 3}, {3, 4}};
+  spec.added = {{.text = "<s>", .id = 1, .special = true}};
+  spec.prefix = SpacePrefix::kFirst;
+  spec.unknown = 0;
+  spec.ends.start = 1;
+  return spec;
+}
+
+std::string llama2_file() {
+  std::string file("\6\0\0\0", 4);
+  for (const std::string text : {"<unk>", "<s>", "</s>", "<0x0A>", "<0xFF>", " ", "a", "b", " a", "ab"})
+    file += std::string(4, '\0') + static_cast<char>(text.size()) + std::string(3, '\0') + text;
+  return file;
+}
+
+std::vector<std::shared_ptr<const Tokenizer>> all_kinds() {
+  const auto bytes = std::make_shared<const ByteBpe>(bytes_spec(), "test");
+  return {std::make_shared<const Alphabet>("ab \n"), bytes,
+          std::make_shared<const CharacterBpe>(characters_spec(), "test"),
+          std::make_shared<const Llama2Tokenizer>(llama2_file(), "test"),
+          std::make_shared<const SentenceTokenizer>(bytes, std::vector<int>{'a', 'b', 258}, "test")};
+}
+
+TEST_CASE("a tokenizer of every kind survives its table, and a checkpoint's string is the same") {
+  for (const auto& tokenizer : all_kinds()) {
+    const std::string bytes = tokenizer_bytes(*tokenizer);
+    const auto again = tokenizer_from_bytes(bytes, "test");
+    CHECK(tokenizer_bytes(*again) == bytes);
+    CHECK(to_string(*again) == to_string(*tokenizer));
+    CHECK(again->vocab() == tokenizer->vocab());
+    CHECK(again->encode("ab a") == tokenizer->encode("ab a"));
+    CHECK(again->start() == tokenizer->start());
+    CHECK(again->end() == tokenizer->end());
+  }
+}
+
+TEST_CASE("what is no tokenizer is refused in one line") {
+  for (const std::string& bytes : {std::string(), std::string("\7"), std::string("\1\2\0\0\0", 5)})
+    CHECK_THROWS_WITH_AS(tokenizer_from_bytes(bytes, "the file"), doctest::Contains("the file"), Error);
+  const std::string good = tokenizer_bytes(*all_kinds()[1]);
+  CHECK_THROWS_WITH_AS(tokenizer_from_bytes(good + "x", "the file"), doctest::Contains("more in it"), Error);
+  std::string nested = tokenizer_bytes(*all_kinds()[4]), twice = nested;
+  const uint32_t size = static_cast<uint32_t>(nested.size());
+  twice = std::string("\5\0\0\0\0", 5) + std::string(reinterpret_cast<const char*>(&size), 4) + nested;
+  CHECK_THROWS_WITH_AS(tokenizer_from_bytes(twice, "the file"), doctest::Contains("sentences of sentences"),
+                       Error);
+}
+
+TEST_CASE("whatever stands in a table, it is refused or a tokenizer") {
+  FuzzTarget target;
+  target.name = "tokenizer table";
+  for (const auto& tokenizer : all_kinds()) target.corpus.push_back(tokenizer_bytes(*tokenizer));
+  target.decode = [](std::string_view bytes) {
+    const auto tokenizer = tokenizer_from_bytes(bytes, "input");
+    std::vector<int> tokens;
+    try {
+      tokens = tokenizer->encode("ab <s>  the\n\xc3\xa9");
+    } catch (const Error&) {
+      return;  // a character that it lacks
+    }
+    for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer->vocab(), token);
+    tokenizer->decode(tokens);
+  };
+  // A single id may ask for a vocabulary of 2^20.
+  target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
+  check_fuzz(target);
+}
+
+}  // namespace
+}  // namespace psm::nn
