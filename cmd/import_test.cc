@@ -58,17 +58,21 @@ TEST_CASE("a checkpoint is known by what is in it, whatever its name") {
   CHECK(read_file(path_of("again.safetensors"), 1 << 20) == read_file(path_of("model.safetensors"), 1 << 20));
 }
 
-TEST_CASE("a model whose logits are not finite is an error of the run") {
-  attention::ModelWeights weights = tiny("llama");
-  for (float& value : weights.unembedding) value = 3e38f;
+TEST_CASE("a model whose logits are not finite, or all zero, is an error of the run") {
+  const attention::ModelWeights weights = tiny("llama");
+  attention::ModelWeights infinite = weights, overflowing = weights;
+  for (float& value : infinite.unembedding) value = 3e38f;
+  for (float& value : overflowing.layers[0].w_down) value = 3e38f;  // a norm's sum of squares overflows
   const std::string model = path_of("overflows.safetensors"), logits = path_of("logits.json");
-  attention::save_checkpoint(model, {weights, {}, {}, {}});
-  const Outcome outcome =
-      run_command_line("evaluate --model " + model + " --logits " + logits + " --ids 3,0,6");
-  CHECK(outcome.exit_code == 1);
-  CHECK(outcome.err.starts_with("error: the model's logits for input 0 are not finite"));
-  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
-  CHECK_FALSE(std::filesystem::exists(logits));
+  for (const attention::ModelWeights& bad : {infinite, overflowing}) {
+    attention::save_checkpoint(model, {bad, {}, {}, {}});
+    const Outcome outcome =
+        run_command_line("evaluate --model " + model + " --logits " + logits + " --ids 3,0,6");
+    CHECK(outcome.exit_code == 1);
+    CHECK(outcome.err.starts_with("error: the model's logits for input 0 are not finite or all zero"));
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+    CHECK_FALSE(std::filesystem::exists(logits));
+  }
 }
 
 TEST_CASE("weights that only PyTorch reads are refused with what converts them") {

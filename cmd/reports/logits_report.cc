@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "attention/batched/batched_model.h"
@@ -23,12 +24,15 @@ std::vector<Json> rows_of(const char* form, const attention::BatchedModel& model
       Json rows = Json::Array{};
       for (int t = 0; t < length; ++t) {
         const float* row = logits.row(first + t);
-        if (!std::all_of(row, row + logits.columns, [](float z) { return std::isfinite(z); }))
-          throw Error(
-              message("the ", form, "'s logits for input ", part.examples[i],
-                      " are not finite, so it computes nothing; mend its weights, or keep the input in its "
-                      "ranges"),
-              Error::Kind::kFailed);
+        const std::span<const float> z(row, static_cast<size_t>(logits.columns));
+        // A norm whose sum of squares overflows leaves zeros.
+        if (!std::ranges::all_of(z, [](float v) { return std::isfinite(v); }) ||
+            std::ranges::all_of(z, [](float v) { return v == 0; }))
+          throw Error(message("the ", form, "'s logits for input ", part.examples[i],
+                              " are not finite or all zero, so it computes nothing; mend its weights, or "
+                              "keep the input in its "
+                              "ranges"),
+                      Error::Kind::kFailed);
         Json values = Json::Array{};
         for (int c = 0; c < logits.columns; ++c) values.push_back(static_cast<double>(row[c]));
         rows.push_back(std::move(values));
