@@ -12,7 +12,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/hex.h"
-#include "ckks/base/files/json.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/random/sha256.h"
 #include "ckks/base/testing/repeatable_random.h"
 #include "ckks/base/testing/runfile.h"
@@ -23,6 +23,7 @@
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/scheme/encoding/decoder.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "doctest/doctest.h"
 
@@ -193,7 +194,7 @@ void Party::check_encoding(const Json& encoding) const {
   Answer answer;
   answer.add(plaintext.expand());
   answer.check(encoding.at("residues", "residues"));
-  const Slots decoded = encoder.decode(plaintext);
+  const Slots decoded = Decoder(context).decode(plaintext.expand(), plaintext.scale());
   for (size_t j = 0; j < decoded.size(); ++j)
     CHECK(std::abs(decoded[j] - values[j % values.size()]) < 0x1p-34);
 }

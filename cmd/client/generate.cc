@@ -11,7 +11,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
-#include "ckks/base/memory.h"
 #include "ckks/base/random/random.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/wire/client/secret_key_file.h"

@@ -9,6 +9,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/text.h"
+#include "ckks/scheme/encoding/decoder.h"
 #include "ckks/scheme/encoding/embedding.h"
 #include "doctest/doctest.h"
 
