@@ -51,7 +51,7 @@ TEST_CASE("one command generates on ciphertexts what the clear program generates
   const std::string out =
       output_of(arguments("--tokens 12 --compare --json " + json_path + kPrompt + " --log-n 11", ""));
   CHECK(out.find("the program's own text in the clear, the same: " + text_in(out)) != std::string::npos);
-  CHECK(out.find("tested: encryption under both keys, and every evaluation key") != std::string::npos);
+  CHECK(out.find("tested: the public key and every evaluation key") != std::string::npos);
   const Json json = parse_json(read_file(json_path, 1 << 20), "run");
   const auto number = [&](const char* name) { return json.at(name, "run").number(name); };
   CHECK(number("tokens") == 12);

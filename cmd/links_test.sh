@@ -59,7 +59,7 @@ while read -r command budget; do
 done <<BUDGETS
 keygen 8200
 encrypt 12300
-decrypt 8900
+decrypt 9000
 generate 16100
 infer 26000
 serve 26000

@@ -12,9 +12,9 @@ constexpr const char *kNote = "tokenizer", *kAlphabetNote = "alphabet", *kRecall
 constexpr int kMaxSymbols = 1 << 20;
 constexpr int kMaxPixels = 1 << 12;  // of a side of an image
 
-void require_fitting(const nn::Tokenizer& tokenizer, int vocab) {
-  if (tokenizer.vocab() > vocab) {
-    throw Error(message("the tokenizer has ", tokenizer.vocab(), " tokens and the model ", vocab,
+void require_fitting(int tokens, int vocab) {
+  if (tokens > vocab) {
+    throw Error(message("the tokenizer has ", tokens, " tokens and the model ", vocab,
                         "; give the tokenizer that belongs to the model"));
   }
 }
@@ -36,7 +36,7 @@ struct NumbersOfNote {
 }  // namespace
 
 void keep_tokenizer(const nn::Tokenizer& tokenizer, Notes& notes, int vocab) {
-  require_fitting(tokenizer, vocab);
+  require_fitting(tokenizer.vocab(), vocab);
   notes[kNote] = nn::to_string(tokenizer);
 }
 
@@ -51,7 +51,7 @@ std::shared_ptr<const nn::Tokenizer> tokenizer_of(const Notes& notes, int vocab)
   } else {
     return nullptr;
   }
-  require_fitting(*tokenizer, vocab);
+  require_fitting(tokenizer->vocab(), vocab);
   return tokenizer;
 }
 
@@ -71,6 +71,7 @@ PromptCodec codec_of(const attention::ModelConfig& config, const Notes& notes) {
       const NumbersOfNote note(recall->second, kRecall, kMaxSymbols);
       const nn::RecallOptions options{note("keys"), note("values"), note("pairs"), note("length")};
       options.validate();
+      require_fitting(options.keys + options.values, config.vocab);  // before their names are made
       return PromptCodec(options);
     }
     auto tokenizer = tokenizer_of(notes, config.vocab);

@@ -80,7 +80,7 @@ std::string ChildProcess::ending() {
 std::string sibling_command(const std::string& name) {
   std::error_code failed;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  for (const char* folder : {".", "../client", "../server", "../tools"}) {
+  for (const char* folder : {".", "../client", "../server", "../tools", "tools"}) {
     const std::filesystem::path path = self.parent_path() / folder / name;
     if (!failed && std::filesystem::exists(path)) return path.lexically_normal().string();
   }

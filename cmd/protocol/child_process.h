@@ -34,8 +34,8 @@ class ChildProcess {
   int from_ = -1, to_ = -1, status_ = 0;
 };
 
-// Returns the path of a command of this repository: in the folder of the one that runs, or in the package of its own next
-// to that folder. Throws Error if it is in neither.
+// Returns the path of a command of this repository: in the folder of the program that runs, or in a package next to that
+// folder or (for tests) below it. Throws Error if it is in neither.
 std::string sibling_command(const std::string& name);
 
 }  // namespace psm::cmd

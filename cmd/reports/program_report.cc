@@ -21,7 +21,6 @@ using program::Value;
 
 constexpr size_t kLongestName = 200, kMostListed = 8;
 
-
 // Bytes of the character of UTF-8 that begins the text; 0 if there is none, or if nobody sees it: controls,
 // and what changes the direction of the text or has no width.
 size_t visible_bytes(std::string_view text) {

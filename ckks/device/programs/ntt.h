@@ -5,7 +5,7 @@
 //     inverse   NttRows<kInverse>, then NttColumns<c, kInverse>, which multiplies by a constant as well
 //
 // A thread holds 16 residues, at most 4 layers at a time; between them the block's residues pass through
-// shared memory. Butterflies are those of ckks/ring/kernels/ntt_scalar.cc: a product with a root comes out
+// shared memory. Butterflies are those of ckks/ring/kernels/ntt_scalar.h: a product with a root comes out
 // below 2q, sums stay unreduced. Ranges: forward below 69q < 2^57 all along; inverse at most 2^8 q < 2^58
 // after the rows, reduced there to [0, 2q), and 2^9 q at the end. Residues in [0, q) in and out; in between, in
 // `out`, unreduced.
@@ -61,7 +61,7 @@ void with_column_bits(int log_n, const Body& body) {
 namespace ntt_program {
 
 constexpr int kPoints = 16;      // residues of a thread
-constexpr uint64_t kStart = 34;  // times q, added before the first layer (ntt_scalar.cc)
+constexpr uint64_t kStart = 34;  // times q, added before the first layer (ntt_scalar.h)
 
 // kBits layers of the forward transform, of the residues below node `node` at the first of them.
 template <int kBits>

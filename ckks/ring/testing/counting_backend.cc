@@ -1,8 +1,9 @@
+#include "ckks/ring/testing/counting_backend.h"
+
 #include <atomic>
 
 #include "ckks/base/error.h"
 #include "ckks/ring/kernels/backend.h"
-#include "ckks/ring/testing/counting_backend.h"
 
 namespace psm::ckks {
 namespace {
