@@ -85,7 +85,11 @@ TEST_CASE("no command that holds a secret key or what was decrypted leaves a cor
   rlimit limit;
   REQUIRE(getrlimit(RLIMIT_CORE, &limit) == 0);
   if (limit.rlim_max == 0) return say_skipped("core files are forbidden here already");
-  const std::string nowhere = path_of("nowhere"), both = "--keys " + nowhere;
+  const std::string nowhere = path_of("nowhere"), both = "--keys " + nowhere, text = path_of("text");
+  std::string words_to_learn;
+  for (int i = 0; i < 8000; ++i)
+    words_to_learn += "the cat number " + std::to_string(i) + " sat on the mat. ";
+  write_file(text, words_to_learn);
   for (const auto& [command, flag, arguments] : std::vector<std::array<std::string, 3>>{
            {"keygen", "--client", "--out " + nowhere},
            {"encrypt", "--client", both + " --out " + nowhere + ".ct"},
@@ -94,7 +98,7 @@ TEST_CASE("no command that holds a secret key or what was decrypted leaves a cor
            {"generate", "--client", "--prompt x --program x"},
            {"record", "--client", "--program x --prompt x --out " + nowhere},
            {"bench", "--model", "--suite model"},
-           {"study/study", "", "run softmax-costs --out " + nowhere}}) {
+           {"study/study", "", "run power --text " + text + " --out " + nowhere}}) {
     CAPTURE(command);
     const std::string found = flag.empty() ? core_limit_while_running(command + " " + arguments)
                                            : core_limit_of(command, flag, arguments);
