@@ -53,7 +53,7 @@ std::string core_limit_of(const std::string& command, const std::string& flag, c
   return found;
 }
 
-// The line of a command that reads no pipe, as soon as it is zero: it is killed then.
+// The line of a command that reads no pipe, as soon as both its numbers are zero: the command is killed then.
 std::string core_limit_while_running(const std::string& command) {
   const std::string line = "ulimit -S -c $(ulimit -H -c); exec " + located(command) + " >/dev/null 2>&1";
   const pid_t child = fork();
@@ -70,8 +70,8 @@ std::string core_limit_while_running(const std::string& command) {
       if (text.starts_with("Max core file size")) found = text;
     }
     std::istringstream words(found.substr(std::min<size_t>(18, found.size())));
-    std::string soft;
-    if (words >> soft && soft == "0") {
+    std::string soft, hard;
+    if (words >> soft >> hard && soft == "0" && hard == "0") {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
       break;
