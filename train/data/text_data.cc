@@ -5,7 +5,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
-#include "ckks/base/files/file.h"
 #include "nn/text/files/tokenizer_file.h"
 
 namespace psm::train {
@@ -63,13 +62,6 @@ void TextData::tokenise(std::string_view training, std::string_view held_out, nn
     throw Error(message("the text has ", training_tokens(), " tokens for training and ", held_out_tokens(),
                         " held out, too few for windows of ", window,
                         "; give a longer text or a shorter context"));
-}
-
-TextData TextData::from_files(const std::string& training, const std::string& held_out,
-                              const TextOptions& options, std::shared_ptr<const nn::Tokenizer> tokenizer) {
-  const std::string text = read_file(training, options.max_bytes);
-  if (held_out.empty()) return TextData(text, options, std::move(tokenizer));
-  return TextData(text, read_file(held_out, options.max_bytes), options, std::move(tokenizer));
 }
 
 void TextData::window(size_t begin, int sequence, Batch& batch) const {

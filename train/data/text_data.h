@@ -32,10 +32,6 @@ class TextData final : public DataSource {
   // Trains on the one text and holds out the other.
   TextData(std::string_view training, std::string_view held_out, const TextOptions& options,
            std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
-  // Read the files, the second one unless it has no name; throw psm::Error if that fails.
-  static TextData from_files(const std::string& training, const std::string& held_out,
-                             const TextOptions& options,
-                             std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
 
   int vocab() const override { return tokenizer_->vocab(); }
   int context() const override { return options_.context; }

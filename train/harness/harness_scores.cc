@@ -154,14 +154,4 @@ std::vector<HarnessMetric> harness_metrics(const HarnessTask& task, const Harnes
   return metrics;
 }
 
-PairedDifference paired_difference(const HarnessScores& first, const HarnessScores& second) {
-  std::vector<double> differences;
-  for (size_t i = 0; i < std::min(first.examples.size(), second.examples.size()); ++i)
-    if (first.examples[i] && second.examples[i])
-      differences.push_back(static_cast<double>(first.examples[i]->correct) - second.examples[i]->correct);
-  if (differences.empty())
-    throw Error("two models have no scored example in common; score the same examples");
-  return {differences.size(), mean(differences), standard_error(differences)};
-}
-
 }  // namespace psm::train

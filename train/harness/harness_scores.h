@@ -63,13 +63,4 @@ HarnessScores score_task(const HarnessTask& task, std::span<const TaskExample> e
 // Throws psm::Error if no example was scored.
 std::vector<HarnessMetric> harness_metrics(const HarnessTask& task, const HarnessScores& scores, int vocab);
 
-// The difference of two models' acc on the same examples, first minus second, and its standard error: that of
-// the mean of the examples' differences, smaller than from two independent samples. Throws psm::Error if no
-// example has both.
-struct PairedDifference {
-  size_t examples = 0;
-  double difference = 0, standard_error = 0;
-};
-PairedDifference paired_difference(const HarnessScores& first, const HarnessScores& second);
-
 }  // namespace psm::train

@@ -155,16 +155,6 @@ TEST_CASE("a likelihood that is no number never wins and is counted") {
   CHECK(std::isinf(metrics[1].value));
 }
 
-TEST_CASE("two models are compared example by example") {
-  ListScorer first({-1, -2, -1, -2, -2, -1, -1, -2}), second({-1, -2, -2, -1, -2, -1, -2, -1});
-  const PairedDifference d =
-      paired_difference(score("piqa", answer_lines(4), first), score("piqa", answer_lines(4), second));
-  CHECK(d.examples == 4);
-  CHECK(d.difference == 0.5);  // right 1 1 0 1 and 1 0 0 0: differences 0 1 0 1
-  CHECK(d.standard_error == doctest::Approx(std::sqrt(1.0 / 3 / 4)));
-  CHECK_THROWS_AS(paired_difference({}, {}), Error);
-}
-
 TEST_CASE("an example that cannot be prompted is named with its line") {
   ListScorer scorer({});
   CHECK_THROWS_WITH_AS(score("piqa", answer_lines(2), scorer, {.shots = 2}),
