@@ -30,7 +30,7 @@ for client in keygen encrypt decrypt generate; do
 done
 never decrypt '^//nn[/:]' encrypt
 # Commands on models in the clear link no encryption: of ckks the base, and how a series is evaluated.
-for clear in train self_train evaluate import tokenizer; do
+for clear in train evaluate import tokenizer; do
   never $clear '^//ckks/(ring/|ring:ring|scheme/(chain:chain|public|encoding|client|server)|engine|linalg|bootstrap|program|wire|device)' compile
 done
 for clear in train import tokenizer; do never $clear '^//(approx:approx|ckks/poly)' compile; done
@@ -65,7 +65,6 @@ infer 26000
 serve 26000
 show 20700
 train 18500
-self_train 22500
 evaluate 23500
 BUDGETS
 exit $bad

@@ -50,6 +50,9 @@ int train(int argc, char** argv) {
                  "text's bytes are its tokens, one a character in ASCII");
   const std::string& merges = flags.text("merges", "", "GPT-2's merges, beside its vocabulary");
   const std::string& from_path = flags.text("from", "", "begin with this model instead of random weights");
+  const int64_t& samples =
+      flags.integer("samples", 0, 0, 1'000'000'000,
+                    "train on so many tokens that the model of --from writes itself, instead of a text");
   const RecipeFlags recipe_flags(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
@@ -57,6 +60,8 @@ int train(int argc, char** argv) {
   require_given(flags, {"out"});
   data.apply();
   const TaskFiles files = data.files();
+  if (samples > 0 && (from_path.empty() || data.any()))
+    throw Error("--samples are written by the model of --from, in place of other data; give that alone");
   if (flags.given("tokenizer") && files.text.empty() && files.sentences.empty())
     throw Error("--tokenizer makes tokens of a text; it needs --text or --sentences");
   if (flags.given("merges") && !flags.given("tokenizer"))
@@ -76,7 +81,8 @@ int train(int argc, char** argv) {
   if (flags.given("tokenizer")) tokenizer = load_user_tokenizer(tokenizer_path, merges);
   if (from && recipe_flags.context() > 0) attention::set_context(from->weights, recipe_flags.context());
   const int context = recipe_flags.context() > 0 ? recipe_flags.context() : train::TextOptions{}.context;
-  const Task task = from                       ? Task::of(*from, files)
+  const Task task = samples > 0                ? Task::samples(*from, samples, recipe_flags.seed())
+                    : from                     ? Task::of(*from, files)
                     : !files.sentences.empty() ? Task::sentences(files.sentences, context, tokenizer)
                     : !files.images.empty()    ? Task::images(files.images, files.labels)
                     : files.text.empty()       ? Task::recall()
@@ -140,7 +146,7 @@ int train(int argc, char** argv) {
   }
   json["ranges"] = ranges.json();
   json["scores"] = scores_json(run.scores);
-  if (task.text_data()) json["bytes_a_token"] = task.bytes_per_target(task.test());
+  if (!task.counts_right()) json["bytes_a_token"] = task.bytes_per_target(task.test());
   json["seconds"] = run.seconds;
   common.write_json(json);
   return 0;

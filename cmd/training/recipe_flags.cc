@@ -72,8 +72,6 @@ RecipeFlags::RecipeFlags(Flags& flags)
       precision_(flags.text("precision", "fp32",
                             "fp32, or bf16: of both factors of matrix products, whose sums and all else stay "
                             "fp32; twice the rate of products where the processor has them")),
-      range_warmup_(
-          flags.integer("range-warmup", 0, 0, 10000000, "steps in which the range losses' weights rise")),
       seed_(flags.integer("seed", 1, 1, INT64_MAX, "of data and training")) {}
 
 void RecipeFlags::set_family(const Task& task, attention::ModelConfig& model) const {
@@ -125,9 +123,8 @@ train::RangeLosses RecipeFlags::range_losses(const train::RangeLosses& of_task) 
 
 train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Checkpoint* from) const {
   const size_t from_scratch = steps_ > 0 && !from ? static_cast<size_t>(steps_) : kTextSteps;
-  train::RecipeOptions options = task.recipe(from_scratch, static_cast<uint64_t>(seed_));
-  const bool of_texts = task.text_data() || (task.is_classifier() && task.source->patch_inputs() == 0);
-  if (!of_texts && context_ > 0)
+  train::RecipeOptions options = task.recipe(from_scratch, seed());
+  if (context_ > 0 && (task.recall_task() || task.source->patch_inputs() > 0))
     throw Error("--context is for texts; recall has sequences of 64 tokens, and an image all its patches");
   attention::ModelConfig& model = options.model;
   model.attention = attention::attention_kind_from(attention_);
@@ -169,7 +166,6 @@ train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Chec
   if (range_rate_ > 0) options.range_training.rate.peak = range_rate_;
   set_precision(options);
   options.range_training.ranges = range_losses(options.range_training.ranges);
-  options.range_training.range_warmup = static_cast<size_t>(range_warmup_);
   return options;
 }
 

@@ -14,6 +14,7 @@ struct RecipeFlags {
 
   // The context that was asked for; 0: none was.
   int context() const { return static_cast<int>(context_); }
+  uint64_t seed() const { return static_cast<uint64_t>(seed_); }
   // The task's recipe as the flags change it, from scratch or from the model `from`. Throws Error on a shape
   // that no model has, an odd power, and on flags that `from` has decided already.
   train::RecipeOptions recipe(const Task& task, const attention::Checkpoint* from) const;
@@ -35,7 +36,7 @@ struct RecipeFlags {
   const double &rate_, &range_rate_;
   const std::string& range_loss_;
   const std::string& precision_;
-  const int64_t &range_warmup_, &seed_;
+  const int64_t& seed_;
 };
 
 }  // namespace psm::cmd

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "attention/trained/generate.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
@@ -15,6 +16,7 @@
 #include "nn/text/alphabet.h"
 #include "train/data/image_data.h"
 #include "train/data/labelled_text_data.h"
+#include "train/data/sequence_data.h"
 #include "train/evaluation/bits_per_byte.h"
 
 namespace psm::cmd {
@@ -22,6 +24,7 @@ namespace {
 
 constexpr int kTestQueries = 2400, kTestExamples = 1000;
 constexpr uint64_t kTestStream = 1;
+constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
 constexpr const char* kScoresNote = "scores";
 
 // All scores with the names that they have in files.
@@ -67,8 +70,8 @@ Task Task::recall(const train::RecallOptions& options) {
 Task Task::text(const std::string& path, const std::string& valid, int context,
                 std::shared_ptr<const nn::Tokenizer> tokenizer) {
   const train::TextOptions options{.context = context};
-  const std::string text = read_file(path, options.max_bytes),
-                    held_out = valid.empty() ? "" : read_file(valid, options.max_bytes);
+  const std::string text = read_file(path, kMaxTextBytes),
+                    held_out = valid.empty() ? "" : read_file(valid, kMaxTextBytes);
   auto data = valid.empty()
                   ? std::make_unique<const train::TextData>(text, options, std::move(tokenizer))
                   : std::make_unique<const train::TextData>(text, held_out, options, std::move(tokenizer));
@@ -92,6 +95,22 @@ Task Task::sentences(const std::string& path, int context, std::shared_ptr<const
       std::filesystem::path(path).filename().string());
   PromptCodec codec(data->tokenizer(), data->classes());
   return {std::move(data), std::move(codec)};
+}
+
+Task Task::samples(const attention::Checkpoint& checkpoint, int64_t tokens, uint64_t seed) {
+  const attention::ModelConfig& config = checkpoint.weights.config;
+  PromptCodec codec = codec_of(config, checkpoint.notes);
+  const auto tokenizer = codec.is_recall() || codec.is_classifier() ? nullptr : codec.tokenizer();
+  if (!tokenizer || !tokenizer->start())
+    throw Error(
+        "--samples begin with a tokenizer's start token, and the model of --from has none; give a text");
+  const int length = config.context;
+  const std::vector<std::vector<int>> prompts(static_cast<size_t>((tokens + length - 1) / length + 1),
+                                              {*tokenizer->start()});
+  return {std::make_unique<const train::SequenceData>(
+              attention::generate(checkpoint.weights, prompts, length, {.seed = seed}), config.vocab,
+              "the model's own samples"),
+          std::move(codec)};
 }
 
 Task Task::images(const std::string& images, const std::string& labels, int patch, int channels) {
@@ -148,7 +167,7 @@ train::Batch Task::test(int windows) const {
 train::RecipeOptions Task::recipe(size_t text_steps, uint64_t seed) const {
   return recall_task()     ? train::recall_recipe(*recall_task(), seed)
          : is_classifier() ? train::classifier_recipe(*source, text_steps, seed)
-                           : train::text_recipe(*text_data(), text_steps, seed);
+                           : train::text_recipe(*source, text_steps, seed);
 }
 
 double Task::bytes_per_target(const train::Batch& batch) const {
@@ -244,8 +263,6 @@ TaskScores read_scores(const attention::Checkpoint& checkpoint) {
   for_each_score(scores, [&](const char* name, StageScore& score) {
     if (const Json* entry = json.find(name)) score = score_from(*entry);
   });
-  if (const Json* trained = json.find("power_softmax"))
-    scores.trained = score_from(*trained);  // in older checkpoints
   return scores;
 }
 

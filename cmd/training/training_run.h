@@ -31,6 +31,9 @@ struct Task {
   // Without a tokenizer the tokens are the texts' characters.
   static Task sentences(const std::string& path, int context,
                         std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
+  // Text that a language model writes, as long as it reads and behind its tokenizer's start token. Throws
+  // Error on a model without one.
+  static Task samples(const attention::Checkpoint& checkpoint, int64_t tokens, uint64_t seed);
   static Task images(const std::string& images, const std::string& labels,
                      int patch = train::ImageOptions{}.patch, int channels = 1);
   // The one that a model was trained for, in its context: its files must be given, none for a recall model.

@@ -26,24 +26,27 @@ double softmax_of(const Scalar* z, int n, Scalar* p) {
   return static_cast<double>(highest) + std::log(static_cast<double>(sum));
 }
 
-// What losses on rows of logits share: the gradient is a multiple of a row's excess, that of its softmax over
-// what is wanted.
 template <typename Scalar>
-struct RowsLossOp : Operation {
+struct CrossEntropyOp final : Operation {
   Tensor<Scalar> logits, loss;
   const int* targets;
-  Scalar* excess;  // [rows][columns], only scored rows are filled
+  Scalar* excess;  // [rows][columns], softmax less the target's one; only scored rows are filled
   Scalar scale;
-  RowsLossOp(Tensor<Scalar> logits_, Tensor<Scalar> loss_, const int* targets_, Scalar* excess_,
-             double scale_)
+  CrossEntropyOp(Tensor<Scalar> logits_, Tensor<Scalar> loss_, const int* targets_, Scalar* excess_,
+                 double scale_)
       : logits(logits_), loss(loss_), targets(targets_), excess(excess_), scale(scale_) {}
 
-  // loss <- scale * sum of row(r, excess of row r), over the scored rows.
-  template <typename Row>
-  void sum_rows(Row row) {
+  void forward() {
     double total = 0;
-    for (int r = 0; r < logits.rows; ++r)
-      if (targets[r] >= 0) total += row(r, excess + static_cast<size_t>(r) * logits.columns);
+    for (int r = 0; r < logits.rows; ++r) {
+      const int target = targets[r];
+      if (target < 0) continue;
+      const Scalar* z = logits.row(r);
+      Scalar* e = excess + static_cast<size_t>(r) * logits.columns;
+      const double log_sum = softmax_of(z, logits.columns, e);
+      e[target] -= 1;
+      total += log_sum - static_cast<double>(z[target]);
+    }
     loss.value[0] = static_cast<Scalar>(total * scale);
   }
 
@@ -58,24 +61,6 @@ struct RowsLossOp : Operation {
 #pragma omp simd
       for (int j = 0; j < n; ++j) grad[j] += weight * e[j];
     }
-  }
-
- protected:
-  ~RowsLossOp() = default;
-};
-
-template <typename Scalar>
-struct CrossEntropyOp final : RowsLossOp<Scalar> {
-  using RowsLossOp<Scalar>::RowsLossOp;
-
-  void forward() {
-    this->sum_rows([&](int r, Scalar* e) {
-      const Scalar* z = this->logits.row(r);
-      const double log_sum = softmax_of(z, this->logits.columns, e);
-      const int target = this->targets[r];
-      e[target] -= 1;
-      return log_sum - static_cast<double>(z[target]);
-    });
   }
 };
 

@@ -7,7 +7,6 @@
 #include "nn/layers/activations.h"
 #include "nn/layers/class_token.h"
 #include "nn/layers/cross_entropy.h"
-#include "nn/layers/distillation.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/linear.h"
 #include "nn/layers/norm.h"
@@ -159,27 +158,6 @@ TEST_CASE("the gradient of cross entropy agrees and unscored rows have none") {
   tape.backward(loss);
   CHECK(grad[2] == doctest::Approx(-0.75));
   for (int j = 4; j < 8; ++j) CHECK(grad[j] == 0);
-}
-
-TEST_CASE(
-    "the gradient of distillation agrees, is zero at the teacher's logits, and unscored rows have none") {
-  const std::vector<int> targets = {1, -1, 3};
-  double taught[] = {0.5, -1, 2, 0, 9, 9, 9, 9, -0.3, 0.1, 0.2, 1.5};
-  const Tensor<double> teacher{taught, nullptr, 3, 4};
-  GradientCheck({{3, 4}}).run(
-      [&](T& tape, const Inputs& in) { return distillation(tape, in[0], teacher, targets, 0.5); });
-  T tape;
-  double grad[12] = {};
-  const Tensor<double> loss = distillation<double>(tape, {taught, grad, 3, 4}, teacher, targets, 1.0);
-  tape.backward(loss);
-  double entropy = 0;
-  for (int r : {0, 2}) {
-    double p[4];
-    const double log_sum = softmax_of(taught + 4 * r, 4, p);
-    for (int j = 0; j < 4; ++j) entropy += p[j] * (log_sum - taught[4 * r + j]);
-  }
-  CHECK(loss.value[0] == doctest::Approx(entropy));
-  for (const double g : grad) CHECK(g == doctest::Approx(0));
 }
 
 TEST_CASE("the gradient of the peak and excess losses agrees with finite differences") {

@@ -103,10 +103,4 @@ Batch LabelledTextData::validation(int sequences) const {
   return batch;
 }
 
-double LabelledTextData::mean_tokens() const {
-  double sum = 0;
-  for (const Text& text : training_) sum += static_cast<double>(text.tokens.size());
-  return sum / static_cast<double>(training_.size());
-}
-
 }  // namespace psm::train

@@ -41,7 +41,6 @@ class LabelledTextData final : public DataSource {
 
   const std::shared_ptr<const nn::Tokenizer>& tokenizer() const { return tokenizer_; }
   size_t training_texts() const { return training_.size(); }
-  double mean_tokens() const;  // of a training text, with <s> and </s>
 
  private:
   struct Text {

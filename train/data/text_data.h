@@ -20,7 +20,6 @@ namespace psm::train {
 struct TextOptions {
   int context = 64;
   double held_out = 0.1;  // the last part of the text; not used where a second text is held out
-  uint64_t max_bytes = uint64_t{1} << 30;
 };
 
 class TextData final : public DataSource {

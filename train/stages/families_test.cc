@@ -169,7 +169,6 @@ TEST_CASE("the range losses of texts that are filled up are those of the texts a
                   .final_residual_limit = 0.1,
                   .variance_half_width = 0.01};
     one.ranges.*weight = all.*weight;
-    one.range_warmup = 1;
     const double padded = Trainer(weights, data, one).step().range_loss;
     CHECK(padded > 0);
     CHECK(padded == doctest::Approx(Trainer(weights, alone, one).step().range_loss).epsilon(1e-4));

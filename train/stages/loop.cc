@@ -53,12 +53,6 @@ std::string describe_training(const attention::ModelWeights& initial, const Data
                                r.final_residual_limit,
                                r.variance_half_width,
                                r.final_variance_half_width};
-  json["range_warmup"] = static_cast<double>(training.range_warmup);
-  if (training.teacher) {
-    const std::vector<float> taught = attention::flatten(*training.teacher);
-    json["teacher"] = attention::config_to_json(training.teacher->config);
-    json["teacher_values"] = std::to_string(checksum64(taught.data(), taught.size() * sizeof(float)));
-  }
   if (training.precision != nn::Precision::kFp32) json["precision"] = nn::name_of(training.precision);
   if (training.fixed_score_offset) json["fixed_score_offset"] = true;
   json["stop"] = Json::Array{static_cast<double>(loop.steps), static_cast<double>(loop.evaluate_every),
@@ -139,7 +133,6 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
   result.weights = trainer.weights();
   result.steps = trainer.steps();
   result.tokens = trainer.tokens();
-  result.stopped_early = result.steps < loop.steps;
   result.seconds = seconds_since(start);
   result.tokens_per_second = step_seconds > 0 ? static_cast<double>(tokens) / step_seconds : 0;
   return result;

@@ -34,10 +34,9 @@ struct LoopOptions {
 struct LoopResult {
   attention::ModelWeights weights;
   size_t steps = 0;
-  size_t resumed_at = 0;  // the step at which a saved state was taken up, 0 if none was
-  Evaluation validation;  // at the last step
-  uint64_t tokens = 0;    // read in all steps, without padding
-  bool stopped_early = false;
+  size_t resumed_at = 0;         // the step at which a saved state was taken up, 0 if none was
+  Evaluation validation;         // at the last step
+  uint64_t tokens = 0;           // read in all steps, without padding
   double seconds = 0;            // of this process, evaluations included
   double tokens_per_second = 0;  // in training steps alone, of this process
 };

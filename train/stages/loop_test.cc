@@ -147,7 +147,7 @@ TEST_CASE("training stops once the held-out accuracy is reached") {
   LoopOptions loop = loop_of(100, "");
   loop.stop_accuracy = 0.01;
   const LoopResult result = run_training(start(), kTask, training(), loop);
-  CHECK(result.stopped_early);
+  CHECK(result.steps < loop.steps);
   CHECK(result.steps == 10);
 }
 

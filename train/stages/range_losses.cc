@@ -71,7 +71,7 @@ attention::ScoreLosses score_losses_of(const RangeLosses& ranges, const attentio
 }
 
 nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss, const RangeLosses& ranges,
-                                   double share, const attention::ModelConfig& config,
+                                   const attention::ModelConfig& config,
                                    const attention::ForwardTensors<float>& out, const BatchPart& part) {
   const double per_example = 1.0 / part.batch;
   const double per_token = per_token_of(part);
@@ -79,7 +79,7 @@ nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss
   const int T = part.length;
   const int* const tokens = marks_of_real_rows(tape, part);
   auto add = [&](double weight, auto term) {
-    if (weight > 0) loss = nn::add_scaled(tape, loss, term(), share * weight);
+    if (weight > 0) loss = nn::add_scaled(tape, loss, term(), weight);
   };
   const auto variances = [&](nn::Tensor<float> x) {
     return nn::row_variances(tape, x, config.norm == attention::NormKind::kLayerNorm, config.norm_epsilon);
@@ -87,7 +87,7 @@ nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss
 
   for (int n = 0; n < config.layers; ++n) {
     const nn::Tensor<float>&u = out.gelu_inputs[n], &x = out.residual[n];
-    if (out.score_losses) loss = nn::add_scaled(tape, loss, out.score_loss[n], share);
+    if (out.score_losses) loss = nn::add_scaled(tape, loss, out.score_loss[n], 1);
     add(ranges.gelu_peak, [&] { return nn::peak_loss(tape, u, tokens, T, per_example); });
     add(ranges.gelu_excess, [&] { return nn::excess_loss(tape, u, tokens, ranges.gelu_limit, per_example); });
     const auto add_width = [&](nn::Tensor<float> y) {

@@ -54,9 +54,9 @@ struct BatchPart {
 attention::ScoreLosses score_losses_of(const RangeLosses& ranges, const attention::ModelConfig& config,
                                        const BatchPart& part);
 
-// loss + share * all range losses, recorded on the tape; of scores those that the forward pass took.
+// loss + all range losses, recorded on the tape; of scores those that the forward pass took.
 nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss, const RangeLosses& ranges,
-                                   double share, const attention::ModelConfig& config,
+                                   const attention::ModelConfig& config,
                                    const attention::ForwardTensors<float>& out, const BatchPart& part);
 
 }  // namespace psm::train

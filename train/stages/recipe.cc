@@ -150,7 +150,7 @@ RecipeOptions recall_recipe(const RecallTask& task, uint64_t seed) {
   return options;
 }
 
-RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed) {
+RecipeOptions text_recipe(const DataSource& data, size_t steps, uint64_t seed) {
   RecipeOptions options = recipe_of({.vocab = data.vocab(),
                                      .context = data.context(),
                                      .layers = 2,
@@ -162,7 +162,7 @@ RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed) {
                                     /*batch=*/32, steps, steps / 2, seed);
   options.stop_accuracy = 1.1;
   options.range_training.ranges = text_range_losses();
-  options.mean_denominator = kTextMeanDenominator;
+  options.mean_denominator = 4;
   options.evaluate_every = 100;
   take_default_attention(options);
   return options;
@@ -237,7 +237,7 @@ TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
     return fresh_weights(config, derived_seed(options.seed, kInitialWeights), options.table_scale);
   };
   TrainedModels models;
-  if (options.softmax_baseline && options.model.attention != attention::AttentionKind::kSoftmax) {
+  if (options.model.attention != attention::AttentionKind::kSoftmax) {
     config.attention = attention::AttentionKind::kSoftmax;
     config.score_offset = false;
     models.softmax = recipe.train(fresh());

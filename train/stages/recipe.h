@@ -1,6 +1,6 @@
 // The recipe (Algorithm 1) for one data set, to a model whose functions have small ranges:
 //
-//   1  softmax        the baseline, trained alike
+//   1  softmax        the baseline, trained alike, unless stage 2 is softmax itself
 //   2  power_softmax  the stable and Lipschitz form (eqs. stableeVariant, LipschitzPolyAttention): from
 //                     random weights, or continual training (section "Continual Training"): softmax's
 //                     weights with the attention replaced, trained on for a short time
@@ -23,7 +23,6 @@
 
 #include "attention/batched/measure.h"
 #include "train/data/recall_task.h"
-#include "train/data/text_data.h"
 #include "train/stages/loop.h"
 
 namespace psm::train {
@@ -33,14 +32,10 @@ namespace psm::train {
 // at 2 to 8 layers, those of the paper's form with p = 4 are 4 to 6% behind (attention/PAPER.md).
 inline constexpr int kPower = 6;
 
-// RecipeOptions::mean_denominator of a text.
-inline constexpr double kTextMeanDenominator = 4;
-
 struct RecipeOptions {
   attention::ModelConfig
       model;  // with the attention of stages 2 and 3; form and epsilon are set stage by stage
   uint64_t seed = 1;
-  bool softmax_baseline = true;    // stage 1, unless stage 2 is softmax itself
   TrainerOptions training;         // stages 1 and 2
   size_t steps = 1500;             // at most, each of stages 1 and 2
   double stop_accuracy = 0.99;     // on held-out examples, above 1: never
@@ -76,7 +71,7 @@ struct RecipeOptions {
 // Measured settings: 95% recall in well under a minute on two cores.
 RecipeOptions recall_recipe(const RecallTask& task, uint64_t seed);
 // A model of the text's tokens; `steps` for each of stages 1 and 2 is the budget, half of it for stage 3.
-RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed);
+RecipeOptions text_recipe(const DataSource& data, size_t steps, uint64_t seed);
 // A small encoder of the source's family, RoBERTa's or ViT's; steps as of a text.
 RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t seed);
 // Random weights of the recipe's model, whose tables are scaled by options.table_scale.

@@ -19,11 +19,10 @@ TEST_CASE(
   options.training.rate = {3e-3, 20, 600, 0.05};
   options.range_steps = 300;
   options.range_training.rate = {2e-3, 30, 300, 0.05};
-  options.softmax_baseline = false;
   int reports = 0;
   const TrainedModels models = run_recipe(options, task, [&](const StageReport&) { ++reports; });
-  CHECK(reports == 2);
-  CHECK(models.softmax.layers.empty());
+  CHECK(reports == 3);
+  CHECK(models.softmax.config.attention == attention::AttentionKind::kSoftmax);
   CHECK(models.trained.config.form == attention::PowerForm::kStable);
   CHECK(models.final_model.config.form == attention::PowerForm::kLengthAgnostic);
   CHECK(models.final_model.config.epsilon == options.inference_epsilon);
@@ -80,7 +79,6 @@ TEST_CASE("the paper's recipe trains the stable form to the end, and leaves c ou
   RecipeOptions options = recall_recipe(task, 1);
   follow_paper(options);
   options.model.width = 16, options.model.heads = 1, options.model.ffn = 16;
-  options.softmax_baseline = false;
   set_steps(options, 4, 0);
   const TrainedModels models = run_recipe(options, task);
   CHECK(models.trained.config.form == attention::PowerForm::kStable);
@@ -108,10 +106,9 @@ TEST_CASE("scaled ReLU goes through the recipe and becomes a polynomial that rec
   options.training.rate = {3e-3, 20, 600, 0.05};
   options.range_steps = 150;
   options.range_training.rate = {2e-3, 30, 150, 0.05};
-  options.softmax_baseline = false;
   const TrainedModels models = run_recipe(options, task);
-  REQUIRE(models.stages.size() == 2);
-  CHECK(models.stages[0].name == "relu");
+  REQUIRE(models.stages.size() == 3);
+  CHECK(models.stages[1].name == "relu");
   CHECK(models.final_model.config.attention == attention::AttentionKind::kScaledRelu);
   const Batch test = task.test(100, 1);
   CHECK(evaluate(models.final_model, test).accuracy() >= 0.9);

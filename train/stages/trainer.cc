@@ -8,7 +8,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "nn/layers/cross_entropy.h"
-#include "nn/layers/distillation.h"
 
 namespace psm::train {
 namespace {
@@ -28,22 +27,6 @@ bool all_finite(const nn::Tensor<float>& x) {
   return std::all_of(x.value, x.value + x.size(), [](float v) { return std::isfinite(v); });
 }
 
-// What a part's teacher says of it.
-struct Teacher {
-  Teacher(const attention::ModelConfig& config, nn::FlatArray& values, nn::Precision precision)
-      : model(config, values.data(), nullptr), tape(nn::Gradients::kNone, precision) {}
-
-  nn::Tensor<float> logits(const attention::ModelInput& input) {
-    tape.restart();
-    model.forward(tape, input, out);
-    return out.logits;
-  }
-
-  attention::Model<float> model;
-  nn::Tape<float> tape;
-  attention::ForwardTensors<float> out;
-};
-
 }  // namespace
 
 // A part of the batch: sequences first .. first + count of it.
@@ -58,7 +41,6 @@ struct Trainer::Part {
   attention::Model<float> model;
   nn::Tape<float> tape;
   attention::ForwardTensors<float> out;
-  std::unique_ptr<Teacher> teacher;  // or null
   attention::ScoreLosses score_losses;
   nn::Tensor<float> loss;
   double cross_entropy = 0, range_loss = 0;
@@ -85,20 +67,9 @@ Trainer::Trainer(const attention::ModelWeights& initial, const DataSource& sourc
   if (options.fixed_score_offset)
     for (const attention::ParameterSlice& slice : attention::parameter_slices(config_))
       if (slice.name.ends_with(".score_offset")) fixed_.push_back(slice);
-  if (options.teacher) {
-    const attention::ModelConfig& teacher = options.teacher->config;
-    if (teacher.vocab != config_.vocab || teacher.context < source.context() || config_.classes > 0)
-      throw Error(message("the teacher has a vocabulary of ", teacher.vocab, " and a context of ",
-                          teacher.context, ", the model and its data ", config_.vocab, " and ",
-                          source.context(), "; distil language models of the same tokens"));
-    teacher_values_ = nn::FlatArray(attention::flatten(*options.teacher));
-  }
   if (options.batch < 1) throw Error(message("a batch of ", options.batch, " sequences: give at least 1"));
   for (int p = 0; p < kParts; ++p) {
     parts_.push_back(std::make_unique<Part>(config_, values_, options.precision));
-    if (options.teacher)
-      parts_.back()->teacher =
-          std::make_unique<Teacher>(options.teacher->config, teacher_values_, options.precision);
     parts_.back()->first = options.batch * p / kParts;
     parts_.back()->count = options.batch * (p + 1) / kParts - parts_.back()->first;
   }
@@ -125,13 +96,8 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
   part.score_losses = score_losses_of(options_.ranges, config_, place);
   part.out.score_losses = part.score_losses.any() ? &part.score_losses : nullptr;
   part.model.forward(tape, input, part.out);
-  const nn::Tensor<float> entropy =
-      part.teacher
-          ? nn::distillation(tape, part.out.logits, part.teacher->logits(input), targets, cross_entropy_scale)
-          : nn::cross_entropy(tape, part.out.logits, targets, cross_entropy_scale);
-  const double rise = static_cast<double>(adamw_.state().steps + 1) /
-                      static_cast<double>(std::max<size_t>(1, options_.range_warmup));
-  part.loss = add_range_losses(tape, entropy, options_.ranges, std::min(1.0, rise), config_, part.out, place);
+  const nn::Tensor<float> entropy = nn::cross_entropy(tape, part.out.logits, targets, cross_entropy_scale);
+  part.loss = add_range_losses(tape, entropy, options_.ranges, config_, part.out, place);
   part.cross_entropy = entropy.value[0];
   part.range_loss = part.loss.value[0] - entropy.value[0];
 }

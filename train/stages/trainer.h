@@ -28,11 +28,7 @@ struct TrainerOptions {
   RangeLosses ranges;
   nn::Precision precision = nn::Precision::kFp32;  // of matrix products; weights and all else are fp32
   bool fixed_score_offset = false;                 // score offsets stay as they are
-  size_t range_warmup = 0;  // steps over which the weights of `ranges` rise from zero, linearly
-  uint64_t seed = 1;        // of the data
-  // Not null: a language model whose distribution at each scored position takes the place of the target there
-  // (nn/layers/distillation.h). It outlives the trainer.
-  const attention::ModelWeights* teacher = nullptr;
+  uint64_t seed = 1;                               // of the data
 };
 
 // All that a resumed training needs besides its options; saved with every checkpoint of a running training.
@@ -44,9 +40,9 @@ struct TrainerState {
 };
 
 struct StepReport {
-  size_t step = 0;           // of this training, from 1
-  size_t tokens = 0;         // read in it, without padding
-  double cross_entropy = 0;  // against the teacher, where there is one
+  size_t step = 0;    // of this training, from 1
+  size_t tokens = 0;  // read in it, without padding
+  double cross_entropy = 0;
   double range_loss = 0;
   double gradient_norm = 0;  // before clipping
   double forward_seconds = 0, backward_seconds = 0, optimiser_seconds = 0;
@@ -62,8 +58,7 @@ class Trainer {
  public:
   static constexpr int kParts = 4;
 
-  // The source outlives the trainer. Throws psm::Error if the model, or its teacher, cannot take the source's
-  // tokens.
+  // The source outlives the trainer. Throws psm::Error if the model cannot take the source's tokens.
   Trainer(const attention::ModelWeights& initial, const DataSource& source, const TrainerOptions& options);
   ~Trainer();
 
@@ -89,7 +84,7 @@ class Trainer {
   attention::ModelConfig config_;
   const DataSource& source_;
   TrainerOptions options_;
-  nn::FlatArray values_, grads_, teacher_values_;
+  nn::FlatArray values_, grads_;
   std::vector<attention::ParameterSlice> fixed_;  // parameters that are not trained
   nn::AdamW adamw_;
   TrainingRandom random_;

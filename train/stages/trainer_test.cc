@@ -150,24 +150,6 @@ TEST_CASE("range losses shrink what they act on") {
   }
 }
 
-TEST_CASE("the range losses' weights rise linearly over the warm-up") {
-  const attention::ModelWeights initial =
-      attention::random_weights(model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax), 1);
-  auto range_losses = [&](size_t warmup) {
-    TrainerOptions options = small_options();
-    options.rate.peak = 0;  // the weights stay, and with them what the losses measure
-    options.range_warmup = warmup;
-    Trainer trainer(initial, kSmallTask, options);
-    std::vector<double> losses;
-    for (int i = 0; i < 5; ++i) losses.push_back(trainer.step().range_loss);
-    return losses;
-  };
-  const std::vector<double> full = range_losses(0), rising = range_losses(4);
-  for (size_t i = 0; i < 5; ++i)
-    CHECK(rising[i] ==
-          doctest::Approx(full[i] * std::min(1.0, (static_cast<double>(i) + 1) / 4)).epsilon(1e-3));
-}
-
 TEST_CASE("a divergence stops with the step and the layer and leaves the weights") {
   attention::ModelWeights initial =
       attention::random_weights(model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax), 1);

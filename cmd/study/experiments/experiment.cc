@@ -265,7 +265,7 @@ std::vector<Experiment> table() {
       {.title = "Zero- and five-shot tasks of the evaluation harness",
        .labels = {"tab:pile"},
        .scaled_down = "stories260K (260,032 parameters) instead of Pythia 70M and 1.4B on the Pile, trained "
-                      "on with //cmd:self_train. ARC-Challenge, SciQ and LogiQA are not at hand.",
+                      "on with //cmd:train. ARC-Challenge, SciQ and LogiQA are not at hand.",
        .budget = "minutes",
        .command = "bazel run //cmd:evaluate -- --model MODEL --dir FOLDER --tasks "
                   "lambada_openai,arc_easy,piqa,winogrande,winograd_wsc [--shots 5]"},
