@@ -105,10 +105,9 @@ Task Task::samples(const attention::Checkpoint& checkpoint, int64_t tokens, uint
     throw Error(
         "--samples begin with a tokenizer's start token, and the model of --from has none; give a text");
   const int length = config.context;
-  const std::vector<std::vector<int>> prompts(static_cast<size_t>((tokens + length - 1) / length + 1),
-                                              {*tokenizer->start()});
+  const auto count = static_cast<size_t>(tokens / length + 2);
   return {std::make_unique<const train::SequenceData>(
-              attention::generate(checkpoint.weights, prompts, length, {.seed = seed}), config.vocab,
+              attention::generate(checkpoint.weights, *tokenizer->start(), count, length, seed), config.vocab,
               "the model's own samples"),
           std::move(codec)};
 }
