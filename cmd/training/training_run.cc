@@ -16,7 +16,6 @@
 #include "nn/text/alphabet.h"
 #include "train/data/image_data.h"
 #include "train/data/labelled_text_data.h"
-#include "train/data/sequence_data.h"
 #include "train/evaluation/bits_per_byte.h"
 
 namespace psm::cmd {
@@ -106,8 +105,8 @@ Task Task::samples(const attention::Checkpoint& checkpoint, int64_t tokens, uint
         "--samples begin with a tokenizer's start token, and the model of --from has none; give a text");
   const int length = config.context;
   const auto count = static_cast<size_t>(tokens / length + 2);
-  return {std::make_unique<const train::SequenceData>(
-              attention::generate(checkpoint.weights, *tokenizer->start(), count, length, seed), config.vocab,
+  return {std::make_unique<const train::TextData>(
+              attention::generate(checkpoint.weights, *tokenizer->start(), count, length, seed), tokenizer,
               "the model's own samples"),
           std::move(codec)};
 }

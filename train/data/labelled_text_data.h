@@ -40,7 +40,6 @@ class LabelledTextData final : public DataSource {
   Batch validation(int sequences) const override;
 
   const std::shared_ptr<const nn::Tokenizer>& tokenizer() const { return tokenizer_; }
-  size_t training_texts() const { return training_.size(); }
 
  private:
   struct Text {

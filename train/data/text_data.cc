@@ -41,6 +41,26 @@ TextData::TextData(std::string_view training, std::string_view held_out, const T
   tokenise(training, held_out, nn::Alphabet(std::string(training).append(held_out)), std::move(tokenizer));
 }
 
+TextData::TextData(const std::vector<std::vector<int>>& sequences,
+                   std::shared_ptr<const nn::Tokenizer> tokenizer, const std::string& origin)
+    : tokenizer_(std::move(tokenizer)) {
+  const size_t total = sequences.size(), length = total < 2 ? 0 : sequences[0].size();
+  if (length < 2)
+    throw Error(message(origin, ": ", total,
+                        " sequences are too few or too short to train on; give two of two tokens at least"));
+  for (const std::vector<int>& sequence : sequences) {
+    if (sequence.size() != length)
+      throw Error(message(origin, ": sequences of ", sequence.size(), " and ", length,
+                          " tokens; give all the same length"));
+    tokens_.insert(tokens_.end(), sequence.begin(), sequence.end());
+  }
+  options_.context = static_cast<int>(length) - 1;
+  apart_ = length;
+  split_ = (total - std::max<size_t>(1, total / 10)) * length;
+  description_ = message(origin, ", ", total, " sequences of ", length, " tokens, checksum ",
+                         checksum64(tokens_.data(), tokens_.size() * sizeof(int)));
+}
+
 void TextData::tokenise(std::string_view training, std::string_view held_out, nn::Alphabet own,
                         std::shared_ptr<const nn::Tokenizer> tokenizer) {
   if (options_.context < 1)
@@ -64,29 +84,31 @@ void TextData::tokenise(std::string_view training, std::string_view held_out, nn
                         "; give a longer text or a shorter context"));
 }
 
-void TextData::window(size_t begin, int sequence, Batch& batch) const {
-  const size_t at = static_cast<size_t>(sequence) * options_.context;
-  std::copy_n(tokens_.begin() + begin, options_.context, batch.tokens.begin() + at);
-  std::copy_n(tokens_.begin() + begin + 1, options_.context, batch.targets.begin() + at);
+size_t TextData::windows(size_t tokens, size_t apart) const { return (tokens - context() - 1) / apart + 1; }
+
+void TextData::start(int sequences, Batch& batch) const {
+  batch.sequences = sequences;
+  batch.length = context();
+  batch.tokens.resize(static_cast<size_t>(sequences) * context());
+  batch.targets.resize(batch.tokens.size());
+}
+
+void TextData::copy(size_t begin, int sequence, Batch& batch) const {
+  const size_t at = static_cast<size_t>(sequence) * context();
+  std::copy_n(tokens_.begin() + begin, context(), batch.tokens.begin() + at);
+  std::copy_n(tokens_.begin() + begin + 1, context(), batch.targets.begin() + at);
 }
 
 void TextData::draw(int sequences, TrainingRandom& random, Batch& batch) const {
-  batch.sequences = sequences;
-  batch.length = options_.context;
-  batch.tokens.resize(static_cast<size_t>(sequences) * options_.context);
-  batch.targets.resize(batch.tokens.size());
-  for (int s = 0; s < sequences; ++s) window(random.integer(split_ - options_.context), s, batch);
+  start(sequences, batch);
+  for (int s = 0; s < sequences; ++s) copy(apart_ * random.integer(windows(split_, apart_)), s, batch);
 }
 
 Batch TextData::validation(int sequences) const {
-  const size_t available = (held_out_tokens() - 1) / options_.context;
+  const size_t apart = std::max<size_t>(apart_, context()), available = windows(held_out_tokens(), apart);
   Batch batch;
-  batch.sequences = static_cast<int>(std::min<size_t>(available, sequences));
-  batch.length = options_.context;
-  batch.tokens.resize(static_cast<size_t>(batch.sequences) * options_.context);
-  batch.targets.resize(batch.tokens.size());
-  for (int s = 0; s < batch.sequences; ++s)
-    window(split_ + (available * s / batch.sequences) * options_.context, s, batch);
+  start(static_cast<int>(std::min<size_t>(available, sequences)), batch);
+  for (int s = 0; s < batch.sequences; ++s) copy(split_ + available * s / batch.sequences * apart, s, batch);
   return batch;
 }
 

@@ -2,7 +2,8 @@
 //
 // Tokens are those of a tokenizer, or of the text's alphabet (nn/text/alphabet.h), and then every position
 // predicts the next byte. What is held out, whole, is the last part of the text or a second text: training
-// windows never reach into it. Windows begin anywhere in a text; no start token stands before them.
+// windows never reach into it. Windows begin anywhere in a text; no start token stands before them. Sequences
+// of one length, such as a model's own samples (attention/trained/generate.h), are one window each.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +32,15 @@ class TextData final : public DataSource {
   // Trains on the one text and holds out the other.
   TextData(std::string_view training, std::string_view held_out, const TextOptions& options,
            std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
+  // Holds out the last tenth of the sequences. `origin` begins the description. Throws psm::Error unless there
+  // are two or more, all of the same length of two tokens or more.
+  TextData(const std::vector<std::vector<int>>& sequences, std::shared_ptr<const nn::Tokenizer> tokenizer,
+           const std::string& origin);
 
   int vocab() const override { return tokenizer_->vocab(); }
   int context() const override { return options_.context; }
   std::string description() const override { return description_; }
-  // Windows at uniformly random places of the training part.
+  // Windows at random places of the training part, all alike.
   void draw(int sequences, TrainingRandom& random, Batch& batch) const override;
   // Windows spread evenly over the held-out part; the fewer that fit without overlap.
   Batch validation(int sequences) const override;
@@ -48,12 +53,17 @@ class TextData final : public DataSource {
   // Sets the tokens, and adds the tokenizer to the description unless it is the text's own alphabet.
   void tokenise(std::string_view training, std::string_view held_out, nn::Alphabet own,
                 std::shared_ptr<const nn::Tokenizer> tokenizer);
-  void window(size_t begin, int sequence, Batch& batch) const;
+  // Windows that fit `tokens` tokens, if one begins after every `apart`.
+  size_t windows(size_t tokens, size_t apart) const;
+  // Makes room for so many sequences.
+  void start(int sequences, Batch& batch) const;
+  void copy(size_t begin, int sequence, Batch& batch) const;
 
   TextOptions options_;
   std::shared_ptr<const nn::Tokenizer> tokenizer_;
   std::vector<int> tokens_;  // of training, then those held out
   size_t split_ = 0;
+  size_t apart_ = 1;  // beginnings of windows
   std::string description_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "ckks/base/error.h"
@@ -80,6 +81,44 @@ TEST_CASE("texts that are too short or empty are refused") {
   CHECK_THROWS_AS(TextData(std::string(1000, 'a'), {.context = 64, .held_out = 1.5}), Error);
   CHECK_THROWS_AS(TextData(std::string(1000, 'a'), "short", {}), Error);
   CHECK_THROWS_AS(TextData("short", std::string(1000, 'a'), {}), Error);
+}
+
+std::vector<std::vector<int>> numbered(int count) {
+  std::vector<std::vector<int>> sequences;
+  for (int s = 0; s < count; ++s) sequences.push_back({s, s + 1, s + 2});
+  return sequences;
+}
+TextData sequences(const std::vector<std::vector<int>>& sequences) {
+  return {sequences, std::make_shared<const nn::Alphabet>("abcdefghijklmnopqrstuvwx"), "numbers"};
+}
+
+TEST_CASE("of sequences training draws the first nine tenths, validation shows the last tenth") {
+  const TextData data = sequences(numbered(20));
+  CHECK(data.context() == 2);
+  CHECK(data.vocab() == 24);
+  Batch batch;
+  TrainingRandom random(1);
+  data.draw(500, random, batch);
+  std::set<int> first;
+  for (int s = 0; s < 500; ++s) {
+    first.insert(batch.tokens[2 * s]);
+    CHECK(batch.tokens[2 * s + 1] == batch.tokens[2 * s] + 1);
+    CHECK(batch.targets[2 * s] == batch.tokens[2 * s] + 1);
+    CHECK(batch.targets[2 * s + 1] == batch.tokens[2 * s] + 2);
+  }
+  CHECK(first.size() == 18);
+  CHECK(*first.rbegin() == 17);
+  CHECK(data.validation(5).tokens == std::vector<int>{18, 19, 19, 20});
+  CHECK(data.validation(1).sequences == 1);
+  CHECK(sequences(numbered(4)).description() == sequences(numbered(4)).description());
+  CHECK(sequences(numbered(4)).description() != sequences(numbered(5)).description());
+}
+
+TEST_CASE("sequences that cannot be trained on are refused") {
+  CHECK_THROWS_AS(sequences({}), Error);
+  CHECK_THROWS_AS(sequences({{1, 2}}), Error);
+  CHECK_THROWS_AS(sequences({{1}, {2}}), Error);
+  CHECK_THROWS_AS(sequences({{1, 2}, {2}}), Error);
 }
 
 }  // namespace
