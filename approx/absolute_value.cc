@@ -1,4 +1,4 @@
-#include "approx/maximum.h"
+#include "approx/absolute_value.h"
 
 #include <algorithm>
 #include <cmath>
@@ -77,7 +77,7 @@ Steps absolute_steps(const std::vector<double>& a, const std::vector<int>& multi
 }  // namespace
 
 Approximation absolute_value(double radius, int iterations) {
-  check_radius(radius, "max");
+  check_radius(radius, "abs");
   PSM_CHECK(1 <= iterations && iterations <= kMaxIterations, "iterations ", iterations);
   const long double e = balance(iterations);
   const SignIteration it = iterate(e, iterations);
@@ -109,15 +109,15 @@ Approximation absolute_value(double radius, int iterations) {
 }
 
 Approximation design_absolute_value(double radius, double absolute_error) {
-  check_radius(radius, "max");
+  check_radius(radius, "abs");
   if (!(absolute_error > 0 && absolute_error < radius))
-    throw Error(message("max: the error ", absolute_error, " is not between 0 and the radius ", radius,
+    throw Error(message("abs: the error ", absolute_error, " is not between 0 and the radius ", radius,
                         "; give for example a thousandth of it"));
   for (int iterations = 1; iterations <= kMaxIterations; ++iterations) {
     Approximation candidate = absolute_value(radius, iterations);
     if (candidate.error_bound() <= absolute_error) return candidate;
   }
-  throw Error(message("max: ", kMaxIterations, " iterations do not reach the error ", absolute_error,
+  throw Error(message("abs: ", kMaxIterations, " iterations do not reach the error ", absolute_error,
                       " for radius ", radius, "; allow a larger error"));
 }
 

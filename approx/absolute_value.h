@@ -1,6 +1,4 @@
-// |x| and max(a, b), absolute errors: for the softmax baselines, which subtract the largest score.
-//
-//     max(a, b) = (a + b) / 2 + |a - b| / 2 (nn/encrypted/encrypted_function.h),        |x| = x sign(x)
+// |x| = x sign(x) with an absolute error: for scaled ReLU, relu(x) = (x + |x|) / 2.
 //
 // sign by the relaxed cubic iteration on v = x / radius: s_0 = v, s_{i+1} = s_i (alpha_i - beta_i s_i^2),
 // which maps [e_i, 1] onto [e_{i+1}, 1] (the root of the iteration in goldschmidt_sqrt.h with b = s^2):

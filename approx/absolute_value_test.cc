@@ -1,4 +1,4 @@
-#include "approx/maximum.h"
+#include "approx/absolute_value.h"
 
 #include "approx/testing/testing.h"
 #include "ckks/base/error.h"

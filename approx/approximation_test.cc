@@ -7,7 +7,7 @@
 #include "approx/goldschmidt.h"
 #include "approx/goldschmidt_sqrt.h"
 #include "approx/inverse.h"
-#include "approx/maximum.h"
+#include "approx/absolute_value.h"
 #include "doctest/doctest.h"
 
 namespace psm::approx {

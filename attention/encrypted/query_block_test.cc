@@ -82,8 +82,6 @@ TEST_CASE("a block of queries attends to its own keys and to those before, with 
     for (const int root : {0, 4})
       compare(power_softmax_polynomial(power, {0.2, 0.2 + std::pow(kBound, 4)}, 0x1p-8), key_blocks, root);
     compare(scaled_relu_polynomial(kBound, 0x1p-6), key_blocks, 0);
-  }
-  for (const int key_blocks : {1, 2}) {  // the maximum of a power of two of places
     compare(taylor_goldschmidt_softmax(kBound, kTokens * key_blocks, 0x1p-6), key_blocks, 0);
     compare(normalise_square_softmax(kBound, kTokens * key_blocks, 0x1p-6), key_blocks, 0);
   }

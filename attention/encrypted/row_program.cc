@@ -63,16 +63,11 @@ class SlotRows {
   Value power(const Value& x, int p);
   Value over_length(Value x) const;
   Value half_sum(const Value& x, const Value& y);
-  Value padded(const Value& x, int places, double rest);
-  Value max_with(const approx::Approximation& f, const Value& x, int offset, const char* what);
-  Value as_input_of(const approx::Approximation& f, const Value& x);
-  Value less_first(const Value& x, const Value& m, const approx::Approximation& f);
   Value refresh(const Value& x);
 
  private:
-  // The slots of ciphertext m: `factor`, divided by the length if wanted, in the places of a row; `rest` in
-  // those after them.
-  std::vector<double> places(size_t m, double factor, bool over_length, double rest = 0) const;
+  // The slots of ciphertext m: `factor`, divided by the length if wanted, in the places of a row.
+  std::vector<double> places(size_t m, double factor, bool over_length) const;
   std::vector<double> everywhere(double factor, bool over_length) const;
   std::vector<program::Value> times_places(const Value& x, double factor);  // unit * factor x
   // sum over a row of f(x), f a weight for each place of each ciphertext; or one weight for all of them.
@@ -106,12 +101,12 @@ RowWeights SlotRows::weights(Value x) {
   return {std::move(x.slots), x.factor, x.unit * x.factor_unit};
 }
 
-std::vector<double> SlotRows::places(size_t m, double factor, bool over_length, double rest) const {
+std::vector<double> SlotRows::places(size_t m, double factor, bool over_length) const {
   const int before = static_cast<int>(m) * packing_.places;
   std::vector<double> places;
   for (int length : packing_.lengths)
     for (int j = 0; j < packing_.places; ++j)
-      places.push_back(before + j >= length ? rest : over_length ? factor / length : factor);
+      places.push_back(before + j >= length ? 0 : over_length ? factor / length : factor);
   return places;
 }
 
@@ -217,49 +212,6 @@ SlotRows::Value SlotRows::half_sum(const Value& x, const Value& y) {
   const Values others = times_places(y, 0.5);
   for (size_t m = 0; m < halves.size(); ++m) halves[m] = builder_.add(halves[m], others[m]);
   return {.slots = std::move(halves), .ends_in_zeros = true};
-}
-
-SlotRows::Value SlotRows::padded(const Value& x, int places, double rest) {
-  const int there = packing_.places * packing_.ciphertexts;
-  if (there != places)
-    throw Error(message("rows of ", there, " places; these polynomials were made for rows of ", places));
-  Value filled{.slots = {}, .unit = x.unit};
-  for (size_t m = 0; m < x.slots.size(); ++m)
-    filled.slots.push_back(builder_.add_plain(x.slots[m], plain(this->places(m, 0, false, rest / x.unit))));
-  return filled;
-}
-
-SlotRows::Value SlotRows::max_with(const approx::Approximation& f, const Value& x, int offset,
-                                   const char* what) {
-  PSM_CHECK(is_one(x.unit * f.input_scale()), what, ": unit ", x.unit);
-  const Values values = builder_.refresh(x.slots);
-  const int S = packing_.places;
-  Values largest;
-  if (offset < S) {
-    PSM_CHECK(values.size() == 1, values.size(), " ciphertexts and offset ", offset);
-    largest = {nn::build_max(builder_, f, values[0], builder_.rotate(values[0], offset), what)};
-  } else {
-    const auto half = static_cast<size_t>(offset / S);
-    for (size_t m = 0; m < half; ++m)
-      largest.push_back(nn::build_max(builder_, f, values[m], values[m + half], what));
-  }
-  return {.slots = std::move(largest), .unit = f.output_scale() / 2};
-}
-
-SlotRows::Value SlotRows::as_input_of(const approx::Approximation& f, const Value& x) {
-  Value scaled{.slots = x.slots, .unit = 1 / f.input_scale()};
-  for (program::Value& v : scaled.slots) v = builder_.multiply_constant(v, x.unit * f.input_scale());
-  return scaled;
-}
-
-SlotRows::Value SlotRows::less_first(const Value& x, const Value& m, const approx::Approximation& f) {
-  const auto S = static_cast<size_t>(packing_.places);
-  std::vector<double> first(S * packing_.lengths.size());
-  for (size_t s = 0; s < first.size(); s += S) first[s] = m.unit * f.input_scale();
-  const program::Value everywhere = row_sum({m.slots[0]}, {first});
-  Value from = as_input_of(f, x);
-  for (program::Value& v : from.slots) v = builder_.subtract(v, everywhere);
-  return from;
 }
 
 SlotRows::Value SlotRows::refresh(const Value& x) {

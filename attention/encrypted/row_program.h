@@ -12,8 +12,7 @@
 // within [-1, 1].
 //
 // A sum over a row, replicated to its places, is a block-diagonal map (nn/encrypted/encrypted_sum.h) of one
-// level. The largest of a row is gathered in place 0, first over the ciphertexts, then by rotations S/2, S/4,
-// .. 1, and spread from there, by such a map too. The model's attention (encrypted_block.h) is PowerSoftmax
+// level. The model's attention (encrypted_block.h) is PowerSoftmax
 // alone and has 1/L and all masks in its scores; here is every form, so that all can be planned, predicted and
 // run side by side.
 #pragma once
@@ -55,8 +54,8 @@ struct RowProgram {
 };
 
 // Throws psm::Error if scores up to packing.score_bound leave the row's intervals; its build() does unless the
-// places and the number of lengths are powers of two that divide the slots, if a length is not in 1 .. S times the
-// ciphertexts, and if softmax's maximum was made for another number of places.
+// places and the number of lengths are powers of two that divide the slots, and if a length is not in 1 .. S
+// times the ciphertexts.
 RowProgram in_slots(const PolynomialRow& row, const RowPacking& packing);
 
 // The rows of scores as the slots of each ciphertext (a client's side, and tests): rows[r] has L_r entries.

@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "approx/absolute_value.h"
 #include "approx/exponential.h"
 #include "approx/goldschmidt.h"
 #include "approx/inverse.h"
-#include "approx/maximum.h"
 #include "attention/rows/power_softmax.h"
 #include "ckks/base/error.h"
 
@@ -22,12 +22,9 @@ constexpr int kPaperIterations = 21;  // of Goldschmidt's division
 constexpr int kMostSquarings = 16;
 constexpr int kMostRounds = 16;
 constexpr double kWidestSquares = 6;    // logarithm of the first sum of squares' ratio
-constexpr double kMaximumError = 1;     // of m; it cancels
 constexpr double kCoarseError = 0.125;  // of every inverse root but the last; they cancel
 constexpr double kRounding =
     1e-9;  // by which intervals are widened for the arithmetic between approximations
-
-int ceil_log2(int n) { return static_cast<int>(std::bit_width(static_cast<unsigned>(n - 1))); }
 
 void check_softmax(double score_bound, int context, double relative_error) {
   PSM_CHECK(context >= 1, context);
@@ -71,7 +68,7 @@ class ClearRows {
   }
   double of_sum(const approx::Approximation& f, const Value& x, double addend, const char*) {
     double sum = 0;
-    for (size_t j = 0; j < length_; ++j) sum += x[j];
+    for (const double entry : x) sum += entry;
     return f.evaluate(sum + addend);
   }
   Value scaled_by(Value x, double number) {
@@ -89,21 +86,6 @@ class ClearRows {
   }
   Value half_sum(Value x, const Value& y) {
     for (size_t j = 0; j < x.size(); ++j) x[j] = (x[j] + y[j]) / 2;
-    return x;
-  }
-  Value padded(Value x, int places, double rest) {
-    PSM_CHECK(length_ <= static_cast<size_t>(places), length_, " scores in ", places, " places");
-    x.resize(static_cast<size_t>(places), rest);
-    return x;
-  }
-  Value max_with(const approx::Approximation& f, Value x, int offset, const char*) {
-    for (int j = 0; j < offset; ++j) x[j] = (x[j] + x[j + offset] + f.evaluate(x[j] - x[j + offset])) / 2;
-    x.resize(static_cast<size_t>(offset));
-    return x;
-  }
-  Value as_input_of(const approx::Approximation&, Value x) { return x; }
-  Value less_first(Value x, const Value& m, const approx::Approximation&) {
-    for (double& entry : x) entry -= m[0];
     return x;
   }
   Value refresh(Value x) { return x; }
@@ -129,10 +111,6 @@ class CountedRows {
   Value power(Value x, int p) { return x + std::bit_width(static_cast<unsigned>(p - 1)); }
   Value over_length(Value x) { return x; }
   Value half_sum(Value x, Value y) { return std::max(x, y) + product_; }
-  Value padded(Value x, int, double) { return x; }
-  Value max_with(const approx::Approximation& f, Value x, int, const char*) { return x + f.depth(); }
-  Value as_input_of(const approx::Approximation&, Value x) { return x + product_; }
-  Value less_first(Value x, Value m, const approx::Approximation&) { return std::max(x, m) + product_; }
   Value refresh(Value x) { return x; }
 
  private:
@@ -188,11 +166,6 @@ double ScaledReluRecipe::input_scale(double score_bound) const {
   return absolute.input_scale();
 }
 
-double TaylorGoldschmidtRecipe::input_scale(double score_bound) const {
-  require_within(score_bound, bound);
-  return absolute ? absolute->input_scale() : 1 / bound;
-}
-
 double NormaliseSquareRecipe::input_scale(double score_bound) const {
   require_within(score_bound, bound);
   return exp.input_scale() / fold;
@@ -234,25 +207,14 @@ PolynomialRow scaled_relu_polynomial(double score_bound, double absolute_error) 
 
 PolynomialRow taylor_goldschmidt_softmax(double score_bound, int context, double relative_error) {
   check_softmax(score_bound, context, relative_error);
-  const int pairings = ceil_log2(context);
-  std::optional<approx::Approximation> absolute;
-  double shift = 0;  // of m, at most
-  if (pairings > 0) {
-    absolute = approx::design_absolute_value(2 * (score_bound + kMaximumError), 2 * kMaximumError / pairings);
-    shift = pairings * absolute->error_bound() / 2 + kRounding;
-  }
-  const approx::Approximation exp =
-      taylor_of_degree_eight({-2 * score_bound - shift, shift + kRounding}, relative_error / 8);
+  const approx::Approximation exp = taylor_of_degree_eight({-score_bound, score_bound}, relative_error / 8);
   const double eta = exp.error_bound();
   const approx::Approximation inverse =
-      approx::design_inverse({(1 - eta) * std::exp(-shift) * (1 - kRounding),
-                              context * (1 + eta) * std::exp(shift) * (1 + kRounding)},
+      approx::design_inverse({(1 - eta) * std::exp(-score_bound) * (1 - kRounding),
+                              context * (1 + eta) * std::exp(score_bound) * (1 + kRounding)},
                              relative_error / 4);
-  std::vector<approx::Approximation> parts{exp, inverse};
-  if (absolute) parts.insert(parts.begin(), *absolute);
-  return row_of("Taylor series of degree 8 and Goldschmidt", std::move(parts),
-                softmax_error(eta, inverse.error_bound()),
-                TaylorGoldschmidtRecipe{score_bound, 1 << pairings, absolute, exp, inverse});
+  return row_of("Taylor series of degree 8 and Goldschmidt", {exp, inverse},
+                softmax_error(eta, inverse.error_bound()), ExpDivisionRecipe{exp, inverse});
 }
 
 PolynomialRow normalise_square_softmax(double score_bound, int context, double relative_error) {

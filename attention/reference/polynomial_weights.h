@@ -7,21 +7,18 @@
 //                           The stable form is for training alone: it has
 //                           the maximum that the others avoid, and without epsilon is the same function.
 //   scaled ReLU             (x_j + |x_j|) / (2 L): d(|x|) levels.
-//   Taylor and Goldschmidt  (NEXUS, ePrint 2024/136, with the paper's Taylor series of degree 8)
-//                           e_j = exp(x_j - m),  m ~ max_i x_i by a tree of pairs over the context's places,
-//                           those after the row holding -R,  w_j = e_j (1 / sum_i e_i):
-//                           ceil(log2 context) d(|x|) + d(exp) + d(1/x) + 1 levels
-//     without the maximum   e_j = exp(x_j),  w_j = e_j (1 / sum_i e_i), for sums known to lie in an interval:
-//                           d(exp) + d(1/x) + 1 levels
+//   Taylor and Goldschmidt  (tab. softmax_methods_comparison, after NEXUS, ePrint 2024/136, which also
+//                           subtracts the row's maximum)
+//                           e_j = exp(x_j) by the Taylor series of degree 8,  w_j = e_j (1 / sum_i e_i), the
+//                           sum between e^-R and L e^R: d(exp) + d(1/x) + 1 levels, 1.44 more for each 1 of R
 //   normalise and square    (Cho, Hanrot, Kim, Park, Stehle, ePrint 2024/953)
 //                           y_j = exp((x_j - R) / 2^k), then k times  y_j <- (y_j (1 / sqrt(sum_i y_i^2)))^2:
 //                           d(exp) + sum over the rounds of (d(1/sqrt) + 3) levels
 //
 // Bounds of the last two, with exact arithmetic between approximations. A factor common to a row changes what
-// its weights add up to and not their ratios, and the next normalisation removes it. So the error of the
-// maximum cancels (it only widens the intervals of exp and 1/x, by 1 at most), and so do those of all inverse
-// roots but the last. With 1 + eta = what exp's error has grown to after 2^k-th powers (k = 0 for Taylor and
-// Goldschmidt) and 1 + r = the last normalisation's factor,
+// its weights add up to and not their ratios, and the next normalisation removes it. So the errors of all
+// inverse roots but the last cancel. With 1 + eta = what exp's error has grown to after 2^k-th powers (k = 0 for
+// Taylor and Goldschmidt) and 1 + r = the last normalisation's factor,
 //
 //     w_j / softmax_j  lies within  ((1 - eta) / (1 + eta)) (1 - r)  ..  ((1 + eta) / (1 - eta)) (1 + r),
 //
@@ -61,7 +58,8 @@ PolynomialRow power_softmax_polynomial(const ModelConfig&, approx::Interval deno
                                        double relative_error, DivisionForm division = DivisionForm::kRelaxed);
 // The error is absolute, of a row of length 1.
 PolynomialRow scaled_relu_polynomial(double score_bound, double absolute_error);
-// Either throws psm::Error if the bound or the error is not positive, or nothing reaches the error.
+// Either throws psm::Error if the bound or the error is not positive, or nothing reaches the error: Taylor and
+// Goldschmidt is for scores below about 10.
 PolynomialRow taylor_goldschmidt_softmax(double score_bound, int context, double relative_error);
 // The number of rounds k is that of the fewest levels.
 PolynomialRow normalise_square_softmax(double score_bound, int context, double relative_error);

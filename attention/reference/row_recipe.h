@@ -18,10 +18,6 @@
 //     power(x, p)                      x_j^p                                   ceil(log2 p)
 //     over_length(x)                   x_j / L                                 0, in the next product
 //     half_sum(x, y)                   (x_j + y_j) / 2                         1
-//     padded(x, S, rest)               x_j in S places, `rest` after its end   0
-//     max_with(f, x, k, what)          max(x_j, x_{j+k}), j < k, by f ~ |x|    d(f)
-//     as_input_of(f, x)                x_j, as f wants it                      1
-//     less_first(x, m, f)              x_j - m_0, as f wants it                1, and 1 on m
 //     refresh(x)                       x_j
 //
 // Three readers: doubles, for PolynomialRow::evaluate(), and levels, both in polynomial_weights.cc; and slot
@@ -29,7 +25,6 @@
 // cancels in its weights, an argument about the whole (polynomial_weights.h).
 #pragma once
 
-#include <optional>
 #include <variant>
 #include <vector>
 
@@ -64,26 +59,6 @@ struct ScaledReluRecipe {
   }
 };
 
-struct TaylorGoldschmidtRecipe {
-  double bound;
-  int places;                                     // the context's, a power of two
-  std::optional<approx::Approximation> absolute;  // none where rows have one place
-  approx::Approximation exp, inverse;
-
-  double input_scale(double score_bound) const;
-  template <typename Rows>
-  typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
-    x = rows.padded(x, places, -bound);  // places after a row's end lose against every score
-    auto m = x;
-    for (int offset = places / 2; offset >= 1; offset /= 2) {
-      if (offset < places / 2) m = rows.as_input_of(*absolute, m);
-      m = rows.max_with(*absolute, m, offset, "distance of two scores");
-    }
-    const auto e = rows.apply(exp, rows.less_first(x, m, exp), "score less maximum");
-    return rows.scaled_by(e, rows.of_sum(inverse, e, 0, "denominator"));
-  }
-};
-
 struct NormaliseSquareRecipe {
   double bound, fold;  // R, 2^k
   approx::Approximation exp;
@@ -115,7 +90,7 @@ struct ExpDivisionRecipe {
   }
 };
 
-using RowRecipe = std::variant<PowerSoftmaxRecipe, ScaledReluRecipe, TaylorGoldschmidtRecipe,
-                               NormaliseSquareRecipe, ExpDivisionRecipe>;
+using RowRecipe =
+    std::variant<PowerSoftmaxRecipe, ScaledReluRecipe, NormaliseSquareRecipe, ExpDivisionRecipe>;
 
 }  // namespace psm::attention

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <random>
 
+#include "approx/absolute_value.h"
 #include "approx/activation.h"
 #include "approx/domain.h"
 #include "approx/exponential.h"
 #include "approx/goldschmidt.h"
 #include "approx/goldschmidt_sqrt.h"
 #include "approx/inverse.h"
-#include "approx/maximum.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/program/machines/twin.h"

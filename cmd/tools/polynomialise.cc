@@ -111,7 +111,7 @@ int polynomialise(int argc, char** argv) {
   const double& gelu_error = flags.number("gelu-error", defaults.gelu_error, 1e-9, 0.1,
                                           "absolute error of GELU, of SiLU and of the head's sigmoid");
   const std::string& softmax = flags.text("softmax", std::string(attention::name_of(defaults.softmax)),
-                                          "of softmax models: taylor_goldschmidt or normalise_square");
+                                          "of softmax models: normalise_square, or taylor_goldschmidt for small scores");
   const std::string& division =
       flags.text("division", std::string(attention::name_of(defaults.division)),
                  "of PowerSoftmax: relaxed (the fewest levels) or goldschmidt (the paper's 21 "

@@ -92,9 +92,4 @@ std::vector<Value> build_products(Builder& builder, const Approximation& f, Valu
 
 int products_depth(const Approximation& f) { return f.depth() + (divisor(f) == 0 ? 1 : 0); }
 
-Value build_max(Builder& builder, const Approximation& absolute, Value a, Value b, const std::string& what) {
-  const Value distance = build(builder, absolute, builder.subtract(a, b), what);
-  return builder.add(builder.add(a, b), distance);
-}
-
 }  // namespace psm::nn

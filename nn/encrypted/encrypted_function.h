@@ -26,10 +26,4 @@ std::vector<program::Value> build_products(program::Builder&, const approx::Appr
                                            std::span<const program::Value> y, const std::string& what = {});
 int products_depth(const approx::Approximation&);
 
-// max(a, b) where |a - b| lies in the domain of `absolute` (approx/maximum.h), a and b come as input_scale() a,
-// input_scale() b:
-//     |result * output_scale() / 2 - max(a, b)| <= error_bound() / 2,     consumes absolute.depth() levels.
-program::Value build_max(program::Builder&, const approx::Approximation& absolute, program::Value a,
-                         program::Value b, const std::string& what = {});
-
 }  // namespace psm::nn

@@ -5,12 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include "approx/absolute_value.h"
 #include "approx/activation.h"
 #include "approx/exponential.h"
 #include "approx/goldschmidt.h"
 #include "approx/goldschmidt_sqrt.h"
 #include "approx/inverse.h"
-#include "approx/maximum.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/testing/longest_path.h"
@@ -128,31 +128,6 @@ TEST_CASE("what is no single series is multiplied when it is done") {
   const ProgramReport report = run_products(inverse);
   CHECK(report.depth == products_depth(inverse));
   CHECK(report.worst_difference < 1e-13);
-}
-
-TEST_CASE("max(a, b) on slots is within half the bound of |a - b|") {
-  const double bound_of_scores = 3;
-  const Approximation absolute = approx::design_absolute_value(2 * bound_of_scores, 0.01);
-  CHECK(absolute.error_bound() <= 0.01);
-  constexpr int kSlots = 1024;
-  program::Builder builder(kSlots);
-  const program::Value a = builder.input("a", true), b = builder.input("b", true);
-  builder.output("max", build_max(builder, absolute, a, b, "difference of scores"));
-  const program::Program program = std::move(builder).finish();
-  CHECK(program::longest_path(program) == absolute.depth());
-  program::SlotVector left(kSlots), right(kSlots);
-  for (int i = 0; i < kSlots; ++i) {
-    left[i] = absolute.input_scale() * bound_of_scores * std::sin(1.0 + 0.7 * i);
-    right[i] = absolute.input_scale() * bound_of_scores * std::cos(0.3 * i);
-  }
-  const program::SlotVector out = program::run_twin(program, {{"a", left}, {"b", right}}).outputs.at("max");
-  double worst = 0;
-  for (int i = 0; i < kSlots; ++i) {
-    const double exact = std::max(left[i].real(), right[i].real()) / absolute.input_scale();
-    worst = std::max(worst, std::fabs(out[i].real() * absolute.output_scale() / 2 - exact));
-    CHECK(std::fabs(out[i].real()) <= 1);
-  }
-  CHECK(worst <= absolute.error_bound() / 2);
 }
 
 }  // namespace
