@@ -171,6 +171,9 @@ TEST_CASE("stories260K: 1.276 nats a token, and PowerSoftmax in softmax's place 
   for (const attention::LayerRanges& layer : final_model.ranges->layers)
     CHECK(layer.denominator.hi <= 1000 * layer.denominator.lo);
   CHECK_FALSE(std::filesystem::exists(path_of("powered") + "/ranges.training"));
+  const Json documents =
+      run_for_json("evaluate --model " + path_of("powered") + "/final.safetensors --text " + *text);
+  CHECK(documents.at("tokens", "").integer("", 0, 10000) == 1809);
   check_refused(samples + path_of("again") + " --text " + *text, "in place of other data");
   check_refused("train --samples 4000 --out " + path_of("again"), "written by the model of --from");
   check_refused("evaluate --model " + checkpoint, "give it with --text");

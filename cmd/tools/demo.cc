@@ -136,7 +136,7 @@ int demo(int argc, char** argv) {
     task = std::make_unique<Task>(
         flags.given("text") ? Task::text(resolve_user_path(text_path), "", train::TextOptions{}.context)
                             : Task::recall());
-    if (task->text_data() && prompt.empty()) throw Error("--text needs a --prompt to continue");
+    if (!task->counts_right() && prompt.empty()) throw Error("--text needs a --prompt to continue");
     if (!prompt.empty())  // refuse it now rather than after training
       require_answerable({task->codec.encode(prompt)}, task->codec, task->source->context());
     train::RecipeOptions recipe = task->recipe(static_cast<size_t>(steps), static_cast<uint64_t>(seed));

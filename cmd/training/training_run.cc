@@ -25,6 +25,7 @@ constexpr int kTestQueries = 2400, kTestExamples = 1000;
 constexpr uint64_t kTestStream = 1;
 constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
 constexpr const char* kScoresNote = "scores";
+constexpr const char* kOwnSamples = "the model's own samples";  // begins their description
 
 // All scores with the names that they have in files.
 template <typename Scores, typename Visit>
@@ -107,7 +108,7 @@ Task Task::samples(const attention::Checkpoint& checkpoint, int64_t tokens, uint
   const auto count = static_cast<size_t>(tokens / length + 2);
   return {std::make_unique<const train::TextData>(
               attention::generate(checkpoint.weights, *tokenizer->start(), count, length, seed), tokenizer,
-              "the model's own samples"),
+              kOwnSamples),
           std::move(codec)};
 }
 
@@ -266,7 +267,8 @@ TaskScores read_scores(const attention::Checkpoint& checkpoint) {
 
 bool trained_here(const attention::Checkpoint& checkpoint) {
   const TaskScores scores = read_scores(checkpoint);
-  return scores.softmax.scored + scores.trained.scored + scores.ranges.scored > 0;
+  return scores.softmax.scored + scores.trained.scored + scores.ranges.scored > 0 &&
+         !scores.data.starts_with(kOwnSamples);
 }
 
 std::string scores_table(const Task& task, const TaskScores& scores) {

@@ -45,7 +45,6 @@ struct Task {
   const train::RecallTask* recall_task() const {
     return dynamic_cast<const train::RecallTask*>(source.get());
   }
-  const train::TextData* text_data() const { return dynamic_cast<const train::TextData*>(source.get()); }
   bool is_classifier() const { return source->classes() > 0; }
   // Is a model as good as the share of its right answers (and not as its perplexity)?
   bool counts_right() const { return recall_task() != nullptr || is_classifier(); }
@@ -94,7 +93,7 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
 void write_scores(const TaskScores& scores, attention::Checkpoint& checkpoint);
 TaskScores read_scores(const attention::Checkpoint& checkpoint);  // zero where the checkpoint does not say
 // Did //cmd:train make it, on the data of its scores? For an imported model at most the polynomial form was
-// scored.
+// scored, and samples of a model are nobody's data.
 bool trained_here(const attention::Checkpoint& checkpoint);
 
 // The table of stages: tokens seen, accuracy or perplexity and its ratio to softmax's, bits a byte, chance.
