@@ -87,7 +87,7 @@ struct ScoreProducts {
 };
 
 template <typename Scalar>
-struct AttentionOp final : nn::Operation {
+struct AttentionOp {
   ModelConfig config;
   ScoreProducts<Scalar> products;
   nn::Tensor<Scalar> v;
@@ -145,7 +145,7 @@ struct AttentionOp final : nn::Operation {
     out.loss.value[0] = loss;
   }
 
-  void backward() override {
+  void backward() {
     PSM_CHECK(!options.replaced, "attention with replaced weights has no backward pass");
     const int T = products.shape.length, dims = products.shape.head_dim;
     v.start_gradient();

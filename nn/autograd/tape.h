@@ -1,11 +1,11 @@
 // Reverse-mode differentiation on a tape.
 //
 // A Tensor is a matrix of rows x columns, row-major and contiguous, with its value and the gradient of the
-// loss with respect to it. An Operation is one small struct that holds the tensors it reads and writes and
+// loss with respect to it. An operation is one small struct that holds the tensors it reads and writes and
 // has
 //
-//     void forward();             computes the output's value from the inputs' values
-//     void backward() override;   inputs' gradients += (Jacobian transposed) * output's gradient
+//     void forward();    computes the output's value from the inputs' values
+//     void backward();   inputs' gradients += (Jacobian transposed) * output's gradient
 //
 // Tape::record runs forward() at once and remembers the operation; Tape::backward runs the remembered
 // backward() in reverse. Gradients accumulate, so a tensor may be used many times. That of a tape's tensor is
@@ -50,13 +50,6 @@ struct Tensor {
   bool first_gradient() const { return grad.take(size()); }
 };
 
-struct Operation {
-  virtual void backward() = 0;
-
- protected:
-  ~Operation() = default;
-};
-
 enum class Gradients { kKept, kNone };
 
 template <typename Scalar>
@@ -90,12 +83,11 @@ class Tape {
   }
 
   template <typename Op>
-  void record(const Op& operation) {
-    static_assert(std::is_base_of_v<Operation, Op> && std::is_trivially_destructible_v<Op>);
-    if (gradients_ == Gradients::kNone) return Op(operation).forward();
-    Op* kept = new (arena_.allocate(sizeof(Op))) Op(operation);
-    kept->forward();
-    operations_.push_back(kept);
+  void record(Op operation) {
+    static_assert(std::is_trivially_destructible_v<Op>);
+    operation.forward();
+    if (gradients_ == Gradients::kKept)
+      operations_.push_back(new (arena_.allocate(sizeof(Kept<Op>))) Kept<Op>(operation));
   }
 
   // Back-propagates from a 1 x 1 tensor whose gradient becomes 1.
@@ -122,6 +114,19 @@ class Tape {
   const Arena& arena() const { return arena_; }
 
  private:
+  struct Operation {
+    virtual void backward() = 0;
+
+   protected:
+    ~Operation() = default;
+  };
+  template <typename Op>
+  struct Kept final : Operation {
+    explicit Kept(const Op& operation) : op(operation) {}
+    void backward() override { op.backward(); }
+    Op op;
+  };
+
   Gradients gradients_;
   Precision precision_;
   Arena arena_;

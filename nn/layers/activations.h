@@ -19,12 +19,11 @@
 namespace psm::nn {
 
 template <typename Scalar>
-struct SwishOp final : Operation {
+struct SwishOp {
   Tensor<Scalar> z, y;
   Scalar slope;
-  SwishOp(Tensor<Scalar> z_, Tensor<Scalar> y_, double slope_) : z(z_), y(y_), slope(slope_) {}
   void forward() { swish_forward(slope, z.value, y.value, z.size()); }
-  void backward() override {
+  void backward() {
     const bool add = !z.first_gradient();
     swish_backward(slope, z.value, y.grad, add, z.grad, z.size());
   }
@@ -33,7 +32,7 @@ struct SwishOp final : Operation {
 template <typename Scalar>
 Tensor<Scalar> swish(Tape<Scalar>& tape, Tensor<Scalar> z, double slope) {
   Tensor<Scalar> y = tape.tensor(z.rows, z.columns);
-  tape.record(SwishOp<Scalar>(z, y, slope));
+  tape.record(SwishOp<Scalar>{z, y, static_cast<Scalar>(slope)});
   return y;
 }
 
@@ -49,10 +48,9 @@ Tensor<Scalar> silu(Tape<Scalar>& tape, Tensor<Scalar> z) {
 
 // y = z gate(z);  dz += dy (gate + z gate')
 template <typename Scalar, typename Gate>
-struct GatedOp final : Operation {
+struct GatedOp {
   Tensor<Scalar> z, y;
   Scalar* gate;  // [size of z]
-  GatedOp(Tensor<Scalar> z_, Tensor<Scalar> y_, Scalar* gate_) : z(z_), y(y_), gate(gate_) {}
 
   void forward() {
     for (size_t i = 0; i < z.size(); ++i) {
@@ -60,7 +58,7 @@ struct GatedOp final : Operation {
       y.value[i] = z.value[i] * gate[i];
     }
   }
-  void backward() override {
+  void backward() {
     z.start_gradient();
     for (size_t i = 0; i < z.size(); ++i)
       z.grad[i] += y.grad[i] * (gate[i] + z.value[i] * Gate::slope(z.value[i], gate[i]));
@@ -70,7 +68,7 @@ struct GatedOp final : Operation {
 template <typename Gate, typename Scalar>
 Tensor<Scalar> gated(Tape<Scalar>& tape, Tensor<Scalar> z) {
   Tensor<Scalar> y = tape.tensor(z.rows, z.columns);
-  tape.record(GatedOp<Scalar, Gate>(z, y, tape.array(z.size())));
+  tape.record(GatedOp<Scalar, Gate>{z, y, tape.array(z.size())});
   return y;
 }
 
@@ -103,14 +101,13 @@ Tensor<Scalar> gelu_tanh(Tape<Scalar>& tape, Tensor<Scalar> z) {
 
 // y = sigmoid(z);  dz += dy y (1 - y)
 template <typename Scalar>
-struct SigmoidOp final : Operation {
+struct SigmoidOp {
   Tensor<Scalar> z, y;
-  SigmoidOp(Tensor<Scalar> z_, Tensor<Scalar> y_) : z(z_), y(y_) {}
 
   void forward() {
     for (size_t i = 0; i < z.size(); ++i) y.value[i] = 1 / (1 + std::exp(-z.value[i]));
   }
-  void backward() override {
+  void backward() {
     z.start_gradient();
     for (size_t i = 0; i < z.size(); ++i) z.grad[i] += y.grad[i] * y.value[i] * (1 - y.value[i]);
   }
@@ -119,15 +116,14 @@ struct SigmoidOp final : Operation {
 template <typename Scalar>
 Tensor<Scalar> sigmoid(Tape<Scalar>& tape, Tensor<Scalar> z) {
   Tensor<Scalar> y = tape.tensor(z.rows, z.columns);
-  tape.record(SigmoidOp<Scalar>(z, y));
+  tape.record(SigmoidOp<Scalar>{z, y});
   return y;
 }
 
 // y = a . b entry by entry;  da += dy . b,  db += dy . a
 template <typename Scalar>
-struct MultiplyOp final : Operation {
+struct MultiplyOp {
   Tensor<Scalar> a, b, y;
-  MultiplyOp(Tensor<Scalar> a_, Tensor<Scalar> b_, Tensor<Scalar> y_) : a(a_), b(b_), y(y_) {}
 
   void forward() {
     const size_t n = y.size();
@@ -135,7 +131,7 @@ struct MultiplyOp final : Operation {
     for (size_t i = 0; i < n; ++i) y.value[i] = a.value[i] * b.value[i];
   }
 
-  void backward() override {
+  void backward() {
     const size_t n = y.size();
     a.start_gradient();
     b.start_gradient();
@@ -150,16 +146,14 @@ template <typename Scalar>
 Tensor<Scalar> multiply(Tape<Scalar>& tape, Tensor<Scalar> a, Tensor<Scalar> b) {
   PSM_CHECK(a.size() == b.size(), a.size(), " ", b.size());
   Tensor<Scalar> y = tape.tensor(a.rows, a.columns);
-  tape.record(MultiplyOp<Scalar>(a, b, y));
+  tape.record(MultiplyOp<Scalar>{a, b, y});
   return y;
 }
 
 // y = a + b, or a + b + c: the residual.
 template <typename Scalar>
-struct AddOp final : Operation {
+struct AddOp {
   Tensor<Scalar> a, b, c, y;  // c.value == nullptr: two terms
-  AddOp(Tensor<Scalar> a_, Tensor<Scalar> b_, Tensor<Scalar> c_, Tensor<Scalar> y_)
-      : a(a_), b(b_), c(c_), y(y_) {}
 
   void forward() {
     const size_t n = y.size();
@@ -172,7 +166,7 @@ struct AddOp final : Operation {
     for (size_t i = 0; i < n; ++i) y.value[i] = a.value[i] + b.value[i] + c.value[i];
   }
 
-  void backward() override {
+  void backward() {
     const size_t n = y.size();
     for (const Tensor<Scalar>& term : {a, b, c}) {
       if (term.value == nullptr) continue;
@@ -188,19 +182,17 @@ template <typename Scalar>
 Tensor<Scalar> add(Tape<Scalar>& tape, Tensor<Scalar> a, Tensor<Scalar> b, Tensor<Scalar> c = {}) {
   PSM_CHECK(a.size() == b.size() && (c.value == nullptr || a.size() == c.size()));
   Tensor<Scalar> y = tape.tensor(a.rows, a.columns);
-  tape.record(AddOp<Scalar>(a, b, c, y));
+  tape.record(AddOp<Scalar>{a, b, c, y});
   return y;
 }
 
 // total <- total + weight * term, both 1 x 1: how a range loss joins the cross entropy.
 template <typename Scalar>
-struct AddScaledOp final : Operation {
+struct AddScaledOp {
   Tensor<Scalar> total, term, y;
   Scalar weight;
-  AddScaledOp(Tensor<Scalar> total_, Tensor<Scalar> term_, Tensor<Scalar> y_, double weight_)
-      : total(total_), term(term_), y(y_), weight(weight_) {}
   void forward() { y.value[0] = total.value[0] + weight * term.value[0]; }
-  void backward() override {
+  void backward() {
     total.start_gradient();
     term.start_gradient();
     total.grad[0] += y.grad[0];
@@ -211,7 +203,7 @@ struct AddScaledOp final : Operation {
 template <typename Scalar>
 Tensor<Scalar> add_scaled(Tape<Scalar>& tape, Tensor<Scalar> total, Tensor<Scalar> term, double weight) {
   Tensor<Scalar> y = tape.tensor(1, 1);
-  tape.record(AddScaledOp<Scalar>(total, term, y, weight));
+  tape.record(AddScaledOp<Scalar>{total, term, y, static_cast<Scalar>(weight)});
   return y;
 }
 

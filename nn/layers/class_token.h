@@ -7,15 +7,14 @@
 #pragma once
 
 #include "nn/autograd/tape.h"
+#include "nn/kernels/row_operations.h"
 
 namespace psm::nn {
 
 template <typename Scalar>
-struct PrependRowOp final : Operation {
+struct PrependRowOp {
   Tensor<Scalar> x, token, y;
   int group;
-  PrependRowOp(Tensor<Scalar> x_, Tensor<Scalar> token_, Tensor<Scalar> y_, int group_)
-      : x(x_), token(token_), y(y_), group(group_) {}
 
   void forward() {
     const size_t row = y.columns * sizeof(Scalar);
@@ -25,15 +24,13 @@ struct PrependRowOp final : Operation {
     }
   }
 
-  void backward() override {
+  void backward() {
     x.start_gradient();
     token.start_gradient();
     for (int r = 0; r < y.rows; ++r) {
       const int b = r / (group + 1), i = r % (group + 1) - 1;
-      const Scalar* dy = y.grad_row(r);
-      Scalar* grad = i < 0 ? token.grad_row(0) : x.grad_row(b * group + i);
-#pragma omp simd
-      for (int f = 0; f < y.columns; ++f) grad[f] += dy[f];
+      accumulate(i < 0 ? token.grad_row(0) : x.grad_row(b * group + i), y.grad_row(r),
+                 static_cast<size_t>(y.columns));
     }
   }
 };
@@ -42,28 +39,23 @@ template <typename Scalar>
 Tensor<Scalar> prepend_row(Tape<Scalar>& tape, Tensor<Scalar> token, Tensor<Scalar> x, int group) {
   PSM_CHECK(group > 0 && x.rows % group == 0 && token.columns == x.columns, x.rows, " ", group);
   Tensor<Scalar> y = tape.tensor(x.rows / group * (group + 1), x.columns);
-  tape.record(PrependRowOp<Scalar>(x, token, y, group));
+  tape.record(PrependRowOp<Scalar>{x, token, y, group});
   return y;
 }
 
 template <typename Scalar>
-struct FirstRowsOp final : Operation {
+struct FirstRowsOp {
   Tensor<Scalar> x, y;
   int group;
-  FirstRowsOp(Tensor<Scalar> x_, Tensor<Scalar> y_, int group_) : x(x_), y(y_), group(group_) {}
 
   void forward() {
     for (int b = 0; b < y.rows; ++b) std::memcpy(y.row(b), x.row(b * group), y.columns * sizeof(Scalar));
   }
 
-  void backward() override {
+  void backward() {
     x.start_gradient();
-    for (int b = 0; b < y.rows; ++b) {
-      const Scalar* dy = y.grad_row(b);
-      Scalar* dx = x.grad_row(b * group);
-#pragma omp simd
-      for (int f = 0; f < y.columns; ++f) dx[f] += dy[f];
-    }
+    for (int b = 0; b < y.rows; ++b)
+      accumulate(x.grad_row(b * group), y.grad_row(b), static_cast<size_t>(y.columns));
   }
 };
 
@@ -71,7 +63,7 @@ template <typename Scalar>
 Tensor<Scalar> first_rows(Tape<Scalar>& tape, Tensor<Scalar> x, int group) {
   PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
   Tensor<Scalar> y = tape.tensor(x.rows / group, x.columns);
-  tape.record(FirstRowsOp<Scalar>(x, y, group));
+  tape.record(FirstRowsOp<Scalar>{x, y, group});
   return y;
 }
 

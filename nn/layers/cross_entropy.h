@@ -27,14 +27,11 @@ double softmax_of(const Scalar* z, int n, Scalar* p) {
 }
 
 template <typename Scalar>
-struct CrossEntropyOp final : Operation {
+struct CrossEntropyOp {
   Tensor<Scalar> logits, loss;
   const int* targets;
   Scalar* excess;  // [rows][columns], softmax less the target's one; only scored rows are filled
   Scalar scale;
-  CrossEntropyOp(Tensor<Scalar> logits_, Tensor<Scalar> loss_, const int* targets_, Scalar* excess_,
-                 double scale_)
-      : logits(logits_), loss(loss_), targets(targets_), excess(excess_), scale(scale_) {}
 
   void forward() {
     double total = 0;
@@ -50,7 +47,7 @@ struct CrossEntropyOp final : Operation {
     loss.value[0] = static_cast<Scalar>(total * scale);
   }
 
-  void backward() override {
+  void backward() {
     logits.start_gradient();
     const int n = logits.columns;
     const Scalar weight = loss.grad[0] * scale;
@@ -70,7 +67,8 @@ Tensor<Scalar> cross_entropy(Tape<Scalar>& tape, Tensor<Scalar> logits, std::spa
                              double scale) {
   PSM_CHECK(targets.size() == static_cast<size_t>(logits.rows), targets.size(), " ", logits.rows);
   Tensor<Scalar> loss = tape.tensor(1, 1);
-  tape.record(CrossEntropyOp<Scalar>(logits, loss, targets.data(), tape.array(logits.size()), scale));
+  tape.record(CrossEntropyOp<Scalar>{logits, loss, targets.data(), tape.array(logits.size()),
+                                     static_cast<Scalar>(scale)});
   return loss;
 }
 

@@ -12,12 +12,10 @@
 namespace psm::nn {
 
 template <typename Scalar>
-struct TableRowsOp final : Operation {
+struct TableRowsOp {
   const int* tokens;           // [rows], must outlive the tape's backward pass; nullptr: positions
   int length;                  // of a sequence, where there are positions
   Tensor<Scalar> x, table, y;  // x.value == nullptr: nothing to add to
-  TableRowsOp(const int* tokens_, int length_, Tensor<Scalar> x_, Tensor<Scalar> table_, Tensor<Scalar> y_)
-      : tokens(tokens_), length(length_), x(x_), table(table_), y(y_) {}
 
   int row_of(int r) const { return tokens ? tokens[r] : r % length; }
 
@@ -28,7 +26,7 @@ struct TableRowsOp final : Operation {
     }
   }
 
-  void backward() override {
+  void backward() {
     table.start_gradient();
     if (x.value) x.start_gradient();
     for (int r = 0; r < y.rows; ++r) {
@@ -43,7 +41,7 @@ struct TableRowsOp final : Operation {
 template <typename Scalar>
 Tensor<Scalar> embed(Tape<Scalar>& tape, std::span<const int> tokens, Tensor<Scalar> table) {
   Tensor<Scalar> y = tape.tensor(static_cast<int>(tokens.size()), table.columns);
-  tape.record(TableRowsOp<Scalar>(tokens.data(), 0, {}, table, y));
+  tape.record(TableRowsOp<Scalar>{tokens.data(), 0, {}, table, y});
   return y;
 }
 
@@ -51,7 +49,7 @@ template <typename Scalar>
 Tensor<Scalar> add_positions(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> table, int length) {
   PSM_CHECK(length <= table.rows && x.columns == table.columns, length, " ", table.rows);
   Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
-  tape.record(TableRowsOp<Scalar>(nullptr, length, x, table, y));
+  tape.record(TableRowsOp<Scalar>{nullptr, length, x, table, y});
   return y;
 }
 

@@ -14,18 +14,16 @@
 namespace psm::nn {
 
 template <typename Scalar>
-struct LinearOp final : Operation {
+struct LinearOp {
   Tensor<Scalar> x, w, b, y;  // b.value == nullptr: no bias
   Precision precision;
-  LinearOp(Tensor<Scalar> x_, Tensor<Scalar> w_, Tensor<Scalar> b_, Tensor<Scalar> y_, Precision precision_)
-      : x(x_), w(w_), b(b_), y(y_), precision(precision_) {}
 
   void forward() {
     gemm_plus(precision, Transpose::kNo, Transpose::kYes, {y.rows, y.columns, x.columns}, Scalar(1),
               factor(x), {w.value, x.columns}, Scalar(b.value ? 1 : 0), b.value, 0, y.value, y.columns);
   }
 
-  void backward() override {
+  void backward() {
     const Matrix<Scalar> dy = output_gradient();
     const Scalar before = x.first_gradient() ? 0 : 1;  // what was in x's gradient counts
     gemm<Scalar>(precision, Transpose::kNo, Transpose::kNo, {x.rows, x.columns, y.columns}, Scalar(1), dy,
@@ -64,7 +62,7 @@ Tensor<Scalar> linear(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> w, Te
     if (x.copy && x.copy->pairs == nullptr)
       *x.copy = bf16_copy(x.value, x.rows, x.columns,
                           tape.template array_of<uint32_t>(bf16_copy_words(x.rows, x.columns)));
-  tape.record(LinearOp<Scalar>(x, w, b, y, tape.precision()));
+  tape.record(LinearOp<Scalar>{x, w, b, y, tape.precision()});
   return y;
 }
 

@@ -26,14 +26,11 @@ Moments<Scalar> norm_moments(const Scalar* x, int columns, bool centred) {
 }
 
 template <typename Scalar>
-struct NormOp final : Operation {
+struct NormOp {
   Tensor<Scalar> x, gamma, beta, y;  // beta.value == nullptr: RMSNorm
   Scalar* mean;                      // [rows]
   Scalar* inverse;                   // [rows], 1/s
   Scalar epsilon;
-  NormOp(Tensor<Scalar> x_, Tensor<Scalar> gamma_, Tensor<Scalar> beta_, Tensor<Scalar> y_, Scalar* mean_,
-         Scalar* inverse_, double epsilon_)
-      : x(x_), gamma(gamma_), beta(beta_), y(y_), mean(mean_), inverse(inverse_), epsilon(epsilon_) {}
 
   void forward() {
     for (int r = 0; r < x.rows; ++r) {
@@ -45,7 +42,7 @@ struct NormOp final : Operation {
     }
   }
 
-  void backward() override {
+  void backward() {
     x.start_gradient();
     gamma.start_gradient();
     Scalar* dbeta = nullptr;
@@ -61,7 +58,8 @@ template <typename Scalar>
 Tensor<Scalar> norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma, Tensor<Scalar> beta,
                     double epsilon) {
   Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
-  tape.record(NormOp<Scalar>(x, gamma, beta, y, tape.array(x.rows), tape.array(x.rows), epsilon));
+  tape.record(NormOp<Scalar>{x, gamma, beta, y, tape.array(x.rows), tape.array(x.rows),
+                             static_cast<Scalar>(epsilon)});
   return y;
 }
 
@@ -69,13 +67,11 @@ Tensor<Scalar> norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma, 
 // acts on it:
 //     dx_f += dv * 2 (x_f - m) / d
 template <typename Scalar>
-struct RowVarianceOp final : Operation {
+struct RowVarianceOp {
   Tensor<Scalar> x, v;
   Scalar* mean;
   Scalar epsilon;
   bool centred;
-  RowVarianceOp(Tensor<Scalar> x_, Tensor<Scalar> v_, Scalar* mean_, double epsilon_, bool centred_)
-      : x(x_), v(v_), mean(mean_), epsilon(epsilon_), centred(centred_) {}
 
   void forward() {
     for (int r = 0; r < x.rows; ++r) {
@@ -85,7 +81,7 @@ struct RowVarianceOp final : Operation {
     }
   }
 
-  void backward() override {
+  void backward() {
     x.start_gradient();
     for (int r = 0; r < x.rows; ++r) {
       const Scalar* in = x.row(r);
@@ -100,7 +96,7 @@ struct RowVarianceOp final : Operation {
 template <typename Scalar>
 Tensor<Scalar> row_variances(Tape<Scalar>& tape, Tensor<Scalar> x, bool centred, double epsilon) {
   Tensor<Scalar> v = tape.tensor(x.rows, 1);
-  tape.record(RowVarianceOp<Scalar>(x, v, tape.array(x.rows), epsilon, centred));
+  tape.record(RowVarianceOp<Scalar>{x, v, tape.array(x.rows), static_cast<Scalar>(epsilon), centred});
   return v;
 }
 

@@ -25,20 +25,8 @@ namespace psm::nn {
 
 inline bool row_counts(const int* marks, int row) { return marks == nullptr || marks[row] >= 0; }
 
-// Records a loss with what all of them have.
-template <typename Op, typename Scalar>
-Tensor<Scalar> record_range_loss(Tape<Scalar>& tape, Op op, Tensor<Scalar> x, const int* marks,
-                                 double scale) {
-  op.x = x;
-  op.loss = tape.tensor(1, 1);
-  op.marks = marks;
-  op.scale = static_cast<Scalar>(scale);
-  tape.record(op);
-  return op.loss;
-}
-
 template <typename Scalar>
-struct PeakLossOp final : Operation {
+struct PeakLossOp {
   Tensor<Scalar> x, loss;
   const int* marks;
   Peak<Scalar>* peaks;  // of each group
@@ -57,7 +45,7 @@ struct PeakLossOp final : Operation {
     loss.value[0] = scale * total;
   }
 
-  void backward() override {
+  void backward() {
     x.start_gradient();
     for (int g = 0; g < x.rows / group; ++g)
       if (peaks[g].sign != 0) x.grad[peaks[g].place] += peaks[g].sign * scale * loss.grad[0];
@@ -68,17 +56,17 @@ struct PeakLossOp final : Operation {
 template <typename Scalar>
 Tensor<Scalar> peak_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, int group, double scale) {
   PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
-  PeakLossOp<Scalar> op;
-  op.peaks = tape.template array_of<Peak<Scalar>>(x.rows / group);
-  op.group = group;
-  return record_range_loss(tape, op, x, marks, scale);
+  Tensor<Scalar> loss = tape.tensor(1, 1);
+  tape.record(PeakLossOp<Scalar>{x, loss, marks, tape.template array_of<Peak<Scalar>>(x.rows / group), group,
+                                 static_cast<Scalar>(scale)});
+  return loss;
 }
 
 template <typename Scalar>
-struct ExcessLossOp final : Operation {
+struct ExcessLossOp {
   Tensor<Scalar> x, loss;
-  const int* marks = nullptr;
-  Scalar limit = 0, scale = 0;
+  const int* marks;
+  Scalar limit, scale;
 
   void forward() {
     Scalar total = 0;
@@ -87,7 +75,7 @@ struct ExcessLossOp final : Operation {
     loss.value[0] = scale * total;
   }
 
-  void backward() override {
+  void backward() {
     x.start_gradient();
     for (int r = 0; r < x.rows; ++r)
       if (row_counts(marks, r))
@@ -98,13 +86,13 @@ struct ExcessLossOp final : Operation {
 template <typename Scalar>
 Tensor<Scalar> excess_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, double limit,
                            double scale) {
-  ExcessLossOp<Scalar> op;
-  op.limit = static_cast<Scalar>(limit);
-  return record_range_loss(tape, op, x, marks, scale);
+  Tensor<Scalar> loss = tape.tensor(1, 1);
+  tape.record(ExcessLossOp<Scalar>{x, loss, marks, static_cast<Scalar>(limit), static_cast<Scalar>(scale)});
+  return loss;
 }
 
 template <typename Scalar>
-struct LogWidthLossOp final : Operation {
+struct LogWidthLossOp {
   Tensor<Scalar> x, loss;
   const int* marks;
   Scalar* outside;  // [rows], signed distance of ln x to the interval
@@ -127,7 +115,7 @@ struct LogWidthLossOp final : Operation {
     loss.value[0] = scale * total;
   }
 
-  void backward() override {
+  void backward() {
     x.start_gradient();
     const Scalar weight = 2 * scale * loss.grad[0];
     for (int r = 0; r < x.rows; ++r) x.grad[r] += weight * outside[r] / x.value[r];
@@ -139,10 +127,10 @@ template <typename Scalar>
 Tensor<Scalar> log_width_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, double half_width,
                               double scale) {
   PSM_CHECK(x.columns == 1, x.columns);
-  LogWidthLossOp<Scalar> op;
-  op.outside = tape.array(x.rows);
-  op.half_width = static_cast<Scalar>(half_width);
-  return record_range_loss(tape, op, x, marks, scale);
+  Tensor<Scalar> loss = tape.tensor(1, 1);
+  tape.record(LogWidthLossOp<Scalar>{x, loss, marks, tape.array(x.rows), static_cast<Scalar>(half_width),
+                                     static_cast<Scalar>(scale)});
+  return loss;
 }
 
 }  // namespace psm::nn

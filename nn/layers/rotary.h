@@ -31,13 +31,10 @@ struct RotaryTable {
 };
 
 template <typename Scalar>
-struct RotaryOp final : Operation {
+struct RotaryOp {
   const RotaryTable<Scalar>* table;
   Tensor<Scalar> x, y;
   int length, heads, first;  // row r is position first + r % length
-  RotaryOp(const RotaryTable<Scalar>* table_, Tensor<Scalar> x_, Tensor<Scalar> y_, int length_, int heads_,
-           int first_)
-      : table(table_), x(x_), y(y_), length(length_), heads(heads_), first(first_) {}
 
   // out (+)= in turned by the row's angle times sign.
   template <bool kAccumulate>
@@ -59,7 +56,7 @@ struct RotaryOp final : Operation {
   void forward() {
     for (int r = 0; r < x.rows; ++r) turn<false>(x.row(r), y.row(r), r, 1);
   }
-  void backward() override {
+  void backward() {
     if (x.first_gradient())
       for (int r = 0; r < x.rows; ++r) turn<false>(y.grad_row(r), x.grad_row(r), r, -1);
     else
@@ -73,7 +70,7 @@ Tensor<Scalar> rotate_pairs(Tape<Scalar>& tape, const RotaryTable<Scalar>& table
                             int length, int heads, int first = 0) {
   if (table.rotary == 0) return x;
   Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
-  tape.record(RotaryOp<Scalar>(&table, x, y, length, heads, first));
+  tape.record(RotaryOp<Scalar>{&table, x, y, length, heads, first});
   return y;
 }
 

@@ -14,14 +14,14 @@
 
 namespace psm::nn {
 
-struct WeightedSumOp final : Operation {
+struct WeightedSumOp {
   Tensor<double> x, loss;
   const double* weights;
   void forward() {
     loss.value[0] = 0;
     for (size_t i = 0; i < x.size(); ++i) loss.value[0] += weights[i] * x.value[i];
   }
-  void backward() override {
+  void backward() {
     x.start_gradient();
     for (size_t i = 0; i < x.size(); ++i) x.grad[i] += weights[i] * loss.grad[0];
   }
@@ -75,14 +75,11 @@ class GradientCheck {
     std::vector<Tensor<double>> inputs;
     for (size_t i = 0; i < values_.size(); ++i)
       inputs.push_back({values_[i].data(), grads_[i].data(), shapes_[i].rows, shapes_[i].columns});
-    WeightedSumOp sum;
-    sum.x = build(tape_, inputs);
-    REQUIRE(sum.x.size() <= weights_.size());
-    sum.loss = tape_.tensor(1, 1);
-    sum.weights = weights_.data();
-    tape_.record(sum);
-    if (backward) tape_.backward(sum.loss);
-    return sum.loss.value[0];
+    const Tensor<double> x = build(tape_, inputs), sum = tape_.tensor(1, 1);
+    REQUIRE(x.size() <= weights_.size());
+    tape_.record(WeightedSumOp{x, sum, weights_.data()});
+    if (backward) tape_.backward(sum);
+    return sum.value[0];
   }
 
   Tape<double> tape_;
