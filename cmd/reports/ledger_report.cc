@@ -174,6 +174,10 @@ Table rows_table(const std::vector<LedgerRow>& rows, const Totals& all) {
 
 }  // namespace
 
+std::string blocks_text(const program::Ledger& ledger) {
+  return summary_table("block", ledger.summary(), totals(ledger.rows())).text();
+}
+
 std::string ledger_page(const LedgerReport& report) {
   const std::vector<LedgerRow>& rows = report.ledger.rows();
   const Totals all = totals(rows);

@@ -57,6 +57,9 @@ TEST_CASE("the page shows level, error, range and seconds, and marks every boots
   ledger.set_predicted_seconds(std::vector<double>(n, 0.5));
   ledger.set_measured(sample.plan_.program.outputs[0].value, std::vector<ckks::Complex>(kSlots, 1),
                       std::vector<ckks::Complex>(kSlots, 1.5));
+  const std::string blocks = blocks_text(ledger);
+  CHECK(blocks.find("layer 1") != std::string::npos);
+  CHECK(blocks.find("2^-20.0") != std::string::npos);
   const std::string page = ledger_page(report_of(ledger));
   CHECK(page.find("<dt>a pass</dt><dd>" + seconds_text(0.25 * static_cast<double>(n - 1) + 8) + "</dd>") !=
         std::string::npos);

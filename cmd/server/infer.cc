@@ -328,7 +328,7 @@ int infer(int argc, char** argv) {
   program::Ledger ledger(pass.plan, pass.context->scales());
   figures.predict_seconds();
   figures.fill(ledger);
-  std::printf("%s\n%s", context.describe().c_str(), program::text(ledger.summary()).c_str());
+  std::printf("%s\n%s", context.describe().c_str(), blocks_text(ledger).c_str());
   std::printf("%s of %s; read keys %s, inferred %s; wrote %s\n%s",
               groups == 1 ? "1 pass" : message(groups, " passes").c_str(),
               counted(static_cast<size_t>(plan.bootstraps), "bootstrap").c_str(),

@@ -215,7 +215,7 @@ int demo(int argc, char** argv) {
   for (const auto& output : deployment.plan.program.outputs) {
     ledger.set_measured(output.value, session.first_outputs().at(output.name), twin.outputs.at(output.name));
   }
-  std::printf("%s", program::text(ledger.summary()).c_str());
+  std::printf("%s", blocks_text(ledger).c_str());
 
   heading("Result");
   const LogitRows scored = scored_rows(codec, prompts, rows);

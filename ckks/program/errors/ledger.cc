@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <utility>
 
@@ -11,22 +10,6 @@
 
 namespace psm::program {
 namespace {
-
-// "2^-21.3"; "-" where nothing is known.
-std::string bits(const std::optional<double>& value) {
-  if (!value) return "-";
-  if (*value == 0) return "0";
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "2^%.1f", std::log2(*value));
-  return buffer;
-}
-
-template <typename... Parts>
-std::string line(const char* pattern, Parts... parts) {
-  char buffer[512];
-  std::snprintf(buffer, sizeof buffer, pattern, parts...);
-  return buffer;
-}
 
 constexpr auto took_longer = [](const auto& a, const auto& b) {
   return std::pair(a.seconds, a.predicted_seconds) > std::pair(b.seconds, b.predicted_seconds);
@@ -177,37 +160,6 @@ Json Ledger::json() const {
 }
 
 // Columns that nobody filled are left out: a server knows times, the client knows ranges and errors as well.
-std::string text(std::span<const LedgerSummary> blocks) {
-  const auto any = [&](auto member) { return std::any_of(blocks.begin(), blocks.end(), member); };
-  const bool ranges = any([](const LedgerSummary& b) { return b.max_abs > 0; });
-  const bool errors = any([](const LedgerSummary& b) { return b.largest_predicted_std > 0; });
-  const bool measured =
-      any([](const LedgerSummary& b) { return b.largest_measured_over_predicted.has_value(); });
-  const bool predicted = any([](const LedgerSummary& b) { return b.predicted_seconds > 0; });
-  std::string out = line("%-40s %12s %10s %7s", "block", "instructions", "bootstraps", "levels");
-  if (ranges) out += line(" %9s", "max |x|");
-  if (errors) out += line(" %9s", "error");
-  if (measured) out += line(" %10s", "meas/pred");
-  out += line(" %9s", "seconds");
-  if (predicted) out += line(" %9s", "predicted");
-  out += "\n";
-  for (const LedgerSummary& block : blocks) {
-    out += line("%-40s %12d %10d %3d..%-2d", block.name.c_str(), block.instructions, block.bootstraps,
-                block.highest_level, block.lowest_level);
-    if (ranges) out += line(" %9.3g", block.max_abs);
-    if (errors) out += line(" %9s", bits(block.largest_predicted_std).c_str());
-    if (measured) {
-      out += line(" %10s", block.largest_measured_over_predicted
-                               ? line("%.2f", *block.largest_measured_over_predicted).c_str()
-                               : "-");
-    }
-    out += line(" %9.2f", block.seconds);
-    if (predicted) out += line(" %9.2f", block.predicted_seconds);
-    out += "\n";
-  }
-  return out;
-}
-
 Json to_json(std::span<const LedgerSummary> blocks, const char* name_key) {
   Json rows(Json::Array{});
   for (const LedgerSummary& block : blocks) {

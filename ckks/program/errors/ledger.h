@@ -79,7 +79,6 @@ class Ledger {
   std::vector<int> row_of_value_;
 };
 
-std::string text(std::span<const LedgerSummary>);
 Json to_json(std::span<const LedgerSummary>, const char* name_key = "block");
 
 }  // namespace psm::program
