@@ -238,15 +238,8 @@ std::string heard(const std::string& title, const std::deque<SvgPanel>& panels) 
 }  // namespace
 
 PlotPoints held(const PlotPoints& values) {
-  PlotPoints points;
-  for (const auto& [x, y] : values) {
-    if (!points.empty() && points.back() == std::pair(x, y)) {
-      points.back().first = x + 1;
-    } else {
-      points.emplace_back(x, y);
-      points.emplace_back(x + 1, y);
-    }
-  }
+  PlotPoints points;  // two for each value, so that is_covered() finds those of another line
+  for (const auto& [x, y] : values) points.insert(points.end(), {{x, y}, {x + 1, y}});
   return points;
 }
 

@@ -28,14 +28,18 @@ int show(int argc, char** argv) {
   program::VerifiedProgram program = program::load_program(path);
   const program::Calibration machine =
       calibrated ? program::calibrate(*program.context) : program::Calibration{};
-  const ShownProgram shown(std::move(program), path, entry, machine.kernels,
-                           calibrated ? message("this machine", machine.caveat()) : "a nominal machine");
+  const ShownProgram shown(
+      std::move(program), path, entry, machine.kernels,
+      calibrated ? message("this machine", machine.caveat()) : "a nominal machine at N = 2^16");
   if (text || (common.json_path.empty() && html_path.empty())) {
     const std::string printed = program_text(shown);
     std::fwrite(printed.data(), 1, printed.size(), stdout);
   }
   if (!common.json_path.empty()) common.write_json(program_json(shown));
-  if (!html_path.empty()) write_file(resolve_user_path(html_path), program_page(shown));
+  if (!html_path.empty()) {
+    write_file(resolve_user_path(html_path), program_page(shown));
+    std::printf("wrote %s\n", html_path.c_str());
+  }
   return 0;
 }
 
