@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attention/reference/polynomial_model.h"
 #include "ckks/base/error.h"
 
 namespace psm::cmd {
@@ -71,15 +72,22 @@ TaskReport score_tasks(const attention::Checkpoint& checkpoint, const nn::Tokeni
                  .json = {}};
   out.json["shots"] = static_cast<int64_t>(options.shots);
   out.json["seed"] = static_cast<int64_t>(options.seed);
-  const auto score = [&](const std::string& form, train::ContinuationScorer& scorer) {
+  const auto score = [&](const std::string& form, const attention::BatchedModel& model) {
     for (const LoadedTask& task : loaded)
-      report(form, task, train::score_task(task.task, task.examples, task.path, tokenizer, scorer, options),
-             scorer.config().vocab, out);
+      report(form, task,
+             train::score_task(
+                 task.task, task.examples, task.path, tokenizer, model.config().context,
+                 [&](std::span<const train::ScoredText> texts) { return train::score_texts(model, texts); },
+                 options),
+             model.config().vocab, out);
   };
-  score("trained", *train::trained_scorer(checkpoint.weights));
-  if (checkpoint.ranges && checkpoint.polynomial)
-    score("polynomial", *train::polynomial_scorer(attention::make_polynomial(
-                            checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial)));
+  score("trained", attention::BatchedModel(checkpoint.weights));
+  if (checkpoint.ranges && checkpoint.polynomial) {
+    const attention::PolynomialModel polynomial =
+        attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
+    score("polynomial",
+          attention::BatchedModel(polynomial.weights, attention::polynomial_functions(polynomial)));
+  }
   return out;
 }
 

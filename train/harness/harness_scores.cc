@@ -93,8 +93,8 @@ size_t HarnessScores::scored() const {
 }
 
 HarnessScores score_task(const HarnessTask& task, std::span<const TaskExample> examples,
-                         const std::string& what, const nn::Tokenizer& tokenizer, ContinuationScorer& scorer,
-                         const HarnessOptions& options) {
+                         const std::string& what, const nn::Tokenizer& tokenizer, int context,
+                         const ScoreTexts& score, const HarnessOptions& options) {
   const size_t count = options.limit == 0 ? examples.size() : std::min(options.limit, examples.size());
   HarnessScores result;
   Progress progress(std::string(task.name), static_cast<double>(count));
@@ -104,7 +104,7 @@ HarnessScores score_task(const HarnessTask& task, std::span<const TaskExample> e
     group.clear();
     for (size_t i = first; i < first + here; ++i) {
       try {
-        encode_example(task, examples, i, tokenizer, scorer.config().context, options, group);
+        encode_example(task, examples, i, tokenizer, context, options, group);
       } catch (const Error& error) {
         throw Error(message(place_of(examples[i], what), ": ", error.what()));
       }
@@ -114,13 +114,13 @@ HarnessScores score_task(const HarnessTask& task, std::span<const TaskExample> e
       result.cut +=
           std::any_of(prompts.begin(), prompts.end(), [](const auto& prompt) { return prompt.cut; });
     }
-    const std::vector<ContinuationScore> scores = scorer.score(group.texts);
+    const std::vector<ContinuationScore> scores = score(group.texts);
     std::span<const ContinuationScore> rest = scores;
     for (size_t i = 0; i < here; ++i) {
       const std::vector<EncodedPrompt>& prompts = group.prompts[i];
-      std::optional<ExampleScore>& score = result.examples.emplace_back();
+      std::optional<ExampleScore>& example = result.examples.emplace_back();
       if (prompts.empty()) continue;
-      score = score_example(examples[first + i], prompts, rest.first(prompts.size()), result.not_a_number);
+      example = score_example(examples[first + i], prompts, rest.first(prompts.size()), result.not_a_number);
       rest = rest.subspan(prompts.size());
     }
     progress.advance(static_cast<double>(here));

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "nn/text/tokenizer.h"
-#include "train/evaluation/continuation_scorer.h"
+#include "train/evaluation/continuations.h"
 #include "train/harness/harness_tasks.h"
 
 namespace psm::train {
@@ -54,11 +54,11 @@ struct HarnessScores {
   size_t scored() const;
 };
 
-// Throws psm::Error if there are not enough examples for the shots, or a text cannot be encoded: with `what`
-// and the line. Shows a progress bar.
+// `context`: of the model that scores. Throws psm::Error if there are not enough examples for the shots, or a text
+// cannot be encoded: with `what` and the line. Shows a progress bar.
 HarnessScores score_task(const HarnessTask& task, std::span<const TaskExample> examples,
-                         const std::string& what, const nn::Tokenizer& tokenizer, ContinuationScorer& scorer,
-                         const HarnessOptions& options);
+                         const std::string& what, const nn::Tokenizer& tokenizer, int context,
+                         const ScoreTexts& score, const HarnessOptions& options);
 
 // Throws psm::Error if no example was scored.
 std::vector<HarnessMetric> harness_metrics(const HarnessTask& task, const HarnessScores& scores, int vocab);

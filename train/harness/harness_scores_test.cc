@@ -1,6 +1,7 @@
 #include "train/harness/harness_scores.h"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "ckks/base/error.h"
@@ -19,27 +20,20 @@ nn::ByteBpe bytes_tokenizer() {
 }
 
 // Gives the likelihoods of a list, one after another; the greedy ones are those above -1.
-class ListScorer final : public ContinuationScorer {
- public:
-  explicit ListScorer(std::vector<double> likelihoods, int context = 64)
-      : likelihoods_(std::move(likelihoods)) {
-    config_.vocab = 256, config_.context = context;
-  }
-  const attention::ModelConfig& config() const override { return config_; }
-  std::vector<ContinuationScore> score(std::span<const ScoredText> texts) override {
+struct ListScorer {
+  std::vector<double> likelihoods;
+  int context = 64;
+  std::vector<std::string> shown = {};  // every text
+
+  std::vector<ContinuationScore> operator()(std::span<const ScoredText> texts) {
     std::vector<ContinuationScore> scores;
-    for (size_t i = 0; i < texts.size(); ++i, ++next_) {
-      scores.push_back({likelihoods_.at(next_), likelihoods_.at(next_) > -1});
-      shown.emplace_back(texts[i].tokens.begin(), texts[i].tokens.end());
+    for (const ScoredText& text : texts) {
+      const double likelihood = likelihoods.at(shown.size());
+      scores.push_back({likelihood, likelihood > -1});
+      shown.emplace_back(text.tokens.begin(), text.tokens.end());
     }
     return scores;
   }
-  std::vector<std::string> shown;  // every text
-
- private:
-  attention::ModelConfig config_;
-  std::vector<double> likelihoods_;
-  size_t next_ = 0;
 };
 
 std::string answer_lines(int count) {
@@ -50,15 +44,16 @@ std::string answer_lines(int count) {
   return lines;
 }
 
-HarnessScores score(const char* name, const std::string& lines, ContinuationScorer& scorer,
+HarnessScores score(const char* name, const std::string& lines, ListScorer& scorer,
                     const HarnessOptions& options = {}) {
   const HarnessTask& task = harness_task_named(name);
-  return score_task(task, parse_task(task, lines, "file"), "file", bytes_tokenizer(), scorer, options);
+  return score_task(task, parse_task(task, lines, "file"), "file", bytes_tokenizer(), scorer.context,
+                    std::ref(scorer), options);
 }
 
 TEST_CASE("acc takes the likeliest choice, acc_norm the likeliest by character, the first of equals") {
   // By character: -1 and -3; -2 and -1; -1 and -1.
-  ListScorer scorer({-4, -3, -8, -1, -4, -1, -2, -2});
+  ListScorer scorer{{-4, -3, -8, -1, -4, -1, -2, -2}};
   const HarnessScores scores = score("piqa", answer_lines(4), scorer);
   CHECK(scores.scored() == 4);
   const auto metrics = harness_metrics(harness_task_named("piqa"), scores, 256);
@@ -72,11 +67,11 @@ TEST_CASE("acc takes the likeliest choice, acc_norm the likeliest by character, 
 }
 
 TEST_CASE("acc_norm counts characters, not bytes") {
-  ListScorer scorer({-2, -1.5});
+  ListScorer scorer{{-2, -1.5}};
   const auto scores = score("piqa", R"({"query": "Q", "choices": ["\u00e9\u00e9", "e"], "gold": 0})", scorer);
   CHECK_FALSE(scores.examples[0]->correct);
   CHECK(scores.examples[0]->correct_normalised);  // -2 / 2 against -1.5 / 1
-  ListScorer other({-3.2, -1.5});                 // by byte, -0.8 would win
+  ListScorer other{{-3.2, -1.5}};                 // by byte, -0.8 would win
   CHECK_FALSE(score("piqa", R"({"query": "Q", "choices": ["\u00e9\u00e9", "e"], "gold": 0})", other)
                   .examples[0]
                   ->correct_normalised);
@@ -86,7 +81,7 @@ TEST_CASE("the last word: greedy accuracy, perplexity, and what uniform tokens w
   const std::string lines = R"({"context": "a", "continuation": "b"})"
                             "\n"
                             R"({"context": "a", "continuation": "bcd"})";
-  ListScorer scorer({-0.5, -2.5});
+  ListScorer scorer{{-0.5, -2.5}};
   const auto metrics =
       harness_metrics(harness_task_named("lambada_openai"), score("lambada_openai", lines, scorer), 256);
   REQUIRE(metrics.size() == 2);
@@ -100,7 +95,7 @@ TEST_CASE("the last word: greedy accuracy, perplexity, and what uniform tokens w
 }
 
 TEST_CASE("referents are judged by the text that follows them") {
-  ListScorer scorer({-3, -2});
+  ListScorer scorer{{-3, -2}};
   const auto scores =
       score("winogrande", R"({"context_options": ["A so A", "A so B"], "continuation": "ran.", "gold": 1})",
             scorer);
@@ -115,7 +110,7 @@ TEST_CASE("shots come from the whole file, the limit takes its first examples") 
   std::string lines;
   for (const char letter : std::string("abcdef"))
     lines += std::string("{\"context\": \"") + letter + "\", \"continuation\": \"z\"}\n";
-  ListScorer scorer(std::vector<double>(2, -1));
+  ListScorer scorer{std::vector<double>(2, -1)};
   CHECK(score("lambada_openai", lines, scorer, {.shots = 5, .limit = 2}).scored() == 2);
   REQUIRE(scorer.shown.size() == 2);
   CHECK(scorer.shown[0].ends_with("\n\na z"));
@@ -129,25 +124,25 @@ TEST_CASE("a continuation longer than the context leaves its example out, a long
                             R"({"query": "Q", "choices": ["a", "0123456789"], "gold": 0})"
                             "\n" +
                             R"({"query": "A long question?", "choices": ["a", "b"], "gold": 0})";
-  ListScorer scorer({-1, -2, -1, -2}, 10);
+  ListScorer scorer{{-1, -2, -1, -2}, 10};
   const HarnessScores scores = score("piqa", lines, scorer);
   CHECK(scores.scored() == 2);
   CHECK_FALSE(scores.examples[1]);
   CHECK(scores.cut == 2);
   CHECK(scorer.shown.back() == "?\nAnswer: b");
-  ListScorer none({}, 3);
+  ListScorer none{{}, 3};
   CHECK_THROWS_WITH_AS(harness_metrics(harness_task_named("piqa"), score("piqa", answer_lines(2), none), 256),
                        doctest::Contains("longer than the model's context"), Error);
 }
 
 TEST_CASE("a likelihood that is no number never wins and is counted") {
-  ListScorer scorer({-9, kNaN, kNaN, -1, kNaN, kNaN});
+  ListScorer scorer{{-9, kNaN, kNaN, -1, kNaN, kNaN}};
   const HarnessScores scores = score("piqa", answer_lines(3), scorer);
   CHECK(scores.not_a_number == 4);
   CHECK(scores.examples[0]->correct);
   CHECK_FALSE(scores.examples[1]->correct);
   CHECK_FALSE(scores.examples[2]->correct);
-  ListScorer word({kNaN});
+  ListScorer word{{kNaN}};
   const auto metrics =
       harness_metrics(harness_task_named("lambada_openai"),
                       score("lambada_openai", R"({"context": "a", "continuation": "b"})", word), 256);
@@ -156,7 +151,7 @@ TEST_CASE("a likelihood that is no number never wins and is counted") {
 }
 
 TEST_CASE("an example that cannot be prompted is named with its line") {
-  ListScorer scorer({});
+  ListScorer scorer{{}};
   CHECK_THROWS_WITH_AS(score("piqa", answer_lines(2), scorer, {.shots = 2}),
                        "file line 1: of 2 examples, no 2 others can be shown; ask for fewer shots", Error);
 }

@@ -1,9 +1,10 @@
-#include "train/evaluation/continuation_scorer.h"
+#include "train/evaluation/continuations.h"
 
 #include <cmath>
 #include <limits>
 
 #include "attention/batched/measure.h"
+#include "attention/reference/polynomial_model.h"
 #include "attention/reference/reference_forward.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -63,7 +64,7 @@ TEST_CASE("the trained model's likelihoods, in batches, are those of its forward
   for (const attention::AttentionKind attention :
        {attention::AttentionKind::kSoftmax, attention::AttentionKind::kPowerSoftmax}) {
     const attention::ModelWeights weights = attention::random_weights(small(attention), 5);
-    const auto scores = trained_scorer(weights)->score(texts.scored);
+    const auto scores = score_texts(attention::BatchedModel(weights), texts.scored);
     REQUIRE(scores.size() == texts.scored.size());
     int greedy = 0;
     for (size_t i = 0; i < scores.size(); ++i) {
@@ -85,7 +86,8 @@ TEST_CASE("a polynomial model's likelihoods are those of its forward pass") {
   for (const ScoredText& text : texts.scored) whole.emplace_back(read(text).begin(), read(text).end());
   const attention::PolynomialModel polynomial =
       attention::make_polynomial(weights, attention::measure_ranges(weights, whole));
-  const auto scores = polynomial_scorer(polynomial)->score(texts.scored);
+  const auto scores = score_texts(
+      attention::BatchedModel(polynomial.weights, attention::polynomial_functions(polynomial)), texts.scored);
   for (size_t i = 0; i < scores.size(); ++i) {
     const ContinuationScore right =
         expected(attention::polynomial_forward(polynomial, whole[i]), texts.scored[i]);
@@ -96,12 +98,12 @@ TEST_CASE("a polynomial model's likelihoods are those of its forward pass") {
 
 TEST_CASE("the number of threads changes no bit, nor does a second call") {
   const Texts texts = random_texts(200);
-  const auto scorer = trained_scorer(attention::random_weights(small(), 5));
+  const attention::BatchedModel model(attention::random_weights(small(), 5));
   const int threads = thread_count();
   set_thread_count(1);
-  const auto one = scorer->score(texts.scored);
+  const auto one = score_texts(model, texts.scored);
   set_thread_count(3);
-  const auto three = scorer->score(texts.scored), again = scorer->score(texts.scored);
+  const auto three = score_texts(model, texts.scored), again = score_texts(model, texts.scored);
   set_thread_count(threads);
   for (size_t i = 0; i < one.size(); ++i) {
     CHECK(one[i].log_likelihood == three[i].log_likelihood);
@@ -113,19 +115,20 @@ TEST_CASE("logits that are no numbers give a likelihood that is none") {
   attention::ModelWeights weights = attention::random_weights(small(), 5);
   weights.unembedding[3] = std::numeric_limits<float>::quiet_NaN();
   const Texts texts = random_texts(2);
-  for (const ContinuationScore& score : trained_scorer(weights)->score(texts.scored))
+  for (const ContinuationScore& score : score_texts(attention::BatchedModel(weights), texts.scored))
     CHECK(std::isnan(score.log_likelihood));
 }
 
 TEST_CASE("a model that is no causal language model and a token of another vocabulary are refused") {
   attention::ModelConfig config = small(attention::AttentionKind::kSoftmax);
   config.causal = false;
-  CHECK_THROWS_WITH_AS(trained_scorer(attention::random_weights(config, 1)),
-                       doctest::Contains("only a causal language model"), Error);
-  const auto scorer = trained_scorer(attention::random_weights(small(), 1));
+  const attention::BatchedModel both_ways(attention::random_weights(config, 1)),
+      model(attention::random_weights(small(), 1));
   const std::vector<int> tokens = {1, kVocab};
   const ScoredText text{tokens, 1};
-  CHECK_THROWS_WITH_AS(scorer->score({&text, 1}),
+  CHECK_THROWS_WITH_AS(score_texts(both_ways, {&text, 1}), doctest::Contains("only a causal language model"),
+                       Error);
+  CHECK_THROWS_WITH_AS(score_texts(model, {&text, 1}),
                        doctest::Contains("token 13 is not in the model's vocabulary"), Error);
 }
 
