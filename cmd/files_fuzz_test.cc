@@ -130,7 +130,7 @@ TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
   target.name = "notes and prompts";
   target.corpus = {
       "{\"keys\":8,\"values\":4,\"pairs\":2,\"length\":8}|k0 v1 k7 v3 "
-      "k0|{\"softmax\":{\"loss\":1,\"scored\":2,\"correct\":1}}"};
+      "k0|{\"data\":\"recall\",\"softmax\":{\"scored\":2,\"correct\":1,\"cross_entropy\":1,\"tokens\":9}}"};
   target.decode = [](std::string_view text) {
     const size_t first = std::min(text.find('|'), text.size()),
                  second = std::min(text.find('|', first + 1), text.size());

@@ -9,8 +9,10 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/testing/runfile.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/testing/test_commands.h"
+#include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"
 #include "nn/text/bpe/bpe_trainer.h"
@@ -33,6 +35,17 @@ const std::string kText = [] {
   for (int i = 0; i < 200; ++i) text += "the quick brown fox ";
   return text;
 }();
+
+TEST_CASE("the model that lies here is read with the scores of its training, and keeps what it says") {
+  const attention::Checkpoint model = attention::load_checkpoint(runfile("testdata/recall.safetensors"));
+  const TaskScores scores = read_scores(model);
+  CHECK(scores.softmax.accuracy() == 1);
+  CHECK(scores.trained.accuracy() > 0.99);
+  CHECK(scores.polynomial.accuracy() == 1);
+  attention::save_checkpoint(path_of("kept.safetensors"), model);
+  CHECK(read_file(path_of("kept.safetensors"), 1 << 20) ==
+        read_file(runfile("testdata/recall.safetensors"), 1 << 20));
+}
 
 TEST_CASE("a text shorter than the context, an empty and a missing one are refused") {
   write_file(path_of("short.txt"), "shorter than a window of the context");
@@ -243,10 +256,10 @@ TEST_CASE("predictions that are no text together show where one ends") {
   CHECK(recall.list(std::vector<int>{0, 1}) == "k0 k1");
 }
 
-TEST_CASE("a character model from before there were tokenizers is read") {
+TEST_CASE("the alphabet of a character model is read") {
   attention::Checkpoint checkpoint;
   checkpoint.weights.config.vocab = 3;
-  checkpoint.notes["alphabet"] = "0a6162";
+  checkpoint.notes["tokenizer"] = "alphabet 0a6162";
   const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
   CHECK(codec.encode("ab\n") == std::vector<int>{1, 2, 0});
   CHECK(codec.symbol(0) == "\\n");

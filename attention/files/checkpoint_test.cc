@@ -89,9 +89,7 @@ TEST_CASE(
     CHECK(config_from_json(config_to_json(config), "test") == config);
   }
   const std::string text = config_to_json(example().config);
-  const std::string before = text.substr(0, text.find(",\"block\"")) + "}";
-  CHECK(before != text);
-  CHECK(config_from_json(before, "test") == example().config);
+  CHECK_THROWS_AS(config_from_json(text.substr(0, text.find(",\"block\"")) + "}", "test"), Error);
   const auto refused = [&](const std::string& from, const std::string& to) {
     std::string changed = text;
     REQUIRE(changed.find(from) != std::string::npos);
@@ -103,7 +101,7 @@ TEST_CASE(
   refused("\"classes\":0", "\"classes\":2");
 }
 
-TEST_CASE("score offsets come back from their file, and a file or a JSON without them has none") {
+TEST_CASE("score offsets come back from their file, and a file without them has none") {
   const std::string path = scratch("offset.safetensors");
   Checkpoint checkpoint;
   ModelConfig config = example().config;
@@ -118,8 +116,6 @@ TEST_CASE("score offsets come back from their file, and a file or a JSON without
   const int64_t shape[] = {2};
   CHECK(nn::read_safetensors(path).at("psm.layers.1.score_offset", shape, path) ==
         read.layers[1].score_offset);
-  // Not a word of it in the text of other models: fingerprints are made of that.
-  CHECK(config_to_json(example().config).find("score_offset") == std::string::npos);
   save_checkpoint(path, {example(), {}, {}, {}});
   CHECK_FALSE(load_checkpoint(path).weights.config.score_offset);
 }

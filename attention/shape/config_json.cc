@@ -15,6 +15,7 @@ ModelConfig read_config(const Json& json) {
     return static_cast<int>(json.at(key, what).integer(what + ", " + key, 0, 1 << 20));
   };
   auto real = [&](const char* key) { return json.at(key, what).number(what + ", " + key); };
+  auto truth = [&](const char* key) { return json.at(key, what).truth(what + ", " + key); };
   ModelConfig config;
   config.vocab = whole("vocab");
   config.context = whole("context");
@@ -30,25 +31,17 @@ ModelConfig read_config(const Json& json) {
   config.epsilon = real("epsilon");
   config.stable_delta = real("stable_delta");
   config.norm_epsilon = real("norm_epsilon");
-  // Missing in files of before there were other architectures than GPT-NeoX.
-  const auto if_there = [&](const char* key, auto read) {
-    if (const Json* value = json.find(key)) read(*value, what + ", " + key);
-  };
-  using Text = const std::string&;
-  if_there("block", [&](const Json& j, Text at) { config.block = block_kind_from(j.string(at)); });
-  if_there("norm", [&](const Json& j, Text at) { config.norm = norm_kind_from(j.string(at)); });
-  if_there("feed_forward",
-           [&](const Json& j, Text at) { config.feed_forward = feed_forward_kind_from(j.string(at)); });
-  if_there("positions", [&](const Json& j, Text at) { config.positions = position_kind_from(j.string(at)); });
-  for (auto [key, field] : {std::pair{"causal", &config.causal},
-                            {"biases", &config.biases},
-                            {"pooler", &config.pooler},
-                            {"score_offset", &config.score_offset}})
-    if_there(key, [&](const Json& j, Text at) { *field = j.truth(at); });
-  for (auto [key, field] : {std::pair{"kv_heads", &config.kv_heads},
-                            {"classes", &config.classes},
-                            {"patch_inputs", &config.patch_inputs}})
-    if_there(key, [&](const Json& j, Text at) { *field = static_cast<int>(j.integer(at, 0, 1 << 20)); });
+  config.block = block_kind_from(json.at("block", what).string(what));
+  config.norm = norm_kind_from(json.at("norm", what).string(what));
+  config.feed_forward = feed_forward_kind_from(json.at("feed_forward", what).string(what));
+  config.positions = position_kind_from(json.at("positions", what).string(what));
+  config.causal = truth("causal");
+  config.biases = truth("biases");
+  config.kv_heads = whole("kv_heads");
+  config.classes = whole("classes");
+  config.pooler = truth("pooler");
+  config.patch_inputs = whole("patch_inputs");
+  config.score_offset = truth("score_offset");
   config.validate();
   return config;
 }
@@ -79,9 +72,8 @@ std::string config_to_json(const ModelConfig& config) {
                          {"kv_heads", Json(config.kv_heads)},
                          {"classes", Json(config.classes)},
                          {"pooler", Json(config.pooler)},
-                         {"patch_inputs", Json(config.patch_inputs)}});
-  // Written where it says something: the fingerprints of models are of this text.
-  if (config.score_offset) json["score_offset"] = true;
+                         {"patch_inputs", Json(config.patch_inputs)},
+                         {"score_offset", Json(config.score_offset)}});
   return json.dump(0);
 }
 

@@ -39,9 +39,7 @@ Json options_to_json(const PolynomialOptions& options) {
   json["inverse_error"] = options.inverse_error;
   json["gelu_error"] = options.gelu_error;
   json["division"] = std::string(name_of(options.division));
-  // Written where it says something: the fingerprints of models, which their keys carry, are of this text.
-  if (options.inverse_sqrt != DivisionForm::kRelaxed)
-    json["inverse_sqrt"] = std::string(name_of(options.inverse_sqrt));
+  json["inverse_sqrt"] = std::string(name_of(options.inverse_sqrt));
   json["softmax"] = std::string(name_of(options.softmax));
   json["client_norm"] = options.client_norm;
   return json;
@@ -49,19 +47,16 @@ Json options_to_json(const PolynomialOptions& options) {
 
 PolynomialOptions options_from_json(const Json& json) {
   const std::string what = "options of the polynomials";
-  // Missing in checkpoints of before there was a choice; a margin they all have.
-  const Json *division = json.find("division"), *softmax = json.find("softmax"),
-             *root = json.find("inverse_sqrt"), *margin = json.find("margin");
-  return {
-      .margin = margin == nullptr ? std::nullopt : std::optional(margin->number(what)),
-      .norm_error = json.at("norm_error", what).number(what),
-      .inverse_error = json.at("inverse_error", what).number(what),
-      .gelu_error = json.at("gelu_error", what).number(what),
-      .division = division == nullptr ? DivisionForm::kRelaxed : division_form_from(division->string(what)),
-      .inverse_sqrt = root == nullptr ? DivisionForm::kRelaxed : division_form_from(root->string(what)),
-      .softmax =
-          softmax == nullptr ? SoftmaxForm::kNormaliseSquare : softmax_form_from(softmax->string(what)),
-      .client_norm = json.at("client_norm", what).truth(what)};
+  const auto text = [&](const char* key) { return json.at(key, what).string(what); };
+  const Json* margin = json.find("margin");
+  return {.margin = margin == nullptr ? std::nullopt : std::optional(margin->number(what)),
+          .norm_error = json.at("norm_error", what).number(what),
+          .inverse_error = json.at("inverse_error", what).number(what),
+          .gelu_error = json.at("gelu_error", what).number(what),
+          .division = division_form_from(text("division")),
+          .inverse_sqrt = division_form_from(text("inverse_sqrt")),
+          .softmax = softmax_form_from(text("softmax")),
+          .client_norm = json.at("client_norm", what).truth(what)};
 }
 
 }  // namespace psm::attention

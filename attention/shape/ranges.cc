@@ -76,11 +76,10 @@ Ranges ranges_from_json(const Json& json, const ModelConfig& config) {
     ranges.layers.push_back({.variance = interval_from_json(entry.at("variance", what), what),
                              .denominator = interval_from_json(entry.at("denominator", what), what),
                              .score = entry.at("score", what).number(what),
-                             .gelu_input = entry.at("gelu_input", what).number(what)});
-    if (const Json* second = entry.find("second_variance"))  // missing where there were parallel blocks only
-      ranges.layers.back().second_variance = interval_from_json(*second, what);
+                             .gelu_input = entry.at("gelu_input", what).number(what),
+                             .second_variance = interval_from_json(entry.at("second_variance", what), what)});
   }
-  if (const Json* pooler = json.find("pooler_input")) ranges.pooler_input = pooler->number(what);
+  ranges.pooler_input = json.at("pooler_input", what).number(what);
   ranges.final_variance = interval_from_json(json.at("final_variance", what), what);
   check_shape(ranges, config);
   return ranges;

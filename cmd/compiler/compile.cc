@@ -162,7 +162,7 @@ namespace {
 
 bool say_what_prompts_are(const Notes& notes) {
   return std::any_of(notes.begin(), notes.end(), [](const auto& note) {
-    for (const char* name : {"recall", "images", "tokenizer", "alphabet"})
+    for (const char* name : {"recall", "images", "tokenizer"})
       if (note.first == name) return true;
     return false;
   });

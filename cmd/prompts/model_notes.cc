@@ -7,8 +7,7 @@
 namespace psm::cmd {
 namespace {
 
-constexpr const char *kNote = "tokenizer", *kAlphabetNote = "alphabet", *kRecall = "recall",
-                     *kImages = "images";
+constexpr const char *kNote = "tokenizer", *kRecall = "recall", *kImages = "images";
 constexpr int kMaxSymbols = 1 << 20;
 constexpr int kMaxPixels = 1 << 12;  // of a side of an image
 
@@ -41,16 +40,9 @@ void keep_tokenizer(const nn::Tokenizer& tokenizer, Notes& notes, int vocab) {
 }
 
 std::shared_ptr<const nn::Tokenizer> tokenizer_of(const Notes& notes, int vocab) {
-  const auto note = notes.find(kNote), alphabet = notes.find(kAlphabetNote);
-  std::shared_ptr<const nn::Tokenizer> tokenizer;
-  if (note != notes.end()) {
-    tokenizer = nn::tokenizer_from_string(note->second, "the checkpoint's note \"tokenizer\"");
-  } else if (alphabet != notes.end()) {
-    tokenizer =
-        nn::tokenizer_from_string("alphabet " + alphabet->second, "the checkpoint's note \"alphabet\"");
-  } else {
-    return nullptr;
-  }
+  const auto note = notes.find(kNote);
+  if (note == notes.end()) return nullptr;
+  auto tokenizer = nn::tokenizer_from_string(note->second, "the checkpoint's note \"tokenizer\"");
   require_fitting(tokenizer->vocab(), vocab);
   return tokenizer;
 }
@@ -63,9 +55,8 @@ PromptCodec codec_of(const attention::ModelConfig& config, const Notes& notes) {
         throw Error(
             "the checkpoint does not say what images it reads; use one of //cmd:train, or import it again");
       const NumbersOfNote note(images->second, kImages, kMaxPixels);
-      attention::PatchGrid grid{note("height"), note("width"), note("patch")};
-      if (note.json.find("channels") != nullptr) grid.channels = note("channels");
-      return PromptCodec(grid, config.classes);
+      return PromptCodec(attention::PatchGrid{note("height"), note("width"), note("patch"), note("channels")},
+                         config.classes);
     }
     if (const auto recall = notes.find(kRecall); recall != notes.end()) {
       const NumbersOfNote note(recall->second, kRecall, kMaxSymbols);
@@ -100,7 +91,7 @@ void write_notes(const PromptCodec& codec, Notes& notes, int vocab) {
     json["height"] = images.height;
     json["width"] = images.width;
     json["patch"] = images.patch;
-    if (images.channels > 1) json["channels"] = images.channels;
+    json["channels"] = images.channels;
     notes[kImages] = json.dump(0);
   } else {
     keep_tokenizer(*codec.tokenizer(), notes, vocab);

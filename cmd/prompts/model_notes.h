@@ -1,7 +1,6 @@
 // What a checkpoint says of its model's prompts, in notes:
 //
-//     "tokenizer"   of a text model, as nn::to_string() writes it; older character models have the digits of their
-//                   alphabet in the note "alphabet"
+//     "tokenizer"   of a text model, as nn::to_string() writes it
 //     "recall"      the task's sizes, JSON
 //     "images"      their size, patch and channels, JSON
 #pragma once

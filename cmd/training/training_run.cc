@@ -43,7 +43,7 @@ StageScore score_from(const Json& json) {
   score.correct = static_cast<size_t>(
       json.at("correct", "scores").integer("correct", 0, static_cast<int64_t>(score.scored)));
   score.cross_entropy = json.at("cross_entropy", "scores").number("cross_entropy");
-  if (const Json* tokens = json.find("tokens")) score.tokens = tokens->integer("tokens", 0, INT64_MAX);
+  score.tokens = json.at("tokens", "scores").integer("tokens", 0, INT64_MAX);
   return score;
 }
 
@@ -258,7 +258,7 @@ TaskScores read_scores(const attention::Checkpoint& checkpoint) {
   if (found == checkpoint.notes.end()) return scores;
   const Json json =
       parse_json(found->second, "the checkpoint's note \"scores\"", {.max_bytes = 4096, .max_depth = 3});
-  if (const Json* data = json.find("data")) scores.data = data->string("data");
+  scores.data = json.at("data", "scores").string("data");
   for_each_score(scores, [&](const char* name, StageScore& score) {
     if (const Json* entry = json.find(name)) score = score_from(*entry);
   });
