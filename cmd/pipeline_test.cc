@@ -411,8 +411,6 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"polynomialise", "--model " + kModel + " --out " + path_of(""), "it is a folder"},
       {"polynomialise", "--model " + kModel + " --out " + kModel, "--out and --model are the same"},
       {"decrypt", with(decrypt, keys(), path_of("keys2")), "another key pair"},
-      {"plan", "--shape pythia-7m", "unknown shape"},
-      {"plan", "", "--shape is needed"},
       {"train", "--out /proc/nowhere", "/proc/nowhere"},
       {"evaluate", "--model " + keys() + "/public.key", "public.key"},
   };
@@ -463,8 +461,8 @@ TEST_CASE("held-out values that no bootstrap could take are counted when a model
 }
 
 TEST_CASE("every command explains itself") {
-  for (const char* command : {"demo", "train", "polynomialise", "evaluate", "plan", "compile", "keygen",
-                              "encrypt", "infer", "decrypt", "compare"}) {
+  for (const char* command : {"demo", "train", "polynomialise", "evaluate", "compile", "keygen", "encrypt",
+                              "infer", "decrypt", "compare"}) {
     const Outcome outcome = run(command, "--help");
     CHECK(outcome.exit_code == 0);
     CHECK(outcome.out.find("usage: bazel run //cmd:" + std::string(command)) != std::string::npos);

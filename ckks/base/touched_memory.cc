@@ -29,10 +29,4 @@ double TouchedMemory::finish() {
   return seconds_;
 }
 
-double touch_seconds_per_byte() {
-  buffer_pool::trim();
-  constexpr size_t kBytes = size_t{64} << 20;
-  return TouchedMemory(kBytes).finish() / static_cast<double>(kBytes);
-}
-
 }  // namespace psm

@@ -28,7 +28,4 @@ class TouchedMemory {
   std::thread thread_;
 };
 
-// Seconds that one thread takes to touch a byte of new memory, measured on 64 MiB. Trims the pool.
-double touch_seconds_per_byte();
-
 }  // namespace psm

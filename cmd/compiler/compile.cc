@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -26,15 +27,14 @@
 namespace psm::cmd {
 namespace {
 
-Json about(const PackedModel& model) {
-  const attention::ModelConfig& config = model.model.weights.config;
+Json about(const attention::ModelConfig& config, const attention::Packing& packing) {
   Json json;
   json["layers"] = config.layers;
   json["width"] = config.width;
   json["heads"] = config.heads;
   json["ffn"] = config.ffn;
-  json["tokens"] = model.packing.tokens;
-  json["prompts"] = model.packing.prompts;
+  json["tokens"] = packing.tokens;
+  json["prompts"] = packing.prompts;
   return json;
 }
 
@@ -45,6 +45,37 @@ program::EntryPoint plan_pass(const ckks::Context& context, const program::Progr
   entry.plan = program::plan(program, program::budget_of(context), program::costs_of(context, bootstraps));
   entry.keys = program::key_request(entry.plan, bootstraps);
   return entry;
+}
+
+// Builds the programs of a model or of a shape.
+struct Builders {
+  std::function<program::Program(int cached_tokens)> pass;
+  std::function<attention::DecodeProgram(attention::Weights)> token;
+  program::PlainKeeper& keeper;
+};
+
+// Plans the entry points. Weights that are inputs are named so, and appended to `weights`.
+std::vector<program::EntryPoint> plan_entries(const Builders& build, const ckks::Context& context,
+                                              const attention::ModelConfig& config,
+                                              const attention::Packing& packing, CompiledFor purpose,
+                                              std::vector<nn::WeightInput>& weights) {
+  std::vector<program::EntryPoint> entries;
+  if (purpose == CompiledFor::kPass) {
+    entries.push_back(plan_pass(context, build.pass(0)));
+    return entries;
+  }
+  const bool secret_weights = purpose == CompiledFor::kEncryptedWeights;
+  std::optional<program::Program> prompt;
+  if (!secret_weights) prompt = build.pass(packing.tokens);
+  attention::DecodeProgram token =
+      build.token(secret_weights ? attention::Weights::kEncrypted : attention::Weights::kPlain);
+  for (nn::WeightInput& weight : token.weights) {
+    const std::string name = kWeightPrefix + weight.name;
+    for (program::NamedValue& input : token.program.inputs)
+      if (input.name == weight.name) input.name = name;
+    weights.push_back({name, std::move(weight.weight)});
+  }
+  return plan_text(context, config, packing, prompt, token, build.keeper);
 }
 
 // What running an entry point takes, by nominal costs: seconds follow from the limbs of each kernel.
@@ -198,37 +229,28 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
   ClientFile& client = made.client;
   program.spec = client.spec = context.spec();
   client.model = attention::client_model_of(model.model, model.packing);
-  const bool secret_weights = purpose == CompiledFor::kEncryptedWeights;
-  if (purpose == CompiledFor::kPass) {
-    program.entries.push_back(
-        plan_pass(context, attention::build_program(model.model, model.packing, 0, &writer.keeper())));
-  } else {
-    std::optional<program::Program> prompt;
-    if (!secret_weights)
-      prompt = attention::build_program(model.model, model.packing, model.packing.tokens, &writer.keeper());
-    attention::DecodeProgram token = attention::build_decode_program(
-        model.model, model.packing,
-        secret_weights ? attention::Weights::kEncrypted : attention::Weights::kPlain, &writer.keeper());
-    for (nn::WeightInput& weight : token.weights) {
-      const std::string name = kWeightPrefix + weight.name;
-      for (program::NamedValue& input : token.program.inputs)
-        if (input.name == weight.name) input.name = name;
-      client.weights.push_back({name, weight.weight.to_vector()});
-    }
-    program.entries =
-        plan_text(context, model.model.weights.config, model.packing, prompt, token, writer.keeper());
-  }
+  program::PlainKeeper& keeper = writer.keeper();
+  std::vector<nn::WeightInput> weights;
+  program.entries = plan_entries(
+      {[&](int cached) { return attention::build_program(model.model, model.packing, cached, &keeper); },
+       [&](attention::Weights of) {
+         return attention::build_decode_program(model.model, model.packing, of, &keeper);
+       },
+       keeper},
+      context, model.model.weights.config, model.packing, purpose, weights);
+  for (const nn::WeightInput& weight : weights)
+    client.weights.push_back({weight.name, weight.weight.to_vector()});
   for (const program::EntryPoint& entry : program.entries) {
     client.keys.merge(entry.keys);
     client.entries.push_back({entry.name, inputs_of(entry.plan), outputs_of(entry.plan)});
   }
   describe_prompts(model.model.weights.config, notes, client);
 
-  program.about = about(model);
+  program.about = about(model.model.weights.config, model.packing);
   for (const program::EntryPoint& entry : program.entries)
     program.about["costs"][entry.name] = costs_of(context, entry);
   // What errors and ranges are tells of the weights.
-  if (predicts && !secret_weights) {
+  if (predicts && weights.empty()) {
     try {
       predict_all(context, model, notes, made);
     } catch (const Error&) {  // the sample leaves a polynomial's interval: there is nothing to predict from
@@ -237,6 +259,28 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
   client.program = writer.finish(program);
   write_client_file(path + ".client", client);
   return made;
+}
+
+program::ProgramFile plan_shape(const attention::ModelConfig& config, const attention::Packing& packing,
+                                const attention::PolynomialOptions& options, const ckks::Context& context,
+                                CompiledFor purpose) {
+  struct Shapes : program::PlainKeeper {
+    ckks::Plain keep(const ckks::Plain& plain) override {
+      return plain.period() == 1 ? plain : ckks::Plain::shape_only(plain.period(), plain.real());
+    }
+  } shapes;
+  std::vector<nn::WeightInput> weights;
+  program::ProgramFile program;
+  program.spec = context.spec();
+  program.about = about(config, packing);
+  program.entries = plan_entries(
+      {[&](int cached) { return attention::build_shape_program(config, packing, {}, options, cached); },
+       [&](attention::Weights of) {
+         return attention::build_decode_shape_program(config, packing, {}, options, of);
+       },
+       shapes},
+      context, config, packing, purpose, weights);
+  return program;
 }
 
 }  // namespace psm::cmd

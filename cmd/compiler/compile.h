@@ -46,6 +46,12 @@ struct Compiled {
 Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks::Context& context,
                        CompiledFor purpose, const std::string& path, bool predicts = true);
 
+// The program of a shape, planned alike but without weights, to predict what it takes: nothing is written, and it cannot
+// run. `packing`: of the shape's places in the ring's slots.
+program::ProgramFile plan_shape(const attention::ModelConfig& config, const attention::Packing& packing,
+                                const attention::PolynomialOptions& options, const ckks::Context& context,
+                                CompiledFor purpose);
+
 // Inputs as the model reads them, for a prediction: of a recall model from its task, of others drawn at random.
 std::vector<std::vector<int>> sample_prompts(const attention::ModelConfig& config, const Notes& notes,
                                              int count);

@@ -19,10 +19,6 @@
 
 namespace psm::cmd {
 
-constexpr const char* kPrompt = "prompt";
-constexpr const char* kToken = "token";
-constexpr const char* kWeightPrefix = "weight: ";
-
 struct TextEnds {
   TextEnds() = default;
   // From all ends of the entry points; those of a missing entry point are empty. Throws Error without a token's, where a prompt

@@ -20,15 +20,15 @@ using namespace psm::lesson;
 
 // A few of the lines that //cmd:show prints.
 void show(const std::string& path) {
-  const ShownProgram shown(program::load_program(path), path, "", {}, "nominal");
-  const ShownEntry& entry = shown.entries[0];
-  std::set<std::string> seen;
+  const ShownProgram shown(program::load_program(path), path);
+  const program::Ledger& ledger = shown.entries[0].ledger;
+  std::set<program::Opcode> seen;
   line("first of its kind", "levels", "error", "operation");
-  for (size_t i = 0; i < entry.point->plan.program.instructions.size(); ++i) {
-    const InstructionText text = text_of(shown, entry, i);
-    if (seen.insert(text.operation).second)
-      line(text.label, text.levels, text.error, text.operation);
-  }
+  for (const program::LedgerRow& row : ledger.rows())
+    if (seen.insert(row.opcode).second)
+      line(row.label,
+           message(ledger.plan().argument_level[row.instruction], " -> ", row.level),
+           bits(row.predicted_std.value_or(0)), program::name(row.opcode));
 }
 
 int main() {

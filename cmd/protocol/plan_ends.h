@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "ckks/scheme/chain/scale.h"
+#include "cmd/protocol/names.h"
 
 namespace psm::cmd {
-
-// The entry point of a program that a whole pass is.
-constexpr const char* kPass = "pass";
 
 constexpr size_t kMaxCiphertexts = 4096;  // of a request
 

@@ -14,7 +14,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/program/machines/twin.h"
-#include "cmd/terminal/figures.h"
 #include "cmd/terminal/svg_plot.h"
 #include "nn/encrypted/encrypted_function.h"
 
@@ -76,11 +75,10 @@ std::vector<approx::Approximation> find_inverse_sqrt(const ApproxRequest& r) {
 }
 
 // Sigmoid, GELU and SiLU.
-std::vector<approx::Approximation> find_activation(const ApproxRequest& r,
-                                                   approx::Approximation (*design)(double, double),
-                                                   approx::Approximation (*series)(double, int)) {
+template <approx::Approximation (*kDesign)(double, double), approx::Approximation (*kSeries)(double, int)>
+std::vector<approx::Approximation> find_activation(const ApproxRequest& r) {
   if (r.method != "best" && r.method != "series") no_such_method(r, "best and series");
-  return {r.degree > 0 ? series(r.domain.hi, r.degree) : design(r.domain.hi, r.error)};
+  return {r.degree > 0 ? kSeries(r.domain.hi, r.degree) : kDesign(r.domain.hi, r.error)};
 }
 
 std::vector<approx::Approximation> find_exp(const ApproxRequest& r) {
@@ -104,6 +102,29 @@ std::vector<approx::Approximation> find_max(const ApproxRequest& r) {
   return {approx::design_absolute_value(radius, 2 * r.error)};
 }
 
+struct Function {
+  const char* name;
+  DomainShape shape;
+  std::vector<approx::Approximation> (*find)(const ApproxRequest&);
+};
+constexpr Function kFunctions[] = {
+    {"inverse", DomainShape::kEnds, find_inverse},
+    {"inverse_sqrt", DomainShape::kEnds, find_inverse_sqrt},
+    {"sigmoid", DomainShape::kRadius, find_activation<approx::design_sigmoid, approx::sigmoid_series>},
+    {"gelu", DomainShape::kRadius, find_activation<approx::design_gelu, approx::gelu_series>},
+    {"gelu_erf", DomainShape::kRadius, find_activation<approx::design_gelu_erf, approx::gelu_erf_series>},
+    {"gelu_tanh", DomainShape::kRadius, find_activation<approx::design_gelu_tanh, approx::gelu_tanh_series>},
+    {"silu", DomainShape::kRadius, find_activation<approx::design_silu, approx::silu_series>},
+    {"exp", DomainShape::kEnds, find_exp},
+    {"max", DomainShape::kRadius, find_max},
+};
+
+const Function& function_named(const std::string& name) {
+  for (const Function& function : kFunctions)
+    if (name == function.name) return function;
+  throw Error(message("unknown function '", name, "'; it is one of ", approx_functions()));
+}
+
 PlotPoints sample(const approx::Approximation& a, double (*value)(const approx::Approximation&, double)) {
   PlotPoints points(kPlotPoints + 1);
   for (int i = 0; i <= kPlotPoints; ++i) {
@@ -115,63 +136,36 @@ PlotPoints sample(const approx::Approximation& a, double (*value)(const approx::
 
 std::string number_text(double value) { return format("%.15g", value); }
 
-// What is known of it, for people and machines.
-void add_facts(const approx::Approximation& a, Figures::Row& row) {
-  const char* sign = a.input_offset() < 0 ? " - " : " + ";
-  const char* kind = name_of(a.error_kind());
-  row.json("function", a.function())
-      .json("method", a.method())
-      .json("domain", Json::Array{a.domain().lo, a.domain().hi})
-      .cell("interval", "[" + number_text(a.domain().lo) + ", " + number_text(a.domain().hi) + "]")
-      .json("error_kind", kind)
-      .json("error_bound", a.error_bound())
-      .cell(message("proven ", kind, " error"),
-            scientific(a.error_bound()) + " = " + power_of_two_text(a.error_bound()))
-      .both("certificate", "proof", a.certificate())
+// What methods are compared by.
+void add_costs(const approx::Approximation& a, Figures::Row& row) {
+  row.both("method", "method", a.method())
       .both("levels", "levels", a.depth())
       .both("products", "ciphertext products", a.multiplications())
       .both("degree", "degree", static_cast<int64_t>(a.degree()))
-      .json("input_scale", a.input_scale())
-      .json("input_offset", a.input_offset())
-      .cell("input", "v = " + number_text(a.input_scale()) + " x" +
-                         (a.input_offset() == 0 ? "" : sign + number_text(std::fabs(a.input_offset()))))
-      .json("input_range", Json::Array{a.input_range().lo, a.input_range().hi})
-      .cell("range of v",
-            "[" + format("%.6g", a.input_range().lo) + ", " + format("%.6g", a.input_range().hi) + "]")
-      .json("output_scale", a.output_scale());
+      .both("error_bound", message("proven ", name_of(a.error_kind()), " error"), a.error_bound(),
+            scientific(a.error_bound()) + " = " + power_of_two_text(a.error_bound()));
+}
+
+std::string interval_text(const approx::Interval& x, const char* pattern) {
+  return "[" + format(pattern, x.lo) + ", " + format(pattern, x.hi) + "]";
 }
 
 }  // namespace
 
-DomainShape domain_shape(const std::string& function) {
-  if (function == "inverse" || function == "inverse_sqrt" || function == "exp") return DomainShape::kEnds;
-  for (const char* symmetric : {"sigmoid", "gelu", "gelu_erf", "gelu_tanh", "silu", "max"})
-    if (function == symmetric) return DomainShape::kRadius;
-  throw Error(message("unknown function '", function, "'; it is one of ", kApproxFunctions));
+std::string approx_functions() {
+  std::string names;
+  for (const Function& function : kFunctions)
+    names += (names.empty()                           ? ""
+              : &function == std::end(kFunctions) - 1 ? " or "
+                                                      : ", ") +
+             std::string(function.name);
+  return names;
 }
 
+DomainShape domain_shape(const std::string& function) { return function_named(function).shape; }
+
 std::vector<approx::Approximation> find_approximations(const ApproxRequest& r) {
-  domain_shape(r.function);
-  std::vector<approx::Approximation> found;
-  if (r.function == "inverse") {
-    found = find_inverse(r);
-  } else if (r.function == "inverse_sqrt") {
-    found = find_inverse_sqrt(r);
-  } else if (r.function == "sigmoid") {
-    found = find_activation(r, approx::design_sigmoid, approx::sigmoid_series);
-  } else if (r.function == "gelu") {
-    found = find_activation(r, approx::design_gelu, approx::gelu_series);
-  } else if (r.function == "gelu_erf") {
-    found = find_activation(r, approx::design_gelu_erf, approx::gelu_erf_series);
-  } else if (r.function == "gelu_tanh") {
-    found = find_activation(r, approx::design_gelu_tanh, approx::gelu_tanh_series);
-  } else if (r.function == "silu") {
-    found = find_activation(r, approx::design_silu, approx::silu_series);
-  } else if (r.function == "exp") {
-    found = find_exp(r);
-  } else {
-    found = find_max(r);
-  }
+  std::vector<approx::Approximation> found = function_named(r.function).find(r);
   if (found.empty())
     throw Error(message(r.function, ": no program of 24 levels has error ", r.error, " on [", r.domain.lo,
                         ", ", r.domain.hi, "]; narrow the interval or allow a larger error"));
@@ -219,41 +213,50 @@ ApproxMeasurement measure(const approx::Approximation& a, int points, uint64_t s
   return m;
 }
 
-std::string families_text(const std::vector<approx::Approximation>& approximations) {
-  Table table({"method", "levels", "products", "degree", "proven error", ""});
-  for (const approx::Approximation& a : approximations)
-    table.row({a.method(), std::to_string(a.depth()), std::to_string(a.multiplications()),
-               std::to_string(a.degree()), scientific(a.error_bound()), power_of_two_text(a.error_bound())});
-  return table.text();
+Figures family_figures(const std::vector<approx::Approximation>& approximations) {
+  Figures figures;
+  for (const approx::Approximation& a : approximations) add_costs(a, figures.row());
+  return figures;
 }
 
-ApproxReport approx_report(const std::vector<approx::Approximation>& approximations,
-                           const ApproxMeasurement& m) {
+Figures approx_figures(const std::vector<approx::Approximation>& approximations, const ApproxMeasurement& m) {
   PSM_CHECK(!approximations.empty());
   const approx::Approximation& a = approximations.front();
+  Json::Array series;
+  for (const std::vector<double>& coefficients : m.series)
+    series.emplace_back(Json::Array(coefficients.begin(), coefficients.end()));
   Figures figures;
   Figures::Row& row = figures.row();
-  add_facts(a, row);
-  row.cell("measured error", scientific(m.worst_error) + " at x = " + format("%.6g", m.worst_at) +
-                                 format(", the worst of %.0f points", m.points))
-      .cell("refresh candidates", std::to_string(m.refresh_candidates))
-      .cell("output", "P(x) = " + number_text(a.output_scale()) + " out, |out| at most " +
-                          format("%.6g", m.largest_output))
-      .cell("program less formula", scientific(m.program_difference) + " at most, on the twin")
+  row.json("function", a.function())
+      .both("domain", "interval", Json::Array{a.domain().lo, a.domain().hi},
+            interval_text(a.domain(), "%.15g"))
+      .json("error_kind", name_of(a.error_kind()))
+      .both("certificate", "proof", a.certificate());
+  add_costs(a, row);
+  row.json("input_scale", a.input_scale())
+      .json("input_offset", a.input_offset())
+      .cell("input", "v = " + number_text(a.input_scale()) + " x" +
+                         (a.input_offset() == 0 ? ""
+                                                : (a.input_offset() < 0 ? " - " : " + ") +
+                                                      number_text(std::fabs(a.input_offset()))))
+      .both("input_range", "range of v", Json::Array{a.input_range().lo, a.input_range().hi},
+            interval_text(a.input_range(), "%.6g"))
+      .json("output_scale", a.output_scale())
       .json("measured", Json::Object{{"points", m.points},
                                      {"worst_error", m.worst_error},
                                      {"worst_at", m.worst_at},
                                      {"largest_output", m.largest_output},
                                      {"program_difference", m.program_difference},
-                                     {"refresh_candidates", m.refresh_candidates}});
-  Json::Array series;
-  for (const std::vector<double>& coefficients : m.series)
-    series.emplace_back(Json::Array(coefficients.begin(), coefficients.end()));
-  row.json("chebyshev_series", std::move(series));
-  Figures others;
-  for (size_t i = 1; i < approximations.size(); ++i) add_facts(approximations[i], others.row());
-  row.json("other_methods", others.json());
-  return {"  " + a.name() + "\n" + figures.lines(), row.object()};
+                                     {"refresh_candidates", m.refresh_candidates}})
+      .cell("measured error", scientific(m.worst_error) + " at x = " + format("%.6g", m.worst_at) +
+                                  format(", the worst of %.0f points", m.points))
+      .cell("refresh candidates", std::to_string(m.refresh_candidates))
+      .cell("output", "P(x) = " + number_text(a.output_scale()) + " out, |out| at most " +
+                          format("%.6g", m.largest_output))
+      .cell("program less formula", scientific(m.program_difference) + " at most, on the twin")
+      .json("chebyshev_series", std::move(series))
+      .json("other_methods", family_figures({approximations.begin() + 1, approximations.end()}).json());
+  return figures;
 }
 
 std::string plot_svg(const approx::Approximation& a) {

@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "approx/approximation.h"
-#include "ckks/base/files/json.h"
+#include "cmd/terminal/figures.h"
 
 namespace psm::cmd {
 
 // The functions that //cmd:approx knows, and what each one's interval is made of.
-inline constexpr const char* kApproxFunctions =
-    "inverse, inverse_sqrt, sigmoid, gelu, gelu_erf, gelu_tanh, silu, exp or max";
+std::string approx_functions();
 enum class DomainShape { kEnds, kRadius };
 // Throws psm::Error on an unknown function.
 DomainShape domain_shape(const std::string& function);
@@ -43,16 +42,12 @@ struct ApproxMeasurement {
 };
 ApproxMeasurement measure(const approx::Approximation& approximation, int points, uint64_t seed);
 
-std::string families_text(const std::vector<approx::Approximation>& approximations);
+// The methods that reach the error, compared.
+Figures family_figures(const std::vector<approx::Approximation>& approximations);
+// The certificate of the first one with its measurement; the others are for machines.
+Figures approx_figures(const std::vector<approx::Approximation>& approximations,
+                       const ApproxMeasurement& measurement);
 // Panels: the function with the polynomial, and the error with its bound.
 std::string plot_svg(const approx::Approximation& approximation);
-
-// The certificate of the first one with its measurement, for people and machines; the others are for machines.
-struct ApproxReport {
-  std::string text;
-  Json json;
-};
-ApproxReport approx_report(const std::vector<approx::Approximation>& approximations,
-                           const ApproxMeasurement& measurement);
 
 }  // namespace psm::cmd

@@ -32,7 +32,7 @@ TEST_CASE("every function answers a request with an error that the measurement c
     CHECK(m.worst_error > 0.1 * found.front().error_bound());
     CHECK(m.program_difference < 1e-12);
     CHECK(m.largest_output <= 1 + found.front().error_bound());
-    CHECK(approx_report(found, m).text.find(found.front().method()) != std::string::npos);
+    CHECK(approx_figures(found, m).lines().find(found.front().method()) != std::string::npos);
     CHECK(plot_svg(found.front()).find("proven bound") != std::string::npos);
   }
 }
@@ -63,7 +63,8 @@ TEST_CASE("a series has the degree that was asked for") {
 TEST_CASE("the report as JSON holds the certificate, the measurement and the other methods") {
   const std::vector<approx::Approximation> found =
       find_approximations(request("inverse_sqrt", {1e-2, 1}, 0x1p-12));
-  const Json json = parse_json(approx_report(found, measure(found.front(), 1000, 1)).json.dump(), "report");
+  const Json json =
+      parse_json(approx_figures(found, measure(found.front(), 1000, 1)).object().dump(), "report");
   CHECK(json.at("levels", "report").integer("levels", 0, 100) == 6);
   CHECK(json.at("error_bound", "report").number("bound") <= 0x1p-12);
   CHECK(json.at("measured", "report").at("worst_error", "report").number("worst") <= 0x1p-12);

@@ -2,202 +2,276 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/memory.h"
 #include "ckks/program/planning/meter.h"
-#include "cmd/terminal/figures.h"
 #include "cmd/terminal/html.h"
 #include "cmd/terminal/svg_plot.h"
 
 namespace psm::cmd {
 namespace {
 
+using program::Instruction;
 using program::LedgerRow;
 using program::LedgerSummary;
+using program::Opcode;
 
-constexpr size_t kCostliest = 10;
+constexpr size_t kCostliest = 10, kMostListed = 8;
+constexpr size_t kPanelRows = 1000, kMostPanels = 4;  // of the chart of levels
 
-std::string bits(std::optional<double> value) { return value ? power_of_two_text(*value) : ""; }
-// Parts of a whole; empty if the whole is not known.
-std::string seconds(double part, double whole) { return whole > 0 ? format("%.3f", part) : ""; }
-std::string share(double part, double whole) { return whole > 0 ? percent(part / whole) : ""; }
+constexpr char kStyle[] =
+    "<style>details{border-bottom:1px solid #8884}summary{padding:.35em 0;cursor:pointer}"
+    "summary small{opacity:.7;margin-left:.6em}details td,details th{white-space:nowrap;font-size:85%}"
+    "input[type=search]{font:inherit;width:100%;box-sizing:border-box;padding:.4em .6em;margin:.3em "
+    "0}</style>\n";
 
-struct Totals {
-  double seconds = 0, predicted = 0;
-  double bootstrap_seconds = 0, predicted_bootstraps = 0;  // of these
-};
+// A row is shown if its words contain what is searched.
+constexpr char kScript[] =
+    "<script>for(const box of document.querySelectorAll('input[type=search]'))box.oninput=()=>{"
+    "const wanted=box.value.toLowerCase();"
+    "for(const part of box.parentNode.querySelectorAll('details')){let shown=0;"
+    "for(const row of part.querySelectorAll('tbody tr')){"
+    "row.hidden=![...row.cells].map(cell=>cell.textContent).join(' ').toLowerCase().includes(wanted);"
+    "shown+=!row.hidden}part.hidden=!shown;part.open=wanted!=''}}</script>\n";
 
-Totals totals(const std::vector<LedgerRow>& rows) {
-  Totals sum;
-  for (const LedgerRow& row : rows) {
-    sum.seconds += row.seconds;
-    sum.predicted += row.predicted_seconds;
-    if (row.opcode != program::Opcode::kBootstrap) continue;
-    sum.bootstrap_seconds += row.seconds;
-    sum.predicted_bootstraps += row.predicted_seconds;
+// Nothing of what nobody knows.
+std::string known(double value, std::string (*text)(double)) { return value > 0 ? text(value) : ""; }
+
+std::string values_text(const std::vector<program::Value>& values) {
+  std::vector<std::string> names;
+  for (const program::Value value : values) names.push_back(message("%", value.id));
+  return list_text(names);
+}
+
+std::string number_text(ckks::Complex z) {
+  return format("%.6g", z.real()) + (z.imag() == 0 ? "" : format(" %+.6g i", z.imag()));
+}
+
+// Says what belongs to the instruction alone: a plaintext, offsets, a map, a series, a kind of bootstrap.
+std::string detail_of(const Instruction& i, size_t slots) {
+  if (const size_t period = i.plain.period(); period > 0) {
+    if (period == 1) return "number " + number_text(i.plain.at(0));
+    return message(i.plain.real() ? "real vector" : "complex vector",
+                   period < slots ? message(" of period ", period) : "");
   }
-  return sum;
-}
-
-// What a reader asks first: seconds, how much of them are bootstraps, memory.
-std::string summary(const Totals& all) {
-  Facts facts;
-  const bool measured = all.seconds > 0;
-  const double whole = measured ? all.seconds : all.predicted;
-  if (whole > 0) {
-    facts.emplace_back(measured ? "a pass" : "a pass, predicted", seconds_text(whole));
-    facts.emplace_back("in bootstraps",
-                       percent((measured ? all.bootstrap_seconds : all.predicted_bootstraps) / whole));
+  if (!i.offsets.empty()) {
+    std::vector<std::string> offsets;
+    for (const int offset : i.offsets) offsets.push_back(std::to_string(offset));
+    return "by " + list_text(offsets);
   }
-  facts.emplace_back("memory at its peak", bytes_text(static_cast<double>(peak_resident_bytes())));
-  return html_cards(facts);
+  if (i.linear) return counted(i.linear->terms.size(), "diagonal");
+  if (i.series) return message("degree ", std::max<size_t>(i.series->coefficients.size(), 1) - 1);
+  return i.opcode == Opcode::kBootstrap ? "of " + i.bootstrap.text() : "";
 }
 
-// What all panels share: layers as bands, bootstraps as marks.
-void place_in_program(const std::vector<LedgerRow>& rows, SvgPanel& panel) {
-  std::vector<double> bootstraps;
-  for (const LedgerRow& row : rows) {
-    const double at = static_cast<double>(row.instruction);
-    if (row.opcode == program::Opcode::kBootstrap && (bootstraps.empty() || bootstraps.back() != at)) {
-      bootstraps.push_back(at);
-    }
-    panel.band(program::block_of(row.label, 1), at, at + 1);
-  }
-  panel.mark(counted(bootstraps.size(), "bootstrap"), bootstraps);
+bool begins_instruction(std::span<const LedgerRow> rows, size_t r) {
+  return r == 0 || rows[r - 1].instruction != rows[r].instruction;
 }
 
-template <typename Get>
-PlotPoints steps(const std::vector<LedgerRow>& rows, const Get& get) {
-  PlotPoints points;
-  for (const LedgerRow& row : rows) points.emplace_back(static_cast<double>(row.instruction), get(row));
-  return held(points);
-}
-
-std::string charts(const std::vector<LedgerRow>& rows, const Totals& all) {
-  constexpr const char* kWhere = "instruction";
-  const auto any = [&](const auto& has) { return std::any_of(rows.begin(), rows.end(), has); };
+std::string charts(const std::vector<LedgerRow>& all) {
+  std::vector<LedgerRow> rows;  // the first of each instruction
+  for (size_t r = 0; r < all.size(); ++r)
+    if (begins_instruction(all, r)) rows.push_back(all[r]);
   SvgFigure figure("Along the program");
-  const auto panel_of = [&](const char* title, const char* y_label) -> SvgPanel& {
-    SvgPanel& panel = figure.panel(title, kWhere, y_label);
-    place_in_program(rows, panel);
+  // Layers are bands, bootstraps are marks.
+  const auto panel_of = [&](const char* title, const char* y_label,
+                            std::span<const LedgerRow> part) -> SvgPanel& {
+    SvgPanel& panel = figure.panel(title, "instruction", y_label);
+    std::vector<double> bootstraps;
+    for (const LedgerRow& row : part) {
+      const auto at = static_cast<double>(row.instruction);
+      if (row.opcode == Opcode::kBootstrap) bootstraps.push_back(at);
+      panel.band(program::block_of(row.label, 1), at, at + 1);
+    }
+    panel.mark(counted(bootstraps.size(), "bootstrap"), bootstraps);
     return panel;
   };
-  panel_of("Level of the results", "level").line("level", steps(rows, [](const LedgerRow& r) {
-                                                   return static_cast<double>(r.level);
-                                                 }));
-  panel_of("Ciphertexts in memory", "ciphertexts").line("ciphertexts", steps(rows, [](const LedgerRow& r) {
-                                                          return static_cast<double>(r.live);
-                                                        }));
-  if (any([](const LedgerRow& r) { return r.predicted_std || r.measured_std; })) {
-    SvgPanel& panel = panel_of("Error of a slot: standard deviation of re and of im", "log2 of the error");
-    const auto log2_of = [](const std::optional<double>& std) {
-      return std && *std > 0 ? std::log2(*std) : std::nan("");
-    };
-    panel.line("predicted", steps(rows, [&](const LedgerRow& r) { return log2_of(r.predicted_std); }));
-    panel.line("measured", steps(rows, [&](const LedgerRow& r) { return log2_of(r.measured_std); }));
+  using Get = std::function<double(const LedgerRow&)>;
+  const auto line = [](SvgPanel& panel, const char* name, std::span<const LedgerRow> part, const Get& get) {
+    PlotPoints points;
+    for (const LedgerRow& row : part) points.emplace_back(static_cast<double>(row.instruction), get(row));
+    panel.line(name, held(points));
+  };
+  const auto log2_of = [](std::optional<double> std) {
+    return std && *std > 0 ? std::log2(*std) : std::nan("");
+  };
+  const size_t panels = std::min(rows.size() / kPanelRows + 1, kMostPanels);
+  const size_t in_panel = (rows.size() + panels - 1) / panels;
+  for (size_t begin = 0; begin < rows.size(); begin += in_panel) {
+    const auto part = std::span(rows).subspan(begin, std::min(in_panel, rows.size() - begin));
+    line(panel_of(begin == 0 ? "Level of the results" : "", "level", part), "level", part,
+         [](const LedgerRow& r) { return static_cast<double>(r.level); });
   }
-  if (any([](const LedgerRow& r) { return r.range.has_value(); })) {
-    panel_of("Range of the values", "max |x|").line("max |x|", steps(rows, [](const LedgerRow& r) {
-                                                      return r.range ? r.range->max_abs : std::nan("");
-                                                    }));
+  line(panel_of("Ciphertexts in memory", "ciphertexts", rows), "ciphertexts", rows,
+       [](const LedgerRow& r) { return static_cast<double>(r.live); });
+  if (std::ranges::any_of(rows, [](const LedgerRow& r) { return r.predicted_std || r.measured_std; })) {
+    SvgPanel& panel =
+        panel_of("Error of a slot: standard deviation of re and of im", "log2 of the error", rows);
+    line(panel, "predicted", rows, [&](const LedgerRow& r) { return log2_of(r.predicted_std); });
+    line(panel, "measured", rows, [&](const LedgerRow& r) { return log2_of(r.measured_std); });
   }
-  const auto running = [&](double LedgerRow::*member) {
+  if (std::ranges::any_of(rows, [](const LedgerRow& r) { return r.range.has_value(); }))
+    line(panel_of("Range of the values", "max |x|", rows), "max |x|", rows,
+         [](const LedgerRow& r) { return r.range ? r.range->max_abs : std::nan(""); });
+  SvgPanel& time = panel_of("Seconds from the start of a pass", "seconds", rows);
+  for (const auto& [name, seconds] :
+       {std::pair("measured", &LedgerRow::seconds), {"predicted", &LedgerRow::predicted_seconds}}) {
     PlotPoints points;
     double sum = 0;
-    for (const LedgerRow& row : rows) {
-      sum += row.*member;
-      points.emplace_back(static_cast<double>(row.instruction) + 1, sum);
-    }
-    return points;
-  };
-  SvgPanel& time = panel_of("Seconds from the start of a pass", "seconds");
-  if (all.seconds > 0) time.line("measured", running(&LedgerRow::seconds));
-  if (all.predicted > 0) time.line("predicted", running(&LedgerRow::predicted_seconds));
+    for (const LedgerRow& row : rows)
+      points.emplace_back(static_cast<double>(row.instruction) + 1, sum += row.*seconds);
+    if (sum > 0) time.line(name, std::move(points));
+  }
   return html_wide("Along the program", figure.text());
 }
 
-Table costliest_table(const program::Ledger& ledger, const Totals& all) {
-  Figures figures;
-  for (const LedgerRow& row : ledger.costliest(kCostliest))
-    figures.row()
-        .cell("instruction", std::to_string(row.instruction))
-        .cell("operation", program::name(row.opcode))
-        .cell("where", row.label)
-        .cell("level", std::to_string(row.level))
-        .cell("seconds", seconds(row.seconds, all.seconds))
-        .cell("share", share(row.seconds, all.seconds))
-        .cell("predicted", seconds(row.predicted_seconds, all.predicted));
-  return figures.table();
-}
-
-Table summary_table(const char* what, const std::vector<LedgerSummary>& groups, const Totals& all) {
-  Figures figures;
-  for (const LedgerSummary& group : groups) {
-    const auto ratio = group.largest_measured_over_predicted;
-    figures.row()
-        .cell(what, group.name.empty() ? "(outside blocks)" : group.name)
-        .cell("instructions", std::to_string(group.instructions))
-        .cell("bootstraps", std::to_string(group.bootstraps))
-        .cell("levels", message(group.highest_level, "..", group.lowest_level))
-        .cell("max |x|", group.max_abs > 0 ? format("%.3g", group.max_abs) : "")
-        .cell("error", group.largest_predicted_std > 0 ? bits(group.largest_predicted_std) : "")
-        .cell("meas./pred.", ratio ? format("%.2f", *ratio) : "")
-        .cell("seconds", seconds(group.seconds, all.seconds))
-        .cell("share", share(group.seconds, all.seconds))
-        .cell("predicted", seconds(group.predicted_seconds, all.predicted));
+// All rows; neighbours of one block, "layer 3 / attention", are folded together.
+std::string instructions(const program::Ledger& ledger) {
+  const std::span<const LedgerRow> rows = ledger.rows();
+  std::string out =
+      "<div><input type=\"search\" placeholder=\"Search labels, operations and values\" "
+      "aria-label=\"Search instructions\">\n";
+  for (size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+    const std::string block = program::block_of(rows[begin].label, 2);
+    size_t count = 0, bootstraps = 0;
+    double seconds = 0;
+    for (; end < rows.size() && program::block_of(rows[end].label, 2) == block; ++end) {
+      seconds += rows[end].seconds > 0 ? rows[end].seconds : rows[end].predicted_seconds;
+      count += begins_instruction(rows, end);
+      bootstraps += begins_instruction(rows, end) && rows[end].opcode == Opcode::kBootstrap;
+    }
+    const std::string name = block.empty() ? "outside blocks" : block;
+    out += "<details><summary>" + xml_escape(name) +
+           html_tagged("small", counted(count, "instruction") +
+                                    (bootstraps > 0 ? ", " + counted(bootstraps, "bootstrap") : "") + ", " +
+                                    seconds_text(seconds)) +
+           "</summary>" + html_of(row_figures(ledger, rows.subspan(begin, end - begin)).table(), name) +
+           "</details>\n";
   }
-  return figures.table();
-}
-
-Table rows_table(const std::vector<LedgerRow>& rows, const Totals& all) {
-  Figures figures;
-  for (const LedgerRow& row : rows)
-    figures.row()
-        .cell("instruction", std::to_string(row.instruction))
-        .cell("operation", program::name(row.opcode))
-        .cell("where", row.label)
-        .cell("level", std::to_string(row.level))
-        .cell("log2 scale", format("%.2f", row.log2_scale))
-        .cell("range", row.range ? format("%.3g", std::min(row.range->min_re, row.range->min_im)) + " to " +
-                                       format("%.3g", std::max(row.range->max_re, row.range->max_im))
-                                 : "")
-        .cell("adds", bits(row.own_std))
-        .cell("predicted error", bits(row.predicted_std))
-        .cell("measured error", bits(row.measured_std))
-        .cell("seconds", seconds(row.seconds, all.seconds))
-        .cell("predicted", seconds(row.predicted_seconds, all.predicted));
-  return figures.table();
+  return out + "</div>\n" + kScript;
 }
 
 }  // namespace
 
-std::string blocks_text(const program::Ledger& ledger) {
-  return summary_table("block", ledger.summary(), totals(ledger.rows())).text();
+std::string list_text(const std::vector<std::string>& items) {
+  std::string out;
+  for (size_t i = 0; i < std::min(items.size(), kMostListed); ++i) out += (i > 0 ? ", " : "") + items[i];
+  return items.size() > kMostListed ? message(out, " and ", items.size() - kMostListed, " more") : out;
+}
+
+Figures row_figures(const program::Ledger& ledger, std::span<const LedgerRow> rows) {
+  const program::Plan& plan = ledger.plan();
+  const program::Program& p = plan.program;
+  Figures figures({"operation", "values", "", "label", "slots"});
+  for (const LedgerRow& row : rows) {
+    const Instruction& i = p.instructions[row.instruction];
+    const auto id = static_cast<size_t>(row.value.id);
+    Json arguments = Json::Array{};
+    for (const program::Value argument : i.arguments) arguments.push_back(argument.id);
+    const std::string level = std::to_string(int{row.level}), detail = detail_of(i, p.slots);
+    const std::string from =
+        i.arguments.empty() ? "" : message(int{plan.argument_level[row.instruction]}, " -> ");
+    Figures::Row& out = figures.row();
+    out.both("instruction", "instruction", static_cast<int64_t>(row.instruction))
+        .json("value", row.value.id)
+        .json("arguments", std::move(arguments))
+        .both("operation", "operation", program::name(row.opcode))
+        .cell("values", (i.arguments.empty() ? "" : values_text(i.arguments) + " ") + "-> " +
+                            message("%", row.value.id))
+        .both("detail", "", detail)
+        .both("label", "label", row.label)
+        .json("argument_level", int{plan.argument_level[row.instruction]})
+        .both("level", "level", int{row.level}, from + level)
+        .number("log2_scale", "log2 scale", row.log2_scale, "%.2f")
+        .json("real", p.value_is_real[id] != 0)
+        .json("period", static_cast<int64_t>(p.value_period[id]))
+        .json("block", static_cast<int64_t>(p.value_block[id]))
+        .cell("slots", message(p.value_is_real[id] ? "real" : "complex",
+                               p.value_period[id] < p.slots ? message(" ", p.value_period[id]) : "",
+                               p.value_block[id] > 1 ? message(" / ", p.value_block[id]) : ""))
+        .json("live", row.live);
+    if (row.range)
+      out.json("min_re", row.range->min_re)
+          .json("max_re", row.range->max_re)
+          .json("min_im", row.range->min_im)
+          .json("max_im", row.range->max_im)
+          .json("max_abs", row.range->max_abs)
+          .cell("range", format("%.3g", std::min(row.range->min_re, row.range->min_im)) + " to " +
+                             format("%.3g", std::max(row.range->max_re, row.range->max_im)));
+    out.number("own_std", "adds", row.own_std, power_of_two_text)
+        .number("predicted_std", "predicted error", row.predicted_std, power_of_two_text)
+        .number("measured_std", "measured error", row.measured_std, power_of_two_text)
+        .both("seconds", "seconds", row.seconds, known(row.seconds, seconds_text))
+        .both("predicted_seconds", "predicted", row.predicted_seconds,
+              known(row.predicted_seconds, seconds_text));
+  }
+  return figures;
+}
+
+Figures sum_figures(const std::vector<LedgerSummary>& groups, const char* what) {
+  double seconds = 0, predicted = 0;
+  for (const LedgerSummary& group : groups) seconds += group.seconds, predicted += group.predicted_seconds;
+  Figures figures;
+  for (const LedgerSummary& group : groups) {
+    const double share = seconds > 0     ? group.seconds / seconds
+                         : predicted > 0 ? group.predicted_seconds / predicted
+                                         : 0;
+    figures.row()
+        .both(what, what, group.name, group.name.empty() ? "(outside blocks)" : group.name)
+        .both("instructions", "instructions", group.instructions)
+        .both("bootstraps", "bootstraps", group.bootstraps)
+        .json("highest_level", int{group.highest_level})
+        .json("lowest_level", int{group.lowest_level})
+        .cell("levels", message(group.highest_level, "..", group.lowest_level))
+        .both("max_abs", "max |x|", group.max_abs, group.max_abs > 0 ? format("%.3g", group.max_abs) : "")
+        .both("largest_predicted_std", "error", group.largest_predicted_std,
+              known(group.largest_predicted_std, power_of_two_text))
+        .number("largest_measured_over_predicted", "meas./pred.", group.largest_measured_over_predicted,
+                "%.2f")
+        .both("seconds", "seconds", group.seconds, known(group.seconds, seconds_text))
+        .both("predicted_seconds", "predicted", group.predicted_seconds,
+              known(group.predicted_seconds, seconds_text))
+        .cell("share", share > 0 ? percent(share) : "");
+  }
+  return figures;
+}
+
+std::string ledger_html(const program::Ledger& ledger) {
+  return kStyle + charts(ledger.rows()) +
+         html_of(row_figures(ledger, ledger.costliest(kCostliest)).table(), "The costliest instructions") +
+         html_of(sum_figures(ledger.summary(), "block").table(), "By block") +
+         html_of(sum_figures(ledger.by_kind(), "operation").table(), "By operation") +
+         html_tagged("h3", "One row for every result") + instructions(ledger);
 }
 
 std::string ledger_page(const LedgerReport& report) {
-  const std::vector<LedgerRow>& rows = report.ledger.rows();
-  const Totals all = totals(rows);
-  std::string body = summary(all) + "<ul>\n";
-  for (const std::string& fact : report.facts) body += html_tagged("li", fact) + "\n";
-  body += "</ul>\n" + charts(rows, all);
-  body += html_of(costliest_table(report.ledger, all), "The costliest instructions");
-  body += html_of(summary_table("block", report.ledger.summary(), all), "By block");
-  body += html_of(summary_table("operation", report.ledger.by_kind(), all), "By operation");
-  body += "<details><summary>All " + std::to_string(rows.size()) + " rows</summary>\n" +
-          html_of(rows_table(rows, all), "One row for every result") + "</details>\n";
-  return html_page(report.title, body);
+  double all = 0, bootstraps = 0;
+  bool measured = false;
+  for (const LedgerSummary& kind : report.ledger.by_kind()) measured = measured || kind.seconds > 0;
+  for (const LedgerSummary& kind : report.ledger.by_kind()) {
+    const double seconds = measured ? kind.seconds : kind.predicted_seconds;
+    all += seconds;
+    if (kind.bootstraps > 0) bootstraps += seconds;
+  }
+  Facts cards;
+  if (all > 0)
+    cards = {{measured ? "a pass" : "a pass, predicted", seconds_text(all)},
+             {"in bootstraps", percent(bootstraps / all)}};
+  cards.emplace_back("memory at its peak", bytes_text(static_cast<double>(peak_resident_bytes())));
+  return html_page(report.title,
+                   html_cards(cards) + html_lines(report.figures.facts()) + ledger_html(report.ledger));
 }
 
 Json ledger_json(const LedgerReport& report) {
-  Json json = report.figures;
+  Json json = report.figures.object();
   json["title"] = report.title;
-  json["blocks"] = program::to_json(report.ledger.summary());
-  json["operations"] = program::to_json(report.ledger.by_kind(), "operation");
-  json["rows"] = report.ledger.json();
+  json["blocks"] = sum_figures(report.ledger.summary(), "block").json();
+  json["operations"] = sum_figures(report.ledger.by_kind(), "operation").json();
+  json["rows"] = row_figures(report.ledger, report.ledger.rows()).json();
   return json;
 }
 

@@ -1,25 +1,35 @@
-// --ledger FILE: every row of a run's ledger (ckks/program/errors/ledger.h) as one file, for machines (.json)
-// or for people (.html).
+// The instructions of a plan with what is known of each (ckks/program/errors/ledger.h), described once: as a table, for
+// machines, and as sections of a page. Columns that nobody knows are left out: a server knows no ranges and no errors.
 //
-// The page needs no other files: seconds, the bootstraps' share of them and memory on top; then level,
-// ciphertexts in memory, error, range and seconds along the program as inline SVG, with the bootstraps marked;
-// the costliest instructions; sums by block and by operation; all rows. Columns that nobody knows are left out: a
-// server knows no ranges and no errors.
+// --ledger FILE writes all of it for machines (.json) or for people (.html). The page needs no other files: seconds, the
+// bootstraps' share of them and memory on top; then level, ciphertexts in memory, error, range and seconds along the
+// program as inline SVG, with the bootstraps marked; the costliest instructions; sums by block and by operation; all
+// rows, block by block, with a search.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "ckks/base/files/flags.h"
-#include "ckks/base/files/json.h"
 #include "ckks/program/errors/ledger.h"
+#include "cmd/terminal/figures.h"
 
 namespace psm::cmd {
 
+// At most the first eight of these texts, with commas.
+std::string list_text(const std::vector<std::string>& items);
+
+// Each of these rows of the ledger.
+Figures row_figures(const program::Ledger&, std::span<const program::LedgerRow>);
+// Sums by `what`: block or operation.
+Figures sum_figures(const std::vector<program::LedgerSummary>&, const char* what);
+// The sections of a page.
+std::string ledger_html(const program::Ledger&);
+
 struct LedgerReport {
   std::string title;
-  std::vector<std::string> facts;  // lines above the charts
-  Json figures;                    // the same for machines, members of the file's object
+  Figures figures;  // lines above the charts, members of the file's object
   const program::Ledger& ledger;
 };
 

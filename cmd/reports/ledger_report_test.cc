@@ -37,9 +37,9 @@ struct Sample {
 };
 
 LedgerReport report_of(const program::Ledger& ledger) {
-  Json figures;
-  figures["memory"]["predicted_bytes"] = 7.0;
-  return {.title = "A <run>", .facts = {"N = 2^9 & more"}, .figures = std::move(figures), .ledger = ledger};
+  Figures figures;
+  figures.row().cell("ring", "N = 2^9 & more").json("memory", Json::Object{{"predicted_bytes", 7.0}});
+  return {.title = "A <run>", .figures = std::move(figures), .ledger = ledger};
 }
 
 TEST_CASE("the page shows level, error, range and seconds, and marks every bootstrap") {
@@ -57,35 +57,37 @@ TEST_CASE("the page shows level, error, range and seconds, and marks every boots
   ledger.set_predicted_seconds(std::vector<double>(n, 0.5));
   ledger.set_measured(sample.plan_.program.outputs[0].value, std::vector<ckks::Complex>(kSlots, 1),
                       std::vector<ckks::Complex>(kSlots, 1.5));
-  const std::string blocks = blocks_text(ledger);
-  CHECK(blocks.find("layer 1") != std::string::npos);
-  CHECK(blocks.find("2^-20.0") != std::string::npos);
+  const std::string sums = sum_figures(ledger.summary(), "block").table().text();
+  CHECK(sums.find("layer 1") != std::string::npos);
+  CHECK(sums.find("2^-20.0") != std::string::npos);
   const std::string page = ledger_page(report_of(ledger));
   CHECK(page.find("<dt>a pass</dt><dd>" + seconds_text(0.25 * static_cast<double>(n - 1) + 8) + "</dd>") !=
         std::string::npos);
   CHECK(page.find("<dt>in bootstraps</dt><dd>" + percent(0.25 / (0.25 * static_cast<double>(n - 1) + 8)) +
                   "</dd>") != std::string::npos);
   CHECK(count(page, "<dt>memory at its peak</dt>") == 1);
-  CHECK(page.find("<dl") < page.find("<ul>"));
-  CHECK(count(page, "<table") == 4);
-  CHECK(count(page, "class=\"wide\"") == 5);  // tables and figure
+  CHECK(page.find("<dl class=\"summary\"") < page.find("N = 2^9 &amp; more"));
+  const int blocks = count(page, "<details>");
+  CHECK(blocks == 3);                                  // the input, and each layer
+  CHECK(count(page, "<table") == 3 + blocks);          // the costliest, two sums
+  CHECK(count(page, "class=\"wide\"") == 4 + blocks);  // tables and figure
   CHECK(count(page, "name=\"viewport\"") == 1);
   CHECK(count(page, "@media(prefers-color-scheme:dark)") == 2);  // page and figure
   CHECK(count(page, "<svg") == 1);
   CHECK(count(page, "class=\"panel\"") == 5);
   CHECK(count(page, "stroke-dasharray=\"2 3\"") == 5);  // the bootstrap, in every panel
   CHECK(count(page, ">1 bootstrap<") == 5);
-  CHECK(count(page, "<script") == 0);
-  CHECK(count(page, "http") == 1);  // the namespace of SVG
+  CHECK(count(page, "<script") == 1);  // the search
+  CHECK(count(page, "http") == 1);     // the namespace of SVG
   CHECK(count(page, "nan") == 0);
   CHECK(page.find("A &lt;run&gt;") != std::string::npos);
-  CHECK(page.find("N = 2^9 &amp; more") != std::string::npos);
   CHECK(page.find("<0>") == std::string::npos);
   const std::string costliest = page.substr(page.find("The costliest instructions"));
-  CHECK(costliest.find("<td>3</td><td>multiply</td>") < costliest.find("By block"));
-  CHECK(costliest.find("8.000") < costliest.find("0.250"));
-  CHECK(count(page, ">measured error<") == 1);
-  CHECK(count(page.substr(page.find("<details>")), "<tr>") == static_cast<int>(ledger.rows().size()) + 1);
+  CHECK(costliest.find("<td>3</td><td class=\"l\">multiply</td>") < costliest.find("By block"));
+  CHECK(costliest.find("8.00 s") < costliest.find("250 ms"));
+  CHECK(count(page, ">measured error<") >= 1);
+  CHECK(count(page.substr(page.find("<details>")), "<tr>") ==
+        static_cast<int>(ledger.rows().size()) + blocks);
 }
 
 TEST_CASE("a server's page has no columns for what it cannot know") {

@@ -18,67 +18,53 @@ std::string error_text(double bound, approx::ErrorKind kind) {
   return power_of_two_text(bound) + (kind == approx::ErrorKind::kRelative ? " rel." : "");
 }
 
-// Calls visit(layer, place, approximation) for every polynomial of the model, layer by layer; the number of
-// layers stands for what comes after them. The first layer's norm may be the client's, who computes it
-// exactly.
-template <typename Visit>
-void for_each_approximation(const attention::PolynomialModel& model, Visit&& visit) {
-  const size_t layers = model.layers.size();
-  for (size_t layer = 0; layer < layers; ++layer) {
-    const attention::LayerApproximations& a = model.layers[layer];
-    if (layer > 0 || !model.client_normalises()) visit(layer, "norm", a.inverse_sqrt);
-    for (const approx::Approximation& part : a.attention.parts) visit(layer, "attention", part);
-    if (a.second_inverse_sqrt) visit(layer, "second norm", *a.second_inverse_sqrt);
-    visit(layer, "feed-forward", a.gelu);
-  }
-  if (model.final_inverse_sqrt) visit(layers, "final norm", *model.final_inverse_sqrt);
-  if (model.pooler) visit(layers, "head", *model.pooler);
-}
+}  // namespace
 
-Figures approximations(const attention::PolynomialModel& model) {
+Figures approximation_figures(const attention::PolynomialModel& model) {
+  const size_t layers = model.layers.size();
   Figures figures;
-  for_each_approximation(model, [&](size_t layer, std::string_view place, const approx::Approximation& a) {
+  const auto row = [&](size_t layer, std::string_view place, const approx::Approximation& a) {
     const approx::Interval domain = a.domain();
-    const std::string which = layer_text(layer, model.layers.size());
+    const std::string which = layer_text(layer, layers);
     figures.row()
-        .json("function", a.function())
-        .cell("function", a.name())
+        .both("function", "function", a.function(), a.name())
         .json("place", std::string(place))
         .json("method", a.method())
-        .json("layer", static_cast<int64_t>(layer))
-        .cell("layer", place == "second norm" ? which + ", second" : which)
+        .both("layer", "layer", static_cast<int64_t>(layer),
+              place == "second norm" ? which + ", second" : which)
         .json("lo", domain.lo)
         .json("hi", domain.hi)
         .cell("interval", range_text(domain.lo, domain.hi))
         .cell("max/min", domain.lo > 0 ? format("%.3g", domain.hi / domain.lo) : "")
         .both("depth", "levels", a.depth())
         .both("degree", "degree", static_cast<int64_t>(a.degree()))
-        .json("error_bound", a.error_bound())
         .json("relative", a.error_kind() == approx::ErrorKind::kRelative)
-        .cell("error at most", error_text(a.error_bound(), a.error_kind()))
+        .both("error_bound", "error at most", a.error_bound(), error_text(a.error_bound(), a.error_kind()))
         .json("certificate", a.certificate());
-  });
-  for (size_t layer = 0; layer < model.layers.size(); ++layer) {
+  };
+  // The number of layers stands for what comes after them. The first layer's norm may be the client's, who computes it
+  // exactly.
+  for (size_t layer = 0; layer < layers; ++layer) {
+    const attention::LayerApproximations& a = model.layers[layer];
+    if (layer > 0 || !model.client_normalises()) row(layer, "norm", a.inverse_sqrt);
+    for (const approx::Approximation& part : a.attention.parts) row(layer, "attention", part);
+    if (a.second_inverse_sqrt) row(layer, "second norm", *a.second_inverse_sqrt);
+    row(layer, "feed-forward", a.gelu);
+  }
+  if (model.final_inverse_sqrt) row(layers, "final norm", *model.final_inverse_sqrt);
+  if (model.pooler) row(layers, "head", *model.pooler);
+  for (size_t layer = 0; layer < layers; ++layer) {
     const attention::PolynomialRow& a = model.layers[layer].attention;
     figures.row()
-        .json("function", "attention")
-        .cell("function", "attention by " + a.method)
+        .both("function", "function", "attention", "attention by " + a.method)
         .json("method", a.method)
         .both("layer", "layer", static_cast<int64_t>(layer))
         .both("depth", "levels", a.levels)
-        .json("error_bound", a.error_bound)
         .json("relative", a.error_kind == approx::ErrorKind::kRelative)
-        .cell("error at most", error_text(a.error_bound, a.error_kind));
+        .both("error_bound", "error at most", a.error_bound, error_text(a.error_bound, a.error_kind));
   }
   return figures;
 }
-
-}  // namespace
-
-std::string approximations_table(const attention::PolynomialModel& model) {
-  return approximations(model).table().text();
-}
-Json approximations_json(const attention::PolynomialModel& model) { return approximations(model).json(); }
 
 Figures range_use_figures(const std::vector<attention::RangeUse>& uses, int layers) {
   Figures figures;
@@ -86,8 +72,8 @@ Figures range_use_figures(const std::vector<attention::RangeUse>& uses, int laye
     if (use.values == 0) continue;  // the first norm, where it is the client's
     figures.row()
         .both("function", "function", use.function)
-        .json("layer", use.layer)
-        .cell("layer", layer_text(static_cast<size_t>(use.layer), static_cast<size_t>(layers)))
+        .both("layer", "layer", use.layer,
+              layer_text(static_cast<size_t>(use.layer), static_cast<size_t>(layers)))
         .json("interval_lo", use.interval.lo)
         .json("interval_hi", use.interval.hi)
         .cell("interval", range_text(use.interval.lo, use.interval.hi))

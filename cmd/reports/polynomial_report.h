@@ -16,11 +16,10 @@
 
 namespace psm::cmd {
 
-std::string approximations_table(const attention::PolynomialModel& model);
-// Each with its "place": norm, attention, second norm (of a sequential block), feed-forward, final norm or
+// Every polynomial, layer by layer, with its "place": norm, attention, second norm (of a sequential block), feed-forward, final norm or
 // head. Attention's rows have no interval: {"function": "attention", "layer", "method", "depth",
 // "error_bound", "relative"}.
-Json approximations_json(const attention::PolynomialModel& model);
+Figures approximation_figures(const attention::PolynomialModel& model);
 
 // How often values on these sequences leave the intervals, function by function.
 Figures range_use_figures(const std::vector<attention::RangeUse>& uses, int layers);

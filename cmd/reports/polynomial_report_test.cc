@@ -45,7 +45,7 @@ std::vector<attention::RangeUse> uses_of(const attention::PolynomialModel& model
 void check(const char* family, const std::vector<Row>& expected) {
   CAPTURE(family);
   const attention::PolynomialModel model = model_of(family);
-  const Json json = approximations_json(model);
+  const Json json = approximation_figures(model).json();
   const Json::Array& rows = json.array("approximations");
   REQUIRE(rows.size() == expected.size() + 2);  // and the rows of attention as a whole
   std::vector<attention::RangeUse> uses;
@@ -110,7 +110,7 @@ std::string line_of(const std::string& table, const std::string& what) {
 
 TEST_CASE("the tables tell a layer's two norms apart and put a classifier's end after the layers") {
   const attention::PolynomialModel model = model_of("roberta");
-  const std::string polynomials = approximations_table(model),
+  const std::string polynomials = approximation_figures(model).table().text(),
                     uses = range_use_figures(uses_of(model), 2).table().text();
   CAPTURE(polynomials);
   CAPTURE(uses);

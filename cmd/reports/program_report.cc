@@ -1,25 +1,24 @@
 #include "cmd/reports/program_report.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <filesystem>
-#include <memory>
+#include <map>
+#include <set>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/files/utf8.h"
 #include "ckks/program/planning/scheme_figures.h"
-#include "cmd/terminal/table.h"
+#include "cmd/protocol/names.h"
+#include "cmd/reports/ledger_report.h"
+#include "cmd/terminal/html.h"
 
 namespace psm::cmd {
 namespace {
 
 using program::Instruction;
 using program::Opcode;
-using program::Value;
 
-constexpr size_t kLongestName = 200, kMostListed = 8;
+constexpr size_t kLongestName = 200;
+constexpr size_t kMostShown = 16;  // of what is not folded
 
 // Bytes of the character of UTF-8 that begins the text; 0 if there is none, or if nobody sees it: controls,
 // and what changes the direction of the text or has no width.
@@ -66,132 +65,215 @@ std::vector<double> numbers_of(const Json& about, const char* what, const std::s
   return numbers;
 }
 
-std::string joined(size_t count, const auto& item) {
-  std::string out;
-  for (size_t i = 0; i < std::min(count, kMostListed); ++i) out += (i > 0 ? ", " : "") + item(i);
-  if (count > kMostListed) out += message(" and ", count - kMostListed, " more");
-  return out;
-}
-
-std::string values_text(const std::vector<Value>& values) {
-  return joined(values.size(), [&](size_t i) { return message("%", values[i].id); });
-}
-
-std::string number_text(ckks::Complex z) {
-  if (z.imag() == 0) return format("%.6g", z.real());
-  return format("%.6g", z.real()) + format(" %+.6g i", z.imag());
-}
-
-std::string detail_of(const Instruction& i, size_t slots) {
-  if (i.plain.period() == 1) return "number " + number_text(i.plain.at(0));
-  if (i.plain.period() != 0) {
-    const std::string kind = i.plain.real() ? "real vector" : "complex vector";
-    return i.plain.period() == slots ? kind : message(kind, " of period ", i.plain.period());
+// Says how many there are of each kind, and what each takes: "11 of all slots, each 1.10 s".
+std::string bootstraps_text(const ShownEntry& entry) {
+  std::map<ckks::BootstrapKind, std::pair<int64_t, double>> kinds;
+  const std::vector<Instruction>& instructions = entry.point->plan.program.instructions;
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    if (instructions[i].opcode != Opcode::kBootstrap) continue;
+    auto& [count, seconds] = kinds[instructions[i].bootstrap];
+    ++count, seconds += entry.reading.instruction_seconds[i];
   }
-  if (!i.offsets.empty())
-    return "by " + joined(i.offsets.size(), [&](size_t k) { return std::to_string(i.offsets[k]); });
-  if (i.linear) return counted(i.linear->terms.size(), "diagonal");
-  if (i.series) return message("degree ", std::max<size_t>(i.series->coefficients.size(), 1) - 1);
-  return i.opcode == Opcode::kBootstrap ? "of " + i.bootstrap.text() : "";
+  std::string text = kinds.empty() ? "0" : "";
+  for (const auto& [kind, of] : kinds)
+    text += message(text.empty() ? "" : "; ", of.first, " of ", kind.text(), ", each ",
+                    seconds_text(of.second / static_cast<double>(of.first)));
+  return text;
 }
 
-std::string slots_text(const program::Program& p, Value value) {
-  std::string out = p.value_is_real[id(value)] ? "real" : "complex";
-  if (p.value_period[id(value)] < p.slots) out += message(" ", p.value_period[id(value)]);
-  if (p.value_block[id(value)] > 1) out += message(" / ", p.value_block[id(value)]);
-  return out;
+// What runs a whole pass keeps encoded, or encodes anew in each.
+std::string plaintexts_text(const program::MeterReading& reading) {
+  const double kept = reading.kept_plaintext_bytes();
+  return bytes_text(kept) + (kept < reading.plaintext_bytes
+                                 ? " of " + bytes_text(reading.plaintext_bytes) + "; the others in each pass"
+                                 : "");
 }
 
-// Columns of words to the left, columns of numbers to the right, the last one as it is.
-std::string aligned(const std::vector<std::vector<std::string>>& rows,
-                    const std::vector<bool>& to_the_right) {
-  std::vector<size_t> width(rows[0].size(), 0);
-  for (const auto& row : rows)
-    for (size_t c = 0; c + 1 < row.size(); ++c) width[c] = std::max(width[c], row[c].size());
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line = " ";
-    for (size_t c = 0; c < row.size(); ++c) {
-      const std::string pad(width[c] - std::min(width[c], row[c].size()), ' ');
-      if (width[c] + row[c].size() > 0) line += " " + (to_the_right[c] ? pad + row[c] : row[c] + pad) + " ";
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
-  return out;
-}
-
-std::string facts_text(const Facts& facts) {
-  std::string out;
-  for (const auto& [name, value] : facts)
-    out += "  " + name + std::string(name.size() < 22 ? 22 - name.size() : 1, ' ') + value + "\n";
-  return out;
-}
-
-Json json_of(const ShownProgram& shown, const ShownEntry& entry, size_t index) {
+// Two rows: what a reader asks first, and the rest.
+Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
+  const program::MeterReading& reading = entry.reading;
   const program::Plan& plan = entry.point->plan;
-  const Instruction& i = plan.program.instructions[index];
-  Json json;
-  json["label"] = i.label;
-  json["operation"] = program::name(i.opcode);
-  if (std::string detail = detail_of(i, plan.program.slots); !detail.empty())
-    json["detail"] = std::move(detail);
-  json["arguments"] = Json(Json::Array{});
-  for (const Value argument : i.arguments) json["arguments"].push_back(argument.id);
-  json["level"] = int{plan.argument_level[index]};
-  json["seconds"] = entry.reading.instruction_seconds[index];
-  json["results"] = Json(Json::Array{});
-  for (const Value result : i.results) {
-    Json value;
-    value["id"] = result.id;
-    value["level"] = int{plan.level[id(result)]};
-    value["log2_scale"] =
-        std::log2(shown.program.context->scales()[static_cast<size_t>(int{plan.level[id(result)]})]);
-    value["real"] = plan.program.value_is_real[id(result)] != 0;
-    value["period"] = static_cast<int64_t>(plan.program.value_period[id(result)]);
-    value["block"] = static_cast<int64_t>(plan.program.value_block[id(result)]);
-    if (!entry.predicted_errors.empty()) value["predicted_error"] = entry.predicted_errors[id(result)];
-    json["results"].push_back(std::move(value));
+  const ckks::Chain& chain = shown.program.context->chain();
+  double in_bootstraps = 0;
+  for (const program::LedgerSummary& kind : entry.ledger.by_kind())
+    if (kind.bootstraps > 0) in_bootstraps += kind.predicted_seconds;
+  Figures figures;
+  figures.row()
+      .json("name", entry.point->name)
+      .both("instruction_count", "instructions", static_cast<int64_t>(plan.program.instructions.size()))
+      .both("bootstraps", "bootstraps", plan.bootstraps)
+      .number("seconds", "on " + shown.machine, reading.seconds, seconds_text)
+      .number("bootstrap_share", "in bootstraps", reading.seconds > 0 ? in_bootstraps / reading.seconds : 0,
+              percent)
+      .both("keys", "keys", static_cast<int64_t>(reading.keys.count(chain)))
+      .number("key_bytes", "bytes of keys", reading.key_bytes(), bytes_text)
+      .number("run_bytes", "working memory", reading.run_bytes(), bytes_text);
+  Figures::Row& more = figures.row();
+  const auto named = [&](const char* what, const std::vector<program::NamedValue>& values) {
+    Json list = Json::Array{};
+    std::vector<std::string> names;
+    for (const auto& [name, value] : values) {
+      const int level = plan.level[static_cast<size_t>(value.id)];
+      list.push_back(Json::Object{{"name", name}, {"id", value.id}, {"level", level}});
+      names.push_back(message(name, " (level ", level, ")"));
+    }
+    more.both(what, what, list, list_text(names));
+  };
+  named("inputs", plan.program.inputs), named("outputs", plan.program.outputs);
+  if (!entry.point->argument.empty()) {
+    const auto values = static_cast<int64_t>(entry.point->by_argument.size());
+    const int64_t first = entry.point->first;
+    more.both("argument", "argument",
+              Json::Object{{"name", entry.point->argument}, {"first", first}, {"values", values}},
+              message(entry.point->argument, " from ", first, " to ", first + values - 1));
   }
-  return json;
+  int weights = 0;
+  double weight_bytes = 0;
+  for (const auto& [name, value] : plan.program.inputs) {
+    if (!name.starts_with(kWeightPrefix)) continue;
+    ++weights;
+    weight_bytes += static_cast<double>(chain.ciphertext_bytes(plan.level[static_cast<size_t>(value.id)]));
+  }
+  if (weights > 0)
+    more.json("encrypted_weights", weights)
+        .both("encrypted_weight_bytes", "encrypted weights", weight_bytes,
+              message(weights, " ciphertexts, ", bytes_text(weight_bytes), " besides the memory below"));
+  if (shown.encode_seconds_per_byte > 0)
+    more.number("encode_seconds", "encoding the weights",
+                shown.encode_seconds_per_byte * reading.plaintext_bytes, seconds_text);
+  more.cell("bootstraps", bootstraps_text(entry))
+      .json("highest_level", int{reading.highest_level})
+      .json("lowest_level", int{reading.lowest_level})
+      .cell("levels", message("inputs at ", int{reading.input_level}, " at most, work at ",
+                              int{reading.lowest_level}, " to ", int{reading.highest_level}))
+      .both(
+          "program_rotation_keys", "rotation keys", reading.program_rotation_keys,
+          message(reading.program_rotation_keys, " for the program (", bytes_text(reading.program_key_bytes),
+                  "), bootstraps add ", bytes_text(reading.bootstrap_key_bytes)))
+      .number("peak_bytes", "memory at its peak", reading.peak_bytes(), bytes_text)
+      .number("constant_bytes", "  the program", reading.constant_bytes, bytes_text)
+      .number("bootstrap_bytes", "  bootstraps", reading.bootstrap_bytes, bytes_text)
+      .both("ciphertext_bytes", "  ciphertexts", reading.peak_ciphertext_bytes,
+            bytes_text(reading.peak_ciphertext_bytes) + ", " + reading.peak_operation)
+      .both("plaintext_bytes", "  plaintexts", reading.plaintext_bytes, plaintexts_text(reading));
+  return figures;
 }
 
-Json json_of(const ShownProgram& shown, const ShownEntry& entry) {
-  const program::Program& p = entry.point->plan.program;
-  Json json = program::to_json(entry.reading);
-  json["name"] = entry.point->name;
-  json["bootstraps"] = entry.point->plan.bootstraps;
-  if (!entry.point->argument.empty()) {
-    json["argument"]["name"] = entry.point->argument;
-    json["argument"]["first"] = int64_t{entry.point->first};
-    json["argument"]["values"] = static_cast<int64_t>(entry.point->by_argument.size());
+Figures count_figures(const program::MeterReading& reading) {
+  Figures figures;
+  for (const auto& [where, counts] :
+       {std::pair("the program", &reading.counts), {"its bootstraps", &reading.bootstrap_counts}})
+    figures.row()
+        .both("where", "operations of", where)
+        .both("hoisted_key_switches", "hoisted", counts->hoisted_key_switches)
+        .both("full_key_switches", "full", counts->full_key_switches)
+        .both("relinearisations", "relinearisations", counts->relinearisations)
+        .both("conjugations", "conjugations", counts->conjugations)
+        .both("plaintext_products", "plaintext products", counts->plaintext_products)
+        .both("ciphertext_products", "ciphertext products", counts->ciphertext_products)
+        .both("rescales", "rescales", counts->rescales)
+        .json("level_drops", counts->level_drops);
+  return figures;
+}
+
+Figures kernel_figures(const ShownProgram& shown, const program::MeterReading& reading) {
+  Figures figures;
+  for (size_t k = 0; k < program::kWorkKindCount; ++k) {
+    const double limbs = reading.work.limbs[k], seconds = limbs * shown.kernels.seconds[k];
+    figures.row()
+        .both("kernel", "kernel", program::name(static_cast<program::WorkKind>(k)))
+        .number("limbs", "limbs", limbs, "%.0f")
+        .number("seconds", "seconds", seconds, seconds_text)
+        .cell("share", reading.seconds > 0 ? percent(seconds / reading.seconds) : "");
   }
-  for (const auto& [name, values] : {std::pair("inputs", &p.inputs), {"outputs", &p.outputs}}) {
-    json[name] = Json(Json::Array{});
-    for (const program::NamedValue& named : *values) {
-      Json value;
-      value["name"] = named.name;
-      value["id"] = named.value.id;
-      value["level"] = int{entry.point->plan.level[id(named.value)]};
-      json[name].push_back(std::move(value));
-    }
+  return figures;
+}
+
+Figures key_figures(const program::MeterReading& reading) {
+  Figures figures;
+  for (const auto& [level, of_level] : reading.keys_by_level)
+    figures.row()
+        .both("level", "level", int{level})
+        .both("keys", "keys", of_level.count)
+        .number("bytes", "bytes", of_level.bytes, bytes_text);
+  return figures;
+}
+
+// The ranges that a program relies on, and how many were observed beyond.
+std::pair<Figures, size_t> check_figures(const ShownEntry& entry) {
+  const program::Program& program = entry.point->plan.program;
+  Figures figures({"block", "value", "interval", "observed"});
+  size_t beyond = 0;
+  for (size_t c = 0; c < program.checks.size(); ++c) {
+    const program::RangeCheck& check = program.checks[c];
+    const program::LedgerRow& made = entry.ledger.row(check.value);
+    Figures::Row& row = figures.row()
+                            .both("instruction", "instruction", static_cast<int64_t>(made.instruction))
+                            .cell("block", program::block_of(made.label, 2))
+                            .both("what", "value", check.what)
+                            .json("value", check.value.id)
+                            .json("lo", check.lo)
+                            .json("hi", check.hi)
+                            .cell("interval", range_text(check.lo, check.hi));
+    if (entry.observed_ranges.empty()) continue;
+    const double lo = entry.observed_ranges[2 * c], hi = entry.observed_ranges[2 * c + 1];
+    const bool inside = lo >= check.lo && hi <= check.hi;
+    beyond += !inside;
+    row.json("observed_lo", lo)
+        .json("observed_hi", hi)
+        .cell("observed", (inside ? "" : "beyond: ") + format("%.4g", lo) + " to " + format("%.4g", hi));
   }
-  Json& checks = json["range_checks"] = Json(Json::Array{});
-  for (size_t c = 0; c < p.checks.size(); ++c) {
-    Json check;
-    check["what"] = p.checks[c].what;
-    check["value"] = p.checks[c].value.id;
-    check["lo"] = p.checks[c].lo;
-    check["hi"] = p.checks[c].hi;
-    if (!entry.observed_ranges.empty()) {
-      check["observed_lo"] = entry.observed_ranges[2 * c];
-      check["observed_hi"] = entry.observed_ranges[2 * c + 1];
-    }
-    checks.push_back(std::move(check));
+  return {std::move(figures), beyond};
+}
+
+Figures head_figures(const ShownProgram& shown) {
+  const program::ProgramFile& file = shown.program.file;
+  const ckks::Context& context = *shown.program.context;
+  Figures figures;
+  Figures::Row& row = figures.row();
+  row.json("name", shown.name)
+      .both("parameters", "parameters",
+            Json::Object{{"description", context.describe()},
+                         {"log_n", context.log_n()},
+                         {"log_qp", context.log2_qp()},
+                         {"insecure", file.spec.insecure}},
+            context.describe());
+  if (file.constants) {
+    uint64_t bytes = 0;
+    for (uint32_t c = 0; c < file.constants->size(); ++c) bytes += file.constants->bytes(c);
+    row.both("digest", "digest", hex(file.digest.data(), file.digest.size()))
+        .both("constants", "constants",
+              Json::Object{{"vectors", static_cast<int64_t>(file.constants->size())}, {"bytes", bytes}},
+              counted(file.constants->size(), "vector") + ", " + bytes_text(static_cast<double>(bytes)));
   }
-  Json& instructions = json["instructions"] = Json(Json::Array{});
-  for (size_t i = 0; i < p.instructions.size(); ++i) instructions.push_back(json_of(shown, entry, i));
-  return json;
+  row.json("machine", shown.machine).json("about", file.about);
+  if (!file.about.is_object()) return figures;
+  for (const auto& [name, value] : file.about.object("about"))
+    if (!value.is_object() && !value.is_array())
+      row.cell(visible(name), visible(value.is_string() ? value.string(name) : value.dump(0)));
+  return figures;
+}
+
+std::string folded(const std::string& summary, bool open, const std::string& content) {
+  return std::string("<details") + (open ? " open>" : ">") + html_tagged("summary", summary) + content +
+         "</details>\n";
+}
+
+std::string entry_html(const ShownProgram& shown, const ShownEntry& entry) {
+  const Figures figures = entry_figures(shown, entry);
+  std::string out = html_tagged("h2", "Entry point " + entry.point->name) + "\n" +
+                    html_cards(figures.front().facts()) + html_lines(figures.back().facts()) +
+                    html_of(count_figures(entry.reading).table(), "operations") +
+                    html_of(kernel_figures(shown, entry.reading).table(), "kernels") +
+                    html_of(key_figures(entry.reading).table(), "keys by level");
+  if (const auto [checks, beyond] = check_figures(entry); !checks.empty()) {
+    const size_t count = checks.table().rows().size() - 1;
+    out += folded(
+        counted(count, "range") +
+            (entry.observed_ranges.empty() ? "" : message(", ", beyond, " observed beyond the interval")),
+        count <= kMostShown, html_of(checks.table(), "ranges that the program relies on"));
+  }
+  return out + ledger_html(entry.ledger);
 }
 
 }  // namespace
@@ -211,154 +293,64 @@ std::string visible(const std::string& text) {
   return out;
 }
 
-ShownProgram::ShownProgram(program::VerifiedProgram verified, const std::string& path,
-                           const std::string& entry, const program::KernelSeconds& seconds, std::string whose)
+ShownProgram::ShownProgram(program::VerifiedProgram verified, const std::string& file_name,
+                           const program::Calibration* measured, const std::string& entry)
     : program(std::move(verified)),
-      name(visible(std::filesystem::path(path).filename().string())),
-      file_bytes(std::filesystem::file_size(path)),
-      kernels(seconds),
-      machine(std::move(whose)) {
+      name(visible(file_name)),
+      kernels(measured ? measured->kernels : program::KernelSeconds{}),
+      machine(measured ? message("this machine", measured->caveat()) : "a nominal machine at N = 2^16"),
+      encode_seconds_per_byte(measured ? program::encode_seconds_per_byte(*program.context) : 0) {
   make_visible(program.file);
   if (!entry.empty()) program.file.entry(entry);  // or throw
-  for (uint32_t c = 0; c < program.file.constants->size(); ++c)
-    constant_bytes += program.file.constants->bytes(c);
   const program::CostModel costs = costs_of(program, kernels);
   const Json& about = program.file.about;
   for (const program::EntryPoint& point : program.file.entries) {
     if (!entry.empty() && point.name != entry) continue;
-    entries.push_back(
-        {&point, program::meter(point.plan, costs),
-         numbers_of(about, "predicted_errors", point.name, point.plan.level.size()),
-         numbers_of(about, "observed_ranges", point.name, 2 * point.plan.program.checks.size())});
+    ShownEntry& shown = entries.emplace_back(ShownEntry{
+        &point, program::meter(point.plan, costs), program::Ledger(point.plan, program.context->scales()),
+        numbers_of(about, "observed_ranges", point.name, 2 * point.plan.program.checks.size())});
+    shown.ledger.set_predicted_seconds(shown.reading.instruction_seconds);
+    const std::vector<double> errors =
+        numbers_of(about, "predicted_errors", point.name, point.plan.level.size());
+    if (!errors.empty()) shown.ledger.set_predicted_errors({}, errors);
   }
 }
 
-InstructionText text_of(const ShownProgram& shown, const ShownEntry& entry, size_t index) {
-  const program::Plan& plan = entry.point->plan;
-  const Instruction& i = plan.program.instructions[index];
-  InstructionText text;
-  text.label = i.label;
-  text.operation = program::name(i.opcode);
-  text.detail = detail_of(i, plan.program.slots);
-  if (!i.arguments.empty()) text.values = values_text(i.arguments) + " ";
-  if (!i.results.empty()) text.values += "-> " + values_text(i.results);
-  const auto level_text = [](int level) { return format("%2.0f", level); };
-  text.levels = i.opcode == Opcode::kInput ? "     " : level_text(plan.argument_level[index]) + " -> ";
-  if (i.opcode == Opcode::kInput) text.levels += " ";
-  std::vector<ckks::Level> levels;
-  for (const Value result : i.results)
-    if (levels.empty() || levels.back() != plan.level[id(result)]) levels.push_back(plan.level[id(result)]);
-  text.levels += joined(levels.size(), [&](size_t k) { return level_text(levels[k]); });
-  if (!i.results.empty()) {
-    const Value first = i.results[0];
-    text.slots = slots_text(plan.program, first);
-    text.scale = format(
-        "%.2f", std::log2(shown.program.context->scales()[static_cast<size_t>(int{plan.level[id(first)]})]));
-    if (!entry.predicted_errors.empty()) text.error = power_of_two_text(entry.predicted_errors[id(first)]);
-  }
-  text.seconds = cost_text(entry.reading.instruction_seconds[index]);
-  return text;
-}
-
-Facts facts_of(const ShownProgram& shown) {
-  const program::ProgramFile& file = shown.program.file;
-  Facts facts{{"parameters", shown.program.context->describe()},
-              {"digest", hex(file.digest.data(), file.digest.size())},
-              {"file", bytes_text(static_cast<double>(shown.file_bytes))},
-              {"constants", counted(file.constants->size(), "vector") + ", " +
-                                bytes_text(static_cast<double>(shown.constant_bytes))}};
-  if (!file.about.is_object()) return facts;
-  for (const auto& [name, value] : file.about.object("about"))
-    if (!value.is_object() && !value.is_array())
-      facts.emplace_back(visible(name), visible(value.is_string() ? value.string(name) : value.dump(0)));
-  return facts;
-}
-
-Facts facts_of(const ShownEntry& entry) {
-  const program::Plan& plan = entry.point->plan;
-  const auto named = [&](const std::vector<program::NamedValue>& values) {
-    return joined(values.size(), [&](size_t i) {
-      return message(values[i].name, " (level ", int{plan.level[id(values[i].value)]}, ")");
-    });
-  };
-  Facts facts{{"inputs", named(plan.program.inputs)}, {"outputs", named(plan.program.outputs)}};
-  if (!entry.point->argument.empty()) {
-    const auto values = static_cast<int64_t>(entry.point->by_argument.size());
-    facts.emplace_back("argument", message(entry.point->argument, " from ", entry.point->first, " to ",
-                                           entry.point->first + values - 1));
-  }
-  return facts;
-}
-
-Facts figures_of(const ShownProgram& shown, const ShownEntry& entry) {
-  const program::MeterReading& reading = entry.reading;
-  const program::Plan& plan = entry.point->plan;
-  double in_bootstraps = 0;
-  for (size_t i = 0; i < reading.instruction_seconds.size(); ++i)
-    if (plan.program.instructions[i].opcode == Opcode::kBootstrap)
-      in_bootstraps += reading.instruction_seconds[i];
-  return {{"instructions", std::to_string(plan.program.instructions.size())},
-          {"bootstraps", std::to_string(plan.bootstraps)},
-          {"on " + shown.machine, seconds_text(reading.seconds)},
-          {"in bootstraps", percent(reading.seconds > 0 ? in_bootstraps / reading.seconds : 0)},
-          {"keys", std::to_string(reading.keys.count(shown.program.context->chain()))},
-          {"bytes of keys", bytes_text(reading.key_bytes())},
-          {"working memory", bytes_text(reading.run_bytes())}};
-}
-
-std::string cost_text(double seconds) {
-  if (seconds == 0) return "0";
-  if (seconds < 0.9995e-3) return format("%.3g us", 1e6 * seconds);
-  return seconds < 0.00995 ? format("%.1f ms", 1e3 * seconds) : seconds_text(seconds);
-}
-
-Table keys_table(const ShownEntry& entry) {
-  Table keys({"level", "keys", "bytes"});
-  for (const auto& [level, figures] : entry.reading.keys_by_level)
-    keys.row({std::to_string(int{level}), std::to_string(figures.count), bytes_text(figures.bytes)});
-  return keys;
-}
-
-std::string program_text(const ShownProgram& shown) {
-  std::string out = shown.name + "\n" + facts_text(facts_of(shown));
+std::string program_text(const ShownProgram& shown, bool instructions) {
+  std::string out = shown.name + "\n" + head_figures(shown).lines();
   for (const ShownEntry& entry : shown.entries) {
-    out += "\nentry point " + entry.point->name + "\n" + facts_text(figures_of(shown, entry)) +
-           facts_text(facts_of(entry));
-    out += "\n" + keys_table(entry).text() +
-           "\n  Slots: \"real 64 / 8\" are real values that repeat after 64 slots and are equal in 8 "
-           "adjacent ones.\n\n";
-    std::vector<std::vector<std::string>> rows{{"", "level", "log2 scale", "slots", "seconds",
-                                                entry.predicted_errors.empty() ? "" : "error", "label",
-                                                "operation", "values"}};
-    for (size_t i = 0; i < entry.point->plan.program.instructions.size(); ++i) {
-      InstructionText text = text_of(shown, entry, i);
-      rows.push_back({std::to_string(i), text.levels, text.scale, text.slots, text.seconds, text.error,
-                      text.label, text.operation,
-                      text.detail.empty() ? text.values : text.values + "  (" + text.detail + ")"});
-    }
-    out += aligned(rows, {true, false, true, false, true, true, false, false, false});
+    out += "\nentry point " + entry.point->name + "\n" + entry_figures(shown, entry).lines() + "\n" +
+           count_figures(entry.reading).table().text() + "\n" + key_figures(entry.reading).table().text() +
+           "\n" + sum_figures(entry.ledger.summary(), "block").table().text();
+    if (instructions)
+      out +=
+          "\n  Slots: \"real 64 / 8\" are real values that repeat after 64 slots and are equal in 8 "
+          "adjacent ones.\n\n" +
+          row_figures(entry.ledger, entry.ledger.rows()).table().text(2, std::nullopt);
   }
   return out;
 }
 
-Json program_json(const ShownProgram& shown) {
-  const program::ProgramFile& file = shown.program.file;
-  const ckks::Context& context = *shown.program.context;
-  Json json;
-  json["name"] = shown.name;
-  json["digest"] = hex(file.digest.data(), file.digest.size());
-  json["bytes"] = shown.file_bytes;
-  json["parameters"]["description"] = context.describe();
-  json["parameters"]["log_n"] = context.log_n();
-  json["parameters"]["log_qp"] = context.log2_qp();
-  json["parameters"]["insecure"] = file.spec.insecure;
-  json["constants"]["vectors"] = static_cast<int64_t>(file.constants->size());
-  json["constants"]["bytes"] = shown.constant_bytes;
-  json["machine"] = shown.machine;
-  json["about"] = file.about;
+Json program_json(const ShownProgram& shown, bool instructions) {
+  Json json = head_figures(shown).object();
   json["entries"] = Json(Json::Array{});
-  for (const ShownEntry& entry : shown.entries) json["entries"].push_back(json_of(shown, entry));
+  for (const ShownEntry& entry : shown.entries) {
+    Json of_entry = entry_figures(shown, entry).object();
+    of_entry["operations"] = count_figures(entry.reading).json();
+    of_entry["kernels"] = kernel_figures(shown, entry.reading).json();
+    of_entry["keys_by_level"] = key_figures(entry.reading).json();
+    of_entry["blocks"] = sum_figures(entry.ledger.summary(), "block").json();
+    of_entry["range_checks"] = check_figures(entry).first.json();
+    if (instructions) of_entry["results"] = row_figures(entry.ledger, entry.ledger.rows()).json();
+    json["entries"].push_back(std::move(of_entry));
+  }
   return json;
+}
+
+std::string program_page(const ShownProgram& shown) {
+  std::string body = html_lines(head_figures(shown).front().facts());
+  for (const ShownEntry& entry : shown.entries) body += entry_html(shown, entry);
+  return html_page(shown.name, body);
 }
 
 }  // namespace psm::cmd

@@ -1,6 +1,7 @@
-// What a program's file holds, for people and for machines: //cmd:show.
+// What a program does and what it takes, for people and for machines: //cmd:show of a file, //cmd:compile --dry-run of a
+// program that is not written.
 //
-// Names in the file are anybody's. visible() is applied to all of them once, so that none can move the cursor of a
+// Names in a file are anybody's. visible() is applied to all of them once, so that none can move the cursor of a
 // terminal, hide what follows it, or fill the screen.
 //
 // Two members of the file's `about` are shown if they have as many numbers as they need. Both are objects with an
@@ -9,14 +10,14 @@
 //   observed_ranges    by range check: the smallest and the largest value, as two numbers
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "ckks/base/files/json.h"
+#include "ckks/program/errors/ledger.h"
+#include "ckks/program/planning/calibrate.h"
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/verify/verify.h"
-#include "cmd/terminal/html.h"
 
 namespace psm::cmd {
 
@@ -25,44 +26,30 @@ namespace psm::cmd {
 std::string visible(const std::string& text);
 
 struct ShownEntry {
-  const program::EntryPoint* point = nullptr;
+  const program::EntryPoint* point;
   program::MeterReading reading;
-  std::vector<double> predicted_errors, observed_ranges;  // empty where the file has none
+  program::Ledger ledger;               // predicted seconds, and errors where the file has them
+  std::vector<double> observed_ranges;  // empty where the file has none
 };
 
 struct ShownProgram {
-  // Throws Error if `entry` is not empty and the file has no entry point of this name.
-  ShownProgram(program::VerifiedProgram program, const std::string& path, const std::string& entry,
-               const program::KernelSeconds& kernels, std::string machine);
+  // `machine`: measured, or null for nominal seconds. Throws Error if `entry` is not empty and there is no entry point
+  // of this name.
+  ShownProgram(program::VerifiedProgram program, const std::string& name,
+               const program::Calibration* machine = nullptr, const std::string& entry = "");
 
   program::VerifiedProgram program;
-  std::string name;  // of the file
-  uint64_t file_bytes = 0, constant_bytes = 0;
+  std::string name;
   program::KernelSeconds kernels;
-  std::string machine;  // that takes these seconds: "a nominal machine"
+  std::string machine;                 // that takes these seconds: "a nominal machine"
+  double encode_seconds_per_byte = 0;  // of plaintexts; 0 if it is not measured
   std::vector<ShownEntry> entries;
 };
 
-// One instruction in words.
-struct InstructionText {
-  std::string label, operation, values;  // "%3, %5 -> %9"
-  std::string detail;                    // "by 1, -2"; empty where the operation says it all
-  std::string levels, slots;             // "7 -> 6", "real 64"
-  std::string scale, seconds, error;     // of the first result; "" where unknown
-};
-InstructionText text_of(const ShownProgram&, const ShownEntry&, size_t instruction);
-
-// What stands above the instructions: a name and a line each.
-Facts facts_of(const ShownProgram&);
-Facts facts_of(const ShownEntry&);
-Facts figures_of(const ShownProgram&, const ShownEntry&);  // counts, and what is predicted
-
-Table keys_table(const ShownEntry&);
-
-std::string cost_text(double seconds);  // "35 us", "1.2 ms", then as seconds_text
-
-std::string program_text(const ShownProgram&);  // a line for each instruction
-Json program_json(const ShownProgram&);
-std::string program_page(const ShownProgram&);  // program_page.cc
+// `instructions`: whether there is a line for each of their results.
+std::string program_text(const ShownProgram&, bool instructions = true);
+Json program_json(const ShownProgram&, bool instructions = true);
+// One file without anything from a network; a few lines of script search its instructions.
+std::string program_page(const ShownProgram&);
 
 }  // namespace psm::cmd

@@ -74,7 +74,8 @@ std::string write_sample(const std::string& name, bool predicts) {
 }
 
 ShownProgram shown_of(const std::string& path, const std::string& entry = "pass") {
-  return ShownProgram(program::load_program(path), path, entry, {}, "a nominal machine");
+  return ShownProgram(program::load_program(path), std::filesystem::path(path).filename().string(), nullptr,
+                      entry);
 }
 
 TEST_CASE("names that hide, move or fill are made visible, others stay") {
@@ -94,17 +95,18 @@ TEST_CASE("the text has a head, and a line for each instruction with levels, sca
   REQUIRE(plan.bootstraps > 0);
   CHECK(text.starts_with("sample.program\n"));
   CHECK(text.find(shown.program.context->describe()) != std::string::npos);
-  CHECK(text.find("model                 a\\x09sample\n") != std::string::npos);
-  CHECK(text.find("on a nominal machine") != std::string::npos);
-  CHECK(text.find("error") == std::string::npos);
+  CHECK(text.find("a\\x09sample\n") != std::string::npos);
+  CHECK(text.find("on a nominal machine at N = 2^16") != std::string::npos);
+  CHECK(text.find("predicted error") == std::string::npos);
   for (const char c : text) CHECK((c == '\n' || static_cast<unsigned char>(c) >= 0x20));
   const std::string lines = text.substr(text.find("log2 scale"));
-  CHECK(count(lines, "\n") == static_cast<int>(plan.program.instructions.size()) + 1);
+  CHECK(count(lines, "\n") == static_cast<int>(plan.program.instructions.size()) + 2);  // heading and rule
   CHECK(count(lines, "bootstrap ") == plan.bootstraps);
-  CHECK(count(lines, "(by 510)") == 2);  // by -2; nothing uses the rotation by 1
-  CHECK(count(lines, "(number 0.125)") == 2);
-  CHECK(count(lines, "(degree 3)") == 2);
-  CHECK(count(lines, "real 64 ") == static_cast<int>(plan.program.instructions.size()));
+  CHECK(count(lines, "by 510") == 2);  // by -2; nothing uses the rotation by 1
+  CHECK(count(lines, "number 0.125") == 2);
+  CHECK(count(lines, "degree 3") == 2);
+  CHECK(count(lines, "real 64") == static_cast<int>(plan.program.instructions.size()));
+  CHECK(program_text(shown, false).find("log2 scale") == std::string::npos);
   CHECK(count(text, "entry point ") == 1);
   CHECK(count(text, "position") == 0);
   CHECK(count(program_text(shown_of(path_of("sample.program"), "token")), "position from 5 to 6\n") == 1);
@@ -115,11 +117,12 @@ TEST_CASE("the text has a head, and a line for each instruction with levels, sca
 
 TEST_CASE("what the file predicts is shown where it fits, and left out where it does not") {
   const ShownProgram shown = shown_of(write_sample("predicts.program", true));
-  CHECK(count(program_text(shown), "2^-20.0") ==
+  const std::string text = program_text(shown);
+  CHECK(count(text.substr(text.find("log2 scale")), "2^-20.0") ==
         static_cast<int>(shown.entries[0].point->plan.program.instructions.size()));
   CHECK(shown.entries[0].observed_ranges.size() == 4);
   const ShownProgram other = shown_of(path_of("predicts.program"), "token");
-  CHECK(other.entries[0].predicted_errors.empty());
+  CHECK_FALSE(other.entries[0].ledger.rows()[0].predicted_std.has_value());
   CHECK(other.entries[0].observed_ranges.empty());
 }
 
@@ -128,16 +131,14 @@ TEST_CASE("the file for machines has every instruction, and costs that add up") 
   const Json json = parse_json(program_json(shown).dump(), "json");
   const Json& entry = json.at("entries", "json").array("entries").at(0);
   const program::Plan& plan = shown.entries[0].point->plan;
-  const Json::Array& instructions = entry.at("instructions", "json").array("instructions");
-  REQUIRE(instructions.size() == plan.program.instructions.size());
+  const Json::Array& results = entry.at("results", "json").array("results");
+  REQUIRE(results.size() == shown.entries[0].ledger.rows().size());
   double seconds = 0;
-  for (const Json& i : instructions) {
-    seconds += i.at("seconds", "json").number("seconds");
-    for (const Json& result : i.at("results", "json").array("results")) {
-      const auto id = static_cast<size_t>(result.at("id", "json").integer("id", 0, 1 << 20));
-      CHECK(result.at("level", "json").integer("level", 0, 99) == int{plan.level[id]});
-      CHECK(result.at("predicted_error", "json").number("error") == 0x1p-20);
-    }
+  for (const Json& result : results) {
+    seconds += result.at("predicted_seconds", "json").number("seconds");
+    const auto id = static_cast<size_t>(result.at("value", "json").integer("value", 0, 1 << 20));
+    CHECK(result.at("level", "json").integer("level", 0, 99) == int{plan.level[id]});
+    CHECK(result.at("predicted_std", "json").number("error") == 0x1p-20);
   }
   CHECK(seconds == doctest::Approx(entry.at("seconds", "json").number("seconds")));
   CHECK(entry.at("range_checks", "json").array("checks")[1].at("observed_hi", "json").number("hi") == 0.75);
@@ -148,12 +149,12 @@ TEST_CASE("the page shows each bootstrap, costs, ranges and every instruction, a
   const ShownProgram shown = shown_of(write_sample("page.program", true));
   const program::Plan& plan = shown.entries[0].point->plan;
   const std::string page = program_page(shown);
-  CHECK(count(page, "<svg") == 2);  // levels, errors
-  CHECK(count(page, "aria-label=\"Levels of ") == 1);
-  CHECK(count(page, "stroke-dasharray=\"2 3\"") == plan.bootstraps);
+  CHECK(count(page, "<svg") == 1);
+  CHECK(count(page, "class=\"panel\"") == 4);  // levels, memory, errors, seconds
+  CHECK(count(page, "stroke-dasharray=\"2 3\"") == 4 * plan.bootstraps);
   CHECK(count(page, "<h2>") == 1);
   CHECK(count(page, "<script") == 1);
-  CHECK(count(page, "http") == 2);  // the namespace of SVG, in each figure
+  CHECK(count(page, "http") == 1);  // the namespace of SVG
   CHECK(count(page, "nan") == 0);
   CHECK(count(page, "<b>") == 0);
   CHECK(count(page, "&lt;b&gt;bold&lt;/b&gt;") > 3);
@@ -161,8 +162,8 @@ TEST_CASE("the page shows each bootstrap, costs, ranges and every instruction, a
   CHECK(count(page, ">beyond: -0.5 to 0.75<") == 1);
   CHECK(count(page, ">-0.25 to 0.375<") == 1);
   const std::string lines = page.substr(page.find("type=\"search\""));
-  CHECK(count(lines, "<td>real 64</td>") == static_cast<int>(plan.program.instructions.size()));
-  CHECK(count(program_page(shown_of(path_of("page.program"), "token")), ">error<") == 0);
+  CHECK(count(lines, ">real 64</td>") == static_cast<int>(plan.program.instructions.size()));
+  CHECK(count(program_page(shown_of(path_of("page.program"), "token")), ">predicted error<") == 0);
 }
 
 TEST_CASE("a program that only hands on its input is shown") {
@@ -192,9 +193,9 @@ TEST_CASE("a long program is drawn in rows, each instruction once") {
   program::ProgramFile file = file_of(context, std::move(b).finish());
   writer.finish(file);
   const std::string page = program_page(shown_of(path_of("long.program"), ""));
-  CHECK(count(page, ">layer 3</text>") == 1);
-  CHECK(count(page, "class=\"frame\"") == 3);
-  CHECK(count(page, "<tr><td>2500</td>") == 1);
+  CHECK(count(page, ">layer 3</text>") == 1);  // where it fits
+  CHECK(count(page, "class=\"frame\"") == 3 + 2);
+  CHECK(count(page.substr(page.find("type=\"search\"")), "<tr><td>2500</td>") == 1);
 }
 
 TEST_CASE("the command prints, writes, and refuses what is no program") {

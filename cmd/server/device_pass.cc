@@ -24,14 +24,21 @@ Json json_of(const ckks::LaunchLog& log) {
 
 }  // namespace
 
-Json DevicePass::json() const {
-  Json json;
-  json["first"] = json_of(first);
-  json["warm"] = json_of(warm);
-  json["host_ms"] = 1e3 * host_seconds;
-  json["key_bytes"] = key_bytes;
-  json["peak_bytes"] = peak_bytes;
-  return json;
+Figures DevicePass::figures() const {
+  const auto milliseconds = [](const ckks::LaunchLog& log) {
+    return seconds_text(ckks::predicted_seconds(log, ckks::kH200ByDataSheet));
+  };
+  Figures figures;
+  figures.row()
+      .both("bootstraps", "bootstraps", bootstraps)
+      .both("warm", "a warm pass", json_of(warm), milliseconds(warm) + " predicted")
+      .both("first", "the first pass", json_of(first),
+            milliseconds(first) + " predicted, " + bytes_text(static_cast<double>(first.uploaded_bytes)) +
+                " uploaded")
+      .both("host_ms", "the host asks for it in", 1e3 * host_seconds, seconds_text(host_seconds))
+      .number("peak_bytes", "device memory at its peak", static_cast<double>(peak_bytes), bytes_text)
+      .number("key_bytes", "keys of it", static_cast<double>(key_bytes), bytes_text);
+  return figures;
 }
 
 DevicePass count_pass(const PlannedPass& planned) {
@@ -53,6 +60,7 @@ DevicePass count_pass(const PlannedPass& planned) {
       inputs.emplace(plan.program.inputs[i].name, ckks::Ciphertext(context.ring(), {level + 1, 0},
                                                                    context.scale(level), keys.fingerprint));
     }
+    pass.bootstraps = plan.bootstraps;
     pass.key_bytes = keys.bytes();
     device.take_log();
     machine.run(inputs);

@@ -4,16 +4,18 @@
 
 #include "ckks/device/device.h"
 #include "cmd/server/planned_pass.h"
+#include "cmd/terminal/figures.h"
 
 namespace psm::cmd {
 
 struct DevicePass {
   ckks::LaunchLog first, warm;  // the first one brings the plaintexts that are kept
   double host_seconds = 0;  // that the host took to ask for the warm one, without a driver, encoding apart
+  int bootstraps = 0;
   size_t key_bytes = 0;
   size_t peak_bytes = 0;  // keys, constants, plaintexts and what is computed with, in the device's memory
 
-  Json json() const;
+  Figures figures() const;
 };
 
 DevicePass count_pass(const PlannedPass& pass);

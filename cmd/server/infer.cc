@@ -328,24 +328,21 @@ int infer(int argc, char** argv) {
   program::Ledger ledger(pass.plan, pass.context->scales());
   figures.predict_seconds();
   figures.fill(ledger);
-  std::printf("%s\n%s", context.describe().c_str(), blocks_text(ledger).c_str());
-  std::printf("%s of %s; read keys %s, inferred %s; wrote %s\n%s",
-              groups == 1 ? "1 pass" : message(groups, " passes").c_str(),
+  Figures run = figures.figures();
+  const Figures blocks = sum_figures(ledger.summary(), "block");
+  std::printf("%s\n%s%s of %s; read keys %s, inferred %s; wrote %s\n%s", context.describe().c_str(),
+              blocks.table().text().c_str(), (groups == 1 ? "1 pass" : message(groups, " passes")).c_str(),
               counted(static_cast<size_t>(plan.bootstraps), "bootstrap").c_str(),
               seconds_text(loaded - start).c_str(), seconds_text(inferred - loaded).c_str(), out.c_str(),
-              figures.text().c_str());
-  std::vector<std::string> facts = figures.lines();
-  facts.insert(facts.begin(), context.describe());
-  facts.push_back("seconds are of the last pass; ranges and errors are for the client to know");
-  ledger_file.write({.title = "The ledger of an encrypted run, on the server",
-                     .facts = std::move(facts),
-                     .figures = figures.json(),
-                     .ledger = ledger});
+              run.lines().c_str());
   Json json;
   json["params"] = parameters_json(context);
   json["bootstraps"] = plan.bootstraps;
-  json["ledger"] = program::to_json(ledger.summary());
-  json["predicted_and_measured"] = figures.json();
+  json["ledger"] = blocks.json();
+  json["predicted_and_measured"] = run.object();
+  run.row().cell("parameters", context.describe()).cell("seconds", "are of the last pass");
+  ledger_file.write(
+      {.title = "The ledger of an encrypted run, on the server", .figures = run, .ledger = ledger});
   json["seconds"]["read"] = loaded - start;
   json["seconds"]["infer"] = inferred - loaded;
   json["peak_rss_bytes"] = peak_resident_bytes();

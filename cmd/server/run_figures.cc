@@ -54,53 +54,45 @@ void RunFigures::fill(program::Ledger& ledger) const {
   if (!predicted_.empty()) ledger.set_predicted_seconds(predicted_);
 }
 
-std::vector<std::string> RunFigures::lines() const {
+Figures RunFigures::figures() const {
   const program::MeterReading& reading = pass_.reading;
-  std::vector<std::string> lines{
-      "memory      " +
-      side_by_side(predicted_bytes_, static_cast<double>(peak_resident_bytes()), bytes_text) + ": keys " +
-      bytes_text(reading.key_bytes()) + ", a run " + bytes_text(reading.run_bytes()) +
-      ", the process before " + bytes_text(held_bytes_)};
-  if (!passes_.empty()) {
-    lines.push_back("first pass  " +
-                    side_by_side(predicted_first(), passes_.front(), seconds_text, calibration_.caveat()) +
-                    "; encoding weights takes " + seconds_text(predicted_encoding_) + " of it, and took " +
-                    seconds_text(encode_seconds_));
-    if (touch_seconds_ > 0)
-      lines.back() += "; its memory was touched beside the keys in " + seconds_text(touch_seconds_);
-  }
-  lines.push_back("warm pass   " + (passes_.size() > 1 ? side_by_side(predicted_warm_, measured_warm(),
-                                                                      seconds_text, calibration_.caveat()) +
-                                                             ", mean of " + std::to_string(passes_.size() - 1)
-                                                       : seconds_text(predicted_warm_) + " predicted" +
-                                                             calibration_.caveat() + "; none was run"));
-  return lines;
-}
-
-std::string RunFigures::text() const {
-  std::string out;
-  for (const std::string& line : lines()) out += "  " + line + "\n";
-  return out;
-}
-
-Json RunFigures::json() const {
-  const program::MeterReading& reading = pass_.reading;
-  Json json;
-  json["memory"]["predicted_bytes"] = predicted_bytes_;
-  json["memory"]["measured_bytes"] = peak_resident_bytes();
-  json["memory"]["key_bytes"] = reading.key_bytes();
-  json["memory"]["run_bytes"] = reading.run_bytes();
-  json["memory"]["held_before_bytes"] = held_bytes_;
-  json["calibrated_while_busy"] = calibration_.busy;
-  json["first_pass"]["predicted_seconds"] = predicted_first();
-  json["first_pass"]["predicted_encode_seconds"] = predicted_encoding_;
-  json["first_pass"]["seconds"] = passes_.empty() ? Json() : Json(passes_.front());
-  json["first_pass"]["encode_seconds"] = passes_.empty() ? Json() : Json(encode_seconds_);
-  json["first_pass"]["touch_seconds"] = touch_seconds_;
-  json["warm_pass"]["predicted_seconds"] = predicted_warm_;
-  json["warm_pass"]["seconds"] = passes_.size() < 2 ? Json() : Json(measured_warm());
-  json["warm_pass"]["passes"] = static_cast<int64_t>(std::max(passes_.size(), size_t{1}) - 1);
-  return json;
+  const char* const rough = calibration_.caveat();
+  const size_t warm = std::max(passes_.size(), size_t{1}) - 1;
+  const auto peak = static_cast<double>(peak_resident_bytes());
+  Figures figures;
+  figures.row()
+      .json("calibrated_while_busy", calibration_.busy)
+      .both("memory", "memory",
+            Json::Object{{"predicted_bytes", predicted_bytes_},
+                         {"measured_bytes", peak},
+                         {"key_bytes", reading.key_bytes()},
+                         {"run_bytes", reading.run_bytes()},
+                         {"held_before_bytes", held_bytes_}},
+            side_by_side(predicted_bytes_, peak, bytes_text) + ": keys " + bytes_text(reading.key_bytes()) +
+                ", a run " + bytes_text(reading.run_bytes()) + ", the process before " +
+                bytes_text(held_bytes_));
+  Figures::Row& first = figures.row().json(
+      "first_pass", Json::Object{{"predicted_seconds", predicted_first()},
+                                 {"predicted_encode_seconds", predicted_encoding_},
+                                 {"seconds", passes_.empty() ? Json() : Json(passes_.front())},
+                                 {"encode_seconds", passes_.empty() ? Json() : Json(encode_seconds_)},
+                                 {"touch_seconds", touch_seconds_}});
+  if (!passes_.empty())
+    first.cell("first pass", side_by_side(predicted_first(), passes_.front(), seconds_text, rough) +
+                                 "; encoding weights takes " + seconds_text(predicted_encoding_) +
+                                 " of it, and took " + seconds_text(encode_seconds_) +
+                                 (touch_seconds_ > 0 ? "; its memory was touched beside the keys in " +
+                                                           seconds_text(touch_seconds_)
+                                                     : ""));
+  figures.row().both(
+      "warm_pass", "warm pass",
+      Json::Object{{"predicted_seconds", predicted_warm_},
+                   {"seconds", warm == 0 ? Json() : Json(measured_warm())},
+                   {"passes", static_cast<int64_t>(warm)}},
+      warm > 0
+          ? message(side_by_side(predicted_warm_, measured_warm(), seconds_text, rough), ", mean of ", warm)
+          : message(seconds_text(predicted_warm_), " predicted", rough, "; none was run"));
+  return figures;
 }
 
 }  // namespace psm::cmd

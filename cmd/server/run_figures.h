@@ -11,14 +11,13 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "ckks/base/files/json.h"
 #include "ckks/program/errors/ledger.h"
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/program/planning/calibrate.h"
 #include "cmd/server/planned_pass.h"
+#include "cmd/terminal/figures.h"
 
 namespace psm::cmd {
 
@@ -43,10 +42,8 @@ class RunFigures {
   double predicted_first() const { return predicted_warm_ + predicted_encoding_; }
   const program::CostModel& costs() const { return *costs_; }
   const char* caveat() const { return calibration_.caveat(); }
-  // Three, of memory, the first pass and the later ones.
-  std::vector<std::string> lines() const;
-  std::string text() const;  // the same, indented
-  Json json() const;
+  // Rows of memory, the first pass and the later ones.
+  Figures figures() const;
 
  private:
   double measured_warm() const;  // mean of all passes but the first; 0 if there was one only

@@ -3,6 +3,24 @@
 #include <algorithm>
 
 namespace psm::cmd {
+namespace {
+
+Json json_of(std::optional<double> value) {
+  if (!value) return {};
+  return *value;
+}
+
+}  // namespace
+
+Figures::Row& Figures::Row::number(const std::string& key, const std::string& heading,
+                                   std::optional<double> value, const char* pattern) {
+  return both(key, heading, json_of(value), value ? format(pattern, *value) : "");
+}
+
+Figures::Row& Figures::Row::number(const std::string& key, const std::string& heading,
+                                   std::optional<double> value, std::string (*text)(double)) {
+  return both(key, heading, json_of(value), value ? text(*value) : "");
+}
 
 Table Figures::table() const {
   std::vector<std::string> headings;
@@ -23,28 +41,31 @@ Table Figures::table() const {
     }
   }
   for (std::vector<std::string>& line : lines) line.resize(headings.size());
-  std::vector<bool> kept(headings.size(), false);
-  for (const std::vector<std::string>& line : lines)
-    for (size_t c = 0; c < line.size(); ++c) kept[c] = kept[c] || !line[c].empty();
+  std::vector<size_t> kept;
+  for (size_t c = 0; c < headings.size(); ++c)
+    if (std::ranges::any_of(lines, [&](const auto& line) { return !line[c].empty(); })) kept.push_back(c);
   const auto filled = [&](const std::vector<std::string>& cells) {
     std::vector<std::string> out;
-    for (size_t c = 0; c < cells.size(); ++c)
-      if (kept[c]) out.push_back(cells[c]);
+    for (const size_t c : kept) out.push_back(cells[c]);
     return out;
   };
-  Table table(filled(headings));
+  Table table(filled(headings), words_);
   for (const std::vector<std::string>& line : lines) table.row(filled(line));
   return table;
 }
 
+Facts Figures::facts() const {
+  Facts all;
+  for (const Row& row : rows_) all.insert(all.end(), row.cells_.begin(), row.cells_.end());
+  return all;
+}
+
 std::string Figures::lines() const {
   size_t width = 0;
-  for (const Row& row : rows_)
-    for (const auto& [heading, text] : row.cells_) width = std::max(width, heading.size());
+  for (const auto& [heading, text] : facts()) width = std::max(width, heading.size());
   std::string out;
-  for (const Row& row : rows_)
-    for (const auto& [heading, text] : row.cells_)
-      out += "  " + heading + std::string(width - heading.size() + 2, ' ') + text + "\n";
+  for (const auto& [heading, text] : facts())
+    out += "  " + heading + std::string(width - heading.size() + 2, ' ') + text + "\n";
   return out;
 }
 
@@ -53,6 +74,13 @@ Json Figures::json() const {
   for (const Row& row : rows_)
     if (!row.object_.object("a row").empty()) array.push_back(row.object_);
   return array;
+}
+
+Json Figures::object() const {
+  Json all;
+  for (const Row& row : rows_)
+    for (const auto& [key, value] : row.object_.object("a row")) all[key] = value;
+  return all;
 }
 
 }  // namespace psm::cmd

@@ -1,4 +1,4 @@
-// Figures that are said once: rows of them as a table for people and as JSON for machines.
+// Figures that are said once: rows of them as a table for people, as JSON for machines, as HTML for pages (html.h).
 //
 //     Figures figures;
 //     figures.row().both("levels", "levels", total).json("lo", x.lo).cell("interval", interval_text(x));
@@ -7,6 +7,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,9 @@
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
+
+// Names and values.
+using Facts = std::vector<std::pair<std::string, std::string>>;
 
 class Figures {
  public:
@@ -30,33 +34,47 @@ class Figures {
       cells_.emplace_back(heading, std::move(text));
       return *this;
     }
-    // Both; people see a text, or a whole number.
+    // Both; people see the text, or the value as it is.
     Row& both(const std::string& key, const std::string& heading, const Json& value) {
-      return json(key, value).cell(heading, value.is_string() ? value.string(key) : value.dump(0));
+      return both(key, heading, value, value.is_string() ? value.string(key) : value.dump(0));
     }
-    // Both; people see the number by a pattern of printf.
-    Row& number(const std::string& key, const std::string& heading, double value, const char* pattern) {
-      return json(key, value).cell(heading, format(pattern, value));
+    Row& both(const std::string& key, const std::string& heading, const Json& value, std::string text) {
+      return json(key, value).cell(heading, std::move(text));
     }
+    // Both; people see the number by a pattern of printf, or by a function. Null and nothing if there is no number.
+    Row& number(const std::string& key, const std::string& heading, std::optional<double> value,
+                const char* pattern);
+    Row& number(const std::string& key, const std::string& heading, std::optional<double> value,
+                std::string (*text)(double));
     const Json& object() const { return object_; }
+    const Facts& facts() const { return cells_; }
 
    private:
     friend class Figures;
     Json object_ = Json(Json::Object{});
-    std::vector<std::pair<std::string, std::string>> cells_;
+    Facts cells_;
   };
+
+  // `words`: headings of columns that are read as words, and begin at the left.
+  explicit Figures(std::vector<std::string> words = {}) : words_(std::move(words)) {}
 
   // The reference stays valid while these figures live.
   Row& row() { return rows_.emplace_back(); }
+  bool empty() const { return rows_.empty(); }
+  const Row& front() const { return rows_.front(); }
+  const Row& back() const { return rows_.back(); }
 
   // Columns in the order in which rows brought them, without those that are empty in all rows.
   Table table() const;
-  // Every cell on a line of its own behind its heading: for figures of one row.
+  // Every cell behind its heading: for figures of few rows. lines() has each on a line of its own.
+  Facts facts() const;
   std::string lines() const;
-  // An array of objects.
+  // An array of objects; those of all rows as one.
   Json json() const;
+  Json object() const;
 
  private:
+  std::vector<std::string> words_;
   std::deque<Row> rows_;
 };
 

@@ -24,6 +24,18 @@ TEST_CASE("figures said once are a table and JSON, and rows may lack what others
   CHECK(json.array("rows")[1].find("lo") == nullptr);
 }
 
+TEST_CASE("numbers that are not known are empty, rows are one object, and words begin at the left") {
+  Figures figures({"what"});
+  figures.row()
+      .number("seconds", "seconds", 0.25, seconds_text)
+      .number("share", "share", std::nullopt, "%.2f");
+  figures.row().both("count", "count", 3, "three").cell("what", "a").cell("more", "");
+  CHECK(figures.object().dump(0) == "{\"seconds\":0.25,\"share\":null,\"count\":3}");
+  CHECK(figures.lines() == "  seconds  250 ms\n  share    \n  count    three\n  what     a\n  more     \n");
+  CHECK(figures.table().left(2));
+  CHECK_FALSE(figures.table().left(1));
+}
+
 TEST_CASE("without rows there is an empty array") { CHECK(Figures().json().dump(0) == "[]"); }
 
 }  // namespace

@@ -13,7 +13,8 @@ constexpr char kStyle[] =
     "body{font-family:sans-serif;color:var(--ink);background:var(--paper);max-width:60em;margin:2em auto;"
     "padding:0 1em;line-height:1.4;overflow-wrap:break-word}.wide{overflow-x:auto;margin:1em 0}"
     "table{border-collapse:collapse}th,td{padding:.2em .7em;border-bottom:1px solid var(--line);"
-    "text-align:right}th:first-child,td:first-child{text-align:left}th{border-bottom:2px solid var(--rule)}"
+    "text-align:right}th:first-child,td:first-child,.l{text-align:left}th{border-bottom:2px solid "
+    "var(--rule)}"
     "caption{text-align:left;font-weight:bold;padding:.3em 0}"
     "code{background:var(--box);padding:.1em .3em;overflow-wrap:anywhere}"
     ".facts{color:var(--faint);font-size:90%}.maps td,.maps th{border:none;text-align:center}"
@@ -42,14 +43,16 @@ std::string html_wide(const std::string& title, const std::string& content) {
 }
 
 std::string html_of(const Table& table, const std::string& title) {
-  std::string out = "<table>" + html_tagged("caption", title) + "\n";
+  std::string out = "<table>" + html_tagged("caption", title) + "<thead>\n";
   for (const std::vector<std::string>& row : table.rows()) {
-    const char* tag = &row == &table.rows().front() ? "th" : "td";
+    const bool heading = &row == &table.rows().front();
     out += "<tr>";
-    for (const std::string& cell : row) out += html_tagged(tag, cell);
-    out += "</tr>\n";
+    for (size_t c = 0; c < row.size(); ++c)
+      out += std::string(heading ? "<th" : "<td") + (c > 0 && table.left(c) ? " class=\"l\">" : ">") +
+             xml_escape(row[c]) + (heading ? "</th>" : "</td>");
+    out += heading ? "</tr></thead><tbody>\n" : "</tr>\n";
   }
-  return html_wide(title, out + "</table>");
+  return html_wide(title, out + "</tbody></table>");
 }
 
 std::string html_cards(const Facts& facts) { return list_of("summary", facts); }

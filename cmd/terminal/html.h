@@ -1,12 +1,10 @@
-// Pieces of the HTML pages that commands write: each page is one file that carries everything, without
-// scripts, and follows the reader's light or dark scheme.
+// Pieces of the HTML pages that commands write: each page is one file that carries everything and follows the
+// reader's light or dark scheme.
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "cmd/terminal/table.h"
+#include "cmd/terminal/figures.h"
 
 namespace psm::cmd {
 
@@ -15,7 +13,6 @@ std::string html_tagged(const char* tag, const std::string& text);  // the text 
 std::string html_wide(const std::string& title, const std::string& content);
 std::string html_of(const Table& table, const std::string& title);
 // Names and values, as cards or as lines.
-using Facts = std::vector<std::pair<std::string, std::string>>;
 std::string html_cards(const Facts& facts);
 std::string html_lines(const Facts& facts);
 // The whole page; `body` is HTML and begins after the heading.

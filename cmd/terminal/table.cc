@@ -8,7 +8,11 @@
 
 namespace psm::cmd {
 
-Table::Table(std::vector<std::string> heading) { rows_.push_back(std::move(heading)); }
+Table::Table(std::vector<std::string> heading, const std::vector<std::string>& words) {
+  for (const std::string& name : heading)
+    left_.push_back(left_.empty() || std::ranges::find(words, name) != words.end());
+  rows_.push_back(std::move(heading));
+}
 
 void Table::row(std::vector<std::string> cells) {
   PSM_CHECK(cells.size() == rows_[0].size(), cells.size(), " ", rows_[0].size());
@@ -38,7 +42,7 @@ std::string Table::text(int indent, std::optional<size_t> columns) const {
     for (size_t c = 0; c < width.size(); ++c) {
       const std::string pad(width[c] - rows_[r][c].size(), ' ');
       if (c > 0) line += "  ";
-      line += c == 0 ? rows_[r][c] + pad : pad + rows_[r][c];
+      line += left_[c] ? rows_[r][c] + pad : pad + rows_[r][c];
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";

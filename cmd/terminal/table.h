@@ -12,19 +12,22 @@
 
 namespace psm::cmd {
 
-// Left-aligns the first column, right-aligns the others; the first row is underlined as a heading.
+// Left-aligns the first column and those of words, right-aligns the others; the first row is underlined as a heading.
 class Table {
  public:
-  explicit Table(std::vector<std::string> heading);
+  // `words`: headings of columns of words.
+  explicit Table(std::vector<std::string> heading, const std::vector<std::string>& words = {});
   void row(std::vector<std::string> cells);
   // Each line starts with `indent` spaces. On a terminal of fewer columns than the table takes, each row is lines of
   // "heading: cell".
   std::string text(int indent = 2) const { return text(indent, terminal_columns(STDOUT_FILENO)); }
   std::string text(int indent, std::optional<size_t> columns) const;
   const std::vector<std::vector<std::string>>& rows() const { return rows_; }  // the heading first
+  bool left(size_t column) const { return left_[column]; }
 
  private:
   std::vector<std::vector<std::string>> rows_;
+  std::vector<bool> left_;
 };
 
 }  // namespace psm::cmd

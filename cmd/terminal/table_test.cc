@@ -24,6 +24,9 @@ TEST_CASE("bytes and seconds are written with fitting units") {
   CHECK(bytes_text(5.87e9) == "5.87 GB");
   CHECK(bytes_text(12) == "12 B");
   CHECK(seconds_text(0.043) == "43 ms");
+  CHECK(seconds_text(0.0043) == "4.3 ms");
+  CHECK(seconds_text(3.5e-5) == "35 us");
+  CHECK(seconds_text(0) == "0 ms");
   CHECK(seconds_text(1.236) == "1.24 s");
   CHECK(seconds_text(200) == "3 min 20 s");
   CHECK(seconds_text(59.999) == "1 min 0 s");

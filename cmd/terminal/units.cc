@@ -33,7 +33,8 @@ std::string bytes_text(double bytes) {
 }
 
 std::string seconds_text(double seconds) {
-  if (seconds < 1) return format("%.0f ms", 1e3 * seconds);
+  if (seconds > 0 && seconds < 0.9995e-3) return format("%.3g us", 1e6 * seconds);
+  if (seconds < 1) return format(seconds > 0 && seconds < 0.00995 ? "%.1f ms" : "%.0f ms", 1e3 * seconds);
   if (seconds < 59.995) return format("%.2f s", seconds);
   const double whole = std::round(seconds), minutes = std::floor(whole / 60);
   return format("%.0f min ", minutes) + format("%.0f s", whole - 60 * minutes);

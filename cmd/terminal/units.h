@@ -13,6 +13,6 @@ std::string counted(size_t count,
 std::string range_text(double lo, double hi);  // "[0.2, 125]"
 std::string power_of_two_text(double value);   // "2^-12.5"; "0" of what is not positive
 std::string bytes_text(double bytes);          // "5.87 GB" (10^9)
-std::string seconds_text(double seconds);      // "43 ms", "1.24 s", "3 min 20 s"
+std::string seconds_text(double seconds);      // "35 us", "1.2 ms", "43 ms", "1.24 s", "3 min 20 s"
 
 }  // namespace psm::cmd

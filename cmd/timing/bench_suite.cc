@@ -9,16 +9,11 @@
 #include "ckks/base/parallel.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/precision.h"
-#include "ckks/linalg/apply_transform.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
-#include "ckks/wire/ciphertext_file.h"
-#include "ckks/wire/client/secret_key_file.h"
-#include "ckks/wire/key_file.h"
-#include "ckks/wire/public_key_file.h"
 #include "cmd/timing/roofline.h"
 
 namespace psm::cmd {
@@ -30,7 +25,6 @@ using program::Opcode;
 using program::Work;
 using program::WorkKind;
 
-constexpr int kWeightedLimbs = 8, kWeightedRotations = 64, kWeightedOutputs = 4, kPeriod = 256;
 constexpr int kSparseSlots = 1 << 10;
 
 class Suite {
@@ -50,7 +44,6 @@ class Suite {
     machine_ = measure_machine(context_.ring());
     transforms();
     operations();
-    weighted_rotations();
     bootstrap();
     sparse_bootstrap();
     return std::move(figures_);
@@ -155,9 +148,6 @@ class Suite {
       const ckks::Level level = ckks::level_of({limbs, 0});
       const ckks::Ciphertext a = encrypt(x, level);
       time("rotate", limbs, count_of(work_of(rotate, level), 4 * limbs), [&] { evaluator.rotate(a, 1); });
-      more_bytes("ciphertext_record_bytes", wire::ciphertext_bytes(context_, level));
-      more_bytes("seeded_ciphertext_record_bytes", wire::seeded_ciphertext_bytes(context_, level));
-      more_bytes("key_record_bytes", wire::evaluation_key_bytes(context_, level));
     }
     const ckks::Ciphertext a = encrypt(x, kMany - 1);
     {
@@ -191,44 +181,6 @@ class Suite {
     time("rescale", kMany, count_of(rescaling, 4 * kMany - 2), [&] { evaluator.rescale(a); });
   }
 
-  // out_o = sum_r w_{o,r} rot_r(x), r = 1 .. 64, o < 4, weights of a short period.
-  void weighted_rotations() {
-    const ckks::Level level = kWeightedLimbs - 1;
-    ckks::LinearTransform transform{.outputs = kWeightedOutputs};
-    for (int r = 1; r <= kWeightedRotations; ++r) {
-      for (int o = 0; o < kWeightedOutputs; ++o) {
-        const auto seed = static_cast<uint64_t>(kWeightedOutputs * r + o);
-        transform.terms.push_back(
-            {.output = o, .baby = r, .weight = ckks::Plain(ckks::uniform_vector(kPeriod, seed))});
-      }
-    }
-    const ckks::EncodedTransform encoded(context_, encoder_, transform, level, context_.scale(level),
-                                         context_.scale(level - 1));
-    ckks::KeyRequest request;
-    ckks::request_keys(encoded.schedule(), context_.chain(), level, request);
-    const ckks::EvaluationKeys keys = generator_.evaluation_keys(request);
-    const ckks::Evaluator evaluator(context_, keys);
-    const ckks::Ciphertext a = encrypt(ckks::uniform_vector(context_.slots(), 1), level);
-    const ckks::Ciphertext* const inputs[] = {&a};
-
-    const Instruction linear{.opcode = Opcode::kLinear,
-                             .linear = std::make_shared<const ckks::LinearTransform>(std::move(transform))};
-    OperationCount count =
-        count_of(work_of(linear, level), 2 * kWeightedLimbs + 2 * level * kWeightedOutputs);
-    count.bytes += static_cast<double>(encoded.bytes());
-    starting("weighted_rotations");
-    const Times weighted = measure(options_.repetitions, [&] { encoded.apply(evaluator, inputs); });
-    add("weighted_rotations", kWeightedLimbs, weighted, count);
-    // The same rotations without weights, sums and division by P.
-    const Times alone = measure(options_.repetitions, [&] {
-      const ckks::Hoisted hoisted = evaluator.hoist(a);
-      for (int r = 1; r <= kWeightedRotations; ++r)
-        evaluator.apply_galois_extended(hoisted, ckks::galois_element(context_, r));
-    });
-    more("rotations_alone_ms", 1e3 * alone.median);
-    more("ratio", weighted.median / alone.median);
-  }
-
   void bootstrap() {
     starting("bootstrap_keygen");
     const ckks::Bootstrapper bootstrapper(context_, encoder_);
@@ -245,9 +197,6 @@ class Suite {
     add("bootstrap_keygen", context_.max_level() + 1, times,
         {.bytes = key_bytes, .macs = macs_of(making, context_.log_n())});
     more_bytes("key_bytes", keys->bytes());
-    more_bytes("secret_key_file_bytes", wire::secret_key_file_bytes(context_));
-    more_bytes("public_key_file_bytes", wire::public_key_file_bytes(context_));
-    more_bytes("evaluation_keys_file_bytes", wire::evaluation_keys_file_bytes(context_, request));
 
     refresh("bootstrap_full", bootstrapper, *keys, context_.slots());
     more("log_qp", context_.log2_qp());

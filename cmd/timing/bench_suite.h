@@ -8,7 +8,7 @@
 //
 // Rows, in order: ntt_forward, ntt_inverse, encode (10 limbs), rotate (10, 20), rotate_hoisted (a further
 // rotation of a decomposed ciphertext, 20), multiply_relinearise (10, 20), multiply_plain, rescale (20),
-// weighted_rotations (8), bootstrap_keygen, bootstrap_full, bootstrap_sparse (2^10 complex values;
+// bootstrap_keygen, bootstrap_full, bootstrap_sparse (2^10 complex values;
 // limbs of bootstraps: of their results).
 #pragma once
 
@@ -26,7 +26,7 @@ struct BenchOptions {
 
 struct BenchFigures {
   Figures operations;  // a row each
-  Figures details;     // for people: what only one row has, such as sizes in files and precisions
+  Figures details;     // for people: what only one row has, such as precisions
 };
 
 // The context must be able to bootstrap. With the threads and the backend in use.

@@ -37,13 +37,15 @@ struct Operation {
   const char* name;
   ckks::Level level;  // of the operand
   std::function<ckks::Ciphertext(const Side&, const ckks::Ciphertext&)> apply;
-  std::optional<DeviceBar> bar{};
 };
 
-std::string three_digits(double count) { return format("%.3g", count); }
-
-double predicted_ms(const ckks::LaunchLog& log) {
-  return 1e3 * ckks::predicted_seconds(log, ckks::kH200ByDataSheet);
+// What was asked for, for people and machines.
+void add_entry(const ckks::LaunchLog::Entry& entry, Figures::Row& row) {
+  const auto bytes = static_cast<double>(entry.work.bytes),
+             products = static_cast<double>(entry.work.products);
+  row.both("launches", "launches", entry.launches)
+      .both("bytes", "bytes", entry.work.bytes, bytes_text(bytes))
+      .both("products", "products", entry.work.products, format("%.3g", products));
 }
 
 bool same(const ckks::Ciphertext& there, const ckks::Ciphertext& here) {
@@ -56,16 +58,15 @@ bool same(const ckks::Ciphertext& there, const ckks::Ciphertext& here) {
 }
 
 // What one run asks for, and the least time in which the host did.
-DeviceRow counted(ckks::Device& device, const char* name, int limbs, std::optional<DeviceBar> bar,
-                  const std::function<void()>& run) {
-  DeviceRow row{.name = name, .limbs = limbs, .log = {}, .bar = bar, .measured = {}};
+DeviceRow counted(ckks::Device& device, const char* name, int limbs, const std::function<void()>& run) {
+  DeviceRow row{.name = name, .limbs = limbs, .log = {}, .measured = {}};
   run();  // constants go to the device
   row.host_ms = 1e3 * time_runs(5, 0, [&] {
                         device.take_log();
                         run();
                       }).least;
   row.log = device.take_log();
-  row.predicted_ms = predicted_ms(row.log);
+  row.predicted_ms = 1e3 * ckks::predicted_seconds(row.log, ckks::kH200ByDataSheet);
   return row;
 }
 
@@ -127,13 +128,12 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
   const ckks::GaloisElement g = ckks::galois_element(context, 1);
   const Operation operations[] = {
       {"rotate", level,
-       [&](const Side& side, const ckks::Ciphertext& x) { return side.evaluator.apply_galois(x, g); },
-       DeviceBar{0.25, 0.15}},
+       [&](const Side& side, const ckks::Ciphertext& x) { return side.evaluator.apply_galois(x, g); }},
       {"multiply_relinearise", level,
        [](const Side& side, const ckks::Ciphertext& x) { return side.evaluator.multiply(x, x); }},
-      {"bootstrap_full", context.entry_level(),
-       [](const Side& side, const ckks::Ciphertext& x) { return side.bootstrapper.apply(side.evaluator, x); },
-       DeviceBar{30, 15}}};
+      {"bootstrap_full", context.entry_level(), [](const Side& side, const ckks::Ciphertext& x) {
+         return side.bootstrapper.apply(side.evaluator, x);
+       }}};
   ckks::KeyRequest request = ckks::BootstrapPlan(context).key_request();
   request.need_galois(g, level);
   request.need_relinearisation(level);
@@ -145,15 +145,14 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
   {
     ckks::CountingDevice counting;
     const Transforms transforms(context, counting);
-    rows.push_back(counted(counting, "ntt_forward", transforms.limbs(), DeviceBar{0.03, 0.02},
-                           [&] { transforms.run(); }));
+    rows.push_back(counted(counting, "ntt_forward", transforms.limbs(), [&] { transforms.run(); }));
     const ckks::EvaluationKeys keys = unwritten_keys(context, request, counting);
     const Side side(std::make_unique<const ckks::DeviceEngine>(context, counting), keys);
     for (const Operation& operation : operations) {
       const ckks::Ciphertext x(context.ring(), {operation.level + 1, 0}, context.scale(operation.level),
                                keys.fingerprint, &counting);
-      rows.push_back(counted(counting, operation.name, operation.level + 1, operation.bar,
-                             [&] { operation.apply(side, x); }));
+      rows.push_back(
+          counted(counting, operation.name, operation.level + 1, [&] { operation.apply(side, x); }));
     }
   }
   if (device == nullptr) return rows;
@@ -196,51 +195,29 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
 Figures device_figures(const std::vector<DeviceRow>& rows) {
   Figures figures;
   for (const DeviceRow& row : rows) {
-    const ckks::LaunchLog::Entry total = row.log.total();
     Figures::Row& out = figures.row();
-    out.both("op", "operation", row.name)
-        .both("limbs", "limbs", row.limbs)
-        .both("launches", "launches", total.launches)
-        .json("small_launches", row.log.small.launches)
-        .json("bytes", total.work.bytes)
-        .cell("bytes", bytes_text(static_cast<double>(total.work.bytes)))
-        .json("products", total.work.products)
-        .cell("products", three_digits(static_cast<double>(total.work.products)))
-        .number("predicted_ms", "predicted ms", row.predicted_ms, "%.3g");
-    if (row.bar)
-      out.number("must_ms", "must", row.bar->must_ms, "%.3g")
-          .number("aim_ms", "aim", row.bar->aim_ms, "%.3g");
-    out.number("host_ms", "host ms", row.host_ms, "%.3g");
+    out.both("op", "operation", row.name).both("limbs", "limbs", row.limbs);
+    add_entry(row.log.total(), out);
+    out.json("small_launches", row.log.small.launches)
+        .number("predicted_ms", "predicted ms", row.predicted_ms, "%.3g")
+        .number("host_ms", "host ms", row.host_ms, "%.3g");
     if (row.measured)
       out.number("median_ms", "median ms", 1e3 * row.measured->times.median, "%.4g")
           .number("least_ms", "least ms", 1e3 * row.measured->times.least, "%.4g")
-          .json("same_bits", row.measured->same_bits)
-          .cell("same bits", row.measured->same_bits ? "yes" : "NO");
+          .both("same_bits", "same bits", row.measured->same_bits, row.measured->same_bits ? "yes" : "NO");
   }
   return figures;
 }
 
-std::string log_table(const std::string& title, const ckks::LaunchLog& log) {
-  Table table({title, "launches", "bytes", "products"});
+Figures log_figures(const std::string& title, const ckks::LaunchLog& log) {
+  Figures figures;
   const auto row = [&](const std::string& name, const ckks::LaunchLog::Entry& entry) {
-    table.row({name, std::to_string(entry.launches), bytes_text(static_cast<double>(entry.work.bytes)),
-               three_digits(static_cast<double>(entry.work.products))});
+    add_entry(entry, figures.row().both("program", title, name));
   };
   for (const auto& [name, entry] : log.programs) row(name, entry);
   row("all", log.total());
   row("of them small", log.small);
-  return table.text();
-}
-
-std::string pass_report(int bootstraps, const DevicePass& pass) {
-  const auto size = [](size_t bytes) { return bytes_text(static_cast<double>(bytes)); };
-  return log_table("a warm pass", pass.warm) +
-         message("  ", bootstraps, " bootstraps; predicted: a warm pass ",
-                 three_digits(predicted_ms(pass.warm)), " ms (must 2000, aim 800 of Pythia 70M), the first ",
-                 three_digits(predicted_ms(pass.first)), " ms and ", size(pass.first.uploaded_bytes),
-                 " uploaded; the host asks for it in ", three_digits(1e3 * pass.host_seconds),
-                 " ms\n  device memory at its peak: ", size(pass.peak_bytes), ", keys ", size(pass.key_bytes),
-                 " of it\n");
+  return figures;
 }
 
 }  // namespace psm::cmd

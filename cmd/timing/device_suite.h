@@ -10,16 +10,10 @@
 
 #include "ckks/device/device.h"
 #include "ckks/scheme/chain/context.h"
-#include "cmd/server/device_pass.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/timing/timer.h"
 
 namespace psm::cmd {
-
-// What a GPU of the kind that predictions are for has to reach, and what it might.
-struct DeviceBar {
-  double must_ms = 0, aim_ms = 0;
-};
 
 struct DeviceRow {
   std::string name;
@@ -27,7 +21,6 @@ struct DeviceRow {
   ckks::LaunchLog log;
   double predicted_ms = 0;  // by ckks::kH200ByDataSheet
   double host_ms = 0;       // the least that the host took to ask for it all, without a driver
-  std::optional<DeviceBar> bar;
 
   struct Measured {
     Times times;
@@ -48,7 +41,6 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
 
 Figures device_figures(const std::vector<DeviceRow>& rows);
 // Launches, bytes and products by program.
-std::string log_table(const std::string& title, const ckks::LaunchLog& log);
-std::string pass_report(int bootstraps, const DevicePass& pass);
+Figures log_figures(const std::string& title, const ckks::LaunchLog& log);
 
 }  // namespace psm::cmd

@@ -1,39 +1,139 @@
 #include "cmd/timing/model_suite.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <numeric>
-#include <optional>
 
 #include "ckks/base/error.h"
+#include "ckks/base/memory.h"
+#include "ckks/base/parallel.h"
 #include "cmd/deployment/client/session.h"
 #include "cmd/deployment/twin_run.h"
+#include "cmd/prompts/comparison.h"
 #include "cmd/protocol/required_memory.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_pass.h"
+#include "cmd/server/program_parts.h"
 
 namespace psm::cmd {
 namespace {
 
+using program::Instruction;
+using program::Opcode;
+using program::WorkKind;
+
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+// By instruction.
+struct PassTimes {
+  std::vector<double> seconds, encode_seconds;  // the second are part of the first
+};
+
+struct Part {
+  std::string name;
+  double seconds = 0, encoding = 0, predicted = 0;
+};
+
+// In a fixed order, those that the plan lacks with zeros.
+class Parts {
+ public:
+  Parts(const char* what, std::initializer_list<const char*> names) : what_(what) {
+    for (const char* name : names) parts_.push_back({.name = name});
+  }
+  Part& operator[](const std::string& name) {
+    const auto found = std::ranges::find(parts_, name, &Part::name);
+    PSM_CHECK(found != parts_.end(), name);
+    return *found;
+  }
+  Figures figures(double pass) const {
+    Figures figures;
+    for (const Part& part : parts_)
+      figures.row()
+          .both("name", what_, part.name)
+          .number("seconds", "seconds", part.seconds, "%.2f")
+          .cell("share", percent(part.seconds / pass))
+          .number("encoding", "of them encoding", part.encoding, "%.2f")
+          .number("predicted", "predicted", part.predicted, "%.2f");
+    return figures;
+  }
+
+ private:
+  const char* what_;
+  std::vector<Part> parts_;
+};
+
+// Predicted seconds of the plaintext products of a linear map.
+double predicted_products(const Instruction& instruction, size_t slots, ckks::Level level,
+                          const program::CostModel& costs) {
+  const program::TransformSummary map =
+      program::summarise(*instruction.linear, ckks::transform_schedule(*instruction.linear, slots), slots);
+  const double limbs = 2.0 * (level + 1 + costs.chain().special_primes(level));
+  program::Work work;
+  work[WorkKind::kMultiply] = limbs * static_cast<double>(map.full_terms);
+  work[WorkKind::kRunProduct] = limbs * static_cast<double>(map.periodic_terms);
+  return costs.kernels().of(work);
+}
+
+Parts by_computation(const program::Plan& plan, const PassTimes& times,
+                     const std::vector<double>& predicted) {
+  Parts parts("by what is computed",
+              {"linear_query_key_value_up", "linear_output_down", "masks", "scores", "times_values", "powers",
+               "inverse", "gelu", "inverse_square_root", "bootstraps", "other"});
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
+    Part& part = parts[computed_part(plan.program.instructions[i])];
+    part.seconds += times.seconds[i];
+    part.encoding += times.encode_seconds[i];
+    part.predicted += predicted[i];
+  }
+  return parts;
+}
+
+Parts by_operation(const program::Plan& plan, const PassTimes& times, const program::CostModel& costs,
+                   const std::vector<double>& predicted, double predicted_encoding) {
+  Parts parts("by operation", {"bootstrap", "encode", "rotate", "plaintext_products", "ciphertext_products",
+                               "polynomials", "other"});
+  Part &encode = parts["encode"], &rotate = parts["rotate"];
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
+    const Instruction& instruction = plan.program.instructions[i];
+    const bool is_map = instruction.opcode == Opcode::kLinear;
+    Part& part = parts[is_map ? "plaintext_products" : operation_part(instruction.opcode)];
+    double seconds = times.seconds[i] - times.encode_seconds[i], expected = predicted[i];
+    encode.seconds += times.encode_seconds[i];
+    if (is_map) {
+      const double expected_products =
+          predicted_products(instruction, plan.program.slots, plan.argument_level[i], costs);
+      const double products = seconds * std::min(1.0, expected_products / expected);
+      rotate.seconds += seconds - products;
+      rotate.predicted += expected - expected_products;
+      seconds = products, expected = expected_products;
+    }
+    part.seconds += seconds;
+    part.predicted += expected;
+  }
+  encode.encoding = encode.seconds, encode.predicted = predicted_encoding;
+  return parts;
+}
 
 }  // namespace
 
-ModelTimes::ModelTimes(const Deployment& deployment)
-    : figures(deployment), ledger(deployment.plan, deployment.context->scales()) {}
-
-double ModelTimes::warm_pass() const { return times_of(warm).median; }
-
-std::optional<double> ModelTimes::bootstrap_full() const {
-  if (bootstraps.empty()) return std::nullopt;
-  return times_of(bootstraps).median;
+std::string ModelTimes::text() const {
+  return passes.table().text() + "\n" + computations.table().text() + "\n" + operations.table().text() +
+         "\n" + answers;
 }
 
-ModelTimes model_suite(const Deployment& d, const std::vector<std::vector<int>>& prompts,
-                       const ModelSuiteOptions& options) {
+ModelTimes model_suite(const Deployment& d, const std::string& name,
+                       const std::vector<std::vector<int>>& prompts, const ModelSuiteOptions& options) {
   PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1, options.repetitions);
   if (prompts.empty() || prompts.size() > static_cast<size_t>(d.packing.prompts))
     throw Error(message(prompts.size(), " prompts do not share a pass; give 1 to ", d.packing.prompts));
-  ModelTimes times(d);
+  ModelTimes times{.passes = Figures(),
+                   .computations = Figures(),
+                   .operations = Figures(),
+                   .answers = "",
+                   .run = Figures(),
+                   .ledger = program::Ledger(d.plan, d.context->scales()),
+                   .json = Json()};
+  RunFigures figures(d);
   require_memory(d.server_bytes());
   require_device_room(options.device, d);
   const auto starting = [&](const std::string& what) {
@@ -45,59 +145,104 @@ ModelTimes model_suite(const Deployment& d, const std::vector<std::vector<int>>&
   times.ledger.set_ranges(twin.observations);
   times.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
   starting("keys");
-  Session session(d, times.figures, options.device);
-  times.keygen = session.seconds().keygen;
+  Session session(d, figures, options.device);
   const Session::Ciphertexts inputs = session.encrypt(attention::client_inputs(d.model, d.packing, prompts));
   const ckks::Ciphertext complex_value = session.value_to_bootstrap();
 
+  std::vector<double> seconds, bootstraps;  // of warm passes, of bootstraps alone
   std::vector<PassTimes> warm;
+  double first = 0, first_encoding = 0;
   program::RunResult last;
   for (int pass = 0; pass <= options.repetitions; ++pass) {
     starting(pass == 0 ? "the first pass" : message("warm pass ", pass, " of ", options.repetitions));
     last = {};  // its outputs make room
     const double start = seconds_now();
     last = session.run(inputs);
-    const double seconds = options.device == nullptr ? sum(last.seconds) : seconds_now() - start;
+    const double took = options.device == nullptr ? sum(last.seconds) : seconds_now() - start;
     if (pass == 0) {
-      times.first = seconds;
-      times.first_encoding = sum(last.encode_seconds);
+      first = took, first_encoding = sum(last.encode_seconds);
       continue;
     }
-    times.warm.push_back(seconds);
+    seconds.push_back(took);
     warm.push_back({last.seconds, last.encode_seconds});
     for (int i = 0; i < options.bootstrap_repetitions && d.plan.bootstraps > 0; ++i) {
       const double begin = seconds_now();
       session.server().bootstrap(complex_value);
-      times.bootstraps.push_back(seconds_now() - begin);
+      bootstraps.push_back(seconds_now() - begin);
     }
   }
-  const auto at = std::ranges::find(times.warm, times.warm_pass()) - times.warm.begin();
-  PassTimes pass = std::move(warm[static_cast<size_t>(at)]);
+  const double pass = times_of(seconds).median;
+  PassTimes parts = std::move(warm[static_cast<size_t>(std::ranges::find(seconds, pass) - seconds.begin())]);
   if (options.device != nullptr) {
     starting("a pass that waits for each instruction");
     last = {};
     program::RunOptions waiting;
     waiting.waits = true;
     last = session.run(inputs, waiting);
-    pass = {last.seconds, last.encode_seconds};
+    parts = {last.seconds, last.encode_seconds};
   }
 
   const attention::SlotVectors outputs = session.decrypt(last.outputs);
   LogitRows rows;
   append_logits(attention::client_model_of(d.model, d.packing), outputs, prompts, rows);
-  times.versus_twin = compare_logits(twin.logits, rows, twin.predicted_std);
+  const Comparison c = compare_logits(twin.logits, rows, twin.predicted_std);
   for (const auto& output : d.plan.program.outputs)
     times.ledger.set_measured(output.value, outputs.at(output.name), twin.outputs.at(output.name));
 
   starting("calibrating, for the plan's prediction");
-  RunFigures& figures = times.figures;
   figures.predict_seconds();
   const std::vector<double>& predicted = figures.predicted_instructions();
-  times.ledger.set_seconds(pass.seconds);
+  times.ledger.set_seconds(parts.seconds);
   times.ledger.set_predicted_seconds(predicted);
-  times.computations = by_computation(d.plan, pass, predicted);
+  times.computations = by_computation(d.plan, parts, predicted).figures(pass);
   times.operations =
-      by_operation(d.plan, pass, figures.costs(), predicted, figures.predicted_warm() - sum(predicted));
+      by_operation(d.plan, parts, figures.costs(), predicted, figures.predicted_warm() - sum(predicted))
+          .figures(pass);
+  times.run = figures.figures();
+  times.answers = c.text(twin.predicted_std);
+  Figures head;
+  head.row()
+      .json("shape", name)
+      .json("tokens", d.packing.tokens)
+      .json("layers", d.model.weights.config.layers)
+      .json("prompts", static_cast<int64_t>(prompts.size()))
+      .json("params", parameters_json(*d.context))
+      .json("threads", thread_count());
+  const std::string expected = message("predicted", figures.caveat());
+  const auto row = [&](const std::string& what, const char* key, double measured, const char* predicted_key,
+                       std::optional<double> prediction, std::string (*text)(double)) {
+    times.passes.row()
+        .cell("", what)
+        .number(key, "measured", measured, text)
+        .number(predicted_key, expected, prediction, text);
+  };
+  const auto count = [](double value) { return format("%.0f", value); };
+  const auto ratio = [](double value) { return format("%.1f", value); };
+  row("first pass", "seconds_first_pass", first, "predicted_seconds_first_pass", figures.predicted_first(),
+      seconds_text);
+  row(message("warm pass, median of ", seconds.size()), "seconds", pass, "predicted_seconds",
+      figures.predicted_warm(), seconds_text);
+  if (!bootstraps.empty()) {
+    const double one = times_of(bootstraps).median, predicted_one = figures.costs().bootstrap({}).seconds;
+    row(message("a bootstrap of all complex slots, median of ", bootstraps.size()), "bootstrap_full_seconds",
+        one, "predicted_bootstrap_full_seconds", predicted_one, seconds_text);
+    row("ratio of warm pass to bootstrap", "ratio", pass / one, "predicted_ratio",
+        figures.predicted_warm() / predicted_one, ratio);
+  }
+  row("bootstraps in a pass", "bootstraps", d.plan.bootstraps, "planned_bootstraps", d.plan.bootstraps,
+      count);
+  row("memory at its peak", "peak_rss_bytes", static_cast<double>(peak_resident_bytes()),
+      "predicted_peak_bytes", figures.predicted_bytes(), bytes_text);
+  row("keys", "seconds_keygen", session.seconds().keygen, "", {}, seconds_text);
+  times.json = head.object();
+  const Json passes = times.passes.object();
+  for (const auto& [key, value] : passes.object("passes"))
+    if (!key.empty()) times.json[key] = value;
+  times.json["versus_twin"] = c.json();
+  times.json["seconds_of_passes"] = Json(Json::Array(seconds.begin(), seconds.end()));
+  times.json["encode_seconds_first_pass"] = first_encoding;
+  times.json["by_computation"] = times.computations.json();
+  times.json["by_operation"] = times.operations.json();
   return times;
 }
 

@@ -9,17 +9,23 @@
 // Seconds of a pass are those of all its instructions. The unit that a pass is measured in is the bootstrap: their
 // ratio says what the machine's load and clock do not. On a device a pass ends with its outputs at the host, and
 // one more, which waits for each instruction, gives all parts.
+//
+// The seconds of the median warm pass are split in two ways, whose parts each add up to the pass:
+//   by what is computed    the functions of the model (cmd/server/program_parts.h), with the encoding of their
+//                          plaintexts; bootstraps are a part of their own, wherever they stand
+//   by operation           bootstrap, encode, rotate, plaintext_products, ciphertext_products (with relinearisation and
+//                          rescaling), polynomials (Chebyshev series), other. The seconds of a linear map are split into
+//                          plaintext products and rotations in the proportion that the cost model predicts
+// Predictions are the plan's. The plan knows the seconds of encoding of a whole pass only, so in the first
+// breakdown they come without it.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "ckks/device/device.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/prompts/comparison.h"
 #include "cmd/server/run_figures.h"
-#include "cmd/timing/pass_breakdown.h"
 #include "cmd/timing/timer.h"
 
 namespace psm::cmd {
@@ -32,22 +38,19 @@ struct ModelSuiteOptions {
 };
 
 struct ModelTimes {
-  explicit ModelTimes(const Deployment& deployment);
+  std::string text() const;
 
-  double warm_pass() const;                      // median
-  std::optional<double> bootstrap_full() const;  // median; none where the plan has no bootstraps
-
-  RunFigures figures;      // memory, and what the plan predicts
-  program::Ledger ledger;  // of the median warm pass, with ranges and errors
-  Comparison versus_twin;
-  double keygen = 0, first = 0, first_encoding = 0;
-  std::vector<double> warm, bootstraps;
-  std::vector<PassPart> computations, operations;  // of the median warm pass
+  Figures passes;                    // what is measured next to what was predicted
+  Figures computations, operations;  // the parts of a pass
+  std::string answers;               // how close the logits are to the twin's
+  Figures run;                       // of RunFigures
+  program::Ledger ledger;            // of the median warm pass, with ranges and errors
+  Json json;                         // all of them
 };
 
-// `prompts`: at most those that share ciphertexts. Throws Error if memory does not suffice, before any key is
-// made, or if the prompts leave the interval of a polynomial. The deployment outlives the result.
-ModelTimes model_suite(const Deployment& deployment, const std::vector<std::vector<int>>& prompts,
-                       const ModelSuiteOptions& options);
+// `name` of the model. `prompts`: at most those that share ciphertexts. Throws Error if memory does not suffice, before
+// any key is made, or if the prompts leave the interval of a polynomial. The deployment outlives the result.
+ModelTimes model_suite(const Deployment& deployment, const std::string& name,
+                       const std::vector<std::vector<int>>& prompts, const ModelSuiteOptions& options);
 
 }  // namespace psm::cmd

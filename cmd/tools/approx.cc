@@ -23,7 +23,7 @@ int run(int argc, char** argv) {
       "  bazel run //cmd:approx -- gelu --radius 8 --bits 10 --plot gelu.svg\n"
       "gelu is z sigmoid(1.702 z), the paper's; gelu_erf is z Phi(z), by the error function;\n"
       "gelu_tanh is GPT-2's, which is near it; silu is z sigmoid(z).");
-  const std::vector<std::string>& words = flags.words("FUNCTION", 1, 1, kApproxFunctions);
+  const std::vector<std::string>& words = flags.words("FUNCTION", 1, 1, approx_functions());
   const double infinity = 1e300;
   const double& min =
       flags.number("min", 1e-3, -infinity, infinity, "lower end of the interval; for exp -8 unless given");
@@ -85,9 +85,9 @@ int run(int argc, char** argv) {
   const approx::Approximation& chosen = found.front();
   const ApproxMeasurement measurement =
       measure(chosen, static_cast<int>(points), static_cast<uint64_t>(seed));
-  if (found.size() > 1) std::printf("%s\n", families_text(found).c_str());
-  const ApproxReport report = approx_report(found, measurement);
-  std::printf("%s", report.text.c_str());
+  if (found.size() > 1) std::printf("%s\n", family_figures(found).table().text().c_str());
+  const Figures figures = approx_figures(found, measurement);
+  std::printf("  %s\n%s", chosen.name().c_str(), figures.lines().c_str());
   if (request.function == "max")
     std::printf(
         "\n  max(a, b) = ((a + b) + |a - b|) / 2 for |a|, |b| <= %g: absolute error at most %.3g, %d "
@@ -97,7 +97,7 @@ int run(int argc, char** argv) {
     write_file(resolve_user_path(plot), plot_svg(chosen));
     std::printf("\n  wrote %s\n", plot.c_str());
   }
-  common.write_json(report.json);
+  common.write_json(figures.object());
   if (measurement.worst_error > chosen.error_bound())
     throw Error(
         message("the measured error ", measurement.worst_error, " exceeds the proven bound ",

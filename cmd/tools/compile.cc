@@ -10,11 +10,13 @@
 #include "ckks/base/files/flags.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/memory.h"
-#include "cmd/deployment/published_shapes.h"
+#include "ckks/program/planning/calibrate.h"
+#include "ckks/wire/key_file.h"
+#include "cmd/compiler/shapes.h"
 #include "cmd/protocol/new_ring_flags.h"
+#include "cmd/reports/program_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
-#include "cmd/timing/random_model.h"
 
 namespace psm::cmd {
 namespace {
@@ -26,13 +28,42 @@ CompiledFor purpose_of(const std::string& name) {
   throw Error(message("--for ", name, " is not offered; there are: pass, text, encrypted-weights"));
 }
 
+// What a shape would take on this machine, which is timed.
+void dry_run(const attention::ModelConfig& config, const attention::PolynomialOptions& options,
+             const ckks::Context& context, CompiledFor purpose, int prompts, const CommonFlags& common,
+             const std::string& name) {
+  const attention::Packing packing =
+      attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), prompts);
+  program::VerifiedProgram planned{plan_shape(config, packing, options, context, purpose),
+                                   std::make_unique<const ckks::Context>(context.spec())};
+  std::fprintf(stderr, "calibrating ...\n");
+  const program::Calibration machine = program::calibrate(context);
+  ckks::KeyRequest keys;
+  for (const program::EntryPoint& entry : planned.file.entries) keys.merge(entry.keys);
+  const ShownProgram shown(std::move(planned), name, &machine);
+  const double key_bytes = static_cast<double>(wire::evaluation_keys_file_bytes(context, keys));
+  // The process holds eight bytes of a real weight, the file four (ckks/program/file/constants.h).
+  double program_bytes = 0;
+  for (const ShownEntry& entry : shown.entries)
+    program_bytes = std::max(program_bytes, entry.reading.constant_bytes / 2);
+  std::printf("%s\n  in files: evaluation keys %s, weights about %s\n", program_text(shown, false).c_str(),
+              bytes_text(key_bytes).c_str(), bytes_text(program_bytes).c_str());
+  Json json = program_json(shown, false);
+  json["params"] = parameters_json(context);
+  json["calibrated_while_busy"] = machine.busy;
+  json["key_file_bytes"] = key_bytes;
+  json["weight_file_bytes"] = program_bytes;
+  common.write_json(json);
+}
+
 int compile(int argc, char** argv) {
-  Flags flags("bazel run //cmd:compile -- (--model MODEL | --shape SHAPE) --out NAME [flags]",
+  Flags flags("bazel run //cmd:compile -- (--model MODEL | --shape SHAPE) (--out NAME | --dry-run) [flags]",
               "Compiles a polynomial model: writes NAME.program, which is all that the server needs besides "
               "keys and\n"
               "ciphertexts, and NAME.client for the client. With --shape, a published shape with random "
               "weights, for\n"
-              "timing.");
+              "timing; with --dry-run as well, what it would take on this machine, of any size, without "
+              "weights.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const ShapeFlags shape(flags);
   const std::string& purpose = flags.text(
@@ -41,23 +72,29 @@ int compile(int argc, char** argv) {
       "encrypted-weights, that with the weights as ciphertexts: they stand in NAME.client alone");
   const int64_t& prompts =
       flags.integer("prompts", 0, 0, 32768, "different prompts at once, at most; 0: as many as fit");
+  const bool& paper = flags.truth(
+      "paper", false, "--shape: the paper's polynomials, Goldschmidt's plain iterations (21 for 1/x)");
+  const bool& dry =
+      flags.truth("dry-run", false, "--shape: predict what the program takes, and write nothing");
   const std::string& out = flags.text("out", "", "name of the files to write, without .program and .client");
   const RingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   ring.apply();
-  require_given(flags, {"out"});
   if (flags.given("model") == flags.given("shape"))
     throw Error("exactly one of --model and --shape is needed");
-
-  for (const char* name : {"tokens", "layers"})
-    if (flags.given("model") && flags.given(name))
-      throw Error(message("--", name, " is for --shape; --model has its own"));
+  if (flags.given("model")) {
+    shape.require_none();
+    if (paper) throw Error("--paper is for --shape; //cmd:polynomialise -- --paper makes such a model");
+    if (dry) throw Error("--dry-run is for --shape; //cmd:show says what a compiled model takes");
+  }
+  if (dry == flags.given("out")) throw Error("exactly one of --out and --dry-run is needed");
   const CompiledFor compiled_for = purpose_of(purpose);
   if (compiled_for != CompiledFor::kPass && flags.given("prompts"))
     throw Error("--prompts is for whole passes; a text is one sequence");
 
+  const int together = compiled_for == CompiledFor::kPass ? static_cast<int>(prompts) : 1;
   const double start = seconds_now();
   const ckks::Context context(ring.spec());
   ring.require_security(context);
@@ -67,10 +104,15 @@ int compile(int argc, char** argv) {
   } else {
     const attention::ModelConfig config = shape.config();
     if (compiled_for != CompiledFor::kPass) attention::require_decodable(config);
+    const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
+    if (dry) {
+      dry_run(config, options, context, compiled_for, together, common, shape.shape);
+      return 0;
+    }
     checkpoint = random_model(config, 1, 1).checkpoint;
+    checkpoint.polynomial = options;
   }
-  const PackedModel model(checkpoint, context,
-                          compiled_for == CompiledFor::kPass ? static_cast<int>(prompts) : 1);
+  const PackedModel model(checkpoint, context, together);
   const std::string path = resolve_user_path(out), file = path + ".program", client_file = path + ".client";
   const Compiled made = compile_model(model, checkpoint.notes, context, compiled_for, path);
   const program::ProgramFile& program = made.program;

@@ -87,8 +87,6 @@ int demo(int argc, char** argv) {
       "paper", false, "train and replace as printed in the paper (//cmd:train, //cmd:polynomialise)");
   const int64_t& steps =
       flags.integer("steps", 1200, 1, 1000000, "training steps of a text model, each stage at most");
-  const int64_t& generate =
-      flags.integer("generate", 4, 1, 256, "characters to generate, one encrypted pass each");
   const int64_t& prompt_count = flags.integer("prompts", 16, 1, 1024, "recall prompts to run encrypted");
   const int64_t& seed =
       flags.integer("seed", 1, 1, INT64_MAX, "of data and training; cryptography takes no seed");
@@ -161,7 +159,7 @@ int demo(int argc, char** argv) {
     static_cast<train::Evaluation&>(scores.polynomial) =
         train::evaluate_polynomial(deployment.model, task->test());
   if (task) std::printf("%s", scores_table(*task, scores).c_str());
-  std::printf("%s", approximations_table(deployment.model).c_str());
+  std::printf("%s", approximation_figures(deployment.model).table().text().c_str());
 
   heading("Plan");
   ring.require_security(*deployment.context);
@@ -174,16 +172,9 @@ int demo(int argc, char** argv) {
   require_memory(deployment.server_bytes() + static_cast<size_t>(clear_bytes));
   require_device_room(device.get(), deployment);
 
-  std::vector<std::vector<int>> prompts;
-  if (codec.is_recall()) {
-    if (prompt.empty()) {
-      prompts = codec.sample(static_cast<int>(prompt_count), static_cast<uint64_t>(seed) + 1);
-    } else {
-      prompts.push_back(codec.encode(prompt));
-    }
-  } else {
-    prompts.push_back(codec.encode(prompt));
-  }
+  std::vector<std::vector<int>> prompts{codec.encode(prompt)};
+  if (codec.is_recall() && prompt.empty())
+    prompts = codec.sample(static_cast<int>(prompt_count), static_cast<uint64_t>(seed) + 1);
   const int context_length = checkpoint.weights.config.context;
   require_answerable(prompts, codec, context_length);
   const TwinRun twin = run_twin_on(deployment, prompts);
@@ -215,7 +206,7 @@ int demo(int argc, char** argv) {
   for (const auto& output : deployment.plan.program.outputs) {
     ledger.set_measured(output.value, session.first_outputs().at(output.name), twin.outputs.at(output.name));
   }
-  std::printf("%s", blocks_text(ledger).c_str());
+  std::printf("%s", sum_figures(ledger.summary(), "block").table().text().c_str());
 
   heading("Result");
   const LogitRows scored = scored_rows(codec, prompts, rows);
@@ -237,30 +228,16 @@ int demo(int argc, char** argv) {
                 percent(encrypted_accuracy).c_str(), scored.size(),
                 percent(scores.polynomial.accuracy()).c_str(), scores.polynomial.scored);
   } else {
-    std::vector<int> encrypted_text = prompts[0], plain_text = prompts[0];
-    const auto predict = [&](const LogitRows& logits, std::vector<int>& text) {
-      text.push_back(argmax(logits.back()));
-    };
-    predict(rows, encrypted_text);
-    predict(twin.logits, plain_text);
-    for (int64_t k = 1; k < generate && static_cast<int>(encrypted_text.size()) < context_length; ++k) {
-      predict(session.logits({encrypted_text}), encrypted_text);
-      predict(run_twin_on(deployment, {plain_text}).logits, plain_text);
-    }
     const auto next_tokens = [&](const LogitRows& logits) {
       std::vector<int> tokens;
       for (const auto& row : logits) tokens.push_back(argmax(row));
       return codec.list(tokens);
     };
-    const auto tail = [&](const std::vector<int>& text) {
-      return nn::printable(codec.decode(std::span<const int>(text).subspan(prompts[0].size())));
-    };
     std::printf("  prompt                              %s\n",
                 nn::printable(codec.decode(prompts[0])).c_str());
     std::printf("  next at each position, encrypted    %s\n", next_tokens(scored).c_str());
     std::printf("  next at each position, in the clear %s\n", next_tokens(twin.scored(codec)).c_str());
-    std::printf("  continued, encrypted                [%s]\n", tail(encrypted_text).c_str());
-    std::printf("  continued, in the clear             [%s]\n", tail(plain_text).c_str());
+    std::printf("  //cmd:generate goes on with a text, token by token\n");
   }
   std::printf("%s", comparison.text(twin.predicted_std).c_str());
   const double total = seconds_now() - begin;
@@ -269,20 +246,8 @@ int demo(int argc, char** argv) {
               seconds_text(seconds.encrypt).c_str(), seconds_text(seconds.infer).c_str(),
               seconds_text(seconds.decrypt).c_str(), seconds_text(total).c_str());
   const int bootstraps = session.passes() * deployment.plan.bootstraps;
-  std::printf("  %s\n%s", counted(static_cast<size_t>(bootstraps), "bootstrap").c_str(),
-              figures.text().c_str());
-
-  std::vector<std::string> facts = figures.lines();
-  facts.insert(facts.begin(), deployment.context->describe());
-  facts.push_back("seconds are of the last pass, measured errors of the first");
-  facts.push_back(
-      "predicted errors take rounding for independent everywhere; inside 1/x, where one error arrives in "
-      "several ways, measured errors are up to four times the predicted ones");
-  ledger_file.write({.title = "The ledger of an encrypted run",
-                     .facts = std::move(facts),
-                     .figures = figures.json(),
-                     .ledger = ledger});
-
+  Figures run = figures.figures();
+  std::printf("  %s\n%s", counted(static_cast<size_t>(bootstraps), "bootstrap").c_str(), run.lines().c_str());
   Json json;
   json["params"] = parameters_json(*deployment.context);
   json["accuracy"]["softmax"] = scores.softmax.accuracy();
@@ -291,17 +256,13 @@ int demo(int argc, char** argv) {
   json["accuracy"]["encrypted"] = codec.is_recall() && prompt.empty() ? Json(encrypted_accuracy) : Json();
   json["accuracy"]["chance"] = task && task->recall_task() ? Json(task->recall_task()->chance()) : Json();
   json["accuracy"]["queries"] = static_cast<int64_t>(scores.polynomial.scored);
-  if (!codec.is_recall()) {
-    json["perplexity"]["softmax"] = scores.softmax.perplexity();
-    json["perplexity"]["power_softmax"] = scores.trained.perplexity();
-    json["perplexity"]["polynomial"] = scores.polynomial.perplexity();
-  }
+  json["scores"] = scores_json(scores);
   json["encrypted_vs_twin"] = comparison.json();
   json["encrypted_vs_twin"]["predicted_std"] = twin.predicted_std;
-  json["approximations"] = approximations_json(deployment.model);
-  json["ledger"] = program::to_json(ledger.summary());
+  json["approximations"] = approximation_figures(deployment.model).json();
+  json["ledger"] = sum_figures(ledger.summary(), "block").json();
   json["bootstraps"] = bootstraps;
-  json["predicted_and_measured"] = figures.json();
+  json["predicted_and_measured"] = run.object();
   json["seconds"]["train"] = training_seconds;
   json["seconds"]["keygen"] = seconds.keygen;
   json["seconds"]["encrypt"] = seconds.encrypt;
@@ -310,6 +271,13 @@ int demo(int argc, char** argv) {
   json["seconds"]["total"] = total;
   json["peak_rss_bytes"] = peak_resident_bytes();
   common.write_json(json);
+  run.row()
+      .cell("parameters", deployment.context->describe())
+      .cell("seconds", "are of the last pass, measured errors of the first")
+      .cell("errors",
+            "predicted ones take rounding for independent everywhere; inside 1/x, where one error arrives in "
+            "several ways, measured ones are up to four times the predicted ones");
+  ledger_file.write({.title = "The ledger of an encrypted run", .figures = run, .ledger = ledger});
   return 0;
 }
 

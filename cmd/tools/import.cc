@@ -174,7 +174,7 @@ int import_command(int argc, char** argv) {
         "token ", *model.padding,
         " stands at an end of the model's texts, and transformers takes it for "
         "padding; mend pad_token_id in config.json, or train the model with a tokenizer of <s>, <pad> "
-        "and </s> in this order (//cmd:tokenizer -- train --special)"));
+        "and </s> in this order (//cmd:tokenizer -- --special)"));
   const auto images = images_of(checkpoint);
   if (to == "checkpoint") {
     attention::save_checkpoint(target, checkpoint);

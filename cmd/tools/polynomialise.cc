@@ -150,10 +150,10 @@ int polynomialise(int argc, char** argv) {
   std::printf("intervals: as measured on training data, %.4g times wider%s\n%s",
               options.margin.value_or(attention::kMargin),
               options.margin ? "" : ", those of the relaxed 1/x above as far as their levels hold",
-              approximations_table(model).c_str());
+              approximation_figures(model).table().text().c_str());
   Json json;
   json["margin"] = options.margin ? Json(*options.margin) : Json();
-  json["approximations"] = approximations_json(model);
+  json["approximations"] = approximation_figures(model).json();
   const attention::ModelConfig& config = checkpoint.weights.config;
   attention::Packing packing;
   program::Program program;

@@ -24,6 +24,7 @@
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/key_files.h"
 #include "cmd/protocol/ring_flags.h"
+#include "cmd/reports/ledger_report.h"
 #include "cmd/server/run_digests.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
@@ -70,7 +71,8 @@ class ServerThread {
 };
 
 Json ledger_of(const program::Plan& plan, const ckks::Context& context) {
-  return program::Ledger(plan, context.scales()).json();
+  const program::Ledger ledger(plan, context.scales());
+  return row_figures(ledger, ledger.rows()).json();
 }
 
 int record(int argc, char** argv) {

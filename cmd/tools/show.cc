@@ -1,5 +1,6 @@
 // Shows what a program's file holds: as text, for machines (--json), or as a page (--html).
 #include <cstdio>
+#include <filesystem>
 
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
@@ -28,9 +29,8 @@ int show(int argc, char** argv) {
   program::VerifiedProgram program = program::load_program(path);
   const program::Calibration machine =
       calibrated ? program::calibrate(*program.context) : program::Calibration{};
-  const ShownProgram shown(
-      std::move(program), path, entry, machine.kernels,
-      calibrated ? message("this machine", machine.caveat()) : "a nominal machine at N = 2^16");
+  const ShownProgram shown(std::move(program), std::filesystem::path(path).filename().string(),
+                           calibrated ? &machine : nullptr, entry);
   if (text || (common.json_path.empty() && html_path.empty())) {
     const std::string printed = program_text(shown);
     std::fwrite(printed.data(), 1, printed.size(), stdout);

@@ -15,11 +15,10 @@ constexpr auto took_longer = [](const auto& a, const auto& b) {
   return std::pair(a.seconds, a.predicted_seconds) > std::pair(b.seconds, b.predicted_seconds);
 };
 
-Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
 }  // namespace
 
-Ledger::Ledger(const Plan& plan, std::span<const double> scales) : row_of_value_(plan.level.size(), -1) {
+Ledger::Ledger(const Plan& plan, std::span<const double> scales)
+    : plan_(plan), row_of_value_(plan.level.size(), -1) {
   int live = 0;
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
@@ -55,9 +54,10 @@ void Ledger::set_ranges(std::span<const Observation> by_value) {
 }
 
 void Ledger::set_predicted_errors(std::span<const double> own, std::span<const double> accumulated) {
-  PSM_CHECK(own.size() == row_of_value_.size() && accumulated.size() == own.size(), own.size());
+  PSM_CHECK(accumulated.size() == row_of_value_.size(), accumulated.size());
+  PSM_CHECK(own.empty() || own.size() == accumulated.size(), own.size());
   for (LedgerRow& row : rows_) {
-    row.own_std = own[row.value.id];
+    if (!own.empty()) row.own_std = own[row.value.id];
     row.predicted_std = accumulated[row.value.id];
   }
 }
@@ -129,54 +129,6 @@ std::vector<LedgerSummary> Ledger::grouped(
     block.predicted_seconds += row.predicted_seconds;
   }
   return blocks;
-}
-
-Json Ledger::json() const {
-  Json rows(Json::Array{});
-  for (const LedgerRow& row : rows_) {
-    Json entry;
-    entry["instruction"] = static_cast<int64_t>(row.instruction);
-    entry["value"] = row.value.id;
-    entry["operation"] = name(row.opcode);
-    entry["label"] = row.label;
-    entry["level"] = int{row.level};
-    entry["log2_scale"] = row.log2_scale;
-    entry["live"] = row.live;
-    if (row.range) {
-      entry["min_re"] = row.range->min_re;
-      entry["max_re"] = row.range->max_re;
-      entry["min_im"] = row.range->min_im;
-      entry["max_im"] = row.range->max_im;
-      entry["max_abs"] = row.range->max_abs;
-    }
-    entry["own_std"] = optional_json(row.own_std);
-    entry["predicted_std"] = optional_json(row.predicted_std);
-    entry["measured_std"] = optional_json(row.measured_std);
-    entry["seconds"] = row.seconds;
-    entry["predicted_seconds"] = row.predicted_seconds;
-    rows.push_back(std::move(entry));
-  }
-  return rows;
-}
-
-// Columns that nobody filled are left out: a server knows times, the client knows ranges and errors as well.
-Json to_json(std::span<const LedgerSummary> blocks, const char* name_key) {
-  Json rows(Json::Array{});
-  for (const LedgerSummary& block : blocks) {
-    Json entry;
-    entry[name_key] = block.name;
-    entry["instructions"] = block.instructions;
-    entry["bootstraps"] = block.bootstraps;
-    entry["highest_level"] = int{block.highest_level};
-    entry["lowest_level"] = int{block.lowest_level};
-    entry["max_abs"] = block.max_abs;
-    entry["largest_predicted_std"] = block.largest_predicted_std;
-    entry["largest_measured_over_predicted"] = optional_json(block.largest_measured_over_predicted);
-    entry["seconds"] = block.seconds;
-    entry["predicted_seconds"] = block.predicted_seconds;
-    rows.push_back(std::move(entry));
-  }
-  return rows;
 }
 
 }  // namespace psm::program

@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "ckks/base/files/json.h"
-#include "ckks/program/machines/twin.h"
+#include "ckks/program/observation.h"
 #include "ckks/program/plan.h"
 
 namespace psm::program {
@@ -51,6 +50,7 @@ class Ledger {
   Ledger(const Plan&, std::span<const double> scales);
 
   void set_ranges(std::span<const Observation> by_value);
+  // `own`: empty where it is not known.
   void set_predicted_errors(std::span<const double> own, std::span<const double> accumulated);
   void set_seconds(std::span<const double> by_instruction) { set(&LedgerRow::seconds, by_instruction); }
   void set_predicted_seconds(std::span<const double> by_instruction) {
@@ -59,6 +59,7 @@ class Ledger {
   // The error of one value: root mean square of re and im of the difference over all slots.
   void set_measured(Value, std::span<const ckks::Complex> decrypted, std::span<const ckks::Complex> expected);
 
+  const Plan& plan() const { return plan_; }
   const std::vector<LedgerRow>& rows() const { return rows_; }
   const LedgerRow& row(Value) const;
   // By the first parts of the labels, in order of appearance.
@@ -68,17 +69,14 @@ class Ledger {
   // First rows of the instructions that took longest (by prediction where none was run), at most `count`.
   std::vector<LedgerRow> costliest(size_t count) const;
 
-  Json json() const;
-
  private:
   void set(double LedgerRow::*seconds, std::span<const double> by_instruction);
   bool is_first(size_t row) const;  // of its instruction
   std::vector<LedgerSummary> grouped(const std::function<std::string(const LedgerRow&)>& name_of) const;
 
+  const Plan& plan_;
   std::vector<LedgerRow> rows_;
   std::vector<int> row_of_value_;
 };
-
-Json to_json(std::span<const LedgerSummary>, const char* name_key = "block");
 
 }  // namespace psm::program

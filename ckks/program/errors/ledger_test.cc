@@ -1,6 +1,7 @@
 #include "ckks/program/errors/ledger.h"
 
 #include "ckks/base/error.h"
+#include "ckks/program/machines/twin.h"
 #include "ckks/program/planner/planner.h"
 #include "doctest/doctest.h"
 
@@ -92,8 +93,6 @@ TEST_CASE("a measured error is the root mean square of both components, set agai
   CHECK(*ledger.row(sample.square).measured_std == doctest::Approx(1));
   CHECK_FALSE(ledger.row(sample.x).measured_std.has_value());
   CHECK(*ledger.summary(1).at(1).largest_measured_over_predicted == doctest::Approx(2));
-  CHECK(ledger.json().array("rows").size() == 5);
-  CHECK(ledger.json().array("rows")[0].at("measured_std", "row").is_null());
 }
 
 }  // namespace

@@ -364,7 +364,7 @@ TEST_CASE("inputs that runs share are read where they are, also by a run that go
       for (int limb = 0; limb <= a.level(); ++limb)
         CHECK(std::equal(a.c[part].limb(limb), a.c[part].limb(limb) + 2 * kSlots, c->c[part].limb(limb)));
   CHECK(found.peak_bytes < expected.peak_bytes);
-  const MeterReading with = meter(setting.plan_, setting.model, 2, {"v", "w"}),
+  const MeterReading with = meter(setting.plan_, setting.model, {"v", "w"}),
                      without = meter(setting.plan_, setting.model);
   CHECK(with.peak_ciphertext_bytes < without.peak_ciphertext_bytes);
   shared.at("w") = setting.party.encrypt(wave(0.4), 0);

@@ -30,6 +30,7 @@
 #include <string>
 #include <vector>
 
+#include "ckks/program/observation.h"
 #include "ckks/program/program.h"
 
 namespace psm::program {
@@ -48,14 +49,6 @@ struct TwinOptions {
   std::function<double(double)> bootstrap_error{};
   std::function<void(size_t done, size_t total)> progress{};                                 // instructions
   std::function<void(const Instruction&, Value, std::span<const ckks::Complex>)> observe{};  // every result
-};
-
-// What one value was like.
-struct Observation {
-  double max_abs = 0;
-  double min_re = 0, max_re = 0;
-  double min_im = 0, max_im = 0;
-  double rms = 0;  // sqrt(mean |x|^2) over the slots
 };
 
 struct RangeViolation {

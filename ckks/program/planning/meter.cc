@@ -161,14 +161,12 @@ std::string block_of(const std::string& label, int parts) {
   return label.substr(0, end);
 }
 
-MeterReading meter(const Plan& plan, const CostModel& model, int block_parts,
-                   const std::set<std::string>& shared_inputs) {
+MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std::string>& shared_inputs) {
   MeterReading reading;
   count_keys(plan, model, reading);
   Memory memory(plan, model.chain(), shared_inputs);
   Plaintexts plaintexts(model.chain());
   HeldVectors constants;
-  std::map<std::string, size_t> block_index;
   reading.lowest_level = model.chain().max_level;
   for (ckks::Level level : plan.input_levels) reading.input_level = std::max(reading.input_level, level);
   const std::vector<Instruction>& instructions = plan.program.instructions;
@@ -208,13 +206,6 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts,
     reading.peak_working_bytes =
         std::max(reading.peak_working_bytes, bytes + plaintexts.add(instruction, schedule, level));
 
-    const std::string block = block_of(instruction.label, block_parts);
-    const auto [found, is_new] = block_index.try_emplace(block, reading.blocks.size());
-    if (is_new) reading.blocks.push_back({.block = block, .counts = {}});
-    BlockFigures& figures = reading.blocks[found->second];
-    figures.counts += effort.counts;
-    figures.seconds += seconds;
-    ++figures.instructions;
     reading.counts += effort.counts;
     reading.work += effort.work;
     reading.seconds += seconds;
@@ -227,55 +218,6 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts,
   reading.plaintext_bytes = plaintexts.bytes();
   reading.constant_bytes = constants.bytes();
   return reading;
-}
-
-Json to_json(const Counts& counts) {
-  Json json;
-  for (const auto& [name, value] : Counts::kMembers) json[name] = counts.*value;
-  return json;
-}
-
-Json to_json(const MeterReading& reading) {
-  Json json;
-  json["seconds"] = reading.seconds;
-  json["counts"] = to_json(reading.counts);
-  json["bootstrap_counts"] = to_json(reading.bootstrap_counts);
-  json["levels"]["input"] = int{reading.input_level};
-  json["levels"]["highest"] = int{reading.highest_level};
-  json["levels"]["lowest"] = int{reading.lowest_level};
-  json["keys"]["rotation_keys"] = static_cast<int>(reading.keys.galois_levels.size());
-  json["keys"]["program_rotation_keys"] = reading.program_rotation_keys;
-  json["keys"]["program_bytes"] = reading.program_key_bytes;
-  json["keys"]["bootstrap_bytes"] = reading.bootstrap_key_bytes;
-  json["keys"]["bytes"] = reading.key_bytes();
-  json["keys"]["by_level"] = Json(Json::Array{});
-  for (const auto& [level, figures] : reading.keys_by_level) {
-    Json row;
-    row["level"] = int{level};
-    row["keys"] = figures.count;
-    row["bytes"] = figures.bytes;
-    json["keys"]["by_level"].push_back(std::move(row));
-  }
-  json["memory"]["ciphertext_bytes"] = reading.peak_ciphertext_bytes;
-  json["memory"]["peak_operation"] = reading.peak_operation;
-  json["memory"]["plaintext_bytes"] = reading.plaintext_bytes;
-  json["memory"]["bootstrap_bytes"] = reading.bootstrap_bytes;
-  json["memory"]["constant_bytes"] = reading.constant_bytes;
-  json["memory"]["key_bytes"] = reading.key_bytes();
-  json["memory"]["peak_bytes"] = reading.peak_bytes();
-  json["blocks"] = Json(Json::Array{});
-  for (const BlockFigures& block : reading.blocks) {
-    Json row;
-    row["block"] = block.block;
-    row["seconds"] = block.seconds;
-    row["instructions"] = block.instructions;
-    row["counts"] = to_json(block.counts);
-    json["blocks"].push_back(std::move(row));
-  }
-  json["kernel_limbs"] = Json(Json::Object{});
-  for (size_t k = 0; k < kWorkKindCount; ++k)
-    json["kernel_limbs"][name(static_cast<WorkKind>(k))] = reading.work[static_cast<WorkKind>(k)];
-  return json;
 }
 
 }  // namespace psm::program

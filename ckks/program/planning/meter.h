@@ -1,5 +1,5 @@
 // The meter: what a plan costs, before any key exists: levels, key-switches by kind, rotation keys and their
-// bytes by level, peak memory, seconds by block. Works for programs whose weights are shapes only.
+// bytes by level, peak memory, seconds by instruction. Works for programs whose weights are shapes only.
 //
 // Memory is that of the encrypted machine: live ciphertexts (freed at their last use, with the lowered copies
 // that the machine keeps), the scratch of the instruction at hand, all keys, encoded plaintexts, and the
@@ -11,18 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "ckks/base/files/json.h"
 #include "ckks/program/plan.h"
 #include "ckks/program/planning/cost_model.h"
 
 namespace psm::program {
-
-struct BlockFigures {
-  std::string block;  // label prefix: "layer 0 / attention"
-  Counts counts;
-  int instructions = 0;
-  double seconds = 0;
-};
 
 struct KeyFigures {
   int count = 0;
@@ -35,7 +27,6 @@ struct MeterReading {
   Work work;                // of everything
   double seconds = 0;       // of everything
   std::vector<double> instruction_seconds;
-  std::vector<BlockFigures> blocks;  // in order of appearance
 
   ckks::KeyRequest keys;  // of program and bootstrap together
   std::map<ckks::Level, KeyFigures> keys_by_level;
@@ -64,13 +55,8 @@ struct MeterReading {
   ckks::Level lowest_level = 0, highest_level = 0;  // at which something is computed
 };
 
-// `block_parts`: how many parts of a label name its block. `shared_inputs`: names of those that all runs share
-// (MachineOptions::shared_inputs); they are not a run's memory.
-MeterReading meter(const Plan&, const CostModel&, int block_parts = 2,
-                   const std::set<std::string>& shared_inputs = {});
-
-Json to_json(const Counts&);
-Json to_json(const MeterReading&);
+// `shared_inputs`: names of those that all runs share (MachineOptions::shared_inputs); they are not a run's memory.
+MeterReading meter(const Plan&, const CostModel&, const std::set<std::string>& shared_inputs = {});
 
 // "layer 0 / attention" of "layer 0 / attention / scores" for two parts.
 std::string block_of(const std::string& label, int parts);

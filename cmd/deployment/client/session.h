@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ckks/program/machines/twin.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"

@@ -55,7 +55,7 @@ TextProgram::TextProgram(program::VerifiedProgram program)
   const program::CostModel costs = program::costs_of(*context, bootstraps);
   std::set<std::string> shared;
   for (const PlanEnd& weight : weights) shared.insert(weight.name);
-  token_reading = program::meter(token().plan, costs, 2, shared);
+  token_reading = program::meter(token().plan, costs, shared);
   // For a token all are kept, those of its position for one run; for a prompt, masks that all layers read.
   token_reading.encoded_limit = static_cast<size_t>(2 * token_reading.plaintext_bytes);
   if (takes_prompts()) prompt_reading = program::meter(prompt().plan, costs);

@@ -227,7 +227,7 @@ std::vector<Experiment> table() {
        .labels = {"larger models and contexts"},
        .scaled_down = "predicted, not run",
        .budget = "a minute",
-       .command = "bazel run //cmd:plan -- --shape llama-7b --tokens 128"},
+       .command = "bazel run //cmd:compile -- --dry-run --shape llama-7b --tokens 128"},
       {.name = "vision",
        .title = "A ViT with softmax, PowerSoftmax and scaled ReLU, to its polynomial form",
        .labels = {"fig:powerVsbaseVision", "tab:comparison (images)"},

@@ -103,8 +103,9 @@ struct BlockSeconds {
 BlockSeconds seconds_of(const BlockPlan& block, const program::CostModel& costs) {
   const program::MeterReading reading = program::meter(block.plan, costs);
   BlockSeconds seconds{0, reading.seconds};
-  for (const program::BlockFigures& figures : reading.blocks)
-    if (figures.block.starts_with("weights")) seconds.weights += figures.seconds;
+  for (size_t i = 0; i < reading.instruction_seconds.size(); ++i)
+    if (block.plan.program.instructions[i].label.starts_with("weights"))
+      seconds.weights += reading.instruction_seconds[i];
   return seconds;
 }
 

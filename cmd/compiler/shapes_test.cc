@@ -1,4 +1,4 @@
-#include "cmd/timing/random_model.h"
+#include "cmd/compiler/shapes.h"
 
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"

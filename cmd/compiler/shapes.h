@@ -1,0 +1,46 @@
+// Shapes of published models, without their weights: what they take is predicted, and is timed with random weights.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "attention/files/checkpoint.h"
+#include "attention/shape/config.h"
+#include "ckks/base/files/flags.h"
+
+namespace psm::cmd {
+
+// --shape, --tokens and --layers.
+struct ShapeFlags {
+  // `shape`: the one that is taken unless another is given.
+  explicit ShapeFlags(Flags& flags, const std::string& shape = "");
+  // Returns a PowerSoftmax model of this shape. Throws Error for an unknown one, for more layers than it has, and for
+  // another number of tokens where that is fixed.
+  attention::ModelConfig config() const;
+  // Throws Error if --tokens or --layers is given next to a model, which has its own.
+  void require_none() const;
+
+  const Flags& flags;
+  const std::string& shape;
+  const int64_t &tokens, &layers;
+};
+
+// A polynomial model of a shape without training: weights drawn by a seed, ranges measured on random sequences.
+//
+// Weights are random_weights' (attention/shape/weights.h: matrices of standard deviation 1/sqrt(in), 0.044 for d = 512),
+// with two changes that give the polynomials the intervals of the model of Pythia 70M's shape that attention/PAPER.md
+// describes (variances of tokens span factors of 3.0 to 5.6 there, denominators of 355 to 1,001):
+//   embedding   a row is 6^u times as long, u uniform in [-1/4, 1/4]: variances of tokens span a factor of 6
+//   epsilon     1/600 of the largest denominator: those of 1/x span a factor of about 600
+// The ranges are those of the prompts and of further sequences, by the reference forward pass, as any model's.
+//
+// What such a model computes means nothing; what it takes to compute is what a trained one of this shape takes.
+struct RandomModel {
+  attention::Checkpoint checkpoint;
+  std::vector<std::vector<int>> prompts;  // of config.context tokens each
+};
+
+// `sequences`: on which ranges are measured, the prompts among them.
+RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, int prompts, int sequences = 4);
+
+}  // namespace psm::cmd
