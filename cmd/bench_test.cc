@@ -118,7 +118,7 @@ TEST_CASE("flags of the suite model are refused elsewhere, and those of shapes b
   check_refused("bench --suite device --prompts 2" + kSmall, "--prompts is for --suite model");
   check_refused("bench --suite ckks --device emulated" + kSmall,
                 "--device is for --suite model and --suite device");
-  check_refused("bench --suite model --model x --layers 2" + kSmall, "--layers is for shapes");
+  check_refused("bench --suite model --model x --layers 2" + kSmall, "--layers is for --shape");
   check_refused("bench --suite model --text x" + kSmall, "--text is for a --model");
   check_refused("bench --suite model --shape pythia-7m" + kSmall, "unknown shape 'pythia-7m'");
   check_refused("bench --suite model --layers 7" + kSmall, "has 6 layers");

@@ -61,7 +61,7 @@ TEST_CASE("what cannot be predicted is refused before the machine is measured") 
         {"--shape gpt2 --dry-run --for text --prompts 2", "--prompts is for whole passes"},
         {"--model x --dry-run", "--dry-run is for --shape"},
         {"--model x --paper --out x", "--paper is for --shape"},
-        {"--model x --layers 2 --out x", "--layers is for shapes"}})
+        {"--model x --layers 2 --out x", "--layers is for --shape"}})
     check_refused(std::string("compile ") + arguments, why);  // one line: no word of calibrating
 }
 

@@ -47,7 +47,7 @@ ShapeFlags::ShapeFlags(Flags& all, const std::string& default_shape)
 
 void ShapeFlags::require_none() const {
   for (const char* name : {"shape", "tokens", "layers"})
-    if (flags.given(name)) throw Error(message("--", name, " is for shapes; --model has its own"));
+    if (flags.given(name)) throw Error(message("--", name, " is for --shape; --model has its own"));
 }
 
 attention::ModelConfig ShapeFlags::config() const {
