@@ -342,7 +342,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   const std::vector<Case> cases = {
       {"demo", "--promts 3", "unknown flag --promts; did you mean --prompts?"},
       {"demo", "--log-n 12", "offers no security"},
-      {"compile", "--model " + kModel, "--out is needed"},
+      {"compile", "--model " + kModel, "exactly one of --out and --dry-run is needed"},
       {"compile", "--out " + path_of("x"), "exactly one of --model and --shape"},
       {"compile", "--model " + kModel + " --shape pythia-70m --out " + path_of("x"), "exactly one of"},
       {"compile", "--shape pythia-7m --out " + path_of("x") + kRing, "unknown shape"},
