@@ -1,6 +1,7 @@
 #include "cmd/terminal/svg_plot.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -82,16 +83,46 @@ void segment(std::string& out, double x1, double y1, double x2, double y2, const
 
 std::string class_of(size_t colour) { return "class=\"k" + std::to_string(colour) + "\""; }
 
-void draw_line(std::string& out, const PlotPoints& points, const Axis& x, const Axis& y, size_t colour) {
-  std::string path;
-  bool pen_down = false;
-  for (const auto& [px, py] : points) {
-    const bool shown = x.shows(px) && y.shows(py);
-    if (shown) path += (pen_down ? 'L' : 'M') + fixed(x(px)) + " " + fixed(y(py));
-    pen_down = shown;
+// Whether the point lies on that of an earlier line which is at the same place of the x axis.
+bool is_covered(const SvgPanel& panel, size_t line, size_t point, const Axis& y) {
+  const auto& [px, py] = panel.lines[line].points[point];
+  for (size_t e = 0; e < line; ++e) {
+    const PlotPoints& earlier = panel.lines[e].points;
+    if (point < earlier.size() && earlier[point].first == px && y.shows(earlier[point].second) &&
+        std::fabs(y(earlier[point].second) - y(py)) < kStroke)
+      return true;
   }
-  out += "<path d=\"" + path + "\" fill=\"none\" " + class_of(colour) + " stroke-width=\"" +
-         tick_text(kStroke) + "\" stroke-linejoin=\"round\"/>\n";
+  return false;
+}
+
+// Returns whether the whole line is dashed.
+bool draw_line(std::string& out, const SvgPanel& panel, size_t line, const Axis& x, const Axis& y,
+               size_t colour) {
+  const PlotPoints& points = panel.lines[line].points;
+  std::string paths[2];  // solid; dashed where it lies on an earlier line
+  const auto draw = [&](bool dashed, char how, size_t point) {
+    paths[dashed] += how + fixed(x(points[point].first)) + " " + fixed(y(points[point].second));
+  };
+  bool pen_down = false, pen_dashes = false, was_covered = false, any_solid = false;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (!x.shows(points[i].first) || !y.shows(points[i].second)) {
+      pen_down = false;
+      continue;
+    }
+    const bool covered = is_covered(panel, line, i, y), dashes = pen_down && was_covered && covered;
+    if (!pen_down) draw(false, 'M', i);
+    if (pen_down && dashes != pen_dashes) draw(dashes, 'M', i - 1);
+    if (pen_down) draw(dashes, 'L', i);
+    any_solid = any_solid || (pen_down && !dashes);
+    pen_down = true, pen_dashes = dashes, was_covered = covered;
+  }
+  const bool any_dashed = !paths[true].empty();
+  for (const bool dashed : {false, true}) {
+    if (dashed ? !any_dashed : any_dashed && !any_solid) continue;
+    out += "<path d=\"" + paths[dashed] + "\" fill=\"none\" " + class_of(colour) + " stroke-width=\"" +
+           tick_text(kStroke) + "\" stroke-linejoin=\"round\"" + (dashed ? kDashes : "") + "/>\n";
+  }
+  return any_dashed && !any_solid;
 }
 
 // A legend's entries, from left to right and row by row.
@@ -121,7 +152,8 @@ Legend lay_out_legend(const SvgPanel& panel, double left, double right) {
   return legend;
 }
 
-void draw_panel(std::string& out, const SvgPanel& panel, double top, PlotColours& colours) {
+void draw_panel(std::string& out, const SvgPanel& panel, double top,
+                const std::map<std::string, size_t>& colours) {
   const double left = kLeft, right = kWidth - kRight;
   const Legend legend = lay_out_legend(panel, left, right);
   const double legend_top = top + (panel.title.empty() ? 0 : kPanelTitle) + kTop;
@@ -161,11 +193,6 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top, PlotColours
                              fixed((upper + lower) / 2) + ")\"";
   text_at(out, 18, (upper + lower) / 2, turned.c_str(), panel.y_label);
 
-  const auto colour_of = [&](const std::string& name) {
-    const size_t place = static_cast<size_t>(std::ranges::find(colours, name) - colours.begin());
-    if (place == colours.size()) colours.push_back(name);
-    return place % kColours;
-  };
   size_t index = 0;
   const auto legend_entry = [&](const std::string& name, const std::string& colour, bool dashed) {
     const Legend::Entry& entry = legend.entries[index++];
@@ -174,12 +201,14 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top, PlotColours
     segment(out, entry.x, y, entry.x + 24, y, style.c_str());
     text_at(out, entry.x + 30, y + 4, "class=\"tick\"", name);
   };
-  for (const auto& [name, points] : panel.lines) {
-    draw_line(out, points, x, y, colour_of(name));
-    legend_entry(name, class_of(colour_of(name)), false);
+  for (size_t i = 0; i < panel.lines.size(); ++i) {
+    const std::string& name = panel.lines[i].name;
+    const size_t colour = colours.at(name);
+    const bool dashed = draw_line(out, panel, i, x, y, colour);
+    legend_entry(name, class_of(colour), dashed);
   }
   for (const auto& [name, value] : panel.levels) {
-    const std::string colour = class_of(colour_of(name));
+    const std::string colour = class_of(colours.at(name));
     if (y.shows(value)) {
       const std::string style = colour + " stroke-width=\"" + tick_text(kStroke) + "\"" + kDashes;
       segment(out, left, y(value), right, y(value), style.c_str());
@@ -214,6 +243,24 @@ PlotPoints held(const PlotPoints& values) {
   return points;
 }
 
+const std::map<std::string, size_t>& PlotColours::of(const SvgPanel& panel) {
+  std::vector<std::string> names;
+  for (const SvgPanel::Line& line : panel.lines) names.push_back(line.name);
+  for (const auto& [name, value] : panel.levels) names.push_back(name);
+  std::array<std::pair<int, int>, kColours> uses{};  // in this panel, in all
+  for (const auto& [name, number] : numbers_) {
+    uses[number].first += std::find(names.begin(), names.end(), name) != names.end();
+    ++uses[number].second;
+  }
+  for (const std::string& name : names) {
+    const auto rarest = std::min_element(uses.begin(), uses.end());
+    if (!numbers_.emplace(name, static_cast<size_t>(rarest - uses.begin())).second) continue;
+    ++rarest->first;
+    ++rarest->second;
+  }
+  return numbers_;
+}
+
 SvgPanel& SvgFigure::panel(std::string title, std::string x_label, std::string y_label) {
   SvgPanel& panel = panels_.emplace_back();
   panel.title = std::move(title);
@@ -233,7 +280,7 @@ std::string SvgFigure::text() const {
   text_at(out, kLeft, 26, "class=\"title\"", title_);
   double top = kTitle;
   for (const SvgPanel& panel : panels_) {
-    draw_panel(out, panel, top, colours_ != nullptr ? *colours_ : own);
+    draw_panel(out, panel, top, (colours_ != nullptr ? *colours_ : own).of(panel));
     top += kPanelHeight;
   }
   return out + "</svg>\n";

@@ -9,12 +9,13 @@
 //     panel.band("first half", 0, 2);
 //     write_file(path, figure.text());
 //
-// Points that are not finite, or not positive on a logarithmic axis, interrupt their line. Colours are chosen to stay
-// apart for colour-blind readers, and follow the reader's light or dark scheme. A curve has its colour by its name: of
-// many names the first six in a figure have colours of their own.
+// Points that are not finite, or not positive on a logarithmic axis, interrupt their line. Where a line lies on an
+// earlier one it is dashed, so that both are seen. Colours are chosen to stay apart for colour-blind readers, and follow
+// the reader's light or dark scheme; a curve has its colour by its name, in every panel.
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,8 +58,16 @@ struct SvgPanel {
   std::vector<Band> bands;
 };
 
-// Names of curves, in the order of their colours.
-using PlotColours = std::vector<std::string>;
+// Colours of curves, by name.
+class PlotColours {
+ public:
+  // Numbers from 0 for all lines and levels of a panel. A name that another panel had before keeps its number; a new
+  // one gets that which is rarest in this panel, and of those the rarest in all.
+  const std::map<std::string, size_t>& of(const SvgPanel& panel);
+
+ private:
+  std::map<std::string, size_t> numbers_;
+};
 
 class SvgFigure {
  public:

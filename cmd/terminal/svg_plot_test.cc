@@ -1,7 +1,7 @@
 #include "cmd/terminal/svg_plot.h"
 
 #include <limits>
-#include <vector>
+#include <set>
 
 #include "ckks/base/testing/text.h"
 #include "doctest/doctest.h"
@@ -72,20 +72,23 @@ TEST_CASE("a line is dashed where it lies on an earlier one, and there alone") {
   CHECK(dashes(held({{0, 1}, {1, 1}, {2, 9}}), held({{0, 1}, {1, 1.01}, {2, 9}})) == std::pair(2, 2));
 }
 
-TEST_CASE("a curve has the same colour in every panel, and different names have different ones") {
+TEST_CASE("a curve has the same colour in every panel, and new ones of a panel have different ones") {
   PlotColours colours;
-  const auto classes = [&](const std::vector<const char*>& names) {
-    SvgFigure figure("", &colours);
-    SvgPanel& panel = figure.panel("", "", "");
-    for (const char* name : names) panel.line(name, {{0, 0}, {1, 1}});
-    const std::string text = figure.text();
-    std::vector<char> found;
-    for (size_t at = text.find("<path"); at != std::string::npos; at = text.find("<path", at + 1))
-      found.push_back(text[text.find("class=\"k", at) + 8]);
-    return found;
+  SvgPanel first, second, third;
+  for (const char* name : {"a", "b", "c"}) first.line(name, {});
+  for (const char* name : {"d", "e", "c", "f"}) second.line(name, {});
+  second.level("bound", 1);
+  for (const char* name : {"bound", "b", "g", "h", "i", "j"}) third.line(name, {});
+  const auto of = [&](const SvgPanel& panel) {
+    std::set<size_t> different;
+    for (const SvgPanel::Line& line : panel.lines) different.insert(colours.of(panel).at(line.name));
+    CHECK(different.size() == panel.lines.size());
   };
-  CHECK(classes({"a", "b", "c"}) == std::vector{'0', '1', '2'});
-  CHECK(classes({"d", "b", "a"}) == std::vector{'3', '1', '0'});
+  of(first);
+  const auto before = colours.of(first);
+  of(second);
+  of(third);
+  for (const auto& [name, number] : before) CHECK(colours.of(third).at(name) == number);
 }
 
 TEST_CASE("a figure has a name and a summary for who hears it, and colours for the dark") {
