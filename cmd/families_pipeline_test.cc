@@ -85,7 +85,7 @@ TEST_CASE("GPT-NeoX as published: erf GELU, residual sums one after the other, 6
   config.attention = attention::AttentionKind::kSoftmax;
   attention::Checkpoint checkpoint;
   checkpoint.weights = attention::random_weights(config, 1);
-  write_notes(codec, checkpoint.notes, checkpoint.weights.config.vocab);
+  write_notes(codec, checkpoint.notes, checkpoint.weights.config);
   attention::save_checkpoint(path_of("published.safetensors"), checkpoint);
   follow("published", " --from " + path_of("published.safetensors"), "--sample 2", 2 * 24);
 }
@@ -135,7 +135,7 @@ void make_long_model(const std::string& path) {
                                             std::vector<int>{0, 1, 2, 3, 3, 2, 1, 0, 0, 1, 3, 2, 0, 2, 1, 3});
   checkpoint.ranges = attention::measure_ranges(checkpoint.weights, texts);
   write_notes(PromptCodec(std::make_shared<const nn::Alphabet>("abcd")), checkpoint.notes,
-              checkpoint.weights.config.vocab);
+              checkpoint.weights.config);
   attention::save_checkpoint(path, checkpoint);
 }
 

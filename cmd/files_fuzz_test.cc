@@ -5,6 +5,7 @@
 #include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/hex.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
@@ -16,6 +17,7 @@
 #include "cmd/generation/text_note.h"
 #include "cmd/generation/weight_note.h"
 #include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/ciphertext_note.h"
 #include "cmd/server/inference_state.h"
 #include "cmd/training/training_run.h"
@@ -128,15 +130,16 @@ TEST_CASE("the client's record of its prompts") {
 TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
   FuzzTarget target;
   target.name = "notes and prompts";
+  const std::string form = prompt_form(PromptCodec(nn::RecallOptions{8, 4, 2, 8}));
   target.corpus = {
-      "{\"keys\":8,\"values\":4,\"pairs\":2,\"length\":8}|k0 v1 k7 v3 "
-      "k0|{\"data\":\"recall\",\"softmax\":{\"scored\":2,\"correct\":1,\"cross_entropy\":1,\"tokens\":9}}"};
+      hex(form.data(), form.size()) + "|k0 v1 k7 v3 k0|" +
+      "{\"data\":\"recall\",\"softmax\":{\"scored\":2,\"correct\":1,\"cross_entropy\":1,\"tokens\":9}}"};
   target.decode = [](std::string_view text) {
     const size_t first = std::min(text.find('|'), text.size()),
                  second = std::min(text.find('|', first + 1), text.size());
     attention::Checkpoint checkpoint;
     checkpoint.weights.config.vocab = 12;
-    checkpoint.notes["recall"] = text.substr(0, first);
+    checkpoint.notes["prompts"] = text.substr(0, first);
     checkpoint.notes["scores"] = text.substr(std::min(second + 1, text.size()));
     const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
     const std::string prompt(text.substr(std::min(first + 1, second), second - std::min(first + 1, second)));

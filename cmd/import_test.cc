@@ -182,8 +182,8 @@ TEST_CASE("stories260K: 1.276 nats a token, and PowerSoftmax in softmax's place 
 TEST_CASE("a note that is no tokenizer is refused") {
   attention::Checkpoint checkpoint{tiny("llama"), {}, {}, {}};
   CHECK(tokenizer_of(checkpoint) == nullptr);
-  for (const char* note : {"", "llama2 ", "llama2 0", "llama2 zz", "bpe {}"}) {
-    checkpoint.notes["tokenizer"] = note;
+  for (const char* note : {"", "0", "zz", "04", "0300000000"}) {
+    checkpoint.notes["prompts"] = note;
     CHECK_THROWS_AS(tokenizer_of(checkpoint), Error);
   }
 }
@@ -192,8 +192,9 @@ TEST_CASE("a tokenizer of more tokens than the model has is refused" * doctest::
   const auto path = shared_data("model/tok512.bin");
   if (!path) return;
   attention::Checkpoint checkpoint{tiny("llama"), {}, {}, {}};
-  CHECK_THROWS_WITH_AS(keep_tokenizer(*nn::load_tokenizer(*path), checkpoint),
-                       doctest::Contains("has 512 tokens and the model 7"), Error);
+  CHECK_THROWS_WITH_AS(
+      write_notes(PromptCodec(nn::load_tokenizer(*path)), checkpoint.notes, checkpoint.weights.config),
+      doctest::Contains("has 512 tokens and the model 7"), Error);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ done
 never decrypt '^//nn[/:]' encrypt
 # Commands on models in the clear link no encryption: of ckks the base, and how a series is evaluated.
 for clear in train evaluate import tokenizer; do
-  never $clear '^//ckks/(ring/|ring:ring|scheme/(chain:chain|public|encoding|client|server)|engine|linalg|bootstrap|program|wire|device)' compile
+  never $clear '^//ckks/(ring/|ring:ring|scheme/(chain:chain|public|encoding|client|server)|engine|linalg|bootstrap|program|wire/|wire:[^bt]|device)' compile
 done
 for clear in train import tokenizer; do never $clear '^//(approx:approx|ckks/poly)' compile; done
 

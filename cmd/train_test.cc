@@ -15,6 +15,7 @@
 #include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"
+#include "nn/text/alphabet.h"
 #include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/byte_bpe.h"
 #include "nn/text/bpe/byte_bpe_files.h"
@@ -78,7 +79,7 @@ TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refus
   config.ffn = 16;
   attention::Checkpoint checkpoint;
   checkpoint.weights = attention::random_weights(config, 1);
-  write_notes(PromptCodec(task), checkpoint.notes, checkpoint.weights.config.vocab);
+  write_notes(PromptCodec(task), checkpoint.notes, checkpoint.weights.config);
   attention::save_checkpoint(path, checkpoint);
   const nn::Safetensors whole = nn::read_safetensors(path);
   std::string error;
@@ -259,7 +260,8 @@ TEST_CASE("predictions that are no text together show where one ends") {
 TEST_CASE("the alphabet of a character model is read") {
   attention::Checkpoint checkpoint;
   checkpoint.weights.config.vocab = 3;
-  checkpoint.notes["tokenizer"] = "alphabet 0a6162";
+  write_notes(PromptCodec(std::make_shared<const nn::Alphabet>("ab\n")), checkpoint.notes,
+              checkpoint.weights.config);
   const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
   CHECK(codec.encode("ab\n") == std::vector<int>{1, 2, 0});
   CHECK(codec.symbol(0) == "\\n");

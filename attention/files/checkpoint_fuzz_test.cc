@@ -36,7 +36,7 @@ TEST_CASE("a model's file: a model that is read is complete") {
   const std::vector<std::vector<int>> prompts = {{1, 2}, {0}};
   checkpoint.ranges = measure_ranges(checkpoint.weights, prompts);
   checkpoint.polynomial = PolynomialOptions{.margin = 1.5};
-  checkpoint.notes = {{"tokenizer", "alphabet 616263"}};
+  checkpoint.notes = {{"prompts", "616263"}};
   save_checkpoint(path, checkpoint);
   target.corpus.push_back(nn::without_checksum(read_file(path, 1 << 20)));
 

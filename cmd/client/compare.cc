@@ -76,7 +76,8 @@ int compare(int argc, char** argv) {
   require_given(flags, {"client", "program", "logits"});
 
   const ClientFile client = read_client_file(resolve_user_path(client_path));
-  const PromptCodec codec = codec_of_form(client.prompts, client.model.shape, client_path);
+  const PromptCodec codec =
+      codec_of_form(client.prompts, client.model.shape, client.model.shape.classes, client_path);
   const LogitRows logits = read_logits(resolve_user_path(logits_path), client.program_id());
   std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(client.model.shape));
   size_t rows = 0, answered = 0;  // a run that stopped early has answered the first ones

@@ -36,7 +36,8 @@ namespace {
 // What the model's tokens are; those of a shape without a tokenizer are numbers.
 struct Symbols {
   explicit Symbols(const ClientFile& file) {
-    if (!file.prompts.empty()) codec = codec_of_form(file.prompts, file.model.shape, "the client file");
+    if (!file.prompts.empty())
+      codec = codec_of_form(file.prompts, file.model.shape, file.model.shape.classes, "the client file");
   }
   std::string symbol(int token) const {
     if (!codec) return std::to_string(token);

@@ -178,7 +178,8 @@ void predict_all(const ckks::Context& context, const PackedModel& model, const N
 
 std::vector<std::vector<int>> sample_prompts(const attention::ModelConfig& config, const Notes& notes,
                                              int count) {
-  if (notes.contains("recall")) return codec_of(config, notes).sample(count, 1);
+  if (say_what_prompts_are(notes))
+    if (const PromptCodec codec = codec_of(config, notes); codec.is_recall()) return codec.sample(count, 1);
   TrainingRandom random(1);
   const int most = config.patch_inputs > 0 ? 256 : config.vocab;
   std::vector<std::vector<int>> prompts(static_cast<size_t>(count));
@@ -190,14 +191,6 @@ std::vector<std::vector<int>> sample_prompts(const attention::ModelConfig& confi
 }
 
 namespace {
-
-bool say_what_prompts_are(const Notes& notes) {
-  return std::any_of(notes.begin(), notes.end(), [](const auto& note) {
-    for (const char* name : {"recall", "images", "tokenizer"})
-      if (note.first == name) return true;
-    return false;
-  });
-}
 
 // If a shape reads no text, its tokens are numbers.
 void describe_prompts(const attention::ModelConfig& config, const Notes& notes, ClientFile& client) {

@@ -1,5 +1,6 @@
 #include "cmd/prompts/prompt_form.h"
 
+#include "ckks/base/error.h"
 #include "ckks/wire/tables.h"
 #include "nn/text/tables/tokenizer_tables.h"
 
@@ -39,14 +40,18 @@ std::string prompt_form(const PromptCodec& codec) {
   return wire::to_bytes(Form{.kind = kTokenizer, .tokenizer = nn::tokenizer_bytes(*codec.tokenizer())});
 }
 
-PromptCodec codec_of_form(std::string_view bytes, const attention::ClientShape& model,
+PromptCodec codec_of_form(std::string_view bytes, const attention::Readable& model, int classes,
                           const std::string& what) {
   const Form form = wire::from_bytes<Form>(bytes, what);
-  if (form.kind == kRecall) form.recall.validate();
+  if (form.kind == kRecall) {
+    form.recall.validate();
+    if (int64_t{form.recall.keys} + form.recall.values != model.vocab)  // before their names are made
+      throw Error(what + " names other symbols than the model has");
+  }
   PromptCodec codec = form.kind == kRecall ? PromptCodec(form.recall)
                       : form.kind == kImages
-                          ? PromptCodec(form.images, model.classes)
-                          : PromptCodec(nn::tokenizer_from_bytes(form.tokenizer, what), model.classes);
+                          ? PromptCodec(form.images, classes)
+                          : PromptCodec(nn::tokenizer_from_bytes(form.tokenizer, what), classes);
   codec.require_fitting(model);
   return codec;
 }

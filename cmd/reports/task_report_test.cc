@@ -28,7 +28,9 @@ attention::Checkpoint small_model(bool polynomial, bool tokenizer = true) {
       {.vocab = 256, .context = 32, .layers = 1, .width = 16, .heads = 2, .ffn = 32, .epsilon = 0.1}, 3);
   nn::ByteBpeSpec spec;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
-  if (tokenizer) keep_tokenizer(nn::ByteBpe(spec, "test"), checkpoint);
+  if (tokenizer)
+    write_notes(PromptCodec(std::make_shared<const nn::ByteBpe>(spec, "test")), checkpoint.notes,
+                checkpoint.weights.config);
   if (polynomial) {
     const std::string text = "Question: What leaks?\nAnswer: a c";
     const std::vector<std::vector<int>> sequences = {std::vector<int>(text.begin(), text.begin() + 32)};

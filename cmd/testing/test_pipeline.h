@@ -66,7 +66,7 @@ inline void make_model(const std::string& path, uint64_t seed, double denominato
         layer.denominator.lo + denominators * (layer.denominator.hi - layer.denominator.lo);
   }
   checkpoint.polynomial = attention::PolynomialOptions{.margin = attention::kMargin};
-  write_notes(codec, checkpoint.notes, checkpoint.weights.config.vocab);
+  write_notes(codec, checkpoint.notes, checkpoint.weights.config);
   attention::save_checkpoint(path, checkpoint);
 }
 

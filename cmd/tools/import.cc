@@ -75,7 +75,7 @@ Imported read_model(const Source& source, const attention::FreshHead& head) {
   out.padding = model.padding;
   if (model.images)
     write_notes(PromptCodec(*model.images, out.checkpoint.weights.config.classes), out.checkpoint.notes,
-                out.checkpoint.weights.config.vocab);
+                out.checkpoint.weights.config);
   const std::string_view family = attention::family_of(out.checkpoint.weights.config);
   if (source.format != "hugging-face" && family != source.format)
     throw Error(message(source.path, " holds a ", family, " model and --format says ", source.format,
@@ -163,7 +163,7 @@ int import_command(int argc, char** argv) {
   attention::Checkpoint& checkpoint = model.checkpoint;
   const attention::ModelConfig& config = checkpoint.weights.config;
   const auto tokenizer = find_tokenizer(tokenizer_path, merges, source, checkpoint);
-  if (tokenizer) keep_tokenizer(*tokenizer, checkpoint);
+  if (tokenizer) write_notes(PromptCodec(tokenizer), checkpoint.notes, config);
   const std::string file_of_transformers = tokenizer ? nn::tokenizer_json_of(*tokenizer) : "";
 
   // transformers counts RoBERTa's positions over the tokens that are no padding, which is number 1 when written.

@@ -107,7 +107,7 @@ int train(int argc, char** argv) {
   const auto save_stage = [&](const attention::ModelWeights& weights,
                               std::optional<attention::Ranges> ranges) {
     attention::Checkpoint checkpoint{weights, std::move(ranges), {}, {}};
-    write_notes(task.codec, checkpoint.notes, checkpoint.weights.config.vocab);
+    write_notes(task.codec, checkpoint.notes, checkpoint.weights.config);
     write_scores(scores, checkpoint);
     save(std::string(attention::name_of(weights.config.attention)) + ".safetensors", checkpoint);
   };

@@ -15,11 +15,8 @@ namespace psm::cmd {
 std::shared_ptr<const nn::Tokenizer> load_user_tokenizer(const std::string& tokenizer,
                                                          const std::string& merges);
 
-inline void keep_tokenizer(const nn::Tokenizer& tokenizer, attention::Checkpoint& checkpoint) {
-  keep_tokenizer(tokenizer, checkpoint.notes, checkpoint.weights.config.vocab);
-}
 inline std::shared_ptr<const nn::Tokenizer> tokenizer_of(const attention::Checkpoint& checkpoint) {
-  return tokenizer_of(checkpoint.notes, checkpoint.weights.config.vocab);
+  return tokenizer_of(checkpoint.weights.config, checkpoint.notes);
 }
 
 // The documents of a text file, as train/data/documents.h scores them in the model's context.

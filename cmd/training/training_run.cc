@@ -194,7 +194,7 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
                 : train::run_recipe(recipe, *task.source, report);
   run.checkpoint.weights = models.final_model;
   run.checkpoint.ranges = models.ranges;
-  write_notes(task.codec, run.checkpoint.notes, run.checkpoint.weights.config.vocab);
+  write_notes(task.codec, run.checkpoint.notes, run.checkpoint.weights.config);
 
   TaskScores& scores = run.scores;
   int64_t tokens = 0;  // that the weights have seen

@@ -3,7 +3,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 #include "nn/text/alphabet.h"
-#include "nn/text/files/tokenizer_file.h"
+#include "nn/text/tables/tokenizer_tables.h"
 
 namespace psm::nn {
 namespace {
@@ -23,20 +23,18 @@ TEST_CASE("what is not kept is unknown") {
   CHECK_THROWS_WITH_AS(tokenizer.encode("abx"), doctest::Contains("x"), Error);
 }
 
-TEST_CASE("it comes back from its text, and damaged ones are refused") {
+TEST_CASE("it comes back from its table, and damaged ones are refused") {
   const auto base = std::make_shared<const Alphabet>(" abc");
-  const std::string text = to_string(SentenceTokenizer(base, {0, 1, 3}, "test"));
-  const auto back = tokenizer_from_string(text, "file");
-  CHECK(to_string(*back) == text);
+  const std::string bytes = tokenizer_bytes(SentenceTokenizer(base, {0, 1, 3}, "test"));
+  const auto back = tokenizer_from_bytes(bytes, "file");
+  CHECK(tokenizer_bytes(*back) == bytes);
   CHECK(back->encode("cab") == Tokens{3, 5, 4, 2});
-  CHECK(tokenizer_from_string(to_string(SentenceTokenizer(base, {}, "test")), "file")->vocab() == 3);
-  for (const char* bad :
-       {"sentences", "sentences ", "sentences 1,0 alphabet 2061", "sentences 0,9 alphabet 2061",
-        "sentences 0,,1 alphabet 2061", "sentences 0, alphabet 2061", "sentences 0 nothing",
-        "sentences x alphabet 2061", "sentences 0 sentences 0 alphabet 2061"}) {
-    CAPTURE(bad);
-    CHECK_THROWS_WITH_AS(tokenizer_from_string(bad, "file"), doctest::Contains("file"), Error);
-  }
+  CHECK(tokenizer_from_bytes(tokenizer_bytes(SentenceTokenizer(base, {}, "test")), "file")->vocab() == 3);
+  for (const Tokens& bad : {Tokens{1, 0}, Tokens{0, 0}, Tokens{0, 9}, Tokens{-1}})
+    CHECK_THROWS_WITH_AS(SentenceTokenizer(base, bad, "file"), doctest::Contains("file"), Error);
+  for (size_t size = 0; size < bytes.size(); ++size)
+    CHECK_THROWS_WITH_AS(tokenizer_from_bytes(bytes.substr(0, size), "file"), doctest::Contains("file"),
+                         Error);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
-#include "nn/text/files/tokenizer_file.h"
+#include "nn/text/tables/tokenizer_tables.h"
 
 namespace psm::train {
 namespace {
@@ -66,7 +66,7 @@ void TextData::tokenise(std::string_view training, std::string_view held_out, nn
   if (options_.context < 1)
     throw Error(message("a context of ", options_.context, " tokens: give at least 1"));
   if (tokenizer) {
-    if (const std::string kept = nn::to_string(*tokenizer); kept != nn::to_string(own))
+    if (const std::string kept = nn::tokenizer_bytes(*tokenizer); kept != nn::tokenizer_bytes(own))
       description_ +=
           message(", ", tokenizer->vocab(), " tokens, checksum ", checksum64(kept.data(), kept.size()));
     tokenizer_ = std::move(tokenizer);

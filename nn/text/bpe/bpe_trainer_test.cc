@@ -10,7 +10,6 @@
 #include "doctest/doctest.h"
 #include "nn/text/bpe/byte_bpe.h"
 #include "nn/text/bpe/byte_bpe_files.h"
-#include "nn/text/files/tokenizer_file.h"
 
 namespace psm::nn {
 namespace {
@@ -98,7 +97,7 @@ TEST_CASE("a trained tokenizer encodes what it has not seen, and as well after i
   const ByteBpe tokenizer(spec, "test");
   const ByteBpe again(spec_from_tokenizer_json(parse_tokenizer_json(tokenizer_json(spec, 1), "test"), "test"),
                       "test");
-  CHECK(to_string(again) == to_string(tokenizer));
+  CHECK(tokenizer_json(again.spec(), 0) == tokenizer_json(spec, 0));
   CHECK(again.end() == 0);
   CHECK(tokenizer.end() == 0);
   for (const std::string& sample : {text, std::string("the<|endoftext|>日本 \t\n z")}) {

@@ -71,8 +71,7 @@ TEST_CASE("numbers one by one, and words that are tokens whole") {
   const ByteBpe digits(spec, "test");
   digits.for_each_word("the 12\u0663 a", [&](std::string_view word) { cut.emplace_back(word); });
   CHECK(cut == Words{"the", " ", "1", "2", "\u0663", " a"});
-  const auto again = tokenizer_from_string(to_string(digits), "test");
-  CHECK(to_string(*again) == to_string(digits));
+  CHECK(tokenizer_json(read(tokenizer_json(spec, 0)), 0) == tokenizer_json(spec, 0));
 
   spec = small_spec();
   spec.rule = WordRule::kLlama3;
@@ -84,17 +83,17 @@ TEST_CASE("numbers one by one, and words that are tokens whole") {
   const ByteBpe whole(spec, "test");
   CHECK(whole.encode("xyz") == std::vector<int>{260});
   CHECK(whole.encode("x1") == std::vector<int>{'x', '1'});
-  CHECK(tokenizer_from_string(to_string(whole), "test")->encode("xyz") == whole.encode("xyz"));
+  CHECK(ByteBpe(read(tokenizer_json(spec, 0)), "test").encode("xyz") == whole.encode("xyz"));
 }
 
 TEST_CASE("the token in front of a text, and the one behind it, from a template") {
   ByteBpeSpec spec = small_spec();
   spec.added.push_back({.text = "<|begin|>", .id = 260, .special = true});
   spec.ends.start = 260;
-  const ByteBpe start(spec, "test");
-  CHECK(to_string(start).find("TemplateProcessing") != std::string::npos);
-  CHECK(tokenizer_from_string(to_string(start), "test")->start() == 260);
-  CHECK(tokenizer_from_string(to_string(start), "test")->end() == 259);  // by its name
+  const std::string json = tokenizer_json(spec, 0);
+  CHECK(json.find("TemplateProcessing") != std::string::npos);
+  CHECK(read(json).ends.start == 260);
+  CHECK(read(json).ends.end == 259);  // by its name
 }
 
 TEST_CASE("pairs are merged by rank, added tokens are found first, and the text comes back") {
@@ -111,11 +110,9 @@ TEST_CASE("a tokenizer survives its written form") {
   ByteBpeSpec spec = small_spec();
   spec.nfc = spec.prefix_space = true;
   const ByteBpe tokenizer(spec, "test");
-  const auto again = tokenizer_from_string(to_string(tokenizer), "test");
-  CHECK(to_string(*again) == to_string(tokenizer));
-  CHECK(again->encode("the cafe\u0301") == tokenizer.encode(" the caf\u00e9"));
-  CHECK_THROWS_AS(tokenizer_from_string("words", "test"), Error);
-  CHECK_THROWS_AS(tokenizer_from_string("llama2 0", "test"), Error);
+  const ByteBpe again(read(tokenizer_json(spec, 0)), "test");
+  CHECK(tokenizer_json(again.spec(), 0) == tokenizer_json(spec, 0));
+  CHECK(again.encode("the cafe\u0301") == tokenizer.encode(" the caf\u00e9"));
 }
 
 TEST_CASE("vocabularies whose parts do not fit together are refused") {

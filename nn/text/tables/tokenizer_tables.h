@@ -1,5 +1,5 @@
 // Tokenizers as tables (ckks/wire/tables.h): all that encoding takes, in one plain form, whichever file a tokenizer came
-// from. FORMATS.md has it byte by byte.
+// from: what checkpoints and clients' files keep. FORMATS.md has it byte by byte.
 #pragma once
 
 #include <memory>

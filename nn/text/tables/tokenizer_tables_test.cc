@@ -7,7 +7,6 @@
 #include "nn/text/bpe/byte_bpe.h"
 #include "nn/text/bpe/character_bpe.h"
 #include "nn/text/bpe/llama2_tokenizer.h"
-#include "nn/text/files/tokenizer_file.h"
 #include "nn/text/sentence_tokenizer.h"
 
 namespace psm::nn {
@@ -52,12 +51,11 @@ std::vector<std::shared_ptr<const Tokenizer>> all_kinds() {
           std::make_shared<const SentenceTokenizer>(bytes, std::vector<int>{'a', 'b', 258}, "test")};
 }
 
-TEST_CASE("a tokenizer of every kind survives its table, and a checkpoint's string is the same") {
+TEST_CASE("a tokenizer of every kind survives its table") {
   for (const auto& tokenizer : all_kinds()) {
     const std::string bytes = tokenizer_bytes(*tokenizer);
     const auto again = tokenizer_from_bytes(bytes, "test");
     CHECK(tokenizer_bytes(*again) == bytes);
-    CHECK(to_string(*again) == to_string(*tokenizer));
     CHECK(again->vocab() == tokenizer->vocab());
     CHECK(again->encode("ab a") == tokenizer->encode("ab a"));
     CHECK(again->start() == tokenizer->start());
