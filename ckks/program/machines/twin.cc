@@ -186,7 +186,7 @@ class Twin {
     violation.operation = describe(*instruction_);
     if (options_.on_range == TwinOptions::OnRange::kThrow)
       throw Error(message(describe(violation),
-                          "; widen the interval of its polynomial or scale the model's ranges down"));
+                          "; change the input, or widen the intervals with --margin of //cmd:polynomialise"));
     result_.violations.push_back(std::move(violation));
   }
 
