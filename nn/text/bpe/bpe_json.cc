@@ -222,17 +222,14 @@ TextEnds read_ends(const Json& json, const std::vector<AddedToken>& added, const
 
 Json added_tokens_json(const std::vector<AddedToken>& added) {
   Json tokens = Json(Json::Array{});
-  for (const AddedToken& token : added) {
-    Json json;
-    json["id"] = token.id;
-    json["content"] = token.text;
-    json["single_word"] = false;
-    json["lstrip"] = token.strip_left;
-    json["rstrip"] = token.strip_right;
-    json["normalized"] = token.normalised;
-    json["special"] = token.special;
-    tokens.push_back(std::move(json));
-  }
+  for (const AddedToken& token : added)
+    tokens.push_back(Json::Object{{"id", token.id},
+                                  {"content", token.text},
+                                  {"single_word", false},
+                                  {"lstrip", token.strip_left},
+                                  {"rstrip", token.strip_right},
+                                  {"normalized", token.normalised},
+                                  {"special", token.special}});
   return tokens;
 }
 
@@ -245,36 +242,22 @@ std::optional<std::string> added_text(const std::vector<AddedToken>& added, int 
 
 Json ends_json(const TextEnds& ends, const std::function<std::string(int id)>& text_of) {
   if (!ends.start && !(ends.end && ends.end_is_added)) return Json();
+  const auto piece = [](const char* kind, const std::string& id, int type) {
+    return Json::Object{{kind, Json::Object{{"id", id}, {"type_id", type}}}};
+  };
   Json single = Json(Json::Array{}), special = Json(Json::Object{});
   const auto add = [&](int id) {
     const std::string text = text_of(id);
-    Json token, place;
-    place["id"] = text;
-    place["type_id"] = 0;
-    token["SpecialToken"] = std::move(place);
-    single.push_back(std::move(token));
-    Json named;
-    named["id"] = text;
-    named["ids"] = Json::Array{id};
-    named["tokens"] = Json::Array{text};
-    special[text] = std::move(named);
+    single.push_back(piece("SpecialToken", text, 0));
+    special[text] = Json::Object{{"id", text}, {"ids", Json::Array{id}}, {"tokens", Json::Array{Json(text)}}};
   };
   if (ends.start) add(*ends.start);
-  Json sequence, place;
-  place["id"] = "A";
-  place["type_id"] = 0;
-  sequence["Sequence"] = place;
-  single.push_back(sequence);
+  single.push_back(piece("Sequence", "A", 0));
   if (ends.end && ends.end_is_added) add(*ends.end);
-  Json json, second;
-  json["type"] = "TemplateProcessing";
-  json["single"] = single;
-  place["id"] = "B";
-  place["type_id"] = 1;
-  second["Sequence"] = std::move(place);
-  json["pair"] = Json::Array{sequence, second};
-  json["special_tokens"] = std::move(special);
-  return json;
+  return Json::Object{{"type", "TemplateProcessing"},
+                      {"single", single},
+                      {"pair", Json::Array{piece("Sequence", "A", 0), piece("Sequence", "B", 1)}},
+                      {"special_tokens", std::move(special)}};
 }
 
 }  // namespace psm::nn

@@ -89,32 +89,24 @@ void read_decoder(const Json* json, const std::string& file) {
 }
 
 Json byte_level_json(bool prefix_space, bool own_expression) {
-  Json json;
-  json["type"] = "ByteLevel";
-  json["add_prefix_space"] = prefix_space;
-  json["trim_offsets"] = true;
-  json["use_regex"] = own_expression;
-  return json;
+  return Json::Object{{"type", "ByteLevel"},
+                      {"add_prefix_space", prefix_space},
+                      {"trim_offsets", true},
+                      {"use_regex", own_expression}};
 }
 
 Json pre_tokeniser_json(const ByteBpeSpec& spec) {
   const bool own_expression = spec.rule == WordRule::kGpt2;
   Json byte_level = byte_level_json(spec.prefix_space, own_expression);
   if (own_expression && !spec.single_digits) return byte_level;
-  Json first;
-  if (spec.single_digits) {
-    first["type"] = "Digits";
-    first["individual_digits"] = true;
-  } else {
-    first["type"] = "Split";
-    first["pattern"]["Regex"] = std::string(expression_of(spec.rule));
-    first["behavior"] = "Isolated";
-    first["invert"] = false;
-  }
-  Json json;
-  json["type"] = "Sequence";
-  json["pretokenizers"] = Json::Array{std::move(first), std::move(byte_level)};
-  return json;
+  Json first = spec.single_digits
+                   ? Json::Object{{"type", "Digits"}, {"individual_digits", true}}
+                   : Json::Object{{"type", "Split"},
+                                  {"pattern", Json::Object{{"Regex", std::string(expression_of(spec.rule))}}},
+                                  {"behavior", "Isolated"},
+                                  {"invert", false}};
+  return Json::Object{{"type", "Sequence"},
+                      {"pretokenizers", Json::Array{std::move(first), std::move(byte_level)}}};
 }
 
 Json post_processor_json(const ByteBpeSpec& spec) {
@@ -128,13 +120,11 @@ Json post_processor_json(const ByteBpeSpec& spec) {
     return json.is_null() ? byte_level_json(spec.prefix_space, true) : json;
   }
   const auto token = [&](int id) { return Json::Array{text(id), id}; };
-  Json json;
-  json["type"] = "RobertaProcessing";
-  json["sep"] = token(*ends.end);
-  json["cls"] = token(*ends.start);
-  json["trim_offsets"] = true;
-  json["add_prefix_space"] = spec.prefix_space;
-  return json;
+  return Json::Object{{"type", "RobertaProcessing"},
+                      {"sep", token(*ends.end)},
+                      {"cls", token(*ends.start)},
+                      {"trim_offsets", true},
+                      {"add_prefix_space", spec.prefix_space}};
 }
 
 }  // namespace
