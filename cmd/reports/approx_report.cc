@@ -93,13 +93,11 @@ std::vector<approx::Approximation> find_exp(const ApproxRequest& r) {
   return {approx::design_exp(r.domain, r.error)};
 }
 
-std::vector<approx::Approximation> find_max(const ApproxRequest& r) {
+std::vector<approx::Approximation> find_abs(const ApproxRequest& r) {
   if (r.method != "best" && r.method != "relaxed") no_such_method(r, "best and relaxed");
-  // |a|, |b| <= radius, so |a - b| <= 2 radius; max(a, b) has half the error of |a - b|.
-  const double radius = 2 * r.domain.hi;
-  if (r.iterations > 20) throw Error("max goes up to --iterations 20; give fewer");
-  if (r.iterations > 0) return {approx::absolute_value(radius, r.iterations)};
-  return {approx::design_absolute_value(radius, 2 * r.error)};
+  if (r.iterations > 20) throw Error("abs goes up to --iterations 20; give fewer");
+  if (r.iterations > 0) return {approx::absolute_value(r.domain.hi, r.iterations)};
+  return {approx::design_absolute_value(r.domain.hi, r.error)};
 }
 
 struct Function {
@@ -116,7 +114,7 @@ constexpr Function kFunctions[] = {
     {"gelu_tanh", DomainShape::kRadius, find_activation<approx::design_gelu_tanh, approx::gelu_tanh_series>},
     {"silu", DomainShape::kRadius, find_activation<approx::design_silu, approx::silu_series>},
     {"exp", DomainShape::kEnds, find_exp},
-    {"max", DomainShape::kRadius, find_max},
+    {"abs", DomainShape::kRadius, find_abs},
 };
 
 const Function& function_named(const std::string& name) {

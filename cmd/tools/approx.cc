@@ -31,8 +31,7 @@ int run(int argc, char** argv) {
       flags.number("max", 1, -infinity, infinity, "upper end of the interval; for exp 0 unless given");
   const double& radius = flags.number("radius", 8, 1e-300, infinity,
                                       "the interval is [-radius, radius], for sigmoid, gelu, gelu_erf, "
-                                      "gelu_tanh, silu, and both arguments of "
-                                      "max");
+                                      "gelu_tanh, silu and abs");
   const double& bits =
       flags.number("bits", 12, 0.1, 45,
                    "error wanted, 2^-bits: relative for inverse, inverse_sqrt and exp, absolute for "
@@ -88,11 +87,6 @@ int run(int argc, char** argv) {
   if (found.size() > 1) std::printf("%s\n", family_figures(found).table().text().c_str());
   const Figures figures = approx_figures(found, measurement);
   std::printf("  %s\n%s", chosen.name().c_str(), figures.lines().c_str());
-  if (request.function == "max")
-    std::printf(
-        "\n  max(a, b) = ((a + b) + |a - b|) / 2 for |a|, |b| <= %g: absolute error at most %.3g, %d "
-        "levels\n",
-        radius, chosen.error_bound() / 2, chosen.depth());
   if (!plot.empty()) {
     write_file(resolve_user_path(plot), plot_svg(chosen));
     std::printf("\n  wrote %s\n", plot.c_str());
