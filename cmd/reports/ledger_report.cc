@@ -180,10 +180,6 @@ Figures row_figures(const program::Ledger& ledger, std::span<const LedgerRow> ro
         .json("value", row.value.id)
         .json("arguments", std::move(arguments))
         .both("operation", "operation", program::name(row.opcode))
-        .cell("values", (i.arguments.empty() ? "" : values_text(i.arguments) + " ") + "-> " +
-                            message("%", row.value.id))
-        .both("detail", "", detail)
-        .both("label", "label", row.label)
         .json("argument_level", int{plan.argument_level[row.instruction]})
         .both("level", "level", int{row.level}, from + level)
         .number("log2_scale", "log2 scale", row.log2_scale, "%.2f")
@@ -207,7 +203,12 @@ Figures row_figures(const program::Ledger& ledger, std::span<const LedgerRow> ro
         .number("measured_std", "measured error", row.measured_std, power_of_two_text)
         .both("seconds", "seconds", row.seconds, known(row.seconds, seconds_text))
         .both("predicted_seconds", "predicted", row.predicted_seconds,
-              known(row.predicted_seconds, seconds_text));
+              known(row.predicted_seconds, seconds_text))
+        // The widest come last, where they push nothing out of sight.
+        .both("label", "label", row.label)
+        .cell("values", (i.arguments.empty() ? "" : values_text(i.arguments) + " ") + "-> " +
+                            message("%", row.value.id))
+        .both("detail", "", detail);
   }
   return figures;
 }
