@@ -89,7 +89,7 @@ double training_step_flops(const attention::ModelConfig& model, int batch) {
 Figures train_suite(const TrainSuiteOptions& options) {
   PSM_CHECK(options.steps >= 1, options.steps);
   const int all = thread_count();
-  const train::TextData data(random_bytes(1 << 16), {.context = options.model.context});
+  const train::TextData data(random_bytes(1 << 16), options.model.context);
   std::vector<int> counts = {1};
   if (all > 1) counts.push_back(all);
   Figures figures;

@@ -131,9 +131,9 @@ int demo(int argc, char** argv) {
       std::printf("  (scores of softmax and PowerSoftmax as recorded when it was trained)\n");
   } else {
     heading(flags.given("text") ? "Training a character model" : "Training on in-context recall");
-    task = std::make_unique<Task>(
-        flags.given("text") ? Task::text(resolve_user_path(text_path), "", train::TextOptions{}.context)
-                            : Task::recall());
+    task = std::make_unique<Task>(flags.given("text")
+                                      ? Task::text(resolve_user_path(text_path), "", train::kTextContext)
+                                      : Task::recall());
     if (!task->counts_right() && prompt.empty()) throw Error("--text needs a --prompt to continue");
     if (!prompt.empty())  // refuse it now rather than after training
       require_answerable({task->codec.encode(prompt)}, task->codec, task->source->context());

@@ -80,7 +80,7 @@ int train(int argc, char** argv) {
   std::shared_ptr<const nn::Tokenizer> tokenizer;
   if (flags.given("tokenizer")) tokenizer = load_user_tokenizer(tokenizer_path, merges);
   if (from && recipe_flags.context() > 0) attention::set_context(from->weights, recipe_flags.context());
-  const int context = recipe_flags.context() > 0 ? recipe_flags.context() : train::TextOptions{}.context;
+  const int context = recipe_flags.context() > 0 ? recipe_flags.context() : train::kTextContext;
   const Task task = samples > 0                ? Task::samples(*from, samples, recipe_flags.seed())
                     : from                     ? Task::of(*from, files)
                     : !files.sentences.empty() ? Task::sentences(files.sentences, context, tokenizer)

@@ -69,12 +69,11 @@ Task Task::recall(const train::RecallOptions& options) {
 
 Task Task::text(const std::string& path, const std::string& valid, int context,
                 std::shared_ptr<const nn::Tokenizer> tokenizer) {
-  const train::TextOptions options{.context = context};
   const std::string text = read_file(path, kMaxTextBytes),
                     held_out = valid.empty() ? "" : read_file(valid, kMaxTextBytes);
   auto data = valid.empty()
-                  ? std::make_unique<const train::TextData>(text, options, std::move(tokenizer))
-                  : std::make_unique<const train::TextData>(text, held_out, options, std::move(tokenizer));
+                  ? std::make_unique<const train::TextData>(text, context, std::move(tokenizer))
+                  : std::make_unique<const train::TextData>(text, held_out, context, std::move(tokenizer));
   warn_unless_text(path, text);
   warn_unless_text(valid, held_out);
   PromptCodec codec(data->tokenizer());

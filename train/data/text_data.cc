@@ -10,11 +10,11 @@
 namespace psm::train {
 namespace {
 
+constexpr double kHeldOut = 0.1;
+
 // Where the last part of a text begins: in front of a character of UTF-8, not in one.
-size_t held_out_begin(std::string_view text, double fraction) {
-  if (!(fraction > 0 && fraction < 1))
-    throw Error(message("held-out fraction ", fraction, ": give a number between 0 and 1"));
-  size_t begin = static_cast<size_t>(static_cast<double>(text.size()) * (1 - fraction));
+size_t held_out_begin(std::string_view text) {
+  size_t begin = static_cast<size_t>(static_cast<double>(text.size()) * (1 - kHeldOut));
   const auto inside = [&] { return begin < text.size() && (text[begin] & 0xC0) == 0x80; };
   for (int i = 0; i < 3 && begin > 0 && inside(); ++i) --begin;
   return begin;
@@ -22,20 +22,19 @@ size_t held_out_begin(std::string_view text, double fraction) {
 
 }  // namespace
 
-TextData::TextData(std::string_view text, const TextOptions& options,
-                   std::shared_ptr<const nn::Tokenizer> tokenizer)
-    : options_(options),
+TextData::TextData(std::string_view text, int context, std::shared_ptr<const nn::Tokenizer> tokenizer)
+    : context_(context),
       description_(message("text of ", text.size(), " bytes, checksum ", checksum64(text.data(), text.size()),
-                           ", context ", options.context, ", held out ", options.held_out)) {
-  const size_t begin = held_out_begin(text, options.held_out);
+                           ", context ", context, ", held out ", kHeldOut)) {
+  const size_t begin = held_out_begin(text);
   tokenise(text.substr(0, begin), text.substr(begin), nn::Alphabet(text), std::move(tokenizer));
 }
 
-TextData::TextData(std::string_view training, std::string_view held_out, const TextOptions& options,
+TextData::TextData(std::string_view training, std::string_view held_out, int context,
                    std::shared_ptr<const nn::Tokenizer> tokenizer)
-    : options_(options),
+    : context_(context),
       description_(message("text of ", training.size(), " bytes, checksum ",
-                           checksum64(training.data(), training.size()), ", context ", options.context,
+                           checksum64(training.data(), training.size()), ", context ", context,
                            ", held out another of ", held_out.size(), " bytes, checksum ",
                            checksum64(held_out.data(), held_out.size()))) {
   tokenise(training, held_out, nn::Alphabet(std::string(training).append(held_out)), std::move(tokenizer));
@@ -54,7 +53,7 @@ TextData::TextData(const std::vector<std::vector<int>>& sequences,
                           " tokens; give all the same length"));
     tokens_.insert(tokens_.end(), sequence.begin(), sequence.end());
   }
-  options_.context = static_cast<int>(length) - 1;
+  context_ = static_cast<int>(length) - 1;
   apart_ = length;
   split_ = (total - std::max<size_t>(1, total / 10)) * length;
   description_ = message(origin, ", ", total, " sequences of ", length, " tokens, checksum ",
@@ -63,8 +62,7 @@ TextData::TextData(const std::vector<std::vector<int>>& sequences,
 
 void TextData::tokenise(std::string_view training, std::string_view held_out, nn::Alphabet own,
                         std::shared_ptr<const nn::Tokenizer> tokenizer) {
-  if (options_.context < 1)
-    throw Error(message("a context of ", options_.context, " tokens: give at least 1"));
+  if (context_ < 1) throw Error(message("a context of ", context_, " tokens: give at least 1"));
   if (tokenizer) {
     if (const std::string kept = nn::tokenizer_bytes(*tokenizer); kept != nn::tokenizer_bytes(own))
       description_ +=
@@ -77,7 +75,7 @@ void TextData::tokenise(std::string_view training, std::string_view held_out, nn
   split_ = tokens_.size();
   const std::vector<int> others = tokenizer_->encode(held_out);
   tokens_.insert(tokens_.end(), others.begin(), others.end());
-  const size_t window = static_cast<size_t>(options_.context) + 1;
+  const size_t window = static_cast<size_t>(context_) + 1;
   if (training_tokens() < window || held_out_tokens() < window)
     throw Error(message("the text has ", training_tokens(), " tokens for training and ", held_out_tokens(),
                         " held out, too few for windows of ", window,

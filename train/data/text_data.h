@@ -1,7 +1,7 @@
 // Real text as a language-modelling task: every position of a window predicts the next token.
 //
 // Tokens are those of a tokenizer, or of the text's alphabet (nn/text/alphabet.h), and then every position
-// predicts the next byte. What is held out, whole, is the last part of the text or a second text: training
+// predicts the next byte. What is held out, whole, is the last tenth of the text or a second text: training
 // windows never reach into it. Windows begin anywhere in a text; no start token stands before them. Sequences
 // of one length, such as a model's own samples (attention/trained/generate.h), are one window each.
 #pragma once
@@ -18,19 +18,16 @@
 
 namespace psm::train {
 
-struct TextOptions {
-  int context = 64;
-  double held_out = 0.1;  // the last part of the text; not used where a second text is held out
-};
+inline constexpr int kTextContext = 64;  // unless asked otherwise
 
 class TextData final : public DataSource {
  public:
-  // Without a tokenizer the alphabet of all that is given takes its place. Throws psm::Error if the text is
-  // too short for one training and one held-out window, or if the tokenizer cannot encode it.
-  TextData(std::string_view text, const TextOptions& options,
-           std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
+  // Holds out the last tenth. Without a tokenizer the alphabet of all that is given takes its place. Throws
+  // psm::Error if the text is too short for one training and one held-out window, or if the tokenizer cannot
+  // encode it.
+  TextData(std::string_view text, int context, std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
   // Trains on the one text and holds out the other.
-  TextData(std::string_view training, std::string_view held_out, const TextOptions& options,
+  TextData(std::string_view training, std::string_view held_out, int context,
            std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
   // Holds out the last tenth of the sequences. `origin` begins the description. Throws psm::Error unless there
   // are two or more, all of the same length of two tokens or more.
@@ -38,7 +35,7 @@ class TextData final : public DataSource {
            const std::string& origin);
 
   int vocab() const override { return tokenizer_->vocab(); }
-  int context() const override { return options_.context; }
+  int context() const override { return context_; }
   std::string description() const override { return description_; }
   // Windows at random places of the training part, all alike.
   void draw(int sequences, TrainingRandom& random, Batch& batch) const override;
@@ -59,7 +56,7 @@ class TextData final : public DataSource {
   void start(int sequences, Batch& batch) const;
   void copy(size_t begin, int sequence, Batch& batch) const;
 
-  TextOptions options_;
+  int context_;
   std::shared_ptr<const nn::Tokenizer> tokenizer_;
   std::vector<int> tokens_;  // of training, then those held out
   size_t split_ = 0;
