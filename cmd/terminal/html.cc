@@ -20,7 +20,8 @@ constexpr char kStyle[] =
     ".facts{color:var(--faint);font-size:90%}.maps td,.maps th{border:none;text-align:center}"
     ".maps img{width:9em;height:9em;border:1px solid #999;image-rendering:pixelated}"
     ".summary{display:flex;flex-wrap:wrap;gap:1em}.summary div{background:var(--box);padding:.5em 1em}"
-    ".lines dt{float:left;clear:left;width:7em}.lines dd{margin:0 0 .2em 7.5em;overflow-wrap:anywhere}"
+    ".lines div{display:flex;gap:.5em;margin-bottom:.2em}.lines dt{flex:0 0 9em;white-space:pre-wrap}"
+    ".lines dd{margin:0;overflow-wrap:anywhere}"
     ".summary dt{color:var(--faint);font-size:90%}.summary dd{margin:0;font-size:130%;font-weight:bold}"
     "svg{max-width:100%;min-width:38em;height:auto}";
 
