@@ -1,13 +1,18 @@
 #include "attention/ends/client_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
 
 namespace psm::attention {
 namespace {
+
+// Tokens that read a row of the unembedding together.
+constexpr size_t kTokensAtOnce = 16;
 
 std::string numbered(const char* name, int of, int ciphertext) {
   return of == 1 ? name : name + std::to_string(ciphertext);
@@ -164,22 +169,31 @@ std::vector<std::vector<double>> client_logits(const ClientModel& model, const S
   const size_t d = static_cast<size_t>(shape.width), vocab = static_cast<size_t>(shape.vocab);
   const auto hidden = residual_stream(model, outputs, static_cast<int>(examples.size()));
   std::vector<std::vector<double>> logits;
-  std::vector<double> n(d);
   for (size_t p = 0; p < examples.size(); ++p) {
     const Centred x = centre(hidden[p], shape);
     const size_t length = static_cast<size_t>(examples.length(shape, p));
     if (length > x.variance.size())
       throw Error(message("an answer of ", length, " tokens; the program has ", x.variance.size(),
                           "; use the client's file that they were encrypted with"));
-    std::vector<double> of_prompt(length * vocab);
-    for (size_t t = 0; t < length; ++t) {
-      const double r = 1 / std::sqrt(x.variance[t] + shape.norm_epsilon);
-      for (size_t f = 0; f < d; ++f)
-        n[f] = x.x[t * d + f] * r * static_cast<double>(model.final_gamma[f]) +
-               (model.final_beta.empty() ? 0.0 : static_cast<double>(model.final_beta[f]));
-      for (size_t i = 0; i < vocab; ++i)
+    std::vector<double> n(d * kTokensAtOnce), of_prompt(length * vocab);
+    for (size_t first = 0; first < length; first += kTokensAtOnce) {
+      const size_t tokens = std::min(kTokensAtOnce, length - first);
+      for (size_t k = 0; k < tokens; ++k) {
+        const size_t t = first + k;
+        const double r = 1 / std::sqrt(x.variance[t] + shape.norm_epsilon);
         for (size_t f = 0; f < d; ++f)
-          of_prompt[t * vocab + i] += static_cast<double>(model.unembedding[i * d + f]) * n[f];
+          n[f * kTokensAtOnce + k] =
+              x.x[t * d + f] * r * static_cast<double>(model.final_gamma[f]) +
+              (model.final_beta.empty() ? 0.0 : static_cast<double>(model.final_beta[f]));
+      }
+      parallel_for(0, vocab, [&](size_t i) {
+        double sums[kTokensAtOnce] = {};
+        for (size_t f = 0; f < d; ++f)
+#pragma omp simd
+          for (size_t k = 0; k < kTokensAtOnce; ++k)
+            sums[k] += static_cast<double>(model.unembedding[i * d + f]) * n[f * kTokensAtOnce + k];
+        for (size_t k = 0; k < tokens; ++k) of_prompt[(first + k) * vocab + i] = sums[k];
+      });
     }
     logits.push_back(std::move(of_prompt));
   }

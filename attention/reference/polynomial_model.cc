@@ -104,16 +104,16 @@ LayerApproximations layer_polynomials(const ModelConfig& config, const LayerRang
   return layer;
 }
 
-PolynomialModel make_polynomial(const ModelWeights& weights, const Ranges& measured,
+PolynomialModel make_polynomial(ModelWeights weights, const Ranges& measured,
                                 const PolynomialOptions& options) {
-  const ModelConfig& config = weights.config;
+  const ModelConfig config = weights.config;
   if (config.attention == AttentionKind::kPowerSoftmax && config.form != PowerForm::kLengthAgnostic)
     throw Error(message("a model with attention ", name_of(config.attention), ", form ", name_of(config.form),
                         " is no polynomial; train its last stage as power-softmax, length-agnostic"));
   check_shape(measured, config);
   if (options.margin && !(*options.margin >= 1))
     throw Error(message("a margin of ", *options.margin, " shrinks the ranges; give 1 or more"));
-  PolynomialModel model{weights, measured, widened(measured, options, config), options, {}};
+  PolynomialModel model{std::move(weights), measured, widened(measured, options, config), options, {}};
   for (const LayerRanges& layer : model.ranges.layers)
     model.layers.push_back(layer_polynomials(config, layer, options));
   if (config.classes > 0 && config.has_final_norm())

@@ -66,7 +66,7 @@ struct PolynomialModel {
 
 // Throws psm::Error if the model is PowerSoftmax in another form than the length-agnostic one, or the ranges
 // are not of this model.
-PolynomialModel make_polynomial(const ModelWeights&, const Ranges& measured, const PolynomialOptions& = {});
+PolynomialModel make_polynomial(ModelWeights, const Ranges& measured, const PolynomialOptions& = {});
 
 // The polynomial in place of 1/sqrt at a norm; nullptr where it stays exact because the client computes it.
 const approx::Approximation* inverse_sqrt_at(const PolynomialModel&, Site site, int layer);

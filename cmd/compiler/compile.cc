@@ -97,7 +97,7 @@ Json list_of(const std::vector<double>& values) {
   return list;
 }
 
-attention::PolynomialModel polynomial_model_of(const attention::Checkpoint& checkpoint) {
+attention::PolynomialModel polynomial_model_of(attention::Checkpoint checkpoint) {
   if (!checkpoint.ranges || !checkpoint.polynomial) {
     throw Error("the checkpoint has no polynomial form yet; make one with bazel run //cmd:polynomialise");
   }
@@ -106,7 +106,8 @@ attention::PolynomialModel polynomial_model_of(const attention::Checkpoint& chec
         message("attention ", attention::name_of(checkpoint.weights.config.attention),
                 " is polynomial in the clear only; take a power_softmax model for encrypted inference"));
   }
-  return attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
+  return attention::make_polynomial(std::move(checkpoint.weights), *checkpoint.ranges,
+                                    *checkpoint.polynomial);
 }
 
 // The program in the clear: the error of every value, what every range check saw, and of a logit the root mean square
@@ -209,8 +210,8 @@ void describe_prompts(const attention::ModelConfig& config, const Notes& notes, 
 
 }  // namespace
 
-PackedModel::PackedModel(const attention::Checkpoint& checkpoint, const ckks::Context& context, int prompts)
-    : model(polynomial_model_of(checkpoint)),
+PackedModel::PackedModel(attention::Checkpoint checkpoint, const ckks::Context& context, int prompts)
+    : model(polynomial_model_of(std::move(checkpoint))),
       packing(attention::make_packing(model.weights.config, model.weights.config.context,
                                       static_cast<size_t>(context.slots()), prompts)) {}
 

@@ -22,7 +22,7 @@ namespace psm::cmd {
 struct PackedModel {
   // Throws Error if the checkpoint is not one of //cmd:polynomialise, or the model does not fit the ring.
   // `prompts`: how many different ones share the ciphertexts; 0: as many as fit.
-  PackedModel(const attention::Checkpoint& checkpoint, const ckks::Context& context, int prompts = 0);
+  PackedModel(attention::Checkpoint checkpoint, const ckks::Context& context, int prompts = 0);
 
   attention::PolynomialModel model;
   attention::Packing packing;

@@ -23,6 +23,8 @@ struct PublishedShape {
 };
 constexpr PublishedShape kShapes[] = {
     {"pythia-70m", "gpt-neox", 50304, 6, 512, 8, 2048, 0.25},
+    {"pythia-160m", "gpt-neox", 50304, 12, 768, 12, 3072, 0.25},
+    {"pythia-410m", "gpt-neox", 50304, 24, 1024, 16, 4096, 0.25},
     {"pythia-1.4b", "gpt-neox", 50304, 24, 2048, 16, 8192, 0.25},
     {"gpt2", "gpt2", 50257, 12, 768, 12, 3072},
     {"llama-7b", "llama", 32000, 32, 4096, 32, 11008, 1.0},

@@ -112,9 +112,10 @@ int compile(int argc, char** argv) {
     checkpoint = random_model(config, 1, 1).checkpoint;
     checkpoint.polynomial = options;
   }
-  const PackedModel model(checkpoint, context, together);
+  const Notes notes = std::move(checkpoint.notes);
+  const PackedModel model(std::move(checkpoint), context, together);
   const std::string path = resolve_user_path(out), file = path + ".program", client_file = path + ".client";
-  const Compiled made = compile_model(model, checkpoint.notes, context, compiled_for, path);
+  const Compiled made = compile_model(model, notes, context, compiled_for, path);
   const program::ProgramFile& program = made.program;
   const double seconds = seconds_now() - start;
   const auto bytes = static_cast<double>(std::filesystem::file_size(file));

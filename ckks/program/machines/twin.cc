@@ -38,6 +38,30 @@ inline ckks::Complex product(ckks::Complex a, ckks::Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
+// What multiplies each part of x, and what the other part, in w x or w conj(x): so written that the compiler finds
+// vectors.
+struct Factors {
+  SlotVector own, other;
+};
+Factors factors_of(std::span<const ckks::Complex> w, bool conjugate) {
+  Factors factors;
+  for (const ckks::Complex& z : w) {
+    factors.own.emplace_back(z.real(), conjugate ? -z.real() : z.real());
+    factors.other.emplace_back(conjugate ? z.imag() : -z.imag(), z.imag());
+  }
+  return factors;
+}
+
+// out_s += own_s x_s + other_s y_s, part by part.
+void add_products(ckks::Complex* out, const ckks::Complex* own, const ckks::Complex* x,
+                  const ckks::Complex* other, const ckks::Complex* y, size_t slots) {
+  const auto parts = [](const ckks::Complex* z) { return reinterpret_cast<const double*>(z); };
+  auto* const sum = reinterpret_cast<double*>(out);
+#pragma omp simd
+  for (size_t i = 0; i < 2 * slots; ++i)
+    sum[i] += parts(own)[i] * parts(x)[i] + parts(other)[i] * parts(y)[i];
+}
+
 // sum_k c_k T_k(x) by Clenshaw's recurrence: b_k = c_k + 2 x b_{k+1} - b_{k+2}, result c_0 + x b_1 - b_2.
 ckks::Complex chebyshev(const std::vector<double>& c, ckks::Complex x) {
   ckks::Complex b1 = 0, b2 = 0;
@@ -367,7 +391,10 @@ class Twin {
 
   // rot_g(w * rot_b(x)) in slot s is w[s + g] x[s + g + b]. Weights are read a few terms at a time.
   void execute_linear() {
-    const size_t mask = program_.slots - 1;
+    std::vector<SlotVector> exchanged;
+    for (size_t i = 0; i < instruction_->arguments.size(); ++i)
+      map_slots(exchanged.emplace_back(program_.slots),
+                [&](size_t s) { return ckks::Complex(argument(i)[s].imag(), argument(i)[s].real()); });
     for (size_t output = 0; output < instruction_->results.size(); ++output) {
       SlotVector& out = result(output);
       std::fill(out.begin(), out.end(), ckks::Complex(0));
@@ -376,19 +403,21 @@ class Twin {
         if (static_cast<size_t>(term.output) == output) terms.push_back(&term);
       for (size_t first = 0; first < terms.size(); first += kTermsAtOnce) {
         const size_t count = std::min(kTermsAtOnce, terms.size() - first);
-        std::vector<std::optional<ckks::PlainValues>> weights(count);
-        parallel_for(0, count, [&](size_t t) { weights[t].emplace(values_of(terms[first + t]->weight)); });
+        std::vector<Factors> factors(count);
+        parallel_for(0, count, [&](size_t t) {
+          factors[t] = factors_of(values_of(terms[first + t]->weight), terms[first + t]->conjugate);
+        });
         for_blocks(program_.slots, [&](size_t, size_t begin, size_t end) {
           for (size_t t = 0; t < count; ++t) {
             const ckks::TransformTerm& term = *terms[first + t];
-            const SlotVector& x = argument(static_cast<size_t>(term.input));
-            const ckks::PlainValues& weight = *weights[t];
-            const auto giant = static_cast<size_t>(term.giant), baby = static_cast<size_t>(term.baby);
-            const double sign = term.conjugate ? -1 : 1;
-            for (size_t s = begin; s < end; ++s) {
-              const ckks::Complex value = x[(s + giant + baby) & mask];
-              out[s] +=
-                  product(weight[(s + giant) & (weight.size() - 1)], {value.real(), sign * value.imag()});
+            const auto input = static_cast<size_t>(term.input);
+            const size_t period = factors[t].own.size();
+            for (size_t s = begin, run; s < end; s += run) {
+              const size_t at = (s + static_cast<size_t>(term.giant)) & (period - 1);
+              const size_t from = (s + static_cast<size_t>(term.giant + term.baby)) & (program_.slots - 1);
+              run = std::min({end - s, period - at, program_.slots - from});
+              add_products(&out[s], &factors[t].own[at], &argument(input)[from], &factors[t].other[at],
+                           &exchanged[input][from], run);
             }
           }
         });
