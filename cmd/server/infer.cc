@@ -304,8 +304,10 @@ int infer(int argc, char** argv) {
   const ckks::EvaluationKeys keys = read_keys(key_reader, pass.keys);
   figures.touched(memory->finish());
   memory.reset();
-  Server server(pass, keys, device.get());
   const double loaded = seconds_now();
+  Server server(pass, keys, device.get());
+  const double prepared = seconds_now();
+  figures.prepared(prepared - loaded);
 
   const program::Plan& plan = pass.plan;
   std::string digests;
@@ -330,11 +332,12 @@ int infer(int argc, char** argv) {
   figures.fill(ledger);
   Figures run = figures.figures();
   const Figures blocks = sum_figures(ledger.summary(), "block");
-  std::printf("%s\n%s%s of %s; read keys %s, inferred %s; wrote %s\n%s", context.describe().c_str(),
-              blocks.table().text().c_str(), (groups == 1 ? "1 pass" : message(groups, " passes")).c_str(),
+  std::printf("%s\n%s%s of %s; read keys %s, prepared in %s, inferred in %s; wrote %s\n%s",
+              context.describe().c_str(), blocks.table().text().c_str(),
+              (groups == 1 ? "1 pass" : message(groups, " passes")).c_str(),
               counted(static_cast<size_t>(plan.bootstraps), "bootstrap").c_str(),
-              seconds_text(loaded - start).c_str(), seconds_text(inferred - loaded).c_str(), out.c_str(),
-              run.lines().c_str());
+              seconds_text(loaded - start).c_str(), seconds_text(prepared - loaded).c_str(),
+              seconds_text(inferred - prepared).c_str(), out.c_str(), run.lines().c_str());
   Json json;
   json["params"] = parameters_json(context);
   json["bootstraps"] = plan.bootstraps;
@@ -344,7 +347,8 @@ int infer(int argc, char** argv) {
   ledger_file.write(
       {.title = "The ledger of an encrypted run, on the server", .figures = run, .ledger = ledger});
   json["seconds"]["read"] = loaded - start;
-  json["seconds"]["infer"] = inferred - loaded;
+  json["seconds"]["prepare"] = prepared - loaded;
+  json["seconds"]["infer"] = inferred - prepared;
   json["peak_rss_bytes"] = peak_resident_bytes();
   common.write_json(json);
   require_all();

@@ -27,7 +27,6 @@ RunFigures::RunFigures(const PlannedPass& pass, double other_bytes)
       predicted_bytes_(held_bytes_ + static_cast<double>(pass.server_bytes())) {}
 
 void RunFigures::add_pass(const program::RunResult& result) {
-  if (passes_.empty()) encode_seconds_ = sum(result.encode_seconds);
   passes_.push_back(sum(result.seconds));
   last_pass_ = result.seconds;
 }
@@ -41,12 +40,8 @@ void RunFigures::predict_seconds() {
   const program::MeterReading& reading = pass_.reading;
   const double encode = program::encode_seconds_per_byte(context);
   // What the machine may not keep is encoded in every pass.
-  predicted_warm_ = sum(predicted_) + encode * (reading.plaintext_bytes - reading.kept_plaintext_bytes());
-  predicted_encoding_ = encode * reading.kept_plaintext_bytes();
-}
-
-double RunFigures::measured_warm() const {
-  return passes_.size() < 2 ? 0 : (sum(passes_) - passes_.front()) / static_cast<double>(passes_.size() - 1);
+  predicted_pass_ = sum(predicted_) + encode * (reading.plaintext_bytes - reading.kept_plaintext_bytes());
+  predicted_preparation_ = encode * reading.kept_plaintext_bytes();
 }
 
 void RunFigures::fill(program::Ledger& ledger) const {
@@ -57,7 +52,6 @@ void RunFigures::fill(program::Ledger& ledger) const {
 Figures RunFigures::figures() const {
   const program::MeterReading& reading = pass_.reading;
   const char* const rough = calibration_.caveat();
-  const size_t warm = std::max(passes_.size(), size_t{1}) - 1;
   const auto peak = static_cast<double>(peak_resident_bytes());
   Figures figures;
   figures.row()
@@ -71,27 +65,27 @@ Figures RunFigures::figures() const {
             side_by_side(predicted_bytes_, peak, bytes_text) + ": keys " + bytes_text(reading.key_bytes()) +
                 ", a run " + bytes_text(reading.run_bytes()) + ", the process before " +
                 bytes_text(held_bytes_));
-  Figures::Row& first = figures.row().json(
-      "first_pass", Json::Object{{"predicted_seconds", predicted_first()},
-                                 {"predicted_encode_seconds", predicted_encoding_},
-                                 {"seconds", passes_.empty() ? Json() : Json(passes_.front())},
-                                 {"encode_seconds", passes_.empty() ? Json() : Json(encode_seconds_)},
-                                 {"touch_seconds", touch_seconds_}});
-  if (!passes_.empty())
-    first.cell("first pass", side_by_side(predicted_first(), passes_.front(), seconds_text, rough) +
-                                 "; encoding weights takes " + seconds_text(predicted_encoding_) +
-                                 " of it, and took " + seconds_text(encode_seconds_) +
-                                 (touch_seconds_ > 0 ? "; its memory was touched beside the keys in " +
-                                                           seconds_text(touch_seconds_)
-                                                     : ""));
-  figures.row().both(
-      "warm_pass", "warm pass",
-      Json::Object{{"predicted_seconds", predicted_warm_},
-                   {"seconds", warm == 0 ? Json() : Json(measured_warm())},
-                   {"passes", static_cast<int64_t>(warm)}},
-      warm > 0
-          ? message(side_by_side(predicted_warm_, measured_warm(), seconds_text, rough), ", mean of ", warm)
-          : message(seconds_text(predicted_warm_), " predicted", rough, "; none was run"));
+  figures.row().both("preparation", "preparation",
+                     Json::Object{{"predicted_seconds", predicted_preparation_},
+                                  {"seconds", prepare_seconds_},
+                                  {"touch_seconds", touch_seconds_}},
+                     "weights that are kept are encoded: " +
+                         side_by_side(predicted_preparation_, prepare_seconds_, seconds_text, rough) +
+                         (touch_seconds_ > 0 ? "; the memory of a pass is touched beside the keys: " +
+                                                   seconds_text(touch_seconds_)
+                                             : ""));
+  const double mean = sum(passes_) / static_cast<double>(std::max(passes_.size(), size_t{1}));
+  figures.row().both("pass", "a pass",
+                     Json::Object{{"predicted_seconds", predicted_pass_},
+                                  {"seconds", passes_.empty() ? Json() : Json(mean)},
+                                  {"first_seconds", passes_.empty() ? Json() : Json(passes_.front())},
+                                  {"passes", static_cast<int64_t>(passes_.size())}},
+                     passes_.empty()
+                         ? seconds_text(predicted_pass_) + " predicted" + rough + "; none was run whole"
+                         : side_by_side(predicted_pass_, mean, seconds_text, rough) +
+                               (passes_.size() > 1 ? message(", mean of ", passes_.size(), ", the first in ",
+                                                             seconds_text(passes_.front()))
+                                                   : ""));
   return figures;
 }
 

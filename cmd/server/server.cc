@@ -11,7 +11,9 @@ Server::Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys, ckks::
       evaluator_(chosen_.engine(), chosen_.keys()),
       bootstrappers_(ckks::make_bootstrappers(*pass.context, encoder_, program::bootstrap_kinds(pass.plan))),
       machine_(pass.plan, encoder_, evaluator_, &bootstrappers_,
-               {.encoded_bytes = pass.reading.encoded_limit}) {}
+               {.encoded_bytes = pass.reading.encoded_limit}) {
+  machine_.prepare();
+}
 
 program::RunResult Server::run(const std::map<std::string, ckks::Ciphertext>& inputs,
                                const program::RunOptions& options) {

@@ -16,7 +16,7 @@ namespace psm::cmd {
 
 class Server {
  public:
-  // Encodes what all runs share. Throws Error if a key is missing or belongs elsewhere. On a device, unless that
+  // Encodes what all runs share, before any prompt is there. Throws Error if a key is missing or belongs elsewhere. On a device, unless that
   // is null: ciphertexts come and go in the host's memory.
   Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys, ckks::Device* device = nullptr);
 

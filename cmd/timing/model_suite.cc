@@ -151,7 +151,7 @@ ModelTimes model_suite(const Deployment& d, const std::string& name,
 
   std::vector<double> seconds, bootstraps;  // of warm passes, of bootstraps alone
   std::vector<PassTimes> warm;
-  double first = 0, first_encoding = 0;
+  double first = 0;
   program::RunResult last;
   for (int pass = 0; pass <= options.repetitions; ++pass) {
     starting(pass == 0 ? "the first pass" : message("warm pass ", pass, " of ", options.repetitions));
@@ -160,7 +160,7 @@ ModelTimes model_suite(const Deployment& d, const std::string& name,
     last = session.run(inputs);
     const double took = options.device == nullptr ? sum(last.seconds) : seconds_now() - start;
     if (pass == 0) {
-      first = took, first_encoding = sum(last.encode_seconds);
+      first = took;
       continue;
     }
     seconds.push_back(took);
@@ -196,7 +196,7 @@ ModelTimes model_suite(const Deployment& d, const std::string& name,
   times.ledger.set_predicted_seconds(predicted);
   times.computations = by_computation(d.plan, parts, predicted).figures(pass);
   times.operations =
-      by_operation(d.plan, parts, figures.costs(), predicted, figures.predicted_warm() - sum(predicted))
+      by_operation(d.plan, parts, figures.costs(), predicted, figures.predicted_pass() - sum(predicted))
           .figures(pass);
   times.run = figures.figures();
   times.answers = c.text(twin.predicted_std);
@@ -218,16 +218,18 @@ ModelTimes model_suite(const Deployment& d, const std::string& name,
   };
   const auto count = [](double value) { return format("%.0f", value); };
   const auto ratio = [](double value) { return format("%.1f", value); };
-  row("first pass", "seconds_first_pass", first, "predicted_seconds_first_pass", figures.predicted_first(),
+  row("preparation, which encodes the weights", "seconds_preparation", figures.prepare_seconds(),
+      "predicted_seconds_preparation", figures.predicted_preparation(), seconds_text);
+  row("first pass", "seconds_first_pass", first, "predicted_seconds_first_pass", figures.predicted_pass(),
       seconds_text);
   row(message("warm pass, median of ", seconds.size()), "seconds", pass, "predicted_seconds",
-      figures.predicted_warm(), seconds_text);
+      figures.predicted_pass(), seconds_text);
   if (!bootstraps.empty()) {
     const double one = times_of(bootstraps).median, predicted_one = figures.costs().bootstrap({}).seconds;
     row(message("a bootstrap of all complex slots, median of ", bootstraps.size()), "bootstrap_full_seconds",
         one, "predicted_bootstrap_full_seconds", predicted_one, seconds_text);
     row("ratio of warm pass to bootstrap", "ratio", pass / one, "predicted_ratio",
-        figures.predicted_warm() / predicted_one, ratio);
+        figures.predicted_pass() / predicted_one, ratio);
   }
   row("bootstraps in a pass", "bootstraps", d.plan.bootstraps, "planned_bootstraps", d.plan.bootstraps,
       count);
@@ -240,7 +242,6 @@ ModelTimes model_suite(const Deployment& d, const std::string& name,
     if (!key.empty()) times.json[key] = value;
   times.json["versus_twin"] = c.json();
   times.json["seconds_of_passes"] = Json(Json::Array(seconds.begin(), seconds.end()));
-  times.json["encode_seconds_first_pass"] = first_encoding;
   times.json["by_computation"] = times.computations.json();
   times.json["by_operation"] = times.operations.json();
   return times;

@@ -94,6 +94,20 @@ class EncryptedMachine::Run {
     index_ = checkpoint.next_instruction;
   }
 
+  void prepare() {
+    for (; index_ < plan_.program.instructions.size(); ++index_) {
+      instruction_ = &plan_.program.instructions[index_];
+      const ckks::Level level = plan_.argument_level[index_];
+      if (instruction_->opcode == Opcode::kLinear) {
+        kept_transform(level);
+      } else if (instruction_->opcode == Opcode::kSeries) {
+        series_plan(level);
+      } else if (instruction_->plain.period() > 1 && has_room()) {
+        with_encoded(instruction_->plain, level, [](const ckks::Plaintext&) {});
+      }
+    }
+  }
+
   RunResult execute() {
     const size_t total = plan_.program.instructions.size();
     for (; index_ < total; ++index_) {
@@ -198,6 +212,8 @@ class EncryptedMachine::Run {
     options_.checkpoint(index_ + 1, live);
   }
 
+  bool has_room() const { return machine_.cache_->bytes < machine_.options_.encoded_bytes; }
+
   // At the canonical scale of the level: a product with it is canonical again after the rescale.
   template <typename Use>
   void with_encoded(const ckks::Plain& plain, ckks::Level level, const Use& use) {
@@ -272,7 +288,7 @@ class EncryptedMachine::Run {
       case Opcode::kLinear:
         return linear(level);
       case Opcode::kSeries:
-        return series(level);
+        return store(0, ckks::evaluate_series(evaluator_, series_plan(level), argument(0)));
       case Opcode::kBootstrap:
         return bootstrap();
       case Opcode::kRefresh:
@@ -290,34 +306,37 @@ class EncryptedMachine::Run {
       store(i, evaluator_.rotate(hoisted, instruction_->offsets[i]));
   }
 
-  void linear(ckks::Level level) {
+  // The encoded transform of this instruction; null if it is not kept.
+  const ckks::EncodedTransform* kept_transform(ckks::Level level) {
     Cache& cache = *machine_.cache_;
-    const ckks::LinearTransform& transform = *instruction_->linear;
-    const ckks::Scale scale = context_.scale(level), output_scale = context_.scale(level - 1);
+    auto key = std::make_pair(ckks::same_encoding(*instruction_->linear), level);
+    if (!cache.kept_transforms.contains(key)) return nullptr;
+    auto found = cache.transforms.find(key);
+    if (found == cache.transforms.end()) {
+      const auto start = Clock::now();
+      auto encoded =
+          std::make_unique<ckks::EncodedTransform>(context_, machine_.encoder_, *instruction_->linear, level,
+                                                   context_.scale(level), context_.scale(level - 1));
+      result_.encode_seconds[index_] += seconds_since(start);
+      cache.bytes += encoded->bytes();
+      found = cache.transforms.emplace(std::move(key), std::move(encoded)).first;
+    }
+    return found->second.get();
+  }
+
+  void linear(ckks::Level level) {
     std::vector<const ckks::Ciphertext*> inputs;
     for (size_t i = 0; i < instruction_->arguments.size(); ++i) inputs.push_back(&argument(i));
-    auto key = std::make_pair(ckks::same_encoding(transform), level);
-    double& encode_seconds = result_.encode_seconds[index_];
-    std::vector<ckks::Ciphertext> outputs;
-    if (!cache.kept_transforms.contains(key)) {
-      outputs = ckks::encode_and_apply(context_, machine_.encoder_, transform, level, scale, output_scale,
-                                       evaluator_, inputs, encode_seconds);
-    } else {
-      auto found = cache.transforms.find(key);
-      if (found == cache.transforms.end()) {
-        const auto start = Clock::now();
-        auto encoded = std::make_unique<ckks::EncodedTransform>(context_, machine_.encoder_, transform, level,
-                                                                scale, output_scale);
-        encode_seconds += seconds_since(start);
-        cache.bytes += encoded->bytes();
-        found = cache.transforms.emplace(std::move(key), std::move(encoded)).first;
-      }
-      outputs = found->second->apply(evaluator_, inputs);
-    }
+    const ckks::EncodedTransform* const kept = kept_transform(level);
+    std::vector<ckks::Ciphertext> outputs =
+        kept != nullptr ? kept->apply(evaluator_, inputs)
+                        : ckks::encode_and_apply(context_, machine_.encoder_, *instruction_->linear, level,
+                                                 context_.scale(level), context_.scale(level - 1), evaluator_,
+                                                 inputs, result_.encode_seconds[index_]);
     for (size_t i = 0; i < outputs.size(); ++i) store(i, std::move(outputs[i]));
   }
 
-  void series(ckks::Level level) {
+  const ckks::SeriesPlan& series_plan(ckks::Level level) {
     const auto [found, is_new] = machine_.cache_->series.try_emplace(index_);
     if (is_new) {
       std::vector<uint64_t> primes;
@@ -325,7 +344,7 @@ class EncryptedMachine::Run {
       found->second = ckks::plan_series(*instruction_->series, level, context_.scale(level),
                                         context_.scale(level - depth(*instruction_)), primes);
     }
-    store(0, ckks::evaluate_series(evaluator_, found->second, argument(0)));
+    return found->second;
   }
 
   void bootstrap() {
@@ -419,6 +438,11 @@ void EncryptedMachine::require_keys() const {
 }
 
 EncryptedMachine::~EncryptedMachine() = default;
+
+void EncryptedMachine::prepare() {
+  const RunOptions options;
+  Run(*this, options).prepare();
+}
 
 RunResult EncryptedMachine::run(const std::map<std::string, ckks::Ciphertext>& inputs,
                                 const RunOptions& options) {

@@ -3,9 +3,9 @@
 // Every value stands at its canonical scale at the level that the plan gives it; an argument of a higher
 // level is brought down once and kept until the value's last use. Values are freed at their last use.
 //
-// Plaintexts are encoded at their first use. Encoded ones are kept for further runs and for other
-// instructions with the same vector at the same level, up to Options::encoded_bytes; beyond that they are
-// encoded anew each time.
+// Plaintexts are encoded at their first use, or by prepare(). Encoded ones are kept for further runs and for
+// other instructions with the same vector at the same level, up to Options::encoded_bytes; beyond that they
+// are encoded anew each time.
 //
 // Refusals (psm::Error), before anything is computed: a plan for another ring or other levels, a missing key,
 // a missing input or one below its level. An error inside an instruction names it and its label.
@@ -75,6 +75,8 @@ class EncryptedMachine {
   EncryptedMachine(const EncryptedMachine&) = delete;
   EncryptedMachine& operator=(const EncryptedMachine&) = delete;
 
+  // Encodes the plaintexts that are kept, before any input is there.
+  void prepare();
   // Inputs by name, at the plan's input level or above, at a canonical scale.
   RunResult run(const std::map<std::string, ckks::Ciphertext>& inputs, const RunOptions& = {});
   RunResult resume(RunState, const RunOptions& = {});

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "ckks/base/error.h"
 #include "ckks/base/testing/chance.h"
@@ -287,6 +288,31 @@ TEST_CASE("the meter knows the keys and the memory of ciphertexts that a run tak
   CHECK(reading.key_bytes() == static_cast<double>(setting.party.keys.bytes()));
   CHECK(reading.peak_ciphertext_bytes >= static_cast<double>(result.peak_bytes));
   CHECK(reading.peak_ciphertext_bytes < 4 * static_cast<double>(result.peak_bytes));
+}
+
+TEST_CASE("what was prepared is not encoded in a run, which gives the same ciphertexts") {
+  TestMachine setting(ckks::insecure_leveled(10, 6), [] {
+    Builder b(kSlots);
+    Value x = b.multiply_plain(b.input("x"), periodic(kSlots));
+    ckks::LinearTransform map;
+    for (int baby : {0, 1}) map.terms.push_back({.baby = baby, .weight = periodic(16)});
+    x = b.linear(std::vector<Value>{x}, map)[0];
+    b.output("y", b.series(x, {{0.5, 0.25, 0, 0.125}}));
+    return std::move(b).finish();
+  }());
+  const auto inputs = setting.encrypt({{"x", wave(0.2)}});
+  EncryptedMachine prepared(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr);
+  prepared.prepare();
+  const RunResult at_use = setting.machine->run(inputs), before = prepared.run(inputs);
+  const auto encoding = [](const RunResult& result) {
+    return std::accumulate(result.encode_seconds.begin(), result.encode_seconds.end(), 0.0);
+  };
+  CHECK(encoding(at_use) > 0);
+  CHECK(encoding(before) == 0);
+  CHECK(prepared.encoded_bytes() == setting.machine->encoded_bytes());
+  const ckks::Ciphertext &a = at_use.outputs.at("y"), &c = before.outputs.at("y");
+  for (int part = 0; part < 2; ++part)
+    CHECK(std::equal(a.c[part].limb(0), a.c[part].limb(0) + 2 * kSlots, c.c[part].limb(0)));
 }
 
 TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one that was not interrupted") {

@@ -32,6 +32,7 @@ Session::Session(const Deployment& deployment, RunFigures& figures, ckks::Device
   server_ = std::make_unique<Server>(d_, keys_, device);
   seconds_.keygen = made - begin;
   seconds_.server = seconds_now() - made;
+  figures_.prepared(seconds_.server);
 }
 
 Session::Ciphertexts Session::encrypt(const attention::SlotVectors& inputs) {
