@@ -165,6 +165,31 @@ TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps
   CHECK(unknown.err.find("the text has \"x\"") != std::string::npos);
 }
 
+TEST_CASE("a published shape runs as a model does, and its prompts are numbers") {
+  const std::string shape = path_of("shape"), keys = path_of("shape_keys"), prompts = path_of("numbers.ct"),
+                    answer = path_of("numbered.ct");
+  const std::string with = "--client " + shape + ".client --keys " + keys + " --insecure",
+                    prompt = " --prompt \"7 50303 3\"";
+  for (const auto& [command, arguments] :
+       {std::pair<std::string, std::string>{
+            "compile", "--shape pythia-70m --layers 1 --tokens 8 --log-n 12 --insecure --out " + shape},
+        {"keygen", "--client " + shape + ".client --out " + keys + " --insecure"},
+        {"encrypt", with + prompt + " --out " + prompts},
+        {"infer", "--program " + shape + ".program --keys " + keys + "/evaluation.keys --in " + prompts +
+                      " --out " + answer + " --insecure"}}) {
+    const Outcome outcome = run(command, arguments);
+    REQUIRE_MESSAGE(outcome.exit_code == 0, command, ": ", outcome.err);
+  }
+  const Outcome compared =
+      decrypt_and_compare(with + " --in " + answer, shape + ".client", shape + ".program", prompt);
+  REQUIRE_MESSAGE(compared.exit_code == 0, compared.err);
+  CHECK(comparison().at("positions", "json").integer("positions", 0, 100) == 3);
+  CHECK(comparison().at("relative_rms", "json").number("relative_rms") < 0x1p-7);
+  const Outcome unknown = run("encrypt", with + " --prompt \"7 50304\" --out " + prompts);
+  CHECK(unknown.exit_code == 2);
+  CHECK(unknown.err.find("'50304' is no token; a shape reads the numbers 0 to 50303") != std::string::npos);
+}
+
 TEST_CASE("under a dense secret, too, an answer through four processes is the twin's") {
   keys();
   const std::string folder = path_of("dense"), prompts = path_of("dense.ct"),

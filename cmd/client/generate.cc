@@ -33,28 +33,6 @@
 namespace psm::cmd {
 namespace {
 
-// What the model's tokens are; those of a shape without a tokenizer are numbers.
-struct Symbols {
-  explicit Symbols(const ClientFile& file) {
-    if (!file.prompts.empty())
-      codec = codec_of_form(file.prompts, file.model.shape, file.model.shape.classes, "the client file");
-  }
-  std::string symbol(int token) const {
-    if (!codec) return std::to_string(token);
-    return codec->is_recall() ? codec->symbol(token) : "'" + codec->symbol(token) + "'";
-  }
-  std::string text(std::span<const int> tokens) const {
-    return codec ? codec->decode(tokens) : numbers_of(tokens);
-  }
-  // Throws Error where the model reads no text.
-  std::vector<int> encode(const std::string& prompt) const {
-    if (!codec) throw Error("this model has no tokenizer; leave --prompt out, and it is drawn by --seed");
-    return codec->encode(prompt);
-  }
-
-  std::optional<PromptCodec> codec;
-};
-
 // Half as many tokens as the model takes, and few where each is computed alone.
 std::vector<int> drawn_prompt(const TextModel& model, uint64_t seed) {
   TrainingRandom random(seed);
@@ -203,14 +181,15 @@ int generate(int argc, char** argv) {
   TextModel model(read_client_file(paths.client));
   const ckks::Context& context = *model.context;
   ring.require_security(context);
-  const Symbols symbols(model.file);
+  const PromptCodec codec =
+      codec_of_form(model.file.prompts, model.file.model.shape, model.file.model.shape.classes, paths.client);
   const bool encrypted = !model.weights.empty();
   if (slide && encrypted)
     throw Error(
         "--window slide is for plaintext weights: with encrypted ones no pass takes half a window at once");
   const Sampler sampler{temperature, static_cast<int>(top_k), static_cast<uint64_t>(seed)};
   std::vector<int> begun;
-  if (!prompt.empty()) begun = symbols.encode(prompt);
+  if (!prompt.empty()) begun = codec.encode(prompt);
   std::optional<TextRecord> record = folder.load(model.file.model.shape.vocab);
   if (record) {
     const std::vector<int> kept(record->tokens.begin(), record->tokens.begin() + record->prompt);
@@ -224,7 +203,7 @@ int generate(int argc, char** argv) {
                           record->sampler.temperature, " --top-k ", record->sampler.top_k, " --seed ",
                           record->sampler.seed, "; go on with these"));
     begun = kept;
-  } else if (begun.empty() && !symbols.codec) {
+  } else if (begun.empty() && codec.reads_numbers()) {
     begun = drawn_prompt(model, sampler.seed);
   } else if (begun.empty() && tokens > 0) {
     throw Error("--prompt is needed: the text to go on with");
@@ -256,7 +235,7 @@ int generate(int argc, char** argv) {
 
   std::printf("%s\n", context.describe().c_str());
   std::fflush(stdout);
-  if (has_program && tokens > 0 && symbols.codec && !record)
+  if (has_program && tokens > 0 && !codec.reads_numbers() && !record)
     TextTwin(paths.program, model).check_ranges(begun);
   Json json;
   json["params"] = parameters_json(context);
@@ -317,22 +296,24 @@ int generate(int argc, char** argv) {
     const std::string note = step.was_prompt     ? " (a whole pass)"
                              : step.computed > 1 ? message(" (", step.computed, " tokens, one by one)")
                                                  : "";
-    std::printf("  token %-4d %-12s %s%s\n", step.position, symbols.symbol(step.token).c_str(),
-                seconds_text(step.seconds).c_str(), note.c_str());
+    const std::string quote = codec.answers().words ? "" : "'";
+    std::printf("  token %-4d %-12s %s%s\n", step.position,
+                (quote + codec.symbol(step.token) + quote).c_str(), seconds_text(step.seconds).c_str(),
+                note.c_str());
     std::fflush(stdout);
   };
   const auto ready = [&](double seconds) {
     std::printf("the server is ready after %s\nprompt (%s): %s\n", seconds_text(seconds).c_str(),
-                counted(begun.size(), "token").c_str(), nn::printable(symbols.text(begun)).c_str());
+                counted(begun.size(), "token").c_str(), nn::printable(codec.decode(begun)).c_str());
     if (resumed)
       std::printf("resumed after %s: %s\n", counted(record->tokens.size() - begun.size(), "token").c_str(),
-                  symbols.text(std::span(record->tokens).subspan(begun.size())).c_str());
+                  codec.decode(std::span(record->tokens).subspan(begun.size())).c_str());
     std::fflush(stdout);
   };
   const TextSession session = run_session(command, model, *secret, *record, folder, wanted, ready, show);
   const std::vector<TextClient::Step>& steps = session.steps;
   const std::span<const int> generated = std::span(record->tokens).subspan(begun.size());
-  std::printf("text: %s\n", symbols.text(generated).c_str());
+  std::printf("text: %s\n", codec.decode(generated).c_str());
   if (!session.token_seconds.empty())
     std::printf(
         "a token %s at the client, %s of it the server's%s\n",
@@ -348,7 +329,7 @@ int generate(int argc, char** argv) {
 
   json["tokens"] = static_cast<int64_t>(steps.size());
   for (const TextClient::Step& step : steps) json["seconds_by_token"].push_back(step.seconds);
-  json["text"] = symbols.text(generated);
+  json["text"] = codec.decode(generated);
   session.add_to(json, model);
   if (compare) {
     TextTwin twin(paths.program, model);
@@ -361,8 +342,8 @@ int generate(int argc, char** argv) {
                 same == static_cast<ptrdiff_t>(generated.size())
                     ? "the same"
                     : message("the same for ", counted(static_cast<size_t>(same), "token")).c_str(),
-                symbols.text(comparison.free_running).c_str());
-    json["free_running"]["text"] = symbols.text(comparison.free_running);
+                codec.decode(comparison.free_running).c_str());
+    json["free_running"]["text"] = codec.decode(comparison.free_running);
     json["free_running"]["same_tokens"] = static_cast<int64_t>(same);
     std::printf("the program in the clear on the same text:\n%s", comparison.text().c_str());
     json["agreement"] = comparison.json();

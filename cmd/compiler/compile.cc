@@ -193,19 +193,14 @@ std::vector<std::vector<int>> sample_prompts(const attention::ModelConfig& confi
 
 namespace {
 
-// If a shape reads no text, its tokens are numbers.
+// A shape reads numbers, as it says nothing of prompts.
 void describe_prompts(const attention::ModelConfig& config, const Notes& notes, ClientFile& client) {
-  Answers& answers = client.answers;
-  if (say_what_prompts_are(notes)) {
-    const PromptCodec codec = codec_of(config, notes);
-    client.prompts = prompt_form(codec);
-    answers = codec.answers();
-  } else {
-    answers.words = true;
-    for (int token = 0; token < config.vocab; ++token) answers.symbols.push_back(std::to_string(token));
-  }
+  const PromptCodec codec =
+      say_what_prompts_are(notes) ? codec_of(config, notes) : PromptCodec(config.vocab, config.classes);
+  client.prompts = prompt_form(codec);
+  client.answers = codec.answers();
   const size_t wanted = config.classes > 0 ? 0 : static_cast<size_t>(config.vocab);
-  answers.symbols.resize(wanted), answers.short_symbols.resize(wanted);
+  client.answers.symbols.resize(wanted), client.answers.short_symbols.resize(wanted);
 }
 
 }  // namespace

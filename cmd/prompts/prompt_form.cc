@@ -35,6 +35,7 @@ void describe(Tables& t, Form& form) {
 }  // namespace
 
 std::string prompt_form(const PromptCodec& codec) {
+  if (codec.reads_numbers()) return {};
   if (codec.is_recall()) return wire::to_bytes(Form{.kind = kRecall, .recall = codec.recall()});
   if (codec.reads_images()) return wire::to_bytes(Form{.kind = kImages, .images = codec.images()});
   return wire::to_bytes(Form{.kind = kTokenizer, .tokenizer = nn::tokenizer_bytes(*codec.tokenizer())});
@@ -42,6 +43,9 @@ std::string prompt_form(const PromptCodec& codec) {
 
 PromptCodec codec_of_form(std::string_view bytes, const attention::Readable& model, int classes,
                           const std::string& what) {
+  if (bytes.empty() && model.patch_inputs > 0)
+    throw Error(message(what, " is of a shape, which does not say what its images are; compile a model"));
+  if (bytes.empty()) return PromptCodec(model.vocab, classes);
   const Form form = wire::from_bytes<Form>(bytes, what);
   if (form.kind == kRecall) {
     form.recall.validate();

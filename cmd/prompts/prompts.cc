@@ -37,17 +37,22 @@ std::vector<int> PromptCodec::encode(const std::string& text) const {
   std::vector<int> tokens;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
+    const size_t letters = recall_ ? 1 : 0;
     int number = -1;
     const char* end = word.data() + word.size();
-    const bool parsed =
-        word.size() >= 2 && std::from_chars(word.data() + 1, end, number).ptr == end && number >= 0;
-    if (parsed && word[0] == 'k' && number < recall_->keys) {
+    const bool parsed = word.size() > letters &&
+                        std::from_chars(word.data() + letters, end, number).ptr == end && number >= 0;
+    if (parsed && !recall_ && number < vocab_) {
       tokens.push_back(number);
-    } else if (parsed && word[0] == 'v' && number < recall_->values) {
+    } else if (parsed && recall_ && word[0] == 'k' && number < recall_->keys) {
+      tokens.push_back(number);
+    } else if (parsed && recall_ && word[0] == 'v' && number < recall_->values) {
       tokens.push_back(recall_->keys + number);
-    } else {
+    } else if (recall_) {
       throw Error(message("the model knows no symbol '", word, "'; it knows k0 to k", recall_->keys - 1,
                           " and v0 to v", recall_->values - 1));
+    } else {
+      throw Error(message("'", word, "' is no token; a shape reads the numbers 0 to ", vocab_ - 1));
     }
   }
   return tokens;
@@ -55,17 +60,17 @@ std::vector<int> PromptCodec::encode(const std::string& text) const {
 
 void PromptCodec::describe_answers() {
   if (is_classifier()) return;
+  answers_.words = !tokenizer_;
   if (recall_) {
     for (int k = 0; k < recall_->keys; ++k) answers_.symbols.push_back("k" + std::to_string(k));
     for (int v = 0; v < recall_->values; ++v) answers_.symbols.push_back("v" + std::to_string(v));
-    answers_.words = true;
     answers_.first = 2 * recall_->pairs, answers_.step = 2;
-  } else {
-    for (int token = 0; token < tokenizer_->vocab(); ++token)
-      answers_.symbols.push_back(nn::printable(tokenizer_->bytes(token)));
   }
+  for (int token = 0; token < vocab_; ++token) answers_.symbols.push_back(std::to_string(token));
+  for (int token = 0; tokenizer_ && token < tokenizer_->vocab(); ++token)
+    answers_.symbols.push_back(nn::printable(tokenizer_->bytes(token)));
   for (int token = 0; token < static_cast<int>(answers_.symbols.size()); ++token)
-    answers_.short_symbols.push_back(!recall_ && tokenizer_->bytes(token).size() <= 1);
+    answers_.short_symbols.push_back(tokenizer_ && tokenizer_->bytes(token).size() <= 1);
 }
 
 std::string PromptCodec::decode(std::span<const int> tokens) const {
@@ -124,12 +129,6 @@ std::vector<std::vector<double>> scored_rows(const PromptCodec& codec,
     begin += static_cast<size_t>(codec.answers().rows(static_cast<int>(prompt.size())));
   }
   return scored;
-}
-
-std::string numbers_of(std::span<const int> tokens) {
-  std::string out;
-  for (const int token : tokens) out += (out.empty() ? "" : " ") + std::to_string(token);
-  return out;
 }
 
 std::vector<std::vector<int>> prompts_of_lines(const PromptCodec& codec, const std::string& file) {

@@ -3,6 +3,7 @@
 //   text     a prompt is text, as the model's training has it, without a token in front; every position is scored
 //   recall   a prompt is words: k0 .. for keys, v0 .. for values, and the positions of the queries are scored
 //   images   a prompt is the grey values (0 to 255) of an image, patch by patch
+//   numbers  a prompt is the numbers of tokens, "7 12 3": of a shape with random weights
 //
 // A classifier of texts reads one or two as nn/text/sentences.h encloses them; of a classifier one row of logits is
 // scored, its classes. A checkpoint says in its notes which of these it is (model_notes.h), a client's file in a table
@@ -34,10 +35,13 @@ class PromptCodec {
     describe_answers();
   }
   PromptCodec(const attention::PatchGrid& images, int classes) : images_(images), classes_(classes) {}
+  // Numbers up to vocab - 1.
+  PromptCodec(int vocab, int classes) : vocab_(vocab), classes_(classes) { describe_answers(); }
 
   bool is_recall() const { return recall_.has_value(); }
   const nn::RecallOptions& recall() const { return *recall_; }
   bool reads_images() const { return images_.has_value(); }
+  bool reads_numbers() const { return !recall_ && !tokenizer_ && !images_; }
   bool is_classifier() const { return classes_ > 0; }
   const attention::PatchGrid& images() const { return *images_; }
   const std::shared_ptr<const nn::Tokenizer>& tokenizer() const {
@@ -69,16 +73,13 @@ class PromptCodec {
   std::optional<nn::RecallOptions> recall_;
   std::shared_ptr<const nn::Tokenizer> tokenizer_;
   std::optional<attention::PatchGrid> images_;
-  int classes_ = 0;
+  int vocab_ = 0, classes_ = 0;
 };
 
 // Selects the rows of the positions at which the prompts ask for an answer; `rows` has one per position.
 std::vector<std::vector<double>> scored_rows(const PromptCodec& codec,
                                              const std::vector<std::vector<int>>& prompts,
                                              const std::vector<std::vector<double>>& rows);
-
-// Tokens of a model that is a shape alone: "7 12 3".
-std::string numbers_of(std::span<const int> tokens);
 
 // Prompts as the model reads them; they outlive it.
 class PromptExamples {
