@@ -6,8 +6,8 @@
 //   numbers  a prompt is the numbers of tokens, "7 12 3": of a shape with random weights
 //
 // A classifier of texts reads one or two as nn/text/sentences.h encloses them; of a classifier one row of logits is
-// scored, its classes. A checkpoint says in its notes which of these it is (model_notes.h), a client's file in a table
-// (prompt_form.h).
+// scored, its classes. A checkpoint (model_notes.h) and a client's file say in the same table (prompt_form.h) which of
+// these it is.
 #pragma once
 
 #include <memory>
