@@ -14,7 +14,7 @@
 #include "cmd/testing/test_tasks.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "nn/text/bpe/byte_bpe.h"
+#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/byte_bpe_files.h"
 
 namespace psm::cmd {
@@ -25,7 +25,7 @@ constexpr const char* kShort = " --steps 4 --range-steps 2 --batch 4 --threads 1
 Json json_of(const std::string& path) { return parse_json(read_file(path, 1 << 22), path); }
 
 // RoBERTa's: what stands around a text comes first.
-nn::ByteBpeSpec tokenizer_spec() {
+nn::BpeSpec tokenizer_spec() {
   return nn::train_byte_bpe(phrases(), {.vocab = 270, .special = {"<s>", "<pad>", "</s>", "<unk>"}});
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("logits are written for texts, pairs, token numbers and images, those 
   write_file(path_of("lines.txt"), "g1 g2\nb3\tb4 b5\n");
   output_of("evaluate --model " + model + " --prompts " + path_of("lines.txt") + " --logits " + json);
   const attention::ModelWeights weights = attention::load_checkpoint(model).weights;
-  const nn::ByteBpe tokenizer(tokenizer_spec(), "test");
+  const nn::Bpe tokenizer(tokenizer_spec(), "test");
   const Json written = json_of(json);
   const Json::Array& texts = written.at("examples", "json").array("examples");
   REQUIRE(texts.size() == 2);

@@ -13,7 +13,7 @@
 #include "cmd/testing/test_pipeline.h"
 #include "cmd/testing/test_tasks.h"
 #include "doctest/doctest.h"
-#include "nn/text/alphabet.h"
+#include "nn/text/bpe/alphabet.h"
 
 namespace psm::cmd {
 namespace {
@@ -134,8 +134,7 @@ void make_long_model(const std::string& path) {
   const std::vector<std::vector<int>> texts(4,
                                             std::vector<int>{0, 1, 2, 3, 3, 2, 1, 0, 0, 1, 3, 2, 0, 2, 1, 3});
   checkpoint.ranges = attention::measure_ranges(checkpoint.weights, texts);
-  write_notes(PromptCodec(std::make_shared<const nn::Alphabet>("abcd")), checkpoint.notes,
-              checkpoint.weights.config);
+  write_notes(PromptCodec(nn::alphabet_of("abcd")), checkpoint.notes, checkpoint.weights.config);
   attention::save_checkpoint(path, checkpoint);
 }
 

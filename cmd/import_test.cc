@@ -14,7 +14,7 @@
 #include "cmd/training/model_tokenizer.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "nn/text/bpe/byte_bpe.h"
+#include "nn/text/bpe/bpe.h"
 #include "nn/text/files/tokenizer_file.h"
 
 namespace psm::cmd {
@@ -91,7 +91,7 @@ TEST_CASE(
   attention::ModelWeights weights = tiny("llama");
   weights.config.vocab = 300;
   attention::write_hugging_face(folder, attention::random_weights(weights.config, 3));
-  const nn::ByteBpe tokenizer(nn::train_byte_bpe("the cat sat on the mat", {.vocab = 262}), "test");
+  const nn::Bpe tokenizer(nn::train_byte_bpe("the cat sat on the mat", {.vocab = 262}), "test");
   write_file(folder + "/tokenizer.json", nn::tokenizer_json_of(tokenizer));
   const Json figures = run_for_json("import --from " + folder + " --out " + checkpoint);
   CHECK(figures.at("tokenizer_tokens", "").integer("", 0, 1000) == tokenizer.vocab());

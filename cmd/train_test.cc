@@ -15,9 +15,9 @@
 #include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"
-#include "nn/text/alphabet.h"
+#include "nn/text/bpe/alphabet.h"
+#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "nn/text/bpe/byte_bpe.h"
 #include "nn/text/bpe/byte_bpe_files.h"
 #include "train/stages/recipe.h"
 
@@ -197,7 +197,7 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   const std::string text = path_of("tokens.txt"), tokenizer = path_of("tokenizer.json"),
                     json = path_of("tokens.json");
   write_file(text, kText);
-  const nn::ByteBpeSpec spec = nn::train_byte_bpe(kText, {.vocab = 270});
+  const nn::BpeSpec spec = nn::train_byte_bpe(kText, {.vocab = 270});
   write_file(tokenizer, nn::tokenizer_json(spec, 1));
   const std::string folder = path_of("tokens"),
                     small =
@@ -209,7 +209,7 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   CHECK(checkpoint.weights.config.vocab == 270);
   const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
   REQUIRE(codec.tokenizer());
-  CHECK(codec.encode("the quick") == nn::ByteBpe(spec, "test").encode("the quick"));
+  CHECK(codec.encode("the quick") == nn::Bpe(spec, "test").encode("the quick"));
   CHECK(codec.decode(codec.encode("the quick")) == "the quick");
 
   const std::string evaluate =
@@ -247,11 +247,11 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
 }
 
 TEST_CASE("predictions that are no text together show where one ends") {
-  nn::ByteBpeSpec spec;
+  nn::BpeSpec spec;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
   spec.tokens.emplace_back("ab");
   spec.merges = {{'a', 'b'}};
-  const PromptCodec bpe(std::make_shared<const nn::ByteBpe>(spec, "test"));
+  const PromptCodec bpe(std::make_shared<const nn::Bpe>(spec, "test"));
   CHECK(bpe.list(std::vector<int>{'a', 256, '\n'}) == "a|ab|\\n");
   const PromptCodec recall(train::RecallOptions{});
   CHECK(recall.list(std::vector<int>{0, 1}) == "k0 k1");
@@ -260,8 +260,7 @@ TEST_CASE("predictions that are no text together show where one ends") {
 TEST_CASE("the alphabet of a character model is read") {
   attention::Checkpoint checkpoint;
   checkpoint.weights.config.vocab = 3;
-  write_notes(PromptCodec(std::make_shared<const nn::Alphabet>("ab\n")), checkpoint.notes,
-              checkpoint.weights.config);
+  write_notes(PromptCodec(nn::alphabet_of("ab\n")), checkpoint.notes, checkpoint.weights.config);
   const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
   CHECK(codec.encode("ab\n") == std::vector<int>{1, 2, 0});
   CHECK(codec.symbol(0) == "\\n");

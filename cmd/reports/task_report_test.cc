@@ -10,7 +10,7 @@
 #include "cmd/testing/test_commands.h"
 #include "cmd/training/model_tokenizer.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/byte_bpe.h"
+#include "nn/text/bpe/bpe.h"
 
 namespace psm::cmd {
 namespace {
@@ -26,10 +26,10 @@ attention::Checkpoint small_model(bool polynomial, bool tokenizer = true) {
   attention::Checkpoint checkpoint;
   checkpoint.weights = attention::random_weights(
       {.vocab = 256, .context = 32, .layers = 1, .width = 16, .heads = 2, .ffn = 32, .epsilon = 0.1}, 3);
-  nn::ByteBpeSpec spec;
+  nn::BpeSpec spec;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
   if (tokenizer)
-    write_notes(PromptCodec(std::make_shared<const nn::ByteBpe>(spec, "test")), checkpoint.notes,
+    write_notes(PromptCodec(std::make_shared<const nn::Bpe>(spec, "test")), checkpoint.notes,
                 checkpoint.weights.config);
   if (polynomial) {
     const std::string text = "Question: What leaks?\nAnswer: a c";

@@ -13,7 +13,7 @@
 #include "cmd/prompts/model_notes.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
-#include "nn/text/alphabet.h"
+#include "nn/text/bpe/alphabet.h"
 #include "train/data/image_data.h"
 #include "train/data/labelled_text_data.h"
 #include "train/evaluation/bits_per_byte.h"
@@ -87,7 +87,7 @@ Task Task::sentences(const std::string& path, int context, std::shared_ptr<const
     for (const std::vector<train::LabelledText>* part : {&split.training, &split.held_out})
       for (const train::LabelledText& text : *part) all += text.text;
     std::erase(all, '\t');
-    tokenizer = std::make_shared<const nn::Alphabet>(all);
+    tokenizer = nn::alphabet_of(all);
   }
   auto data = std::make_unique<const train::LabelledTextData>(
       split.training, split.held_out, std::move(tokenizer), train::LabelledTextOptions{.context = context},

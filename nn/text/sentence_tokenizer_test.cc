@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
-#include "nn/text/alphabet.h"
+#include "nn/text/bpe/alphabet.h"
 #include "nn/text/tables/tokenizer_tables.h"
 
 namespace psm::nn {
@@ -11,7 +11,7 @@ namespace {
 using Tokens = std::vector<int>;
 
 TEST_CASE("what is not kept is unknown") {
-  const auto base = std::make_shared<const Alphabet>(" abc");
+  const auto base = alphabet_of(" abc");
   const SentenceTokenizer tokenizer(base, {0, 1, 3}, "test");
   CHECK(tokenizer.vocab() == 6);
   CHECK(tokenizer.encode("abca") == Tokens{3, 4, 2, 5, 4});
@@ -24,7 +24,7 @@ TEST_CASE("what is not kept is unknown") {
 }
 
 TEST_CASE("it comes back from its table, and damaged ones are refused") {
-  const auto base = std::make_shared<const Alphabet>(" abc");
+  const auto base = alphabet_of(" abc");
   const std::string bytes = tokenizer_bytes(SentenceTokenizer(base, {0, 1, 3}, "test"));
   const auto back = tokenizer_from_bytes(bytes, "file");
   CHECK(tokenizer_bytes(*back) == bytes);

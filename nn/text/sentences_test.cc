@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
-#include "nn/text/alphabet.h"
+#include "nn/text/bpe/alphabet.h"
 #include "nn/text/sentence_tokenizer.h"
 
 namespace psm::nn {
@@ -13,7 +13,7 @@ namespace {
 using Tokens = std::vector<int>;
 
 // <s> 0, </s> 1, <unk> 2, " " 3, a 4, b 5, c 6; a text gets one space in front.
-const SentenceTokenizer kTokenizer(std::make_shared<const Alphabet>(" abc"), {0, 1, 2, 3}, "test");
+const SentenceTokenizer kTokenizer(alphabet_of(" abc"), {0, 1, 2, 3}, "test");
 
 TEST_CASE("a text is enclosed, and two are enclosed together") {
   CHECK(sentence_tokens(kTokenizer, "ab") == Tokens{0, 3, 4, 5, 1});
@@ -31,10 +31,10 @@ TEST_CASE("what is too long loses the end of the longer text") {
 }
 
 TEST_CASE("a tokenizer without ends is refused") {
-  const Alphabet letters("ab");
-  CHECK_FALSE(encloses_texts(letters));
+  const auto letters = alphabet_of("ab");
+  CHECK_FALSE(encloses_texts(*letters));
   CHECK(encloses_texts(kTokenizer));
-  CHECK_THROWS_WITH_AS(sentence_tokens(letters, "ab"), doctest::Contains("take one with <s> and </s>"),
+  CHECK_THROWS_WITH_AS(sentence_tokens(*letters, "ab"), doctest::Contains("take one with <s> and </s>"),
                        Error);
 }
 

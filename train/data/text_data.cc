@@ -27,7 +27,7 @@ TextData::TextData(std::string_view text, int context, std::shared_ptr<const nn:
       description_(message("text of ", text.size(), " bytes, checksum ", checksum64(text.data(), text.size()),
                            ", context ", context, ", held out ", kHeldOut)) {
   const size_t begin = held_out_begin(text);
-  tokenise(text.substr(0, begin), text.substr(begin), nn::Alphabet(text), std::move(tokenizer));
+  tokenise(text.substr(0, begin), text.substr(begin), nn::alphabet_of(text), std::move(tokenizer));
 }
 
 TextData::TextData(std::string_view training, std::string_view held_out, int context,
@@ -37,7 +37,7 @@ TextData::TextData(std::string_view training, std::string_view held_out, int con
                            checksum64(training.data(), training.size()), ", context ", context,
                            ", held out another of ", held_out.size(), " bytes, checksum ",
                            checksum64(held_out.data(), held_out.size()))) {
-  tokenise(training, held_out, nn::Alphabet(std::string(training).append(held_out)), std::move(tokenizer));
+  tokenise(training, held_out, nn::alphabet_of(std::string(training).append(held_out)), std::move(tokenizer));
 }
 
 TextData::TextData(const std::vector<std::vector<int>>& sequences,
@@ -60,16 +60,16 @@ TextData::TextData(const std::vector<std::vector<int>>& sequences,
                          checksum64(tokens_.data(), tokens_.size() * sizeof(int)));
 }
 
-void TextData::tokenise(std::string_view training, std::string_view held_out, nn::Alphabet own,
-                        std::shared_ptr<const nn::Tokenizer> tokenizer) {
+void TextData::tokenise(std::string_view training, std::string_view held_out,
+                        std::shared_ptr<const nn::Bpe> own, std::shared_ptr<const nn::Tokenizer> tokenizer) {
   if (context_ < 1) throw Error(message("a context of ", context_, " tokens: give at least 1"));
   if (tokenizer) {
-    if (const std::string kept = nn::tokenizer_bytes(*tokenizer); kept != nn::tokenizer_bytes(own))
+    if (const std::string kept = nn::tokenizer_bytes(*tokenizer); kept != nn::tokenizer_bytes(*own))
       description_ +=
           message(", ", tokenizer->vocab(), " tokens, checksum ", checksum64(kept.data(), kept.size()));
     tokenizer_ = std::move(tokenizer);
   } else {
-    tokenizer_ = std::make_shared<const nn::Alphabet>(std::move(own));
+    tokenizer_ = std::move(own);
   }
   tokens_ = tokenizer_->encode(training);
   split_ = tokens_.size();

@@ -1,6 +1,6 @@
 // Real text as a language-modelling task: every position of a window predicts the next token.
 //
-// Tokens are those of a tokenizer, or of the text's alphabet (nn/text/alphabet.h), and then every position
+// Tokens are those of a tokenizer, or of the text's alphabet (nn/text/bpe/alphabet.h), and then every position
 // predicts the next byte. What is held out, whole, is the last tenth of the text or a second text: training
 // windows never reach into it. Windows begin anywhere in a text; no start token stands before them. Sequences
 // of one length, such as a model's own samples (attention/trained/generate.h), are one window each.
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nn/text/alphabet.h"
+#include "nn/text/bpe/alphabet.h"
 #include "nn/text/tokenizer.h"
 #include "train/data/data.h"
 
@@ -48,7 +48,7 @@ class TextData final : public DataSource {
 
  private:
   // Sets the tokens, and adds the tokenizer to the description unless it is the text's own alphabet.
-  void tokenise(std::string_view training, std::string_view held_out, nn::Alphabet own,
+  void tokenise(std::string_view training, std::string_view held_out, std::shared_ptr<const nn::Bpe> own,
                 std::shared_ptr<const nn::Tokenizer> tokenizer);
   // Windows that fit `tokens` tokens, if one begins after every `apart`.
   size_t windows(size_t tokens, size_t apart) const;

@@ -7,9 +7,9 @@
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
-#include "nn/text/alphabet.h"
+#include "nn/text/bpe/alphabet.h"
+#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "nn/text/bpe/byte_bpe.h"
 
 namespace psm::train {
 namespace {
@@ -68,11 +68,10 @@ TEST_CASE("a tokenizer's tokens take the place of characters, and what is held o
 
 TEST_CASE("the description tells tokenizers apart, and the text's own alphabet says nothing new") {
   const std::string text(100, 'a');
-  const auto own = std::make_shared<const nn::Alphabet>("a"),
-             larger = std::make_shared<const nn::Alphabet>("ab");
+  const auto own = nn::alphabet_of("a"), larger = nn::alphabet_of("ab");
   CHECK(TextData(text, 2, own).description() == TextData(text, 2).description());
   CHECK(TextData(text, 2, larger).description() != TextData(text, 2).description());
-  CHECK_THROWS_AS(TextData(text, 2, std::make_shared<const nn::Alphabet>("b")), Error);
+  CHECK_THROWS_AS(TextData(text, 2, nn::alphabet_of("b")), Error);
 }
 
 TEST_CASE("texts that are too short or empty are refused") {
@@ -89,7 +88,7 @@ std::vector<std::vector<int>> numbered(int count) {
   return sequences;
 }
 TextData sequences(const std::vector<std::vector<int>>& sequences) {
-  return {sequences, std::make_shared<const nn::Alphabet>("abcdefghijklmnopqrstuvwx"), "numbers"};
+  return {sequences, nn::alphabet_of("abcdefghijklmnopqrstuvwx"), "numbers"};
 }
 
 TEST_CASE("of sequences training draws the first nine tenths, validation shows the last tenth") {

@@ -3,15 +3,15 @@
 #include <cmath>
 
 #include "doctest/doctest.h"
-#include "nn/text/alphabet.h"
+#include "nn/text/bpe/alphabet.h"
+#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "nn/text/bpe/byte_bpe.h"
 
 namespace psm::train {
 namespace {
 
 TEST_CASE("a guess among n equal tokens of b bytes costs log2(n) / b bits a byte") {
-  const nn::ByteBpe tokenizer(nn::train_byte_bpe("abab abab abab", {.vocab = 259, .special = {}}), "test");
+  const nn::Bpe tokenizer(nn::train_byte_bpe("abab abab abab", {.vocab = 259, .special = {}}), "test");
   Batch batch;
   batch.targets = {tokenizer.encode("abab")[0], -1, tokenizer.encode("a")[0]};
   Evaluation guess;
@@ -25,9 +25,9 @@ TEST_CASE("a guess among n equal tokens of b bytes costs log2(n) / b bits a byte
 TEST_CASE("characters are a byte each, and where nothing is scored there are none") {
   Batch batch;
   batch.targets = {0, 1, -1, 1};
-  CHECK(bytes_per_target(batch, nn::Alphabet("ab")) == 1);
+  CHECK(bytes_per_target(batch, *nn::alphabet_of("ab")) == 1);
   batch.targets = {-1};
-  CHECK(bytes_per_target(batch, nn::Alphabet("ab")) == 0);
+  CHECK(bytes_per_target(batch, *nn::alphabet_of("ab")) == 0);
   CHECK(bits_per_byte({}, 0) == 0);
 }
 

@@ -55,11 +55,6 @@ const std::string* AddedTokens::find(int id) const {
   return found == at_.end() ? nullptr : &tokens_[found->second].text;
 }
 
-void AddedTokens::require_utf8(std::string_view text) {
-  if (const size_t valid = utf8_valid_prefix(text); valid < text.size())
-    throw Error(message("the text is not UTF-8 at byte ", valid, "; convert it"));
-}
-
 size_t AddedTokens::space_end(std::string_view text, size_t at) {
   while (at < text.size() && is_space(text, at)) at += static_cast<size_t>(utf8_at(text, at).bytes);
   return at;

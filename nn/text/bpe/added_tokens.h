@@ -39,8 +39,8 @@ class AddedTokens {
   void require_apart(const std::vector<std::string>& merged, const std::string& what) const;
   const std::string* find(int id) const;  // its text, or null
 
-  // Calls added(id) and plain(text, first), in order; first: the text begins with this piece. Throws
-  // psm::Error if the text is not UTF-8.
+  // Calls added(id) and plain(text, first), in order; first: the text begins with this piece. With added tokens the text is
+  // UTF-8.
   template <typename Added, typename Plain>
   void cut(std::string_view text, const Added& added, const Plain& plain) const;
 
@@ -51,7 +51,6 @@ class AddedTokens {
   // plain(piece, begin): `begin` is its place in the text.
   template <typename Added, typename Plain>
   void split(std::string_view text, const Index& index, const Added& added, const Plain& plain) const;
-  static void require_utf8(std::string_view text);
   // The end of the white space that begins at `at`, and the begin of that which ends there.
   static size_t space_end(std::string_view text, size_t at);
   static size_t space_begin(std::string_view text, size_t at);
@@ -91,7 +90,6 @@ void AddedTokens::split(std::string_view text, const Index& index, const Added& 
 
 template <typename Added, typename Plain>
 void AddedTokens::cut(std::string_view text, const Added& added, const Plain& plain) const {
-  require_utf8(text);
   split(text, raw_, added, [&](std::string_view piece, size_t begin) {
     std::string normal;
     if (normalise_) piece = normal = normalise_(piece);

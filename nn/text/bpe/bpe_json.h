@@ -15,7 +15,7 @@
 
 #include "ckks/base/files/json.h"
 #include "nn/text/bpe/added_tokens.h"
-#include "nn/text/bpe/merge_table.h"
+#include "nn/text/bpe/bpe_spec.h"
 #include "nn/text/bpe/text_ends.h"
 
 namespace psm::nn {
@@ -38,7 +38,7 @@ std::vector<const Json*> parts_of(const Json* json, const char* list, const std:
 // read such files: members that it does not know or that have another form. What of them decides no
 // token is not looked at further: transformers turns truncation and padding off.
 const Json& bpe_model(const Json& json, const std::string& file);
-// Whether it is of characters, with bytes for those that it lacks (nn/text/bpe/character_bpe.h).
+// Whether it is of characters, with bytes for those that it lacks (nn/text/bpe/bpe.h).
 bool has_byte_fallback(const Json& model, const std::string& file);
 
 // The vocabulary's ids, each once, by the characters of its tokens, which the JSON keeps.

@@ -8,7 +8,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/progress.h"
-#include "nn/text/bpe/byte_bpe.h"
+#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/byte_level.h"
 #include "nn/text/bpe/byte_level_files.h"
 
@@ -20,16 +20,16 @@ constexpr int kMaxVocab = 1 << 20;
 constexpr int64_t kLeastCount = 2;  // a pair that stands once says nothing of other texts
 
 // The tokens that need no training.
-ByteBpeSpec base_spec(const BpeTrainerOptions& options) {
+BpeSpec base_spec(const BpeTrainerOptions& options) {
   const size_t least = options.special.size() + kBytes;
   if (options.vocab > kMaxVocab || static_cast<size_t>(std::max(options.vocab, 0)) < least)
     throw Error(message("a vocabulary of ", options.vocab, " tokens: give ", least, " (", kBytes,
                         " bytes and ", options.special.size(), " special tokens) to ", kMaxVocab));
-  ByteBpeSpec spec;
+  BpeSpec spec;
   for (const std::string& text : options.special) {
     const int id = static_cast<int>(spec.tokens.size());
     spec.added.push_back({.text = text, .id = id, .special = true});
-    spec.ends.take(text, id);
+    take_end(spec.ends, text, id);
     spec.tokens.push_back(text);
   }
   std::vector<std::string> bytes;
@@ -48,7 +48,7 @@ struct Word {
 };
 
 // Distinct words in order of their first place.
-std::vector<Word> count_words(std::string_view text, const ByteBpe& bytes) {
+std::vector<Word> count_words(std::string_view text, const Bpe& bytes) {
   std::vector<Word> words;
   // Words of `text` itself, for nothing is normalised.
   std::unordered_map<std::string_view, size_t> index;
@@ -62,7 +62,7 @@ std::vector<Word> count_words(std::string_view text, const ByteBpe& bytes) {
 
 class PairTrainer {
  public:
-  PairTrainer(ByteBpeSpec& spec, const std::vector<Word>& words) : spec_(spec), words_(words) {
+  PairTrainer(BpeSpec& spec, const std::vector<Word>& words) : spec_(spec), words_(words) {
     size_t size = 1;
     for (const Word& word : words) size += word.text.size() + 1;
     if (size > std::numeric_limits<int32_t>::max())
@@ -183,7 +183,7 @@ class PairTrainer {
     fresh_.clear();
   }
 
-  ByteBpeSpec& spec_;
+  BpeSpec& spec_;
   const std::vector<Word>& words_;
   std::vector<int> row_;
   std::unordered_map<uint64_t, Pair> pairs_;
@@ -193,9 +193,9 @@ class PairTrainer {
 
 }  // namespace
 
-ByteBpeSpec train_byte_bpe(std::string_view text, const BpeTrainerOptions& options) {
-  ByteBpeSpec spec = base_spec(options);
-  const std::vector<Word> words = count_words(text, ByteBpe(spec, "the trained vocabulary"));
+BpeSpec train_byte_bpe(std::string_view text, const BpeTrainerOptions& options) {
+  BpeSpec spec = base_spec(options);
+  const std::vector<Word> words = count_words(text, Bpe(spec, "the trained vocabulary"));
   if (words.empty()) throw Error("the text has no words to train a tokenizer on; give one that is not empty");
   PairTrainer(spec, words).run(options.vocab);
   return spec;

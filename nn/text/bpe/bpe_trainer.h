@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nn/text/bpe/byte_bpe_spec.h"
+#include "nn/text/bpe/text_ends.h"
 
 namespace psm::nn {
 
@@ -32,13 +32,13 @@ struct BpeTrainerOptions {
   std::vector<std::string> special = {kEndOfText};
 };
 
-// Words are those of ByteBpe with the same special tokens: GPT-2's expression, no normalisation, no space in
+// Words are those of Bpe with the same special tokens: GPT-2's expression, no normalisation, no space in
 // front. Fewer than `vocab` tokens come back if no pair is left that stands twice. What special tokens mean at
 // the ends of a text, their names say (nn/text/bpe/text_ends.h).
 //
 // Throws psm::Error on a text that is empty or not UTF-8, on a vocabulary without room for bytes and special
 // tokens or above 2^20, on special tokens that are empty, no UTF-8, a byte or equal, and on 2^31 bytes of
 // distinct words.
-ByteBpeSpec train_byte_bpe(std::string_view text, const BpeTrainerOptions& options);
+BpeSpec train_byte_bpe(std::string_view text, const BpeTrainerOptions& options);
 
 }  // namespace psm::nn

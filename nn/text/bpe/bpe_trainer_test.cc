@@ -8,7 +8,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/byte_bpe.h"
+#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/byte_bpe_files.h"
 
 namespace psm::nn {
@@ -17,7 +17,7 @@ namespace {
 using Merges = std::vector<std::pair<int, int>>;
 
 // The merges as pairs of strings.
-std::vector<std::pair<std::string, std::string>> spelled(const ByteBpeSpec& spec) {
+std::vector<std::pair<std::string, std::string>> spelled(const BpeSpec& spec) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const auto& [left, right] : spec.merges) out.emplace_back(spec.tokens[left], spec.tokens[right]);
   return out;
@@ -51,7 +51,7 @@ Merges merges_by_definition(std::vector<std::vector<int>> words, int tokens, int
 
 TEST_CASE("the most frequent pair is merged first, and of equals the one of least ids") {
   // "lo" and "ow" stand 3 times each, "l" before "o".
-  const ByteBpeSpec spec = train_byte_bpe("low low lower", {.vocab = 261, .special = {}});
+  const BpeSpec spec = train_byte_bpe("low low lower", {.vocab = 261, .special = {}});
   const std::vector<std::pair<std::string, std::string>> expected = {{"l", "o"}, {"lo", "w"}, {" ", "low"}};
   CHECK(spelled(spec) == expected);
   CHECK(spec.tokens.size() == 259);  // no other pair stands twice
@@ -68,9 +68,9 @@ TEST_CASE("merges are those of the definition, also where pairs overlap, and eac
     for (int i = 0; i < 300; ++i)
       text += random() % 9 == 0 ? ' ' : static_cast<char>('a' + random() % letters);
     const BpeTrainerOptions options{.vocab = 257 + 60};
-    const ByteBpeSpec spec = train_byte_bpe(text, options), base = train_byte_bpe(".", options);
+    const BpeSpec spec = train_byte_bpe(text, options), base = train_byte_bpe(".", options);
     REQUIRE(base.merges.empty());
-    const ByteBpe bytes(base, "test");
+    const Bpe bytes(base, "test");
     std::vector<std::vector<int>> words;
     bytes.for_each_word(text, [&](std::string_view word) { words.push_back(bytes.encode(word)); });
     CHECK(spec.merges == merges_by_definition(words, bytes.vocab(), options.vocab));
@@ -93,10 +93,10 @@ TEST_CASE("special tokens say by their names what stands at the ends of a text")
 TEST_CASE("a trained tokenizer encodes what it has not seen, and as well after it was written and read") {
   const std::string text =
       "the theatre the then<|endoftext|>the thé thé<|endoftext|>\n\nthe end of the text\n";
-  const ByteBpeSpec spec = train_byte_bpe(text, {.vocab = 300});
-  const ByteBpe tokenizer(spec, "test");
-  const ByteBpe again(spec_from_tokenizer_json(parse_tokenizer_json(tokenizer_json(spec, 1), "test"), "test"),
-                      "test");
+  const BpeSpec spec = train_byte_bpe(text, {.vocab = 300});
+  const Bpe tokenizer(spec, "test");
+  const Bpe again(spec_from_tokenizer_json(parse_tokenizer_json(tokenizer_json(spec, 1), "test"), "test"),
+                  "test");
   CHECK(tokenizer_json(again.spec(), 0) == tokenizer_json(spec, 0));
   CHECK(again.end() == 0);
   CHECK(tokenizer.end() == 0);
@@ -113,7 +113,7 @@ TEST_CASE("a trained tokenizer encodes what it has not seen, and as well after i
 TEST_CASE("long words do not slow training down") {
   std::string text;
   for (uint32_t i = 0; i < 1 << 18; ++i) text += static_cast<char>('a' + i * i % 251 % 7);
-  const ByteBpeSpec spec = train_byte_bpe(text, {.vocab = 1024});
+  const BpeSpec spec = train_byte_bpe(text, {.vocab = 1024});
   CHECK(spec.tokens.size() > 400);
   CHECK(train_byte_bpe(std::string(1 << 18, 'a'), {.vocab = 1024}).tokens.size() == 257 + 17);
 }
@@ -124,7 +124,7 @@ TEST_CASE("a real text gives the merges that the tokenizers library finds" *
           doctest::test_suite("external")) {
   const auto path = shared_data("text/tinyshakespeare.txt");
   if (!path) return;
-  const ByteBpeSpec spec = train_byte_bpe(read_file(*path, 1 << 24), {.vocab = 4096});
+  const BpeSpec spec = train_byte_bpe(read_file(*path, 1 << 24), {.vocab = 4096});
   CHECK(spec.merges.size() == 3839);
   int64_t sum = 0;
   for (size_t i = 0; i < spec.merges.size(); ++i)

@@ -12,7 +12,7 @@ namespace psm::nn {
 namespace {
 
 // The tokens' bytes. A token that is not written in byte-level characters must be an added one.
-void set_tokens(const TokenIds& ids, ByteBpeSpec& spec, const std::string& what) {
+void set_tokens(const TokenIds& ids, BpeSpec& spec, const std::string& what) {
   int last = 0;
   for (const auto& [characters, id] : ids) last = std::max(last, id);
   spec.tokens.resize(static_cast<size_t>(last) + 1);
@@ -28,7 +28,7 @@ void set_tokens(const TokenIds& ids, ByteBpeSpec& spec, const std::string& what)
   }
 }
 
-void read_normaliser(const Json* json, ByteBpeSpec& spec, const std::string& file) {
+void read_normaliser(const Json* json, BpeSpec& spec, const std::string& file) {
   const std::string what = file + ": the normalizer";
   for (const Json* part : parts_of(json, "normalizers", what)) {
     const std::string type = type_of(*part, what);
@@ -36,6 +36,8 @@ void read_normaliser(const Json* json, ByteBpeSpec& spec, const std::string& fil
     spec.nfc = true;
   }
 }
+
+bool prefix_space(const BpeSpec& spec) { return spec.prefix == SpacePrefix::kPieces; }
 
 // A Split that keeps what its expression matches as words of their own.
 WordRule read_split(const Json& json, const std::string& what) {
@@ -50,7 +52,7 @@ WordRule read_split(const Json& json, const std::string& what) {
   return *rule;
 }
 
-void read_pre_tokeniser(const Json* json, ByteBpeSpec& spec, const std::string& file) {
+void read_pre_tokeniser(const Json* json, BpeSpec& spec, const std::string& file) {
   const std::string what = file + ": the pre_tokenizer";
   const std::vector<const Json*> parts = parts_of(json, "pretokenizers", what);
   if (parts.empty()) throw Error(what + " is missing; only ByteLevel is supported");
@@ -60,7 +62,7 @@ void read_pre_tokeniser(const Json* json, ByteBpeSpec& spec, const std::string& 
                         "; only ByteLevel, alone or behind one Split or Digits, is supported", kWithout));
   const Json* own = last.find("use_regex");
   const bool own_expression = own == nullptr || own->truth(what + "'s \"use_regex\"");
-  spec.prefix_space = required_flag(last, "add_prefix_space", what);
+  if (required_flag(last, "add_prefix_space", what)) spec.prefix = SpacePrefix::kPieces;
   required_flag(last, "trim_offsets", what);
   if (parts.size() == 1) {
     if (!own_expression) throw Error(what + " is ByteLevel without an expression, which is not supported");
@@ -74,7 +76,7 @@ void read_pre_tokeniser(const Json* json, ByteBpeSpec& spec, const std::string& 
   } else {
     throw Error(message(what, " has ", first, " before a ByteLevel that does not go with it"));
   }
-  if (spec.prefix_space)
+  if (prefix_space(spec))
     throw Error(message(what, " puts a space in front of every part, which is not supported"));
 }
 
@@ -88,16 +90,16 @@ void read_decoder(const Json* json, const std::string& file) {
   flag(*json, "use_regex", what);
 }
 
-Json byte_level_json(bool prefix_space, bool own_expression) {
+Json byte_level_json(bool space_in_front, bool own_expression) {
   return Json::Object{{"type", "ByteLevel"},
-                      {"add_prefix_space", prefix_space},
+                      {"add_prefix_space", space_in_front},
                       {"trim_offsets", true},
                       {"use_regex", own_expression}};
 }
 
-Json pre_tokeniser_json(const ByteBpeSpec& spec) {
+Json pre_tokeniser_json(const BpeSpec& spec) {
   const bool own_expression = spec.rule == WordRule::kGpt2;
-  Json byte_level = byte_level_json(spec.prefix_space, own_expression);
+  Json byte_level = byte_level_json(prefix_space(spec), own_expression);
   if (own_expression && !spec.single_digits) return byte_level;
   Json first = spec.single_digits
                    ? Json::Object{{"type", "Digits"}, {"individual_digits", true}}
@@ -109,7 +111,7 @@ Json pre_tokeniser_json(const ByteBpeSpec& spec) {
                       {"pretokenizers", Json::Array{std::move(first), std::move(byte_level)}}};
 }
 
-Json post_processor_json(const ByteBpeSpec& spec) {
+Json post_processor_json(const BpeSpec& spec) {
   const TextEnds& ends = spec.ends;
   const auto text = [&](int id) {
     const std::optional<std::string> added = added_text(spec.added, id);
@@ -117,22 +119,22 @@ Json post_processor_json(const ByteBpeSpec& spec) {
   };
   if (!ends.start || !ends.end || !ends.end_is_added) {
     Json json = ends_json(ends, text);
-    return json.is_null() ? byte_level_json(spec.prefix_space, true) : json;
+    return json.is_null() ? byte_level_json(prefix_space(spec), true) : json;
   }
   const auto token = [&](int id) { return Json::Array{text(id), id}; };
   return Json::Object{{"type", "RobertaProcessing"},
                       {"sep", token(*ends.end)},
                       {"cls", token(*ends.start)},
                       {"trim_offsets", true},
-                      {"add_prefix_space", spec.prefix_space}};
+                      {"add_prefix_space", prefix_space(spec)}};
 }
 
 }  // namespace
 
-ByteBpeSpec spec_from_tokenizer_json(const Json& json, const std::string& what) {
+BpeSpec spec_from_tokenizer_json(const Json& json, const std::string& what) {
   const Json& model = bpe_model(json, what);
   const std::string model_name = what + ": the model";
-  ByteBpeSpec spec;
+  BpeSpec spec;
   spec.whole_words = flag(model, "ignore_merges", model_name);
   read_normaliser(json.find("normalizer"), spec, what);
   read_pre_tokeniser(json.find("pre_tokenizer"), spec, what);
@@ -145,20 +147,19 @@ ByteBpeSpec spec_from_tokenizer_json(const Json& json, const std::string& what) 
   return spec;
 }
 
-ByteBpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view merges,
-                                 const std::string& what) {
+BpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view merges, const std::string& what) {
   const Json json = parse_tokenizer_json(vocabulary, what);
   if (const Json* model = json.find("model"); model != nullptr && model->is_object())
     throw Error(message(what, " is a tokenizer.json, which has its merges; leave --merges out"));
   const TokenIds ids = read_vocabulary(json, what);
-  ByteBpeSpec spec;
+  BpeSpec spec;
   for (const char* name : {kEndOfText, "<s>", "<pad>", "</s>", "<unk>", "<mask>"}) {
     const auto found = ids.find(name);
     if (found == ids.end()) continue;
     // RoBERTa's mask stands for a word with its space.
     spec.added.push_back(
         {.text = name, .id = found->second, .special = true, .strip_left = found->first == "<mask>"});
-    spec.ends.take(name, found->second);
+    take_end(spec.ends, name, found->second);
   }
   set_tokens(ids, spec, what);
   for (const std::string_view line : lines_of(merges)) {
@@ -168,7 +169,7 @@ ByteBpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view m
   return spec;
 }
 
-std::string tokenizer_json(const ByteBpeSpec& spec, int indent) {
+std::string tokenizer_json(const BpeSpec& spec, int indent) {
   Json::Object vocabulary;
   for (size_t t = 0; t < spec.tokens.size(); ++t)
     if (!spec.tokens[t].empty())
@@ -186,7 +187,7 @@ std::string tokenizer_json(const ByteBpeSpec& spec, int indent) {
   if (spec.nfc) json["normalizer"]["type"] = "NFC";
   json["pre_tokenizer"] = pre_tokeniser_json(spec);
   json["post_processor"] = post_processor_json(spec);
-  json["decoder"] = byte_level_json(spec.prefix_space, true);
+  json["decoder"] = byte_level_json(prefix_space(spec), true);
   Json& model = json["model"];
   model["type"] = "BPE";
   for (const char* name : {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"})

@@ -1,13 +1,13 @@
 // The files that byte-level BPE tokenizers come in: tokenizer.json of the `tokenizers` library, and GPT-2's
 // pair (a vocabulary in JSON, a list of merges). What is refused, and how: nn/text/bpe/bpe_json.h. Whether
-// the parts fit together is checked by the constructor of ByteBpe.
+// the parts fit together is checked by the constructor of Bpe.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "nn/text/bpe/bpe_json.h"
-#include "nn/text/bpe/byte_bpe_spec.h"
+#include "nn/text/bpe/bpe_spec.h"
 
 namespace psm::nn {
 
@@ -16,15 +16,14 @@ namespace psm::nn {
 //  "decoder": ..,
 //  "model": {"type": "BPE", "vocab": {characters: id}, "merges": ["a b", ..] or [["a", "b"], ..],
 //  "ignore_merges"}}
-ByteBpeSpec spec_from_tokenizer_json(const Json& json, const std::string& what);
+BpeSpec spec_from_tokenizer_json(const Json& json, const std::string& what);
 
 // A file that the function above and the `tokenizers` library read; indent 0: in one line.
-std::string tokenizer_json(const ByteBpeSpec& spec, int indent);
+std::string tokenizer_json(const BpeSpec& spec, int indent);
 
 // GPT-2's files (encoder.json and vocab.bpe, elsewhere vocab.json and merges.txt): {characters: id}, and one
 // merge a line under a line that begins with #version. The special tokens of GPT-2 (<|endoftext|>) and of
 // RoBERTa (<s>, <pad>, </s>, <unk>, <mask>) are recognised by their names.
-ByteBpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view merges,
-                                 const std::string& what);
+BpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view merges, const std::string& what);
 
 }  // namespace psm::nn

@@ -1,5 +1,3 @@
-#include "nn/text/bpe/byte_bpe.h"
-
 #include <cstdint>
 #include <functional>
 
@@ -7,6 +5,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
+#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/byte_bpe_files.h"
 #include "nn/text/bpe/byte_level.h"
 #include "nn/text/bpe/byte_level_files.h"
@@ -16,8 +15,8 @@ namespace psm::nn {
 namespace {
 
 // 256 bytes by their value, then " t", "he", " the", and an end of text.
-ByteBpeSpec small_spec() {
-  ByteBpeSpec spec;
+BpeSpec small_spec() {
+  BpeSpec spec;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
   for (const char* token : {" t", "he", " the"}) spec.tokens.emplace_back(token);
   spec.merges = {{' ', 't'}, {'h', 'e'}, {256, 257}};
@@ -26,7 +25,7 @@ ByteBpeSpec small_spec() {
   return spec;
 }
 
-ByteBpeSpec read(const std::string& json) {
+BpeSpec read(const std::string& json) {
   return spec_from_tokenizer_json(parse_tokenizer_json(json, "test"), "test");
 }
 
@@ -65,10 +64,10 @@ TEST_CASE("Llama 3's and Qwen 2's words, as the `tokenizers` library's Split cut
 }
 
 TEST_CASE("numbers one by one, and words that are tokens whole") {
-  ByteBpeSpec spec = small_spec();
+  BpeSpec spec = small_spec();
   spec.single_digits = true;
   std::vector<std::string> cut;
-  const ByteBpe digits(spec, "test");
+  const Bpe digits(spec, "test");
   digits.for_each_word("the 12\u0663 a", [&](std::string_view word) { cut.emplace_back(word); });
   CHECK(cut == Words{"the", " ", "1", "2", "\u0663", " a"});
   CHECK(tokenizer_json(read(tokenizer_json(spec, 0)), 0) == tokenizer_json(spec, 0));
@@ -80,14 +79,14 @@ TEST_CASE("numbers one by one, and words that are tokens whole") {
   spec.tokens.emplace_back("xyz");
   spec.added.clear();
   spec.ends = {};
-  const ByteBpe whole(spec, "test");
+  const Bpe whole(spec, "test");
   CHECK(whole.encode("xyz") == std::vector<int>{260});
   CHECK(whole.encode("x1") == std::vector<int>{'x', '1'});
-  CHECK(ByteBpe(read(tokenizer_json(spec, 0)), "test").encode("xyz") == whole.encode("xyz"));
+  CHECK(Bpe(read(tokenizer_json(spec, 0)), "test").encode("xyz") == whole.encode("xyz"));
 }
 
 TEST_CASE("the token in front of a text, and the one behind it, from a template") {
-  ByteBpeSpec spec = small_spec();
+  BpeSpec spec = small_spec();
   spec.added.push_back({.text = "<|begin|>", .id = 260, .special = true});
   spec.ends.start = 260;
   const std::string json = tokenizer_json(spec, 0);
@@ -97,7 +96,7 @@ TEST_CASE("the token in front of a text, and the one behind it, from a template"
 }
 
 TEST_CASE("pairs are merged by rank, added tokens are found first, and the text comes back") {
-  const ByteBpe tokenizer(small_spec(), "test");
+  const Bpe tokenizer(small_spec(), "test");
   CHECK(tokenizer.vocab() == 260);
   CHECK(tokenizer.encode("the the<|endoftext|>") == std::vector<int>{'t', 257, 258, 259});
   CHECK(tokenizer.end() == 259);
@@ -107,40 +106,41 @@ TEST_CASE("pairs are merged by rank, added tokens are found first, and the text 
 }
 
 TEST_CASE("a tokenizer survives its written form") {
-  ByteBpeSpec spec = small_spec();
-  spec.nfc = spec.prefix_space = true;
-  const ByteBpe tokenizer(spec, "test");
-  const ByteBpe again(read(tokenizer_json(spec, 0)), "test");
+  BpeSpec spec = small_spec();
+  spec.nfc = true;
+  spec.prefix = SpacePrefix::kPieces;
+  const Bpe tokenizer(spec, "test");
+  const Bpe again(read(tokenizer_json(spec, 0)), "test");
   CHECK(tokenizer_json(again.spec(), 0) == tokenizer_json(spec, 0));
   CHECK(again.encode("the cafe\u0301") == tokenizer.encode(" the caf\u00e9"));
 }
 
 TEST_CASE("vocabularies whose parts do not fit together are refused") {
-  const auto refused = [](const std::function<void(ByteBpeSpec&)>& spoil) {
-    ByteBpeSpec spec = small_spec();
+  const auto refused = [](const std::function<void(BpeSpec&)>& spoil) {
+    BpeSpec spec = small_spec();
     spoil(spec);
-    CHECK_THROWS_AS(ByteBpe(spec, "test"), Error);
+    CHECK_THROWS_AS(Bpe(spec, "test"), Error);
   };
-  refused([](ByteBpeSpec& spec) { spec.tokens['a'].clear(); });
-  refused([](ByteBpeSpec& spec) { spec.tokens[257] = " t"; });
-  refused([](ByteBpeSpec& spec) { spec.merges.push_back({'x', 'y'}); });
-  refused([](ByteBpeSpec& spec) { spec.merges.push_back({'x', 999}); });
-  refused([](ByteBpeSpec& spec) { spec.merges.push_back({' ', 't'}); });
-  refused([](ByteBpeSpec& spec) { spec.added[0].id = 'a'; });
-  refused([](ByteBpeSpec& spec) { spec.added[0].id = 1 << 20; });
-  refused([](ByteBpeSpec& spec) { spec.added.push_back(spec.added[0]); });
-  refused([](ByteBpeSpec& spec) { spec.ends.end = 260; });
+  refused([](BpeSpec& spec) { spec.tokens['a'].clear(); });
+  refused([](BpeSpec& spec) { spec.tokens[257] = " t"; });
+  refused([](BpeSpec& spec) { spec.merges.push_back({'x', 'y'}); });
+  refused([](BpeSpec& spec) { spec.merges.push_back({'x', 999}); });
+  refused([](BpeSpec& spec) { spec.merges.push_back({' ', 't'}); });
+  refused([](BpeSpec& spec) { spec.added[0].id = 'a'; });
+  refused([](BpeSpec& spec) { spec.added[0].id = 1 << 20; });
+  refused([](BpeSpec& spec) { spec.added.push_back(spec.added[0]); });
+  refused([](BpeSpec& spec) { spec.ends.end = 260; });
 }
 
 TEST_CASE("files that are damaged or ask for what is not supported are refused") {
   const std::string good = tokenizer_json(small_spec(), 2);
-  CHECK_NOTHROW(ByteBpe(read(good), "test"));
+  CHECK_NOTHROW(Bpe(read(good), "test"));
   const auto refused = [&](const std::string& from, const std::string& to) {
     std::string bad = good;
     const size_t at = bad.find(from);
     REQUIRE(at != std::string::npos);
     bad.replace(at, from.size(), to);
-    CHECK_THROWS_AS(ByteBpe(read(bad), "test"), Error);
+    CHECK_THROWS_AS(Bpe(read(bad), "test"), Error);
   };
   refused("\"type\": \"BPE\"", "\"type\": \"Unigram\"");
   refused("\"type\": \"ByteLevel\"", "\"type\": \"Whitespace\"");
@@ -165,7 +165,7 @@ TEST_CASE("files that the tokenizers library rejects, or reads with other ids, a
     const size_t at = bad.find(from);
     REQUIRE(at != std::string::npos);
     bad.replace(at, from.size(), to);
-    CHECK_THROWS_WITH_AS(ByteBpe(read(bad), "test"), doctest::Contains(why), Error);
+    CHECK_THROWS_WITH_AS(Bpe(read(bad), "test"), doctest::Contains(why), Error);
   };
   refused("\"1.0\"", "\"2.0\"", "version \"2.0\" is not known");
   refused("\"1.0\"", "1", "version");

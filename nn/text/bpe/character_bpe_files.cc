@@ -92,13 +92,14 @@ Json decoder_json(SpacePrefix prefix) {
 
 }  // namespace
 
-CharacterBpeSpec character_spec_from_tokenizer_json(const Json& json, const std::string& what) {
+BpeSpec character_spec_from_tokenizer_json(const Json& json, const std::string& what) {
   const Json& model = bpe_model(json, what);
   const std::string model_name = what + ": the model";
   if (flag(model, "ignore_merges", model_name))
     throw Error(message(model_name, " has byte_fallback and ignore_merges, which are not supported together",
                         kWithout));
-  CharacterBpeSpec spec;
+  BpeSpec spec;
+  spec.kind = BpeKind::kCharacters;
   const TokenIds ids = read_vocabulary(model.at("vocab", model_name), what);
   spec.added = read_added_tokens(json, ids, what);
   spec.prefix = read_spaces(json, what);
@@ -119,7 +120,7 @@ CharacterBpeSpec character_spec_from_tokenizer_json(const Json& json, const std:
   return spec;
 }
 
-std::string tokenizer_json(const CharacterBpeSpec& spec, int indent) {
+std::string character_tokenizer_json(const BpeSpec& spec, int indent) {
   Json::Object vocabulary;
   for (size_t t = 0; t < spec.tokens.size(); ++t)
     if (!spec.tokens[t].empty()) vocabulary.emplace_back(spec.tokens[t], static_cast<int64_t>(t));

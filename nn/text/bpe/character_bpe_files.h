@@ -3,16 +3,16 @@
 
 #include <string>
 
+#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_json.h"
-#include "nn/text/bpe/character_bpe.h"
 
 namespace psm::nn {
 
 // {"normalizer": Sequence of Prepend and Replace, or null; "pre_tokenizer": null, or a Metaspace that does
 // not
 //  split; "model": {"type": "BPE", "byte_fallback": true, "unk_token", "fuse_unk", "vocab", "merges"}}
-CharacterBpeSpec character_spec_from_tokenizer_json(const Json& json, const std::string& what);
+BpeSpec character_spec_from_tokenizer_json(const Json& json, const std::string& what);
 // A file that the function above and the `tokenizers` library read; indent 0: in one line.
-std::string tokenizer_json(const CharacterBpeSpec& spec, int indent);
+std::string character_tokenizer_json(const BpeSpec& spec, int indent);
 
 }  // namespace psm::nn

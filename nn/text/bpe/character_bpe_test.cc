@@ -1,10 +1,9 @@
-#include "nn/text/bpe/character_bpe.h"
-
 #include <functional>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
 #include "doctest/doctest.h"
+#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/character_bpe_files.h"
 
 namespace psm::nn {
@@ -14,8 +13,10 @@ namespace {
 constexpr int kSpace = 259, kA = 260, kB = 261, kSpaceA = 262, kAb = 263, kSpaceAb = 264;
 constexpr int byte(int value) { return 3 + value; }
 
-CharacterBpeSpec small_spec() {
-  CharacterBpeSpec spec;
+BpeSpec small_spec() {
+  BpeSpec spec;
+  spec.kind = BpeKind::kCharacters;
+  spec.prefix = SpacePrefix::kAlways;
   spec.tokens = {"<unk>", "<s>", "</s>"};
   for (int value = 0; value < 256; ++value) {
     const auto one = static_cast<unsigned char>(value);
@@ -33,8 +34,8 @@ CharacterBpeSpec small_spec() {
   return spec;
 }
 
-CharacterBpeSpec with(SpacePrefix prefix) {
-  CharacterBpeSpec spec = small_spec();
+BpeSpec with(SpacePrefix prefix) {
+  BpeSpec spec = small_spec();
   spec.prefix = prefix;
   return spec;
 }
@@ -43,7 +44,7 @@ using Tokens = std::vector<int>;
 
 TEST_CASE(
     "pairs are merged by rank across spaces, unknown characters become bytes, and the text comes back") {
-  const CharacterBpe tokenizer(small_spec(), "test");
+  const Bpe tokenizer(small_spec(), "test");
   CHECK(tokenizer.vocab() == 265);
   CHECK(tokenizer.encode("") == Tokens{});
   CHECK(tokenizer.encode("ab ab") == Tokens{kSpaceAb, kSpaceAb});  // " a" before "ab"
@@ -63,69 +64,66 @@ TEST_CASE(
 TEST_CASE(
     "the space in front: of every piece, of those that begin with none, of the text alone, or of nothing") {
   const std::string text = "a</s> a</s>a";
-  CHECK(CharacterBpe(with(SpacePrefix::kAlways), "test").encode(text) ==
+  CHECK(Bpe(with(SpacePrefix::kAlways), "test").encode(text) ==
         Tokens{kSpaceA, 2, kSpace, kSpaceA, 2, kSpaceA});
-  CHECK(CharacterBpe(with(SpacePrefix::kPieces), "test").encode(text) ==
-        Tokens{kSpaceA, 2, kSpaceA, 2, kSpaceA});
-  CHECK(CharacterBpe(with(SpacePrefix::kFirst), "test").encode(text) == Tokens{kSpaceA, 2, kSpaceA, 2, kA});
-  CHECK(CharacterBpe(with(SpacePrefix::kFirst), "test").encode("</s>a") == Tokens{2, kA});
-  const CharacterBpe never(with(SpacePrefix::kNever), "test");
+  CHECK(Bpe(with(SpacePrefix::kPieces), "test").encode(text) == Tokens{kSpaceA, 2, kSpaceA, 2, kSpaceA});
+  CHECK(Bpe(with(SpacePrefix::kFirst), "test").encode(text) == Tokens{kSpaceA, 2, kSpaceA, 2, kA});
+  CHECK(Bpe(with(SpacePrefix::kFirst), "test").encode("</s>a") == Tokens{2, kA});
+  const Bpe never(with(SpacePrefix::kNever), "test");
   CHECK(never.encode(text) == Tokens{kA, 2, kSpaceA, 2, kA});
   CHECK(never.decode(never.encode(" a")) == " a");
 }
 
 TEST_CASE("an added token that is normalised is found behind a space, and stands for its own text") {
-  CharacterBpeSpec spec = small_spec();
+  BpeSpec spec = small_spec();
   spec.added[2].normalised = true;  // "</s>", with its place in the vocabulary
-  const CharacterBpe tokenizer(spec, "test");
+  const Bpe tokenizer(spec, "test");
   CHECK(tokenizer.encode("a </s>b") == Tokens{kSpaceA, 2, kB});  // as the `tokenizers` library has it
   CHECK(tokenizer.encode("</s>") == Tokens{2});
   CHECK(tokenizer.bytes(2) == "</s>");
 }
 
 TEST_CASE("without all bytes an unknown token, one for several characters, behind the bytes that follow") {
-  CharacterBpeSpec spec = small_spec();
+  BpeSpec spec = small_spec();
   spec.tokens[byte(0xE6)] = "other";  // the first byte of both characters below
-  CHECK(CharacterBpe(spec, "test").encode("日æa") == Tokens{kSpace, byte(0xC3), byte(0xA6), 0, kA});
-  CHECK(CharacterBpe(spec, "test").encode("日本") == Tokens{kSpace, 0});
+  CHECK(Bpe(spec, "test").encode("日æa") == Tokens{kSpace, byte(0xC3), byte(0xA6), 0, kA});
+  CHECK(Bpe(spec, "test").encode("日本") == Tokens{kSpace, 0});
   spec.one_unknown = false;
-  CHECK(CharacterBpe(spec, "test").encode("日本") == Tokens{kSpace, 0, 0});
+  CHECK(Bpe(spec, "test").encode("日本") == Tokens{kSpace, 0, 0});
   spec.unknown.reset();
-  CHECK_THROWS_WITH_AS(CharacterBpe(spec, "test").encode("日"), doctest::Contains("no token for"), Error);
+  CHECK_THROWS_WITH_AS(Bpe(spec, "test").encode("日"), doctest::Contains("no token for"), Error);
 }
 
 TEST_CASE("a tokenizer survives its file") {
   for (const SpacePrefix prefix :
        {SpacePrefix::kNever, SpacePrefix::kFirst, SpacePrefix::kPieces, SpacePrefix::kAlways}) {
-    const std::string file = tokenizer_json(with(prefix), 1);
-    const CharacterBpe again(character_spec_from_tokenizer_json(parse_tokenizer_json(file, "test"), "test"),
-                             "test");
-    CHECK(tokenizer_json(again.spec(), 1) == file);
+    const std::string file = character_tokenizer_json(with(prefix), 1);
+    const Bpe again(character_spec_from_tokenizer_json(parse_tokenizer_json(file, "test"), "test"), "test");
+    CHECK(character_tokenizer_json(again.spec(), 1) == file);
     CHECK(again.start() == 1);
     CHECK(again.end() == 2);
   }
 }
 
 TEST_CASE("so do ends that are no added tokens") {
-  CharacterBpeSpec spec = small_spec();
+  BpeSpec spec = small_spec();
   spec.added.clear();
   spec.ends.end_is_added = true;
-  const std::string file = tokenizer_json(spec, 1);
-  const CharacterBpe again(character_spec_from_tokenizer_json(parse_tokenizer_json(file, "test"), "test"),
-                           "test");
+  const std::string file = character_tokenizer_json(spec, 1);
+  const Bpe again(character_spec_from_tokenizer_json(parse_tokenizer_json(file, "test"), "test"), "test");
   CHECK(again.start() == 1);
   CHECK(again.end() == 2);
 }
 
 TEST_CASE("files that are damaged or ask for what is not supported are refused") {
-  const std::string good = tokenizer_json(small_spec(), 2);
+  const std::string good = character_tokenizer_json(small_spec(), 2);
   const auto refused = [&](const std::string& from, const std::string& to, const std::string& why) {
     std::string bad = good;
     const size_t at = bad.find(from);
     REQUIRE(at != std::string::npos);
     bad.replace(at, from.size(), to);
     CHECK_THROWS_WITH_AS(
-        CharacterBpe(character_spec_from_tokenizer_json(parse_tokenizer_json(bad, "test"), "test"), "test"),
+        Bpe(character_spec_from_tokenizer_json(parse_tokenizer_json(bad, "test"), "test"), "test"),
         doctest::Contains(why.c_str()), Error);
   };
   refused("\"Prepend\"", "\"Lowercase\"", "import the model with --tokenizer none");
@@ -137,22 +135,22 @@ TEST_CASE("files that are damaged or ask for what is not supported are refused")
 }
 
 TEST_CASE("vocabularies whose parts do not fit together are refused") {
-  const auto refused = [](const std::function<void(CharacterBpeSpec&)>& spoil) {
-    CharacterBpeSpec spec = small_spec();
+  const auto refused = [](const std::function<void(BpeSpec&)>& spoil) {
+    BpeSpec spec = small_spec();
     spoil(spec);
-    CHECK_THROWS_AS(CharacterBpe(spec, "test"), Error);
+    CHECK_THROWS_AS(Bpe(spec, "test"), Error);
   };
-  refused([](CharacterBpeSpec& spec) { spec.tokens[kA] = "b"; });
-  refused([](CharacterBpeSpec& spec) { spec.merges.push_back({kB, kA}); });
-  refused([](CharacterBpeSpec& spec) { spec.merges.push_back({kA, 999}); });
-  refused([](CharacterBpeSpec& spec) { spec.merges.push_back({kA, kB}); });
-  refused([](CharacterBpeSpec& spec) { spec.added[0].id = kA; });
-  refused([](CharacterBpeSpec& spec) { spec.unknown = 265; });
-  refused([](CharacterBpeSpec& spec) {
+  refused([](BpeSpec& spec) { spec.tokens[kA] = "b"; });
+  refused([](BpeSpec& spec) { spec.merges.push_back({kB, kA}); });
+  refused([](BpeSpec& spec) { spec.merges.push_back({kA, 999}); });
+  refused([](BpeSpec& spec) { spec.merges.push_back({kA, kB}); });
+  refused([](BpeSpec& spec) { spec.added[0].id = kA; });
+  refused([](BpeSpec& spec) { spec.unknown = 265; });
+  refused([](BpeSpec& spec) {
     spec.added.push_back({.text = "<other>", .id = 265});
     spec.unknown = 265;
   });
-  refused([](CharacterBpeSpec& spec) { spec.ends.end = -1; });
+  refused([](BpeSpec& spec) { spec.ends.end = -1; });
 }
 
 }  // namespace

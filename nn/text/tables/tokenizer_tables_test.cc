@@ -3,17 +3,15 @@
 #include "ckks/base/error.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "doctest/doctest.h"
-#include "nn/text/alphabet.h"
-#include "nn/text/bpe/byte_bpe.h"
-#include "nn/text/bpe/character_bpe.h"
-#include "nn/text/bpe/llama2_tokenizer.h"
+#include "nn/text/bpe/alphabet.h"
+#include "nn/text/bpe/llama2_files.h"
 #include "nn/text/sentence_tokenizer.h"
 
 namespace psm::nn {
 namespace {
 
-ByteBpeSpec bytes_spec() {
-  ByteBpeSpec spec;
+BpeSpec bytes_spec() {
+  BpeSpec spec;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
   for (const char* token : {" t", "he", " the"}) spec.tokens.emplace_back(token);
   spec.merges = {{' ', 't'}, {'h', 'e'}, {256, 257}};
@@ -25,8 +23,9 @@ ByteBpeSpec bytes_spec() {
   return spec;
 }
 
-CharacterBpeSpec characters_spec() {
-  CharacterBpeSpec spec;
+BpeSpec characters_spec() {
+  BpeSpec spec;
+  spec.kind = BpeKind::kCharacters;
   spec.tokens = {"<unk>", "<s>", "\u2581", "a", "b", "\u2581a", "ab", "<0xC3>", "<0xA9>", "<0x0A>"};
   spec.merges = {{2, 3}, {3, 4}};
   spec.added = {{.text = "<s>", .id = 1, .special = true}};
@@ -36,7 +35,7 @@ CharacterBpeSpec characters_spec() {
   return spec;
 }
 
-std::string llama2_file() {
+std::string llama2_bytes() {
   std::string file("\6\0\0\0", 4);
   for (const std::string text : {"<unk>", "<s>", "</s>", "<0x0A>", "<0xFF>", " ", "a", "b", " a", "ab"})
     file += std::string(4, '\0') + static_cast<char>(text.size()) + std::string(3, '\0') + text;
@@ -44,10 +43,9 @@ std::string llama2_file() {
 }
 
 std::vector<std::shared_ptr<const Tokenizer>> all_kinds() {
-  const auto bytes = std::make_shared<const ByteBpe>(bytes_spec(), "test");
-  return {std::make_shared<const Alphabet>("ab \n"), bytes,
-          std::make_shared<const CharacterBpe>(characters_spec(), "test"),
-          std::make_shared<const Llama2Tokenizer>(llama2_file(), "test"),
+  const auto bytes = std::make_shared<const Bpe>(bytes_spec(), "test");
+  return {alphabet_of("ab \n"), bytes, std::make_shared<const Bpe>(characters_spec(), "test"),
+          std::make_shared<const Bpe>(llama2_spec(llama2_bytes(), "test"), "test"),
           std::make_shared<const SentenceTokenizer>(bytes, std::vector<int>{'a', 'b', 258}, "test")};
 }
 
@@ -70,7 +68,7 @@ TEST_CASE("what is no tokenizer is refused in one line") {
   CHECK_THROWS_WITH_AS(tokenizer_from_bytes(good + "x", "the file"), doctest::Contains("more in it"), Error);
   std::string nested = tokenizer_bytes(*all_kinds()[4]), twice = nested;
   const uint32_t size = static_cast<uint32_t>(nested.size());
-  twice = std::string("\5\0\0\0\0", 5) + std::string(reinterpret_cast<const char*>(&size), 4) + nested;
+  twice = std::string("\1\0\0\0\0", 5) + std::string(reinterpret_cast<const char*>(&size), 4) + nested;
   CHECK_THROWS_WITH_AS(tokenizer_from_bytes(twice, "the file"), doctest::Contains("sentences of sentences"),
                        Error);
 }

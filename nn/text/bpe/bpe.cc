@@ -1,0 +1,260 @@
+#include "nn/text/bpe/bpe.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/utf8.h"
+#include "nn/text/unicode/unicode_nfc.h"
+
+namespace psm::nn {
+namespace {
+
+constexpr size_t kMaxWords = size_t{1} << 20;  // kept in one call
+constexpr int kLlama2End = 2;
+
+struct StringHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
+uint64_t pair_key(int left, int right) {
+  return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
+}
+
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t next = std::min(text.find(from, at), text.size());
+    out += text.substr(at, next - at);
+    at = next;
+    if (at == text.size()) break;
+    out += to;
+    at += from.size();
+  }
+  return out;
+}
+
+AddedTokens::Normalise normaliser(const BpeSpec& spec) {
+  if (spec.kind == BpeKind::kBytes && spec.nfc) return to_nfc;
+  if (spec.kind != BpeKind::kCharacters || spec.prefix != SpacePrefix::kAlways) return nullptr;
+  return [](std::string_view piece) {
+    return piece.empty() ? std::string() : std::string(kMetaspace) + replaced(piece, " ", kMetaspace);
+  };
+}
+
+}  // namespace
+
+struct Bpe::Words {
+  struct Range {
+    size_t begin, count;  // in `tokens`
+  };
+  std::unordered_map<std::string, Range, StringHash, std::equal_to<>> ranges;
+  std::vector<int> tokens, row;
+  PairMerger merger;
+};
+
+Bpe::Bpe(BpeSpec spec, const std::string& what)
+    : spec_(std::move(spec)), added_(spec_.added, normaliser(spec_), what) {
+  if (spec_.tokens.size() > kMaxTokens)
+    throw Error(message(what, " has ids up to ", spec_.tokens.size() - 1, "; ", kMaxTokens - 1,
+                        " is the largest that is read"));
+  if (!is_utf8() && !spec_.added.empty())
+    throw Error(message(what, ": a text of any bytes has no added tokens"));
+  added_.require_apart(spec_.tokens, what);
+  vocab_ = std::max(static_cast<int>(spec_.tokens.size()), added_.vocab());
+  for (const std::optional<int>& token : {spec_.ends.start, spec_.ends.end, spec_.unknown})
+    if (token && (*token < 0 || *token >= vocab_))
+      throw Error(message(what, ": it names token ", *token, ", which does not exist"));
+  // Files name it by its text in the vocabulary.
+  if (spec_.unknown && static_cast<size_t>(*spec_.unknown) >= spec_.tokens.size())
+    throw Error(message(what, ": the unknown token, ", *spec_.unknown, ", is not in the vocabulary"));
+  read_tokens(what);
+  read_merges(what);
+  if (spec_.kind == BpeKind::kLlama2 || !spec_.scores.empty()) read_scores(what);
+}
+
+void Bpe::read_tokens(const std::string& what) {
+  byte_token_.fill(-1);
+  for (int t = 0; t < static_cast<int>(spec_.tokens.size()); ++t) {
+    const std::string& text = spec_.tokens[t];
+    if (text.empty()) continue;
+    const int byte = byte_of(t);
+    if (byte < 0 && spec_.kind == BpeKind::kAlphabet)
+      throw Error(message(what, ": token ", t, " of an alphabet is no byte"));
+    if (byte >= 0) {
+      if (byte_token_[byte] >= 0)
+        throw Error(message(what, ": tokens ", byte_token_[byte], " and ", t, " are the same byte"));
+      byte_token_[byte] = t;
+    }
+    if (spec_.kind == BpeKind::kLlama2 && (t <= kLlama2End || byte >= 0)) continue;
+    const auto [other, fresh] = ids_.emplace(text, t);
+    if (!fresh)
+      throw Error(
+          message(what, ": tokens ", other->second, " and ", t, " are both \"", printable(text), "\""));
+  }
+  // The others never stand in UTF-8, and vocabularies that were trained on it lack some of them.
+  for (int byte = 0; spec_.kind == BpeKind::kBytes && byte < 0xF5; ++byte)
+    if (byte_token_[byte] < 0 && byte != 0xC0 && byte != 0xC1)
+      throw Error(message(what, " has no token for byte ", byte, "; it is no byte-level vocabulary"));
+}
+
+void Bpe::read_merges(const std::string& what) {
+  const auto known = [&](int t) {
+    return t >= 0 && t < static_cast<int>(spec_.tokens.size()) && !spec_.tokens[t].empty();
+  };
+  merges_.reserve(spec_.merges.size());
+  for (size_t rank = 0; rank < spec_.merges.size(); ++rank) {
+    const auto [left, right] = spec_.merges[rank];
+    if (!known(left) || !known(right))
+      throw Error(message(what, ": merge ", rank, " is of tokens that do not exist"));
+    const std::string both = spec_.tokens[left] + spec_.tokens[right];
+    const int merged = find(both);
+    if (merged < 0)
+      throw Error(message(what, ": merge ", rank, " makes \"", printable(both), "\", which is no token"));
+    if (!merges_.emplace(pair_key(left, right), Merge{static_cast<int>(rank), merged}).second)
+      throw Error(message(what, ": merge ", rank, " into \"", printable(both), "\" stands twice"));
+  }
+}
+
+void Bpe::read_scores(const std::string& what) {
+  std::vector<float> scores = spec_.scores;
+  if (spec_.kind != BpeKind::kLlama2 || scores.size() != spec_.tokens.size() || vocab_ <= kLlama2End ||
+      !spec_.merges.empty())
+    throw Error(message(what, " has ", scores.size(), " scores for ", spec_.tokens.size(), " tokens"));
+  for (size_t t = 0; t < scores.size(); ++t)
+    if (!std::isfinite(scores[t])) throw Error(message(what, ": the score of token ", t, " is not finite"));
+  std::sort(scores.begin(), scores.end(), std::greater<>());
+  for (const float score : spec_.scores)
+    ranks_.push_back(static_cast<int>(
+        std::lower_bound(scores.begin(), scores.end(), score, std::greater<>()) - scores.begin()));
+}
+
+int Bpe::byte_of(int token) const {
+  const std::string& text = spec_.tokens[token];
+  if (spec_.kind == BpeKind::kLlama2 && token <= kLlama2End) return -1;
+  if (of_characters()) return named_byte(text);
+  return text.size() == 1 ? static_cast<unsigned char>(text[0]) : -1;
+}
+
+int Bpe::find(std::string_view text) const {
+  const auto found = ids_.find(text);
+  return found == ids_.end() ? -1 : found->second;
+}
+
+Merge Bpe::merge(int left, int right) const {
+  if (spec_.kind != BpeKind::kLlama2) {
+    const auto found = merges_.find(pair_key(left, right));
+    return found == merges_.end() ? Merge{} : found->second;
+  }
+  if (byte_of(left) >= 0 || byte_of(right) >= 0) return {};
+  const int merged = find(spec_.tokens[left] + spec_.tokens[right]);
+  return merged < 0 ? Merge{} : Merge{ranks_[merged], merged};
+}
+
+template <typename Added, typename Word>
+void Bpe::cut(std::string_view text, const Added& added, const Word& word) const {
+  if (const size_t valid = is_utf8() ? utf8_valid_prefix(text) : text.size(); valid < text.size())
+    throw Error(message("the text is not UTF-8 at byte ", valid, "; convert it"));
+  added_.cut(text, added, [&](std::string_view piece, bool first) {
+    std::string spaced;
+    if (spec_.kind == BpeKind::kCharacters) piece = spaced = replaced(piece, " ", kMetaspace);
+    const bool wanted =
+        spec_.prefix == SpacePrefix::kPieces || (spec_.prefix == SpacePrefix::kFirst && first);
+    if ((wanted && !piece.starts_with(space())) || spec_.kind == BpeKind::kLlama2)
+      piece = spaced = space() + std::string(piece);
+    if (spec_.kind != BpeKind::kBytes) return word(piece);
+    for_each_part(piece, spec_.single_digits, [&](std::string_view part) {
+      for (size_t begin = 0; begin < part.size();) {
+        const size_t end = word_end(part, begin, spec_.rule);
+        word(part.substr(begin, end - begin));
+        begin = end;
+      }
+    });
+  });
+}
+
+void Bpe::append_characters(std::string_view word, std::vector<int>& tokens) const {
+  // The library keeps an unknown token back until a character that is a token follows, or another unknown one
+  // that is not counted with it: bytes come before it.
+  bool unknown = false;
+  const auto flush = [&] {
+    if (unknown) tokens.push_back(*spec_.unknown);
+    unknown = false;
+  };
+  const auto token_of = [&](char byte) { return byte_token_[static_cast<unsigned char>(byte)]; };
+  for (size_t at = 0; at < word.size();) {
+    const auto length = static_cast<size_t>(std::max(utf8_at(word, at).bytes, 1));
+    const std::string_view character = word.substr(at, length);
+    at += length;
+    if (const int whole = of_characters() ? find(character) : -1; whole >= 0) {
+      flush();
+      tokens.push_back(whole);
+    } else if (std::all_of(character.begin(), character.end(),
+                           [&](char byte) { return token_of(byte) >= 0; })) {
+      for (const char byte : character) tokens.push_back(token_of(byte));
+    } else if (spec_.unknown) {
+      if (!spec_.one_unknown) flush();
+      unknown = true;
+    } else {
+      throw Error(message("the text has \"", printable(character),
+                          "\", and the tokenizer no token for it; leave it out"));
+    }
+  }
+  flush();
+}
+
+void Bpe::encode_word(std::string_view word, Words& words, std::vector<int>& tokens) const {
+  const auto known = words.ranges.find(word);
+  if (known != words.ranges.end()) {
+    const auto first = words.tokens.begin() + static_cast<std::ptrdiff_t>(known->second.begin);
+    tokens.insert(tokens.end(), first, first + static_cast<std::ptrdiff_t>(known->second.count));
+    return;
+  }
+  words.row.clear();
+  if (const int whole = spec_.whole_words ? find(word) : -1; whole >= 0) {
+    tokens.push_back(whole);
+    return;
+  }
+  append_characters(word, words.row);
+  if (!merges_.empty() || !ranks_.empty())
+    words.merger.run(words.row, [&](int left, int right) { return merge(left, right); });
+  tokens.insert(tokens.end(), words.row.begin(), words.row.end());
+  if (spec_.kind != BpeKind::kBytes || words.ranges.size() == kMaxWords) return;
+  words.ranges.emplace(word, Words::Range{words.tokens.size(), words.row.size()});
+  words.tokens.insert(words.tokens.end(), words.row.begin(), words.row.end());
+}
+
+std::vector<int> Bpe::encode(std::string_view text) const {
+  std::vector<int> tokens;
+  Words words;
+  cut(
+      text, [&](int token) { tokens.push_back(token); },
+      [&](std::string_view word) { encode_word(word, words, tokens); });
+  return tokens;
+}
+
+void Bpe::for_each_word(std::string_view text, const VisitWord& visit) const {
+  cut(
+      text, [](int) {}, visit);
+}
+
+std::string Bpe::bytes(int token) const {
+  PSM_CHECK(token >= 0 && token < vocab_, token);
+  if (const std::string* added = added_.find(token)) return *added;
+  if (static_cast<size_t>(token) >= spec_.tokens.size()) return "";
+  if (const int byte = byte_of(token); byte >= 0) return std::string(1, static_cast<char>(byte));
+  return spec_.kind == BpeKind::kCharacters ? replaced(spec_.tokens[token], kMetaspace, " ")
+                                            : spec_.tokens[token];
+}
+
+std::string Bpe::decode(std::span<const int> tokens) const {
+  std::string text;
+  for (const int token : tokens)
+    if (spec_.kind != BpeKind::kLlama2 || (token != spec_.ends.start && token != spec_.ends.end))
+      text += bytes(token);
+  if (of_characters() && spec_.prefix != SpacePrefix::kNever && text.starts_with(' ')) text.erase(0, 1);
+  return text;
+}
+
+}  // namespace psm::nn

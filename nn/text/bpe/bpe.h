@@ -1,0 +1,84 @@
+// Byte-pair encoding (Sennrich et al., arXiv 1508.07909), of bytes (GPT-2's idea) or of characters.
+//
+// A text is encoded in this order, as the `tokenizers` library does it, and llama2.c for its files:
+//   1. added tokens are cut out, and the rest is normalised (nn/text/bpe/added_tokens.h);
+//   2. what is left between two of them gets a space in front, as SpacePrefix says, and is one word, or is cut into
+//      words (nn/text/bpe/byte_level.h);
+//   3. a character that is a token is that token, where tokens are of characters; any other becomes its bytes, tokens of
+//      one byte or named "<0xNN>", or the unknown token if one of them is missing;
+//   4. of a word's tokens, the two neighbours whose merge has the lowest rank are merged, the leftmost of equals, until
+//      no two have a merge.
+//
+// So decode(encode(text)) is the normalised text, but for white space that an added token takes with it and, of bytes, for
+// a space in front. No token is added at the ends: start() and end() say which ones a model expects there. A word of n
+// bytes takes O(n log n) time and O(n) memory.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "nn/text/bpe/bpe_spec.h"
+#include "nn/text/bpe/pair_merger.h"
+#include "nn/text/tokenizer.h"
+
+namespace psm::nn {
+
+class Bpe final : public Tokenizer {
+ public:
+  // Throws psm::Error that begins with `what`: ids outside [0, 2^20), of kBytes a byte of UTF-8 without a token, two
+  // tokens of the same text, a merge of or into something that is no token or that stands twice, a score that is not
+  // finite, an added token that contradicts another, an end or an unknown token that does not exist.
+  Bpe(BpeSpec spec, const std::string& what);
+  Bpe(const Bpe&) = delete;
+  Bpe& operator=(const Bpe&) = delete;
+
+  int vocab() const override { return vocab_; }
+  // Throws psm::Error if the text is not UTF-8 (kBytes, kCharacters), or naming a character without a token.
+  std::vector<int> encode(std::string_view text) const override;
+  // Without the space that encode() puts in front of a text, where tokens are of characters.
+  std::string decode(std::span<const int> tokens) const override;
+  std::string bytes(int token) const override;  // empty for an id that is no token
+  std::optional<int> start() const override { return spec_.ends.start; }
+  std::optional<int> end() const override { return spec_.ends.end; }
+
+  // The words of step 2, in order: no merge reaches beyond one. Throws psm::Error if the text is not UTF-8.
+  using VisitWord = std::function<void(std::string_view word)>;
+  void for_each_word(std::string_view text, const VisitWord& visit) const;
+
+  const BpeSpec& spec() const { return spec_; }
+
+ private:
+  // One call's words that were merged before.
+  struct Words;
+
+  void read_tokens(const std::string& what);
+  void read_merges(const std::string& what);
+  void read_scores(const std::string& what);
+  const char* space() const { return spec_.kind == BpeKind::kCharacters ? kMetaspace : " "; }
+  bool is_utf8() const { return spec_.kind == BpeKind::kBytes || spec_.kind == BpeKind::kCharacters; }
+  bool of_characters() const { return spec_.kind == BpeKind::kCharacters || spec_.kind == BpeKind::kLlama2; }
+  // The byte that a token stands for, or -1.
+  int byte_of(int token) const;
+  int find(std::string_view text) const;  // -1: no token that merges
+  Merge merge(int left, int right) const;
+  // Steps 1 and 2: added(id) and word(text), in order.
+  template <typename Added, typename Word>
+  void cut(std::string_view text, const Added& added, const Word& word) const;
+  // Step 3.
+  void append_characters(std::string_view word, std::vector<int>& tokens) const;
+  void encode_word(std::string_view word, Words& words, std::vector<int>& tokens) const;
+
+  BpeSpec spec_;
+  AddedTokens added_;
+  int vocab_ = 0;
+  std::array<int, 256> byte_token_{};              // -1: none
+  std::unordered_map<std::string_view, int> ids_;  // of the texts of tokens that merge
+  std::unordered_map<uint64_t, Merge> merges_;     // by the two tokens
+  std::vector<int> ranks_;                         // by token: how many scores are higher
+};
+
+}  // namespace psm::nn

@@ -1,0 +1,25 @@
+// llama2.c's files of tokenizers: SentencePiece's byte-pair encoding with a score for each token.
+//
+// A text gets one space in front and is cut into characters (UTF-8; what is no valid UTF-8, into bytes); a character that
+// is no token becomes its bytes, tokens named "<0xNN>". Then, as long as two neighbours together are a token, the pair
+// whose token has the highest score is merged, the leftmost of equals. Token 0 is unknown, 1 begins a text, 2 ends it: no
+// text is encoded with one of them, and bytes are not merged.
+//
+// The file, little-endian (github.com/karpathy/llama2.c, tokenizer.py writes it and run.c reads it):
+//
+//     int32     the longest token's bytes
+//     then for each token, to the end of the file: float32 score, int32 length, its bytes
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "nn/text/bpe/bpe_spec.h"
+
+namespace psm::nn {
+
+// Throws psm::Error that begins with `what` on a file that is truncated or has lengths beyond its own maximum or 4096, or
+// more than 2^20 tokens.
+BpeSpec llama2_spec(std::string_view file, const std::string& what);
+
+}  // namespace psm::nn
