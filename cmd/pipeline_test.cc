@@ -15,12 +15,12 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/runfile.h"
-#include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/public_key_file.h"
+#include "ckks/wire/testing/ciphertext_files.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"
-#include "nn/text/alphabet.h"
+#include "nn/text/bpe/alphabet.h"
 
 namespace psm::cmd {
 namespace {
@@ -139,8 +139,7 @@ TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps
   const std::string model = path_of("letters.safetensors"), prompts = path_of("letters.ct"),
                     answer = path_of("said.ct");
   attention::Checkpoint checkpoint = attention::load_checkpoint(kModel);
-  write_notes(PromptCodec(std::make_shared<const nn::Alphabet>("abcdefgh")), checkpoint.notes,
-              checkpoint.weights.config);
+  write_notes(PromptCodec(nn::alphabet_of("abcdefgh")), checkpoint.notes, checkpoint.weights.config);
   attention::save_checkpoint(model, checkpoint);
   compile(model, "letters");
   const std::string with = "--client " + path_of("letters.client") + " --keys " + keys() + " --insecure",

@@ -14,7 +14,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/testing/ciphertext_files.h"
 #include "cmd/client/client_file.h"
 #include "cmd/protocol/ciphertext_note.h"
 #include "cmd/protocol/key_files.h"

@@ -57,15 +57,21 @@ struct ClientModel {
 
 enum class ModelEnd { kInputs, kOutputs };
 
+// Rows less their mean (where LayerNorm reads them), and the variance of each, or its mean square.
+struct Centred {
+  std::vector<double> x, variance;
+};
+Centred centre(std::span<const double> rows, const ClientShape&);
+
 // "x", or "x0", "x1" ... where the state takes several ciphertexts.
 std::string input_name(const Places&, const char* name, int ciphertext);
 std::string class_output(const Places&, int ciphertext);
 
-// The inputs of the program by name. Throws psm::Error on examples that are too many, or that the model
+// The first end (client_inputs.cc): the inputs of the program by name. Throws psm::Error on examples that are too many, or that the model
 // cannot read (examples.h); on images of fewer patches than the model's context has room for.
 SlotVectors client_inputs(const ClientModel&, const Examples&);
 
-// From the outputs of the program: logits of each example, [tokens][vocab], or [classes] of a classifier. Of
+// The second (client_logits.cc): logits of each example, [tokens][vocab], or [classes] of a classifier. Of
 // the examples only their number and lengths count.
 std::vector<std::vector<double>> client_logits(const ClientModel&, const SlotVectors& outputs,
                                                const Examples&);

@@ -1,8 +1,8 @@
 // A file of ciphertexts of one key pair, with a note in JSON about what they hold (shapes, the model's
 // fingerprint). Ciphertexts encrypted under the secret key store the seed of c_1 instead of c_1.
 //
-// Ciphertexts are written and read one at a time, so the file may be larger than memory; read_ciphertexts()
-// and write_ciphertexts() are for files that are not.
+// Ciphertexts are written and read one at a time, so the file may be larger than memory. Who only writes links
+// ciphertext_writer.cc, who only reads ciphertext_reader.cc.
 #pragma once
 
 #include <string>
@@ -15,7 +15,12 @@ namespace psm::wire {
 
 constexpr uint64_t kMaxNoteBytes = 1 << 20;
 
-// The record of one ciphertext.
+enum CiphertextTag : uint32_t { kNoteTag = 1, kCiphertextTag = 2, kSeededCiphertextTag = 3 };
+
+// What a ciphertext's record holds: level and scale, then c_0, and c_1 or its seed.
+constexpr uint64_t kCiphertextPrefix = 4 + 8;
+uint64_t ciphertext_payload(const ckks::Context& context, ckks::Level level, bool seeded);
+// With the record's head and checksum.
 uint64_t ciphertext_bytes(const ckks::Context& context, ckks::Level level);
 uint64_t seeded_ciphertext_bytes(const ckks::Context& context, ckks::Level level);
 
@@ -71,14 +76,5 @@ class CiphertextReader {
   std::vector<Head> heads_;
   uint64_t checksum_ = 0;
 };
-
-struct CiphertextFile {
-  std::string note;
-  std::vector<ckks::Ciphertext> ciphertexts;
-  ckks::Fingerprint fingerprint;
-};
-
-void write_ciphertexts(const std::string& path, const ckks::Context& context, const CiphertextFile& file);
-CiphertextFile read_ciphertexts(ByteSource source, const ckks::Context& context, size_t max_count);
 
 }  // namespace psm::wire

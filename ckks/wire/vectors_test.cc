@@ -24,7 +24,7 @@
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/scheme/encoding/decoder.h"
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/testing/ciphertext_files.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {

@@ -1,4 +1,5 @@
-// How close decrypted logits are to those of the program in the clear, for who has both. It holds no key.
+// What the program in the clear makes of prompts, for who has it: whether they stay inside its ranges, and how close decrypted
+// logits are to its own. It holds no key.
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -57,14 +58,13 @@ TwinLogits twin_logits(const std::string& program, const ClientFile& client,
 
 int compare(int argc, char** argv) {
   Flags flags(
-      "bazel run //cmd:compare -- --client FILE --program FILE --logits FILE (--prompt TEXT | --prompts FILE "
-      "| "
-      "--sample N)",
-      "Runs the program in the clear on the prompts, and prints how close the decrypted logits are "
-      "(//cmd:decrypt\n"
-      "--logits). Fails where they are too far to be the answers to these prompts. What it prints must not "
-      "be\n"
-      "shown to others.");
+      "bazel run //cmd:compare -- --client FILE --program FILE [--logits FILE] (--prompt TEXT | --prompts "
+      "FILE | --sample N)",
+      "Runs the program in the clear on the prompts. Fails where a value leaves its range, which "
+      "//cmd:encrypt\n"
+      "--check asks. With --logits (from //cmd:decrypt) it prints how close they are, and fails where they "
+      "are\n"
+      "too far to be the answers to these prompts. What it prints must not be shown to others.");
   const std::string& client_path =
       flags.text("client", "", "the client's file (NAME.client of //cmd:compile)");
   const std::string& program = flags.text("program", "", "the program that was compiled with it");
@@ -73,13 +73,23 @@ int compare(int argc, char** argv) {
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
-  require_given(flags, {"client", "program", "logits"});
+  require_given(flags, {"client", "program"});
 
   const ClientFile client = read_client_file(resolve_user_path(client_path));
   const PromptCodec codec =
       codec_of_form(client.prompts, client.model.shape, client.model.shape.classes, client_path);
-  const LogitRows logits = read_logits(resolve_user_path(logits_path), client.program_id());
   std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(client.model.shape));
+  if (logits_path.empty()) {
+    const double start = seconds_now();
+    TwinProcess twin(program, client.program_id());
+    for (const auto& group : groups_of(prompts, client.model.packing.prompts))
+      twin.run({.entry = kPass,
+                .slots = attention::client_inputs(client.model, PromptExamples(client.model.shape, group))});
+    std::printf("their values stay inside the ranges of %s; checked in %s\n", program.c_str(),
+                seconds_text(seconds_now() - start).c_str());
+    return 0;
+  }
+  const LogitRows logits = read_logits(resolve_user_path(logits_path), client.program_id());
   size_t rows = 0, answered = 0;  // a run that stopped early has answered the first ones
   while (answered < prompts.size() && rows < logits.size())
     rows += static_cast<size_t>(codec.answers().rows(static_cast<int>(prompts[answered++].size())));

@@ -8,8 +8,7 @@
 
 #include "ckks/program/machines/twin.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/prompts/logits.h"
-#include "cmd/prompts/prompts.h"
+#include "cmd/prompts/comparison.h"
 
 namespace psm::cmd {
 

@@ -33,6 +33,19 @@ std::vector<int> largest(std::span<const double> values, size_t count) {
 
 }  // namespace
 
+LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<int>>& prompts,
+                      const LogitRows& rows) {
+  LogitRows scored;
+  size_t begin = 0;
+  for (const auto& prompt : prompts) {
+    for (const int t : codec.scored_positions(static_cast<int>(prompt.size()))) {
+      scored.push_back(rows.at(begin + static_cast<size_t>(t)));
+    }
+    begin += static_cast<size_t>(codec.answers().rows(static_cast<int>(prompt.size())));
+  }
+  return scored;
+}
+
 PositionComparison compare_position(std::span<const double> clear, std::span<const double> decrypted) {
   PSM_CHECK(clear.size() == decrypted.size() && clear.size() >= 2, clear.size(), " ", decrypted.size());
   PositionComparison out;

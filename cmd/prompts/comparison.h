@@ -15,8 +15,13 @@
 
 #include "ckks/base/files/json.h"
 #include "cmd/prompts/logits.h"
+#include "cmd/prompts/prompts.h"
 
 namespace psm::cmd {
+
+// Selects the rows of the positions at which the prompts ask for an answer; `rows` has one per position.
+LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<int>>& prompts,
+                      const LogitRows& rows);
 
 struct Comparison {
   double max_abs = 0, mse = 0, relative_rms = 0;

@@ -117,20 +117,6 @@ PromptExamples::PromptExamples(const attention::Readable& model, const std::vect
   examples_ = attention::Examples(patches_);
 }
 
-std::vector<std::vector<double>> scored_rows(const PromptCodec& codec,
-                                             const std::vector<std::vector<int>>& prompts,
-                                             const std::vector<std::vector<double>>& rows) {
-  std::vector<std::vector<double>> scored;
-  size_t begin = 0;
-  for (const auto& prompt : prompts) {
-    for (const int t : codec.scored_positions(static_cast<int>(prompt.size()))) {
-      scored.push_back(rows.at(begin + static_cast<size_t>(t)));
-    }
-    begin += static_cast<size_t>(codec.answers().rows(static_cast<int>(prompt.size())));
-  }
-  return scored;
-}
-
 std::vector<std::vector<int>> prompts_of_lines(const PromptCodec& codec, const std::string& file) {
   std::vector<std::vector<int>> prompts;
   std::istringstream lines(read_file(resolve_user_path(file), 1 << 24));
@@ -165,6 +151,14 @@ PromptFlags::PromptFlags(Flags& flags, const char* of_seed)
 
 bool PromptFlags::given() const {
   return flags_.given("prompt") || flags_.given("prompts") || flags_.given("sample");
+}
+
+std::vector<std::string> PromptFlags::arguments() const {
+  std::vector<std::string> arguments{"--seed=" + std::to_string(seed_)};
+  if (flags_.given("prompt")) arguments.push_back("--prompt=" + prompt_);
+  if (flags_.given("prompts")) arguments.push_back("--prompts=" + file_);
+  if (flags_.given("sample")) arguments.push_back("--sample=" + std::to_string(sample_));
+  return arguments;
 }
 
 std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec, int longest) const {

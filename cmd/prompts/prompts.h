@@ -76,11 +76,6 @@ class PromptCodec {
   int vocab_ = 0, classes_ = 0;
 };
 
-// Selects the rows of the positions at which the prompts ask for an answer; `rows` has one per position.
-std::vector<std::vector<double>> scored_rows(const PromptCodec& codec,
-                                             const std::vector<std::vector<int>>& prompts,
-                                             const std::vector<std::vector<double>>& rows);
-
 // Prompts as the model reads them; they outlive it.
 class PromptExamples {
  public:
@@ -106,6 +101,8 @@ class PromptFlags {
   // What --seed, declared here, decides.
   explicit PromptFlags(Flags& flags, const char* of_seed = "of --sample; cryptography takes no seed");
   bool given() const;
+  // The same prompts for another command that takes these flags.
+  std::vector<std::string> arguments() const;
   uint64_t seed() const { return static_cast<uint64_t>(seed_); }
   // Throws Error unless exactly one of them was given, or if the model, of at most `longest` tokens, cannot
   // take a prompt.

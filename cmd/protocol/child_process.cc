@@ -64,6 +64,14 @@ void ChildProcess::finish() {
   process_ = -1;
 }
 
+std::string ChildProcess::output() {
+  std::string text;
+  char bytes[4096];
+  for (ssize_t got = 0; (got = ::read(from_, bytes, sizeof bytes)) > 0 || (got < 0 && errno == EINTR);)
+    if (got > 0) text.append(bytes, static_cast<size_t>(got));
+  return text;
+}
+
 int ChildProcess::wait() {
   finish();
   return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_);

@@ -21,6 +21,8 @@ class ChildProcess {
 
   int from() const { return from_; }
   int to() const { return to_; }
+  // All that it prints until it closes its output.
+  std::string output();
   // Closes the pipes and waits: the exit status, or as shells have it 128 and the signal.
   int wait();
   // Closes the pipes, waits, and says how it ended: "'COMMAND' ended with exit status 1".

@@ -144,14 +144,19 @@ def psm_binary(name, srcs = None, copts = [], deps = [], **kwargs):
 def _files(stems, ending):
     return native.glob([stem + ending for stem in stems])
 
+def _attributes(given):
+    return {"deps": given} if type(given) == "list" else given
+
 def psm_room(deps = [], parts = {}, binaries = {}, test_deps = [], tests = {}, exclude = [], visibility = None, **kwargs):
     """The library of a folder, its parts, its commands and its tests. Folders named `testing` are for tests only.
 
     Args:
       deps: the rooms that its files include.
       parts: libraries that can be used without the rest, by name: attributes, and the `files` without endings (if
-        they are not one file of that name). The room does not depend on them by itself.
-      binaries: attributes of commands, by name: their main function is in `name.cc`.
+        they are not one file of that name). The room does not depend on them by itself. Options of the compiler are
+        the room's.
+      binaries: attributes of commands, by name: their main function is in `name.cc`. A list in place of the attributes
+        of a part, a command or a test is its `deps`.
       test_deps: further rooms that its tests include.
       tests: attributes of tests that need any, by name: `deps` are further ones, and a test whose source is not
         `name.cc` says `srcs`.
@@ -164,6 +169,7 @@ def psm_room(deps = [], parts = {}, binaries = {}, test_deps = [], tests = {}, e
     testonly = name == "testing"
     exclude = exclude + ["*_test.cc"] + [binary + ".cc" for binary in binaries]
     for part, attributes in parts.items():
+        attributes = _attributes(attributes)
         files = attributes.get("files", [part])
         exclude = exclude + [stem + ending for stem in files for ending in [".cc", ".h"]]
         psm_library(
@@ -172,7 +178,8 @@ def psm_room(deps = [], parts = {}, binaries = {}, test_deps = [], tests = {}, e
             hdrs = _files(files, ".h"),
             visibility = attributes.get("visibility", visibility),
             testonly = testonly,
-            **{key: value for key, value in attributes.items() if key not in ["files", "visibility"]}
+            copts = kwargs.get("copts", []) + attributes.get("copts", []),
+            **{key: value for key, value in attributes.items() if key not in ["copts", "files", "visibility"]}
         )
     sources = native.glob(["*.cc"], exclude = exclude)
     headers = native.glob(["*.h"], exclude = exclude)
@@ -188,10 +195,10 @@ def psm_room(deps = [], parts = {}, binaries = {}, test_deps = [], tests = {}, e
         )
         deps = [":" + name] + deps
     for binary, attributes in binaries.items():
-        psm_binary(name = binary, **attributes)
+        psm_binary(name = binary, **_attributes(attributes))
     names = [file[:-len(".cc")] for file in native.glob(["*_test.cc"])]
     for test in names + [test for test in tests if test not in names]:
-        attributes = dict(tests.get(test, {}))
+        attributes = dict(_attributes(tests.get(test, {})))
         psm_test(
             name = test,
             deps = deps + test_deps + attributes.pop("deps", []),

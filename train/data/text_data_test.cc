@@ -52,7 +52,7 @@ TEST_CASE("a second text is held out whole, and its bytes are in the alphabet") 
 TEST_CASE("a tokenizer's tokens take the place of characters, and what is held out begins at a character") {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "the th\u00e9 ";  // 9 bytes each
-  const auto bpe = std::make_shared<const nn::ByteBpe>(nn::train_byte_bpe(text, {.vocab = 262}), "test");
+  const auto bpe = std::make_shared<const nn::Bpe>(nn::train_byte_bpe(text, {.vocab = 262}), "test");
   for (const size_t more : {0, 20}) {  // of 920 bytes a tenth begins in the middle of a character
     text.insert(0, more, 'x');
     const TextData data(text, 8, bpe);

@@ -51,55 +51,6 @@ void write_string(std::string& out, std::string_view text) {
 
 }  // namespace
 
-const Json::Object& Json::object(std::string_view what) const {
-  if (const auto* value = std::get_if<Object>(&value_)) return *value;
-  throw Error(message(what, " must be an object"));
-}
-
-const Json::Array& Json::array(std::string_view what) const {
-  if (const auto* value = std::get_if<Array>(&value_)) return *value;
-  throw Error(message(what, " must be an array"));
-}
-
-const std::string& Json::string(std::string_view what) const {
-  if (const auto* value = std::get_if<std::string>(&value_)) return *value;
-  throw Error(message(what, " must be a string"));
-}
-
-double Json::number(std::string_view what) const {
-  if (const auto* value = std::get_if<int64_t>(&value_)) return static_cast<double>(*value);
-  if (const auto* value = std::get_if<double>(&value_); value != nullptr && std::isfinite(*value))
-    return *value;
-  throw Error(message(what, " must be a number"));
-}
-
-int64_t Json::integer(std::string_view what, int64_t lo, int64_t hi) const {
-  const auto* value = std::get_if<int64_t>(&value_);
-  if (value == nullptr || *value < lo || *value > hi) {
-    throw Error(message(what, " must be a whole number from ", lo, " to ", hi));
-  }
-  return *value;
-}
-
-bool Json::truth(std::string_view what) const {
-  if (const auto* value = std::get_if<bool>(&value_)) return *value;
-  throw Error(message(what, " must be true or false"));
-}
-
-const Json* Json::find(std::string_view key) const {
-  if (const auto* members = std::get_if<Object>(&value_)) {
-    for (const auto& [name, value] : *members) {
-      if (name == key) return &value;
-    }
-  }
-  return nullptr;
-}
-
-const Json& Json::at(std::string_view key, std::string_view what) const {
-  if (const Json* value = find(key)) return *value;
-  throw Error(message(what, " lacks '", key, "'"));
-}
-
 Json& Json::operator[](std::string_view key) {
   if (is_null()) value_ = Object();
   auto* members = std::get_if<Object>(&value_);

@@ -15,24 +15,6 @@ std::vector<Level> highest_of_bands(const Chain& chain, const std::set<Level>& l
 
 }  // namespace
 
-GaloisElement galois_element(const Chain& chain, int offset, bool conjugate) {
-  const GaloisElement rotation = rotation_element(offset, chain.log_n);
-  const GaloisElement two_n = GaloisElement{2} << chain.log_n;
-  return conjugate ? two_n - rotation : rotation;
-}
-
-void KeyRequest::need_relinearisation(Level level) { relinearisation_levels.insert(level); }
-
-void KeyRequest::need_galois(GaloisElement g, Level level) {
-  if (g != 1) galois_levels[g].insert(level);
-}
-
-void KeyRequest::merge(const KeyRequest& other) {
-  relinearisation_levels.insert(other.relinearisation_levels.begin(), other.relinearisation_levels.end());
-  for (const auto& [g, levels] : other.galois_levels) galois_levels[g].insert(levels.begin(), levels.end());
-  encapsulation = encapsulation || other.encapsulation;
-}
-
 std::vector<Level> KeyRequest::relinearisation_keys(const Chain& chain) const {
   return highest_of_bands(chain, relinearisation_levels);
 }

@@ -4,7 +4,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/base/random/random.h"
 #include "ckks/base/secrecy.h"
 #include "ckks/ring/sampler.h"
 
@@ -18,18 +17,6 @@ RnsPoly secret_poly(const Ring& ring, Basis basis, const SecretVector<int32_t>& 
   });
   to_ntt(poly);
   return poly;
-}
-
-SecretVector<int32_t> sample_secret(const Context& context, int hamming_weight, SecureRandom& random) {
-  const size_t n = static_cast<size_t>(context.n());
-  return hamming_weight == 0 ? sample_ternary(n, random)
-                             : sample_ternary_weight(n, static_cast<size_t>(hamming_weight), random);
-}
-
-SecretKey SecretKey::generate(const Context& context) {
-  SecureRandom secret_random;
-  return SecretKey(context, sample_secret(context, context.spec().secret_hamming_weight, secret_random),
-                   PublicSeedSource().identifier());
 }
 
 SecretKey::SecretKey(const Context& context, SecretVector<int32_t> coefficients, uint64_t key_fingerprint)

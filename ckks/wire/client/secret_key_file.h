@@ -12,6 +12,8 @@
 
 namespace psm::wire {
 
+constexpr uint32_t kSecretKeyTag = 1;
+
 uint64_t secret_key_file_bytes(const ckks::Context& context);
 void write_secret_key(const std::string& path, const ckks::SecretKey& key);
 // Refuses a file that others than its owner may read or write, as ssh does.

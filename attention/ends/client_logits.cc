@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "attention/ends/client_model.h"
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+
+namespace psm::attention {
+namespace {
+
+// Tokens that read a row of the unembedding together.
+constexpr size_t kTokensAtOnce = 16;
+
+std::vector<std::vector<std::complex<double>>> find_outputs(const SlotVectors& outputs, size_t slots,
+                                                            int count,
+                                                            const std::function<std::string(int)>& name) {
+  std::vector<std::vector<std::complex<double>>> ciphertexts;
+  for (int c = 0; c < count; ++c) {
+    const auto found = outputs.find(name(c));
+    if (found == outputs.end())
+      throw Error("the answer lacks the output '" + name(c) + "'; run the whole program");
+    if (found->second.size() != slots)
+      throw Error(message("the output '", name(c), "' has ", found->second.size(), " slots of ", slots,
+                          "; use the client's file of its program"));
+    ciphertexts.push_back(found->second);
+  }
+  return ciphertexts;
+}
+
+// From the outputs of the program: the residual stream, centred, [T][d] of each of the first `prompts`
+// prompts.
+std::vector<std::vector<double>> residual_stream(const ClientModel& model, const SlotVectors& outputs,
+                                                 int prompts) {
+  const Places& packing = model.packing;
+  const auto ciphertexts = find_outputs(outputs, packing.slots, packing.state_ciphertexts(),
+                                        [&](int c) { return input_name(packing, "y", c); });
+  std::vector<std::vector<double>> hidden = unpack_states(packing, model.shape.width, ciphertexts, prompts);
+  const std::vector<double>& scale = model.residual_scale;
+  for (std::vector<double>& state : hidden)
+    for (size_t i = 0; i < state.size(); ++i) state[i] *= scale[i % scale.size()];
+  return hidden;
+}
+
+std::vector<std::vector<double>> class_logits(const ClientShape& shape, const Places& packing,
+                                              const SlotVectors& outputs, size_t examples) {
+  const auto ciphertexts = find_outputs(outputs, packing.slots, class_ciphertexts(packing),
+                                        [&](int c) { return class_output(packing, c); });
+  std::vector<std::vector<double>> logits;
+  for (size_t p = 0; p < examples; ++p) {
+    std::vector<double>& row = logits.emplace_back(static_cast<size_t>(shape.classes));
+    for (int f = 0; f < packing.classes.size(); ++f) {
+      const size_t slot =
+          p * static_cast<size_t>(packing.prompt_stride()) + static_cast<size_t>(f % packing.features);
+      const std::complex<double> z = ciphertexts[f / packing.features][slot];
+      if (packing.classes.re[f] >= 0) row[packing.classes.re[f]] = z.real();
+      if (packing.classes.im[f] >= 0) row[packing.classes.im[f]] = z.imag();
+    }
+  }
+  return logits;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> client_logits(const ClientModel& model, const SlotVectors& outputs,
+                                               const Examples& examples) {
+  const ClientShape& shape = model.shape;
+  if (examples.size() > static_cast<size_t>(model.packing.prompts))
+    throw Error(message("answers to ", examples.size(), " prompts; the program takes ", model.packing.prompts,
+                        " at once"));
+  if (shape.classes > 0) return class_logits(shape, model.packing, outputs, examples.size());
+  const size_t d = static_cast<size_t>(shape.width), vocab = static_cast<size_t>(shape.vocab);
+  const auto hidden = residual_stream(model, outputs, static_cast<int>(examples.size()));
+  std::vector<std::vector<double>> logits;
+  for (size_t p = 0; p < examples.size(); ++p) {
+    const Centred x = centre(hidden[p], shape);
+    const size_t length = static_cast<size_t>(examples.length(shape, p));
+    if (length > x.variance.size())
+      throw Error(message("an answer of ", length, " tokens; the program has ", x.variance.size(),
+                          "; use the client's file that they were encrypted with"));
+    std::vector<double> n(d * kTokensAtOnce), of_prompt(length * vocab);
+    for (size_t first = 0; first < length; first += kTokensAtOnce) {
+      const size_t tokens = std::min(kTokensAtOnce, length - first);
+      for (size_t k = 0; k < tokens; ++k) {
+        const size_t t = first + k;
+        const double r = 1 / std::sqrt(x.variance[t] + shape.norm_epsilon);
+        for (size_t f = 0; f < d; ++f)
+          n[f * kTokensAtOnce + k] =
+              x.x[t * d + f] * r * static_cast<double>(model.final_gamma[f]) +
+              (model.final_beta.empty() ? 0.0 : static_cast<double>(model.final_beta[f]));
+      }
+      parallel_for(0, vocab, [&](size_t i) {
+        double sums[kTokensAtOnce] = {};
+        for (size_t f = 0; f < d; ++f)
+#pragma omp simd
+          for (size_t k = 0; k < kTokensAtOnce; ++k)
+            sums[k] += static_cast<double>(model.unembedding[i * d + f]) * n[f * kTokensAtOnce + k];
+        for (size_t k = 0; k < tokens; ++k) of_prompt[(first + k) * vocab + i] = sums[k];
+      });
+    }
+    logits.push_back(std::move(of_prompt));
+  }
+  return logits;
+}
+
+}  // namespace psm::attention

@@ -1,0 +1,63 @@
+#include "ckks/base/parallel.h"
+#include "ckks/ring/kernels/backend.h"
+#include "ckks/ring/poly.h"
+
+namespace psm::ckks {
+namespace {
+
+void check_alike(const RnsPoly& a, const RnsPoly& b) {
+  PSM_CHECK(&a.ring() == &b.ring() && a.basis() == b.basis() && a.form() == b.form(), "basis ", a.basis().q,
+            "+", a.basis().p, " and ", b.basis().q, "+", b.basis().p);
+}
+
+using Binary = void (*)(uint64_t*, const uint64_t*, const uint64_t*, size_t, const Modulus&);
+
+void by_limbs(Binary kernel, RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
+  check_alike(a, b);
+  check_alike(out, a);
+  parallel_for(0, a.limbs(), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    kernel(out.limb(j), a.limb(j), b.limb(j), a.n(), a.modulus(j));
+  });
+}
+
+}  // namespace
+
+void add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) { by_limbs(kernels().add, out, a, b); }
+void subtract(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) { by_limbs(kernels().subtract, out, a, b); }
+
+void negate(RnsPoly& out, const RnsPoly& a) {
+  check_alike(out, a);
+  parallel_for(0, a.limbs(), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    kernels().negate(out.limb(j), a.limb(j), a.n(), a.modulus(j));
+  });
+}
+
+void multiply(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
+  PSM_CHECK(a.form() == Form::kNtt);
+  by_limbs(kernels().multiply, out, a, b);
+}
+
+void multiply_add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
+  PSM_CHECK(a.form() == Form::kNtt);
+  by_limbs(kernels().multiply_add, out, a, b);
+}
+
+void automorphism(RnsPoly& out, const RnsPoly& a, GaloisElement g) {
+  PSM_CHECK(a.form() == Form::kNtt && &out != &a);
+  check_alike(out, a);
+  const auto table = automorphism_table(g, a.ring().log_n());
+  parallel_for(0, a.limbs(), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    kernels().automorphism(out.limb(j), a.limb(j), *table);
+  });
+}
+
+RnsPoly automorphism(const RnsPoly& a, GaloisElement g) {
+  RnsPoly out = a.clone();  // wiped if a is
+  automorphism(out, a, g);
+  return out;
+}
+
+}  // namespace psm::ckks

@@ -1,0 +1,23 @@
+#include "ckks/scheme/chain/key_request.h"
+
+namespace psm::ckks {
+
+GaloisElement galois_element(const Chain& chain, int offset, bool conjugate) {
+  const GaloisElement rotation = rotation_element(offset, chain.log_n);
+  const GaloisElement two_n = GaloisElement{2} << chain.log_n;
+  return conjugate ? two_n - rotation : rotation;
+}
+
+void KeyRequest::need_relinearisation(Level level) { relinearisation_levels.insert(level); }
+
+void KeyRequest::need_galois(GaloisElement g, Level level) {
+  if (g != 1) galois_levels[g].insert(level);
+}
+
+void KeyRequest::merge(const KeyRequest& other) {
+  relinearisation_levels.insert(other.relinearisation_levels.begin(), other.relinearisation_levels.end());
+  for (const auto& [g, levels] : other.galois_levels) galois_levels[g].insert(levels.begin(), levels.end());
+  encapsulation = encapsulation || other.encapsulation;
+}
+
+}  // namespace psm::ckks

@@ -1,0 +1,52 @@
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/wire/bytes.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/polynomial.h"
+
+namespace psm::wire {
+
+CiphertextWriter::CiphertextWriter(const std::string& path, const ckks::Context& context,
+                                   ckks::Fingerprint fingerprint, const std::string& note)
+    : context_(context), writer_(path, {FileKind::kCiphertexts, context.spec(), fingerprint}) {
+  write_note(note);
+}
+
+CiphertextWriter::CiphertextWriter(std::string* memory, const ckks::Context& context,
+                                   ckks::Fingerprint fingerprint, const std::string& note)
+    : context_(context), writer_(memory, {FileKind::kCiphertexts, context.spec(), fingerprint}) {
+  write_note(note);
+}
+
+void CiphertextWriter::write_note(const std::string& note) {
+  PSM_CHECK(note.size() <= kMaxNoteBytes, note.size());
+  writer_.begin(kNoteTag, note.size());
+  writer_.write(note.data(), note.size());
+  writer_.end();
+}
+
+void CiphertextWriter::begin(uint32_t tag, uint64_t length, ckks::Level level, ckks::Scale scale) {
+  writer_.begin(tag, length);
+  std::vector<uint8_t> prefix;
+  put(prefix, static_cast<uint32_t>(level));
+  put(prefix, double{scale});
+  writer_.write(prefix.data(), prefix.size());
+}
+
+void CiphertextWriter::write(const ckks::Ciphertext& c) {
+  begin(kCiphertextTag, ciphertext_payload(context_, c.level(), false), c.level(), c.scale());
+  write_polynomial(writer_, c.c[0]);
+  write_polynomial(writer_, c.c[1]);
+  writer_.end();
+}
+
+void CiphertextWriter::write(const ckks::SeededCiphertext& c) {
+  const ckks::Level level = level_of(c.c0.basis());
+  begin(kSeededCiphertextTag, ciphertext_payload(context_, level, true), level, c.scale);
+  writer_.write(c.seed.bytes.data(), sizeof c.seed.bytes);
+  write_polynomial(writer_, c.c0);
+  writer_.end();
+}
+
+}  // namespace psm::wire
