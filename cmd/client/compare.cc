@@ -7,14 +7,13 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "cmd/client/client_file.h"
 #include "cmd/client/twin_process.h"
 #include "cmd/prompts/comparison.h"
 #include "cmd/prompts/logits.h"
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/ciphertext_note.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
@@ -57,7 +56,7 @@ TwinLogits twin_logits(const std::string& program, const ClientFile& client,
 }
 
 int compare(int argc, char** argv) {
-  Flags flags(
+  Command flags(
       "bazel run //cmd:compare -- --client FILE --program FILE [--logits FILE] (--prompt TEXT | --prompts "
       "FILE | --sample N)",
       "Runs the program in the clear on the prompts. Fails where a value leaves its range, which "
@@ -70,10 +69,7 @@ int compare(int argc, char** argv) {
   const std::string& program = flags.text("program", "", "the program that was compiled with it");
   const std::string& logits_path = flags.text("logits", "", "decrypted logits (from //cmd:decrypt)");
   const PromptFlags prompt_flags(flags);
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  require_given(flags, {"client", "program"});
+  flags.begin(argc, argv, {"client", "program"});
 
   const ClientFile client = read_client_file(resolve_user_path(client_path));
   const PromptCodec codec =
@@ -106,7 +102,7 @@ int compare(int argc, char** argv) {
   std::printf("%s", c.text(twin.predicted_std).c_str());
   Json json;
   json["encrypted_vs_twin"] = c.json();
-  common.write_json(json);
+  flags.write_json(json);
   if (const std::string failure = unlikeness(c, twin.predicted_std); !failure.empty())
     throw Error(failure, Error::Kind::kFailed);
   return 0;
@@ -115,6 +111,4 @@ int compare(int argc, char** argv) {
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_secret_command([&] { return psm::cmd::compare(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run_secret(psm::cmd::compare, argc, argv); }

@@ -6,7 +6,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/client/secret_key_file.h"
@@ -17,7 +16,7 @@
 #include "cmd/protocol/group_files.h"
 #include "cmd/protocol/key_files.h"
 #include "cmd/protocol/ring_flags.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/units.h"
 
 namespace psm::cmd {
@@ -54,23 +53,20 @@ std::vector<std::vector<int>> lengths_of(const std::string& path, const attentio
 }
 
 int decrypt(int argc, char** argv) {
-  Flags flags("bazel run //cmd:decrypt -- --client FILE --keys FOLDER --in FILE [flags]",
-              "Decrypts the answers of //cmd:infer and prints the model's prediction at every scored "
-              "position. What it\n"
-              "prints must not be shown to others: it carries the error of the encryption, which depends on "
-              "the key.\n"
-              "//cmd:compare says how close the logits are to those of the program in the clear.");
+  Command flags(
+      "bazel run //cmd:decrypt -- --client FILE --keys FOLDER --in FILE [flags]",
+      "Decrypts the answers of //cmd:infer and prints the model's prediction at every scored "
+      "position. What it\n"
+      "prints must not be shown to others: it carries the error of the encryption, which depends on "
+      "the key.\n"
+      "//cmd:compare says how close the logits are to those of the program in the clear.");
   const std::string& client_path =
       flags.text("client", "", "the client's file (NAME.client of //cmd:compile)");
   const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");
   const std::string& in = flags.text("in", "", "encrypted answers (from //cmd:infer)");
   const std::string& logits_path = flags.output("logits", "file for all logits, for //cmd:compare");
   const FileRingFlags ring(flags);
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  ring.apply();
-  require_given(flags, {"client", "keys", "in"});
+  flags.begin(argc, argv, {"client", "keys", "in"});
 
   const KeyFiles files(resolve_user_path(keys));
   const ClientFile client = read_client_file(resolve_user_path(client_path), attention::ModelEnd::kOutputs);
@@ -120,13 +116,11 @@ int decrypt(int argc, char** argv) {
   json["seconds"] = seconds;
   if (!logits_path.empty()) write_logits(resolve_user_path(logits_path), client.program_id(), logits);
   std::printf("Do not share decrypted values: they carry the error of the encryption (ckks/SECURITY.md).\n");
-  common.write_json(json);
+  flags.write_json(json);
   return 0;
 }
 
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_secret_command([&] { return psm::cmd::decrypt(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run_secret(psm::cmd::decrypt, argc, argv); }

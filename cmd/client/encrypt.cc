@@ -6,7 +6,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/base/interruption.h"
 #include "ckks/base/random/random.h"
 #include "ckks/scheme/client/encryptor.h"
@@ -23,7 +22,7 @@
 #include "cmd/protocol/key_files.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/units.h"
 
 namespace psm::cmd {
@@ -64,7 +63,7 @@ class FolderEncryptor {
 };
 
 int encrypt(int argc, char** argv) {
-  Flags flags(
+  Command flags(
       "bazel run //cmd:encrypt -- --client FILE --keys FOLDER --out FILE (--prompt TEXT | --prompts FILE | "
       "--sample N)",
       "Encrypts prompts with the keys of the folder, for //cmd:infer: under secret.key if it is there, else "
@@ -84,11 +83,7 @@ int encrypt(int argc, char** argv) {
       flags.text("check", "", "NAME.program: run it in the clear on the prompts first");
   const PromptFlags prompt_flags(flags);
   const FileRingFlags ring(flags);
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  ring.apply();
-  require_given(flags, {"client", "keys", "out"});
+  flags.begin(argc, argv, {"client", "keys", "out"});
 
   const KeyFiles files(resolve_user_path(keys));
   const ClientFile client = read_client_file(resolve_user_path(client_path), attention::ModelEnd::kInputs);
@@ -114,7 +109,7 @@ int encrypt(int argc, char** argv) {
   if (!check.empty()) {
     std::vector<std::string> words = prompt_flags.arguments();
     words.insert(words.begin(), {sibling_command("compare"), "--client=" + client_path, "--program=" + check,
-                                 "--threads=" + std::to_string(common.threads)});
+                                 "--threads=" + std::to_string(flags.threads())});
     ChildProcess compare(words);
     checked = compare.output();
     if (const int code = compare.wait(); code != 0) return code;  // it has said why
@@ -148,13 +143,11 @@ int encrypt(int argc, char** argv) {
   json["ciphertexts"] = ciphertexts;
   json["seconds"] = seconds;
   json["seconds_checking"] = start - check_start;
-  common.write_json(json);
+  flags.write_json(json);
   return 0;
 }
 
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_secret_command([&] { return psm::cmd::encrypt(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run_secret(psm::cmd::encrypt, argc, argv); }

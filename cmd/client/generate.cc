@@ -1,7 +1,5 @@
 // Text generated encrypted: makes keys, starts the server as a process of its own, encrypts a prompt, and
 // then decrypts, picks and encrypts one token after another.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -10,7 +8,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/base/random/random.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/wire/client/secret_key_file.h"
@@ -26,7 +23,7 @@
 #include "cmd/protocol/group_files.h"
 #include "cmd/protocol/new_ring_flags.h"
 #include "cmd/protocol/temporary_folder.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/units.h"
 #include "nn/text/tokenizer.h"
 
@@ -76,10 +73,7 @@ int compile(const std::string& model, const std::string& out, bool encrypted_wei
                                    std::to_string(threads)};
   if (ring.insecure) command.push_back("--insecure");
   ChildProcess compiler(command);
-  char block[4096];
-  while (::read(compiler.from(), block, sizeof block) >
-         0) {  // what it says of itself is for //cmd:compile's users
-  }
+  compiler.output();  // for //cmd:compile's users
   return compiler.wait();
 }
 
@@ -88,7 +82,7 @@ struct Paths {
 };
 
 int generate(int argc, char** argv) {
-  Flags flags(
+  Command flags(
       "bazel run //cmd:generate -- (--model MODEL | --client FILE [--program FILE]) --prompt TEXT [flags]",
       "Goes on with a text without showing it to the server that computes: makes keys, starts a server as a\n"
       "process of its own, encrypts the prompt, and then decrypts, picks and encrypts one token after "
@@ -139,10 +133,7 @@ int generate(int argc, char** argv) {
   const std::string& device = flags.text(
       "device", "cpu", "who computes, where the server runs here (//cmd:serve says what there is)");
   const RingFlags ring(flags);
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  ring.apply();
+  flags.begin(argc, argv);
   if (flags.given("model") == flags.given("client"))
     throw Error("exactly one of --model and --client is needed");
   if (flags.given("model") && flags.given("program")) throw Error("--program is for --client");
@@ -174,7 +165,7 @@ int generate(int argc, char** argv) {
     std::filesystem::create_directories(key_folder);
     paths = {key_folder + "/text.client", key_folder + "/text.program"};
     if (const int status = compile(resolve_user_path(model_path), key_folder + "/text", encrypted_weights,
-                                   files, ring, common.threads);
+                                   files, ring, flags.threads());
         status != 0)
       return status;
   }
@@ -268,7 +259,7 @@ int generate(int argc, char** argv) {
                 encrypted ? (files.weights_owner + ", " + files.weights + ", ").c_str() : "",
                 compiles ? (paths.client + " (keep it), " + paths.program + ", ").c_str() : "",
                 files.evaluation.c_str());
-    common.write_json(json);
+    flags.write_json(json);
     return 0;
   }
 
@@ -290,7 +281,7 @@ int generate(int argc, char** argv) {
   const std::string server_state = state_path.empty() ? "" : folder.path() + "/server";
   std::vector<std::string> command{"/bin/sh", "-c", server_command};
   if (server_command.empty())
-    command = local_server(paths.program, files, encrypted, server_state, ring, device, common.threads);
+    command = local_server(paths.program, files, encrypted, server_state, ring, device, flags.threads());
   const int wanted = record->prompt + static_cast<int>(tokens);
   const auto show = [&](const TextClient::Step& step) {
     const std::string note = step.was_prompt     ? " (a whole pass)"
@@ -348,13 +339,11 @@ int generate(int argc, char** argv) {
     std::printf("the program in the clear on the same text:\n%s", comparison.text().c_str());
     json["agreement"] = comparison.json();
   }
-  common.write_json(json);
+  flags.write_json(json);
   return 0;
 }
 
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_secret_command([&] { return psm::cmd::generate(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run_secret(psm::cmd::generate, argc, argv); }

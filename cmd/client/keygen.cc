@@ -3,20 +3,19 @@
 #include <cstdio>
 
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/base/files/hex.h"
 #include "cmd/client/client_head.h"
 #include "cmd/client/new_keys.h"
 #include "cmd/protocol/key_files.h"
 #include "cmd/protocol/ring_flags.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 namespace {
 
 int keygen(int argc, char** argv) {
-  Flags flags(
+  Command flags(
       "bazel run //cmd:keygen -- --client FILE --out FOLDER [flags]",
       "Makes the keys for running a compiled model encrypted: secret.key and public.key for the client,\n"
       "evaluation.keys for the server. The secret key never leaves the client; who has public.key alone can\n"
@@ -26,11 +25,7 @@ int keygen(int argc, char** argv) {
   const std::string& out =
       flags.output("out", "folder for the keys; made if it is missing", Flags::Output::kFolder);
   const FileRingFlags ring(flags);
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  ring.apply();
-  require_given(flags, {"client", "out"});
+  flags.begin(argc, argv, {"client", "out"});
 
   const KeyFiles files(resolve_user_path(out));
   const ClientHead client = read_client_head(resolve_user_path(client_path));
@@ -50,13 +45,11 @@ int keygen(int argc, char** argv) {
   json["memory_bytes"] = static_cast<uint64_t>(client.keys.bytes(context.chain()));
   json["seconds"] = keys.seconds;
   json["test_seconds"] = keys.check_seconds;
-  common.write_json(json);
+  flags.write_json(json);
   return 0;
 }
 
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_secret_command([&] { return psm::cmd::keygen(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run_secret(psm::cmd::keygen, argc, argv); }

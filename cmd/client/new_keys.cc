@@ -20,7 +20,7 @@
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
 #include "ckks/wire/public_key_file.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/units.h"
 
 namespace psm::cmd {

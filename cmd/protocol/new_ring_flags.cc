@@ -4,7 +4,7 @@
 
 namespace psm::cmd {
 
-RingFlags::RingFlags(Flags& flags)
+RingFlags::RingFlags(Command& flags)
     : FileRingFlags(flags),
       log_n(flags.integer("log-n", 16, 11, 16, "log2 of the ring degree; below 16 nothing is secure")),
       secret(flags.text("secret", "sparse",

@@ -9,7 +9,7 @@ namespace psm::cmd {
 
 // The parameters: a secure set or, with --insecure, its chain in a smaller ring.
 struct RingFlags : FileRingFlags {
-  explicit RingFlags(Flags& flags);
+  explicit RingFlags(Command& flags);
   // Throws Error for a smaller ring without --insecure, and for a secret that is not offered.
   ckks::ParameterSpec spec() const;
 

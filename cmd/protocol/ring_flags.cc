@@ -8,14 +8,14 @@
 
 namespace psm::cmd {
 
-FileRingFlags::FileRingFlags(Flags& flags)
+FileRingFlags::FileRingFlags(Command& flags)
     : insecure(
           flags.truth("insecure", false, "allow a ring that offers no security (for trying things out)")),
       backend(flags.text("backend", "",
-                         "kernels of the ring: scalar, avx2 or avx512ifma; the fastest unless given")) {}
-
-void FileRingFlags::apply() const {
-  if (!backend.empty()) ckks::select_backend(backend);
+                         "kernels of the ring: scalar, avx2 or avx512ifma; the fastest unless given")) {
+  flags.when_read([this] {
+    if (!backend.empty()) ckks::select_backend(backend);
+  });
 }
 
 void FileRingFlags::require_security(const ckks::Context& context) const {

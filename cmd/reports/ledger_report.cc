@@ -276,16 +276,15 @@ Json ledger_json(const LedgerReport& report) {
   return json;
 }
 
-LedgerFlag::LedgerFlag(Flags& flags)
+LedgerFlag::LedgerFlag(Command& flags)
     : path(flags.output("ledger",
                         "write level, scale, range, errors and seconds of every instruction to this file: "
-                        ".json or .html")) {}
-
-void LedgerFlag::apply() const {
-  if (!given()) return;
-  if (!path.ends_with(".json") && !path.ends_with(".html"))
-    throw Error(
-        message("--ledger ", path, " ends neither in .json (for machines) nor in .html (for people)"));
+                        ".json or .html")) {
+  flags.when_read([this] {
+    if (given() && !path.ends_with(".json") && !path.ends_with(".html"))
+      throw Error(
+          message("--ledger ", path, " ends neither in .json (for machines) nor in .html (for people)"));
+  });
 }
 
 void LedgerFlag::write(const LedgerReport& report) const {

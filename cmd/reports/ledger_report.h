@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "ckks/base/files/flags.h"
 #include "ckks/program/errors/ledger.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
 
 namespace psm::cmd {
@@ -39,10 +39,9 @@ std::string ledger_page(const LedgerReport& report);
 Json ledger_json(const LedgerReport& report);
 
 struct LedgerFlag {
-  explicit LedgerFlag(Flags& flags);
+  // When read, throws Error for another kind of file.
+  explicit LedgerFlag(Command& flags);
   bool given() const { return !path.empty(); }
-  // After parse(): throws Error for another kind of file.
-  void apply() const;
   // Writes the file if the flag was given.
   void write(const LedgerReport& report) const;
 

@@ -112,22 +112,21 @@ TEST_CASE("the file for machines has every row, both sums and the figures of the
 
 TEST_CASE("a file of another kind is refused before the work") {
   for (const char* path : {"ledger.txt", "json"}) {
-    Flags flags("x", "y");
+    Command flags("x", "y");
     const LedgerFlag ledger(flags);
     std::string name = "x", flag = "--ledger", value = path;
     char* arguments[] = {name.data(), flag.data(), value.data()};
-    flags.parse(3, arguments);
-    CHECK_THROWS_AS(ledger.apply(), Error);
+    CHECK_THROWS_AS(flags.begin(3, arguments), Error);
   }
 }
 
 TEST_CASE("the file is its owner's alone: errors and ranges are of decrypted values") {
-  Flags flags("x", "y");
+  Command flags("x", "y");
   const LedgerFlag ledger(flags);
   const std::string path = (std::filesystem::path(std::getenv("TEST_TMPDIR")) / "ledger.json").string();
   std::string name = "x", flag = "--ledger", value = path;
   char* arguments[] = {name.data(), flag.data(), value.data()};
-  flags.parse(3, arguments);
+  flags.begin(3, arguments);
   ledger.write(report_of(Sample().ledger()));
   CHECK(std::filesystem::status(path).permissions() ==
         (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));

@@ -12,7 +12,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/interruption.h"
 #include "ckks/base/memory.h"
@@ -33,7 +32,7 @@
 #include "cmd/server/run_digests.h"
 #include "cmd/server/run_figures.h"
 #include "cmd/server/server.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
@@ -207,7 +206,7 @@ struct RemovedIfEmpty {
 };
 
 int infer(int argc, char** argv) {
-  Flags flags(
+  Command flags(
       "bazel run //cmd:infer -- --program PROGRAM --keys FILE --in FILE --out FILE [flags]",
       "Runs a compiled model on encrypted prompts. Needs the program and evaluation.keys; sees no secret "
       "key.\n"
@@ -232,12 +231,7 @@ int infer(int argc, char** argv) {
   const FileRingFlags ring(flags);
   const DeviceFlag device_flag(flags);
   const MemoryFlag memory_flag(flags);
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  ledger_file.apply();
-  ring.apply();
-  require_given(flags, {"program", "keys", "in", "out"});
+  flags.begin(argc, argv, {"program", "keys", "in", "out"});
   const bool is_folder = std::filesystem::is_directory(resolve_user_path(in));
   if (is_folder) {
     require_writable_folder(resolve_user_path(out));
@@ -350,7 +344,7 @@ int infer(int argc, char** argv) {
   json["seconds"]["prepare"] = prepared - loaded;
   json["seconds"]["infer"] = inferred - prepared;
   json["peak_rss_bytes"] = peak_resident_bytes();
-  common.write_json(json);
+  flags.write_json(json);
   require_all();
   return 0;
 }
@@ -358,6 +352,4 @@ int infer(int argc, char** argv) {
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::cmd::infer(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::infer, argc, argv); }

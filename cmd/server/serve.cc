@@ -8,7 +8,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/generation/frames.h"
 #include "cmd/generation/server/encrypted_weights.h"
@@ -17,7 +16,7 @@
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/memory_flag.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 
 namespace psm::cmd {
 namespace {
@@ -28,7 +27,7 @@ bool is_pipe(int descriptor) {
 }
 
 void serve(int argc, char** argv, FrameChannel& client) {
-  Flags flags(
+  Command flags(
       "serve --program PROGRAM --keys FILE [flags]",
       "The server's side of //cmd:generate, which starts it: reads a program (//cmd:compile --for text) and\n"
       "evaluation.keys, then encrypted prompts and tokens from standard input, and writes encrypted answers "
@@ -37,7 +36,8 @@ void serve(int argc, char** argv, FrameChannel& client) {
       "model\n"
       "are ciphertexts too. Keys and values of the text so far stay with it, encrypted; with --state they "
       "also\n"
-      "stay in a folder after every token, and a server that was killed goes on from there.");
+      "stay in a folder after every token, and a server that was killed goes on from there.",
+      Command::Writes::kNothing);
   const std::string& program_path =
       flags.text("program", "", "the program (NAME.program of //cmd:compile --for text)");
   const std::string& keys_path =
@@ -49,11 +49,7 @@ void serve(int argc, char** argv, FrameChannel& client) {
   const FileRingFlags ring(flags);
   const DeviceFlag device_flag(flags);
   const MemoryFlag memory_flag(flags);
-  const ThreadsFlag threads(flags);
-  flags.parse(argc, argv);
-  require_given(flags, {"program", "keys"});
-  threads.apply();
-  ring.apply();
+  flags.begin(argc, argv, {"program", "keys"});
   if (!is_pipe(STDIN_FILENO))
     throw Error(
         "this server talks to a client through pipes; run //cmd:generate, which starts one, or has --server");

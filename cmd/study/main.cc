@@ -5,11 +5,10 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/processor.h"
 #include "cmd/study/experiments/sweep.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/html.h"
 
 namespace psm::cmd {
@@ -60,14 +59,15 @@ void run(const Experiment& experiment, const StudyOptions& options) {
 }
 
 int study(int argc, char** argv) {
-  Flags flags(
+  Command flags(
       "bazel run //cmd:study -- list | run NAME|all [flags]",
       "Runs the paper's experiments on models at sizes that two cores can train, and writes "
       "NAME.json and\n"
       "NAME.html, a page with all plots and tables. `list` names every figure and table, its command, "
       "its budget\n"
       "and what is scaled down. An interrupted training goes on where it was when the same command "
-      "is given again.");
+      "is given again.",
+      Command::Writes::kNothing);
   const auto& words =
       flags.words("list | run NAME", 1, 2, "list, or run and the name of an experiment or all");
   StudyOptions options;
@@ -81,9 +81,7 @@ int study(int argc, char** argv) {
   const std::string& data = flags.text("data", "../shared/data", "folder of the data");
   const std::string& text = flags.text(
       "text", "", "another text for language models than the novels of --data; its last tenth is held out");
-  const ThreadsFlag threads(flags);
-  flags.parse(argc, argv);
-  threads.apply();
+  flags.begin(argc, argv);
   if (words[0] == "list" && words.size() == 1) {
     list();
     return 0;
@@ -108,6 +106,4 @@ int study(int argc, char** argv) {
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_secret_command([&] { return psm::cmd::study(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run_secret(psm::cmd::study, argc, argv); }

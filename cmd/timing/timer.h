@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 
 namespace psm::cmd {
 

@@ -6,15 +6,14 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "cmd/reports/approx_report.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 
 namespace psm::cmd {
 namespace {
 
-int run(int argc, char** argv) {
-  Flags flags(
+int approx(int argc, char** argv) {
+  Command flags(
       "bazel run //cmd:approx -- FUNCTION [flags]",
       "Approximates a function by a polynomial that runs on encrypted slots, and proves its error.\n\n"
       "For example:\n"
@@ -51,9 +50,7 @@ int run(int argc, char** argv) {
       flags.integer("points", 100000, 2, 10000000, "points at which the error is measured");
   const std::string& plot = flags.output("plot", "writes function, polynomial and error to this SVG file");
   const int64_t& seed = flags.integer("seed", 1, 0, INT64_MAX, "seed of the random half of the points");
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
+  flags.begin(argc, argv);
   if (flags.given("plot") && !plot.ends_with(".svg"))
     throw Error(message("--plot ", plot, " does not end in .svg, and the plot is one; give such a name"));
 
@@ -91,7 +88,7 @@ int run(int argc, char** argv) {
     write_file(resolve_user_path(plot), plot_svg(chosen));
     std::printf("\n  wrote %s\n", plot.c_str());
   }
-  common.write_json(figures.object());
+  flags.write_json(figures.object());
   if (measurement.worst_error > chosen.error_bound())
     throw Error(
         message("the measured error ", measurement.worst_error, " exceeds the proven bound ",
@@ -103,6 +100,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::cmd::run(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::approx, argc, argv); }

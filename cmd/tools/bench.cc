@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ckks/base/error.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/processor.h"
 #include "ckks/program/planning/calibrate.h"
@@ -19,7 +18,7 @@
 #include "cmd/reports/ledger_report.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/timing/bench_suite.h"
 #include "cmd/timing/device_suite.h"
 #include "cmd/timing/model_suite.h"
@@ -36,7 +35,7 @@ void print(const Figures& figures) { std::printf("\n%s", figures.table().text().
 
 // What a suite is told.
 struct Bench {
-  explicit Bench(Flags& all)
+  explicit Bench(Command& all)
       : flags(all),
         repetitions(
             all.integer("repetitions", 7, 1, 1000,
@@ -51,8 +50,7 @@ struct Bench {
         prompts(all.integer("prompts", 0, 0, 4096, "prompts in a pass; 0: as many as share ciphertexts")),
         ledger(all),
         ring(all),
-        device(all),
-        common(all) {}
+        device(all) {}
 
   // Says what computes, and with which parameters.
   std::unique_ptr<const ckks::Context> context() const {
@@ -72,7 +70,7 @@ struct Bench {
     return config;
   }
 
-  const Flags& flags;
+  const Command& flags;
   const int64_t &repetitions, &bootstraps;
   const ShapeFlags shape;
   const int64_t& seed;
@@ -81,7 +79,6 @@ struct Bench {
   const LedgerFlag ledger;
   const RingFlags ring;
   const DeviceFlag device;
-  const CommonFlags common;
 };
 
 // A model that is ready to run, and its prompts.
@@ -283,10 +280,10 @@ int bench(int argc, char** argv) {
     names += (names.empty() ? "" : ", ") + std::string(suite.name);
     help += message("\n", suite.name, ": ", suite.what);
   }
-  Flags flags("bazel run //cmd:bench -- --suite NAME [flags]", help);
+  Command flags("bazel run //cmd:bench -- --suite NAME [flags]", help);
   const std::string& name = flags.text("suite", "ckks", "what to time: " + names);
   const Bench bench(flags);
-  flags.parse(argc, argv);
+  flags.begin(argc, argv);
   const auto suite = std::ranges::find(suites(), name, &Suite::name);
   if (suite == suites().end()) throw Error(message("--suite ", name, " is not known; there are: ", names));
   require_flags(flags, *suite);
@@ -294,16 +291,11 @@ int bench(int argc, char** argv) {
   if (!bench.text.empty() && bench.model.empty())
     throw Error("--text is for a --model that was trained on text");
   if (std::ranges::find(suite->flags, "shape") != suite->flags.end() && bench.model.empty()) bench.config();
-  bench.ledger.apply();
-  bench.ring.apply();
-  bench.common.apply();
-  bench.common.write_json(suite->run(bench));
+  bench.flags.write_json(suite->run(bench));
   return 0;
 }
 
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_secret_command([&] { return psm::cmd::bench(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run_secret(psm::cmd::bench, argc, argv); }

@@ -7,7 +7,6 @@
 #include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/memory.h"
 #include "ckks/program/planning/calibrate.h"
@@ -15,7 +14,7 @@
 #include "cmd/compiler/shapes.h"
 #include "cmd/protocol/new_ring_flags.h"
 #include "cmd/reports/program_report.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
@@ -30,7 +29,7 @@ CompiledFor purpose_of(const std::string& name) {
 
 // What a shape would take on this machine, which is timed.
 void dry_run(const attention::ModelConfig& config, const attention::PolynomialOptions& options,
-             const ckks::Context& context, CompiledFor purpose, int prompts, const CommonFlags& common,
+             const ckks::Context& context, CompiledFor purpose, int prompts, const Command& flags,
              const std::string& name) {
   const attention::Packing packing =
       attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), prompts);
@@ -53,17 +52,18 @@ void dry_run(const attention::ModelConfig& config, const attention::PolynomialOp
   json["calibrated_while_busy"] = machine.busy;
   json["key_file_bytes"] = key_bytes;
   json["weight_file_bytes"] = program_bytes;
-  common.write_json(json);
+  flags.write_json(json);
 }
 
 int compile(int argc, char** argv) {
-  Flags flags("bazel run //cmd:compile -- (--model MODEL | --shape SHAPE) (--out NAME | --dry-run) [flags]",
-              "Compiles a polynomial model: writes NAME.program, which is all that the server needs besides "
-              "keys and\n"
-              "ciphertexts, and NAME.client for the client. With --shape, a published shape with random "
-              "weights, for\n"
-              "timing; with --dry-run as well, what it would take on this machine, of any size, without "
-              "weights.");
+  Command flags(
+      "bazel run //cmd:compile -- (--model MODEL | --shape SHAPE) (--out NAME | --dry-run) [flags]",
+      "Compiles a polynomial model: writes NAME.program, which is all that the server needs besides "
+      "keys and\n"
+      "ciphertexts, and NAME.client for the client. With --shape, a published shape with random "
+      "weights, for\n"
+      "timing; with --dry-run as well, what it would take on this machine, of any size, without "
+      "weights.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const ShapeFlags shape(flags);
   const std::string& purpose = flags.text(
@@ -78,10 +78,7 @@ int compile(int argc, char** argv) {
       flags.truth("dry-run", false, "--shape: predict what the program takes, and write nothing");
   const std::string& out = flags.text("out", "", "name of the files to write, without .program and .client");
   const RingFlags ring(flags);
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  ring.apply();
+  flags.begin(argc, argv);
   if (flags.given("model") == flags.given("shape"))
     throw Error("exactly one of --model and --shape is needed");
   if (flags.given("model")) {
@@ -106,7 +103,7 @@ int compile(int argc, char** argv) {
     if (compiled_for != CompiledFor::kPass) attention::require_decodable(config);
     const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
     if (dry) {
-      dry_run(config, options, context, compiled_for, together, common, shape.shape);
+      dry_run(config, options, context, compiled_for, together, flags, shape.shape);
       return 0;
     }
     checkpoint = random_model(config, 1, 1).checkpoint;
@@ -137,13 +134,11 @@ int compile(int argc, char** argv) {
   json["about"] = program.about;
   json["seconds"] = seconds;
   json["peak_rss_bytes"] = peak_resident_bytes();
-  common.write_json(json);
+  flags.write_json(json);
   return 0;
 }
 
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::cmd::compile(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::compile, argc, argv); }

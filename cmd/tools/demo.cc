@@ -5,7 +5,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/base/memory.h"
 #include "ckks/program/machines/twin.h"
 #include "cmd/deployment/client/session.h"
@@ -20,7 +19,7 @@
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
 #include "cmd/server/run_figures.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 #include "cmd/training/training_run.h"
 #include "nn/text/tokenizer.h"
@@ -72,12 +71,13 @@ double accuracy(const train::Batch& batch, const LogitRows& scored) {
 }
 
 int demo(int argc, char** argv) {
-  Flags flags("bazel run //cmd:demo -- [flags]",
-              "Trains a small PowerSoftmax transformer, makes it polynomial, encrypts prompts, runs the "
-              "model on the\n"
-              "ciphertexts at 128-bit security, decrypts, and compares. Without flags: in-context recall, on "
-              "sequences\n"
-              "that it draws itself. With --text: a character model of that text.");
+  Command flags(
+      "bazel run //cmd:demo -- [flags]",
+      "Trains a small PowerSoftmax transformer, makes it polynomial, encrypts prompts, runs the "
+      "model on the\n"
+      "ciphertexts at 128-bit security, decrypts, and compares. Without flags: in-context recall, on "
+      "sequences\n"
+      "that it draws itself. With --text: a character model of that text.");
   const std::string& model_path =
       flags.text("model", "", "use this polynomial model instead of training one");
   const std::string& text_path =
@@ -94,11 +94,7 @@ int demo(int argc, char** argv) {
   const LedgerFlag ledger_file(flags);
   const RingFlags ring(flags);
   const DeviceFlag device_flag(flags);
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  ledger_file.apply();
-  ring.apply();
+  flags.begin(argc, argv);
   const std::unique_ptr<ckks::Device> device = device_flag.open();
   const ckks::ParameterSpec spec = ring.spec();
   if (flags.given("model") && flags.given("text")) throw Error("--model and --text exclude each other");
@@ -270,7 +266,7 @@ int demo(int argc, char** argv) {
   json["seconds"]["decrypt"] = seconds.decrypt;
   json["seconds"]["total"] = total;
   json["peak_rss_bytes"] = peak_resident_bytes();
-  common.write_json(json);
+  flags.write_json(json);
   run.row()
       .cell("parameters", deployment.context->describe())
       .cell("seconds", "are of the last pass, measured errors of the first")
@@ -284,6 +280,4 @@ int demo(int argc, char** argv) {
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_secret_command([&] { return psm::cmd::demo(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run_secret(psm::cmd::demo, argc, argv); }

@@ -5,11 +5,10 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/reports/logits_report.h"
 #include "cmd/reports/task_report.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/training/model_tokenizer.h"
 #include "cmd/training/task_flags.h"
@@ -96,7 +95,7 @@ void write_logits(const attention::Checkpoint& checkpoint, const PromptFlags& pr
 }
 
 int evaluate_command(int argc, char** argv) {
-  Flags flags(
+  Command flags(
       "bazel run //cmd:evaluate -- --model MODEL [--text FILE | --tasks NAMES --dir FOLDER | --logits FILE] "
       "[flags]",
       "Scores a model on unseen data: recall on drawn sequences, perplexity a token and bits a byte on "
@@ -125,17 +124,14 @@ int evaluate_command(int argc, char** argv) {
   const std::string& ids = flags.text(
       "ids", "", "--logits: an input as the numbers of its tokens, with commas; no tokenizer is needed");
   const PromptFlags prompt_flags(flags, "of --sample, and of the choice of shots");
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  require_given(flags, {"model"});
+  flags.begin(argc, argv, {"model"});
   if (tasks.empty()) {
     for (const char* flag : {"dir", "shots", "limit"})
       if (flags.given(flag)) throw Error(message("--", flag, " is for --tasks; give both or neither"));
     if (flags.given("seed") && logits.empty())
       throw Error("--seed is for --tasks and --logits; leave it out");
   } else {
-    require_given(flags, {"dir"});
+    flags.require("dir");
     for (const char* flag : {"text", "valid", "sentences", "images", "labels", "windows", "logits"})
       if (flags.given(flag)) throw Error(message("--tasks are read from --dir; leave out --", flag));
   }
@@ -146,7 +142,6 @@ int evaluate_command(int argc, char** argv) {
   const std::vector<train::HarnessTask> wanted =
       tasks.empty() ? std::vector<train::HarnessTask>{} : tasks_from(tasks);
 
-  data.apply();
   const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
   if (!logits.empty()) {
     write_logits(checkpoint, prompt_flags, ids, logits);
@@ -157,18 +152,18 @@ int evaluate_command(int argc, char** argv) {
     if (classes > 0)
       throw Error(message(model_path, " is a classifier of ", classes,
                           " classes, and tasks are for language models; give --sentences or --images"));
-    common.write_json(evaluate_tasks(checkpoint, tokenizer_of(checkpoint).get(), wanted,
-                                     resolve_user_path(dir),
-                                     {.shots = static_cast<size_t>(shots),
-                                      .limit = static_cast<size_t>(limit),
-                                      .seed = prompt_flags.seed()}));
+    flags.write_json(evaluate_tasks(checkpoint, tokenizer_of(checkpoint).get(), wanted,
+                                    resolve_user_path(dir),
+                                    {.shots = static_cast<size_t>(shots),
+                                     .limit = static_cast<size_t>(limit),
+                                     .seed = prompt_flags.seed()}));
     return 0;
   }
   const auto tokenizer = tokenizer_of(checkpoint);
   if (flags.given("windows") && !(tokenizer && trained_here(checkpoint)))
     throw Error("--windows are cut from a text that //cmd:train was given; leave it out for this model");
   if (tokenizer && classes == 0 && !trained_here(checkpoint)) {
-    common.write_json(evaluate_documents(checkpoint, *tokenizer, data.files().text));
+    flags.write_json(evaluate_documents(checkpoint, *tokenizer, data.files().text));
     return 0;
   }
   const Task task = Task::of(checkpoint, data.files());
@@ -194,13 +189,11 @@ int evaluate_command(int argc, char** argv) {
             test));
   }
   std::printf("%s", figures.table().text().c_str());
-  common.write_json(json);
+  flags.write_json(json);
   return 0;
 }
 
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::cmd::evaluate_command(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::evaluate_command, argc, argv); }

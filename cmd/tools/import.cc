@@ -15,10 +15,9 @@
 #include "attention/shape/config_json.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/base/files/json_parser.h"
 #include "cmd/prompts/model_notes.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/training/model_tokenizer.h"
 #include "nn/text/files/tokenizer_file.h"
@@ -125,7 +124,7 @@ std::string encrypted_form(attention::ModelConfig config) {
 }
 
 int import_command(int argc, char** argv) {
-  Flags flags(
+  Command flags(
       "bazel run //cmd:import -- --from PATH --out MODEL.safetensors [--tokenizer FILE] [flags]",
       "Makes a checkpoint of a model in other files: a folder of transformers with config.json and\n"
       "model.safetensors (GPT-NeoX such as Pythia, GPT-2, Llama, RoBERTa, ViT), or a file of llama2.c. The "
@@ -145,10 +144,7 @@ int import_command(int argc, char** argv) {
   const int64_t& classes = flags.integer(
       "classes", 2, 2, 1 << 20, "of a RoBERTa or ViT; a fresh classifier where its file has none of so many");
   const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of a fresh classifier");
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  require_given(flags, {"from", "out"});
+  flags.begin(argc, argv, {"from", "out"});
   if (to != "checkpoint" && to != "hugging-face")
     throw Error(message("--to ", to, " is not known; use checkpoint or hugging-face"));
   const std::string target = resolve_user_path(out);
@@ -211,13 +207,11 @@ int import_command(int argc, char** argv) {
   std::printf("%swrote %s in %s\n", figures.lines().c_str(), out.c_str(), seconds_text(seconds).c_str());
   Json json = row.object();
   json["seconds"] = seconds;
-  common.write_json(json);
+  flags.write_json(json);
   return 0;
 }
 
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::cmd::import_command(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::import_command, argc, argv); }

@@ -11,13 +11,12 @@
 #include "attention/reference/range_use.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/base/progress.h"
 #include "ckks/program/machines/twin.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/reports/path_report.h"
 #include "cmd/reports/polynomial_report.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 #include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
@@ -91,7 +90,7 @@ std::string unit_range_text(const UnitRangeUse& use, double margin) {
 }
 
 int polynomialise(int argc, char** argv) {
-  Flags flags(
+  Command flags(
       "bazel run //cmd:polynomialise -- --model MODEL --out FILE [flags]",
       "Makes a trained model (final.safetensors of //cmd:train) polynomial: chooses for each function the\n"
       "polynomial of fewest levels that keeps the error bound on the model's measured range, widened, and\n"
@@ -110,8 +109,9 @@ int polynomialise(int argc, char** argv) {
       flags.number("inverse-error", defaults.inverse_error, 1e-9, 0.1, "relative error of 1/x");
   const double& gelu_error = flags.number("gelu-error", defaults.gelu_error, 1e-9, 0.1,
                                           "absolute error of GELU, of SiLU and of the head's sigmoid");
-  const std::string& softmax = flags.text("softmax", std::string(attention::name_of(defaults.softmax)),
-                                          "of softmax models: normalise_square, or taylor_goldschmidt for small scores");
+  const std::string& softmax =
+      flags.text("softmax", std::string(attention::name_of(defaults.softmax)),
+                 "of softmax models: normalise_square, or taylor_goldschmidt for small scores");
   const std::string& division =
       flags.text("division", std::string(attention::name_of(defaults.division)),
                  "of PowerSoftmax: relaxed (the fewest levels) or goldschmidt (the paper's 21 "
@@ -126,11 +126,7 @@ int polynomialise(int argc, char** argv) {
   const int64_t& windows =
       flags.integer("windows", 128, 0, INT32_MAX,
                     "of held-out text on which values outside the intervals are counted; 0: all");
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  require_given(flags, {"model", "out"});
-  data.apply();
+  flags.begin(argc, argv, {"model", "out"});
 
   attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
   if (tokens > 0) attention::cut_context(checkpoint.weights, static_cast<int>(tokens));
@@ -193,13 +189,11 @@ int polynomialise(int argc, char** argv) {
   checkpoint.polynomial = options;
   attention::save_checkpoint(resolve_user_path(out), checkpoint);
   std::printf("wrote %s\n", out.c_str());
-  common.write_json(json);
+  flags.write_json(json);
   return 0;
 }
 
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::cmd::polynomialise(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::polynomialise, argc, argv); }

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "ckks/base/error.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/random.h"
 #include "ckks/program/errors/ledger.h"
@@ -26,7 +25,7 @@
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/server/run_digests.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
@@ -76,14 +75,15 @@ Json ledger_of(const program::Plan& plan, const ckks::Context& context) {
 }
 
 int record(int argc, char** argv) {
-  Flags flags(
+  Command flags(
       "bazel run //cmd:record -- --client FILE --program FILE --prompt TEXT --out FOLDER [flags]",
       "Generates a few tokens on ciphertexts with keys made for this record, and keeps what others need "
       "to check\n"
       "it: the program, the keys (the secret one too: it is a test key, and is published), every request and "
       "answer,\n"
       "and a digest of what every instruction made. //cmd:replay computes it again and names the first "
-      "difference.");
+      "difference.",
+      Command::Writes::kNothing);
   const std::string& client_path =
       flags.text("client", "", "the client's file (NAME.client of //cmd:compile --for text)");
   const std::string& program_path = flags.text("program", "", "the program compiled with it");
@@ -92,11 +92,7 @@ int record(int argc, char** argv) {
       flags.output("out", "folder for the record; it must not be there", Flags::Output::kFolder);
   const int64_t& tokens = flags.integer("tokens", 3, 1, 1024, "tokens to generate");
   const FileRingFlags ring(flags);
-  const ThreadsFlag threads(flags);
-  flags.parse(argc, argv);
-  threads.apply();
-  ring.apply();
-  require_given(flags, {"client", "program", "prompt", "out"});
+  flags.begin(argc, argv, {"client", "program", "prompt", "out"});
 
   namespace fs = std::filesystem;
   const fs::path folder = resolve_user_path(out);
@@ -189,6 +185,4 @@ int record(int argc, char** argv) {
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_secret_command([&] { return psm::cmd::record(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run_secret(psm::cmd::record, argc, argv); }

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "ckks/base/error.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/client/decryptor.h"
@@ -19,7 +18,7 @@
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/run_digests.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
@@ -50,18 +49,14 @@ double apart(const std::string& here, const std::string& recorded, const ckks::C
 }
 
 int replay(int argc, char** argv) {
-  Flags flags(
+  Command flags(
       "bazel run //cmd:replay -- --record FOLDER [flags]",
       "Computes a record of //cmd:record again, instruction by instruction. If every result has the bits "
       "that were\nrecorded it exits with 0; else it names the first that differs and exits with 1.");
   const std::string& record_path = flags.text("record", "", "folder of the record");
   const FileRingFlags ring(flags);
   const DeviceFlag device_flag(flags);
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  ring.apply();
-  require_given(flags, {"record"});
+  flags.begin(argc, argv, {"record"});
   const std::unique_ptr<ckks::Device> device = device_flag.open();
 
   const std::filesystem::path folder = resolve_user_path(record_path);
@@ -140,13 +135,11 @@ int replay(int argc, char** argv) {
   json["runs"] = static_cast<int64_t>(recording.runs.size());
   json["instructions"] = static_cast<int64_t>(instructions);
   json["same"] = true;
-  common.write_json(json);
+  flags.write_json(json);
   return 0;
 }
 
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_secret_command([&] { return psm::cmd::replay(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run_secret(psm::cmd::replay, argc, argv); }

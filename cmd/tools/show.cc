@@ -3,27 +3,23 @@
 #include <filesystem>
 
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/program/planning/calibrate.h"
 #include "cmd/reports/program_report.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 
 namespace psm::cmd {
 namespace {
 
 int show(int argc, char** argv) {
-  Flags flags("bazel run //cmd:show -- --program NAME.program [flags]",
-              "Shows what a program does, instruction by instruction, and what it costs.");
+  Command flags("bazel run //cmd:show -- --program NAME.program [flags]",
+                "Shows what a program does, instruction by instruction, and what it costs.");
   const std::string& program_path = flags.text("program", "", "file of the program");
   const std::string& entry = flags.text("entry", "", "this entry point alone");
   const bool& text = flags.truth("text", false, "print it; so it is without --json and --html");
   const std::string& html_path = flags.output("html", "write a page to this file");
   const bool& calibrated =
       flags.truth("calibrate", false, "predict the seconds of this machine, which is timed first");
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  require_given(flags, {"program"});
+  flags.begin(argc, argv, {"program"});
 
   const std::string path = resolve_user_path(program_path);
   program::VerifiedProgram program = program::load_program(path);
@@ -31,11 +27,11 @@ int show(int argc, char** argv) {
       calibrated ? program::calibrate(*program.context) : program::Calibration{};
   const ShownProgram shown(std::move(program), std::filesystem::path(path).filename().string(),
                            calibrated ? &machine : nullptr, entry);
-  if (text || (common.json_path.empty() && html_path.empty())) {
+  if (text || (flags.json_path().empty() && html_path.empty())) {
     const std::string printed = program_text(shown);
     std::fwrite(printed.data(), 1, printed.size(), stdout);
   }
-  if (!common.json_path.empty()) common.write_json(program_json(shown));
+  if (!flags.json_path().empty()) flags.write_json(program_json(shown));
   if (!html_path.empty()) {
     write_file(resolve_user_path(html_path), program_page(shown));
     std::printf("wrote %s\n", html_path.c_str());
@@ -46,6 +42,4 @@ int show(int argc, char** argv) {
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::cmd::show(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::show, argc, argv); }

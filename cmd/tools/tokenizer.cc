@@ -11,12 +11,11 @@
 #include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/training/model_tokenizer.h"
-#include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/byte_bpe_files.h"
 
 namespace psm::cmd {
@@ -25,7 +24,7 @@ namespace {
 constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
 
 struct TokenizerFlags {
-  explicit TokenizerFlags(Flags& flags)
+  explicit TokenizerFlags(Command& flags)
       : flags(flags),
         text(flags.text("text", "", "the input: a file of text, for decode of tokens' numbers")),
         string(flags.text("string", "", "the input itself, in place of --text")),
@@ -37,8 +36,7 @@ struct TokenizerFlags {
         special(flags.text("special", nn::kEndOfText,
                            "special tokens of train, separated by commas; an empty text: none")),
         out(flags.output("out", "file for the result; without it decode and encode print it")),
-        pieces(flags.truth("pieces", false, "encode prints each token's number and text on a line")),
-        common(flags) {}
+        pieces(flags.truth("pieces", false, "encode prints each token's number and text on a line")) {}
 
   std::string input() const {
     if (flags.given("text") == flags.given("string"))
@@ -47,7 +45,7 @@ struct TokenizerFlags {
   }
 
   std::shared_ptr<const nn::Tokenizer> load() const {
-    require_given(flags, {"tokenizer"});
+    flags.require("tokenizer");
     if (!tokenizer.ends_with(".safetensors")) return load_user_tokenizer(tokenizer, merges);
     auto kept = tokenizer_of(attention::load_checkpoint(resolve_user_path(tokenizer)));
     if (!kept) throw Error(message(tokenizer, " keeps no tokenizer; give the tokenizer's own file"));
@@ -61,12 +59,11 @@ struct TokenizerFlags {
       throw Error("the result cannot be written to the standard output");
   }
 
-  const Flags& flags;
+  const Command& flags;
   const std::string &text, &string, &tokenizer, &merges;
   const int64_t& vocab;
   const std::string &special, &out;
   const bool& pieces;
-  const CommonFlags common;
 };
 
 Json statistics(const nn::Tokenizer& tokenizer, const std::string& text, const std::vector<int>& tokens) {
@@ -88,7 +85,7 @@ Json statistics(const nn::Tokenizer& tokenizer, const std::string& text, const s
 }
 
 Json train(const TokenizerFlags& flags) {
-  require_given(flags.flags, {"out"});
+  flags.flags.require("out");
   nn::BpeTrainerOptions options{.vocab = static_cast<int>(flags.vocab), .special = {}};
   for (size_t at = 0; at < flags.special.size();) {
     const size_t end = std::min(flags.special.find(',', at), flags.special.size());
@@ -158,8 +155,8 @@ Json decode(const TokenizerFlags& flags) {
   return json;
 }
 
-int run(int argc, char** argv) {
-  Flags flags(
+int tokenizer(int argc, char** argv) {
+  Command flags(
       "bazel run //cmd:tokenizer -- ACTION [flags]",
       "Trains tokenizers and uses those of any kind.\n\n"
       "For example:\n"
@@ -170,20 +167,18 @@ int run(int argc, char** argv) {
   const std::vector<std::string>& words =
       flags.words("ACTION", 1, 1, "train (byte-level BPE), encode, decode or statistics");
   const TokenizerFlags tokenizer_flags(flags);
-  flags.parse(argc, argv);
-  const CommonFlags& common = tokenizer_flags.common;
-  common.apply();
+  flags.begin(argc, argv);
   const std::string& action = words[0];
   if (action == "train") {
-    common.write_json(train(tokenizer_flags));
+    flags.write_json(train(tokenizer_flags));
   } else if (action == "encode") {
-    common.write_json(encode(tokenizer_flags));
+    flags.write_json(encode(tokenizer_flags));
   } else if (action == "decode") {
-    common.write_json(decode(tokenizer_flags));
+    flags.write_json(decode(tokenizer_flags));
   } else if (action == "statistics") {
     const auto tokenizer = tokenizer_flags.load();
     const std::string text = tokenizer_flags.input();
-    common.write_json(statistics(*tokenizer, text, tokenizer->encode(text)));
+    flags.write_json(statistics(*tokenizer, text, tokenizer->encode(text)));
   } else {
     throw Error(message(action, " is not known; use train, encode, decode or statistics"));
   }
@@ -193,6 +188,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::cmd::run(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::tokenizer, argc, argv); }

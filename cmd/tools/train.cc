@@ -7,10 +7,9 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/reports/range_report.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 #include "cmd/training/model_tokenizer.h"
 #include "cmd/training/recipe_flags.h"
@@ -31,16 +30,17 @@ void say_started(const std::string& stage, size_t steps, size_t resumed_at) {
 }
 
 int train(int argc, char** argv) {
-  Flags flags("bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
-              "From scratch: trains a softmax transformer and one with the given attention alike, minimises "
-              "the latter's\n"
-              "ranges, and writes softmax.safetensors, ATTENTION.safetensors and final.safetensors (for\n"
-              "//cmd:polynomialise). From a softmax model: replaces its attention and trains it on for a "
-              "short time (continual\n"
-              "training), then minimises the ranges. From a model of that attention: minimises the ranges. "
-              "The task is\n"
-              "in-context recall, or with --text the bytes of a file, with --tokenizer its tokens; or the\n"
-              "classification of --sentences or --images. An interrupted training goes on where it was.");
+  Command flags(
+      "bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
+      "From scratch: trains a softmax transformer and one with the given attention alike, minimises "
+      "the latter's\n"
+      "ranges, and writes softmax.safetensors, ATTENTION.safetensors and final.safetensors (for\n"
+      "//cmd:polynomialise). From a softmax model: replaces its attention and trains it on for a "
+      "short time (continual\n"
+      "training), then minimises the ranges. From a model of that attention: minimises the ranges. "
+      "The task is\n"
+      "in-context recall, or with --text the bytes of a file, with --tokenizer its tokens; or the\n"
+      "classification of --sentences or --images. An interrupted training goes on where it was.");
   const std::string& out =
       flags.output("out", "folder for the models; made if it is missing", Flags::Output::kFolder);
   const TaskFlags data(flags);
@@ -54,11 +54,7 @@ int train(int argc, char** argv) {
       flags.integer("samples", 0, 0, 1'000'000'000,
                     "train on so many tokens that the model of --from writes itself, instead of a text");
   const RecipeFlags recipe_flags(flags);
-  const CommonFlags common(flags);
-  flags.parse(argc, argv);
-  common.apply();
-  require_given(flags, {"out"});
-  data.apply();
+  flags.begin(argc, argv, {"out"});
   const TaskFiles files = data.files();
   if (samples > 0 && (from_path.empty() || data.any()))
     throw Error("--samples are written by the model of --from, in place of other data; give that alone");
@@ -148,13 +144,11 @@ int train(int argc, char** argv) {
   json["scores"] = scores_json(run.scores);
   if (!task.counts_right()) json["bytes_a_token"] = task.bytes_per_target(task.test());
   json["seconds"] = run.seconds;
-  common.write_json(json);
+  flags.write_json(json);
   return 0;
 }
 
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::cmd::train(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::train, argc, argv); }

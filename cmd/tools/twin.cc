@@ -11,13 +11,12 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/flags.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/verify/verify.h"
 #include "ckks/scheme/errors/noise.h"
 #include "cmd/client/twin_process.h"
 #include "cmd/generation/text_ends.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 
 namespace psm::cmd {
 namespace {
@@ -107,18 +106,16 @@ class Twin {
 };
 
 int twin(int argc, char** argv) {
-  Flags flags(
+  Command flags(
       "bazel run //cmd:encrypt -- --check PROGRAM ...",
       "The twin: runs a compiled program on slots in the clear, with the same levels and range checks as on\n"
       "ciphertexts. //cmd:encrypt starts it where --check names a program; //cmd:compare and //cmd:generate "
-      "do too.");
+      "do too.",
+      Command::Writes::kNothing);
   const std::string& program_path = flags.text("program", "", "the program (NAME.program of //cmd:compile)");
   const bool& pipe =
       flags.truth("pipe", false, "slots come from standard input, answers go to standard output");
-  const ThreadsFlag threads(flags);
-  flags.parse(argc, argv);
-  threads.apply();
-  require_given(flags, {"program"});
+  flags.begin(argc, argv, {"program"});
   if (!pipe)
     throw Error("the twin talks to a client through pipes; give --check PROGRAM to encrypt, or run compare");
   const auto fails = [](const Error& error) {
@@ -141,6 +138,4 @@ int twin(int argc, char** argv) {
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) {
-  return psm::run_secret_command([&] { return psm::cmd::twin(argc, argv); });
-}
+int main(int argc, char** argv) { return psm::cmd::run_secret(psm::cmd::twin, argc, argv); }

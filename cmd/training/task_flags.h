@@ -1,15 +1,14 @@
 // The flags that name a task's data, for the commands that train or score models on it.
 #pragma once
 
-#include "ckks/base/files/flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/training/training_run.h"
 
 namespace psm::cmd {
 
 struct TaskFlags {
-  explicit TaskFlags(Flags& flags);
-  // After parse(): throws Error on flags that do not go together.
-  void apply() const;
+  // When read, throws Error on flags that do not go together.
+  explicit TaskFlags(Command& flags);
 
   bool any() const;
   // The files, where the user's paths lead.

@@ -11,7 +11,7 @@
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/files/utf8.h"
 #include "cmd/prompts/model_notes.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 #include "nn/text/bpe/alphabet.h"
 #include "train/data/image_data.h"

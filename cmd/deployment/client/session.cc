@@ -7,7 +7,7 @@
 #include "ckks/base/touched_memory.h"
 #include "cmd/client/encoding.h"
 #include "cmd/protocol/ciphertext_note.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 
 namespace psm::cmd {
 

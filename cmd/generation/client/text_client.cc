@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 
 namespace psm::cmd {
 

@@ -4,7 +4,7 @@
 
 #include "ckks/base/interruption.h"
 #include "cmd/protocol/child_process.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {

@@ -10,7 +10,7 @@
 #include "ckks/scheme/encoding/encoder.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/generation/weight_note.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 
 namespace psm::cmd {
 namespace {

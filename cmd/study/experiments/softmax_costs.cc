@@ -24,7 +24,7 @@
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/experiments/softmax_methods.h"
-#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/command.h"
 
 namespace psm::cmd {
 namespace {
