@@ -187,7 +187,7 @@ TEST_CASE(
   check_refused(to + path_of("nothing.safetensors") + " --text " + text, "cannot read");
   write_file(path_of("other.txt"), kText + "!");
   check_refused(to + power + " --text " + path_of("other.txt"),
-                "the text has \"!\", which the model's alphabet of");
+                "the text has \"!\", and the tokenizer no token for it");
   check_refused("train --out " + path_of("refused") + " --valid " + text, "needs --text");
   check_refused(to + power + " --text " + text + " --tokenizer " + text, "decided by the model of --from");
   CHECK_FALSE(std::filesystem::exists(path_of("refused")));
