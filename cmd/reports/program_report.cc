@@ -151,11 +151,11 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
           message(reading.program_rotation_keys, " for the program (", bytes_text(reading.program_key_bytes),
                   "), bootstraps add ", bytes_text(reading.bootstrap_key_bytes)))
       .number("peak_bytes", "memory at its peak", reading.peak_bytes(), bytes_text)
-      .number("constant_bytes", "  the program", reading.constant_bytes, bytes_text)
       .number("bootstrap_bytes", "  bootstraps", reading.bootstrap_bytes, bytes_text)
       .both("ciphertext_bytes", "  ciphertexts", reading.peak_ciphertext_bytes,
             bytes_text(reading.peak_ciphertext_bytes) + ", " + reading.peak_operation)
-      .both("plaintext_bytes", "  plaintexts", reading.plaintext_bytes, plaintexts_text(reading));
+      .both("plaintext_bytes", "  plaintexts", reading.plaintext_bytes, plaintexts_text(reading))
+      .number("constant_bytes", "vectors in the file, about", reading.constant_bytes, bytes_text);
   return figures;
 }
 

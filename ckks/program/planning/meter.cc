@@ -82,8 +82,11 @@ class Plaintexts {
   double bytes_ = 0;
 };
 
-// Bytes of a program's vectors; one that is met again is the same.
-class HeldVectors {
+// Bytes of a program's vectors in its file (ckks/program/file/constants.h), each with a constant and a run in the
+// tables; one that is met again is the same.
+class FileVectors {
+  static constexpr double kTableBytes = 58 + 16;
+
  public:
   void add(const Instruction& instruction) {
     add(instruction.plain);
@@ -94,8 +97,10 @@ class HeldVectors {
 
  private:
   void add(const ckks::Plain& plain) {
-    if (plain.has_data() && !seen_.insert(plain.identity()).second) return;
-    bytes_ += static_cast<double>(plain.period() * sizeof(ckks::Complex));
+    if (plain.period() == 0 || (plain.has_data() && !seen_.insert(plain.identity()).second)) return;
+    // Most vectors of a shape are diagonals of matrices, whose entries fill half the slots.
+    const double entries = static_cast<double>(plain.period()) / (plain.has_data() ? 1 : 2);
+    bytes_ += entries * (plain.real() ? 4 : 8) + kTableBytes;
   }
 
   std::set<ckks::Plain::Identity> seen_;
@@ -166,7 +171,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
   count_keys(plan, model, reading);
   Memory memory(plan, model.chain(), shared_inputs);
   Plaintexts plaintexts(model.chain());
-  HeldVectors constants;
+  FileVectors constants;
   reading.lowest_level = model.chain().max_level;
   for (ckks::Level level : plan.input_levels) reading.input_level = std::max(reading.input_level, level);
   const std::vector<Instruction>& instructions = plan.program.instructions;

@@ -39,17 +39,16 @@ struct MeterReading {
   double plaintext_bytes = 0;     // encoded once for every vector and level
   double peak_working_bytes = 0;  // live ciphertexts, scratch, and the plaintexts of the instruction at hand
   double bootstrap_bytes = 0;     // encoded transforms of the bootstrap
-  double constant_bytes = 0;      // the program's plaintexts as it holds them, one period of each vector
+  double constant_bytes = 0;  // about, of the vectors in the program's file, from where the machine maps them
   double key_bytes() const { return program_key_bytes + bootstrap_key_bytes; }
   // The encoded plaintexts that the machine keeps for further passes at this limit (MachineOptions).
   size_t encoded_limit = kKeptPlaintextBytes;
   double kept_plaintext_bytes() const;
   // What a run cannot do without, keys included.
   double least_bytes() const { return key_bytes() + bootstrap_bytes + peak_working_bytes; }
-  // What a run takes besides the keys and the program; together they are the peak. The process itself comes
-  // on top.
+  // What a run takes besides the keys; together they are the peak. The process itself comes on top.
   double run_bytes() const;
-  double peak_bytes() const { return run_bytes() + key_bytes() + constant_bytes; }
+  double peak_bytes() const { return run_bytes() + key_bytes(); }
 
   ckks::Level input_level = 0;                      // highest of all inputs
   ckks::Level lowest_level = 0, highest_level = 0;  // at which something is computed
