@@ -33,8 +33,6 @@ struct LedgerReport {
   const program::Ledger& ledger;
 };
 
-// A line for each block, on a narrow terminal several.
-std::string blocks_text(const program::Ledger&);
 std::string ledger_page(const LedgerReport& report);
 Json ledger_json(const LedgerReport& report);
 

@@ -272,17 +272,4 @@ VerifiedProgram load_program(const std::string& path) {
   return program;
 }
 
-size_t peak_value_bytes(const Plan& plan, const ckks::Chain& chain) {
-  size_t live = 0, peak = 0;
-  const auto bytes = [&](Value value) {
-    return chain.ciphertext_bytes(plan.level[static_cast<size_t>(value.id)]);
-  };
-  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
-    for (Value result : plan.program.instructions[i].results) live += bytes(result);
-    peak = std::max(peak, live);
-    for (Value value : plan.last_use[i]) live -= bytes(value);
-  }
-  return peak;
-}
-
 }  // namespace psm::program

@@ -37,7 +37,4 @@ struct VerifiedProgram {
 };
 VerifiedProgram load_program(const std::string& path);
 
-// Ciphertexts that are alive at once at most, in bytes: the least that a run takes besides its keys.
-size_t peak_value_bytes(const Plan&, const ckks::Chain&);
-
 }  // namespace psm::program
