@@ -23,7 +23,7 @@ PromptCodec codec_of(const attention::ModelConfig& config, const Notes& notes) {
               "--tokenizer");
   const std::string what = "the checkpoint's note \"prompts\"";
   const auto form = from_hex(note->second);
-  if (!form) throw Error(what + " is not pairs of hexadecimal digits; the file is damaged");
+  if (!form || form->empty()) throw Error(what + " is not pairs of hexadecimal digits; the file is damaged");
   return codec_of_form(*form, config, config.classes, what);
 }
 
