@@ -221,7 +221,7 @@ class Program:
 def read_client(path):
     data = open(path, 'rb').read()
     magic, version, _, size, checksum = struct.unpack_from('<8sIIQQ', data)
-    assert (magic, version) == (b'PSMCLNT\n', 4), f'{path}: not a client file of version 4'
+    assert (magic, version) == (b'PSMCLNT\n', 5), f'{path}: not a client file of version 5'
     r = Reader(data[32:32 + size])
     assert crc64(r.data) == checksum, f'{path}: the checksum is wrong'
     c = SimpleNamespace(program=r.take(32), ring=read_parameters(r))
