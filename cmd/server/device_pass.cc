@@ -31,10 +31,10 @@ Figures DevicePass::figures() const {
   Figures figures;
   figures.row()
       .both("bootstraps", "bootstraps", bootstraps)
-      .both("warm", "a warm pass", json_of(warm), milliseconds(warm) + " predicted")
-      .both("first", "the first pass", json_of(first),
-            milliseconds(first) + " predicted, " + bytes_text(static_cast<double>(first.uploaded_bytes)) +
-                " uploaded")
+      .both("run", "a pass", json_of(run), milliseconds(run) + " predicted")
+      .both("preparation", "preparation", json_of(preparation),
+            milliseconds(preparation) + " predicted, " +
+                bytes_text(static_cast<double>(preparation.uploaded_bytes)) + " uploaded")
       .both("host_ms", "the host asks for it in", 1e3 * host_seconds, seconds_text(host_seconds))
       .number("peak_bytes", "device memory at its peak", static_cast<double>(peak_bytes), bytes_text)
       .number("key_bytes", "keys of it", static_cast<double>(key_bytes), bytes_text);
@@ -63,12 +63,12 @@ DevicePass count_pass(const PlannedPass& planned) {
     pass.bootstraps = plan.bootstraps;
     pass.key_bytes = keys.bytes();
     device.take_log();
-    machine.run(inputs);
-    pass.first = device.take_log();
-    const program::RunResult warm = machine.run(inputs);
-    pass.host_seconds = std::accumulate(warm.seconds.begin(), warm.seconds.end(), 0.0) -
-                        std::accumulate(warm.encode_seconds.begin(), warm.encode_seconds.end(), 0.0);
-    pass.warm = device.take_log();
+    machine.prepare();
+    pass.preparation = device.take_log();
+    const program::RunResult result = machine.run(inputs);
+    pass.host_seconds = std::accumulate(result.seconds.begin(), result.seconds.end(), 0.0) -
+                        std::accumulate(result.encode_seconds.begin(), result.encode_seconds.end(), 0.0);
+    pass.run = device.take_log();
   }
   pass.peak_bytes = device.peak_bytes();
   return pass;

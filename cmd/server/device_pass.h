@@ -9,7 +9,7 @@
 namespace psm::cmd {
 
 struct DevicePass {
-  ckks::LaunchLog first, warm;  // the first one brings the plaintexts that are kept
+  ckks::LaunchLog preparation, run;  // the first brings the plaintexts that are kept
   double host_seconds = 0;  // that the host took to ask for the warm one, without a driver, encoding apart
   int bootstraps = 0;
   size_t key_bytes = 0;

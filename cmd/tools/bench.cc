@@ -211,7 +211,7 @@ Json time_device(const Bench& bench) {
   if (bench.flags.given("shape") || bench.flags.given("model")) {
     say("counting a pass of the model");
     const DevicePass pass = count_pass(*model_to_time(bench, *context).deployment);
-    print(log_figures("a warm pass", pass.warm));
+    print(log_figures("a pass", pass.run));
     const Figures figures = pass.figures();
     std::printf("%s", figures.lines().c_str());
     json["pass"] = figures.object();
