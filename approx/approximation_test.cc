@@ -2,12 +2,12 @@
 
 #include <vector>
 
+#include "approx/absolute_value.h"
 #include "approx/activation.h"
 #include "approx/exponential.h"
 #include "approx/goldschmidt.h"
 #include "approx/goldschmidt_sqrt.h"
 #include "approx/inverse.h"
-#include "approx/absolute_value.h"
 #include "doctest/doctest.h"
 
 namespace psm::approx {

@@ -13,8 +13,8 @@
 #include "cmd/testing/test_commands.h"
 #include "cmd/testing/test_tasks.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/byte_bpe_files.h"
 
 namespace psm::cmd {

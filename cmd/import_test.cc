@@ -13,8 +13,8 @@
 #include "cmd/testing/test_commands.h"
 #include "cmd/training/model_tokenizer.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/files/tokenizer_file.h"
 
 namespace psm::cmd {

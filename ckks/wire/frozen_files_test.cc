@@ -23,10 +23,10 @@
 #include "ckks/base/files/file.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/scheme/testing/test_party.h"
-#include "ckks/wire/testing/ciphertext_files.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
 #include "ckks/wire/public_key_file.h"
+#include "ckks/wire/testing/ciphertext_files.h"
 #include "doctest/doctest.h"
 
 namespace psm::wire {

@@ -1,10 +1,9 @@
-#include "ckks/ring/arithmetic/automorphism.h"
-
 #include <map>
 #include <mutex>
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/ring/arithmetic/automorphism.h"
 #include "ckks/ring/arithmetic/ntt.h"
 
 namespace psm::ckks {
