@@ -14,7 +14,7 @@ double sum(const std::vector<double>& values) { return std::accumulate(values.be
 
 // "6.20 s predicted, 6.51 s measured (1.05 of it)"
 std::string side_by_side(double predicted, double measured, std::string (*text)(double),
-                         const char* caveat = "") {
+                         const std::string& caveat = {}) {
   return text(predicted) + " predicted" + caveat + ", " + text(measured) + " measured (" +
          format("%.2f", measured / predicted) + " of it)";
 }
@@ -51,11 +51,12 @@ void RunFigures::fill(program::Ledger& ledger) const {
 
 Figures RunFigures::figures() const {
   const program::MeterReading& reading = pass_.reading;
-  const char* const rough = calibration_.caveat();
+  const std::string rough = calibration_.caveat();
   const auto peak = static_cast<double>(peak_resident_bytes());
   Figures figures;
   figures.row()
       .json("calibrated_while_busy", calibration_.busy)
+      .json("calibration_spread", calibration_.spread)
       .both("memory", "memory",
             Json::Object{{"predicted_bytes", predicted_bytes_},
                          {"measured_bytes", peak},

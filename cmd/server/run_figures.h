@@ -42,7 +42,7 @@ class RunFigures {
   double predicted_preparation() const { return predicted_preparation_; }
   double prepare_seconds() const { return prepare_seconds_; }
   const program::CostModel& costs() const { return *costs_; }
-  const char* caveat() const { return calibration_.caveat(); }
+  std::string caveat() const { return calibration_.caveat(); }
   // Rows of memory, preparation and passes.
   Figures figures() const;
 

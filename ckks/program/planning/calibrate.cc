@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
+#include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/engine/host_engine.h"
 #include "ckks/program/planning/scheme_figures.h"
@@ -88,7 +90,7 @@ ckks::RnsPoly filled(const ckks::Ring& ring, ckks::Basis basis) {
 // What a rotation takes as a whole, and what its kernels alone would: the sum leaves out that digits and
 // results go through memory and that threads wait for each other. The middle one of `seconds` worth of calls.
 double whole_over_parts(const ckks::Context& context, const KernelSeconds& parts, double seconds,
-                        Stopwatch& stopwatch) {
+                        Stopwatch& stopwatch, double& spread) {
   const ckks::Ring& ring = context.ring();
   const ckks::Level level = context.compute_level();
   const ckks::Basis basis{level + 1, context.p_count(level)};
@@ -103,10 +105,16 @@ double whole_over_parts(const ckks::Context& context, const KernelSeconds& parts
   Program program;
   program.slots = static_cast<size_t>(context.slots());
   const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
+  spread = times[times.size() / 2] / times.front() - 1;
   return times[times.size() / 2] / CostModel(context.chain(), parts).seconds(rotate, program, level);
 }
 
 }  // namespace
+
+std::string Calibration::caveat() const {
+  return message(" (", busy ? "rough: other programs keep this machine busy; " : "", "spread ",
+                 std::lround(100 * spread), "%)");
+}
 
 Calibration calibrate(const ckks::Context& context, double seconds) {
   const ckks::Ring& ring = context.ring();
@@ -201,9 +209,10 @@ Calibration calibrate(const ckks::Context& context, double seconds) {
           }
         });
       }));
-  const double factor = whole_over_parts(context, result, each, stopwatch);
+  double spread = 0;
+  const double factor = whole_over_parts(context, result, each, stopwatch, spread);
   for (double& kernel : result.seconds) kernel *= factor;
-  return {result, stopwatch.machine_is_busy()};
+  return {result, stopwatch.machine_is_busy(), spread};
 }
 
 double encode_seconds_per_byte(const ckks::Context& context) {

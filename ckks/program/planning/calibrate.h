@@ -3,6 +3,8 @@
 // takes.
 #pragma once
 
+#include <string>
+
 #include "ckks/program/planning/cost_model.h"
 #include "ckks/scheme/chain/context.h"
 
@@ -12,8 +14,10 @@ struct Calibration {
   KernelSeconds kernels;
   // Whether other programs often took the processor. The seconds remain those of an idle machine, but rough.
   bool busy = false;
-  // What to print after seconds predicted from these kernels.
-  const char* caveat() const { return busy ? " (rough: other programs keep this machine busy)" : ""; }
+  // By how much of its shortest time the middle one of a whole key switch's times is longer.
+  double spread = 0;
+  // What to print after seconds predicted from these kernels: " (spread 3%)".
+  std::string caveat() const;
 };
 
 // Runs every kernel for about `seconds` / 8 on buffers larger than the caches, as the evaluator does; three

@@ -58,7 +58,9 @@ TEST_CASE("a machine that other programs keep busy is noticed, and changes the f
     waitpid(other, nullptr, 0);
   }
   CHECK(busy.busy);
-  CHECK(std::string(busy.caveat()).find("busy") != std::string::npos);
+  CHECK(busy.caveat().find("busy") != std::string::npos);
+  CHECK(busy.caveat().find("spread ") != std::string::npos);
+  CHECK(busy.spread >= 0);
   CHECK(busy.kernels.seconds[ntt] < 3 * before);
   CHECK(before < 3 * busy.kernels.seconds[ntt]);
 }
