@@ -67,8 +67,9 @@ Centred centre(std::span<const double> rows, const ClientShape&);
 std::string input_name(const Places&, const char* name, int ciphertext);
 std::string class_output(const Places&, int ciphertext);
 
-// The first end (client_inputs.cc): the inputs of the program by name. Throws psm::Error on examples that are too many, or that the model
-// cannot read (examples.h); on images of fewer patches than the model's context has room for.
+// The first end (client_inputs.cc): the inputs of the program by name. Throws psm::Error on examples that are
+// too many, or that the model cannot read (examples.h); on images of fewer patches than the model's context
+// has room for.
 SlotVectors client_inputs(const ClientModel&, const Examples&);
 
 // The second (client_logits.cc): logits of each example, [tokens][vocab], or [classes] of a classifier. Of

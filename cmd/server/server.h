@@ -16,8 +16,8 @@ namespace psm::cmd {
 
 class Server {
  public:
-  // Encodes what all runs share, before any prompt is there. Throws Error if a key is missing or belongs elsewhere. On a device, unless that
-  // is null: ciphertexts come and go in the host's memory.
+  // Encodes what all runs share, before any prompt is there. Throws Error if a key is missing or belongs
+  // elsewhere. On a device, unless that is null: ciphertexts come and go in the host's memory.
   Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys, ckks::Device* device = nullptr);
 
   // One pass of the model. Inputs by the names of the program.
