@@ -1,4 +1,4 @@
-"""Parameters and polynomials: FORMATS.md, "Parameters" and "Arithmetic".
+"""Parameters and polynomials: FORMATS.md, "Parameters" and "Change of basis, division".
 
 A polynomial is an array of int64: a row (limb) for each prime, a column for each residue.
 """

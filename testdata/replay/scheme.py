@@ -1,4 +1,4 @@
-"""Encoding and the operations on ciphertexts: FORMATS.md, "Encoding" and "Operations".
+"""Encoding and the operations on ciphertexts: FORMATS.md, "Encoding", "Change of basis, division" and "Key switch".
 
 A ciphertext at level l is an array of two polynomials with l + 1 limbs. An extended pair has the special primes'
 limbs as well, and stands for itself divided by their product P.
