@@ -15,6 +15,20 @@ std::string Error::one_line(std::string message) {
   return message;
 }
 
+void append(std::string& out, std::string_view text) { out += text; }
+void append(std::string& out, char c) { out += c; }
+void append(std::string& out, int value) { out += std::to_string(value); }
+void append(std::string& out, unsigned value) { out += std::to_string(value); }
+void append(std::string& out, long value) { out += std::to_string(value); }
+void append(std::string& out, unsigned long value) { out += std::to_string(value); }
+void append(std::string& out, long long value) { out += std::to_string(value); }
+void append(std::string& out, unsigned long long value) { out += std::to_string(value); }
+void append(std::string& out, double value) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%g", value);
+  out += digits;
+}
+
 void check_failed(const char* condition, const char* file, int line, const std::string& values) {
   std::fprintf(stderr, "%s:%d: invariant broken: %s %s\n", file, line, condition, values.c_str());
   std::abort();

@@ -7,9 +7,9 @@
 //   * a broken invariant of our own stops the process at once with its values: PSM_CHECK(a == b, "...").
 #pragma once
 
-#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace psm {
 
@@ -29,12 +29,23 @@ class Error : public std::runtime_error {
   Kind kind_;
 };
 
-// Streams its arguments into one string: throw Error(message("layer ", i, ": ...")).
+// Appends a part of a message: a text, a character or a number with up to six digits.
+void append(std::string& out, std::string_view text);
+void append(std::string& out, char c);
+void append(std::string& out, int value);
+void append(std::string& out, unsigned value);
+void append(std::string& out, long value);
+void append(std::string& out, unsigned long value);
+void append(std::string& out, long long value);
+void append(std::string& out, unsigned long long value);
+void append(std::string& out, double value);
+
+// Joins its arguments into one string: throw Error(message("layer ", i, ": ...")).
 template <typename... Parts>
 std::string message(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
+  std::string out;
+  (append(out, parts), ...);
+  return out;
 }
 
 [[noreturn]] void check_failed(const char* condition, const char* file, int line, const std::string& values);

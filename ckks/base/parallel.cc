@@ -65,7 +65,7 @@ void wait_until(const std::atomic<uint32_t>& value, const Done& done) {
 class Pool {
  public:
   // Returns whether the pool ran the loop; it does not while it runs the loop of another caller.
-  bool run(size_t begin, size_t end, int threads, const std::function<void(size_t, size_t)>& piece) {
+  bool run(size_t begin, size_t end, int threads, FunctionRef<void(size_t, size_t)> piece) {
     if (busy_.test_and_set(std::memory_order_acquire)) return false;
     start_workers(threads - 1);
     const auto count = static_cast<size_t>(threads);
@@ -153,7 +153,7 @@ class Pool {
   // The loop, which changes only while nobody is inside.
   std::unique_ptr<Share[]> shares_;
   size_t shares_capacity_ = 0, threads_ = 0, length_ = 0;
-  const std::function<void(size_t, size_t)>* piece_ = nullptr;
+  const FunctionRef<void(size_t, size_t)>* piece_ = nullptr;
   std::mutex failing_;
   std::exception_ptr failure_;
 
@@ -176,7 +176,7 @@ void set_thread_count(int count) {
 
 bool in_parallel_loop() { return in_loop; }
 
-void run_pieces(size_t begin, size_t end, const std::function<void(size_t, size_t)>& piece) {
+void run_pieces(size_t begin, size_t end, FunctionRef<void(size_t, size_t)> piece) {
   static Pool& pool = *new Pool;  // never destroyed: its threads sleep in it until the process ends
   if (!pool.run(begin, end, thread_count(), piece)) piece(begin, end);
 }

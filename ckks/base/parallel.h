@@ -11,7 +11,8 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
+
+#include "ckks/base/function_ref.h"
 
 namespace psm {
 
@@ -25,7 +26,7 @@ bool in_parallel_loop();
 
 // Calls piece(from, to) for contiguous pieces that make up [begin, end), on several threads. parallel_for() is
 // the interface for everyone else.
-void run_pieces(size_t begin, size_t end, const std::function<void(size_t from, size_t to)>& piece);
+void run_pieces(size_t begin, size_t end, FunctionRef<void(size_t from, size_t to)> piece);
 
 // Calls function(i) for i in [begin, end).
 template <typename Function>

@@ -42,7 +42,7 @@ PackedPoly::PackedPoly(const RnsPoly& poly) : PackedPoly(poly.ring(), poly.basis
   });
 }
 
-PackedPoly::PackedPoly(const Ring& ring, Basis basis, const std::function<void(int, uint64_t*)>& fill)
+PackedPoly::PackedPoly(const Ring& ring, Basis basis, FunctionRef<void(int, uint64_t*)> fill)
     : PackedPoly(ring, basis, nullptr) {
   parallel_for(0, static_cast<size_t>(limbs()), [&](size_t j) {
     const int limb = static_cast<int>(j);
@@ -52,8 +52,7 @@ PackedPoly::PackedPoly(const Ring& ring, Basis basis, const std::function<void(i
   });
 }
 
-PackedPoly PackedPoly::read(const Ring& ring, Basis basis,
-                            const std::function<void(uint8_t*, size_t)>& read) {
+PackedPoly PackedPoly::read(const Ring& ring, Basis basis, FunctionRef<void(uint8_t*, size_t)> read) {
   PackedPoly poly(ring, basis, nullptr);
   read(poly.data(), poly.bytes());
   return poly;

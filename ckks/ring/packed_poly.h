@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "ckks/base/buffer.h"
+#include "ckks/base/function_ref.h"
 #include "ckks/ring/poly.h"
 
 namespace psm::ckks {
@@ -20,9 +20,9 @@ class PackedPoly {
   // Room for residues, which are undefined.
   PackedPoly(const Ring& ring, Basis basis, Memory* memory);
   // From residues that fill(j, residues) makes: n of limb j, in any order of limbs and in parallel.
-  PackedPoly(const Ring& ring, Basis basis, const std::function<void(int, uint64_t*)>& fill);
+  PackedPoly(const Ring& ring, Basis basis, FunctionRef<void(int, uint64_t*)> fill);
   // As it lies in a file: read(bytes, count) brings all of its bytes.
-  static PackedPoly read(const Ring& ring, Basis basis, const std::function<void(uint8_t*, size_t)>& read);
+  static PackedPoly read(const Ring& ring, Basis basis, FunctionRef<void(uint8_t*, size_t)> read);
   // Copy in another memory.
   PackedPoly in(Memory* memory) const;
   RnsPoly unpack() const;
