@@ -6,8 +6,8 @@
 //                                                        the identity differs from it by up to 0.0204
 //     gelu_tanh(z) = z * sigmoid(2 u),  u = sqrt(2 / pi) (z + 0.044715 z^3)      GPT-2's; within 0.0005 of it
 //
-// Each is z (1/2 + g(z)) with an odd gate g, so z g(z) = r(u) is an even function, u = z^2, and a series in
-// u: half the degree, one level for the square, where z * (series in z) would need one more. With v = z /
+// Each is z (1/2 + g(z)) with an odd gate g. So z g(z) = r(u) is an even function, a series in u = z^2. It
+// has half the degree and takes one level for the square; z * (series in z) would need one more. With v = z /
 // radius, r is a Chebyshev series in t = 2 v^2 - 1, and doubling is an addition: depth ceil(log2(degree_u +
 // 1)) + 1.
 //
@@ -20,8 +20,9 @@
 //     |Im 2u| = 2 sqrt(2 / pi) |y| (1 + 0.044715 (3 x^2 - y^2)) < 1.56 < pi / 2;
 // elsewhere |Re u| = sqrt(2 / pi) |x| (1 + 0.044715 (x^2 - 3 y^2)) > 1.22, and then |tanh u| < 1.2.
 //
-// The design_ functions take the least degree 2^k - 1 (a level buys no less) that has the error, up to 511,
-// and throw psm::Error where that does not suffice. All throw it for a radius that is not in (0, 1000].
+// The design_ functions take the least degree 2^k - 1 that reaches the error, up to 511, because other
+// degrees save no level. They throw psm::Error if that does not suffice. All throw it for a radius outside
+// (0, 1000].
 #pragma once
 
 #include "approx/approximation.h"

@@ -5,12 +5,11 @@
 //     |P(x) - f(x)| <= error_bound()             kAbsolute
 //     |P(x) / f(x) - 1| <= error_bound()         kRelative         for every x in domain()
 //
-// The bound is proven, not sampled; certificate() says how (each factory's header gives the argument). It
-// holds for exact arithmetic on the coefficients as stored, and has an allowance for the rounding of
-// evaluate().
+// The bound is proven, not sampled; certificate() says how, and each factory's header gives the argument. It
+// holds for exact arithmetic on the stored coefficients, and allows for the rounding of evaluate().
 //
-// Affine convention. Multiplying by a constant costs a level, so a program neither scales its input nor its
-// output; its neighbours do, in plaintexts that they multiply by anyway:
+// Affine convention. Multiplying by a constant costs a level. So a program scales neither its input nor its
+// output. Its neighbours do, in plaintexts that they multiply by anyway:
 //
 //     v   = input_scale() * x + input_offset()        the argument of the steps (adding a constant is free)
 //     out = steps(v)                                  |out| <= 1 for x in the domain (up to error_bound())
@@ -18,12 +17,11 @@
 //
 // So put input_scale() into the plaintext that made x, add input_offset() with add_constant (or with the bias
 // that is added there anyway), and put output_scale() into the next plaintext. v lies in input_range(),
-// which is inside [-1, 1]: it may be refreshed before it goes in, and so may everything at a refresh
-// candidate. Slots that hold no data must be inside the domain too: give them any x of the domain by masking
-// what is added.
+// inside [-1, 1]. So v may be refreshed, and so may every refresh candidate. Slots without data must be
+// inside the domain too: mask the added constant so that they get some x of the domain.
 //
-// P is written once, as steps (steps.h), and read by evaluate(), by the counts of depth(), degree() and
-// multiplications(), and by the builder of slot programs; so they cannot differ.
+// P is written once, as steps (steps.h). evaluate(), the counts of depth(), degree() and multiplications(),
+// and the builder of slot programs all read these steps, so they cannot differ.
 //
 // Immutable, cheap to copy, safe to share between threads.
 #pragma once
@@ -42,7 +40,7 @@ enum class ErrorKind { kAbsolute, kRelative };
 
 class Approximation {
  public:
-  // What a factory states; the rest is counted.
+  // The properties that a factory states; the rest is counted.
   struct Facts {
     std::string function;     // "1/x"
     std::string method;       // "relaxed Goldschmidt, 8 levels"
@@ -79,7 +77,7 @@ class Approximation {
 
   // P(x), in double precision, by the steps of the program (scales included).
   double evaluate(double x) const;
-  // Each of them in place, the same bits.
+  // The same for each number in place, with the same bits.
   void evaluate(std::span<double> x) const;
   // out for a given v: the steps alone.
   double evaluate_normalised(double v) const;
@@ -89,7 +87,7 @@ class Approximation {
   double error_at(double x) const;
 
  private:
-  // What the steps amount to.
+  // The cost of the steps.
   struct Cost {
     int depth = 0;            // levels between v and out
     long long degree = 0;     // of P

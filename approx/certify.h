@@ -3,13 +3,13 @@
 // Absolute error (certified_error). f must be analytic in the Bernstein ellipse E_rho (foci -1, 1, semi-axes
 // adding up to rho > 1) with |f| <= bound there. Its Chebyshev coefficients then fall like 2 bound rho^-k,
 // and its interpolant F of degree N in Chebyshev points is within 4 bound rho^-N / (rho - 1) of f (Trefethen,
-// Approximation Theory and Approximation Practice, theorem 8.2). N is taken so that this is negligible; what
-// is left is the range of the polynomial F - p, which chebyshev.h's certified_range() bounds by a dense grid
-// and the second derivative. As the coefficients of F - p are as small as the error, the grid can be coarse.
+// Approximation Theory and Approximation Practice, theorem 8.2). N is so large that this is negligible. Then
+// certified_range() of chebyshev.h bounds the polynomial F - p by a grid and the second derivative. The
+// coefficients of F - p are as small as the error, so the grid can be coarse.
 //
 // Relative error of p ~ 1 / sqrt(y) (certified_inverse_sqrt_error). y p^2 is a polynomial with the certified
-// range [lo, hi], lo > 0: so sqrt(y) p lies in [sqrt(lo), sqrt(hi)], up to a sign that its value at y = 1
-// tells.
+// range [lo, hi], lo > 0. So sqrt(y) p lies in [sqrt(lo), sqrt(hi)], up to a sign, which its value at y = 1
+// gives.
 #pragma once
 
 #include "approx/chebyshev.h"

@@ -1,8 +1,7 @@
 // Chebyshev series on [-1, 1]: sum_k c_k T_k(t), T_k(cos theta) = cos(k theta).
 //
-// Coefficients are plain vectors, c[k] belongs to T_k, c_0 counts in full (not halved). Fits work in long
-// double (64-bit mantissa), so that their rounding stays far below that of the double coefficients of a
-// program.
+// Coefficients are plain vectors; c[k] belongs to T_k, and c_0 is not halved. Fits work in long double
+// (64-bit mantissa), so their rounding is far below that of a program's double coefficients.
 #pragma once
 
 #include <cmath>
@@ -32,8 +31,8 @@ Real clenshaw(const Container& c, Real t) {
 Coefficients chebyshev_interpolate(const RealFunction& f, int degree);
 
 // The best polynomial of this degree in the norm int f^2 / sqrt(1 - t^2) dt: the series of f, truncated. The
-// integrals are computed from `samples` points (at least degree + 1), exact where f is a polynomial of degree
-// below 2 * samples - degree.
+// integrals are computed from `samples` points (at least degree + 1). They are exact if f is a polynomial of
+// degree below 2 * samples - degree.
 Coefficients chebyshev_least_squares(const RealFunction& f, int degree, int samples);
 
 // The product of two series: T_j T_k = (T_{j+k} + T_{|j-k|}) / 2.
@@ -52,10 +51,10 @@ int levels_of_degree(int degree);
 std::vector<double> to_double(std::span<const long double> c);
 Coefficients to_long(std::span<const double> c);
 
-// Proven bounds lo <= p(t) <= hi on [-1, 1]: the values on an even grid in theta, widened by h^2 / 8 times
-// the bound of the second angular derivative (h the grid's step; between two neighbouring grid points a
-// function differs from its chord by no more). The grid is made so fine that this is at most `slack`, or has
-// 2^22 points if that is less.
+// Proven bounds lo <= p(t) <= hi on [-1, 1]. They are the values on an even grid in theta, widened by h^2 / 8
+// times a bound of the second angular derivative, h the grid's step: between two grid points a function
+// differs from its chord by no more. The grid is so fine that this is at most `slack`, but has at most 2^22
+// points.
 struct SeriesRange {
   long double lo = 0;
   long double hi = 0;

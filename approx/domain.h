@@ -1,4 +1,4 @@
-// Checks of what callers ask for; every factory uses them, so the messages are the same everywhere.
+// Checks of arguments. Every factory uses them, so the messages are the same everywhere.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace psm::approx {
 
-// The widest hi / lo of a positive interval: beyond it double precision resolves nothing.
+// The widest hi / lo of a positive interval; double precision resolves no more.
 inline constexpr double kMaxRatio = 1e15;
 
 // Throws psm::Error unless 0 < lo < hi < infinity, and hi / lo is at most kMaxRatio.

@@ -8,18 +8,18 @@
 //
 // so that every value stays within [0, 1] while it is squared s times. Depth ceil(log2(d + 1)) + s.
 //
-// Certificate: Lagrange's remainder gives exp(-y) sum = 1 + delta, |delta| <= a^(d+1) exp(a) / (d+1)!, and
-// 2^s squarings make of it at most (1 + |delta|)^(2^s) - 1.
+// Certificate: Lagrange's remainder gives exp(-y) sum = 1 + delta, |delta| <= a^(d+1) exp(a) / (d+1)!. After
+// s squarings the relative error is at most (1 + |delta|)^(2^s) - 1.
 //
-// Range: for wide intervals exp(x - hi) falls below the noise of encryption where x is far below hi.
+// Range: if x is far below hi, exp(x - hi) falls below the noise of encryption.
 #pragma once
 
 #include "approx/approximation.h"
 
 namespace psm::approx {
 
-// 1 <= degree <= 63, 0 <= squarings <= 20. Throws psm::Error on a bad interval, one that is not within [-700, 700],
-// and where a > 32.
+// 1 <= degree <= 63, 0 <= squarings <= 20. Throws psm::Error on a bad interval, one that is not within [-700,
+// 700], and if a > 32.
 Approximation taylor_exp(Interval domain, int degree, int squarings);
 
 // The fewest levels, then the fewest products, among degrees 2^k - 1 <= 31. Throws psm::Error on a bad

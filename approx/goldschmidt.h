@@ -1,4 +1,4 @@
-// Goldschmidt's iteration for 1/x and 1/sqrt(x): the paper's form and a relaxed one of fewer levels.
+// Goldschmidt's iteration for 1/x: the paper's form, and a relaxed one with fewer levels.
 //
 // 1/x on [lo, hi]. With y = x / hi in [e, 1], e = lo / hi, b_0 = y, x_0 = 1:
 //
@@ -8,23 +8,23 @@
 //   relaxed:  k_i = 2 / (1 + e_i), where b_i lies in [e_i, 1]; e_{i+1} = 4 e_i / (1 + e_i)^2; final factor
 //     2 / (1 + e_n). The result has the least relative error of all polynomials of degree 2^n - 1.
 //
-// What runs encrypted is the same in the residual r_i = 1 - k_i b_i, with constants folded so that no step
-// multiplies by one. With k_i = 1 + rho_i, |r_i| <= rho_i:  r_{i+1} = k_{i+1} r_i^2 - (k_{i+1} - 1). For
-// u_i = lambda_i r_i, lambda_i = sqrt(k_{i+1} lambda_{i+1} / m_{i+1}) with small integers m (additions):
+// The encrypted form uses the residual r_i = 1 - k_i b_i, with constants folded so that no step multiplies by
+// one of them. With k_i = 1 + rho_i, |r_i| <= rho_i: r_{i+1} = k_{i+1} r_i^2 - (k_{i+1} - 1). For u_i =
+// lambda_i r_i, lambda_i = sqrt(k_{i+1} lambda_{i+1} / m_{i+1}) with small integers m (additions):
 //
 //     u_{i+1} = m_{i+1} u_i^2 + c_{i+1},    c_i = lambda_i (1 - k_i)
 //     out     = prod_i (lambda_i + u_i)     as out <- out * (lambda_i + u_i)
 //
-// An iteration costs one level (both products run side by side), n factors cost n levels
-// (one factor, being affine, none). The m_i are the least that keep lambda_i (1 + rho_i) <= 1: since every
-// factor of the product is largest at x = lo, all partial products and all u_i stay within [-1, 1] and may be
+// An iteration costs one level, because both products run side by side. n factors cost n levels; a single
+// factor is affine and costs none. The m_i are the least that keep lambda_i (1 + rho_i) <= 1. Every factor of
+// the product is largest at x = lo, so all partial products and all u_i stay within [-1, 1] and may be
 // refreshed.
 //
 // Certificate: rho_{i+1} = rho_i^2 / (2 - rho_i^2) (relaxed), rho_i^2 (plain); closed forms.
 //
-// Conditioning: an error d in v changes the result relatively by up to about d / e. What is refreshed late
-// suffers less, so refresh v itself before a wide division only if its noise is below e times the error aimed
-// at.
+// Conditioning: an error d in v changes the result relatively by up to about d / e. Later values suffer less
+// from a refresh. So refresh v itself before a wide division only if its noise is below e times the wanted
+// error.
 #pragma once
 
 #include "approx/approximation.h"

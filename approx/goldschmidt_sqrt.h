@@ -12,7 +12,7 @@
 //     b_0 = y p^2 as a series of its own, one level deeper; scaled to [e_0, 1], e_0 = ((1-d)/(1+d))^2, and
 //     relaxed from there.
 //
-// What runs encrypted has the constants folded: with B_i = mu_i b_i, mu_i = (mu_{i+1} beta_i^2 /
+// The encrypted form has the constants folded: with B_i = mu_i b_i, mu_i = (mu_{i+1} beta_i^2 /
 // m_{i+1})^(1/3) for small integers m (additions) that keep mu_i <= 1, and A_i = mu_i alpha_i / beta_i,
 //
 //     B_{i+1} = m_{i+1} B_i (A_i - B_i)^2           2 levels
@@ -36,8 +36,8 @@ Approximation goldschmidt_inverse_sqrt(Interval domain, int iterations);
 
 Approximation relaxed_goldschmidt_inverse_sqrt(Interval domain, int iterations);
 
-// A start of degree 2^levels - 1, levels in 1 .. 8. Empty where its relative error reaches 1 (then nothing
-// can be proven of the iteration).
+// A start of degree 2^levels - 1, levels in 1 .. 8. Empty if its relative error reaches 1, because then
+// nothing can be proven.
 struct InverseSqrtStart {
   Interval domain;
   int levels = 0;
@@ -49,8 +49,7 @@ std::optional<InverseSqrtStart> inverse_sqrt_start(Interval domain, int levels);
 // iterations >= 1; depth start.levels + 2 * iterations.
 Approximation start_goldschmidt_inverse_sqrt(const InverseSqrtStart& start, int iterations);
 
-// The minimax polynomial alone, by one Series instruction; 1 <= degree <= 1023. Empty where its error
-// reaches 1.
+// The minimax polynomial alone, as one Series instruction; 1 <= degree <= 1023. Empty if its error reaches 1.
 std::optional<Approximation> series_inverse_sqrt(Interval domain, int degree);
 
 }  // namespace psm::approx

@@ -1,4 +1,4 @@
-// A closed interval [lo, hi] of the real line: where an approximation holds.
+// A closed interval [lo, hi] of the real line, the domain of an approximation.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Eight doubles as one value, for the steps of a polynomial (steps.h) on many numbers: enough independent chains that
-// the latency of an addition is hidden. Each lane has the operations of one double, and so its bits.
+// Eight doubles as one value, for the steps of a polynomial (steps.h) on many numbers. Eight independent
+// chains hide the latency of an addition. Each lane has the operations of one double, and so its bits.
 #pragma once
 
 #include <cstddef>

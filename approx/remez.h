@@ -2,11 +2,12 @@
 //
 //     minimise over polynomials p of this degree   max over t in [-1, 1] of  weight(t) * |f(t) - p(t)|
 //
-// weight = 1 gives the best absolute error, weight = 1 / |f| the best relative error. By de la Vallee Poussin
-// the levelled error of every step is a lower bound of the optimum: the fit says how close it came.
+// weight = 1 gives the best absolute error, weight = 1 / |f| the best relative error. By de la Vallee
+// Poussin's theorem the levelled error of every step is a lower bound of the optimum, so the fit knows how
+// close it is.
 //
-// p is carried by its values at the reference (barycentric interpolation), so no linear system is solved and
-// degrees of several hundred are stable. f must be continuous, the weight positive.
+// p is represented by its values at the reference (barycentric interpolation). So no linear system is solved,
+// and degrees of several hundred are stable. f must be continuous, the weight positive.
 #pragma once
 
 #include "approx/chebyshev.h"

@@ -1,4 +1,4 @@
-// A polynomial as a straight line of steps: plain data, so that it is written once and read by everyone.
+// A polynomial as a list of steps: plain data, written once for all readers.
 //
 // Value 0 is the argument v, value i + 1 is the result of step i, and the last value is the polynomial. Three
 // readers:
@@ -37,7 +37,7 @@ class Steps {
   Value series(Value a, std::vector<double> c) {
     return append({Step::Kind::kSeries, a, 0, 0, std::move(c)});
   }
-  // The value may be refreshed here. Refreshes that follow one another are one refresh of all their values.
+  // The value may be refreshed here. Consecutive refreshes are one refresh of all their values.
   Value refresh(Value a) { return append({Step::Kind::kRefresh, a}); }
   // m a for a small positive integer m, by doubling and adding: no level.
   Value times_integer(Value a, int m) {

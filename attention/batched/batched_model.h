@@ -1,12 +1,12 @@
-// A model over many examples: the forward pass of training, in fp32 and without gradients, in parts of a few
-// sequences of about the same length, a part a thread. With a polynomial model's functions it is that model.
+// A model over many examples: the forward pass of training, in fp32 and without gradients. It runs in parts,
+// one for each thread, of a few sequences of about the same length. With a polynomial model's functions it
+// computes the polynomial model.
 //
-// What the functions compute, and 1/sqrt, 1/x and sums that decide on an interval, is in double precision;
-// all products are fp32. attention/reference is what it is compared with: logits agree to some 1e-5 of the
-// largest.
+// Functions, 1/sqrt, 1/x and sums that decide on an interval are in double precision; all products are fp32.
+// Tests compare it with attention/reference: logits agree to about 1e-5 of the largest.
 //
-// The same bits for any number of threads, and for whatever else is in a part. A part's tensors take 128 MiB
-// at most, unless one sequence takes more.
+// Bits depend neither on the number of threads nor on the other sequences of a part. A part's tensors take
+// 128 MiB at most, unless one sequence takes more.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@
 
 namespace psm::attention {
 
-// Some of the examples, after their forward pass: number i of them has the rows i length .. i length +
-// lengths[i] of what has a row for each token (the rest is filled up), and is number examples[i] of all.
+// Some of the examples, after their forward pass. Number i of the part is examples[i]. In tensors with a row
+// for each token it has the rows from i length on, lengths[i] of them; the rest is filled up.
 struct BatchedPart {
   std::span<const size_t> examples;
   int length;
@@ -36,15 +36,15 @@ struct BatchedOptions {
 
 class BatchedModel {
  public:
-  // What `functions` refer to outlives it.
+  // Objects that `functions` refer to must outlive the model.
   explicit BatchedModel(const ModelWeights& weights, ReplacedFunctions functions = {});
   BatchedModel(const BatchedModel&) = delete;
   BatchedModel& operator=(const BatchedModel&) = delete;
 
   const ModelConfig& config() const { return model_.config; }
 
-  // Shows every example once; several threads call visit at once, each with other examples. Throws psm::Error
-  // on examples that the model cannot read.
+  // Calls visit() with every example once. Several threads call it at once, each with other examples. Throws
+  // psm::Error on examples that the model cannot read.
   void run(const Examples& examples, const BatchedOptions& options,
            const std::function<void(const BatchedPart&)>& visit) const;
 
@@ -54,12 +54,12 @@ class BatchedModel {
   Model<float> model_;
 };
 
-// The scores of token t of example i of a part, whose scores are kept, in one head of a layer: one for each key
-// that the token sees.
+// The scores of token t of example i in one head of a layer, one for each key that the token sees. The part
+// must keep scores.
 std::span<const float> score_row(const ModelConfig& config, const BatchedPart& part, size_t i, int layer,
                                  int head, int t);
 
-// Shows what reference_forward's hook is shown of example i of a part, whose scores are kept.
+// Calls `observe` for example i of a part as reference_forward() does. The part must keep scores.
 void observe(const ModelConfig& config, const BatchedPart& part, size_t i, const Observe& observe);
 
 }  // namespace psm::attention

@@ -1,5 +1,5 @@
-// What a model's values span over many examples: in less time than the training that they follow. The same
-// result for any number of threads. Shows a progress bar.
+// Measures the ranges of a model's values over many examples. The result does not depend on the number of
+// threads. Shows a progress bar.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace psm::attention {
 
-// Takes the ranges of what a forward pass shows (functions.h).
+// Measures the ranges of the values that a forward pass shows (functions.h).
 class RangeMeter {
  public:
   explicit RangeMeter(const ModelConfig& config);

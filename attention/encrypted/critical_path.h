@@ -1,11 +1,11 @@
-// The levels that a layer of a model's slot program consumes, along the longest path through its attention
-// and the longest through its feed-forward part, and what consumes them.
+// The levels that a layer of a model's slot program consumes on two paths: the longest through its attention,
+// and the longest through its feed-forward part.
 //
-// A path leads from what enters the layer (the residual stream; in a first layer that the client normalises
-// also h) to what leaves it. In a sequential block the one through attention goes on through the feed-forward
-// part, and the other comes there by the residual stream. The longer of the two paths is the layer's part of the model's critical path: so
-// many levels bootstraps must give back in every layer. Functions are told apart by the labels of their
-// instructions (nn/encrypted/encrypted_function.h).
+// A path leads from the layer's input to its output. The input is the residual stream, and also h in a first
+// layer that the client normalises. In a sequential block the path through attention continues through the
+// feed-forward part; the other path gets there through the residual stream. The longer path belongs to the
+// model's critical path: bootstraps must restore that many levels in every layer. Labels of instructions tell
+// the functions apart (nn/encrypted/encrypted_function.h).
 #pragma once
 
 #include <vector>

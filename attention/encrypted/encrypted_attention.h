@@ -3,15 +3,15 @@
 //
 // Notation: T tokens, F slots from one token to the next (token_stride() of the packing), C complex features
 // a head, M = ceil(T / C); q, k, v the complex features before RoPE, theta_f the angle of feature f of a head
-// (0: not rotated); i runs over (-C, C) and is cut into giant and baby steps. [..] is 1 where the condition
+// (0: not rotated); i runs over (-C, C) and is cut into giant and baby steps. [..] is 1 if the condition
 // holds, else 0. Causal:
 //
 //   skew        K~_m[t, f] = conj k[t - (mC + f), f] e^{i theta_f (mC + f)} [(t - f) mod T >= mC]
 //               V~[t, f]   = v[t - f, f]
 //   scores      T_m = Re sum_i  mask_i . rot_i(q)  *  rot_{i (1 + F)}(K~_m)
 //               mask_i[t, j] = scale[t] e^{-i theta_{j+i} i} [0 <= j + i < C] [t >= j]
-//               slot (t, j) of T_m is scale[t] times the score of token t with token t - (mC + j), zero
-//               where that does not exist: the two masks together are the causal mask, without a level
+//               slot (t, j) of T_m is scale[t] times the score of token t with token t - (mC + j), or zero if
+//               there is no such token: the two masks together are the causal mask, and cost no level
 //   offset      T_m += scale[t] c_head [t >= mC + j]                        a plaintext, without a level
 //   powers      P_m = T_m^p                                                 eq. PolyAttention
 //   row sums    D[t] = sum_m sum_j P_m[t, j], replicated over the head
@@ -19,13 +19,13 @@
 //                       = sum_j P[t, j] v[t - j, f]
 //   attention   O / (D + epsilon)                                           eq. LengthAgnosticAttention
 //
-// scale[t] = (t + 1)^{-1/p} makes D the mean of the length-agnostic form. A prompt's neighbour enters masked
-// slots only.
+// scale[t] = (t + 1)^{-1/p} makes D the mean of the length-agnostic form. Values of a neighbouring prompt
+// enter masked slots only.
 //
 // Bidirectional: tokens are cyclic, slot (t, j) of T_m is the score with token (t - mC - j) mod T, theta = 0.
-// The masks keep only the conditions 0 <= j + i < C and j < T, and the tokens u >= L that fill a sequence up
-// to T are masked where their keys are, scale = L^{-1/p}: if all sequences have L tokens in K~_m's mask; else
-// by the input `lengths`, which is L^{-1/p} [u < L] in the slots of token u,
+// The masks keep only the conditions 0 <= j + i < C and j < T; scale = L^{-1/p}. The keys of tokens u >= L,
+// which fill a sequence up to T, are masked: by K~_m's mask if all sequences have L tokens, else by the input
+// `lengths`, which is L^{-1/p} [u < L] in the slots of token u,
 //
 //   k <- k * lengths                                 1 level
 //   offset      T_m += c_head * rot(lengths)         rot as K~_m of k; 2 levels, from the input
@@ -56,9 +56,9 @@ class AttentionMasks {
   std::vector<program::Value> scores(program::Builder&, program::Value q, program::Value k) const;
   // The offsets of ciphertext m of the scores, c for each head of a ciphertext (0 where there is none).
   ckks::Plain score_offsets(int m, const std::vector<double>& c) const;
-  // In slot (t, j) of number m what `lengths` has for token t - mC - j, in all heads.
+  // Slot (t, j) of number m has the value of `lengths` for token t - mC - j, in all heads.
   std::vector<program::Value> skewed_lengths(program::Builder&, program::Value lengths) const;
-  // What those are multiplied by for offsets c.
+  // The factor of skewed_lengths() for offsets c.
   ckks::Plain offsets_of_heads(const std::vector<double>& c) const;
   // O from the powers P_m and v.
   program::Value weigh(program::Builder&, const std::vector<program::Value>& powers, program::Value v) const;
@@ -76,7 +76,7 @@ class AttentionMasks {
   ckks::Plain key_mask(int m, int feature, int giant_offset) const;
 
   bool causal_;
-  // Slots from token to token, and of the tokens those that are no filling.
+  // stride_: slots from token to token. length_: tokens that are not filling.
   int tokens_, features_, stride_, length_, head_features_, score_ciphertexts_, babies_;
   std::vector<double> theta_, scale_;
   ckks::LinearTransform skew_keys_, skew_values_, mask_queries_, mask_values_;

@@ -1,6 +1,6 @@
-// One transformer block on ciphertexts. What differs from family to family is in the model's configuration
-// (config.h): the order of norms and residual sums, how many matrices feed the hidden units, whether attention
-// is causal; weights are as folded_weights.h has them, and norms one of nn/encrypted/encrypted_norm.h.
+// One transformer block on ciphertexts. Families differ in the model's configuration (config.h): the order of
+// norms and residual sums, the number of matrices before the hidden units, causal attention or not. Weights
+// are those of folded_weights.h, norms those of nn/encrypted/encrypted_norm.h.
 //
 //   kParallel   h = N(x'),  x' <- x' + W_o attention(h) + W_down hidden(h) + b       one norm for both
 //   kPreNorm    h = N(x'),  x' <- x' + W_o attention(h) + b_o
@@ -10,12 +10,12 @@
 //
 //   hidden      gelu(W_up h), with the polynomial of whichever GELU; or silu(W_gate h) W_up h
 //
-// The stream between blocks is x', of kPostNorm h; h of the first block may be the client's. Where the stream is
-// x', the matrices behind a norm go first: W N(x') = (W x') r.
+// The stream between blocks is x', or h for kPostNorm; the client may send h of the first block. If the
+// stream is x', the matrices after a norm are applied first: W N(x') = (W x') r.
 //
 // Levels from h to the stream or the next norm:
 //   attention      1 (q, k, v) + 2 (scores) + ceil(log2 p) + 1 (row sums) + depth of 1/x + 1 (division)
-//                  + 1 (o);  1 more where a mask of lengths multiplies k
+//                  + 1 (o);  1 more if a mask of lengths multiplies k
 //   feed-forward   1 (up) + depth of gelu + 1 (down);  1 more in SwiGLU
 #pragma once
 
@@ -29,27 +29,27 @@
 
 namespace psm::attention {
 
-// What is between blocks: x' and, where it is known already, h'. kPostNorm has h' alone.
+// The values between blocks: x' and, if it is known already, h'. kPostNorm has h' alone.
 struct Stream {
   std::vector<program::Value> x, h;
 };
 
-// What the matrices read h' for.
+// The results of the matrices that read h'.
 struct Projections {
   std::vector<program::Value> q, k, v;  // by ciphertext of heads
   std::vector<program::Value> half;     // of what gelu reads; none in sequential blocks
 };
 
-// One model's blocks, but for what attention makes of queries, keys and values: BlockAttention, or
-// decode_sequences.h.
+// One model's blocks without attention itself, which BlockAttention or decode.h computes from queries, keys
+// and values.
 class EncryptedBlocks {
  public:
-  // What is referred to outlives it.
+  // The arguments must outlive the object.
   EncryptedBlocks(program::Builder&, const ModelConfig&, const Packing&);
 
-  // With the norm before the block where h is missing; then x may be refreshed.
+  // Computes the norm before the block if h is missing; then x may be refreshed.
   Projections project(Stream&, const FoldedLayer&, const LayerApproximations&) const;
-  // The stream behind the block; `attention` divided by V, of each ciphertext of heads.
+  // Returns the stream after the block. `attention` is that of each ciphertext of heads, divided by V.
   Stream finish(const Stream&, const Projections& of_h, const std::vector<program::Value>& attention,
                 const FoldedLayer&, const LayerApproximations&) const;
 
@@ -69,8 +69,8 @@ class EncryptedBlocks {
 // Attention of all tokens of a prompt to one another.
 class BlockAttention {
  public:
-  // `lengths`: the mask of lengths (encrypted_attention.h) where the packing has one. What is referred to
-  // outlives it.
+  // `lengths`: the mask of lengths (encrypted_attention.h), if the packing has one. The arguments must
+  // outlive the object.
   BlockAttention(program::Builder&, const ModelConfig&, const AttentionMasks&, program::Value lengths = {});
 
   // Returns the output for each ciphertext of heads, divided by V.
@@ -87,7 +87,7 @@ class BlockAttention {
   std::vector<program::Value> skewed_lengths_;  // where scores have offsets
 };
 
-// What the forms of packing do each in their own way.
+// The operations that differ between forms of packing.
 struct ScoreReader {
   // The scores of ciphertext c of heads.
   std::function<std::vector<program::Value>(size_t c)> scores;
@@ -96,14 +96,15 @@ struct ScoreReader {
   // Their sum with the values of ciphertext c.
   std::function<program::Value(const std::vector<program::Value>& powers, size_t c)> weigh;
 };
-// Attention of `count` ciphertexts of heads, divided by V. Scores and powers of one are gone before those of the
-// next are made: long contexts have hundreds of them. The denominators of all are refreshed together.
+// Attention of `count` ciphertexts of heads, divided by V. Scores and powers of one are freed before those of
+// the next are made, because long contexts have hundreds of them. The denominators of all are refreshed
+// together.
 std::vector<program::Value> attention_of_scores(program::Builder&, size_t count, int power,
                                                 const FoldedLayer&, const approx::Approximation& inverse,
                                                 const ScoreReader&);
 
-// 1 / (D + epsilon) as out of the polynomial of 1/x, from row_sum_factor * D of each ciphertext of heads. `block`:
-// adjacent slots with one D, where there are few enough of them for a bootstrap of blocks (bootstrap_kind.h).
+// 1 / (D + epsilon) by the polynomial of 1/x, from row_sum_factor * D of each ciphertext of heads. `block`:
+// the number of adjacent slots with one D, if a bootstrap of blocks can hold them (bootstrap_kind.h).
 std::vector<program::Value> invert_row_sums(program::Builder&, std::vector<program::Value> row_sums,
                                             const FoldedLayer&, const approx::Approximation& inverse,
                                             size_t block = 1);

@@ -1,8 +1,8 @@
 // A classifier's head on ciphertexts: logits of the first token (the class token of a model of patches).
 //
 //     x_0 in place of all tokens     a mask of token 0, and a sum over the tokens' rotations
-//     h = x_0 r                      the final norm (nn/encrypted/encrypted_norm.h); kPostNorm has none, there
-//                                    the state is h already
+//     h = x_0 r                      the final norm (nn/encrypted/encrypted_norm.h); for kPostNorm the state is
+//                                    already h
 //     logits = C' h + c'             or, with a pooler, C' sigmoid(D' h + e') + c
 //
 // D' = D diag(gamma unit) input_scale / 2, e' = (e + D beta) input_scale / 2, C' = C output_scale of the
@@ -11,8 +11,8 @@
 //
 // Levels: 1 (the token) + 2 + depth of 1/sqrt + 1 (final norm) + 1 (D) + depth of the sigmoid + 1 (C).
 // Key-switches: sigma(T) rotations for each ciphertext of the state, and those of norm, maps and sigmoid.
-// Ranges: those of the final norm's variance and of the sigmoid's argument hold in every slot, since every
-// token is the first.
+// Ranges: those of the final norm's variance and of the sigmoid's argument hold in every slot, because all
+// slots have the first token.
 #pragma once
 
 #include <optional>
@@ -33,11 +33,11 @@ struct FoldedHead {
 
 // Folds the head of a classifier.
 FoldedHead fold_head(const PolynomialModel&, const Packing&);
-// The same shapes without entries; the polynomials that the model has.
+// The same shapes without entries, with the polynomials that the model needs.
 FoldedHead shape_of_head(const ModelConfig&, const Packing&, const approx::Approximation& inverse_sqrt,
                          const approx::Approximation& sigmoid);
 
-// From x', or h' of a kPostNorm model.
+// Computes the logits from x', or from h' of a kPostNorm model.
 std::vector<program::Value> encrypted_head(program::Builder&, const std::vector<program::Value>& state,
                                            const FoldedHead&, const Packing&);
 

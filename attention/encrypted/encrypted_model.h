@@ -1,5 +1,5 @@
-// The whole model as a slot program. The server runs all layers, and a classifier's head (encrypted_head.h); embedding
-// and unembedding are the client's (attention/ends/client_model.h).
+// The whole model as a slot program. The server runs all layers, and a classifier's head (encrypted_head.h).
+// The client does embedding and unembedding (attention/ends/client_model.h).
 #pragma once
 
 #include <span>
@@ -14,14 +14,14 @@
 
 namespace psm::attention {
 
-// `cached_tokens`: the length of the one prompt after which text is to go on: its keys and values are outputs
-// as well (encrypted_cache.h). 0: they are not. `keeper`: takes the weights (program.h), a layer's at a time.
+// `cached_tokens`: the length of the one prompt that a text continues. Its keys and values are then outputs
+// too (encrypted_cache.h). 0: none. `keeper` stores the weights (program.h), layer by layer.
 program::Program build_program(const PolynomialModel&, const Packing&, int cached_tokens = 0,
                                program::PlainKeeper* keeper = nullptr);
 
-// A model that exists only as a shape, for the meter: weights without entries, and the polynomials that a
-// model with the ranges of ShapeRanges would need: about those of the model of Pythia 70M's shape in
-// attention/PAPER.md, with a margin of 1.5.
+// A model that is only a shape, for the meter: weights without entries, and the polynomials that the ranges
+// of ShapeRanges need. These are about those of the model of Pythia 70M's shape in attention/PAPER.md, with a
+// margin of 1.5.
 struct ShapeRanges {
   approx::Interval variance{0.8, 10};
   approx::Interval denominator{1e-3, 1};
@@ -32,14 +32,14 @@ program::Program build_shape_program(const ModelConfig&, const Packing&, const S
                                      const PolynomialOptions& = {}, int cached_tokens = 0);
 LayerApproximations shape_polynomials(const ModelConfig&, const ShapeRanges&, const PolynomialOptions&);
 
-// Throws psm::Error on a model whose tokens cannot be computed one by one on kept keys and values (decode.h).
+// Throws psm::Error on a model that cannot compute tokens one by one with cached keys and values (decode.h).
 void require_decodable(const ModelConfig&);
 
-// The ciphertexts of a state under those names, their slots repeating with `period`; and of the last one, "y".
+// The inputs of a state by name, whose slots repeat with `period`; and the outputs of the last state, "y".
 std::vector<program::Value> state_inputs(program::Builder&, const Packing&, const char* name, size_t period);
 void state_outputs(program::Builder&, const Packing&, const std::vector<program::Value>& x);
 
-// What the client takes of a model; and its ends for whoever has the model.
+// The client's part of a model; and the client's two ends for a caller that has the model.
 ClientModel client_model_of(const PolynomialModel&, const Packing&);
 SlotVectors client_inputs(const PolynomialModel&, const Packing&, const Examples&);
 std::vector<std::vector<double>> client_logits(const PolynomialModel&, const Packing&,

@@ -1,5 +1,5 @@
 // A model's weights as the slot program uses them: in slot order, with every constant that would cost a level
-// folded into a matrix that is multiplied by anyway.
+// folded into a matrix.
 //
 //   x' = x_centred / R   the program's state: R_f the range of complex feature f, the mean removed (not by
 //                         RMSNorm); of a kPostNorm block the sum that its norm reads
@@ -13,11 +13,11 @@
 //   o      rows (I - 1 1^T / d) / R, columns times V
 //   down   rows (I - 1 1^T / d) / R, columns times output_scale of gelu, and U
 //
-// gamma and beta are those of the norm in front: in kPostNorm that of the block or branch before. RMSNorm has
-// no beta, and I in place of I - 1 1^T / d. Keys and values of fewer heads than queries are written out: head
-// i of h reads the rows of head i kv / h.
+// gamma and beta are those of the norm before, in kPostNorm that of the block or branch before. RMSNorm has
+// no beta, and I in place of I - 1 1^T / d. If there are fewer heads of keys and values than of queries, they
+// are expanded: head i of h reads the rows of head i kv / h.
 //
-// A kPostNorm block adds to a branch not x but what it has of it, h':
+// A kPostNorm block has h' instead of x, and adds it to a branch through a matrix:
 //   skip   (I - 1 1^T / d) / R diag(gamma R output_scale),   beta into the bias
 //
 // V bounds |v|, U bounds |up|: |W_i diag(gamma)| sqrt(d) + |b'_i| (slot_layout.h).
@@ -37,7 +37,7 @@ struct FoldedLayer {
   nn::SlotMatrix q, k, v, up, o, down;
   nn::SlotMatrix gate = {};                  // SwiGLU
   nn::SlotMatrix skip = {}, feed_skip = {};  // kPostNorm: of attention and of the feed-forward part
-  // A plaintext of one token for each ciphertext of the output.
+  // One token's plaintext for each ciphertext of the output.
   std::vector<ckks::Plain> q_bias, k_bias, v_bias, up_bias, out_bias;
   std::vector<ckks::Plain> gate_bias, down_bias;  // SwiGLU; sequential blocks, where out_bias is attention's
   // |v| is at most this: hi * output_scale of 1/x.
@@ -48,8 +48,8 @@ struct FoldedLayer {
   std::vector<double> variance_weight;
   double variance_offset = 0;
   FoldedNorm second_norm;  // N2 of a sequential block
-  // 1/x reads  row_sum_factor * D' + denominator_offset, D' the sum of the powers; where a head is missing
-  // only padding.
+  // The argument of 1/x is row_sum_factor * D' + denominator_offset, D' the sum of the powers. Missing heads
+  // have only padding.
   double row_sum_factor = 1;
   std::vector<ckks::Plain> denominator_offset;
 };

@@ -1,13 +1,13 @@
-// What of a decoding program (decode.h) depends on the token's position t. Its levels and instructions do
-// not: one plan serves all positions (with_constants in planner.h).
+// The parts of a decoding program (decode.h) that depend on the token's position t. Levels and instructions
+// do not, so one plan serves all positions (with_constants in plan.h).
 //
-// For each ciphertext of heads: the query's mask, from its region of the projection; the two masks of the
-// caches' new place; the rotations from the regions of k and v to that place; biases of q, k and v as these
-// masks leave them, and score offsets, or what encrypted ones are multiplied by.
+// For each ciphertext of heads: the mask of the query's region in the projection; the two masks of the
+// caches' new place; the rotations from the regions of k and v to that place; the biases of q, k and v after
+// these masks; and the score offsets, or the factors of encrypted ones.
 //
-// The way from a region to place t is a rotation by some number of places, any of the P that there are. It is
-// made of two, near + far, of G and P / G kinds, none of them zero, so that all positions have the same
-// instructions and there are keys for G + P / G offsets, not P:
+// A rotation by up to P places leads from a region to place t. It is made of two rotations, near + far, of G
+// and P / G kinds, none of them zero. So all positions have the same instructions, and keys are needed for G
+// + P / G offsets instead of P:
 //     near in {1, ..., G},   far in {1, G + 1, 2 G + 1, ...},   near + far = region - t  modulo P,  G ~ sqrt P.
 #pragma once
 
@@ -22,9 +22,9 @@ namespace psm::attention {
 
 class PositionConstants {
  public:
-  // Those of the token at `position`, from 0 to T - 1.
+  // The constants of the token at `position`, from 0 to T - 1.
   program::Constants at(int position) const;
-  // Positions whose rotations are those of all.
+  // Positions whose rotations together are those of all positions.
   std::vector<int> all_rotations() const;
 
  private:
@@ -64,7 +64,7 @@ class PositionConstants {
   ckks::Plain query_mask(const Factors&, int block, int position) const;
   ckks::Plain key_mask(int position) const;
   ckks::Plain value_mask(const Factors&, int position) const;
-  // Once the mask's repetitions are summed; times the bias.
+  // The factor of a bias, after the mask's repetitions are summed.
   ckks::Plain bias_factor(const Factors&, Bias, int position) const;
   ckks::Plain bias(const Factors&, Bias, size_t ciphertext, int position) const;
   ckks::Plain score_mask(const Factors&, int position) const;

@@ -1,16 +1,17 @@
-// Attention of one block of T queries over K blocks of T keys, in token-major packing, with any row weights:
-// what a context of more than T tokens asks for, and what the forms of softmax are compared by.
+// Attention of one block of T queries over K blocks of T keys, in token-major packing, with any row weights.
+// For contexts of more than T tokens, and for comparing the forms of softmax.
 //
 //   block l of keys < K - 1   all T keys count: the cyclic scores of encrypted_attention.h, bidirectional
 //   block K - 1               the queries' own: causal
 //
-// Score e = l T + m C + j of query t is with key (t - m C - j) mod T of block l, and of the last block exists
-// for m C + j <= t: a row of (K - 1) T + t + 1 scores in K M ciphertexts (row_program.h). With w its weights,
+// Score e = l T + m C + j of query t belongs to key (t - m C - j) mod T of block l; in the last block only
+// for m C + j <= t. A row has (K - 1) T + t + 1 scores in K M ciphertexts (row_program.h). With its weights
+// w,
 //
 //   O[t, f] = sum_e w_e v_l[key, f]
 //
-// in units of `unit`: each pair of blocks is weighed as AttentionMasks::weigh does it, the sums are added, and
-// a form that divides later multiplies them by its factor.
+// in units of `unit`: AttentionMasks::weigh weighs each pair of blocks, the sums are added, and a form that
+// divides later multiplies them by its factor.
 #pragma once
 
 #include <vector>
@@ -25,11 +26,11 @@ class QueryBlock {
   // One prompt of `config` with T tokens in a ciphertext of `slots`: T F = slots.
   QueryBlock(const ModelConfig& config, int tokens, size_t slots, int key_blocks);
 
-  // The rows of this block; scores up to `score_bound`.
+  // The packing of this block's rows, for scores up to `score_bound`.
   RowPacking rows(double score_bound) const;
-  // Returns the number in pack_rows of the row of query t of head h.
+  // Returns the number, in pack_rows, of the row of a query and head.
   int row_of(int query, int head) const { return query * heads() + head; }
-  // The key of score e of query t: its block, and its token in it.
+  // The key of score e of query t: its block and its token.
   struct Key {
     int block, token;
   };
@@ -45,7 +46,7 @@ class QueryBlock {
     program::Value sum;  // O / unit
     double unit = 1;
   };
-  // `scores` as rows() has them, `values` v of each block of keys.
+  // `scores` are packed by rows(); `values` are v of each block of keys.
   Output attend(program::Builder&, const RowProgram&, const std::vector<program::Value>& scores,
                 const std::vector<program::Value>& values) const;
 

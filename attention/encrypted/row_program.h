@@ -1,20 +1,19 @@
 // Rows of scores in slots, and their weights as a slot program: every form of
 // attention/reference/polynomial_weights.h on ciphertexts.
 //
-// Packing. slot r S + j of ciphertext m holds input_scale x_e, x_e score number e = m S + j of row r, |x_e| <= R;
-// S is a power of two and all values are real. Row r has L_r entries; the places after them are zero, going in
-// and coming out: the multiplying mask (eq. LengthAgnosticMaskedAttention), which the product that makes the
-// scores carries. One ciphertext a row is the simple case; with S the features of a head, lengths t + 1 and
-// more ciphertexts it is the transformer's own packing of scores (encrypted_attention.h).
+// Packing. slot r S + j of ciphertext m holds input_scale x_e, x_e score number e = m S + j of row r, |x_e|
+// <= R; S is a power of two and all values are real. Row r has L_r entries. The places after them are zero in
+// the input and in the output: the product that makes the scores includes the multiplying mask (eq.
+// LengthAgnosticMaskedAttention). One ciphertext for a row is the simple case. With S the features of a head,
+// lengths t + 1 and more ciphertexts, it is the transformer's packing of scores (encrypted_attention.h).
 //
-// Scales. A slot holds its value over a unit, which products by plaintexts that are there anyway take in:
-// 1/L, an approximation's own scales and masks cost no level of their own. Values at refresh candidates stay
-// within [-1, 1].
+// Scales. A slot holds its value divided by a unit, which existing products by plaintexts absorb. So 1/L, an
+// approximation's scales and masks cost no level of their own. Values at refresh candidates stay within [-1,
+// 1].
 //
 // A sum over a row, replicated to its places, is a block-diagonal map (nn/encrypted/encrypted_sum.h) of one
-// level. The model's attention (encrypted_block.h) is PowerSoftmax
-// alone and has 1/L and all masks in its scores; here is every form, so that all can be planned, predicted and
-// run side by side.
+// level. The model's attention (encrypted_block.h) is PowerSoftmax alone, with 1/L and all masks in its
+// scores. This header has every form, so that all can be planned, predicted and run side by side.
 #pragma once
 
 #include <functional>
@@ -32,14 +31,14 @@ struct RowPacking {
   std::vector<int> lengths;  // L_r; as many as a power of two, repeated until the slots are full
   double score_bound = 0;    // R
   int ciphertexts = 1;       // that hold a row's places
-  // A row's last factor stays apart, for whoever multiplies what the weights have been summed to, one value
-  // for many. Normalise and square has none: it squares its last quotient.
+  // A row's last factor stays apart. The caller multiplies by it after weighted sums, one product for many
+  // weights. Normalise and square has no such factor, because it squares its last quotient.
   bool divide_later = false;
-  // p: slots hold L_r^(-1/p) times as much, as the model's masks give it, and 1/L costs x^p nothing.
+  // p: slots are multiplied by L_r^(-1/p), as by the model's masks, so 1/L costs no level after x^p.
   int length_root = 0;
 };
 
-// The weights of a row are unit * slots * factor; with divide_later alone are there a unit other than 1 and a
+// The weights of a row are unit * slots * factor. Only with divide_later is the unit not 1 and is there a
 // factor, the same number in all places of a row.
 struct RowWeights {
   std::vector<program::Value> slots;  // by ciphertext
@@ -53,12 +52,12 @@ struct RowProgram {
   std::function<RowWeights(program::Builder&, const std::vector<program::Value>&)> build;
 };
 
-// Throws psm::Error if scores up to packing.score_bound leave the row's intervals; its build() does unless the
-// places and the number of lengths are powers of two that divide the slots, and if a length is not in 1 .. S
+// Throws psm::Error if scores up to packing.score_bound leave the row's intervals. Its build() throws unless
+// the places and the number of lengths are powers of two that divide the slots, and each length is in 1 .. S
 // times the ciphertexts.
 RowProgram in_slots(const PolynomialRow& row, const RowPacking& packing);
 
-// The rows of scores as the slots of each ciphertext (a client's side, and tests): rows[r] has L_r entries.
+// Packs rows of scores into the slots of each ciphertext, for clients and tests. rows[r] has L_r entries.
 std::vector<std::vector<ckks::Complex>> pack_rows(const RowPacking&, double input_scale,
                                                   std::span<const std::vector<double>> rows);
 

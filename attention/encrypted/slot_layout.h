@@ -1,5 +1,5 @@
-// Matrices, vectors and the norm in front of a matrix, as they stand in slots (packing.h): what the folding of
-// weights (folded_weights.h, encrypted_head.h) is made of.
+// Matrices, vectors and the norm before a matrix, arranged in slots (packing.h). The folding of weights uses
+// them (folded_weights.h, encrypted_head.h).
 #pragma once
 
 #include <functional>
@@ -22,11 +22,11 @@ std::vector<ckks::Plain> arrange(const FeatureLayout&, int features, const std::
 // Plaintexts of the layout's ciphertexts without entries, for the meter.
 std::vector<ckks::Plain> shape_of_plains(const FeatureLayout&, int features, bool real = false);
 
-// R of each real feature: the same for the two of a complex feature.
+// R of each real feature. The two features of a complex one have the same.
 std::vector<double> residual_scale(const PolynomialModel&, const Packing&);
 
-// What 1/sqrt reads of x' = x / R:  sum_f weight[f] |x'_f|^2 + offset = input_scale (variance + epsilon) +
-// input_offset; of an RMSNorm the mean square.
+// The argument of 1/sqrt for x' = x / R: sum_f weight[f] |x'_f|^2 + offset = input_scale (variance + epsilon)
+// + input_offset. An RMSNorm has the mean square.
 struct FoldedNorm {
   std::vector<double> weight;
   double offset = 0;
@@ -35,28 +35,28 @@ FoldedNorm fold_norm(const PolynomialModel&, const Packing&, const approx::Appro
 // The offset, which does not depend on the weights.
 double norm_offset(const ModelConfig&, const approx::Approximation& inverse_sqrt);
 
-// A norm's result as the matrices behind it read it from slots: gamma . unit . h' + beta, h' the slots.
+// A norm's result for the matrices after it: gamma . unit . h' + beta, h' the slots.
 struct NormReading {
   const std::vector<float>&gamma, &beta;  // no beta in RMSNorm
   std::vector<double> unit;               // of each real feature
 
-  // W diag(gamma unit) scale, for rows of `layout` and the state's columns; `row_of` says which row of the
-  // stored matrix a row is (all rows their own if it is empty).
+  // W diag(gamma unit) scale, for rows of a layout and the state's columns. row_of(row) is the row of the
+  // stored matrix; if it is empty, rows are not renumbered.
   nn::SlotMatrix matrix(const std::vector<float>& w, const FeatureLayout& rows, const FeatureLayout& state,
                         double scale, const std::function<int(int)>& row_of = {}) const;
   // b + W beta; b may be empty.
   std::vector<double> bias(const std::vector<float>& w, const std::vector<float>& b) const;
-  // max_i |W_i diag(gamma)| sqrt(d) + |b'_i|: a bound of |W n + b| by Cauchy and Schwarz, since a normalised x
-  // has length sqrt(d) at most. 1 where all is zero.
+  // max_i |W_i diag(gamma)| sqrt(d) + |b'_i|: a bound of |W n + b| by Cauchy and Schwarz, because a
+  // normalised x has length sqrt(d) at most. 1 if all is zero.
   double bound(const std::vector<float>& w, const std::vector<double>& bias) const;
 };
 
 std::vector<double> scaled(std::vector<double>, double factor);
 
-// Reads the norm whose polynomial is `inverse_sqrt`; nullptr if the client computes the norm.
+// For the norm whose polynomial is `inverse_sqrt`; nullptr if the client computes the norm.
 NormReading reading_of(const std::vector<float>& gamma, const std::vector<float>& beta,
                        const PolynomialModel&, const Packing&, const approx::Approximation* inverse_sqrt);
-// What attention of a layer reads, and its feed-forward part.
+// The readings of a layer's attention and of its feed-forward part.
 NormReading attention_reading(const PolynomialModel&, const Packing&, int layer);
 NormReading feed_reading(const PolynomialModel&, const Packing&, int layer);
 

@@ -1,16 +1,16 @@
-// The client's two ends of an encrypted model, and what of the model they take: embedding, residual ranges, final norm
-// and unembedding. No layer is here, and no program.
+// The client's two ends of an encrypted model, and the parts of the model that they need: embedding, residual
+// ranges, final norm and unembedding. There is no layer and no program here.
 //
-// The client embeds its prompts (tokens or patches, with their positions if those are learned), removes the mean of
-// every token's features where LayerNorm would, and sends
+// The client embeds its prompts (tokens or patches, with learned positions), removes the mean of every
+// token's features if the norm is LayerNorm, and sends
 //     x'  = (E[token] - mean) / R         (residual_scale; input "x", or "x0", "x1" ... of a wide model)
 //     h'  = N without gamma, beta          (input "h" ..., where sends_normalised)
-// or of a kPostNorm model, whose first norm is before the first block, h' alone; and of bidirectional models of texts
-// the mask of their lengths (input "lengths", ckks slots as pack_lengths fills them).
+// For a kPostNorm model, whose first norm is before the first block, it sends h' alone. For bidirectional
+// models of texts it also sends the mask of their lengths (input "lengths", slots filled by pack_lengths).
 //
 // For a language model the client decrypts x' after the last layer (output "y" ...), multiplies by R and
-// applies the final norm and the unembedding; for a classifier it decrypts the logits (output "logits" ...).
-// Embedding and unembedding are the client's, as in the paper's timing.
+// applies the final norm and the unembedding. For a classifier it decrypts the logits (output "logits" ...).
+// The paper's timing also leaves embedding and unembedding to the client.
 #pragma once
 
 #include <complex>
@@ -26,7 +26,8 @@ namespace psm::attention {
 
 using SlotVectors = std::map<std::string, std::vector<std::complex<double>>>;
 
-// What a client's two ends are told of the model's shape (attention/shape/config.h); nothing of its layers.
+// The part of the model's shape (attention/shape/config.h) that the client's two ends need; nothing about its
+// layers.
 struct ClientShape {
   int vocab = 0, context = 0, width = 0, classes = 0, patch_inputs = 0;
   double norm_epsilon = 0;
@@ -45,35 +46,35 @@ struct ClientModel {
   ClientShape shape;
   Places packing;
   std::vector<double> residual_scale;  // R of each real feature
-  // As ModelWeights has them (attention/shape/weights.h); empty where the model has none.
+  // As in ModelWeights (attention/shape/weights.h); empty if the model has none.
   std::vector<float> embedding, position_embedding, class_token, patch_weight, patch_bias;
   std::vector<float> final_gamma, final_beta, unembedding;
 
-  // Calls f(name, values, wanted, end) for every list of floats, with the length that the shape asks for and the end
-  // that takes it.
+  // Calls f(name, values, wanted, end) for every list of floats. `wanted` is the length by the shape, `end`
+  // the end that uses it.
   template <typename Model, typename Function>
   static void for_each_list(Model& model, const Function& f);
 };
 
 enum class ModelEnd { kInputs, kOutputs };
 
-// Rows less their mean (where LayerNorm reads them), and the variance of each, or its mean square.
+// Rows without their mean (for LayerNorm), and the variance or mean square of each.
 struct Centred {
   std::vector<double> x, variance;
 };
 Centred centre(std::span<const double> rows, const ClientShape&);
 
-// "x", or "x0", "x1" ... where the state takes several ciphertexts.
+// "x", or "x0", "x1" ... if the state takes several ciphertexts.
 std::string input_name(const Places&, const char* name, int ciphertext);
 std::string class_output(const Places&, int ciphertext);
 
-// The first end (client_inputs.cc): the inputs of the program by name. Throws psm::Error on examples that are
-// too many, or that the model cannot read (examples.h); on images of fewer patches than the model's context
-// has room for.
+// The first end (client_inputs.cc): the inputs of the program by name. Throws psm::Error on too many
+// examples, on examples that the model cannot read (examples.h), and on images with fewer patches than the
+// model's context has room for.
 SlotVectors client_inputs(const ClientModel&, const Examples&);
 
-// The second (client_logits.cc): logits of each example, [tokens][vocab], or [classes] of a classifier. Of
-// the examples only their number and lengths count.
+// The second end (client_logits.cc): logits of each example, [tokens][vocab], or [classes] of a classifier.
+// Only the number and lengths of the examples matter.
 std::vector<std::vector<double>> client_logits(const ClientModel&, const SlotVectors& outputs,
                                                const Examples&);
 

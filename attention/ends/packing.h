@@ -1,4 +1,4 @@
-// Where everything sits inside a program: the places of places.h, and those of the vectors inside a block.
+// The places of all values inside a program: those of places.h, and those of the vectors inside a block.
 //
 //   heads  (q, k, v)           a rotary pair of the head (i, i + rotary_dims/2), then its other dimensions in
 //                              twos; head h is the C = bit_ceil(head_dim / 2) complex features from h C
@@ -21,9 +21,8 @@ struct Packing : Places {
   int score_ciphertexts() const { return (tokens + head_features - 1) / head_features; }
 };
 
-// Throws psm::Error if `slots` cannot hold the model, T tokens of one head at least, and on what has no
-// encrypted form (config.h). `prompts`: how many different ones at once, at most; 0: as many as there are
-// places.
+// Throws psm::Error if `slots` cannot hold T tokens of one head, or if the model has no encrypted form
+// (config.h). `prompts`: the most different prompts at once; 0: as many as there are places.
 Packing make_packing(const ModelConfig&, int tokens, size_t slots, int prompts = 0);
 
 }  // namespace psm::attention

@@ -1,19 +1,19 @@
-// Where a client's vectors sit in ciphertexts: the token-major complex packing of what goes into a program and comes
-// out of it. packing.h has the places inside.
+// The places of a client's vectors in ciphertexts: the token-major complex packing of a program's inputs and
+// outputs. packing.h has the places inside.
 //
 //     slot = prompt (T F) + t F + f               of ciphertext c,  for complex feature c F + f of token t
 //     slot = t (prompts F) + prompt F + f         the same of a bidirectional model
 //
 // T tokens (a power of two), F complex features a ciphertext (a power of two), slots / (T F) places for
-// prompts. Where fewer prompts are wanted at once (a power of two), they repeat over the places: all slots
-// have the period prompts T F, the masks as well, and the planner may take sparse bootstraps
-// (ARCHITECTURE.md). A complex feature holds two real ones, in re and im:
+// prompts. If fewer prompts are wanted at once (a power of two), they repeat over the places. All slots and
+// masks then have the period prompts T F, and the planner may use sparse bootstraps. A complex feature holds
+// two real ones, in re and im:
 //   state    (residual stream)   features i and i + d/2
 //   classes                      logits i and i + classes/2
-// A rotation by k token_stride() moves tokens. Prompt after prompt it runs into the neighbouring prompt, and
-// the causal mask removes just that; token after token it is cyclic in the tokens of every prompt, which
-// bidirectional attention needs, since all pairs count.
-// Models wider than a ciphertext (T d / 2 > slots) spread over several ciphertexts.
+// A rotation by k token_stride() moves tokens. If prompts follow one another, it runs into the neighbouring
+// prompt, which the causal mask removes. If prompts are interleaved token by token, it is cyclic in the
+// tokens of every prompt, which bidirectional attention needs, because all pairs count. Models wider than a
+// ciphertext (T d / 2 > slots) spread over several ciphertexts.
 #pragma once
 
 #include <complex>
@@ -24,13 +24,13 @@
 
 namespace psm::attention {
 
-// The real features in the real and in the imaginary parts; -1 where there is none (zero).
+// The real features in the real and in the imaginary parts; -1 if there is none (zero).
 struct FeatureLayout {
   std::vector<int> re, im;
   int size() const { return static_cast<int>(re.size()); }
 };
 
-// `real_features` two by two, (i, i + half), in whole ciphertexts of `features`.
+// The layout of `real_features` features in pairs (i, i + half), in whole ciphertexts of `features`.
 FeatureLayout halves(int real_features, int features);
 
 struct Places {
@@ -39,8 +39,8 @@ struct Places {
   int features = 0;  // F
   int prompts = 0;   // different ones that share the ciphertexts
   bool causal = true;
-  // Bidirectional: tokens of every sequence, where all have as many (patches and their class token). 0 where
-  // lengths differ: a mask comes with the prompts.
+  // Bidirectional: the tokens of every sequence, if all have the same number (patches and their class token).
+  // 0 if lengths differ: then a mask comes with the prompts.
   int length = 0;
   FeatureLayout state{}, classes{};
 
@@ -57,10 +57,10 @@ struct Places {
 // Logits of a model's classes in the slots of a ciphertext; empty for a language model.
 int class_ciphertexts(const Places&);
 
-// A client's side. states[p] is the row-major tokens x d matrix of prompt p (at most T tokens; at most
-// `prompts` prompts, at least one). The vectors of all state ciphertexts, `slots` entries each. Prompts
-// shorter than T are continued by their own tokens from the start and unused places repeat the prompts: what
-// runs there is never read, but must stay inside the ranges of the polynomials.
+// The client's side. states[p] is the row-major tokens x d matrix of prompt p, with at most T tokens; there
+// are 1 to `prompts` prompts. Returns the vectors of all state ciphertexts, `slots` entries each. Prompts
+// shorter than T are continued by their own tokens from the start, and unused places repeat the prompts:
+// these values are never read, but must stay inside the ranges of the polynomials.
 std::vector<std::vector<std::complex<double>>> pack_states(const Places&, int width,
                                                            std::span<const std::vector<double>> states);
 // The inverse, for the first `prompts` prompts of T tokens each.
@@ -68,12 +68,12 @@ std::vector<std::vector<double>> unpack_states(const Places&, int width,
                                                std::span<const std::vector<std::complex<double>>> ciphertexts,
                                                int prompts);
 
-// A mask of the prompts' lengths: in every slot of token t of a prompt of L tokens value(L) where t < L, else
-// 0. Places as pack_states fills them.
+// A mask of the prompts' lengths: every slot of token t of a prompt of L tokens has value(L) if t < L, else
+// 0. Places are those of pack_states.
 std::vector<std::complex<double>> pack_lengths(const Places&, std::span<const int> lengths,
                                                const std::function<double(int length)>& value);
 
-// (t + 1)^{-1/p}: the length of token t's row, so that row sums are means.
+// (t + 1)^{-1/p}, t + 1 the length of token t's row: it makes row sums means.
 double row_scale(int token, int power);
 
 }  // namespace psm::attention

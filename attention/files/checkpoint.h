@@ -1,9 +1,9 @@
 // A model in one safetensors file.
 //
-// Tensors have the names and layouts of stored_tensors.h, which are Hugging Face's; the configuration is JSON
-// in the metadata ("config"), and so are the measured ranges ("ranges") and the options of the polynomial
-// form ("polynomial") where there are any. Everything else that describes the model (its tokenizer, how it
-// was trained) is `notes`: strings under keys of their own.
+// Tensors have the names and layouts of stored_tensors.h, which are Hugging Face's. The metadata has JSON:
+// the configuration ("config"), the measured ranges ("ranges") and the options of the polynomial form
+// ("polynomial"), if there are any. Everything else about the model (its tokenizer, its training) is in
+// `notes`: strings with keys of their own.
 #pragma once
 
 #include <map>
@@ -29,7 +29,7 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
 // Throws psm::Error on a file that is missing, truncated, altered, or not a model of this kind.
 Checkpoint load_checkpoint(ByteSource source);
-// The same from the file's content; `path` stands in messages.
+// The same from the file's content. Messages name `path`.
 Checkpoint checkpoint_from(nn::Safetensors file, const std::string& path);
 
 }  // namespace psm::attention

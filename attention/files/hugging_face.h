@@ -1,18 +1,18 @@
 // Models in the files of Hugging Face's transformers: config.json and model.safetensors.
 //
-// Tensors have the names of stored_tensors.h. Where they mean another thing than ours, they are converted:
+// Tensors have the names of stored_tensors.h. Tensors with another meaning than ours are converted:
 //
 //     RoBERTa's positions    a table with unused rows in front, which are dropped, and the one row of the
 //                            table of token types, which every token gets, is added to all others
-//     RoBERTa's classifier   tanh z = 2 sigmoid(2z) - 1 there, sigmoid in a pooler of ours (config.h):
-//                            2D, 2e, 2C and c - sum of each row of C
+//     RoBERTa's classifier   has tanh z = 2 sigmoid(2z) - 1, our pooler sigmoid (config.h): 2D, 2e, 2C and
+//                            c - sum of each row of C
 //     a tied unembedding     is copied from the embedding
 //     ViT's patches          [d][channels][P][P] and tables of one batch lose or get these dimensions
 //     a model without head   gets the family's name in front of its tensors, as one with a head has it
 //
-// Left out: buffers that some versions keep (causal masks, rotary frequencies, position numbers), RoBERTa's
-// head for masked words, and the pooler of pre-training. A RoBERTa or ViT without a classifier, or with one of
-// other classes than asked for, gets a fresh one.
+// Left out: buffers of some versions (causal masks, rotary frequencies, position numbers), RoBERTa's head for
+// masked words, and the pooler of pre-training. A RoBERTa or ViT without a classifier, or with another number
+// of classes than requested, gets a fresh one.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct ImportedModel {
   std::vector<std::string> ignored;  // tensors that are not part of the model
   std::vector<std::string> changed;  // for people: what was converted, in a few words each
   std::optional<PatchGrid> images;   // what a ViT reads
-  // RoBERTa: the token that transformers takes for padding; it stands at no position.
+  // RoBERTa: transformers' padding token, which has no position.
   std::optional<int> padding;
 };
 
@@ -41,12 +41,12 @@ struct FreshHead {
 
 // `path` is a folder with config.json and model.safetensors (or its parts, as model.safetensors.index.json
 // lists them), or such a .safetensors file next to its config.json. Throws psm::Error on files that are
-// missing, damaged, hostile or of another kind of model; tensors that are missing or unknown are named. Takes
-// the memory of the values in fp32 and of one tensor.
+// missing, damaged, hostile or of another kind of model, and names missing and unknown tensors. Takes the
+// memory of the values in fp32 and of one tensor.
 ImportedModel read_hugging_face(const std::string& path, const FreshHead& head = {});
 
-// Writes both files into the folder, which exists, so that transformers reads the same model; each whole or
-// not at all. `images`: of a ViT. Throws psm::Error on a model that transformers does not have
+// Writes both files into an existing folder, so that transformers reads the same model. Each is written whole
+// or not at all. `images`: for a ViT. Throws psm::Error on a model that transformers does not have
 // (hugging_face_config.h).
 void write_hugging_face(const std::string& folder, const ModelWeights& weights,
                         const std::optional<PatchGrid>& images = {});

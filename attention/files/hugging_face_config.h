@@ -11,13 +11,13 @@
 //     vit          kPreNorm, LayerNorm, learned positions,      image_size, patch_size, num_channels,
 //                  bidirectional, patches                       layer_norm_eps
 //
-// RoPE's numbers are read from rope_parameters too, where newer versions keep them; of the dimensions of a head
-// an even number is rotated, of Llama's all, whatever partial_rotary_factor says. Attention is softmax.
-// hidden_act "gelu" is the one with the error function, "quick_gelu" is x sigmoid(1.702 x), "gelu_new" (or
-// "gelu_fast", "gelu_pytorch_tanh") the one with tanh. What would change the result and is not made here
-// (scaled RoPE, biases in Llama, another activation, quantised weights) is refused, and so are heads that are
-// none of a language model or a classifier. So is a key that no table of the .cc file has, null where
-// transformers refuses it, and a number of RoPE that versions of transformers read from different keys.
+// RoPE's numbers are also read from rope_parameters, where newer versions keep them. An even number of a
+// head's dimensions is rotated; for Llama all are, whatever partial_rotary_factor says. Attention is softmax.
+// hidden_act "gelu" has the error function, "quick_gelu" is x sigmoid(1.702 x), "gelu_new" (or "gelu_fast",
+// "gelu_pytorch_tanh") has tanh. Refused are unsupported features that would change the result (scaled RoPE,
+// biases in Llama, another activation, quantised weights), heads other than a language model's or a
+// classifier's, keys that no table of the .cc file has, null if transformers refuses it, and a number of RoPE
+// that versions of transformers read from different keys.
 #pragma once
 
 #include <optional>
@@ -40,12 +40,13 @@ struct HuggingFaceConfig {
 // Throws psm::Error that begins with `what` on text that is not such a configuration.
 HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const std::string& what);
 
-// What transformers needs to read such a model. Throws psm::Error on a model that it does not have: one with
-// another attention than softmax, or in parts another than its family's. `images`: of a ViT.
+// The config.json that transformers needs to read such a model. Throws psm::Error on a model that
+// transformers does not have: with another attention than softmax, or with parts of another family. `images`:
+// for a ViT.
 Json hugging_face_config_to_json(const ModelConfig& config, const std::optional<PatchGrid>& images = {});
 
 // Throws psm::Error that begins with `what` unless preprocessor_config.json, next to a ViT's config.json,
-// makes of an image what attention/shape/patch_grid.h does.
+// turns an image into the same numbers as attention/shape/patch_grid.h.
 void require_known_preprocessor(const std::string& text, const std::string& what);
 
 }  // namespace psm::attention

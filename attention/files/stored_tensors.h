@@ -9,9 +9,9 @@
 //
 // Matrices of GPT-2's blocks are stored transposed, [in][out].
 //
-// Values are those of ModelWeights; where Hugging Face's models mean another thing by a name, hugging_face.h
-// says so and converts. A parameter that the family's models do not have there is called "psm." and its name
-// in weights.h.
+// Values are those of ModelWeights. If a name has another meaning in Hugging Face's models, hugging_face.h
+// says so and converts. A parameter that the family's models do not have is called "psm." and its name in
+// weights.h.
 #pragma once
 
 #include <string>
@@ -27,9 +27,8 @@ std::string_view family_of(const ModelConfig& config);
 
 std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights);
 
-// Moves the file's values into `weights`, which has nothing but its configuration yet. Throws psm::Error in
-// one line with the tensors that are missing, that nothing is known of, or that have another shape or type;
-// `path` stands in it.
+// Moves the file's values into `weights`, which has only its configuration yet. Throws psm::Error of one line
+// that names `path` and the tensors that are missing, unknown, or of another shape or type.
 void take_stored_tensors(nn::Safetensors& file, ModelWeights& weights, const std::string& path);
 
 }  // namespace psm::attention

@@ -1,23 +1,23 @@
 // The polynomial form of a trained model: its weights, and a polynomial for each function that
 // is not a polynomial.
 //
-// In each layer: 1/sqrt(variance) of its norms, the weights of attention (polynomial_weights.h; for
-// PowerSoftmax 1/x of its denominator, and only that runs encrypted), and GELU in the form that the model was
-// trained with, or SiLU. All else is sums and products already. What acts on the client's own data stays
-// exact: the norm of the embedding (kPostNorm), the first layer's first norm, and a language model's final
-// norm. A classifier is polynomial to its end: 1/sqrt of its final norm, and the sigmoid of its head.
+// These functions are, in each layer: 1/sqrt(variance) of its norms; the weights of attention
+// (polynomial_weights.h), for PowerSoftmax 1/x of its denominator, the only form that runs encrypted; and
+// SiLU, or GELU in the form that the model was trained with. Everything else is sums and products. Functions
+// of the client's own data stay exact: the norm of the embedding (kPostNorm), the first layer's first norm,
+// and a language model's final norm. A classifier is polynomial to its end, with 1/sqrt of its final norm and
+// the sigmoid of its head.
 //
-// Intervals: measured ranges, widened. Beyond the upper end of its interval a polynomial is wrong by orders of
-// magnitude, and all of a sequence that reads such a value is lost. Variances and GELU's inputs hardly exceed
-// what was measured. Denominators do, and above alone: epsilon bounds them below, and a score a quarter larger
-// than any measured one makes D = mean_i s_i^p + epsilon 1.25^p times larger. The relaxed 1/x has room for
-// that: a level quadruples hi / lo, so with n levels it holds for any
+// Intervals are measured ranges, widened. Above its interval a polynomial is wrong by orders of magnitude,
+// and every sequence that reads such a value is lost. Variances and GELU's inputs hardly exceed the measured
+// ranges. Denominators do, but only upwards: epsilon bounds them below, and a score a quarter larger than any
+// measured one makes D = mean_i s_i^p + epsilon about 1.25^p times larger. The relaxed 1/x has room for that.
+// A level quadruples hi / lo, so with n levels it holds for any
 //
 //     hi <= reach(n) lo,        reach(n) = 26, 105, 421, 1684, 6736 for n = 4 .. 8 and an error of 2^-8
 //
-// (approx/goldschmidt.h), and unless a margin is given its interval ends there. Measured: RESULTS.md, "Margins".
-// Ranges as measured and options, not the polynomials, are what is stored with a checkpoint; the
-// polynomials follow from them.
+// (approx/goldschmidt.h). Unless a margin is given, its interval ends there. RESULTS.md (Margins) has
+// measurements. A checkpoint stores measured ranges and options, from which the polynomials follow.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@
 
 namespace psm::attention {
 
-// 1/sqrt(x) as the options want it.
+// Returns 1/sqrt(x) in the form that the options choose.
 approx::Approximation inverse_sqrt_of(approx::Interval variance, const PolynomialOptions& options);
 
 // The polynomials of one layer.
@@ -64,17 +64,17 @@ struct PolynomialModel {
   }
 };
 
-// Throws psm::Error if the model is PowerSoftmax in another form than the length-agnostic one, or the ranges
-// are not of this model.
+// Throws psm::Error if the model has PowerSoftmax in another form than the length-agnostic one, or if the
+// ranges are not of this model.
 PolynomialModel make_polynomial(ModelWeights, const Ranges& measured, const PolynomialOptions& = {});
 
-// The polynomial in place of 1/sqrt at a norm; nullptr where it stays exact because the client computes it.
+// The polynomial in place of 1/sqrt at a norm, or nullptr if the client computes the norm exactly.
 const approx::Approximation* inverse_sqrt_at(const PolynomialModel&, Site site, int layer);
 
-// The polynomials in place of the model's functions; the model outlives them.
+// The polynomials in place of the model's functions. The model must outlive them.
 ReplacedFunctions polynomial_functions(const PolynomialModel&);
 
-// The polynomial model in plain double precision, token by token: what the slot program must reproduce.
+// The polynomial model in double precision, token by token. The slot program must reproduce it.
 ForwardResult polynomial_forward(const PolynomialModel&, std::span<const int> tokens);
 ForwardResult polynomial_forward(const PolynomialModel&, std::span<const float> patches);
 

@@ -1,5 +1,5 @@
 // How often the values of a polynomial model leave its intervals, over many examples (attention/batched). The
-// same result for any number of threads.
+// result does not depend on the number of threads.
 #pragma once
 
 #include <map>
@@ -13,7 +13,8 @@
 
 namespace psm::attention {
 
-// For each layer and function, over the values seen. The first line that counts anything says which layer to blame.
+// Counts for one layer and function. The first entry with a count above 0 names the layer that causes the
+// rest.
 struct RangeUse {
   int layer = 0;         // the number of layers: the head
   std::string function;  // "1/sqrt(variance)", "1/sqrt(second variance)", "1/denominator" or "score" (all but
@@ -24,12 +25,12 @@ struct RangeUse {
   long long values = 0, outside = 0;
 };
 
-// Counts what a forward pass of the polynomial model shows (functions.h); the model outlives it.
+// Counts values that a forward pass of the polynomial model shows (functions.h). The model must outlive it.
 class RangeUseCounter {
  public:
   explicit RangeUseCounter(const PolynomialModel& model);
   void see(Site site, int layer, std::span<const double> values);
-  // Counts what another of the same model has counted.
+  // Adds the counts of another counter of the same model.
   void add(const RangeUseCounter& other);
   const std::vector<RangeUse>& uses() const { return uses_; }
 

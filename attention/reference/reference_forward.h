@@ -1,9 +1,9 @@
-// Every model of config.h written for clarity: one sequence, double precision, plain loops in the order of
-// the equations in config.h. What the trained, the polynomial and the encrypted models are compared with.
+// Every model of config.h, written for clarity: one sequence, double precision, plain loops in the order of
+// the equations in config.h. The trained, the polynomial and the encrypted models are compared with it.
 //
-// A hook sees every value whose range matters, and every non-polynomial function can be replaced (by its
-// polynomial), which turns the reference into the plaintext polynomial model. It takes its time: over many
-// examples attention/batched does the same.
+// A hook sees every value whose range matters. Every non-polynomial function can be replaced by its
+// polynomial, which turns the reference into the plaintext polynomial model. It is slow; for many examples
+// use attention/batched.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// A row's weights written once: what approx/steps.h is to a function.
+// A row's weights written once for several readers, as approx/steps.h does for a function.
 //
 // A row recipe is a type with
 //
@@ -6,8 +6,8 @@
 //     typename Rows::Value run(Rows& rows, typename Rows::Value x) const;
 //     double input_scale(double score_bound) const;  // throws psm::Error if such scores leave its intervals
 //
-// that turns a row of scores x_0 .. x_{L-1} into its weights by the operations below and nothing else; f is
-// an Approximation, d(f) its levels. Slots hold input_scale(R) x_j for scores |x_j| <= R.
+// that turns a row of scores x_0 .. x_{L-1} into its weights with the operations below only. f is an
+// Approximation, d(f) its levels. Slots hold input_scale(R) x_j for scores |x_j| <= R.
 //
 //     operation                        value                                   levels in slots
 //     apply(f, x, what, shift, c)      f((x_j + shift) c)                      d(f)
@@ -20,9 +20,9 @@
 //     half_sum(x, y)                   (x_j + y_j) / 2                         1
 //     refresh(x)                       x_j
 //
-// Three readers: doubles, for PolynomialRow::evaluate(), and levels, both in polynomial_weights.cc; and slot
-// programs (attention/encrypted/row_program.h). The error of a row is no fourth reading: what is common to a row
-// cancels in its weights, an argument about the whole (polynomial_weights.h).
+// There are three readers: doubles, for PolynomialRow::evaluate(), and levels, both in polynomial_weights.cc;
+// and slot programs (attention/encrypted/row_program.h). The error of a row needs an argument about the whole
+// instead, because common factors cancel in its weights (polynomial_weights.h).
 #pragma once
 
 #include <variant>
@@ -71,7 +71,7 @@ struct NormaliseSquareRecipe {
     for (size_t round = 0; round < roots.size(); ++round) {
       if (round > 0) y = rows.refresh(y);
       auto root = rows.of_sum(roots[round], rows.power(y, 2), 0, "sum of squares");
-      // A factor common to the row, which cancels: what is refreshed stays within 1.
+      // A factor common to the row, which cancels. It keeps refreshed values within 1.
       if (round + 1 < roots.size()) root = rows.times(root, 1 / (1 + roots[round].error_bound()));
       y = rows.power(rows.scaled_by(y, root), 2);
     }

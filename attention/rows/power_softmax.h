@@ -1,9 +1,9 @@
 // PowerSoftmax over one row of scores: the paper's forms, each a small differentiable operation with its
 // forward and its vector-Jacobian product side by side.
 //
-// Notation: x_0 .. x_{L-1} the row's scores (after 1/sqrt(d_k) and the causal mask, which multiplies and so
-// removes the masked terms from every sum: L = t + 1 for the query at position t), p = power (even),
-// w_j the attention weight, D the denominator, g = dL/dw the incoming gradient.
+// Notation: x_0 .. x_{L-1} are the row's scores, after 1/sqrt(d_k) and the causal mask, which multiplies and
+// so removes masked terms from every sum: L = t + 1 for the query at position t. p = power (even), w_j is the
+// attention weight, D the denominator, g = dL/dw the incoming gradient.
 //
 // All forms are  w_j = y_j^p / D  with a scaled row y, so all share one vector-Jacobian product:
 //
@@ -26,24 +26,24 @@ struct PowerParameters {
   }
 };
 
-// x^p for even p by repeated squaring: the multiplications that the encrypted form makes too.
+// x^p for even p by repeated squaring, with the multiplications of the encrypted form.
 double even_power(double x, int power);
 
 // The forms (PowerForm, attention/shape/config.h):
 //
-// kPlain, eq. PolyAttention:  w_j = x_j^p / sum_i x_i^p.  Undefined (NaN) where all scores are zero.
+// kPlain, eq. PolyAttention: w_j = x_j^p / sum_i x_i^p. Undefined (NaN) if all scores are zero.
 //
 // kLipschitz, eq. LipschitzPolyAttention:  w_j = x_j^p / (epsilon + sum_i x_i^p); 1/D is 1/epsilon^2-Lipschitz.
 //
 // kStable, eq. stableeVariant with the Lipschitz denominator, the form of the first training stage:
 //     y = x / c,  c = max_i |x_i| + delta,  w_j = y_j^p / (epsilon + sum_i y_i^p).
-// c is differentiated, not held constant: with epsilon = 0 the form does not depend on c and both give the
-// same, with epsilon > 0 only the full derivative is the gradient of what is computed. Where several |x_i|
-// are the largest, the first of them gets c's share (a subgradient).
+// c is differentiated, not held constant. With epsilon = 0 the form does not depend on c and both are the
+// same; with epsilon > 0 only the full derivative is the gradient. If several |x_i| are the largest, the
+// first of them gets c's share (a subgradient).
 //
-// kLengthAgnostic, eq. LengthAgnosticAttention with the Lipschitz epsilon, the form that runs encrypted and in the last
-// training stage:  w_j = (x_j^p / L) / (epsilon + mean_i x_i^p).  Epsilon is added to the mean: no constant
-// in the stable form equals it, because there it is divided by c^p of the row.
+// kLengthAgnostic, eq. LengthAgnosticAttention with the Lipschitz epsilon, the form that runs encrypted and
+// in the last training stage: w_j = (x_j^p / L) / (epsilon + mean_i x_i^p). Epsilon is added to the mean. No
+// constant in the stable form equals this, because there each row is divided by its own c.
 template <typename Scalar>
 void power_softmax(PowerForm form, const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
 template <typename Scalar>
@@ -54,7 +54,7 @@ template <typename Scalar>
 void power_softmax_vjp(PowerForm form, const Scalar* x, const Scalar* w, const Scalar* g, int length,
                        const PowerParameters& parameters, Scalar* grad_x);
 
-// mean_i x_i^p + epsilon: what the encrypted form divides by. Its range decides the depth of that division.
+// mean_i x_i^p + epsilon: the denominator of the encrypted form. Its range decides the depth of the division.
 template <typename Scalar>
 Scalar length_agnostic_denominator(const Scalar* x, int length, const PowerParameters& parameters);
 

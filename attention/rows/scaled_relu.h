@@ -4,8 +4,8 @@
 //
 //     w_j = relu(x_j) / S(L),    S(L) = L
 //
-// Pointwise: no sum over the row, so weights do not add up to one, and the polynomial form takes one |x| for
-// every score (approx/maximum.h) instead of one division for every row. L = t + 1 at position t, as in
+// There is no sum over the row, so weights do not add up to one. The polynomial form takes one |x| for every
+// score (approx/absolute_value.h) instead of one division for every row. L = t + 1 at position t, as in
 // power_softmax.h. Scalar is float in training and double in the reference and in gradient checks.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace psm::attention {
 
-// weights[0..length) from scores[0..length); the two may be the same array.
+// Computes weights[0..length) from scores[0..length), which may be the same array.
 template <typename Scalar>
 void scaled_relu_row(const Scalar* scores, int length, Scalar* weights) {
   const Scalar scale = Scalar(1) / static_cast<Scalar>(length);

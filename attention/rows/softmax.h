@@ -8,7 +8,7 @@
 
 namespace psm::attention {
 
-// weights[0..length) from scores[0..length); the two may be the same array.
+// Computes weights[0..length) from scores[0..length), which may be the same array.
 template <typename Scalar>
 void softmax_row(const Scalar* scores, int length, Scalar* weights) {
   const auto count = static_cast<size_t>(length);

@@ -1,4 +1,4 @@
-// The shape of a model and the attention it uses: everything that its weights do not say themselves.
+// The shape of a model and its attention: everything about it except the weights.
 //
 // One sequence of T tokens, d = width, h = heads, kv = key_heads(). A block is made of two branches,
 //
@@ -16,17 +16,17 @@
 //
 //     LayerNorm   N(x) = (x - mean x) / sqrt(var x + norm_epsilon) . gamma + beta
 //     RMSNorm     N(x) = x / sqrt(mean x^2 + norm_epsilon) . gamma
-//     gelu(z)     z sigmoid(1.702 z), the paper's identity (app. approximations), or z Phi(z) with the error
-//                 function, which most published weights were trained with, or GPT-2's with tanh
+//     gelu(z)     z sigmoid(1.702 z), the paper's identity (app. approximations); or z Phi(z) with the error
+//                 function, the form of most published weights; or GPT-2's with tanh
 //                 (approx/activation.h); silu(z) = z sigmoid(z)
 //
-// c_h, the score offset, is a parameter of PowerSoftmax models that have it and 0 in all others: (c + s)^p is
-// c^p (1 + s/c)^p, near c^p e^{ps/c} for small s, where s^p alone is flat and blind to the sign of s.
+// c_h, the score offset, is a parameter of some PowerSoftmax models and 0 in all others. (c + s)^p is c^p (1
+// + s/c)^p, near c^p e^{ps/c} for small s, while s^p alone is flat there and does not see the sign of s.
 //
 // q has h heads, k and v have kv: query head i reads key head i kv / h (grouped-query attention). RoPE turns
 // the pairs (i, i + rotary_dims()/2) of a head of q and k by the angle t rotary_base^(-2i / rotary_dims()).
-// Causal: row t attends to the tokens 0 .. t, L = t + 1. Bidirectional: to all real tokens of its sequence, L
-// of them; those that only fill up a batch are masked (eq. LengthAgnosticMaskedAttention).
+// Causal: row t attends to the tokens 0 .. t, L = t + 1. Bidirectional: it attends to all L real tokens of
+// its sequence; tokens that only fill up a batch are masked (eq. LengthAgnosticMaskedAttention).
 //
 // The end, with N the final norm (the identity in kPostNorm):
 //
@@ -36,8 +36,8 @@
 //     logits   = C sigmoid(D N(x_0) + e) + c      with pooler (RoBERTa has tanh there; since
 //                tanh z = 2 sigmoid(2z) - 1, its weights fit exactly: 2D, 2e, 2C, c - row sums of C)
 //
-// The default is GPT-NeoX; preset() has the others. without_encrypted_form() says which of all these cannot
-// run encrypted.
+// The default is GPT-NeoX; preset() has the others. without_encrypted_form() says which models cannot run
+// encrypted.
 #pragma once
 
 #include <string>
@@ -100,21 +100,20 @@ struct ModelConfig {
   int outputs(int length) const { return classes > 0 ? 1 : length; }
   // Numbers in a row of logits.
   int logit_count() const { return classes > 0 ? classes : vocab; }
-  // Does each token's row of logits say which token comes next?
+  // Whether each token's row of logits predicts the next token.
   bool is_causal_language_model() const { return causal && classes == 0 && patch_inputs == 0; }
   bool has_score_offset() const { return score_offset && attention == AttentionKind::kPowerSoftmax; }
   bool has_final_norm() const { return block != BlockKind::kPostNorm; }
-  // Throws psm::Error on sizes that no model can have, and on parts that do not fit together (from a file or
-  // a flag).
+  // Throws psm::Error on sizes that no model can have, and on parts that do not fit together.
   void validate() const;
   // The first field in which the block is not GPT-NeoX's parallel one, as "norm is rms_norm"; empty if it is.
   std::string departure_from_gpt_neox() const;
-  // What it is about the model that has no encrypted form, as "attention is softmax"; empty if it has one.
+  // Why the model has no encrypted form, as "attention is softmax"; empty if it has one.
   std::string without_encrypted_form() const;
   bool operator==(const ModelConfig&) const = default;
 };
 
-// Names as checkpoints and flags spell them; the parsers throw psm::Error on anything else.
+// Names in checkpoints and flags. The parsers throw psm::Error on anything else.
 std::string_view name_of(AttentionKind kind);
 std::string_view name_of(PowerForm form);
 AttentionKind attention_kind_from(std::string_view name);
@@ -128,8 +127,9 @@ NormKind norm_kind_from(std::string_view name);
 FeedForwardKind feed_forward_kind_from(std::string_view name);
 PositionKind position_kind_from(std::string_view name);
 
-// The architecture of a family of models, all sizes still to be given: "gpt-neox", "gpt2", "llama", "roberta",
-// "vit" (the last two with `classes` and, for vit, `patch_inputs` to be given). Throws psm::Error on another name.
+// The architecture of a family of models, without sizes: "gpt-neox", "gpt2", "llama", "roberta", "vit". The
+// caller sets all sizes, for the last two also `classes`, and for vit `patch_inputs`. Throws psm::Error on
+// another name.
 ModelConfig preset(std::string_view family);
 
 }  // namespace psm::attention

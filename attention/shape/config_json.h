@@ -1,4 +1,4 @@
-// A model's configuration as JSON: in the metadata of checkpoints and in clients' files.
+// A model's configuration as JSON, for the metadata of checkpoints.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace psm::attention {
 
 std::string config_to_json(const ModelConfig& config);
-// Throws psm::Error that begins with `what`.
+// Throws psm::Error that begins with `what` on anything else.
 ModelConfig config_from_json(const std::string& text, const std::string& what);
 
 }  // namespace psm::attention

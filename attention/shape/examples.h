@@ -1,5 +1,5 @@
-// What a model reads, of any number of examples: sequences of tokens of any lengths up to the context, or the
-// patches of images. Views: whoever makes it keeps the data.
+// The inputs of a model, any number of examples: sequences of tokens with lengths up to the context, or the
+// patches of images. These are views; the caller keeps the data.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace psm::attention {
 
-// The sizes that say what a model can read: those of a ModelConfig, or of what a client has of a model.
+// The sizes that decide what a model can read, from a ModelConfig or a client's part of a model.
 struct Readable {
   template <typename Model>
   Readable(const Model& model)
@@ -26,14 +26,14 @@ struct Examples {
   Examples(const std::vector<std::vector<float>>& all) : Examples(std::span(all)) {}
 
   size_t size() const { return texts.size() + images.size(); }
-  // Rows that the model has for one of them: its tokens, or its patches and the class token.
+  // The model's rows for one example: its tokens, or its patches and the class token.
   int length(const Readable& model, size_t example) const;
 };
 
 // Throws psm::Error if there are no tokens, more than its context, or one that is not in the vocabulary.
 void require_readable(const Readable& model, std::span<const int> tokens);
-// Throws psm::Error if the patches are not whole, none or more than its context less one, or hold a number that
-// is not finite.
+// Throws psm::Error if the patches are not whole, if there are none or more than its context less one, or if
+// a number is not finite.
 void require_readable(const Readable& model, std::span<const float> patches);
 // The same of all examples.
 void require_readable(const Readable& model, const Examples& examples);

@@ -1,6 +1,5 @@
-// Where the values of a model are whose range matters, and its functions that are no polynomials: what a
-// forward pass shows, and what can be put in place of it. The reference and the trained model take both
-// alike.
+// The values of a model whose range matters, which a forward pass shows, and the non-polynomial functions,
+// which can be replaced. The reference and the trained model use both in the same way.
 #pragma once
 
 #include <functional>
@@ -8,7 +7,7 @@
 
 namespace psm::attention {
 
-// `layer` counts from 0; what stands behind the last layer has layer == config.layers.
+// `layer` counts from 0. Values after the last layer have layer == config.layers.
 enum class Site {
   kResidual,     // x entering the layer (or the final norm): d values
   kSum,          // x plus a branch, where a sequential block's norm reads it: x + A in kPreNorm, both sums in
@@ -25,7 +24,8 @@ enum class Site {
 // The values of a site, and the position t of their token.
 using Observe = std::function<void(Site site, int layer, int position, std::span<const double> values)>;
 
-// Functions in place of the exact ones, each for all its values at once and in place; empty means exact.
+// Functions that replace the exact ones. Each is called once for all its values and works in place. Empty
+// means exact.
 struct ReplacedFunctions {
   // For all norms except the one before the first block (kPostNorm).
   std::function<double(Site site, int layer, double variance)> inverse_square_root;

@@ -1,8 +1,8 @@
-// How an image becomes the patches that a model of patches reads (ViT).
+// How an image becomes the patches that a ViT reads.
 //
-// H x W grey values g in 0 .. 255 become (H / P)(W / P) patches of channels x P x P numbers g / 127.5 - 1, row
-// by row of patches, each channel by channel, row by row. Where a model has more than one channel, a grey
-// value stands in each, as transformers makes colours of a grey image.
+// H x W grey values g in 0 .. 255 become (H / P)(W / P) patches of channels x P x P numbers g / 127.5 - 1.
+// Patches follow row by row, and each patch is channel by channel, row by row. A model of several channels
+// gets the grey value in each, as transformers turns grey images into colours.
 #pragma once
 
 namespace psm::attention {
@@ -22,7 +22,7 @@ struct PatchGrid {
   }
 };
 
-// What a model reads of a grey value.
+// The number that a model reads for a grey value.
 inline float patch_input(int grey) { return static_cast<float>(grey) / 127.5f - 1.0f; }
 
 }  // namespace psm::attention

@@ -9,14 +9,14 @@
 
 namespace psm::attention {
 
-// What takes the place of softmax in a model that was trained with it.
+// The polynomial form of softmax, for a model that was trained with it.
 enum class SoftmaxForm { kTaylorGoldschmidt, kNormaliseSquare };
 std::string_view name_of(SoftmaxForm form);
 SoftmaxForm softmax_form_from(std::string_view name);  // throws psm::Error on anything else
 
-// How 1/x and 1/sqrt(x) are made: in the fewest levels that have the error (approx/inverse.h), or by
-// Goldschmidt's plain iterations as in the paper: of 1/x 21, 22 levels, whatever the error, of 1/sqrt(x),
-// where it names no number, the fewest that have the error.
+// How 1/x and 1/sqrt(x) are made: in the fewest levels that reach the error (approx/inverse.h), or by
+// Goldschmidt's plain iterations as in the paper. These are 21 for 1/x, 22 levels, whatever the error. For
+// 1/sqrt(x) the paper names no number, so the fewest that reach the error are taken.
 enum class DivisionForm { kRelaxed, kGoldschmidt };
 std::string_view name_of(DivisionForm form);
 DivisionForm division_form_from(std::string_view name);  // throws psm::Error on anything else
@@ -24,8 +24,8 @@ DivisionForm division_form_from(std::string_view name);  // throws psm::Error on
 inline constexpr double kMargin = 1.25;
 
 struct PolynomialOptions {
-  // lo / margin, hi * margin of each interval. None: kMargin, and hi of a relaxed 1/x as large as its levels
-  // allow.
+  // Intervals become [lo / margin, hi * margin]. Without it margin is kMargin, and hi of a relaxed 1/x is as
+  // large as its levels allow.
   std::optional<double> margin = {};
   double norm_error = 0x1p-10;    // relative, of 1/sqrt
   double inverse_error = 0x1p-8;  // relative, of 1/x: scales a row of attention, one level less than at 2^-12
@@ -36,11 +36,11 @@ struct PolynomialOptions {
   bool client_norm = true;  // the client sends the first layer's normalised state too
 };
 
-// The paper's polynomials (app. approximations) in place of those of fewest levels.
+// The paper's polynomials (app. approximations) instead of those with the fewest levels.
 PolynomialOptions paper_polynomials();
 
-// For the metadata of a checkpoint; doubles come back bit by bit. Reading throws psm::Error on members that are
-// missing or malformed.
+// For the metadata of a checkpoint. Doubles are restored bit by bit. Reading throws psm::Error on members
+// that are missing or malformed.
 Json options_to_json(const PolynomialOptions&);
 PolynomialOptions options_from_json(const Json&);
 

@@ -1,7 +1,7 @@
-// What a model's values span on given data: the intervals that its polynomials must hold on.
+// The ranges of a model's values on given data. Its polynomials must hold on them.
 //
-// Measured over many examples by attention/batched, with exact functions. Notation as in config.h; where
-// LayerNorm reads it x is centred (less its mean over the features), as the encrypted residual stream is. A
+// attention/batched measures them over many examples, with exact functions. Notation as in config.h. If
+// LayerNorm reads x, x is centred (without its mean over the features), like the encrypted residual stream. A
 // range that the architecture does not have is 0.
 #pragma once
 
@@ -24,8 +24,8 @@ struct LayerRanges {
 };
 
 struct Ranges {
-  // max |x_f| that the norms of any block read, for each of the d features: kParallel x entering the layer,
-  // kPreNorm that and x + A, kPostNorm both sums; of a classifier what its final norm reads, too.
+  // For each of the d features, the largest |x_f| at the input of any block's norm: in kParallel x entering
+  // the layer, in kPreNorm that and x + A, in kPostNorm both sums. For a classifier also at its final norm.
   std::vector<double> residual;
   std::vector<LayerRanges> layers;
   approx::Interval
@@ -39,8 +39,8 @@ Ranges join(const Ranges&, const Ranges&);
 // Throws psm::Error if the ranges are not of a model of this shape.
 void check_shape(const Ranges&, const ModelConfig&);
 
-// For the metadata of a checkpoint; doubles come back bit by bit. Reading throws psm::Error on members that are
-// missing or malformed, or not of this model.
+// For the metadata of a checkpoint. Doubles are restored bit by bit. Reading throws psm::Error on members
+// that are missing, malformed, or not of this model.
 Json ranges_to_json(const Ranges&);
 Ranges ranges_from_json(const Json&, const ModelConfig&);
 

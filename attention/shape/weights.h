@@ -1,6 +1,6 @@
-// The weights of a model, its parameters, plain (those of a row of scores are row_weights.h's): the form in
-// which training hands them to everything else (checkpoints, the reference forward pass, the encrypted
-// compiler). Matrices are row-major [out][in] and act as y = W x + b.
+// The weights of a model, its parameters, as plain arrays. (row_weights.h has the weights of a row of
+// scores.) Checkpoints, the reference forward pass and the encrypted compiler use this form. Matrices are
+// row-major [out][in] and act as y = W x + b.
 //
 // Notation of config.h. Parameters that a model's configuration does not have are empty vectors.
 #pragma once
@@ -41,32 +41,32 @@ struct ModelWeights {
 
   // Sets every vector to the size that the configuration asks for, with zeros.
   void resize(const ModelConfig& shape);
-  // Throws psm::Error if a vector's size disagrees with the configuration or an entry is not finite; `file`,
-  // where the weights are from, begins its line.
+  // Throws psm::Error if a vector's size disagrees with the configuration or an entry is not finite. The line
+  // begins with `file`, the source of the weights.
   void validate(const std::string& file = {}) const;
   size_t parameters() const;
 };
 
-// Cuts the context to so many tokens, and the learned positions with it: what the model computes of texts
-// that short stays the same. Throws psm::Error on more tokens than there are, and on models of patches.
+// Cuts the context to this many tokens, and the learned positions with it. Results for texts that short stay
+// the same. Throws psm::Error on more tokens than the context has, and on models of patches.
 void cut_context(ModelWeights& weights, int tokens);
 
-// The same, or a longer context where positions rotate, which takes no weights: what the model makes of longer
-// texts than it was trained on is for training to say. Throws psm::Error on more learned positions than there
-// are, and on models of patches.
+// The same, or a longer context for rotary positions, which need no weights. How good a model is on longer
+// texts than in training is not known here. Throws psm::Error on more learned positions than there are, and
+// on models of patches.
 void set_context(ModelWeights& weights, int tokens);
 
-// Weights as a fresh model has them, from the seed alone: matrices normal with standard deviation
-// 1/sqrt(in), those that write to the residual stream (W_o, W_down) smaller by sqrt(2 * layers) unless a norm
-// follows them, tables of tokens, positions and the class token normal with 1, the unembedding and the head
-// with 1/sqrt(d); gammas 1, score offsets p (where (1 + s/p)^p is near e^s), betas and biases 0 except those
-// of queries and keys where positions rotate, normal with 1: two biases turned by RoPE attend by distance
-// alone, and from zero, where the gradient of their product vanishes, a model finds "the token before" late
-// or never.
+// The weights of a fresh model, from the seed alone. Matrices are normal with standard deviation 1/sqrt(in).
+// Those that write to the residual stream (W_o, W_down) are smaller by sqrt(2 * layers), unless a norm
+// follows them. Tables of tokens and positions and the class token are normal with 1, the unembedding and the
+// head with 1/sqrt(d). Gammas are 1, score offsets p (then (1 + s/p)^p is near e^s), betas and biases 0.
+// Biases of queries and keys with rotary positions are normal with 1: two biases turned by RoPE attend by
+// distance alone. At zero the gradient of their product vanishes, and a model would learn "the token before"
+// late or never.
 ModelWeights random_weights(const ModelConfig& config, uint64_t seed);
 
-// Calls visit(name, field, rows, columns) for each parameter that the configuration has, in a fixed order;
-// vectors have one row; names as "layers.3.w_up". Model is anything with the members of ModelWeights.
+// Calls visit(name, field, rows, columns) for each parameter of the configuration, in a fixed order. Vectors
+// have one row; a name is like "layers.3.w_up". Model is anything with the members of ModelWeights.
 template <typename Model, typename Visit>
 void for_each_parameter(Model& model, Visit&& visit) {
   const ModelConfig& config = model.config;

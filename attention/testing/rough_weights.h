@@ -1,5 +1,5 @@
-// Weights of a small model for tests: as a model begins, but no bias is zero and no gamma is 1, and the
-// scores are small, as range minimisation leaves them. The same for the same configuration.
+// Weights of a small model for tests: like fresh weights, but no bias is zero, no gamma is 1, and scores are
+// small, as after range minimisation. They depend on the configuration alone.
 #pragma once
 
 #include "attention/shape/weights.h"

@@ -6,15 +6,15 @@
 //
 // Row t has L keys: the first t + 1 (causal), or all real tokens of its sequence (bidirectional). Everything
 // else is masked by multiplication (eq. LengthAgnosticMaskedAttention): s and w are zero there, and the row
-// normalises over its L keys alone. Tokens that only fill up a batch are no keys, and as queries they give
-// zeros.
+// is normalised over its L keys alone. Tokens that only fill up a batch are not keys, and as queries they
+// give zeros.
 //
 // Layout: the offsets are one row of heads, or a default Tensor (zero); q and o are (sequences * T) x d with
 // head h in columns h d_k .. (h+1) d_k; k and v have kv heads, of which head h reads number h kv / heads
 // (grouped-query attention); s and w are (sequences * heads * T) x T. A few queries of one head are computed
-// at a time, with no key after the last that they see. The weights are never kept, nor need the scores be:
-// losses that act on them (score_losses.h) are taken on the way, and the backward pass computes both again while
-// they are in the cache. With several heads the products are small, so a caller's thread does them all.
+// at a time, without keys after the last that they see. Weights are never kept, and scores need not be: their
+// losses (score_losses.h) are taken at once, and the backward pass computes both again while they are in the
+// cache. With several heads the products are small, so the caller's thread does them all.
 #pragma once
 
 #include <functional>
@@ -41,8 +41,9 @@ struct AttentionShape {
 // From a row of scores to its weights, in place.
 using RowFunction = std::function<void(std::span<double> row)>;
 
-// What attention computes besides o, which stays the same to the bit, and what makes weights of scores in
-// place of row_weights.h, in double precision and without a backward pass. Pointers outlive the tape's use.
+// Options: further results besides o, whose bits do not change, and a function from scores to weights in
+// place of row_weights.h, in double precision and without a backward pass. Pointers must outlive the tape's
+// use.
 struct AttentionOptions {
   bool keep_scores = false;
   const ScoreLosses* losses = nullptr;

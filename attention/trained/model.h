@@ -1,9 +1,9 @@
-// The trainable model: the equations of config.h recorded on a tape, batched over sequences of equal length,
-// or of different lengths filled up to the same.
+// The trainable model: the equations of config.h recorded on a tape, for a batch of sequences of equal
+// length, or filled up to equal length.
 //
-// Parameters live in one flat array in the order of for_each_parameter, so that the optimiser, the gradient's
-// norm and the sum over the parts of a batch are plain loops. Several tapes may read the same values at once,
-// each with gradients of its own.
+// Parameters are in one flat array in the order of for_each_parameter. So the optimiser, the gradient's norm
+// and the sum over the parts of a batch are plain loops. Several tapes may read the same values at once, each
+// with its own gradients.
 #pragma once
 
 #include <deque>
@@ -31,8 +31,8 @@ std::vector<ParameterSlice> parameter_slices(const ModelConfig& config);
 std::vector<float> flatten(const ModelWeights& weights);
 ModelWeights unflatten(const ModelConfig& config, std::span<const float> values);
 
-// What a forward pass reads: tokens, or the patches of a model that has them, sequence by sequence. All of it
-// outlives the backward pass.
+// The input of a forward pass: tokens, or patches, sequence by sequence. All of it must outlive the backward
+// pass.
 struct ModelInput {
   int length = 0;                     // of each sequence, with the class token where there is one
   std::span<const int> tokens = {};   // sequences * length
@@ -40,12 +40,12 @@ struct ModelInput {
   std::span<const float> patches = {};  // sequences * (length - 1) * patch_inputs
 };
 
-// What a forward pass leaves for losses and measurements. Per layer, unless said otherwise; rows are
-// sequences * length.
+// The results of a forward pass, for losses and measurements. Vectors have an entry for each layer, unless
+// said otherwise; rows are sequences * length.
 template <typename Scalar>
 struct ForwardTensors {
-  // Asked of the forward pass: without them `scores`, or `score_loss`, are empty tensors. The losses outlive the
-  // backward pass.
+  // Requests to the forward pass. Without them `scores` or `score_loss` are empty tensors. The losses must
+  // outlive the backward pass.
   bool keep_scores = false;
   const ScoreLosses* score_losses = nullptr;
   nn::Tensor<Scalar>
@@ -68,8 +68,8 @@ struct ForwardTensors {
   }
 };
 
-// Tensors of all parameters over given arrays of values and gradients. Same member names as ModelWeights;
-// those that the configuration does not have stay default tensors.
+// Tensors of all parameters over given arrays of values and gradients. Members have the names of
+// ModelWeights; parameters that the configuration does not have stay default tensors.
 template <typename Scalar>
 class Model {
  public:
@@ -78,19 +78,20 @@ class Model {
     nn::Tensor<Scalar> wq, bq, wk, bk, wv, bv, score_offset, wo, bo, w_gate, w_up, b_up, w_down, b_down;
   };
 
-  // values and grads hold all parameters, flat; both outlive the model. grads is null for models that are run
-  // on tapes without gradients.
+  // values and grads hold all parameters, flat. Both must outlive the model. grads is null for models on
+  // tapes without gradients.
   Model(const ModelConfig& shape, Scalar* values, Scalar* grads);
 
-  // Around a backward pass. What grads held before is forgotten, without being written; behind it the
-  // gradients of parameters that nothing added to are zero. Without these two, gradients are added to grads.
+  // Call these around a backward pass. The old contents of grads are forgotten without being written.
+  // Afterwards the gradients of parameters without any contribution are zero. Without these calls, gradients
+  // are added to grads.
   void begin_gradients();
   void end_gradients();
 
   // Records the forward pass and fills `out`, whose vectors keep their capacity from step to step.
   void forward(nn::Tape<Scalar>& tape, const ModelInput& input, ForwardTensors<Scalar>& out) const;
-  // Reads the next token of each sequence of a causal model of tokens: the row of logits behind each of them.
-  // Has no backward pass.
+  // Reads the next token of each sequence of a causal model of tokens, and computes the row of logits after
+  // each. Has no backward pass.
   void read_next(nn::Tape<Scalar>& tape, std::span<const int> tokens, KeyValueCache<Scalar>& past,
                  ForwardTensors<Scalar>& out) const;
 
@@ -98,8 +99,8 @@ class Model {
   Model& operator=(const Model&) = delete;
 
   ModelConfig config;
-  // Not null: functions in place of exact ones, in the forward pass of a tape without gradients. They outlive
-  // the model.
+  // If not null: functions in place of exact ones, in the forward pass of a tape without gradients. They must
+  // outlive the model.
   const ReplacedFunctions* functions = nullptr;
   nn::Tensor<Scalar> embedding, patch_weight, patch_bias, class_token, position_embedding;
   nn::Tensor<Scalar> embedding_gamma, embedding_beta;
@@ -110,7 +111,7 @@ class Model {
  private:
   // Embeds the tokens from position `first` on.
   nn::Tensor<Scalar> embedded(nn::Tape<Scalar>& tape, const ModelInput& input, int first) const;
-  // A norm with whatever stands for 1/sqrt there.
+  // A norm with the exact or the replaced 1/sqrt.
   nn::Tensor<Scalar> norm_at(Site site, int layer, nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x,
                              nn::Tensor<Scalar> gamma, nn::Tensor<Scalar> beta) const;
   // past: tokens before the shape's, or null.

@@ -14,12 +14,12 @@ template <typename Scalar>
 void apply_in_double(const Scalar* values, size_t count, Scalar* results,
                      const std::function<void(std::span<double>)>& function);
 
-// Each value of x replaced by function's, row by row.
+// Replaces each value of x by the function's, row by row.
 template <typename Scalar>
 nn::Tensor<Scalar> apply_function(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x,
                                   const std::function<void(std::span<double>)>& function);
 
-// mean (0 in RMSNorm) of a row and variance, or mean square, + norm_epsilon: what a norm is made of.
+// The moments of a row for a norm: the mean (0 in RMSNorm), and the variance, or mean square, + norm_epsilon.
 struct RowMoments {
   double mean, variance;
 };

@@ -10,8 +10,8 @@
 //   + 2 excess sign(s_j) max(0, |s_j| - limit)
 //   + 2 denominator_excess max(0, ln D - ln denominator_limit) p s_j^{p-1} / (L D).
 //
-// A factor is a loss's weight times what makes it a mean over a batch; one of zero switches it off. Scalar is float
-// in training and double in gradient checks.
+// A factor is a loss's weight times the factor that makes it a mean over a batch. Zero switches the loss off.
+// Scalar is float in training and double in gradient checks.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +50,8 @@ Scalar score_losses(const ScoreLosses& losses, const Scalar* s, int length, size
   return sum;
 }
 
-// ds += weight * the gradient of what score_losses() returned for this row, and of its peak if it has it.
-// scratch: [length].
+// ds += weight * the gradient of score_losses() for this row, and of the sequence's peak if it is in this
+// row. scratch: [length].
 template <typename Scalar>
 void score_losses_vjp(const ScoreLosses& losses, const Scalar* s, int length, size_t place,
                       const nn::Peak<Scalar>& peak, Scalar weight, Scalar* scratch, Scalar* ds) {

@@ -1,9 +1,9 @@
 // Pooled, page-aligned storage for residues.
 //
-// The first touch of a fresh page costs more than the arithmetic done on it, so buffers are cut from large
-// mappings that ask for huge pages, and on destruction go back to a pool, where neighbours are joined: memory
-// that was touched serves any size, and what the pool holds stays near the most that was in use at once.
-// Contents are undefined on construction. The pool is thread-safe; a Buffer is as thread-safe as an array.
+// The first touch of a fresh page costs more than the arithmetic done on it. So buffers are cut from large
+// mappings that ask for huge pages. On destruction they go back to a pool, which joins neighbours, so that
+// touched memory serves any size. The pool holds little more than the most that was in use at once. Contents
+// are undefined on construction. The pool is thread-safe; a Buffer is as thread-safe as an array.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,8 @@
 
 namespace psm {
 
-// Memory that the process does not read and write itself: a device's (ckks/device/device.h). Words at
-// addresses that take() gave; `from` and `to` of a copy between the two kinds say in their names which is the
-// host's. Thread-safe.
+// Memory that the process does not read and write itself: a device's (ckks/device/device.h). Addresses are
+// those that take() gave, except where a name ends in `_host`. Thread-safe.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -28,11 +27,11 @@ class Memory {
 class Buffer {
  public:
   Buffer() = default;
-  // `size` words, whose contents are whatever the memory held before; null is the host's own.
+  // Takes `size` words with undefined contents. A null `memory` is the host's own.
   explicit Buffer(size_t size, Memory* memory = nullptr);
-  // The same in the host's memory and no other, wiped on destruction, in pages that are no part of a core dump and, as far as the process may
-  // lock memory (ulimit -l), are not swapped out: for anything a secret key can be computed from, and for
-  // what was decrypted.
+  // Takes words of the host's memory that are wiped on destruction. Their pages are left out of core dumps
+  // and are not swapped out, as far as the process may lock memory (ulimit -l). For anything that a secret
+  // key can be computed from, and for decrypted values.
   static Buffer zeroising(size_t size);
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
@@ -63,7 +62,8 @@ class Buffer {
   bool zeroising_ = false;
 };
 
-// Words of one buffer to a place in another, wherever the two are. What is wiped may not leave the host.
+// Copies words from one buffer to a place in another, between any two memories. Zeroising buffers stay on the
+// host.
 void copy_words(Buffer& to, size_t to_place, const Buffer& from, size_t from_place, size_t words);
 
 namespace buffer_pool {
@@ -74,12 +74,12 @@ struct Statistics {
   size_t peak_in_use = 0;   // the most bytes_in_use has been since the last reset_peak()
 };
 Statistics statistics();
-// Lets the peak count from what is in use now.
+// Starts the peak anew from what is in use now.
 void reset_peak();
 
-// Free buffers keep up to 2 GiB of memory, what a bootstrap at N = 2^16 takes and returns; what is freed beyond
-// goes back to the system. This raises that limit, where it must be, so that a buffer of so many bytes is kept
-// in addition to what the pool holds now.
+// Free buffers keep up to 2 GiB of memory, as much as a bootstrap at N = 2^16 takes and returns. The rest
+// goes back to the system. make_room() raises this limit if needed, so that the pool can keep a buffer of
+// `bytes` in addition to what it holds now.
 void make_room(size_t bytes);
 // Gives the memory of all free buffers back to the system.
 void trim();

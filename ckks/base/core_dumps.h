@@ -3,9 +3,9 @@
 
 namespace psm {
 
-// First call of a command that holds a secret. From here on no core file of this process is written or handed
-// to a program that collects them, and no other process of its user may attach to it. Throws Error if the
-// system refuses.
+// The first call of a command that holds a secret. From here on the system writes no core file of this
+// process, hands none to a collecting program, and lets no other process of its user attach to it. Throws
+// Error if the system refuses.
 void forbid_core_dumps();
 
 }  // namespace psm

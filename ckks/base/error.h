@@ -1,9 +1,9 @@
 // What can go wrong, and how it is said.
 //
 // Two kinds, never mixed:
-//   * what a user or a file can get wrong throws psm::Error: one line that says what is wrong, why, and
-//     what to do. A command prints it as "error: ..." and exits with its code (2 = bad usage or bad input,
-//     1 = the run itself failed);
+//   * a mistake of a user or a file throws psm::Error: one line that says what is wrong, why, and what to do.
+//     A command prints it as "error: ..." and exits with its code (2 = bad usage or bad input, 1 = the run
+//     itself failed);
 //   * a broken invariant of our own stops the process at once with its values: PSM_CHECK(a == b, "...").
 #pragma once
 
@@ -22,8 +22,7 @@ class Error : public std::runtime_error {
   int exit_code() const { return static_cast<int>(kind_); }
 
  private:
-  // Names and texts from files stand in messages: control characters become '?', and what is very long is
-  // cut.
+  // Messages quote names and texts from files: control characters become '?', and very long messages are cut.
   static std::string one_line(std::string message);
 
   Kind kind_;
@@ -52,7 +51,7 @@ std::string message(const Parts&... parts) {
 
 }  // namespace psm
 
-// Invariants of our own code; stays on in optimised builds. The message is built only on failure.
+// Checks an invariant of our own code, in optimised builds too. The message is built only on failure.
 #define PSM_CHECK(condition, ...)                                                                         \
   do {                                                                                                    \
     if (!(condition)) [[unlikely]]                                                                        \

@@ -1,4 +1,4 @@
-// Free ranges of addresses, in whole units of their owner's; neighbours are one range. Not thread-safe.
+// Free ranges of addresses. Neighbours are joined. The owner chooses the unit of sizes. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace psm {
 
 class FreeRanges {
  public:
-  // Cut from the low end of the smallest range that is large enough, the lowest of these; nullptr if there is
-  // none.
+  // Cuts from the low end of the smallest range that is large enough, the lowest of equals. Returns nullptr
+  // if no range is.
   uint8_t* take(size_t bytes) {
     const auto fit = by_size_.lower_bound({bytes, nullptr});
     if (fit == by_size_.end()) return nullptr;

@@ -1,5 +1,6 @@
-// Ctrl-C while work runs that keeps something, or leaves something behind. While an InterruptionWatch lives, the first
-// SIGINT, SIGTERM or SIGHUP is noted, and the work looks for it between its steps; a second one ends the process at once.
+// Ctrl-C during work that has something to save or to clean up. While an InterruptionWatch lives, the first
+// SIGINT, SIGTERM or SIGHUP is only noted, and the work looks for it between its steps. A second one ends the
+// process at once.
 //
 //     const InterruptionWatch watch;
 //     for (...) {
@@ -16,13 +17,14 @@
 
 namespace psm {
 
-// Its message says what was kept, and how to go on.
+// Its message says what was kept, and how to continue.
 class Interrupted : public Error {
  public:
   explicit Interrupted(const std::string& message) : Error(message, Kind::kFailed) {}
 };
 
-// One inside another changes nothing. What is to be ignored (nohup, a shell's background) stays ignored.
+// A watch inside another changes nothing. A signal that is ignored (nohup, a shell's background) stays
+// ignored.
 class InterruptionWatch {
  public:
   InterruptionWatch();

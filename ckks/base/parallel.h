@@ -1,13 +1,13 @@
 // Threads: a loop whose iterations the threads of one pool share.
 //
-// Every iteration writes its own outputs, so results do not depend on the number of threads; where a sum is
-// taken across iterations, the caller fixes its order. A loop inside a loop runs serially in its thread. An
-// exception thrown by an iteration is thrown again in the caller, when no iteration runs any more.
+// Every iteration writes its own outputs, so results do not depend on the number of threads. For a sum over
+// iterations, the caller fixes the order. A loop inside a loop runs serially in its thread. An iteration's
+// exception is thrown again in the caller, after all iterations have ended.
 //
-// Each thread begins with a stretch of its own, the same in every loop of the same length, so that its data stay
-// in its cache; then it takes pieces that others have not begun. A thread that other programs keep off the
-// processor therefore delays a loop by one piece at most. A thread without work looks for more for a moment and
-// then sleeps.
+// Each thread begins with a stretch of its own, the same in every loop of the same length, so that its data
+// stay in its cache. Then it takes pieces that others have not begun. So a thread that other programs keep
+// off the processor delays a loop by one piece at most. A thread without work spins for a moment and then
+// sleeps.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@
 
 namespace psm {
 
-// Threads that parallel_for uses: what set_thread_count said, or else all processors this process may use.
+// The number of threads of parallel_for: that of set_thread_count(), or else all processors that this process
+// may use.
 int thread_count();
 // count >= 1; takes effect for the loops that start afterwards.
 void set_thread_count(int count);
@@ -24,8 +25,8 @@ void set_thread_count(int count);
 // Whether the calling thread executes an iteration of a parallel loop.
 bool in_parallel_loop();
 
-// Calls piece(from, to) for contiguous pieces that make up [begin, end), on several threads. parallel_for() is
-// the interface for everyone else.
+// Calls piece(from, to) for contiguous pieces that make up [begin, end), on several threads. Others call
+// parallel_for().
 void run_pieces(size_t begin, size_t end, FunctionRef<void(size_t from, size_t to)> piece);
 
 // Calls function(i) for i in [begin, end).

@@ -1,5 +1,4 @@
-// A progress bar for whoever watches: on standard error, only if that is a terminal, from the second second
-// on.
+// A progress bar on standard error, if that is a terminal, from the second second on.
 //
 //     Progress progress("generating keys", 57);
 //     for (...) progress.advance();
@@ -19,8 +18,8 @@ std::optional<size_t> terminal_columns(int descriptor);
 
 class Progress {
  public:
-  // `total` in any unit; a line is drawn at most ten times a second, with an estimate of the time left, and cut to the
-  // terminal's width.
+  // `total` is in any unit. The line has an estimate of the time left, is cut to the terminal's width, and is
+  // drawn at most ten times a second.
   Progress(std::string what, double total);
   ~Progress();  // clears the line
   Progress(const Progress&) = delete;

@@ -1,5 +1,5 @@
-// An array for secrets: in memory of the buffer pool's secret side (buffer.h), zero at first, wiped before it
-// is given back, and never copied by accident.
+// An array for secrets. Its memory is a zeroising buffer (buffer.h): zero at first, wiped at the end. It
+// cannot be copied.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace psm {
 
-// A vector of plain values that can be moved and cannot be copied.
+// A vector of plain values. It can be moved, not copied.
 template <typename T>
 class SecretVector {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 64);

@@ -1,4 +1,4 @@
-// Overwrites `bytes` bytes with zeros in a way that the compiler may not leave out.
+// Overwrites `bytes` bytes with zeros. The compiler may not leave this out.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
-// Memory for buffers (ckks/base/buffer.h) that is touched before it is wanted.
+// Memory for buffers (ckks/base/buffer.h) that is touched before it is needed.
 //
-// The system clears a page when it is first written to, which at N = 2^16 takes as long as the arithmetic of
-// a first pass. Whoever knows how much will be wanted constructs this before keys are made or read: a thread
-// of its own touches the pages meanwhile. Destruction waits for it and hands them to the pool, which makes room for
-// them.
+// The system clears a page when it is first written to. At N = 2^16 that takes as long as the arithmetic of a
+// first pass. A caller who knows how much memory will be needed constructs this before keys are made or read.
+// A thread of its own then touches the pages meanwhile. The destructor waits for it and hands the pages to
+// the pool.
 #pragma once
 
 #include <cstddef>

@@ -15,22 +15,21 @@
 // Message range: |re|, |im| <= 1 in every slot; beyond it the error grows like the cube.
 // Error: the sine's 2^-19.3 at most, plus rounding noise (RESULTS.md has measurements). It is absolute.
 //
-// Few values (bootstrap_kind.h): n complex numbers, n a power of two from 4 to N/4, repeated with period n over
-// the N/2 slots; or 2n real ones in blocks. With one EvalMod and shorter transforms it takes some half of the full
-// bootstrap's time, and of blocks less. Such a plaintext is a polynomial in Y = X^(N/2n): 2n of its N coefficients
-// count. What differs:
+// Few values (bootstrap_kind.h): n complex numbers, n a power of two from 4 to N/4, repeated with period n
+// over the N/2 slots; or 2n real ones in blocks. One EvalMod and shorter transforms take about half of the
+// full bootstrap's time, and blocks take less. Such a plaintext is a polynomial in Y = X^(N/2n): 2n of its N
+// coefficients can differ from zero. What differs:
 //
-//   Projection     after ModRaise the trace, sum over r < N/2n of rot_{r n}: it multiplies the polynomials in Y by
-//                  N/2n and makes every other power of X vanish, and its I with it. What is left, N/2n (m + q_0 I),
-//                  has the same |I| <= K; N/2n goes into the declared scale.
-//   CoeffsToSlots  on n slots. The trace commutes with its diagonals, whose period divides n, and is taken before
-//                  the last factor: limbs are fewer there than at the top, and numbers larger than behind it, for
-//                  the errors before the trace count (N/2n)^{1/2} times. With v the slots then, and a = 1 in the
-//                  first n of 2n slots and -i in the others (a factor of the last transform's diagonals),
-//                  a v + conj(a v) is 2 Re v next to 2 Im v. The trace's last doubling, a rotation by a multiple of
-//                  2n, shares a decomposition with the conjugation. There are two factors at least: the scale, N/2n
-//                  times larger after the trace, comes down over all of them, and what one alone would leave its
-//                  diagonals of it costs bits.
+//   Projection     after ModRaise the trace, sum over r < N/2n of rot_{r n}. It multiplies polynomials in Y by N/2n
+//                  and makes all other powers of X vanish, with their part of I. N/2n (m + q_0 I) is left, with the
+//                  same |I| <= K. N/2n goes into the declared scale.
+//   CoeffsToSlots  on n slots. The trace commutes with its diagonals, whose period divides n. It is taken before the
+//                  last factor: there limbs are fewer than at the top, and numbers are larger than at the end, which
+//                  matters because errors before the trace count (N/2n)^{1/2} times. With v the slots then, and a = 1
+//                  in the first n of 2n slots and -i in the others (a factor of the last diagonals), a v + conj(a v)
+//                  is 2 Re v next to 2 Im v. The trace's last doubling, a rotation by a multiple of 2n, shares a
+//                  decomposition with the conjugation. There are at least two factors. The trace makes the scale
+//                  N/2n times larger, and all factors together bring it down; one alone would lose bits.
 //   EvalMod        once, on real and imaginary parts side by side in 2n slots.
 //   Recombine      with b = 1 and i on the two halves, u -> b u + rot_n(b u) has period n again: a level. Or, with
 //                  e = 1 and 0 on them, e u + rot_n(e u) is the real part, and with 0 and 1 the imaginary one.
@@ -41,12 +40,13 @@
 //   SlotsToCoeffs  z_s = sum_h U[s mod n, h mod n] i^{[h >= n]} v_h: 2n diagonals, at multiples of b.
 //   CoeffsToSlots  u_s = sum_j U^{-1}[h mod n, j] (-i)^{[h >= n]} z_j, h the block of s: n diagonals, at 0 .. n-1,
 //                  behind a rescaling that brings down the scale. u + conj u is twice v_h in all of the block:
-//                  what EvalMod gives is the result, at the compute level, and Recombine falls away.
+//                  EvalMod's result is the bootstrap's, at the compute level, without Recombine.
 //
-// Slots that are not n-periodic: their mean over the N/2n repetitions comes out. Slots that are not equal in a block:
-// their result is a mixture. The union bound of overflow.h on rare, large I is over 2n coefficients instead of N.
+// If slots do not repeat with n, the result is their mean over the N/2n repetitions. If slots of a block are
+// not equal, the result is a mixture of them. The union bound of overflow.h on rare, large I is over 2n
+// coefficients instead of N.
 //
-// Everything but apply() is known before any key exists. Thread-safe after construction; parallel inside.
+// Only apply() needs keys. Thread-safe after construction; parallel inside.
 #pragma once
 
 #include <map>
@@ -58,10 +58,10 @@
 
 namespace psm::ckks {
 
-// Levels, scales, transforms as data, keys: everything that needs no encoded plaintext.
+// Levels, scales, transforms as data, and the keys needed: everything but encoded plaintexts.
 class BootstrapPlan {
  public:
-  // Throws Error if the context has no bootstrapping levels, if they do not suffice, or not for this kind.
+  // Throws Error if the context has no bootstrapping levels, or too few for this kind.
   explicit BootstrapPlan(const Context& context, BootstrapKind kind = {});
 
   const Context& context() const { return context_; }
@@ -80,12 +80,12 @@ class BootstrapPlan {
 
   const std::vector<PlacedTransform>& slots_to_coeffs() const { return slots_to_coeffs_; }
   const std::vector<PlacedTransform>& coeffs_to_slots() const { return coeffs_to_slots_; }
-  // The trace, before the last factor of CoeffsToSlots, but for its last doubling, which follows with the
-  // conjugation where that factor's period allows: sums of Galois elements, one after another.
+  // The trace before the last factor of CoeffsToSlots, as sums over Galois elements, one after another. Its
+  // last doubling is left out if the period of that factor allows to join it with the conjugation.
   std::vector<std::vector<GaloisElement>> trace() const;
   std::vector<GaloisElement> last_sum() const;
-  // Recombine as a transform, from the compute level to the output level: re + i im, the real part alone, or both as
-  // two outputs. Where values repeat without blocks.
+  // Recombine as a transform from the compute level to the output level: re + i im, the real part alone, or
+  // both as two outputs. For values that repeat without blocks.
   enum class Recombine { kWhole, kReal, kParts };
   bool has_recombination() const { return kind_.sparse() && !kind_.of_blocks(); }
   PlacedTransform recombination(Recombine) const;
@@ -115,19 +115,19 @@ struct BootstrapParts {
 
 class Bootstrapper {
  public:
-  // Encodes the transforms' diagonals (seconds, bytes() of memory; a few megabytes where values repeat).
+  // Encodes the transforms' diagonals. Takes seconds and bytes() of memory, a few megabytes for few values.
   Bootstrapper(const Context& context, const Encoder& encoder, BootstrapKind kind = {});
 
   const BootstrapPlan& plan() const { return plan_; }
   size_t bytes() const;
 
-  // Input: any level >= plan().entry_level(), at its canonical scale. Result: plan().output_level(), canonical scale.
-  // Throws Error where a key is missing or the level is too low. For blocks apply() is apply_real(), and there is no
-  // apply_parts() (PSM_CHECK).
+  // Input: any level >= plan().entry_level(), at its canonical scale. Result: plan().output_level(),
+  // canonical scale. Throws Error if a key is missing or the level is too low. For blocks apply() is
+  // apply_real(), and apply_parts() does not exist (PSM_CHECK).
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input) const;
   // Two real vectors a, b travel as a + i b.
   BootstrapParts apply_parts(const Evaluator& evaluator, const Ciphertext& input) const;
-  // For slots that are known to be real: what the imaginary parts held is lost. A full one takes one EvalMod instead
+  // For slots that are known to be real; imaginary parts are lost. A full bootstrap takes one EvalMod instead
   // of two.
   Ciphertext apply_real(const Evaluator& evaluator, const Ciphertext& input) const;
 
@@ -144,7 +144,7 @@ class Bootstrapper {
   std::vector<EncodedTransform> recombinations_;  // by Recombine
 };
 
-// One for each of several kinds. Plans of kinds that the ring cannot have are left out.
+// Plans by kind. Kinds that the ring cannot have are left out.
 using BootstrapPlans = std::map<BootstrapKind, BootstrapPlan>;
 using Bootstrappers = std::map<BootstrapKind, Bootstrapper>;
 BootstrapPlans plan_bootstraps(const Context& context, const std::set<BootstrapKind>& kinds);

@@ -7,20 +7,20 @@
 //
 // As for any Cooley-Tukey transform, U R = B_n ... B_4 B_2 with R the bit reversal and butterflies
 //
-//     (B_len x)[p]         = x[p] + tau_p x[p + len/2],          tau_p = exp(2 pi i 5^p / (4 len)),  p <
-//     len/2 (B_len x)[p + len/2] = x[p] - tau_p x[p + len/2]           in every block of len slots.
+//     (B_len x)[p]         = x[p] + tau_p x[p + len/2]       tau_p = exp(2 pi i 5^p / (4 len)), p < len/2,
+//     (B_len x)[p + len/2] = x[p] - tau_p x[p + len/2]       in every block of len slots.
 //
-// R is dropped on both sides: SlotsToCoeffs is U R, CoeffsToSlots is (U R)^{-1}; their product is the
-// identity, and nothing in between (ModRaise) minds the order of the coefficients.
+// R is dropped on both sides: SlotsToCoeffs is U R, CoeffsToSlots is (U R)^{-1}. Their product is the
+// identity, and the order of coefficients does not matter to ModRaise between them.
 //
-// Consecutive butterflies are multiplied into a few factors: s of them have 2^(s+1) - 1 diagonals (2^s for
-// those that reach len = n), at multiples of half the smallest len, with a period of the largest len (Chen,
-// Chillotti, Song, ePrint 2018/1043; Han, Hhan, Cheon 2018/1073).
+// Consecutive butterflies are multiplied into a few factors (Chen, Chillotti, Song, ePrint 2018/1043; Han,
+// Hhan, Cheon 2018/1073). A factor of s butterflies has 2^(s+1) - 1 diagonals, or 2^s if it reaches len = n.
+// They are at multiples of half the smallest len and have the largest len as period.
 //
-// One-sided offsets. Baby and giant steps want offsets 0 .. span-1, not -s .. s. Each factor F = G
-// rot_{-sigma} gets non-negative offsets by a rotation, and all these rotations are carried through the other
-// factors (which only rotates their diagonals) to one place where a rotation is cheap, the slots that enter
-// SlotsToCoeffs:
+// One-sided offsets. Baby and giant steps need offsets 0 .. span-1, not -s .. s. So each factor is written as
+// F = G rot_{-sigma}, where G has non-negative offsets. These rotations move through the other factors, which
+// only rotates their diagonals, to the one place where a rotation is cheap: the slots that enter
+// SlotsToCoeffs.
 //
 //     SlotsToCoeffs = K_m ... K_1 rot_{-sigma_in},      CoeffsToSlots = rot_{-sigma_out} H_m ... H_1.
 #pragma once
@@ -48,12 +48,12 @@ struct DftFactors {
 DftFactors slots_to_coeffs_factors(int log_slots, std::span<const int> butterflies);
 DftFactors coeffs_to_slots_factors(int log_slots, std::span<const int> butterflies);
 
-// log_slots butterflies in `factors` factors of nearly equal size; the larger ones last or first.
+// Splits log_slots butterflies into `factors` factors of nearly equal size, the larger ones first or last.
 std::vector<int> split_butterflies(int log_slots, int factors, bool larger_first);
 
-// For SlotsToCoeffs in `factors` factors. The diagonals of the last one alone do not repeat: no more than
-// kMostNotRepeating butterflies, which would fill any memory, and up to kMostRepeating in each of the others,
-// whose rotations are cheap, with few limbs.
+// The split for SlotsToCoeffs. Only the diagonals of the last factor do not repeat. It has at most
+// kMostNotRepeating butterflies, because more would take too much memory. Each other factor has up to
+// kMostRepeating: their rotations have few limbs and are cheap.
 constexpr int kMostNotRepeating = 6, kMostRepeating = 10;
 std::vector<int> slots_to_coeffs_butterflies(int log_slots, int factors);
 

@@ -1,23 +1,23 @@
-// What error to expect of a bootstrap, before any key exists.
+// The expected error of a bootstrap, known before any key exists.
 //
 // Values are in units of the message; a component is the real or the imaginary part of a slot. The error of a
 // component is d(I, z) + g: z the component, I the multiple of q_0 that it carries through EvalMod.
 //
-//   d   what EvalMod's polynomial leaves, gain d_r(I + z / R) - z (eval_mod.h): the sine's cubic term and the fit.
-//   g   rounding, its variance the sum over all steps of what the noise model (scheme/errors/noise.h) gives for the
-//       step, times the square of the derivative of the result by that step:
+//   d   the error of EvalMod's polynomial, gain d_r(I + z / R) - z (eval_mod.h): the sine's cubic term and the fit.
+//   g   rounding. Its variance is a sum over all steps: the step's variance by the noise model
+//       (scheme/errors/noise.h), times the square of the derivative of the result by that step:
 //         SlotsToCoeffs    a factor's error, after B butterflies, shrinks by 2^B in variance until it is one of a
 //                          coefficient; encoded diagonals, digits of the babies, the division at the end
 //         ModRaise         N-th part of the variance of a slot
 //         CoeffsToSlots    a factor's error shrinks by 2^B, B the butterflies that follow
 //         EvalMod          errors of the nodes of the series and of the double angles, carried to the result by
 //                          derivatives (backwards through the plan), which depend on I
-//       Re and Im of the two halves' errors mix in re + i im: a component has half the complex variance of either half,
-//       whose multiples I and I' are independent.
-//       Rounding leaves r(zeta) s(zeta) in a slot, of the rounded part and the secret. Both are complex normal, so g is
-//       Laplace, given I and I'.
+//       The errors of the two halves mix in re + i im: a component has half the complex variance of each
+//       half. Their multiples I and I' are independent. A rounding error is r(zeta) s(zeta) in a slot, with r
+//       the rounded part and s the secret. Both are complex normal, so g follows Laplace's law, given I and
+//       I'.
 //
-// P(I) is exact but for the message's share m / q_0 (overflow.h).
+// P(I) is exact, except that it leaves out the message's share m / q_0 (overflow.h).
 //
 // An average for planning, not a bound. error_model_test.cc and bootstrapper_secure_test.cc compare the law with
 // measured errors: their mean, their largest, and how many are far off.
@@ -35,7 +35,8 @@ struct ErrorTerm {
   double probability, d, deviation;
 };
 
-// For components that take each of these values equally often; without any, for uniform ones in [-1, 1].
+// The law for components that take each of these values equally often, or are uniform in [-1, 1] if none are
+// given.
 std::vector<ErrorTerm> error_law(const BootstrapPlan& plan, std::span<const double> components = {});
 
 // For uniform components in [-1, 1].

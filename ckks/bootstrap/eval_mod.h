@@ -1,4 +1,4 @@
-// EvalMod: the function that removes the multiples of q_0 left by ModRaise, as a polynomial.
+// EvalMod: the polynomial that removes the multiples of q_0 which ModRaise leaves.
 //
 // With u = t / q_0 = I + m / q_0, I an integer, |I| <= K, |m| / q_0 <= 1 / R (R = q_0 / S_m, the message
 // ratio),
@@ -12,16 +12,15 @@
 // Scaled by lambda_k with lambda_r = 1/(2 pi) and lambda_{k-1} = sqrt(2 lambda_k), the recurrence needs no
 // doubling: d_k = lambda_k c_k, d_{k+1} = d_k^2 - lambda_{k+1}.
 //
-// c_0 is even in u - 1/4, so d_0 is a Chebyshev series in x = (u - 1/4) / half_width() that has terms of even
-// degree alone: no power of odd degree is made, eight relinearisations for ten. It is fitted by weighted least
-// squares only where u can be: within 1/R of the integers (the idea of ePrint 2019/688, where Chebyshev nodes
-// are moved there). Weights fall off where |I| is improbable (overflow.h): up to exact_up_to() the fit is as
-// good as the sine, and beyond it the value keeps least_bits(). Half as many coefficients as with odd terms
-// are enough for that: mirrored at 1/4, the integers lie as close as half integers would, and of those 16
-// even terms serve as many as 32 terms serve integers.
+// c_0 is even in u - 1/4, so d_0 is a Chebyshev series in x = (u - 1/4) / half_width() with terms of even
+// degree only. This takes eight relinearisations instead of ten. The series is fitted by weighted least
+// squares only where u can be: within 1/R of the integers (the idea of ePrint 2019/688, which moves Chebyshev
+// nodes there). Weights fall off where |I| is improbable (overflow.h). Up to exact_up_to() the fit is as good
+// as the sine, and beyond it the value keeps least_bits(). The 16 even terms serve the integers as well as 32
+// terms of both parities would.
 //
-// Fit and half width take for R the power of two nearest to it, so that all rings share them, and coefficients are
-// rounded to multiples of 2^-42, on which all machines agree (FORMATS.md lists them).
+// Fit and half width use the power of two nearest to R, so all rings share them. Coefficients are rounded to
+// multiples of 2^-42, so all machines have the same (FORMATS.md lists them).
 //
 // The sine's own error is (2 pi / R)^2 / 6 at |m| = q_0/R; a slope 1 + delta with delta = 3/4 of that value
 // leaves a quarter of it (the Chebyshev polynomial T_3 is the best cubic), so output_gain = R (1 + delta).
@@ -58,12 +57,12 @@ class EvalMod {
   double output_gain() const { return output_gain_; }  // R (1 + delta): m R / q_0 ~ gain * d_r
   int depth() const { return series_.depth() + spec_.double_angles; }
 
-  // What the ciphertext computes, in plain arithmetic: d_r(u).
+  // d_r(u) in plain arithmetic, as the ciphertext computes it.
   long double evaluate(long double u) const;
-  // max over |z| <= 1 of |gain d_r(i + z / R) - z|: the error of the value z carried over the integer i.
+  // max over |z| <= 1 of |gain d_r(i + z / R) - z|: the largest error at the multiple I = i.
   double max_error(int i) const;
-  // What an exact sine leaves of the value z, the part of the error that no fit can remove: an odd function of z, near
-  // (3/4 z - z^3) (2 pi / R)^2 / 6. And its largest absolute value.
+  // The error of an exact sine at the value z, which no fit can remove: an odd function of z, near (3/4 z -
+  // z^3) (2 pi / R)^2 / 6. And its largest absolute value.
   double sine_error(double z) const;
   double sine_error() const;
   // The largest integer up to which, in absolute value, the fit adds less than a quarter to the sine's error;

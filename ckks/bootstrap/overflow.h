@@ -1,20 +1,20 @@
-// The multiple of q_0 that ModRaise leaves: how large it can be, and how often it is.
+// The multiple of q_0 that ModRaise leaves: how large it can be, and how often it is that large.
 //
 // ModRaise reads c_0 + c_1 s~ modulo q_0 as an integer polynomial t = m + q_0 I. Residues lie in (-q_0/2,
 // q_0/2) (q_0 is odd), and s~ is ternary of Hamming weight h.
 //
-// Never: a coefficient of t is c_0's residue and h of c_1's, so |t| <= (h + 1) (q_0 - 1)/2, and |m| <= (q_0 - 1)/2.
-// Hence |I| < h/2 + 1: |I| <= K = floor((h + 1) / 2), whatever key, message and ciphertext. EvalMod is fitted on all
-// of these (eval_mod.h), so no multiple escapes it.
+// The bound: a coefficient of t is a residue of c_0 plus or minus h residues of c_1, so |t| <= (h + 1) (q_0 -
+// 1)/2, and |m| <= (q_0 - 1)/2. Hence |I| < h/2 + 1, that is |I| <= K = floor((h + 1) / 2), for every key,
+// message and ciphertext. EvalMod is fitted on all of these (eval_mod.h), so no multiple escapes it.
 //
 // How often: the residues of c_1 cannot be told from uniform ones (ring-LWE), and c_0 = m - c_1 s~ modulo q_0
-// follows from them. So I is the integer next to the sum of h variables uniform in (-1/2, 1/2), less m / q_0;
-// convolved with that interval, the law of the sum is
+// follows from them. So I is the integer nearest to the sum of h variables uniform in (-1/2, 1/2), less m /
+// q_0. Rounding to the nearest integer acts like one more such variable, so
 //
 //     P(I = i) = M_{h+1}(i + m / q_0)
 //
-// with M_n, the density of the sum of n such variables, the cardinal B-spline of order n. That residues are
-// multiples of 1 / q_0 is left out.
+// where M_n, the density of the sum of n such variables, is the cardinal B-spline of order n. This takes
+// residues for continuous; they are multiples of 1 / q_0.
 #pragma once
 
 namespace psm::ckks {
@@ -22,12 +22,12 @@ namespace psm::ckks {
 // K, above.
 int largest_multiple(int hamming_weight);
 
-// M_{h+1}(u), by the recurrence of B-splines, whose terms are all positive: exact to a few units in the last
-// place.
+// M_{h+1}(u), by the recurrence of B-splines. Its terms are all positive, so it is exact to a few units in
+// the last place.
 double multiple_probability(int hamming_weight, double u);
 
-// log2 of the union bound over 2^log_count coefficients of P(|I| > i), for |m| / q_0 <= margin < 1/2; -infinity where
-// that cannot happen.
+// log2 of the union bound over 2^log_count coefficients of P(|I| > i), for |m| / q_0 <= margin < 1/2;
+// -infinity if that cannot happen.
 double log2_multiple_beyond(int hamming_weight, int i, double margin, int log_count);
 
 }  // namespace psm::ckks

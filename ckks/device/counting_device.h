@@ -1,8 +1,8 @@
-// CountingDevice: a device that computes nothing and remembers everything it was asked for. What an engine
-// launches, copies and keeps in memory depends on no residue, so a program of any size leaves the log, and the
-// peak of memory, that it would leave on a GPU, in the time of its own schedule.
+// CountingDevice: a device that computes nothing and logs every request. Launches, copies and memory of an
+// engine do not depend on residues. So a program of any size has the same log and the same peak of memory as
+// on a GPU, in little time.
 //
-// Results are undefined, and downloads leave what the host had. Nothing stands behind the addresses.
+// Results are undefined, and downloads change nothing. There is no memory behind the addresses.
 #pragma once
 
 #include "ckks/device/device.h"
@@ -23,7 +23,7 @@ class CountingDevice final : public Device {
   void* mapping_;
 };
 
-// Keys as large as those that a request asks for, made of whatever the memory holds.
+// Keys of the sizes of a request, with undefined contents.
 EvaluationKeys unwritten_keys(const Context& context, const KeyRequest& request, Memory& memory);
 
 }  // namespace psm::ckks

@@ -1,8 +1,8 @@
 // Device: memory that the host does not read, and block programs that run on what is there.
 //
-// Launches and copies take effect in the order of the calls; a download returns when it is done, so that only
-// clocks need to wait besides. Memory comes out of one arena that is made at the start: no allocation while a
-// program runs, and a request beyond the arena is an Error.
+// Launches and copies take effect in the order of the calls. A download returns when it is done, so only
+// timing needs wait(). Memory comes from one arena that is made at the start. Nothing is allocated while a
+// program runs; a request beyond the arena throws Error.
 //
 // Thread-safe: calls of several threads are taken in some order.
 #pragma once
@@ -20,10 +20,11 @@
 
 namespace psm::ckks {
 
-// What a GPU does between one launch and the next, 2 us of an H200 (kH200ByDataSheet): a launch of less is small.
+// The work of a GPU in the time between two launches, 2 us of an H200 (kH200ByDataSheet). A launch with less
+// work is small.
 constexpr Work kSmallWork{8 << 20, 2 << 20};
 
-// What a device was asked to do.
+// A log of what a device was asked to do.
 struct LaunchLog {
   struct Entry {
     uint64_t launches = 0;
@@ -44,22 +45,22 @@ struct DeviceRates {
   double seconds_per_launch;   // L
 };
 
-// An NVIDIA H200 by its data sheet's clock and multipliers, nothing of it measured here: 4.3 TB/s is what
-// copies reach of its memory, 10^12 products a second is what 132 multiprocessors of 64 integer multipliers
-// at 1.98 GHz make when a product with a root takes some sixteen of them, launches follow each other in 2 us.
+// An NVIDIA H200 by its data sheet; nothing was measured here. Copies reach 4.3 TB/s. 132 multiprocessors
+// with 64 integer multipliers at 1.98 GHz make 10^12 products a second, if a product with a root takes some
+// sixteen multiplications. Launches follow each other in 2 us.
 constexpr DeviceRates kH200ByDataSheet{4.3e12, 1e12, 2e-6};
 
-// Seconds that a launch log would take, by rates that a caller states: for each program the longer of its bytes
-// and its products, and so much for each launch,
+// Predicts the seconds of a launch log from given rates: for each program the longer of the times for its
+// bytes and its products, and a constant for each launch,
 //
 //     sum over programs of max(bytes / B, products / M) + launches L.
 //
-// A prediction, not a measurement: caches serve some of the bytes, and no kernel reaches all of a rate.
+// This is not a measurement: caches serve some of the bytes, and no kernel reaches a full rate.
 double predicted_seconds(const LaunchLog& log, const DeviceRates& rates);
 
 class Device : public Memory {
  public:
-  // All that a launch needs but the program's fields, which it copies.
+  // Launches a program, whose fields are copied.
   template <class Program>
   void launch(const Program& program) {
     static_assert(std::is_trivially_copyable_v<Program> && sizeof(Program) <= kMaxProgramBytes);
@@ -75,7 +76,7 @@ class Device : public Memory {
   void copy(uint64_t* to, const uint64_t* from, size_t words) final;
   void upload(uint64_t* to, const uint64_t* from, size_t words) final;
   void download(uint64_t* to, const uint64_t* from, size_t words) final;
-  // Returns when all that was asked for is done.
+  // Returns when all requests are done.
   void wait();
 
   // Since the last call.
@@ -95,7 +96,7 @@ class Device : public Memory {
     copy_words(to, from, words);
   }
   virtual void wait_for_all() {}
-  // What surrounds a block of memory while it is handed out.
+  // Called when a block of memory is handed out and when it comes back.
   virtual void taken(uint64_t*, size_t) {}
   virtual void given_back(uint64_t*, size_t) noexcept {}
 

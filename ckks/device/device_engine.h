@@ -1,7 +1,7 @@
 // DeviceEngine: the engine (ckks/engine/engine.h) of a device, by block programs.
 //
-// Operands and results are in the device's memory, keys and plaintexts as well (Engine::memory). An operation
-// is eight launches at most for each polynomial it switches; RESULTS.md counts those of a rotation.
+// Operands and results, keys and plaintexts are in the device's memory (Engine::memory). An operation takes
+// at most eight launches for each polynomial that it switches; RESULTS.md counts those of a rotation.
 //
 // Rings of 2^10 to 2^16 coefficients, at most 64 primes and 32 digits; the constructor throws Error for others.
 #pragma once
@@ -16,7 +16,7 @@ namespace psm::ckks {
 
 class DeviceEngine final : public Engine, public ResidueMaker {
  public:
-  // Uploads primes and roots. The device outlives the engine and whatever lives in its memory.
+  // Uploads primes and roots. The device must outlive the engine and everything in its memory.
   DeviceEngine(const Context& context, Device& device);
 
   Memory* memory() const override { return &device_; }

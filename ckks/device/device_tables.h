@@ -1,5 +1,5 @@
-// What an engine keeps on its device for good: primes and roots, and, made at their first use, the constants
-// of changes of basis, of products by P, and automorphisms. All of it is public.
+// The tables that an engine keeps on its device: primes and roots, and, made at their first use, the
+// constants of changes of basis and of products by P, and automorphisms. All are public.
 //
 // Thread-safe.
 #pragma once
@@ -27,7 +27,7 @@ struct DeviceConverter {
 
 class DeviceTables {
  public:
-  // Throws Error where the ring, its primes or its digits are beyond the programs' limits.
+  // Throws Error if the ring, its primes or its digits are beyond the programs' limits.
   DeviceTables(const Context& context, Device& device);
 
   const NttView* views() const { return views_; }

@@ -1,11 +1,11 @@
-// EmulatedDevice: block programs on the processor, for tests and counts. It runs every block, phase by phase,
-// thread after thread, in an order that the tests choose: what depends on the order of threads, as a missing
-// barrier does, comes out different in another one.
+// EmulatedDevice: block programs on the processor, for tests and counts. It runs every block phase by phase
+// and thread after thread, in an order that the tests choose. A result that depends on the order of threads,
+// as with a missing barrier, differs between two orders.
 //
-// What else it finds: the host reading or writing device memory (with `guarded`, its pages are closed but
-// during launches and copies, and the process stops at the access); writes beyond a block of memory (a line
-// of marks after each, checked when it is given back); reads of memory or of shared words that nobody wrote
-// (both are filled with a pattern first, which is no residue).
+// It also finds three other mistakes. The host reads or writes device memory: with `guarded`, its pages are
+// open only during launches and copies, and the process stops at the access. A program writes beyond a block
+// of memory: marks after each block are checked when it comes back. A program reads memory or shared words
+// that were not written: both are first filled with a pattern that is not a residue.
 #pragma once
 
 #include "ckks/device/device.h"

@@ -1,15 +1,15 @@
-// Engine: who computes with ciphertexts. Some twenty operations on whole polynomials, which is all that the
-// evaluator, linear maps, series, bootstraps and encrypted programs do to residues. Levels, scales, keys,
-// schedules and refusals are theirs; an engine knows bases and residues.
+// Engine: some twenty operations on whole polynomials. The evaluator, linear maps, series, bootstraps and
+// encrypted programs do nothing else to residues. Levels, scales, keys, schedules and refusals are theirs; an
+// engine knows bases and residues.
 //
-// Every operation is an exact function of residues in [0, q), so all engines give the same bits
-// (ckks/device/device_engine_test.cc), in whatever order and however fused they compute.
+// Every operation is an exact function of residues in [0, q). So all engines give the same bits, whatever
+// their order and fusion of steps (ckks/device/device_engine_test.cc).
 //
-// Polynomials are modulo Q_l, or modulo Q_l P where "extended" is said, and in NTT form. Operands may have
-// more limbs of q than a result: those beyond it are not read. No result may be an operand but where that is
-// said. sigma_g is X -> X^g; s a rotation before its division by P (SwitchedSource).
+// Polynomials are modulo Q_l, or modulo Q_l P if the comment says "extended", and in NTT form. Operands may
+// have more limbs of q than a result; these are not read. A result must not alias an operand, unless the
+// comment says so. sigma_g is X -> X^g; s is a rotation before its division by P (SwitchedSource).
 //
-// Thread-safe; what operands borrow lives until the call returns.
+// Thread-safe. Memory that operands borrow must live until the call returns.
 #pragma once
 
 #include <array>
@@ -32,9 +32,9 @@ class Engine {
   virtual ~Engine() = default;
   const Context& context() const { return context_; }
 
-  // Where operands and results are, keys and plaintexts among them; null for the host's memory.
+  // The memory of operands and results, keys and plaintexts included; null for the host's.
   virtual Memory* memory() const { return nullptr; }
-  // Who makes plaintexts there, for an Encoder; null for the host, which is one itself.
+  // Makes plaintexts in that memory, for an Encoder; null for the host's own.
   virtual const ResidueMaker* residue_maker() const { return nullptr; }
 
   // Returns when the results of all operations are there.
@@ -58,7 +58,7 @@ class Engine {
   virtual void multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
                              std::span<const Term> terms) const = 0;
 
-  // The integers of (-q_0/2, q_0/2) that the a_i are modulo q_0, modulo Q_level.
+  // Takes the residues a_i modulo q_0 as integers in (-q_0/2, q_0/2), and reduces them modulo Q_level.
   virtual Pair raise(const std::array<RnsPoly, 2>& a, Level level) const = 0;
   // round(x_i / D), D the product of the primes that x has and `to` lacks: P, P q_l or q_l.
   virtual Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const = 0;
@@ -76,8 +76,8 @@ class Engine {
 
   // Extended: sum_k s_k.
   virtual Pair sum_switched(std::span<const SwitchedSource> sources) const = 0;
-  // Extended: sums_a += sum_k w_{a,k} s_k for the weights of a block; a sum that a tile is the first to write
-  // may have no polynomials yet.
+  // Extended: sums_a += sum_k w_{a,k} s_k for the weights of a block. A sum without polynomials is made by
+  // the first tile that writes it.
   virtual void add_weighted(std::vector<Pair>& sums, std::span<const SwitchedSource> sources,
                             const WeightBlock& block) const = 0;
   // round(w_k s_k / (P q_l)) for each k, one level lower.

@@ -1,5 +1,6 @@
 // A Gaussian integer z = real + imag X^(N/2) as it acts on a limb in NTT form: `low` on the first half of the
-// residues, `high` on the second. X^(N/2) is psi^(N/2) times the sign of the top index bit there.
+// residues, `high` on the second. In NTT form X^(N/2) is psi^(N/2) on the first half and -psi^(N/2) on the
+// second.
 #pragma once
 
 #include "ckks/engine/operands.h"

@@ -1,6 +1,6 @@
-// HostEngine: the processor's engine, limb by limb on the kernels in use (ckks/ring/kernels). Results that a
-// step does not need in memory stay in the caches: sums and automorphisms are made tile by tile where the
-// next step reads them.
+// HostEngine: the engine on the processor. It works limb by limb with the kernels in use (ckks/ring/kernels).
+// Intermediate results stay in the caches: sums and automorphisms are made tile by tile where the next step
+// reads them.
 //
 // Key switching is hybrid (ePrint 2019/688):
 //
@@ -12,11 +12,11 @@
 // division rounds to the nearest integer.
 //
 // Transforms at l + 1 limbs, k special primes and d digits: l + 1 inverse and d (l + 1 + k) - (l + 1) forward
-// to decompose; 2k inverse and 2 (l + 1) forward to divide two polynomials. Bytes: the key is read once;
-// digits are written and read once, and a decomposition that serves one key only is transformed where it is
-// summed, so its transforms never leave the cache. Sums of products stay in the first-level cache: they are
-// made tile by tile where the division needs them. A sum over many rotations, as a linear transform takes it, has a
-// tile of all of them in the second-level cache.
+// to decompose; 2k inverse and 2 (l + 1) forward to divide two polynomials. Memory traffic: the key is read
+// once, digits are written and read once. A decomposition for one key only is transformed where it is summed,
+// so its transforms never leave the cache. Sums of products are made tile by tile where the division needs
+// them, in the first-level cache. A sum over many rotations, as in a linear transform, keeps a tile of all of
+// them in the second-level cache.
 //
 // Scratch comes from the buffer pool; each operation runs over limbs in parallel.
 #pragma once
@@ -50,13 +50,13 @@ class HostEngine final : public Engine {
                                     std::span<const Plaintext* const> weights) const override;
 
  private:
-  // Residues of a limb that are made at a time, so that they stay in the first-level cache.
+  // The residues of a limb made at a time: few enough for the first-level cache.
   static constexpr size_t kTile = 1024;
   size_t tile() const { return std::min(ring().n(), kTile); }
 
   const Ring& ring() const { return context().ring(); }
   Pair make_pair(Basis basis) const;
-  // Digits whose extensions are coefficients still.
+  // Digits whose extensions are still coefficients.
   Digits split(const RnsPoly& c, int p_count) const;
   // Limb j of every digit in NTT form.
   struct DigitLimbs {
@@ -80,14 +80,15 @@ class HostEngine final : public Engine {
   template <size_t kPolys>
   std::array<RnsPoly, kPolys> divide_by(const BasisConverter& by,
                                         const std::array<const RnsPoly*, kPolys>& x) const;
-  // The same of `count` pairs of polynomials over `basis` that never stand in memory; a_i and an automorphism after it,
-  // if `after` has them. limb(j) makes ready what limb j of all pairs has in common, and returns tile(i, begin, size,
-  // x0, x1), which makes places [begin, begin + size) of pair i, at most `most` of them. Each place is asked for once;
-  // the same places of all pairs one after another, so that what they share is in the cache.
+  // The same for `count` pairs of polynomials over `basis` that are never in memory as a whole. a_i and an
+  // automorphism follow, if `after` has them. limb(j) prepares the common part of limb j of all pairs. It
+  // returns tile(i, begin, size, x0, x1), which makes places [begin, begin + size) of pair i, at most `most`
+  // of them. Each place is requested once, the same places of all pairs one after another, so that their
+  // common data are in the cache.
   template <class Limb>
   std::vector<Pair> divide_made(const BasisConverter& by, Basis basis, size_t count, size_t most,
                                 const Limb& limb, const SwitchOptions& after = {}) const;
-  // By q_l alone.
+  // round(x / q_l).
   Pair rescale(const std::array<RnsPoly, 2>& x) const;
 
   Converters converters_;

@@ -1,5 +1,5 @@
-// What an Engine (engine.h) computes with besides polynomials: digits of a ciphertext, steps of rotations,
-// weights of linear maps. Plain data; a test or another engine makes the same.
+// The operands of an Engine (engine.h) besides polynomials: digits of a ciphertext, steps of rotations,
+// weights of linear maps. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace psm::ckks {
 
-// Digits of key switching: a polynomial modulo Q_l, which is borrowed, taken modulo each D_i and extended to Q_l P: limbs of a digit's own primes are the polynomial's, in NTT
-// form.
+// Digits of key switching: a borrowed polynomial modulo Q_l, taken modulo each D_i and extended to Q_l P. The
+// limbs of a digit's own primes are the polynomial's, in NTT form.
 struct Digits {
   Basis basis;
   int count = 0;
@@ -29,8 +29,8 @@ struct Digits {
   const uint64_t* const* limb(int j) const { return limbs.data() + static_cast<size_t>(j) * count; }
 };
 
-// Room for the digits of c, in its memory: limbs of a digit's own primes are in place, its extension holds those
-// of all other primes, in their order, and is undefined.
+// Makes room for the digits of c, in the memory of c. The limbs of a digit's own primes are in place. Its
+// extension, for all other primes in order, is undefined.
 Digits room_for_digits(const Context& context, const RnsPoly& c, int p_count);
 
 // The digits of a ciphertext's c_1, extended to Q_l P and in NTT form, with the ciphertext itself (borrowed).
@@ -48,7 +48,7 @@ struct GaloisStep {
   std::shared_ptr<const AutomorphismTable> table;
 };
 
-// What switch_key adds, divides and permutes besides.
+// Further steps of switch_key: additions, a division, an automorphism.
 struct SwitchOptions {
   const RnsPoly* addend0 = nullptr;  // a_0 and a_1; may be absent
   const RnsPoly* addend1 = nullptr;
@@ -63,7 +63,7 @@ struct SwitchedSource {
   const GaloisStep* step;
 };
 
-// f a for each of some polynomials a.
+// f a, for each of the polynomials a.
 struct Term {
   std::span<const RnsPoly> polys;
   int64_t factor;
@@ -79,10 +79,10 @@ struct GaussianInteger {
   double real, imag;
 };
 
-// Runs up to here are multiplied with plaintexts as they are; longer ones by matrices.
+// Plaintexts with runs up to this length are multiplied as they are; those with longer runs as matrices.
 constexpr size_t kShortRun = 4;
 
-// Sums that meet the same sources with plaintexts of the same period: one modular matrix product.
+// Sums that use the same sources with plaintexts of the same period: one modular matrix product.
 struct WeightTile {
   std::vector<int> sources;  // columns
   std::vector<int> sums;     // rows
@@ -100,8 +100,8 @@ struct WeightTile {
   }
 };
 
-// Sources [first_source, last_source), which are switched together, and what is multiplied with them. The
-// tiles that do not accumulate come first.
+// Sources [first_source, last_source), which are switched together, and the tiles multiplied with them. Tiles
+// that do not accumulate come first.
 struct WeightBlock {
   int first_source, last_source;
   std::vector<WeightTile> tiles;

@@ -1,19 +1,19 @@
 // A linear transform (linear_transform.h) on ciphertexts, with double hoisting (Bossuat, Mouchet,
 // Troncoso-Pastoriza, Hubaux, ePrint 2020/1203).
 //
-// Plaintexts are encoded modulo Q_level P, at the scale that makes the rescaled result have exactly the scale
-// asked for, once and all, or for one use block by block (transform_blocks.h); periodic diagonals take memory
-// for one period only.
+// Plaintexts are encoded modulo Q_level P, at the scale that gives the rescaled result exactly the scale
+// asked for. Either all are encoded once, or block by block for one use (transform_blocks.h). Periodic
+// diagonals take memory for one period only.
 //
 // Work, for inputs at level l:
 //   1. decompose c_1 of each input that is rotated (once, whatever the number of rotations);
-//   2. limb by limb of Q_l P: switch the key of every source, multiply the sources with the plaintexts of
-//      every accumulator (a matrix product of giants x babies; a limb's sources stay in cache), all before
-//      any division by P;
+//   2. limb by limb of Q_l P: switch the key of every source, and multiply the sources with the plaintexts of
+//      every accumulator (a matrix product of giants x babies; a limb's sources stay in cache). Nothing is
+//      divided by P yet;
 //   3. Horner over the giants: one division of c_1 by P and one key switch each;
 //   4. divide by P q_l at the end: one rounding.
-// An output of one term, whose source no other output reads (a mask of a rotation), is made and divided tile
-// by tile: it never stands in memory modulo Q_l P.
+// An output of one term whose source no other output reads (a mask of a rotation) is made and divided tile by
+// tile. It is never in memory modulo Q_l P.
 //
 // Thread-safe after construction; parallel over limbs inside.
 #pragma once
@@ -38,7 +38,7 @@ class EncodedTransform {
   int outputs() const { return static_cast<int>(schedule_.results.size()); }
   size_t bytes() const;  // of the encoded diagonals
 
-  // Throws Error where a key is missing.
+  // Throws Error if a key is missing.
   std::vector<Ciphertext> apply(const Evaluator& evaluator, std::span<const Ciphertext* const> inputs) const;
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input) const;  // one input, one output
 
@@ -51,8 +51,8 @@ class EncodedTransform {
   std::vector<WeightBlock> weights_;          // as blocks_.blocks
 };
 
-// The same results with no more plaintexts in memory than those of the largest block, for a transform whose
-// plaintexts are not kept. Adds to `encode_seconds` what encoding took.
+// The same results for a transform whose plaintexts are not kept: only those of the largest block are in
+// memory. Adds the time of encoding to `encode_seconds`.
 std::vector<Ciphertext> encode_and_apply(const Context& context, const Encoder& encoder,
                                          const LinearTransform& transform, Level level, Scale input_scale,
                                          Scale output_scale, const Evaluator& evaluator,

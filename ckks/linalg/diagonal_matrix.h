@@ -1,5 +1,5 @@
-// A matrix on n slots by its diagonals, with plain arithmetic: what transforms are composed of before they
-// meet any ciphertext.
+// A matrix on n slots by its diagonals, in plain arithmetic. Transforms are composed of these before they are
+// applied to ciphertexts.
 //
 //     M x = sum_k d_k . rot_k(x),     (rot_k x)[j] = x[j + k mod n],     (M)_{j, j+k} = d_k[j]
 //
@@ -37,7 +37,7 @@ class DiagonalMatrix {
   DiagonalMatrix shifted(int by) const;
   // diag(by) M; `by` is one period, a power of two that divides slots().
   DiagonalMatrix rows_scaled(std::span<const Complex> by) const;
-  // The same diagonals on more slots: what M does to vectors of period slots().
+  // The same diagonals on more slots, as M acts on vectors that repeat with period slots().
   DiagonalMatrix on_slots(int slots) const;
 
   std::vector<Complex> apply(std::span<const Complex> x) const;

@@ -4,15 +4,15 @@
 //     out_o = sum_g rot_g( sum_j w_{o,g,j} . source_j ),      source_j = rot_b(x_i)  or  rot_b(conj x_i)
 //
 // The b are baby steps: all sources of one input share one hoisted decomposition. The g are giant steps. Both
-// kinds are key-switches, and each different Galois element is a key, so few different offsets are worth more
+// kinds are key switches, and each different Galois element needs a key. So few different offsets matter more
 // than few operations.
 //
 // Giants are taken by Horner's rule: sum_{i<=r} rot_{i B}(A_i) = A_0 + rot_B(A_1 + rot_B(A_2 + ...)), for any
-// increasing offsets with the differences as keys; the positive giants come down to 0 and the negative ones
-// up to 0, as given (they are not reduced modulo the slots).
+// increasing offsets; keys are needed for the differences. Positive giants go down to 0 and negative ones up
+// to 0. They are not reduced modulo the slots.
 //
-// Depth 1. Everything here is plain data and known before any key exists; slot programs (ckks/program) and
-// bootstraps are made of the same transforms, and weights may be shapes without values.
+// Depth 1. Everything here is plain data, known before any key exists. Slot programs (ckks/program) and
+// bootstraps use the same transforms. Weights may be shapes without values.
 #pragma once
 
 #include <compare>
@@ -43,8 +43,8 @@ struct LinearTransform {
   std::vector<std::vector<Complex>> apply(std::span<const std::vector<Complex>> inputs) const;
 };
 
-// Two transforms with one identity have the same plaintexts (shared data, not equal data) in the same places:
-// whoever encodes one has encoded the other.
+// Two transforms with the same identity have the same plaintexts (shared data, not equal data) in the same
+// places. Encoding one encodes the other.
 using TransformIdentity = std::vector<std::tuple<int, int, int, int, bool, Plain::Identity>>;
 TransformIdentity same_encoding(const LinearTransform&);
 

@@ -1,7 +1,7 @@
 // A vector that the server knows, given by one period (a power of two that divides the number of slots).
 // Immutable, shared: copies are the same vector. Its values are in memory, or in a store such as a program's
-// file, which reads them when they are asked for. Without values (shape_only) it stands for weights of a model
-// that exists only as a shape, for the meter.
+// file, which reads them on request. Without values (shape_only) it stands for weights of a model that is
+// only a shape, for the meter.
 #pragma once
 
 #include <complex>
@@ -18,18 +18,18 @@ namespace psm::ckks {
 
 using Complex = std::complex<double>;
 
-// Where values are that need not be in memory. Thread-safe.
+// A place for values outside memory. Thread-safe.
 class PlainStore {
  public:
   virtual ~PlainStore() = default;
-  // One period of a vector. Throws Error where the store is damaged.
+  // Reads one period of a vector. Throws Error if the store is damaged.
   virtual void read(uint32_t index, std::span<Complex> one_period) const = 0;
   // Known without reading.
   virtual double max_abs(uint32_t index) const = 0;
   virtual double mean_square(uint32_t index) const = 0;
 };
 
-// One period of a vector, where it is or as it was read.
+// One period of a vector, in its place or as a copy that was read.
 class PlainValues {
  public:
   explicit PlainValues(std::span<const Complex> values) : values_(values) {}
@@ -61,7 +61,7 @@ class Plain {
   size_t period() const { return period_; }
   bool real() const { return real_; }
   bool has_data() const { return data_ != nullptr || store_ != nullptr; }
-  // Equal for copies of one vector, and for what a store has once; null without values.
+  // Equal for copies of one vector and for vectors that a store shares; null without values.
   using Identity = std::pair<const void*, uint32_t>;
   Identity identity() const;
   PlainValues values() const;

@@ -1,11 +1,11 @@
-// Which weights of a transform are encoded and used together: blocks of sources whose rotations stay in a
-// cache while all sums read them, and in a block one matrix for each set of sums that meet the same sources
-// with plaintexts of the same period.
+// Which weights of a transform are encoded and used together. A block is a set of sources whose rotations
+// stay in a cache while all sums read them. A block has one matrix (tile) for each set of sums that use the
+// same sources with plaintexts of the same period.
 //
-// A lone term (an output of one term whose source no other output reads: a mask of a rotation) is in no
-// block; those of one rotation read one key and are made together.
+// A lone term, an output of one term whose source no other output reads (a mask of a rotation), is in no
+// block. Lone terms of one rotation read one key and are made together.
 //
-// From offsets and periods alone, like the schedule; the meter counts what is in memory at a time by it.
+// Like the schedule, this follows from offsets and periods alone. The meter uses it to count memory.
 #pragma once
 
 #include <vector>
@@ -36,8 +36,8 @@ struct TransformBlocks {
 
 TransformBlocks transform_blocks(const LinearTransform& transform, const TransformSchedule& schedule);
 
-// Slot values of the largest block's weights, or of the lone terms of one rotation: what is encoded at a time
-// where plaintexts are not kept.
+// The number of slot values encoded at a time if plaintexts are not kept: those of the largest block, or of
+// the lone terms of one rotation.
 size_t largest_block_values(const LinearTransform& transform, const TransformSchedule& schedule);
 
 }  // namespace psm::ckks

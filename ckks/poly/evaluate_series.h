@@ -1,8 +1,8 @@
 // A planned series on a ciphertext (series_plan.h), in all slots at once.
 //
 // Each node of the plan is computed limb by limb: all products and all scaled operands are summed in one pass
-// while the limb is in cache, then one relinearisation and one rescaling finish the node. Operands of higher
-// level are read where they are; nothing is copied down.
+// while the limb is in cache. One relinearisation and one rescaling finish the node. Operands of a higher
+// level are read in place.
 //
 // Error: each relinearisation and rescaling adds its rounding; coefficients are rounded to integers of the
 // size of the scale (series_plan.h). Thread-safe; parallel over limbs inside.

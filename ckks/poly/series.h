@@ -15,8 +15,8 @@ struct Series {
 
   // The largest k with c_k != 0; 0 for constants.
   int degree() const;
-  // Levels an evaluation on ciphertexts takes: ceil(log2(degree + 1)), the least possible when coefficients
-  // count as a multiplication.
+  // The levels of an evaluation on ciphertexts: ceil(log2(degree + 1)), the least possible if a product by a
+  // coefficient counts.
   int depth() const;
 };
 

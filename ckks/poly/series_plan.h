@@ -1,10 +1,10 @@
-// How a series is evaluated on slots, worked out on levels and scales alone: no ciphertext and no key is
-// needed to know depth, products and key-switches.
+// How a series is evaluated on slots, by levels and scales alone. Depth, products and key switches are known
+// without any ciphertext or key.
 //
 // Method: Paterson and Stockmeyer (SIAM J. Comput. 2, 1973) in the recursive, depth-optimal form: p = q T_m +
-// r with m the largest power of two <= degree(p), q with one level less to spend, r in the same sum. A series
-// of degree d takes exactly ceil(log2(d + 1)) levels, the multiplication by coefficients included. All
-// products of one sum are added before one relinearisation and one rescaling.
+// r, with m the largest power of two <= degree(p). q has one level less to spend, and r goes into the same
+// sum. A series of degree d takes exactly ceil(log2(d + 1)) levels, the multiplication by coefficients
+// included. All products of one sum are added before one relinearisation and one rescaling.
 //
 // Everything is one kind of step:
 //
@@ -13,10 +13,10 @@
 // at `level` + 1 before and `level` after the rescaling. Chebyshev powers are such nodes as well:
 // T_{a+b} = 2 T_a T_b - T_{a-b}.
 //
-// Scales are exact on every path: a node knows the scale `sum_scale` of its sum; a coefficient c of a node of
-// scale s is encoded as the integer round(c * sum_scale / s), so its operand needs neither the level nor the
-// scale of the others: limbs are dropped, and nothing is rescaled to fit. Cofactors q get the scale that
-// makes q * T_m exact, which is why input and output scales are free.
+// Scales are exact on every path. A node knows the scale `sum_scale` of its sum. A coefficient c of a node of
+// scale s is encoded as the integer round(c * sum_scale / s). So operands may have different levels and
+// scales: limbs are dropped, and nothing is rescaled to fit. Cofactors q get the scale that makes q * T_m
+// exact. So input and output scales are free.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +67,8 @@ SeriesPlan plan_series(const Series& p, Level input_level, Scale input_scale, Sc
 // For each node the last node that uses it; 0 for the result. An evaluation may free each node there.
 std::vector<size_t> last_uses(const SeriesPlan&);
 
-// What the nodes are on plain numbers, rounding nothing: the argument first, the result last, which must equal
-// evaluate(p, x).
+// The values of the nodes on plain numbers, without rounding. The argument is first; the result is last and
+// must equal evaluate(p, x).
 template <typename T>
 std::vector<T> node_values(const SeriesPlan& plan, T x) {
   std::vector<T> values{x};

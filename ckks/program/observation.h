@@ -1,4 +1,4 @@
-// What one value of a program was like in the clear.
+// The size of one value of a program in the clear.
 #pragma once
 
 namespace psm::program {

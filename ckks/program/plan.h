@@ -1,5 +1,5 @@
 // A planned program: bootstraps in their places, and a level for every value. The planner makes it
-// (ckks/program/planner), a program file keeps it (ckks/program/file), machines run it.
+// (ckks/program/planner), a program file stores it (ckks/program/file), machines run it.
 #pragma once
 
 #include <map>
@@ -21,14 +21,15 @@ struct LevelBudget {
   ckks::Level entry_level = 3;   // of a bootstrap's argument
   ckks::Level input_level = 15;  // highest level of an input
   ckks::Level output_level = 0;  // of every output
-  // By name, instead of both: what an output of this name has at least and an input of this name at most.
+  // By name, instead of input_level and output_level: the least level of an output and the highest of an
+  // input of this name.
   std::map<std::string, ckks::Level> carried{};
 
   ckks::Level highest_of_input(const std::string& name) const;
   ckks::Level lowest_of_output(const std::string& name) const;
 };
 
-// A level for every value, and what each instruction does about it.
+// A program with a level for every value and every instruction's arguments.
 struct Plan {
   Program program;  // no kRefresh; kBootstrap with one or two arguments
   LevelBudget budget;
@@ -41,14 +42,14 @@ struct Plan {
   double seconds = 0;  // predicted
 };
 
-// By instruction: the values that end with it. Outputs never do.
+// By instruction: the values whose last use it is. Outputs have none.
 std::vector<std::vector<Value>> last_uses(const Program&);
 
-// Fills in what follows from the program, the values' levels and the arguments': last_use, input_levels and
-// bootstraps.
+// Fills in last_use, input_levels and bootstraps, which follow from the program and the levels of values and
+// arguments.
 void complete(Plan&);
 
-// The keys that an instruction takes whose arguments are at `level`. A bootstrap's own come on top.
+// Adds the keys of an instruction whose arguments are at `level`. A bootstrap's own keys come on top.
 void request_keys(const Instruction&, const ckks::Chain&, ckks::Level level, ckks::KeyRequest&);
 
 // The plan of a run with these constants; its keys serve both.
@@ -57,10 +58,10 @@ Plan with_constants(Plan, const Constants&, const ckks::Chain&);
 // Which bootstraps the plan has.
 std::set<ckks::BootstrapKind> bootstrap_kinds(const Plan&);
 
-// Encoded plaintexts that a machine keeps for further runs, unless it is told another number of bytes.
+// The default for the bytes of encoded plaintexts that a machine keeps for further runs.
 constexpr size_t kKeptPlaintextBytes = size_t{1} << 31;
 
-// Values that must be kept to go on after `instruction`: a checkpoint. Instructions count from 0.
+// The values of a checkpoint: those needed to go on after `instruction`. Instructions count from 0.
 std::vector<Value> live_after(const Plan&, size_t instruction);
 
 // The last instruction of each run of instructions whose labels begin with the same part ("layer 3 / ..."):

@@ -1,17 +1,17 @@
 // A slot program: what is computed on encrypted slots, described once.
 //
-// A Program is a list of instructions in static single assignment form. A Value is one vector of
-// n = N/2 complex slots. The instruction set is what CKKS can do, and no more; the same program is run by
+// A Program is a list of instructions in static single assignment form. A Value is one vector of n = N/2
+// complex slots. The instructions are those that CKKS can do. The same program is run by
 //   * the twin             (twin.h): on vectors of complex doubles, with range checks and injected noise;
-//   * the meter            (meter.h): on nothing but levels: key-switches, keys, bytes, seconds;
+//   * the meter (meter.h): on levels alone, for key switches, keys, bytes, seconds;
 //   * the encrypted machine (encrypted_machine.h): on ciphertexts, with public evaluation keys only.
 //
-// Levels. A program says nothing of levels: planner.h decides where the Refresh candidates become
-// bootstraps, and gives every value the lowest level that its uses need. Depth of an instruction, in levels:
+// A program says nothing about levels. planner.h decides which Refresh candidates become bootstraps, and
+// gives every value the lowest level that its uses need. Depth of an instruction, in levels:
 //   1   MultiplyPlain, Multiply, SumOfProducts, Linear   (one rescale each, after all sums)
 //   ceil(log2(degree + 1))   Series
 //   0   everything else.
-// Scales are canonical (scheme/chain/context.h), so they are no concern of a program either.
+// It says nothing about scales either, because they are canonical (scheme/chain/context.h).
 //
 // Ranges. A value that is refreshed must have |re| <= 1 and |im| <= 1, and the argument of a Series lies in
 // [-1, 1]: constants are folded into neighbouring plaintexts, where they cost no level.
@@ -60,8 +60,8 @@ enum class Opcode {
 };
 constexpr size_t kOpcodeCount = 16;
 const char* name(Opcode);
-// A reader of programs that does something of its own for each opcode switches over all of them, without a
-// default, so that a new one must be decided everywhere. Throws for an unknown opcode; `reader` names the switch.
+// Throws for an unknown opcode; `reader` names the switch. Code that treats each opcode on its own switches
+// over all of them without a default, so that a new opcode must be handled everywhere.
 [[noreturn]] void refuse_opcode(const char* reader, Opcode);
 
 constexpr size_t kMostSummed = 8;  // terms of kSumOfRotations: 2, 4 or 8
@@ -78,8 +78,8 @@ struct Instruction {
   std::string label{};  // "layer 0 / attention / scores", for ledger and errors
 };
 
-// A promise about a value, checked by the twin: lo <= re (and im, where the value is complex) <= hi in every
-// slot in which `where` is not zero (an empty Plain means everywhere).
+// A promise about a value that the twin checks: lo <= re <= hi, and im too if the value is complex, in every
+// slot in which `where` is not zero. An empty Plain means everywhere.
 struct RangeCheck {
   Value value;
   double lo = -1, hi = 1;
@@ -98,9 +98,9 @@ struct Program {
   std::vector<NamedValue> inputs, outputs;
   std::vector<RangeCheck> checks;
   std::vector<char> value_is_real;  // by value id: imaginary parts are zero (up to noise)
-  // By value id: the slots repeat with this period, a power of two; `slots` where nothing is known.
+  // By value id: the slots repeat with this period, a power of two; `slots` if nothing is known.
   std::vector<size_t> value_period;
-  // By value id: so many adjacent slots are equal, a power of two; 1 where nothing is known.
+  // By value id: this many adjacent slots are equal, a power of two; 1 if nothing is known.
   std::vector<size_t> value_block;
 
   int value_count() const { return static_cast<int>(value_is_real.size()); }
@@ -109,46 +109,45 @@ struct Program {
 // Levels that an instruction consumes between its arguments and its results.
 int depth(const Instruction&);
 
-// Throws psm::Error where a program is not well formed: a value used before it is defined or defined twice,
-// a wrong number of arguments, a period that does not divide n, a term of a map out of range. The error names
+// Throws psm::Error if a program is not well formed: a value used before it is defined or defined twice, a
+// wrong number of arguments, a period that does not divide n, a term of a map out of range. The error names
 // the instruction and its label. Builder::finish calls it.
 void validate(const Program&);
 
 // "multiply [layer 0 / attention]" : how errors and ledgers name an instruction.
 std::string describe(const Instruction&);
 
-// Constants: what may differ between two runs of one program, such as two positions in a text. They are
-// instructions as one run has them, found by their first result; they differ from the program's own only in
-// the plaintext of kAddPlain and kMultiplyPlain, of the same period, or in the offsets of kRotate, as many.
+// Constants: the instructions that may differ between two runs of one program, such as two positions in a
+// text. An instruction is found by its first result. It differs from the program's own only in the plaintext
+// of kAddPlain and kMultiplyPlain, with the same period, or in the offsets of kRotate, with the same number.
 using Constants = std::vector<Instruction>;
 
-// Whether the second is the first as another run has it.
+// Whether the second may replace the first in another run.
 bool is_exchangeable(const Instruction&, const Instruction&);
-// Throws psm::Error where one fits no instruction.
+// Throws psm::Error if a constant fits no instruction.
 Program with_constants(Program, const Constants&);
-// The instructions that they change, of a program or of its plan, by place.
+// The changed instructions of a program or its plan, by place.
 std::map<size_t, Instruction> exchanged(const Program&, const Constants&);
 
-// Takes the vectors of a program that is being built, so that they need not stay in memory
-// (ckks/program/file/constants.h). Shapes without values pass through.
+// Stores the vectors of a program that is being built, so that they need not stay in memory
+// (ckks/program/file/constants.h). Shapes without values are left as they are.
 class PlainKeeper {
  public:
   virtual ~PlainKeeper() = default;
   virtual ckks::Plain keep(const ckks::Plain&) = 0;
 };
 
-// Builds a Program. Every member appends at most one instruction (add_all, twice_real_part,
-// sum_over_rotations, sum_of_rotations: a few) and returns its results. A request that cannot be met (a value
-// of another builder, a period that does not divide n) throws psm::Error. Realness is inferred: sums, products,
-// rotations, series and maps of real values with real weights are real, and so are x * conj(x) and x +
-// conj(x). Periods are inferred too: an operation keeps that of its argument, and of several values,
-// plaintexts among them, the longest counts.
+// Builds a Program. Every member appends at most one instruction and returns its results; add_all,
+// twice_real_part, sum_over_rotations and sum_of_rotations append a few. A request that cannot be met (a
+// value of another builder, a period that does not divide n) throws psm::Error. Realness is inferred: sums,
+// products, rotations, series and maps of real values with real weights are real, and so are x * conj(x) and
+// x + conj(x). Periods are inferred too: a result has the longest period of its arguments and plaintexts.
 class Builder {
  public:
-  // With a keeper, the program holds what the keeper returns instead of the vectors that it is given.
+  // With a keeper, the program holds the keeper's vectors instead of those given.
   explicit Builder(size_t slots, PlainKeeper* keeper = nullptr);
 
-  // `period`: a power of two with which the slots repeat, for the client to keep; 0: all slots.
+  // `period`: a power of two with which the client must repeat the slots; 0: all slots.
   Value input(const std::string& name, bool real = false, size_t period = 0);
   void output(const std::string& name, Value);
 
@@ -171,8 +170,8 @@ class Builder {
   // sum_k rot_{k period}(a) over the repetitions of `period` in that of a, sum_of_rotations() of them. The sum
   // repeats with `period`.
   Value sum_over_rotations(Value a, size_t period);
-  // sum over k < R of rot_{k step}(a), R a power of two: sigma(R) = 3/2 log2 R hoisted key switches, 5/2 more
-  // where log2 R is odd, but 1 of R = 2.
+  // sum over k < R of rot_{k step}(a), R = count a power of two. Takes sigma(R) = 3/2 log2 R hoisted key
+  // switches, 5/2 more if log2 R is odd, but 1 for R = 2.
   Value sum_of_rotations(Value a, int step, int count);
   std::vector<Value> linear(std::span<const Value> inputs, ckks::LinearTransform);
   Value series(Value, ckks::Series);
@@ -180,9 +179,10 @@ class Builder {
   Value refresh(Value);
 
   void check_range(Value, double lo, double hi, std::string what, ckks::Plain where = {});
-  // The imaginary part is known to vanish although the rules of inference cannot see it.
+  // States that the imaginary part is zero, which the rules of inference cannot see.
   Value mark_real(Value);
-  // Slots are known to be equal in blocks of so many, a power of two; no rule infers it, refresh() keeps it.
+  // States that slots are equal in blocks of this many, a power of two. No rule infers this; refresh() keeps
+  // it.
   Value mark_blocks(Value, size_t block);
 
   size_t slots() const { return program_.slots; }

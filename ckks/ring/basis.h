@@ -1,4 +1,4 @@
-// Which limbs a polynomial has, of the primes q_0 .. q_L and p_0 .. p_{k-1} of a ring (ring.h).
+// Basis: which of a ring's primes q_0 .. q_L and p_0 .. p_{k-1} (ring.h) a polynomial has limbs for.
 #pragma once
 
 namespace psm::ckks {

@@ -1,4 +1,4 @@
-// PackedPoly: a polynomial in NTT form whose residues are packed (packing.h): what keys are kept as. Kernels
+// PackedPoly: a polynomial in NTT form whose residues are packed (packing.h). Keys consist of these. Kernels
 // read it (Kernels::packed_inner_product_pair); nothing changes it.
 #pragma once
 
@@ -19,15 +19,15 @@ class PackedPoly {
   explicit PackedPoly(const RnsPoly& poly);
   // Room for residues, which are undefined.
   PackedPoly(const Ring& ring, Basis basis, Memory* memory);
-  // From residues that fill(j, residues) makes: n of limb j, in any order of limbs and in parallel.
+  // fill(j, residues) makes the n residues of limb j. It is called for all limbs in any order, in parallel.
   PackedPoly(const Ring& ring, Basis basis, FunctionRef<void(int, uint64_t*)> fill);
-  // As it lies in a file: read(bytes, count) brings all of its bytes.
+  // Reads the polynomial as files have it: read(bytes, count) is called once for all bytes.
   static PackedPoly read(const Ring& ring, Basis basis, FunctionRef<void(uint8_t*, size_t)> read);
   // Copy in another memory.
   PackedPoly in(Memory* memory) const;
   RnsPoly unpack() const;
-  // The same into a polynomial of this basis; false if a residue is not below its prime, as bytes from
-  // outside may have it.
+  // The same into a polynomial of this basis. Returns false if a residue is not below its prime, which bytes
+  // from outside may do.
   [[nodiscard]] bool unpack_into(RnsPoly& poly) const;
   // Whether every residue is below its prime.
   bool in_range() const;
@@ -40,13 +40,13 @@ class PackedPoly {
   // Limb j, packed_bytes(n, prime) bytes; another 64 may be read after them.
   const uint8_t* limb(int j) const { return data() + begin_[j]; }
   size_t limb_bytes(int j) const { return begin_[j + 1] - begin_[j]; }
-  // Where residue i of limb j begins, i a multiple of 8.
+  // The first byte of residue i of limb j, i a multiple of 8.
   const uint8_t* residues(int j, size_t i) const {
     return limb(j) + i / 8 * static_cast<size_t>(ring_->modulus(prime_index(j)).bits);
   }
 
  private:
-  // Whether holds(j, prime) of all limbs j, in parallel.
+  // Whether holds(j, prime) is true for all limbs j, in parallel.
   template <typename Holds>
   bool for_all_limbs(const Holds& holds) const;
   const uint8_t* data() const { return reinterpret_cast<const uint8_t*>(data_.data()); }

@@ -18,7 +18,7 @@ enum class Form { kCoefficient, kNtt };
 class RnsPoly {
  public:
   RnsPoly() = default;
-  // Contents undefined; in the host's memory, or a device's.
+  // Contents are undefined. In the host's memory, or a device's.
   RnsPoly(const Ring& ring, Basis basis, Form form, Memory* memory = nullptr);
   static RnsPoly zero(const Ring& ring, Basis basis, Form form);
   // Wiped when it goes: for secrets and what determines them.
@@ -28,7 +28,7 @@ class RnsPoly {
   RnsPoly clone() const;
   // Copy of the limbs of a smaller basis.
   RnsPoly clone_prefix(Basis basis) const;
-  // Copy in another memory; of no secret.
+  // A copy in another memory. Not for secrets.
   RnsPoly in(Memory* memory) const;
 
   bool empty() const { return ring_ == nullptr; }

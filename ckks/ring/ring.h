@@ -25,7 +25,7 @@ class Ring {
   Basis full_basis() const { return {q_count_, p_count()}; }
 
   int prime_index(Basis basis, int limb) const { return limb < basis.q ? limb : q_count_ + limb - basis.q; }
-  // The limb of a prime that the basis has.
+  // The limb of this prime; the basis must have it.
   int limb_of(Basis basis, int prime_index) const {
     return prime_index < q_count_ ? prime_index : basis.q + prime_index - q_count_;
   }

@@ -1,10 +1,9 @@
 // Random polynomials: uniform residues, errors, secrets.
 //
 // Secrets and errors are drawn without branches or addresses that depend on what was drawn
-// (scheme/client/secret_independence_test.cc runs the compiled code step by step). Two exceptions, neither of
-// which tells anything: uniform residues are public, so rejection may take as long as it takes; and
-// sample_ternary_weight begins anew, once in 2^31 draws, if two of the random keys that it sorts by are
-// equal.
+// (scheme/client/secret_independence_test.cc runs the compiled code step by step). Two exceptions tell
+// nothing. Uniform residues are public, so rejection may take any time. And sample_ternary_weight begins anew
+// if two of its random sorting keys are equal, once in 2^31 draws.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +24,9 @@ constexpr int kErrorCoins = 21;
 constexpr double kErrorStandardDeviation = 3.2403703492039302;  // sqrt(kErrorCoins / 2)
 constexpr int kErrorBound = kErrorCoins;
 
-// n residues uniform in [0, q). Successive words of the stream, u their low 52 bits, give floor(u q / 2^52)
-// where u q mod 2^52 >= 2^52 mod q, and nothing otherwise (D. Lemire, ACM TOMACS 29(1), 2019): exactly
-// uniform, and fixed by the stream on every machine.
+// n residues uniform in [0, q). A word of the stream with the low 52 bits u gives floor(u q / 2^52) if u q
+// mod 2^52 >= 2^52 mod q, and is dropped otherwise (D. Lemire, ACM TOMACS 29(1), 2019). The residues are
+// exactly uniform, and the stream fixes them on every machine.
 void sample_uniform(uint64_t* out, size_t n, const Modulus& q, ChaChaStream& stream);
 
 // n independent errors.
@@ -37,8 +36,7 @@ SecretVector<int32_t> sample_error(size_t n, SecureRandom& random);
 SecretVector<int32_t> sample_ternary(size_t n, SecureRandom& random);
 
 // Uniform among the ternary vectors with exactly `weight` entries different from zero. 0 <= weight <= n, n a
-// power of two (the vector is shuffled by sorting random keys with a bitonic network, whose steps do not
-// depend on data).
+// power of two. A bitonic network sorts random keys to shuffle the vector; its steps do not depend on data.
 SecretVector<int32_t> sample_ternary_weight(size_t n, size_t weight, SecureRandom& random);
 
 // The residues of small signed values; branch-free.

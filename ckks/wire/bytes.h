@@ -16,7 +16,7 @@ void put(std::vector<uint8_t>& out, T value) {
   for (size_t i = 0; i < sizeof(T); ++i) out.push_back(static_cast<uint8_t>(bits >> (8 * i)));
 }
 
-// Moves `in` behind what it read; the caller has checked that it is there.
+// Moves `in` behind the number. The caller must have checked that its bytes are there.
 template <typename T>
 T get(const uint8_t*& in) {
   uint64_t bits = 0;

@@ -1,8 +1,8 @@
 // A file of ciphertexts of one key pair, with a note in JSON about what they hold (shapes, the model's
 // fingerprint). Ciphertexts encrypted under the secret key store the seed of c_1 instead of c_1.
 //
-// Ciphertexts are written and read one at a time, so the file may be larger than memory. Who only writes links
-// ciphertext_writer.cc, who only reads ciphertext_reader.cc.
+// Ciphertexts are written and read one at a time, so the file may be larger than memory. Writers link
+// ciphertext_writer.cc only, readers ciphertext_reader.cc.
 #pragma once
 
 #include <string>
@@ -54,7 +54,7 @@ class CiphertextReader {
     uint64_t position = 0;  // of its record
   };
 
-  // Throws Error for a ciphertext that the context cannot have, and for more than `max_count` of them.
+  // Throws Error for a ciphertext that does not fit the context, and for more than `max_count` of them.
   CiphertextReader(ByteSource source, const ckks::Context& context, size_t max_count);
 
   ckks::Fingerprint fingerprint() const { return reader_.header().fingerprint; }
@@ -62,12 +62,12 @@ class CiphertextReader {
   const std::vector<Head>& heads() const { return heads_; }  // in the order of the file
   ckks::Ciphertext load(size_t index);
 
-  // Covers the note and all records as stored, levels, scales and residues included: tells this file from
-  // another.
+  // A checksum of the note and all records as stored, with levels, scales and residues. It tells this file
+  // from another.
   uint64_t checksum() const { return checksum_; }
 
  private:
-  // Begins the next record; false after the last.
+  // Begins the next record. Returns false after the last.
   bool next(Head& head, RecordHeader& record);
 
   const ckks::Context& context_;

@@ -2,12 +2,12 @@
 // FORMATS.md.
 //
 // The header binds the file to its kind, its parameters (in full, so that a reader can rebuild the Context)
-// and its key pair. A record is {tag, length, payload, checksum}; a reader states the length it expects
-// before a byte of the payload is read, so no length from a file is ever trusted with memory, and one that
-// the file does not hold is refused. The end record holds the count of records: without it a file is
+// and its key pair. A record is {tag, length, payload, checksum}. A reader states the length that it expects
+// before it reads the payload, so a length from a file never decides how much memory is reserved. A length
+// beyond the end of the file is refused. The end record has the number of records; a file without it is
 // truncated. Checksums find accidents; they do not authenticate (ckks/SECURITY.md).
 //
-// Records can be skipped and come back to, so that a file may be larger than memory.
+// Records can be skipped and read later, so a file may be larger than memory.
 //
 // Every refusal is psm::Error and names the file. Files are written whole or not at all.
 #pragma once
@@ -37,7 +37,7 @@ struct RecordHeader {
   uint64_t length = 0;
 };
 
-// A file's bytes: those of its header and end record, and those of each record.
+// The bytes of a file's header and end record, and the bytes around the payload of a record.
 uint64_t container_bytes(const ckks::ParameterSpec& spec);
 uint64_t record_bytes(uint64_t payload);
 
@@ -45,7 +45,7 @@ class ContainerWriter {
  public:
   // `secret`: readable by its owner only.
   ContainerWriter(const std::string& path, const Header& header, bool secret = false);
-  // Into memory, which outlives it, for a pipe.
+  // Writes into memory, for a pipe. The memory must outlive the writer.
   ContainerWriter(std::string* memory, const Header& header);
 
   // One record in pieces: begin, write ... write, end. The pieces must add up to the length.
@@ -74,16 +74,17 @@ class ContainerReader {
 
   const Header& header() const { return header_; }
 
-  // The next record, or nothing after the last one (whose end record has then been verified).
+  // Reads the head of the next record. Returns false after the last one; the end record has then been
+  // verified.
   bool next(RecordHeader& record);
-  // Refuses a record whose length is not `expected`; to be called before anything is sized by it.
+  // Refuses a record whose length is not `expected`. Call it before reserving memory of that size.
   void expect_length(const RecordHeader& record, uint64_t expected);
   void read(void* data, size_t bytes);
   // Verifies the checksum of the record that was read in full.
   void end();
-  // Passes over what is left of a record; its checksum is returned as it is stored, and not verified.
+  // Skips the rest of a record. Returns its checksum as stored, not verified.
   uint64_t skip();
-  // Where the next record begins, and the way back to it, also from the middle of a record that was refused.
+  // The position of the next record, and a way back to it, also from the middle of a refused record.
   uint64_t position() const { return source_.position(); }
   void seek(uint64_t position);
 

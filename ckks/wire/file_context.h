@@ -1,5 +1,5 @@
-// The parameters of a file of keys or ciphertexts. They travel in each header; a file whose numbers do not give the
-// fingerprint that its header states is refused.
+// The parameters of a file of keys or ciphertexts, which each header has. A file is refused if its numbers do
+// not give the fingerprint in its header.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace psm::wire {
 
 // Validates the specification of a header (security bounds included) and builds its Context.
 std::unique_ptr<const ckks::Context> make_context(const ContainerReader& reader);
-// The header alone: which parameters, which key pair.
+// Reads the header alone: parameters and key pair.
 std::unique_ptr<const ckks::Context> read_context(ByteSource source, FileKind kind);
 // Refuses a file of other parameters.
 void require_parameters(const ContainerReader& reader, const ckks::Context& context);

@@ -1,5 +1,5 @@
-// Files of evaluation keys. They are written and read one key at a time, so the file may be larger than memory;
-// with a seed for every `a` half it is less than half the size of the keys in memory.
+// Files of evaluation keys. They are written and read one key at a time, so the file may be larger than
+// memory. It has a seed for every `a` half and so less than half the bytes of the keys in memory.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace psm::wire {
 
 enum class KeyRole : uint32_t { kRelinearisation = 1, kGalois = 2, kToEphemeral = 3, kFromEphemeral = 4 };
 
-// The record of a key for products or rotations at `level`, and the file of all keys of a request.
+// The bytes of the record of a key at `level`, and of the file of all keys of a request.
 uint64_t evaluation_key_bytes(const ckks::Context& context, ckks::Level level);
 uint64_t evaluation_keys_file_bytes(const ckks::Context& context, const ckks::KeyRequest& request);
 
@@ -49,7 +49,7 @@ class EvaluationKeysReader {
     uint64_t position, bytes;  // of its record
   };
 
-  // Throws Error for a key that the context cannot have, and for two with the same role, Galois element and
+  // Throws Error for a key that does not fit the context, and for two with the same role, Galois element and
   // band of levels.
   EvaluationKeysReader(ByteSource source, const ckks::Context& context);
 
@@ -58,8 +58,8 @@ class EvaluationKeysReader {
   ckks::KeySwitchKey load(const Entry& entry);
   // Throws Error if the file lacks a key of a request or has it for lower levels only.
   void require(const ckks::KeyRequest& request) const { find(request); }
-  // The keys of a request and no others, if the file has them all.
-  // `progress(bytes read, bytes in all)` may be empty.
+  // Loads the keys of a request and no others. Throws Error unless the file has them all. `progress(bytes
+  // read, bytes in all)` may be empty.
   ckks::EvaluationKeys load(const ckks::KeyRequest& request,
                             const std::function<void(uint64_t, uint64_t)>& progress = {});
 

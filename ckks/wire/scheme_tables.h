@@ -1,4 +1,4 @@
-// What several files have in their tables (tables.h): parameters, levels, and the keys that a program takes.
+// Parts that several files have in their tables (tables.h): parameters, levels, and the keys of a program.
 #pragma once
 
 #include <set>

@@ -1,5 +1,5 @@
-// Tables as a stream of numbers: little-endian, lists with their length in front. One function describes what is written
-// and what is read, for both have the same members: programs (ckks/program/file) and clients' files (cmd/client).
+// Tables as a stream of numbers: little-endian, lists with their length in front. One function describe()
+// serves writing and reading. For programs (ckks/program/file), clients' files (cmd/client) and notes.
 //
 // A reader refuses a list that is longer than the bytes that are left, before anything is allocated.
 #pragma once
@@ -50,7 +50,7 @@ class TableReader {
     need(sizeof(T));
     value = get<T>(at_);
   }
-  // Reads the length of a list whose items take at least so many bytes each.
+  // Reads the length of a list whose items take at least `least_bytes` each.
   uint32_t count(size_t, size_t least_bytes) {
     uint32_t count = 0;
     number(count);
@@ -89,7 +89,7 @@ void flag(Tables& tables, bool& value) {
   value = number != 0;
 }
 
-// A name that is printed: one short line of plain text, whoever wrote the file.
+// A name that will be printed: one short line of plain text. Others are refused.
 template <typename Tables>
 void name(Tables& tables, std::string& value) {
   constexpr size_t kLongest = 256;  // many things may share a name, and each has it in memory
@@ -99,7 +99,7 @@ void name(Tables& tables, std::string& value) {
     tables.refuse("it has a name that is no short line of plain text; make it again");
 }
 
-// Every item of a list, after a reader made as many as the file has.
+// Calls each(item) for every item of a list. A reader makes as many items as the file has.
 template <typename Tables, typename List, typename Each>
 void list(Tables& tables, List& items, size_t least_bytes, const Each& each) {
   const uint32_t count = tables.count(items.size(), least_bytes);
@@ -123,8 +123,8 @@ void names(Tables& tables, std::vector<std::string>& values) {
   list(tables, values, 4, [&](std::string& value) { name(tables, value); });
 }
 
-// A value as the table that its describe() makes, and back. Throws Error, which begins with `what`, for bytes that are
-// no such table or more than one.
+// A value as the table that its describe() makes, and back. Throws Error, which begins with `what`, unless
+// the bytes are exactly one such table.
 template <typename Value>
 std::string to_bytes(Value value) {
   TableWriter tables;

@@ -1,4 +1,4 @@
-// What a model's answers are in words: all that decrypting takes of tokens, without a tokenizer.
+// A model's answers in words: the texts of tokens, so that decrypting needs no tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,16 @@ struct Answers {
   int first = 0, step = 1;           // scored are positions first, first + step, ...
 
   bool of_classes() const { return symbols.empty(); }
-  // Rows of logits of a prompt of this length, and those of them that are asked for.
+  // The number of rows of logits for a prompt of this length, and the scored ones.
   int rows(int length) const { return of_classes() ? 1 : length; }
   std::vector<int> scored_positions(int length) const;
-  // A model may have more tokens than its tokenizer; they stand for nothing.
+  // A model may have more tokens than its tokenizer; their text is empty.
   std::string symbol(int token) const {
     return static_cast<size_t>(token) < symbols.size() ? symbols[static_cast<size_t>(token)] : "";
   }
-  // Tokens that are no text together, such as a prediction at each position: words with spaces between them,
-  // characters without, tokens of several bytes with bars. For a classifier, the classes.
+  // A list of tokens that are not a text together, such as the predictions at all positions: words with
+  // spaces between them, characters without, tokens of several bytes with bars. For a classifier, the
+  // classes.
   std::string list(std::span<const int> tokens) const;
 };
 

@@ -1,12 +1,12 @@
-// The client's file, NAME.client: all that a client needs of a compiled model, made together with
-// NAME.program (//cmd:compile). FORMATS.md describes it byte by byte.
+// The client's file, NAME.client: everything that a client needs for a compiled model. //cmd:compile makes it
+// together with NAME.program. FORMATS.md describes it byte by byte.
 //
 //   digest of the program, parameters, the keys to make, the entry points' inputs and outputs by name and level;
-//   the model's two ends (attention/ends/client_model.h), and what its prompts are (cmd/prompts/prompt_form.h);
-//   where the server computes on encrypted weights, the weights, which are nowhere else: this file is their owner's.
+//   the model's two ends (attention/ends/client_model.h), and the form of its prompts (cmd/prompts/prompt_form.h);
+//   for encrypted weights, the weights themselves, which are nowhere else: this file is their owner's.
 //
-// It may come from a server that nobody trusts (client_head.h): lists are as long as the model's sizes say and the file
-// holds.
+// It may come from a server that nobody trusts (client_head.h): lists must have the lengths of the model's
+// sizes and fit the file.
 #pragma once
 
 #include <complex>
@@ -36,8 +36,8 @@ struct ClientFile : ClientHead {
 };
 
 void write_client_file(const std::string& path, ClientFile& file);
-// Without the other end's embeddings where only one end is wanted. Throws Error where the file is damaged, of another
-// version, or asks for what it may not.
+// Reads a client's file, with the lists of one end only if `only` is given. Throws Error if the file is
+// damaged, of another version, or asks for something it may not.
 ClientFile read_client_file(const std::string& path, std::optional<attention::ModelEnd> only = {});
 
 }  // namespace psm::cmd

@@ -1,9 +1,9 @@
-// The head of a client's file (client_file.h): all that making keys takes. Nothing of the model.
+// The head of a client's file (client_file.h): everything for making keys, and nothing of the model.
 //
-// It may come from a server that nobody trusts. Reading takes only what the client's own tables allow: parameters
-// that Context accepts (the security table), levels of their chain, at most kMostKeys keys. A file that lies costs its
-// reader a wrong answer, and no secret: what is sent are encryptions under the client's key, and evaluation keys of
-// this key pair.
+// It may come from a server that nobody trusts. Reading accepts only parameters that Context accepts (the
+// security table), levels of their chain, and at most kMostKeys keys. A false file costs its reader a wrong
+// answer, but no secret: the client only sends encryptions under its key, and evaluation keys of this key
+// pair.
 #pragma once
 
 #include <array>
@@ -37,28 +37,28 @@ struct ClientHead {
   std::shared_ptr<const ckks::Context> context;  // of the parameters; made by reading
 
   uint64_t program_id() const;
-  // Throws Error if the program has none of this name.
+  // Throws Error if the program has no entry point of this name.
   PlanEnds ends(const std::string& entry) const;
-  // "187 evaluation keys (3.35 GB ...)": what the client would make and send.
+  // "187 evaluation keys (3.35 GB ...)": the keys that the client would make and send.
   std::string request_text() const;
 };
 
-// Throws Error where the file is damaged, of another version, or asks for what it may not.
+// Throws Error if the file is damaged, of another version, or asks for something it may not.
 ClientHead read_client_head(const std::string& path);
 
-// A client's file that is being read: its tables' checksum is right, and its head was read.
+// A client's file while it is read: its tables' checksum is right, and its head was read.
 class ClientTables {
  public:
   ClientTables(const std::string& path, ClientHead& head);
   wire::TableReader& rest() { return *tables_; }  // behind the head
 
-  // A list of floats behind the tables.
+  // A list of floats after the tables.
   struct Floats {
     uint64_t place, count, checksum;
   };
-  // The next one, as the tables say it; throws Error unless it has so many and the file holds it.
+  // The next list by the tables. Throws Error unless it has `wanted` numbers and fits the file.
   Floats next_floats(size_t wanted, const std::string& what);
-  // Throws Error where they are damaged.
+  // Throws Error if they are damaged.
   std::vector<float> read(const Floats& floats, const std::string& what);
   void require_end() const;  // of the tables, and of the file behind the lists
 

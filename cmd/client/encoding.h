@@ -10,7 +10,7 @@
 
 namespace psm::cmd {
 
-// The inputs as plaintexts, in the program's order, each at the level that it wants.
+// The inputs as plaintexts, in the program's order and at its levels.
 std::vector<ckks::Plaintext> encode_inputs(const ckks::Encoder& encoder, std::span<const PlanEnd> ends,
                                            const attention::SlotVectors& inputs);
 

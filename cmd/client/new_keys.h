@@ -1,6 +1,6 @@
-// A new key pair in the files of its folder: made one key at a time, since what is written need not stay in
-// memory, and tested from the files before it is kept: the public key and every evaluation key are what the secret says
-// they should be (ckks/scheme/client/key_verifier.h).
+// A new key pair in the files of its folder. Keys are made and written one at a time, so they need not stay
+// in memory. Before they are kept, the files are tested: the public key and every evaluation key must fulfil
+// their equations under the secret (ckks/scheme/client/key_verifier.h).
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@ struct NewKeys {
   std::string text(const ckks::Context& context, const ckks::KeyRequest& request) const;  // two lines
 };
 
-// The files of a key pair that is being made, in a folder inside the pair's: a process that is killed leaves no part
-// of a pair in its place, and what it leaves goes when keys are made there again.
+// The files of a new key pair, in a folder inside the pair's folder. So a killed process leaves no part of a
+// pair in its place, and the next key generation removes what it left.
 class NewKeyFiles {
  public:
-  // Makes the pair's folder unless it is there. Throws Error if one of the files is there already, or another
-  // process is making them (where the file system has locks).
+  // Makes the pair's folder unless it exists. Throws Error if one of the files exists already, or if another
+  // process is making them (on file systems with locks).
   explicit NewKeyFiles(const KeyFiles& places);
   ~NewKeyFiles();
   NewKeyFiles(const NewKeyFiles&) = delete;
   NewKeyFiles& operator=(const NewKeyFiles&) = delete;
 
   const KeyFiles& files() const { return files_; }
-  // Moves all to their places, the secret key last: where it is, the pair is whole. Else they are removed, and with
-  // them the pair's folder if it was made for them.
+  // Moves all files to their places, the secret key last: if it is there, the pair is whole. Without keep()
+  // the files are removed, and the pair's folder too if it was made for them.
   void keep();
 
  private:
@@ -53,11 +53,11 @@ class NewKeyFiles {
   const Folder folder_;
 };
 
-// Throws Error, and leaves no file, if there are keys already, or if the new ones fail their test;
-// Interrupted, likewise.
+// Throws Error if there are keys already, or if the new ones fail their test; throws Interrupted after an
+// interruption. All leave no file.
 NewKeys make_key_files(const KeyFiles& places, const ckks::Context& context, const ckks::KeyRequest& request);
 
-// Throws Error where the keys of the files are not what their secret says.
+// Throws Error if a key in the files does not fulfil its equation under the secret.
 void check_key_files(const KeyFiles& files, const ckks::Context& context);
 
 }  // namespace psm::cmd

@@ -1,6 +1,6 @@
-// What a client keeps of a request that it encrypted: the lengths of its prompts. The server need not know
-// them, so they are in no file that it is sent but in one next to the keys, readable by its owner only. The
-// answers carry the request's number, under which //cmd:decrypt finds the record again.
+// The client's record of a request that it encrypted: the lengths of its prompts. The server does not need
+// them, so they are not in its files but in one next to the keys, readable by its owner only. The answers
+// carry the request's number, by which //cmd:decrypt finds the record.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace psm::cmd {
 
 struct PromptRecord {
-  // In tokens, or the grey values of an image, by group of prompts that share ciphertexts.
+  // In tokens, or grey values of an image, by group of prompts that share ciphertexts.
   std::vector<std::vector<int>> lengths;
 
   std::string text() const;  // a note, with a checksum

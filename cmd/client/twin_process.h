@@ -1,6 +1,6 @@
-// The twin as a child process (//cmd:twin): what a compiled program makes of slots in the clear, for an owner of the
-// program who wants to know before encrypting whether a prompt stays inside its ranges, or after decrypting how close
-// the answer is. A client links no program; it asks.
+// The twin as a child process (//cmd:twin) runs a compiled program on slots in the clear. A client that has
+// the program asks it before encrypting whether a prompt stays inside its ranges, or after decrypting how
+// close the answer is. The client itself links no program.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace psm::cmd {
 
-// One run of an entry point. Inputs that are not given come from the run before (what a text's program keeps) or were
-// shared; those of a text's first place are empty.
+// One run of an entry point. Inputs that are not given come from the run before (a text's caches) or were
+// shared; at a text's first place caches are empty.
 struct TwinRequest {
   std::string entry{};
   int argument = 0;
@@ -32,9 +32,9 @@ class TwinProcess {
     attention::SlotVectors noisy;  // empty unless they were asked for
   };
 
-  // Throws Error where the program is not the one of this id.
+  // Throws Error if the program has another id.
   TwinProcess(const std::string& program, uint64_t program_id);
-  // Throws Error where a value leaves its range: which operation, which layer.
+  // Throws Error if a value leaves its range, and names operation and layer.
   Outputs run(const TwinRequest& request);
 
  private:
@@ -42,10 +42,11 @@ class TwinProcess {
   ChildProcess process_;
 };
 
-// What goes over the pipes: a count of bytes, then a table (ckks/wire/tables.h). Replies are a flag, and slots twice or a
-// text that says what failed. The first reply is the program's id; one to slots that are shared is empty.
+// Messages over the pipes: a count of bytes, then a table (ckks/wire/tables.h). A reply is a flag, then slots
+// twice, or a text that says what failed. The first reply is the program's id; a reply to shared slots is
+// empty.
 void send_bytes(int descriptor, const std::string& bytes);
-// False at the end of the pipe. Throws Error where more than `most` bytes are announced.
+// Returns false at the end of the pipe. Throws Error if more than `most` bytes are announced.
 bool receive_bytes(int descriptor, std::string& bytes, uint64_t most);
 std::string pack_slots(const attention::SlotVectors& slots);
 attention::SlotVectors unpack_slots(const std::string& bytes);

@@ -1,4 +1,5 @@
-// Shapes of published models, without their weights: what they take is predicted, and is timed with random weights.
+// Shapes of published models, without their weights. Their cost is predicted, or measured with random
+// weights.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@ namespace psm::cmd {
 
 // --shape, --tokens and --layers.
 struct ShapeFlags {
-  // `shape`: the one that is taken unless another is given.
+  // `shape` is the default.
   explicit ShapeFlags(Flags& flags, const std::string& shape = "");
-  // Returns a PowerSoftmax model of this shape. Throws Error for an unknown one, for more layers than it has, and for
-  // another number of tokens where that is fixed.
+  // Returns a PowerSoftmax model of this shape. Throws Error for an unknown shape, for more layers than it
+  // has, and for another number of tokens if that is fixed.
   attention::ModelConfig config() const;
   // Throws Error if --tokens or --layers is given next to a model, which has its own.
   void require_none() const;
@@ -32,15 +33,15 @@ struct ShapeFlags {
 // describes (variances of tokens span factors of 3.0 to 5.6 there, denominators of 355 to 1,001):
 //   embedding   a row is 6^u times as long, u uniform in [-1/4, 1/4]: variances of tokens span a factor of 6
 //   epsilon     1/600 of the largest denominator: those of 1/x span a factor of about 600
-// The ranges are those of the prompts and of further sequences, by the reference forward pass, as any model's.
+// The reference forward pass measures the ranges on the prompts and further sequences.
 //
-// What such a model computes means nothing; what it takes to compute is what a trained one of this shape takes.
+// Its results mean nothing, but it costs as much as a trained model of this shape.
 struct RandomModel {
   attention::Checkpoint checkpoint;
   std::vector<std::vector<int>> prompts;  // of config.context tokens each
 };
 
-// `sequences`: on which ranges are measured, the prompts among them.
+// `sequences`: the number of sequences for measuring ranges, prompts included.
 RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, int prompts, int sequences = 4);
 
 }  // namespace psm::cmd

@@ -1,5 +1,5 @@
-// A model made ready to run encrypted in one process, for the demonstration and for timing: compiled to a file as for
-// others (cmd/compiler/compile.h), and read from it. The file is gone once it is mapped.
+// A model that is ready to run encrypted in one process, for the demonstration and for timing. It is compiled
+// to a file (cmd/compiler/compile.h) and read from it. The file is removed once it is mapped.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,8 @@ namespace psm::cmd {
 struct Deployment : PackedModel, PlannedPass {
   Deployment(const attention::Checkpoint& checkpoint, const ckks::ParameterSpec& spec);
 
-  // On a ring that is used elsewhere as well; `context` is one of its own.
+  // Compiles for the ring of `context`, which may be used elsewhere; the deployment makes a context of its
+  // own.
   Deployment(const attention::Checkpoint& checkpoint, const ckks::Context& context);
 
   program::BootstrapErrors bootstrap_errors;

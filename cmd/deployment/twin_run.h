@@ -1,5 +1,5 @@
-// The twin of a deployment, run on prompts: the same slot program in the clear, and how far from it the
-// encrypted run is expected to be.
+// Runs the twin of a deployment on prompts: the same slot program in the clear, with the expected distance of
+// the encrypted run.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ namespace psm::cmd {
 struct TwinRun {
   std::vector<std::vector<int>> prompts;
   LogitRows logits;
-  // Standard deviation of the error of one logit of the encrypted run: the twin is run once more with the
-  // predicted error of every instruction injected, and this is the root mean square of the difference.
+  // The predicted standard deviation of a logit's error in the encrypted run. The twin runs once more with
+  // the predicted error of every instruction, and this is the root mean square of the difference.
   double predicted_std = 0;
 
   // From the first group of prompts that share ciphertexts, by value id of the plan: for the ledger.
@@ -27,7 +27,7 @@ struct TwinRun {
   LogitRows scored(const PromptCodec& codec) const { return scored_rows(codec, prompts, logits); }
 };
 
-// Throws Error if the model leaves the interval of a polynomial (which operation, which layer).
+// Throws Error if the model leaves the interval of a polynomial, and names operation and layer.
 TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<int>>& prompts);
 
 }  // namespace psm::cmd

@@ -1,12 +1,12 @@
-// What two processes say to each other through a pair of pipes: frames.
+// Frames: the messages of two processes through a pair of pipes.
 //
 //     4 bytes  kind            little-endian, as all files here (FORMATS.md)
 //     8 bytes  length of what follows
 //     length   payload: a ciphertext file of ckks/wire with a TextNote, or a line of text
 //
-// A receiver states the longest payload that it expects; a longer one is refused before memory is reserved
-// for it, and so is an unknown kind. A closed pipe ends the conversation between two frames; inside a frame it is
-// an error.
+// A receiver states the longest payload that it expects. A longer one is refused before memory is reserved
+// for it, and so is an unknown kind. A closed pipe between two frames ends the conversation; inside a frame
+// it is an error.
 //
 // Conversation. The server begins:
 //     server  kReady     a Greeting (greeting.h): which program, parameters and key pair, and which text it keeps
@@ -14,8 +14,8 @@
 //             kToken     one further token                -> kAnswer, or kRefused
 //             kRepeat    nothing                          -> the last kAnswer again, or kRefused
 //             kFigures   nothing                          -> kFigures, JSON: seconds of each run, memory
-// A refusal is one line; the server keeps what it had and waits for the next frame. A malformed frame ends
-// the conversation after its refusal: where the next one begins is unknown.
+// A refusal is one line; the server's state does not change, and it waits for the next frame. A malformed
+// frame ends the conversation after its refusal, because the beginning of the next one is unknown.
 #pragma once
 
 #include <cstdint>
@@ -38,22 +38,22 @@ constexpr uint64_t kMaxFigures = 64 << 20;  // of kFigures
 
 class FrameChannel {
  public:
-  // Descriptors, which stay the caller's. `peer` names the other side in messages. From here on a closed pipe
-  // is an error of the process that writes into it, and no longer its end. `ending` says how the other side
-  // ended, if this side can know: it is asked when the pipe is closed.
+  // The descriptors stay the caller's. `peer` names the other side in messages. From here on, writing into a
+  // closed pipe is an error and does not end the process. `ending` says how the other side ended, if this
+  // side can know; it is called when the pipe is closed.
   FrameChannel(int in, int out, std::string peer, std::function<std::string()> ending = {});
 
   // Throws Error if the other side has closed the pipe.
   void send(FrameKind kind, std::string_view payload);
-  // Nothing if the pipe is closed. Throws Error for what is no frame, for a payload of more than `longest`
-  // bytes, and where the pipe closes inside a frame.
+  // Returns nullopt if the pipe is closed. Throws Error for a malformed frame, for a payload of more than
+  // `longest` bytes, and if the pipe closes inside a frame.
   std::optional<Frame> receive(uint64_t longest);
-  // What to say of a closed pipe: "the server is gone: 'COMMAND' ended with exit status 1".
+  // The message about a closed pipe: "the server is gone: 'COMMAND' ended with exit status 1".
   std::string gone() const { return peer_ + " is gone" + ending(); }
 
  private:
   std::string ending() const { return ending_ ? ": " + ending_() : ""; }
-  // Fewer only where the pipe is closed.
+  // Reads fewer bytes only if the pipe is closed.
   size_t read(void* data, size_t bytes);
 
   int in_, out_;

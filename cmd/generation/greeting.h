@@ -1,4 +1,4 @@
-// What a server says of itself when a conversation (frames.h) begins.
+// The server's first message in a conversation (frames.h).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ void describe(Tables& t, Greeting& greeting) {
   bounded(t, greeting.next, 0, 2 * kMaxText, "its next token");
 }
 
-// The longest file that a frame of these ciphertexts can be.
+// The bytes of the longest file with these ciphertexts that a frame can carry.
 uint64_t longest_file(const ckks::Context& context, const std::vector<PlanEnd>& ends);
 
 }  // namespace psm::cmd

@@ -1,5 +1,5 @@
-// The note of a ciphertext file in a conversation: what ciphertext_note.h says, of which text and of which of
-// its tokens. Nothing of the tokens themselves; how many there are, a server learns.
+// The note of a ciphertext file in a conversation: that of ciphertext_note.h, the text, and the places of its
+// tokens. It says nothing about the tokens themselves except their number.
 #pragma once
 
 #include "cmd/protocol/ciphertext_note.h"
@@ -8,7 +8,7 @@ namespace psm::cmd {
 
 constexpr int kMaxText = 1 << 24;  // tokens
 
-// `request` is the text's number, which its client drew.
+// `request` is the text's number, which the client drew at random.
 struct TextNote : CiphertextNote {
   static constexpr NoteKind kKind = NoteKind::kText;
   static constexpr const char* kWhat = "note of a text";

@@ -1,7 +1,7 @@
-// A model's weights as ciphertexts, for a server that computes on them without knowing them: a file of ckks/wire
-// under the owner's key, which is the key of the prompts as well. Its note says which program they are for, a number
-// that their owner drew, and the names of the ciphertexts, which follow from the program. No fingerprint of the weights:
-// who guesses a model could test it.
+// A model's weights as ciphertexts, for a server that does not know them: a file of ckks/wire under the
+// owner's key, which is also the key of the prompts. Its note has the program, a random number, and the names
+// of the ciphertexts, which follow from the program. It has no fingerprint of the weights, because that would
+// let anyone test a guessed model.
 #pragma once
 
 #include <cstdint>

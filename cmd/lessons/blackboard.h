@@ -1,6 +1,5 @@
-// What the lessons write with: a title, sections that begin with a sentence, and lines of
-// a name and its values. lessons_test.cc reads them back. Also how a lesson does without
-// the function that its reader has not written yet.
+// The lessons' output: a title, sections that begin with a sentence, and lines of a name and its values.
+// lessons_test.cc reads them back. Also the way around a function that the reader has not written yet.
 #pragma once
 
 #include <chrono>
@@ -15,7 +14,7 @@
 
 namespace psm {
 
-// A lesson uses this namespace, and names what is in others without the room in front.
+// A lesson uses this namespace, and the names of other namespaces without their prefix.
 namespace approx {}
 namespace attention {}
 namespace cmd {}
@@ -44,7 +43,7 @@ inline void say(const std::string& text) {
   std::fflush(stdout);
 }
 
-// How every lesson on ciphertexts begins.
+// Every lesson on ciphertexts begins with this.
 inline void say_insecure(const std::string& parameters) {
   say(parameters);
   say("A ring this small offers no security; it is for reading along.");
@@ -66,7 +65,7 @@ inline std::string cell(std::complex<double> z) {
   return cmd::format("%.4f", z.real()) + cmd::format("%+.4fi", z.imag());
 }
 
-// What a piece of work takes.
+// The seconds of a piece of work.
 template <typename Work>
 double seconds(Work&& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -92,12 +91,12 @@ void row(const std::string& name, const std::vector<T>& values, int width = 5) {
   std::fflush(stdout);
 }
 
-// What a function of exercises/ throws until the reader writes it.
+// Functions in exercises/ throw this until the reader writes them.
 struct ToDo {
   const char* function;
 };
 
-// Runs a part of a lesson that calls the reader's function, or says what is to be done.
+// Runs a part of a lesson that calls the reader's function, or says what is to do.
 template <typename Part>
 void with_exercise(Part&& part) {
   try {

@@ -1,6 +1,6 @@
-// A ring to do by hand what the scheme does: N = 64, one prime q of 49 bits. Polynomials
-// are kept as transforms (lesson 1), so a product is one of residues. Randomness comes
-// from a seed, so that a lesson prints the same each time; a real secret never does.
+// A small ring for doing the scheme by hand: N = 64, one prime q of 49 bits. Polynomials are kept as
+// transforms (lesson 1), so products are residue by residue. Randomness comes from a seed, so that a lesson
+// prints the same each time; a real secret must never come from a seed.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// How close the encrypted model's logits are to its twin's: the figures that the demonstration reports.
+// Figures for the distance between the encrypted model's logits and its twin's.
 //
 // Over the scored positions and all symbols, with y the twin's logits and z the decrypted ones:
 //   max_abs       max |z - y|
@@ -19,7 +19,7 @@
 
 namespace psm::cmd {
 
-// Selects the rows of the positions at which the prompts ask for an answer; `rows` has one per position.
+// Selects the rows of the scored positions of the prompts; `rows` has one for each position.
 LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<int>>& prompts,
                       const LogitRows& rows);
 

@@ -1,4 +1,5 @@
-// What a checkpoint says of its model's prompts: the table of prompt_form.h in hexadecimal digits, as the note "prompts".
+// The form of a model's prompts in its checkpoint: the table of prompt_form.h in hexadecimal digits, as the
+// note "prompts".
 #pragma once
 
 #include <map>
@@ -14,11 +15,13 @@ namespace psm::cmd {
 using Notes = std::map<std::string, std::string>;
 
 bool say_what_prompts_are(const Notes& notes);
-// Throws Error if the notes of the model's checkpoint say nothing of its prompts, or what does not fit the model.
+// Throws Error if the notes of the model's checkpoint say nothing about its prompts, or something that does
+// not fit the model.
 PromptCodec codec_of(const attention::ModelConfig& config, const Notes& notes);
-// The tokenizer that the notes keep; null if they keep none. Throws Error on notes that are damaged or of another model.
+// The tokenizer in the notes, or null if there is none. Throws Error on notes that are damaged or of another
+// model.
 std::shared_ptr<const nn::Tokenizer> tokenizer_of(const attention::ModelConfig& config, const Notes& notes);
-// Makes notes readable for the functions above. Throws Error on what does not fit the model.
+// Writes notes for the functions above. Throws Error if the codec does not fit the model.
 void write_notes(const PromptCodec& codec, Notes& notes, const attention::ModelConfig& config);
 
 }  // namespace psm::cmd

@@ -1,13 +1,13 @@
-// Between what a person types and a model's tokens.
+// Prompts: from typed text to a model's tokens and back.
 //
-//   text     a prompt is text, as the model's training has it, without a token in front; every position is scored
-//   recall   a prompt is words: k0 .. for keys, v0 .. for values, and the positions of the queries are scored
+//   text     a prompt is text as in the model's training, without a start token; every position is scored
+//   recall   a prompt is words: k0 .. for keys, v0 .. for values; the positions of the queries are scored
 //   images   a prompt is the grey values (0 to 255) of an image, patch by patch
-//   numbers  a prompt is the numbers of tokens, "7 12 3": of a shape with random weights
+//   numbers  a prompt is the numbers of tokens, "7 12 3", for a shape with random weights
 //
-// A classifier of texts reads one or two as nn/text/sentences.h encloses them; of a classifier one row of logits is
-// scored, its classes. A checkpoint (model_notes.h) and a client's file say in the same table (prompt_form.h) which of
-// these it is.
+// A classifier of texts reads one or two, enclosed by nn/text/sentences.h, and has one scored row of logits,
+// its classes. A checkpoint (model_notes.h) and a client's file say with the same table (prompt_form.h) which
+// of these prompts the model has.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ namespace psm::cmd {
 class PromptCodec {
  public:
   explicit PromptCodec(const nn::RecallOptions& options) : recall_(options) { describe_answers(); }
-  // `classes`: of a classifier; 0: a language model.
+  // `classes` of a classifier; 0: a language model.
   explicit PromptCodec(std::shared_ptr<const nn::Tokenizer> tokenizer, int classes = 0)
       : tokenizer_(std::move(tokenizer)), classes_(classes) {
     describe_answers();
@@ -48,16 +48,16 @@ class PromptCodec {
     return tokenizer_;
   }  // null for recall and images
 
-  // Throws Error naming the first word or character that the model lacks.
+  // Throws Error that names the first word or character that the model does not know.
   std::vector<int> encode(const std::string& text) const;
-  // A model may have more tokens than its tokenizer; they stand for nothing.
+  // A model may have more tokens than its tokenizer; their text is empty.
   std::string decode(std::span<const int> tokens) const;
   std::string symbol(int token) const { return answers_.symbol(token); }  // one token, printable
   const Answers& answers() const { return answers_; }
   std::string list(std::span<const int> tokens) const { return answers_.list(tokens); }
   std::vector<int> scored_positions(int length) const { return answers_.scored_positions(length); }
 
-  // Throws Error unless a model of these sizes reads and answers so.
+  // Throws Error unless a model of these sizes reads such prompts and answers so.
   void require_fitting(const attention::Readable& model) const;
 
   // The first `count` images of an IDX file; throws Error unless they are of the model's size.
@@ -76,7 +76,7 @@ class PromptCodec {
   int vocab_ = 0, classes_ = 0;
 };
 
-// Prompts as the model reads them; they outlive it.
+// Prompts as the model reads them. The prompts must outlive the object.
 class PromptExamples {
  public:
   PromptExamples(const attention::Readable& model, const std::vector<std::vector<int>>& prompts);
@@ -92,20 +92,20 @@ class PromptExamples {
 // Reads the prompts of the user's file: one a line, empty lines left out. Throws Error if there is none.
 std::vector<std::vector<int>> prompts_of_lines(const PromptCodec& codec, const std::string& file);
 
-// Throws Error for a prompt without tokens, one of more than `longest`, and one that asks nothing.
+// Throws Error for a prompt without tokens, with more than `longest`, or without a scored position.
 void require_answerable(const std::vector<std::vector<int>>& prompts, const PromptCodec& codec, int longest);
 
 // --prompt, --prompts and --sample, for the commands that take prompts.
 class PromptFlags {
  public:
-  // What --seed, declared here, decides.
+  // `of_seed` says what --seed, declared here, decides.
   explicit PromptFlags(Flags& flags, const char* of_seed = "of --sample; cryptography takes no seed");
   bool given() const;
   // The same prompts for another command that takes these flags.
   std::vector<std::string> arguments() const;
   uint64_t seed() const { return static_cast<uint64_t>(seed_); }
-  // Throws Error unless exactly one of them was given, or if the model, of at most `longest` tokens, cannot
-  // take a prompt.
+  // Throws Error unless exactly one of these flags was given, and if the model, which takes at most `longest`
+  // tokens, cannot read a prompt.
   std::vector<std::vector<int>> read(const PromptCodec& codec, int longest) const;
 
  private:

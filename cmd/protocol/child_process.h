@@ -1,5 +1,4 @@
-// A program as a child process, joined by two pipes to its standard input and output; what it says on standard
-// error goes where ours goes.
+// A program as a child process, with pipes to its standard input and output. It shares our standard error.
 #pragma once
 
 #include <sys/types.h>
@@ -13,17 +12,17 @@ class ChildProcess {
  public:
   // A program and its arguments. Throws Error if it cannot be started.
   explicit ChildProcess(const std::vector<std::string>& command);
-  // Closes the pipes, which ends the conversation after what it computes, or at an interruption at once; and
-  // waits for it.
+  // Closes the pipes and waits for the process. It ends after its current computation, or at once after an
+  // interruption.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   int from() const { return from_; }
   int to() const { return to_; }
-  // All that it prints until it closes its output.
+  // Everything that it prints until it closes its output.
   std::string output();
-  // Closes the pipes and waits: the exit status, or as shells have it 128 and the signal.
+  // Closes the pipes and waits. Returns the exit status, or, like shells, 128 plus the signal.
   int wait();
   // Closes the pipes, waits, and says how it ended: "'COMMAND' ended with exit status 1".
   std::string ending();
@@ -36,8 +35,8 @@ class ChildProcess {
   int from_ = -1, to_ = -1, status_ = 0;
 };
 
-// Returns the path of a command of this repository: in the folder of the program that runs, or in a package next to that
-// folder or (for tests) below it. Throws Error if it is in neither.
+// Returns the path of a command of this repository: in the running program's folder, in a package next to
+// that folder, or (for tests) below it. Throws Error if it is in none of them.
 std::string sibling_command(const std::string& name);
 
 }  // namespace psm::cmd

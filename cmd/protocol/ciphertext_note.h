@@ -1,7 +1,6 @@
-// What stands in the note of a ciphertext file, and so all that a server reads besides the ciphertexts
-// themselves: which program they are for, a number that the client drew for the request, and the names of the
-// ciphertexts of one group of prompts. Nothing of the prompts: their lengths stay with the client
-// (prompt_record.h).
+// The note of a ciphertext file. A server reads nothing else besides the ciphertexts: the program that they
+// are for, a random number of the request, and the names of the ciphertexts of one group of prompts. It says
+// nothing about the prompts; their lengths stay with the client (prompt_record.h).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Files of the ciphertexts that go into a program or come out of it, group after group.
+// Files of a program's input or output ciphertexts, group after group.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace psm::cmd {
 
-// Throws Error unless the file is for this program and holds whole groups of just these ciphertexts, in this
-// order, each at its level and scale. Returns the number of groups. `path`, the file's, stands in the
-// messages, and so does `program_path`.
+// Throws Error unless the file is for this program and has whole groups of exactly these ciphertexts, in this
+// order, each at its level and scale. Returns the number of groups. Messages name `path`, the file's, and
+// `program_path`.
 size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& note,
                       std::span<const PlanEnd> ends, const ckks::Context& context, uint64_t program_id,
                       const std::string& path, const std::string& program_path);
 
-// The same for a file of one end of the program. Throws Error, too, where it is of the other end: answers were given
-// for prompts, or prompts for answers.
+// The same for a file of one end of the program. Also throws Error if it is of the other end: answers in
+// place of prompts, or prompts in place of answers.
 enum class FileOf { kPrompts, kAnswers };
 size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& note, const PlanEnds& ends,
                       FileOf wanted, const ckks::Context& context, const std::string& path,

@@ -1,4 +1,4 @@
-// What commands are told of parameters where a model is compiled.
+// Flags for the parameters of commands that compile a model.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace psm::cmd {
 // The parameters: a secure set or, with --insecure, its chain in a smaller ring.
 struct RingFlags : FileRingFlags {
   explicit RingFlags(Command& flags);
-  // Throws Error for a smaller ring without --insecure, and for a secret that is not offered.
+  // Throws Error for a smaller ring without --insecure, and for an unknown kind of secret.
   ckks::ParameterSpec spec() const;
 
   const int64_t& log_n;

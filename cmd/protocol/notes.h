@@ -1,5 +1,15 @@
-// Notes: what client and server say of ciphertexts, and keep besides them. A note is a table (ckks/wire/tables.h) that
-// begins with its kind, so that none is taken for another.
+// Notes of client and server: those of ciphertext files, and small files of their own. A note is a table
+// (ckks/wire/tables.h) that begins with its kind, so that it is not taken for another. FORMATS.md has the
+// kinds that both sides read. Each side keeps four more for itself:
+//
+//     kKeptText      text.ct of a server: as kText, then i32 first token in the caches
+//     kWeightsOwner  weights.owner: u64 number of the weights, u64 checksum of the client file's tables
+//     kGroup         group-N of a server's state: u64 program id, u64 checksum of the request, u64 group, i32 next
+//                    instruction
+//     kTextRecord    text.record: u64 number of the text, u64 program id, u64 key pair, f64 temperature, u64 seed,
+//                    i32 top-k, list of i32 tokens, i32 length of the prompt
+//
+// A type of note X has
 //
 //     struct X {
 //       static constexpr NoteKind kKind = NoteKind::kX;
@@ -44,13 +54,13 @@ template <typename Note>
 std::string note_text(Note note) {
   return wire::to_bytes(KindAndNote<Note>{std::move(note)});
 }
-// Throws Error, which begins with `what`, for anything else than such a note.
+// Throws Error, which begins with `what`, unless the text is such a note.
 template <typename Note>
 Note parse_note(const std::string& text, const std::string& what) {
   return wire::from_bytes<KindAndNote<Note>>(text, what).note;
 }
 
-// A number of a note that is used as a size or a place.
+// A number of a note that serves as a size or a place: must lie in [lo, hi].
 template <typename Tables>
 void bounded(Tables& t, int& value, int lo, int hi, const char* what) {
   wire::integer(t, value);

@@ -1,5 +1,5 @@
-// The two ends of a program's entry point: which ciphertexts go in and which come out, by name and level, in order. It is
-// all that a client needs of a program.
+// The two ends of a program's entry point: its input and output ciphertexts by name and level, in order. A
+// client needs no more of a program.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 namespace psm::cmd {
 
-// Refuses to start what will not fit: "error: needs 11.2 GB of memory, 7.9 GB are available; ...".
+// Throws Error if the memory does not suffice: "error: needs 11.2 GB of memory, 7.9 GB are available; ...".
 void require_memory(size_t bytes);
 
 }  // namespace psm::cmd

@@ -1,4 +1,4 @@
-// What commands are told of parameters.
+// Flags for parameters.
 #pragma once
 
 #include <string>
@@ -8,9 +8,10 @@
 
 namespace psm::cmd {
 
-// What a command is told of a ring that comes with its files.
+// Flags for a ring that comes with a command's files.
 struct FileRingFlags {
-  // When read, selects the kernels that --backend names; throws Error for one that this processor lacks.
+  // Once the flags are read, selects the kernels of --backend; throws Error for one that this processor
+  // lacks.
   explicit FileRingFlags(Command& flags);
   // Throws Error if a context is insecure and --insecure was not given; warns if it was.
   void require_security(const ckks::Context& context) const;

@@ -1,5 +1,5 @@
-// A folder for files that nobody asked to keep. A process of its own, which no interrupt ends, removes it when this object
-// or this process is gone, however it was killed.
+// A folder for temporary files. A process of its own, which no interrupt ends, removes it when this object or
+// this process is gone, even if it was killed.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace psm::cmd {
 
 class TemporaryFolder {
  public:
-  // Throws Error, which ends with `instead`, where none can be made.
+  // Throws Error, which ends with `instead`, if no folder can be made.
   explicit TemporaryFolder(const std::string& instead = "");
   const std::string& path() const { return path_; }
 

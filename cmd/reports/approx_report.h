@@ -1,4 +1,4 @@
-// What //cmd:approx does: picks approximations for a request, and tells what they are as text, plot and JSON.
+// The work of //cmd:approx: picks approximations for a request, and reports them as text, plot and JSON.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace psm::cmd {
 
-// The functions that //cmd:approx knows, and what each one's interval is made of.
+// The functions that //cmd:approx knows, with the form of each one's interval.
 std::string approx_functions();
 enum class DomainShape { kEnds, kRadius };
 // Throws psm::Error on an unknown function.
@@ -25,12 +25,12 @@ struct ApproxRequest {
   std::string method = "best";  // best, plain, relaxed, series
 };
 
-// The approximations that answer the request, the best first: of 1/sqrt(x) every family's cheapest member for
-// method "best", otherwise one. Throws psm::Error where the function has no such method or nothing reaches the
-// error.
+// The approximations that answer the request, the best first: for 1/sqrt(x) and method "best" every family's
+// cheapest member, otherwise one. Throws psm::Error if the function has no such method, or if the error
+// cannot be reached.
 std::vector<approx::Approximation> find_approximations(const ApproxRequest& request);
 
-// What a run of the program showed.
+// Measurements of a run of the program.
 struct ApproxMeasurement {
   double worst_error = 0;  // over `points` points: half of them evenly spaced, half drawn with the seed
   double worst_at = 0;

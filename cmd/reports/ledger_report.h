@@ -1,10 +1,10 @@
-// The instructions of a plan with what is known of each (ckks/program/errors/ledger.h), described once: as a table, for
-// machines, and as sections of a page. Columns that nobody knows are left out: a server knows no ranges and no errors.
+// The instructions of a plan with their figures (ckks/program/errors/ledger.h), as a table, for machines, and
+// as sections of a page. Unknown columns are left out: a server knows no ranges and no errors.
 //
-// --ledger FILE writes all of it for machines (.json) or for people (.html). The page needs no other files: seconds, the
-// bootstraps' share of them and memory on top; then level, ciphertexts in memory, error, range and seconds along the
-// program as inline SVG, with the bootstraps marked; the costliest instructions; sums by block and by operation; all
-// rows, block by block, with a search.
+// --ledger FILE writes all of it for machines (.json) or for people (.html). The page needs no other files.
+// It has seconds, the bootstraps' share of them and memory on top; then level, ciphertexts in memory, error,
+// range and seconds along the program as inline SVG, with marks for bootstraps; the costliest instructions;
+// sums by block and by operation; and all rows, block by block, with a search.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ namespace psm::cmd {
 // At most the first eight of these texts, with commas.
 std::string list_text(const std::vector<std::string>& items);
 
-// Each of these rows of the ledger.
+// Figures of these rows of the ledger.
 Figures row_figures(const program::Ledger&, std::span<const program::LedgerRow>);
 // Sums by `what`: block or operation.
 Figures sum_figures(const std::vector<program::LedgerSummary>&, const char* what);
@@ -37,7 +37,7 @@ std::string ledger_page(const LedgerReport& report);
 Json ledger_json(const LedgerReport& report);
 
 struct LedgerFlag {
-  // When read, throws Error for another kind of file.
+  // Once the flags are read, throws Error for another kind of file.
   explicit LedgerFlag(Command& flags);
   bool given() const { return !path.empty(); }
   // Writes the file if the flag was given.

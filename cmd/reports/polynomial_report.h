@@ -1,8 +1,8 @@
 // The polynomials of a model of any family for people and machines: interval, degree, depth and certified
 // error of each; the bound of a whole row of attention; how often values leave the intervals.
 //
-// Layers count from 0. What a classifier has after them (1/sqrt of the final norm, the sigmoid of the head)
-// has the number of layers for its layer, in tables "end".
+// Layers count from 0. A classifier's functions after them (1/sqrt of the final norm, the sigmoid of the
+// head) have the number of layers as their layer, "end" in tables.
 #pragma once
 
 #include <span>
@@ -23,8 +23,8 @@ Figures approximation_figures(const attention::PolynomialModel& model);
 
 // How often values on these sequences leave the intervals, function by function.
 Figures range_use_figures(const std::vector<attention::RangeUse>& uses, int layers);
-// What to do where values leave: the first function of the network that one leaves (what follows it in that
-// sequence is lost, and leaves too) and the margin that would have held it. Empty where none does.
+// Advice if values leave: the first function of the network that a value leaves, and the margin that would
+// have held it. Later functions follow, because that sequence is lost. Empty if no value leaves.
 std::string range_use_advice(const std::vector<attention::RangeUse>& uses);
 
 }  // namespace psm::cmd

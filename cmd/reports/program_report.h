@@ -1,11 +1,11 @@
-// What a program does and what it takes, for people and for machines: //cmd:show of a file, //cmd:compile --dry-run of a
-// program that is not written.
+// A report of a program and its cost, for people and machines: //cmd:show for a file, //cmd:compile --dry-run
+// for a program that is not written.
 //
-// Names in a file are anybody's. visible() is applied to all of them once, so that none can move the cursor of a
-// terminal, hide what follows it, or fill the screen.
+// Names in a file come from strangers. visible() is applied to all of them once, so that none can move the
+// cursor of a terminal, hide other text, or fill the screen.
 //
-// Two members of the file's `about` are shown if they have as many numbers as they need. Both are objects with an
-// array for each entry point, by name:
+// Two members of the file's `about` are shown if they have the right number of entries. Both are objects with
+// an array for each entry point, by name:
 //   predicted_errors   by value: standard deviation of re and of im of a slot
 //   observed_ranges    by range check: the smallest and the largest value, as two numbers
 #pragma once
@@ -21,8 +21,8 @@
 
 namespace psm::cmd {
 
-// The text with control characters, invisible characters and bytes that are not UTF-8 written as \x1b; cut where it
-// is very long.
+// The text with control characters, invisible characters and bytes that are not UTF-8 written as \x1b, and
+// cut if it is very long.
 std::string visible(const std::string& text);
 
 struct ShownEntry {
@@ -33,8 +33,8 @@ struct ShownEntry {
 };
 
 struct ShownProgram {
-  // `machine`: measured, or null for nominal seconds. Throws Error if `entry` is not empty and there is no entry point
-  // of this name.
+  // `machine` is a calibration, or null for nominal seconds. Throws Error if `entry` is not empty and there
+  // is no entry point of this name.
   ShownProgram(program::VerifiedProgram program, const std::string& name,
                const program::Calibration* machine = nullptr, const std::string& entry = "");
 
@@ -46,10 +46,10 @@ struct ShownProgram {
   std::vector<ShownEntry> entries;
 };
 
-// `instructions`: whether there is a line for each of their results.
+// `instructions`: whether to print a line for each instruction's result.
 std::string program_text(const ShownProgram&, bool instructions = true);
 Json program_json(const ShownProgram&, bool instructions = true);
-// One file without anything from a network; a few lines of script search its instructions.
+// One file that loads nothing from a network. A few lines of script search its instructions.
 std::string program_page(const ShownProgram&);
 
 }  // namespace psm::cmd

@@ -1,4 +1,4 @@
-// Who computes for a server: the processor, or a device that has a copy of the keys.
+// The engine of a server: the processor, or a device with a copy of the keys.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace psm::cmd {
 
 class ChosenEngine {
  public:
-  // Null is the processor. Keys go to the device once; throws Error where they find no room.
+  // Null is the processor. Keys are copied to the device once; throws Error if there is no room for them.
   ChosenEngine(const ckks::Context& context, const ckks::EvaluationKeys& keys, ckks::Device* device);
 
   const ckks::Engine& engine() const { return *engine_; }

@@ -1,4 +1,4 @@
-// --device: who computes on ciphertexts.
+// --device: the processor or device that computes on ciphertexts.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,10 @@ namespace psm::cmd {
 
 struct DeviceFlag {
   explicit DeviceFlag(Flags& flags);
-  // Null for the processor. Throws Error where there is no such device.
+  // Null for the processor. Throws Error if there is no such device.
   std::unique_ptr<ckks::Device> open() const;
-  // Throws Error unless a run that needs so much memory fits the device; the processor's is another's to ask.
+  // Throws Error unless a run that needs this much memory fits the device. Does not check the processor's
+  // memory.
   static void require_room(const ckks::Device* device, size_t bytes);
 
   const std::string& name;

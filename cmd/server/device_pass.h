@@ -1,5 +1,5 @@
 // A model's pass on a device, counted without running it (ckks/device/counting_device.h): launches, bytes and
-// products of all instructions, what they predict, and the device's memory at its peak.
+// products of all instructions, the predicted time, and the device's peak memory.
 #pragma once
 
 #include "ckks/device/device.h"
@@ -20,7 +20,7 @@ struct DevicePass {
 
 DevicePass count_pass(const PlannedPass& pass);
 
-// Throws Error unless a pass that is counted fits the device; null needs nothing.
+// Throws Error unless the counted pass fits the device. Null always fits.
 void require_device_room(const ckks::Device* device, const PlannedPass& pass);
 
 }  // namespace psm::cmd

@@ -1,7 +1,7 @@
-// An interrupted run of //cmd:infer goes on where it was. Its state is a folder with a file for each group of
-// prompts: the live ciphertexts after the last block that was finished, which after the last block of all are
-// the group's answers. So a save writes what is new and nothing twice. The files belong to one model, one key
-// pair and one request; any other is refused. Without a folder nothing is saved.
+// The state of an interrupted run of //cmd:infer, from which it continues: a folder with a file for each
+// group of prompts. A file has the live ciphertexts after the last finished block; after the very last block
+// these are the group's answers. So a save writes only what is new. The files belong to one model, one key
+// pair and one request; others are refused. Without a folder nothing is saved.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace psm::cmd {
 
-// Which group of which run a file belongs to.
+// Identifies the run and group of a file.
 struct GroupIdentity {
   ckks::Fingerprint keys;
   uint64_t program = 0, request = 0;  // the program's id; a checksum of the request
@@ -27,7 +27,7 @@ struct GroupIdentity {
 using LiveValues = std::vector<std::pair<program::Value, const ckks::Ciphertext*>>;
 void write_group(const std::string& path, const ckks::Context& context, const GroupIdentity& identity,
                  size_t next_instruction, const LiveValues& live);
-// Throws Error if the file belongs to another group, or does not hold what the plan needs there.
+// Throws Error if the file belongs to another group, or lacks values that the plan needs there.
 program::RunState read_group(ByteSource source, const ckks::Context& context, const program::Plan& plan,
                              const GroupIdentity& identity);
 
@@ -35,7 +35,7 @@ class InferenceState {
  public:
   using Outputs = std::map<std::string, ckks::Ciphertext>;
 
-  // Makes the folder unless it is there, and reads what is in it. Throws Error if it cannot be written to or
+  // Makes the folder unless it exists, and reads its files. Throws Error if it cannot be written to or
   // belongs to another run.
   InferenceState(const std::string& folder, const PlannedPass& pass, const wire::CiphertextReader& request,
                  size_t groups);
@@ -45,13 +45,13 @@ class InferenceState {
 
   size_t finished_groups() const { return answers_.size(); }
   const std::vector<Outputs>& answers() const { return answers_; }  // of the finished groups
-  // The saved state inside the first unfinished group, once.
+  // The saved state inside the first unfinished group. Can be taken once.
   std::optional<program::RunState> take_checkpoint();
-  // Makes a run of the first unfinished group save itself after its blocks. A save that fails warns, and the
-  // run goes on.
+  // Makes a run of the first unfinished group save itself after each block. A failed save only warns.
   void watch(program::RunOptions& options);
   void finish_group(Outputs outputs);
-  // What the files hold: "1 of 2 groups of prompts, and the next up to instruction 40 of 300"; empty if nothing.
+  // The saved state in words: "1 of 2 groups of prompts, and the next up to instruction 40 of 300"; empty if
+  // there is none.
   std::string text() const;
   // Removes the files.
   void remove();

@@ -1,5 +1,5 @@
-// --memory: how much memory a server may take. What a run cannot do without is refused if it does not fit; of the rest,
-// encoded plaintexts are kept for further runs.
+// --memory: the most memory that a server may take. A run is refused if its least memory does not fit. The
+// rest holds encoded plaintexts for further runs.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@ namespace psm::cmd {
 class MemoryFlag {
  public:
   explicit MemoryFlag(Flags& flags);
-  // Bytes for encoded plaintexts where a run takes `least` bytes without them; `usual` without the flag. Throws Error if
-  // the flag is no size, or less than that.
+  // The bytes for encoded plaintexts, if a run takes `least` bytes without them; `usual` without the flag.
+  // Throws Error if the flag is not a size, or less than `least`.
   size_t left_for_plaintexts(double least, size_t usual) const;
 
  private:
   const std::string& text_;
 };
 
-// "16GB", "700 MB", "1.5 TB" (powers of ten); nothing for anything else.
+// Parses "16GB", "700 MB", "1.5 TB" (powers of ten). Returns nullopt for anything else.
 std::optional<double> parse_bytes(const std::string& text);
 
 }  // namespace psm::cmd

@@ -1,4 +1,5 @@
-// A whole pass of a model, planned: what the server computes, and all that it needs to know of the model.
+// A planned pass of a whole model: what the server computes, and everything that it needs to know of the
+// model.
 #pragma once
 
 #include <memory>
@@ -26,12 +27,12 @@ struct PlannedPass {
   uint64_t program_id = 0;        // what ciphertexts carry
   program::MeterReading reading;  // by nominal costs: counts, keys, memory
 
-  // What the server needs at its peak besides the program: keys, encoded transforms and weights, live ciphertexts;
-  // predicted.
+  // The server's predicted peak memory, without the program: keys, encoded transforms and weights, live
+  // ciphertexts.
   size_t server_bytes() const { return static_cast<size_t>(reading.run_bytes() + reading.key_bytes()); }
 };
 
-// What goes in and what comes out.
+// The inputs and outputs of the pass.
 PlanEnds ends_of(const PlannedPass&);
 std::vector<PlanEnd> inputs_of(const program::Plan& plan);
 std::vector<PlanEnd> outputs_of(const program::Plan& plan);

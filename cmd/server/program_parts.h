@@ -1,15 +1,15 @@
-// The names under which the seconds of a model's programs are summed: what an instruction computes, by the
-// labels of attention/encrypted, and what kind of operation it is.
+// The names under which the seconds of a model's programs are summed: by computed part, from the labels of
+// attention/encrypted, and by kind of operation.
 #pragma once
 
 #include "ckks/program/program.h"
 
 namespace psm::cmd {
 
-// Bootstraps are a part of their own, wherever they stand.
+// All bootstraps together are a part of their own.
 const char* computed_part(const program::Instruction&);
 
-// A linear map whole, rotations and plaintext products.
+// A linear map counts as a whole, rotations and plaintext products.
 const char* operation_part(program::Opcode);
 
 }  // namespace psm::cmd

@@ -1,8 +1,8 @@
-// Digests of what every instruction of a run made: what another implementation, other kernels or another machine compare
-// their results with.
+// Digests of every instruction's results in a run, for comparison with another implementation, other kernels
+// or another machine.
 //
-// A digest is the first eight bytes of SHA-256 of an instruction's results, residue after residue. It is an exact
-// function of the program, the keys and the inputs (FORMATS.md, Results).
+// A digest is the first eight bytes of SHA-256 of an instruction's results, residue after residue. It is an
+// exact function of the program, the keys and the inputs (FORMATS.md, Exact results).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace psm::cmd {
 
 class RunDigests {
  public:
-  // Every result of an instruction, in order.
+  // Adds a result of an instruction. All must come in order.
   void add(size_t instruction, const ckks::Ciphertext& result);
   // Returns the digests of all instructions so far, and forgets them.
   std::vector<uint64_t> take();

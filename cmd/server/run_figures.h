@@ -1,12 +1,12 @@
-// A run's memory and seconds as the plan has them, compared with what was measured.
+// A run's memory and seconds: predicted by the plan, and measured.
 //
-// Memory, predicted when this is made, before any key exists: what the process holds then (program, model,
-// tables of the ring), the keys, and what a run takes at its peak (ckks/program/planning/meter.h). Measured
-// is the process's peak.
+// Memory is predicted at construction, before any key exists: the process's memory then (program, model,
+// tables of the ring), the keys, and a run's peak (ckks/program/planning/meter.h). Measured is the process's
+// peak.
 //
 // Seconds are those of a pass of all instructions, predicted from kernels calibrated on this machine
-// (ckks/program/planning/calibrate.h). What can be prepared is prepared before: plaintexts that are kept are encoded,
-// and the memory of a pass is touched while keys are made or read (ckks/base/touched_memory.h).
+// (ckks/program/planning/calibrate.h). Preparation comes before: the kept plaintexts are encoded, and the
+// memory of a pass is touched while keys are made or read (ckks/base/touched_memory.h).
 #pragma once
 
 #include <optional>
@@ -22,21 +22,21 @@ namespace psm::cmd {
 
 class RunFigures {
  public:
-  // `other_bytes`: what the caller keeps besides keys and run, such as a client's values.
+  // `other_bytes`: the caller's memory besides keys and run, such as a client's values.
   explicit RunFigures(const PlannedPass& pass, double other_bytes = 0);
 
   double predicted_bytes() const { return predicted_bytes_; }
   void touched(double seconds) { touch_seconds_ = seconds; }
   void prepared(double seconds) { prepare_seconds_ = seconds; }
-  // Every whole pass, in order; not one that began in the middle.
+  // Call it for every whole pass, in order, but not for one that began in the middle.
   void add_pass(const program::RunResult& result);
-  // Calibrates this machine. After the passes: it works on memory that they have left.
+  // Calibrates this machine. Call it after the passes, whose memory it uses.
   void predict_seconds();
 
   // Seconds of the last pass and their prediction.
   void fill(program::Ledger& ledger) const;
-  // After predict_seconds(): by instruction, without encoding; of a pass, which encodes what is not kept, and of what
-  // is prepared before; and what they follow from.
+  // After predict_seconds(): seconds by instruction, without encoding; of a pass, which encodes plaintexts
+  // that are not kept; of the preparation; and the calibration behind them.
   const std::vector<double>& predicted_instructions() const { return predicted_; }
   double predicted_pass() const { return predicted_pass_; }
   double predicted_preparation() const { return predicted_preparation_; }

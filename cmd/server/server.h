@@ -1,4 +1,4 @@
-// The server's part: ciphertexts in, ciphertexts out. It depends on no secret key, and a test of the build
+// The server's part: ciphertexts in, ciphertexts out. It depends on no secret key; a test of the build graph
 // asserts that (//cmd:links_test).
 #pragma once
 
@@ -16,16 +16,17 @@ namespace psm::cmd {
 
 class Server {
  public:
-  // Encodes what all runs share, before any prompt is there. Throws Error if a key is missing or belongs
-  // elsewhere. On a device, unless that is null: ciphertexts come and go in the host's memory.
+  // Encodes the plaintexts that all runs share. Throws Error if a key is missing or of another key pair.
+  // Computes on `device` unless that is null; inputs and outputs are in the host's memory.
   Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys, ckks::Device* device = nullptr);
 
-  // One pass of the model. Inputs by the names of the program.
+  // Runs one pass of the model, with inputs by the names of the program.
   program::RunResult run(const std::map<std::string, ckks::Ciphertext>& inputs,
                          const program::RunOptions& options = {});
   program::RunResult resume(program::RunState checkpoint, const program::RunOptions& options);
 
-  // One full bootstrap of a complex value at the entry level, apart from any pass. The plan must have some.
+  // One full bootstrap of a complex value at the entry level, outside of a pass. The plan must have
+  // bootstraps.
   ckks::Ciphertext bootstrap(const ckks::Ciphertext& complex_value) const;
 
   size_t encoded_bytes() const;

@@ -1,4 +1,4 @@
-// What every command begins and ends with.
+// The beginning and end of every command.
 #pragma once
 
 #include <functional>
@@ -11,15 +11,15 @@
 
 namespace psm::cmd {
 
-// A command's flags, and those that all take: --threads and, where it has figures, --json.
+// A command's flags, with those of all commands: --threads and, if it has figures, --json.
 class Command : public Flags {
  public:
   enum class Writes { kJson, kNothing };
   Command(std::string usage, std::string description, Writes writes = Writes::kJson);
 
-  // What a flag does once it is read, whatever the command: begin() calls it.
+  // An action of a flag once it is read; begin() calls it.
   void when_read(std::function<void()> action) { actions_.push_back(std::move(action)); }
-  // Parses the command line; throws Error naming the first of `needed` that was not given.
+  // Parses the command line. Throws Error that names the first flag of `needed` that was not given.
   void begin(int argc, char** argv, std::initializer_list<const char*> needed = {});
   // Throws Error unless this flag was given.
   void require(const char* name) const;

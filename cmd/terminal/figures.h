@@ -1,4 +1,5 @@
-// Figures that are said once: rows of them as a table for people, as JSON for machines, as HTML for pages (html.h).
+// Figures that are described once, in rows, for three outputs: a table for people, JSON for machines, HTML
+// for pages (html.h).
 //
 //     Figures figures;
 //     figures.row().both("levels", "levels", total).json("lo", x.lo).cell("interval", interval_text(x));
@@ -29,19 +30,20 @@ class Figures {
       object_[key] = std::move(value);
       return *this;
     }
-    // What stands in the column of this heading; of several with one heading in the first, the second ..
+    // The cell in the column of this heading. Repeated headings mean the first, the second .. such column.
     Row& cell(const std::string& heading, std::string text) {
       cells_.emplace_back(heading, std::move(text));
       return *this;
     }
-    // Both; people see the text, or the value as it is.
+    // Both. People see the text, or the value itself.
     Row& both(const std::string& key, const std::string& heading, const Json& value) {
       return both(key, heading, value, value.is_string() ? value.string(key) : value.dump(0));
     }
     Row& both(const std::string& key, const std::string& heading, const Json& value, std::string text) {
       return json(key, value).cell(heading, std::move(text));
     }
-    // Both; people see the number by a pattern of printf, or by a function. Null and nothing if there is no number.
+    // Both. People see the number by a pattern of printf, or by a function. Null and an empty cell if there
+    // is no number.
     Row& number(const std::string& key, const std::string& heading, std::optional<double> value,
                 const char* pattern);
     Row& number(const std::string& key, const std::string& heading, std::optional<double> value,
@@ -55,7 +57,7 @@ class Figures {
     Facts cells_;
   };
 
-  // `words`: headings of columns that are read as words, and begin at the left.
+  // `words`: headings of columns of words, which are left-aligned.
   explicit Figures(std::vector<std::string> words = {}) : words_(std::move(words)) {}
 
   // The reference stays valid while these figures live.
@@ -64,12 +66,12 @@ class Figures {
   const Row& front() const { return rows_.front(); }
   const Row& back() const { return rows_.back(); }
 
-  // Columns in the order in which rows brought them, without those that are empty in all rows.
+  // Columns in the order of their first use, without those that are empty in all rows.
   Table table() const;
-  // Every cell behind its heading: for figures of few rows. lines() has each on a line of its own.
+  // Every cell after its heading, for figures of few rows. lines() has each on a line of its own.
   Facts facts() const;
   std::string lines() const;
-  // An array of objects; those of all rows as one.
+  // An array of objects, one for each row; or one object with the members of all rows.
   Json json() const;
   Json object() const;
 

@@ -1,5 +1,5 @@
-// Pieces of the HTML pages that commands write: each page is one file that carries everything and follows the
-// reader's light or dark scheme.
+// Pieces of the HTML pages that commands write. Each page is one file that contains everything and follows
+// the reader's light or dark scheme.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace psm::cmd {
 
 std::string html_tagged(const char* tag, const std::string& text);  // the text escaped
-// Content that may be wider than a phone: it scrolls in a box of its own, which is called `title`.
+// Content that may be wider than a phone. It scrolls in a box of its own with this title.
 std::string html_wide(const std::string& title, const std::string& content);
 std::string html_of(const Table& table, const std::string& title);
 // Names and values, as cards or as lines.

@@ -1,4 +1,4 @@
-// Line charts as SVG text: one or more panels under each other, each with its axes, grid and legend.
+// Line charts as SVG text: one or more panels, one below the other, each with axes, grid and legend.
 //
 //     SvgFigure figure("1/x");
 //     SvgPanel& panel = figure.panel("relative error", "x", "error");
@@ -9,9 +9,9 @@
 //     panel.band("first half", 0, 2);
 //     write_file(path, figure.text());
 //
-// Points that are not finite, or not positive on a logarithmic axis, interrupt their line. Where a line lies on an
-// earlier one it is dashed, so that both are seen. Colours are chosen to stay apart for colour-blind readers, and follow
-// the reader's light or dark scheme; a curve has its colour by its name, in every panel.
+// Points that are not finite, or not positive on a logarithmic axis, interrupt their line. A line on top of
+// an earlier one is dashed, so that both are visible. Colours suit colour-blind readers and the light or dark
+// scheme. A curve has the same colour in every panel, by its name.
 #pragma once
 
 #include <deque>
@@ -24,7 +24,7 @@ namespace psm::cmd {
 
 using PlotPoints = std::vector<std::pair<double, double>>;
 
-// Returns the line that holds each value (x, y) until x + 1; there is one value for each whole x.
+// Returns the line that keeps each value (x, y) until x + 1. There is one value for each whole x.
 PlotPoints held(const PlotPoints& values);
 
 struct SvgPanel {
@@ -35,10 +35,10 @@ struct SvgPanel {
   // A dashed horizontal line.
   void level(std::string name, double y) { levels.push_back({std::move(name), y}); }
 
-  // Thin vertical lines, one entry in the legend; nothing without places.
+  // Thin vertical lines with one entry in the legend. Draws nothing without places.
   void mark(std::string name, std::vector<double> xs) { marks.push_back({std::move(name), std::move(xs)}); }
-  // A part of the x axis: every other one is shaded, and named above where its name fits. One that follows another of
-  // its name makes that longer.
+  // A part of the x axis. Every other band is shaded. Its name is above it if it fits. A band after another
+  // of the same name extends that one.
   void band(const std::string& name, double from, double to) {
     if (bands.empty() || bands.back().name != name) bands.push_back({name, from, to});
     bands.back().to = to;
@@ -61,8 +61,8 @@ struct SvgPanel {
 // Colours of curves, by name.
 class PlotColours {
  public:
-  // Numbers from 0 for all lines and levels of a panel. A name that another panel had before keeps its number; a new
-  // one gets that which is rarest in this panel, and of those the rarest in all.
+  // Numbers from 0 for all lines and levels of a panel. A name from another panel keeps its number. A new
+  // name gets the number that is rarest in this panel, among these the rarest in all panels.
   const std::map<std::string, size_t>& of(const SvgPanel& panel);
 
  private:
@@ -71,7 +71,7 @@ class PlotColours {
 
 class SvgFigure {
  public:
-  // Figures of one page may share `colours`, which then outlive them.
+  // Figures of one page may share `colours`, which must outlive them.
   explicit SvgFigure(std::string title, PlotColours* colours = nullptr)
       : title_(std::move(title)), colours_(colours) {}
   // The reference stays valid while the figure lives.

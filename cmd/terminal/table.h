@@ -18,8 +18,8 @@ class Table {
   // `words`: headings of columns of words.
   explicit Table(std::vector<std::string> heading, const std::vector<std::string>& words = {});
   void row(std::vector<std::string> cells);
-  // Each line starts with `indent` spaces. On a terminal of fewer columns than the table takes, each row is lines of
-  // "heading: cell".
+  // Each line starts with `indent` spaces. If the terminal is too narrow for the table, each row becomes
+  // lines of "heading: cell".
   std::string text(int indent = 2) const { return text(indent, terminal_columns(STDOUT_FILENO)); }
   std::string text(int indent, std::optional<size_t> columns) const;
   const std::vector<std::vector<std::string>>& rows() const { return rows_; }  // the heading first

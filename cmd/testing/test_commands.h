@@ -1,4 +1,4 @@
-// For tests that run a command as its users call it: a process of its own, with files in the test's folder.
+// For tests that run a command like its users: in a process of its own, with files in the test's folder.
 #pragma once
 
 #include <sys/wait.h>
@@ -25,7 +25,8 @@ struct Outcome {
   std::string out, err;
 };
 
-// "infer --in x" with the path of the command in place of its name; "lessons/1_ring" names its folder.
+// "infer --in x" with the path of the command in place of its name; a name may have its folder, as
+// "lessons/1_ring".
 inline std::string located(const std::string& line) {
   const std::string name = line.substr(0, line.find(' '));
   for (const char* package : {"client/", "server/", "tools/", ""}) {
@@ -50,7 +51,7 @@ inline std::string signalled(const std::string& signal, const std::string& condi
   return "(until " + condition + "; do sleep 0.005; done; kill -" + signal + " $$) & exec ";
 }
 
-// What the command prints; it must succeed.
+// Returns what the command prints. It must succeed.
 inline std::string output_of(const std::string& command) {
   CAPTURE(command);
   const Outcome outcome = run_command_line(command);
@@ -58,8 +59,8 @@ inline std::string output_of(const std::string& command) {
   return outcome.out;
 }
 
-// Bad input: exit code 2 after one line that begins with "error: " and says `why`; before it at most the warning
-// that a ring offers no security.
+// Checks that a command refuses bad input: exit code 2 after one line that begins with "error: " and contains
+// `why`. Only the warning that a ring offers no security may come before it.
 inline void check_refused(const std::string& command, const std::string& why) {
   CAPTURE(command);
   const Outcome outcome = run_command_line(command);

@@ -41,15 +41,14 @@ inline Outcome decrypt_and_compare(const std::string& decrypt, const std::string
   return compared;
 }
 
-// What it found.
+// The comparison of decrypt_and_compare().
 inline Json comparison() {
   return parse_json(read_file(path_of("compared.json"), 1 << 20), "compared.json")
       .at("encrypted_vs_twin", "json");
 }
 
-// A recall model of random weights whose ranges were measured on the prompts that it will be given.
-// `denominators` scales the upper end of the intervals of 1/x: below 1 they are too narrow for those prompts,
-// as their margin is a plain factor.
+// Writes a recall model of random weights whose ranges were measured on the test's prompts. `denominators`
+// scales the upper end of the intervals of 1/x: below 1 they are too narrow for those prompts.
 inline void make_model(const std::string& path, uint64_t seed, double denominators = 1) {
   nn::RecallOptions task;
   task.keys = 4, task.values = 4, task.pairs = 2, task.length = 16;
@@ -70,7 +69,7 @@ inline void make_model(const std::string& path, uint64_t seed, double denominato
   attention::save_checkpoint(path, checkpoint);
 }
 
-// Replaces the first `what`, which must be there.
+// Replaces the first `what`, which must exist.
 inline void replace(std::string& text, const std::string& what, const std::string& by) {
   const size_t at = text.find(what);
   REQUIRE(at != std::string::npos);

@@ -1,7 +1,7 @@
-// The suite `device` of //cmd:bench: what a device takes for a transform, a rotation, a product and a bootstrap.
-// Counts are those of a device that computes nothing (ckks/device/counting_device.h), and so is what they predict;
-// times, and whether the bits are the processor's, are those of a device at hand. On the emulated one the times
-// are not a GPU's.
+// The suite `device` of //cmd:bench: the cost of a transform, a rotation, a product and a bootstrap on a
+// device. Counts and predictions come from a device that computes nothing (ckks/device/counting_device.h).
+// Times, and the comparison of bits with the processor's, come from a real device. On the emulated one the
+// times are not a GPU's.
 #pragma once
 
 #include <optional>
@@ -34,8 +34,8 @@ struct DeviceSuiteOptions {
   Starting starting{};
 };
 
-// The context must bootstrap. Without a device nothing is measured. Constants are on the device before what is
-// timed, and a time ends with the first word of the result at the host.
+// The context must be able to bootstrap. Without a device nothing is measured. Constants are on the device
+// before the timing begins. A time ends when the first word of the result is at the host.
 std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* device,
                                     const DeviceSuiteOptions& options);
 

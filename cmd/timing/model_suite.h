@@ -1,14 +1,13 @@
 // The suite `model` of //cmd:bench: passes of a whole model on real keys and ciphertexts, timed as a whole
-// and in parts, and their answer set against the twin's.
+// and in parts, and their answers compared with the twin's.
 //
-// In order: the twin on the prompts, in the clear; keys, exactly those of the plan; encryption; a first pass,
-// which also encodes the plaintexts that are kept; warm passes, each followed by bootstraps of one complex
-// value alone, so that both are timed under the same load; decryption of the last one. Both parties are in one
-// process.
+// The order is: the twin on the prompts, in the clear; exactly the keys of the plan; encryption; a first
+// pass; warm passes, each followed by bootstraps of one complex value alone, so that both are timed under the
+// same load; decryption of the last pass. Both parties are in one process.
 //
-// Seconds of a pass are those of all its instructions. The unit that a pass is measured in is the bootstrap: their
-// ratio says what the machine's load and clock do not. On a device a pass ends with its outputs at the host, and
-// one more, which waits for each instruction, gives all parts.
+// Seconds of a pass are those of all its instructions. A pass is also given in bootstraps, because that ratio
+// does not depend on the machine's load and clock. On a device a pass ends with its outputs at the host. One
+// more pass, which waits for each instruction, gives the parts.
 //
 // The seconds of the median warm pass are split in two ways, whose parts each add up to the pass:
 //   by what is computed    the functions of the model (cmd/server/program_parts.h), with the encoding of their
@@ -16,8 +15,8 @@
 //   by operation           bootstrap, encode, rotate, plaintext_products, ciphertext_products (with relinearisation and
 //                          rescaling), polynomials (Chebyshev series), other. The seconds of a linear map are split into
 //                          plaintext products and rotations in the proportion that the cost model predicts
-// Predictions are the plan's. The plan knows the seconds of encoding of a whole pass only, so in the first
-// breakdown they come without it.
+// Predictions are the plan's. The plan knows the seconds of encoding only for a whole pass, so predictions in
+// the first breakdown exclude it.
 #pragma once
 
 #include <string>
@@ -48,8 +47,9 @@ struct ModelTimes {
   Json json;                         // all of them
 };
 
-// `name` of the model. `prompts`: at most those that share ciphertexts. Throws Error if memory does not suffice, before
-// any key is made, or if the prompts leave the interval of a polynomial. The deployment outlives the result.
+// `name` is the model's. `prompts`: at most as many as share ciphertexts. Throws Error, before any key is
+// made, if memory does not suffice, or if the prompts leave the interval of a polynomial. The deployment must
+// outlive the result.
 ModelTimes model_suite(const Deployment& deployment, const std::string& name,
                        const std::vector<std::vector<int>>& prompts, const ModelSuiteOptions& options);
 

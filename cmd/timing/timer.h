@@ -9,7 +9,7 @@
 
 namespace psm::cmd {
 
-// Told what is measured next; may be empty.
+// Called with the name of the next measurement; may be empty.
 using Starting = std::function<void(const std::string& what)>;
 
 struct Times {
@@ -19,7 +19,7 @@ struct Times {
 // Summarises at least one run, in any order. The median of an even number is the later of the middle two.
 Times times_of(std::vector<double> seconds);
 
-// At least so many runs, and more until `total` seconds are over. `now`: the clock.
+// At least `runs` runs, and more until `total` seconds are over. `now` is the clock.
 template <typename Body>
 Times time_runs(int runs, double total, const Body& body, double (*now)() = seconds_now) {
   std::vector<double> seconds;
@@ -32,7 +32,7 @@ Times time_runs(int runs, double total, const Body& body, double (*now)() = seco
   return times_of(std::move(seconds));
 }
 
-// The same after a run that is not counted; short runs for a fifth of a second.
+// The same after a run that is not counted. Short runs are repeated for a fifth of a second.
 template <typename Body>
 Times measure(int runs, const Body& body) {
   body();

@@ -1,15 +1,16 @@
-// The suite `train` of //cmd:bench: a step of training, compared with what the processor's units allow.
+// The suite `train` of //cmd:bench: a step of training, compared with the processor's peak.
 //
-// A row a kind of attention and number of threads: medians by the clock of TrainSuiteOptions::steps steps
+// There is a row for each kind of attention and number of threads: medians of TrainSuiteOptions::steps steps
 // after one that is not counted. Forward, backward (both with the cross entropy) and the optimiser (with the
-// sum of the gradients of the batch's parts) add up to the step but for the drawing of data. The data are
-// random bytes: what a step costs does not depend on them.
+// sum of the parts' gradients) add up to the step, without the drawing of data. The data are random bytes,
+// because the cost of a step does not depend on them.
 //
-// gflops counts the floating-point operations of the products of matrices that training needs, two an entry
-// and inner index, whatever the program does: per layer W_q, W_k, W_v, W_o, W_up, W_down on every token, q k'
-// and w v on the pairs of tokens that the causal mask leaves, and the unembedding; three times, since a
-// product's backward pass is two of its size. peak_gflops is what multiply-adds of that precision on registers
-// reach on so many threads, measured; fp32's where the processor has no unit for bf16.
+// gflops counts the floating-point operations of the matrix products that training needs, two for each entry
+// and inner index, whatever the program does. These are, in each layer, W_q, W_k, W_v, W_o, W_up, W_down on
+// every token, and q k' and w v on the pairs of tokens that the causal mask leaves; and the unembedding. All
+// count three times, because a product's backward pass is two products of its size. peak_gflops is the
+// measured rate of multiply-adds of that precision on registers, with as many threads; fp32's if the
+// processor has no unit for bf16.
 #pragma once
 
 #include "attention/shape/config.h"

@@ -1,4 +1,4 @@
-// What commands do with a checkpoint's tokenizer (cmd/prompts/model_notes.h).
+// Commands' use of a checkpoint's tokenizer (cmd/prompts/model_notes.h).
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace psm::cmd {
 
-// The tokenizer file of a command's --tokenizer, and of --merges unless that is empty.
+// Loads the tokenizer of a command's --tokenizer, with --merges unless that is empty.
 std::shared_ptr<const nn::Tokenizer> load_user_tokenizer(const std::string& tokenizer,
                                                          const std::string& merges);
 
@@ -19,7 +19,7 @@ inline std::shared_ptr<const nn::Tokenizer> tokenizer_of(const attention::Checkp
   return tokenizer_of(checkpoint.weights.config, checkpoint.notes);
 }
 
-// The documents of a text file, as train/data/documents.h scores them in the model's context.
+// The documents of a text file for scoring in the model's context (train/data/documents.h).
 train::Batch read_documents(const std::string& path, const nn::Tokenizer& tokenizer,
                             const attention::ModelConfig& config);
 

@@ -12,11 +12,11 @@ namespace psm::cmd {
 struct RecipeFlags {
   explicit RecipeFlags(Flags& flags);
 
-  // The context that was asked for; 0: none was.
+  // The requested context; 0: none.
   int context() const { return static_cast<int>(context_); }
   uint64_t seed() const { return static_cast<uint64_t>(seed_); }
-  // The task's recipe as the flags change it, from scratch or from the model `from`. Throws Error on a shape
-  // that no model has, an odd power, and on flags that `from` has decided already.
+  // The task's recipe with the changes of the flags, from random weights or from the model `from`. Throws
+  // Error on a shape that no model has, on an odd power, and on flags that `from` decides.
   train::RecipeOptions recipe(const Task& task, const attention::Checkpoint* from) const;
 
  private:

@@ -7,11 +7,11 @@
 namespace psm::cmd {
 
 struct TaskFlags {
-  // When read, throws Error on flags that do not go together.
+  // Once the flags are read, throws Error on flags that do not go together.
   explicit TaskFlags(Command& flags);
 
   bool any() const;
-  // The files, where the user's paths lead.
+  // The files, with the user's paths resolved.
   TaskFiles files() const;
 
  private:

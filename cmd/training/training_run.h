@@ -1,4 +1,4 @@
-// Training as the commands do it: a task, the recipe on it, and checkpoints that the other commands read.
+// Training for the commands: a task, its recipe, and checkpoints that the other commands read.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace psm::cmd {
 
-// Where a task's data are; empty: not given.
+// The paths of a task's data; empty: not given.
 struct TaskFiles {
   std::string text = {}, valid = {};  // of a language model
   std::string sentences = {};         // classified texts (train/data/labelled_text.h)
@@ -31,12 +31,12 @@ struct Task {
   // Without a tokenizer the tokens are the texts' characters.
   static Task sentences(const std::string& path, int context,
                         std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
-  // Text that a language model writes, as long as it reads and behind its tokenizer's start token. Throws
-  // Error on a model without one.
+  // Text that a language model writes after its tokenizer's start token, in sequences of its context's
+  // length. Throws Error on a model without a start token.
   static Task samples(const attention::Checkpoint& checkpoint, int64_t tokens, uint64_t seed);
   static Task images(const std::string& images, const std::string& labels,
                      int patch = train::ImageOptions{}.patch, int channels = 1);
-  // The one that a model was trained for, in its context: its files must be given, none for a recall model.
+  // The task that a model was trained for, in its context. Its files must be given, none for a recall model.
   // Throws Error otherwise, and on files that the model cannot read.
   static Task of(const attention::Checkpoint& checkpoint, const TaskFiles& files);
 
@@ -46,14 +46,14 @@ struct Task {
     return dynamic_cast<const train::RecallTask*>(source.get());
   }
   bool is_classifier() const { return source->classes() > 0; }
-  // Is a model as good as the share of its right answers (and not as its perplexity)?
+  // Whether models are scored by right answers, not by perplexity.
   bool counts_right() const { return recall_task() != nullptr || is_classifier(); }
   double chance() const;  // of a right answer by a uniform guess, where those count
 
-  // Unseen examples on which models are compared: at least 2,000 scored positions, or of a text so many
-  // windows of what is held out (fewer if it has fewer).
+  // Unseen examples for comparing models: at least 2,000 scored positions, or for a text this many held-out
+  // windows (or all, if there are fewer).
   train::Batch test(int windows = 128) const;
-  // What it is trained by, unless flags say otherwise; `text_steps` are for all but recall.
+  // The recipe unless flags change it. `text_steps` counts for all tasks but recall.
   train::RecipeOptions recipe(size_t text_steps, uint64_t seed) const;
   // Returns the bytes per target of a batch; 0 where right answers count.
   double bytes_per_target(const train::Batch& batch) const;
@@ -64,8 +64,8 @@ struct StageScore : train::Evaluation {
   int64_t tokens = 0;
 };
 
-// How the models of a task do: accuracy where right answers count, perplexity for text. Nothing is scored where there is no
-// such model.
+// The scores of a task's models: accuracy if right answers count, perplexity for text. Without a model its
+// score is empty.
 struct TaskScores {
   attention::AttentionKind attention = attention::AttentionKind::kPowerSoftmax;  // of all but the first
   std::string data;                                                              // the source's description
@@ -84,16 +84,16 @@ struct TrainingRun {
   double seconds = 0;
 };
 
-// Runs the recipe, from the model `from` if it is given, measures the ranges and scores all models; prints a
-// line a stage.
+// Runs the recipe, from the model `from` if it is given, measures the ranges and scores all models. Prints a
+// line for each stage.
 TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
                        const attention::Checkpoint* from = nullptr);
 
-// What a checkpoint remembers of its training: the scores of the models that it came from.
+// The scores in a checkpoint, of the models that it came from.
 void write_scores(const TaskScores& scores, attention::Checkpoint& checkpoint);
 TaskScores read_scores(const attention::Checkpoint& checkpoint);  // zero where the checkpoint does not say
-// Did //cmd:train make it, on the data of its scores? For an imported model at most the polynomial form was
-// scored, and samples of a model are nobody's data.
+// Whether //cmd:train made the checkpoint, on the data of its scores. Not so for an imported model, of which
+// at most the polynomial form was scored, nor after training on a model's samples.
 bool trained_here(const attention::Checkpoint& checkpoint);
 
 // The table of stages: tokens seen, accuracy or perplexity and its ratio to softmax's, bits a byte, chance.

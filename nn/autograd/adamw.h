@@ -21,7 +21,7 @@ struct AdamWOptions {
   double clip = 1.0;  // largest norm of the gradient
 };
 
-// Everything that a resumed training needs.
+// The state that a resumed training needs.
 struct AdamWState {
   size_t steps = 0;
   std::vector<float> m, v;
@@ -41,8 +41,8 @@ class AdamW {
   // decays[i] says whether decay acts on parameter i of the flat array.
   AdamW(const AdamWOptions& options, std::vector<bool> decays);
 
-  // Updates values from grads. Returns the gradient's norm before clipping; if that is not finite, nothing is
-  // changed.
+  // Updates values from grads. Returns the gradient's norm before clipping. If the norm is not finite,
+  // nothing changes.
   double step(std::span<float> values, std::span<const float> grads, double learning_rate);
 
   const AdamWState& state() const { return state_; }

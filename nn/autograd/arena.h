@@ -1,10 +1,11 @@
-// Memory for one step of training: handed out front to back, taken back all at once, never returned to the
-// system. After the first step the same requests find the same chunks, so that a step allocates nothing and
-// its buffers stay warm in the caches and the page tables.
+// Memory for one step of training. It is handed out front to back, taken back all at once, and never returned
+// to the system. After the first step the same requests find the same chunks. So a step allocates nothing,
+// and its buffers stay in the caches.
 //
-// Chunks ask for huge pages (ckks/base/buffer.h): products read tensors down their columns, a page a row.
+// Chunks ask for huge pages (ckks/base/buffer.h), because products read tensors down their columns, a page
+// for each row.
 //
-// Every block is aligned to 64 bytes. Not thread-safe: one arena a tape, one tape a thread.
+// Every block is aligned to 64 bytes. Not thread-safe: each tape has its own arena, each thread its own tape.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +35,7 @@ class Arena {
   // Everything handed out becomes invalid; the memory stays.
   void reset() { current_ = used_ = 0; }
 
-  // How often memory was asked of the system so far.
+  // How often the system was asked for memory so far.
   size_t growths() const { return chunks_.size(); }
   size_t capacity() const {
     size_t total = 0;

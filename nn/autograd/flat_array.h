@@ -1,5 +1,5 @@
-// One number for each parameter of a model, in huge pages (ckks/base/buffer.h): products read weights and add
-// to their gradients down columns, a page a row, as with tensors (arena.h).
+// One number for each parameter of a model, in huge pages (ckks/base/buffer.h), because products read weights
+// down columns, a page for each row (arena.h).
 #pragma once
 
 #include <algorithm>

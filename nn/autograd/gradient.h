@@ -1,7 +1,7 @@
-// Where the gradient of a tensor lies: at a fixed place for parameters, and for a tape's tensors in memory
-// lent from the first that adds to it until the tensor's own operation has passed it on. Between the two lies
-// a small part of a backward pass, so that a few blocks serve a whole model and stay in the caches. Either is
-// undefined until the first that adds to it, which writes it: nothing is set to zero beforehand.
+// The place of a tensor's gradient. Parameters have a fixed place. A tape's tensor borrows memory, from the
+// first operation that adds to its gradient until the tensor's own operation has used it. That is a small
+// part of a backward pass, so a few blocks serve a whole model and stay in the caches. A gradient is
+// undefined until the first addition, which writes it: nothing is set to zero beforehand.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace psm::nn {
 
-// Blocks of an arena, of any contents. Asked in the same order it gives the same places.
+// Blocks of an arena, with undefined contents. Requests in the same order get the same places.
 template <typename Scalar>
 class GradientMemory {
  public:
@@ -25,7 +25,7 @@ class GradientMemory {
     return static_cast<Scalar*>(arena.allocate(count * sizeof(Scalar)));
   }
   void give_back(Scalar* place, size_t count) { free_.push_back({place, count}); }
-  // When the arena has been reset.
+  // Call this when the arena has been reset.
   void forget() { free_.clear(); }
 
  private:
@@ -44,7 +44,8 @@ struct PlacedGradient {
   Scalar* place = nullptr;  // null: undefined now
 };
 
-// A pointer to it: null where there is none, or none yet. One made of a pointer alone is defined, and added to.
+// A pointer to a gradient, null if there is none, or none yet. A Gradient made from a plain pointer is
+// defined, and operations add to it.
 template <typename Scalar>
 class Gradient {
  public:
@@ -53,7 +54,7 @@ class Gradient {
 
   operator Scalar*() const { return placed_ ? placed_->place : defined_; }
 
-  // Whether the gradient was undefined: it has a place afterwards, with any contents.
+  // Gives the gradient a place. Returns whether it was undefined; its contents are undefined then.
   bool take(size_t count) const {
     if (placed_ == nullptr || placed_->place) return false;
     placed_->place = placed_->fixed ? placed_->fixed : placed_->memory->take(*placed_->arena, count);

@@ -8,15 +8,15 @@
 //     void backward();   inputs' gradients += (Jacobian transposed) * output's gradient
 //
 // Tape::record runs forward() at once and remembers the operation; Tape::backward runs the remembered
-// backward() in reverse. Gradients accumulate, so a tensor may be used many times. That of a tape's tensor is
-// zero at first without being written: each backward() calls start_gradient() of an input before it adds, or
-// first_gradient() and writes. It has memory from then on until the tensor's own operation has run
-// (gradient.h): an operation's output is made after the operation before it was recorded.
+// backward() in reverse. Gradients accumulate, so a tensor may be used many times. The gradient of a tape's
+// tensor is undefined at first. Each backward() calls start_gradient() of an input before it adds, or calls
+// first_gradient() and writes. The gradient has memory from then on until the tensor's own operation has run
+// (gradient.h). Therefore an operation's output must be made after the operation before it was recorded.
 //
 // Operations and tensors live in the tape's arena: restart() forgets them and keeps the memory. Operations
-// must not own anything (they are never destroyed). Without gradients a tape runs operations and forgets
-// them: there is no backward(). Scalar is float for training, double for gradient checks. Not
-// thread-safe: training gives every thread its own tape.
+// are never destroyed, so they must not own anything. A tape without gradients runs operations and forgets
+// them, and has no backward(). Scalar is float for training, double for gradient checks. Not thread-safe:
+// training gives every thread its own tape.
 #pragma once
 
 #include <cstring>
@@ -42,11 +42,12 @@ struct Tensor {
   Scalar* row(int r) const { return value + static_cast<size_t>(r) * columns; }
   Scalar* grad_row(int r) const { return grad + static_cast<size_t>(r) * columns; }
 
-  // Before the gradient is added to: makes it zero if it is not defined yet.
+  // Call it before adding to the gradient: sets the gradient to zero if it is undefined.
   void start_gradient() const {
     if (first_gradient()) std::memset(grad, 0, size() * sizeof(Scalar));
   }
-  // Whether the caller has to write all of the gradient, in place of adding to it. `grad` may be null before.
+  // Returns whether the caller must write the whole gradient instead of adding to it. `grad` may be null
+  // before.
   bool first_gradient() const { return grad.take(size()); }
 };
 
@@ -55,7 +56,7 @@ enum class Gradients { kKept, kNone };
 template <typename Scalar>
 class Tape {
  public:
-  // `precision` is that of the operations' matrix products, which ask for it.
+  // `precision` is for the operations' matrix products.
   explicit Tape(Gradients gradients = Gradients::kKept, Precision precision = Precision::kFp32)
       : gradients_(gradients), precision_(precision) {}
   Tape(const Tape&) = delete;  // tensors point into it
@@ -63,7 +64,7 @@ class Tape {
 
   Precision precision() const { return precision_; }
 
-  // A tensor with undefined value and no gradient, or one that is not started.
+  // A tensor with an undefined value. Its gradient is undefined, or absent on a tape without gradients.
   Tensor<Scalar> tensor(int rows, int columns) {
     Tensor<Scalar> t{nullptr, nullptr, rows, columns, nullptr};
     t.value = array(t.size());

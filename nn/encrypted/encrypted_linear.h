@@ -6,8 +6,8 @@
 // Equation. With z = (re, im) of each complex feature, a real matrix W in blocks W11 (re from re), W12 (re
 // from im), W21, W22 is
 //     A = ((W11 + W22) + i (W21 - W12)) / 2,      B = ((W11 - W22) + i (W21 + W12)) / 2.
-// Feature offsets do not wrap inside a token, so diagonal s in (-F, F) has the entries (f, f + s) that stay
-// inside:
+// Feature offsets do not wrap inside a token. So diagonal s in (-F, F) has the entries (f, f + s) inside the
+// token:
 //     y = sum_s  diag_s(A) . rot_s(x)  +  diag_s(B) . rot_s(conj x).
 // s = g B + b or g B + b - F with babies 0 <= b < B and giants g B, 0 <= g < F / B: the four sources
 // x, conj x, rot_{-F} x, rot_{-F} conj x share the offsets b, and the plaintexts have period F.
@@ -23,7 +23,7 @@
 
 namespace psm::nn {
 
-// A real matrix between features in slot order: entry (2 r + p, 2 c + q) leads from part q (0 real, 1
+// A real matrix between features in slot order. Entry (2 r + p, 2 c + q) is the weight from part q (0 real, 1
 // imaginary) of complex feature c to part p of complex feature r. Without entries it is a shape only, for the
 // meter.
 struct SlotMatrix {
@@ -31,32 +31,32 @@ struct SlotMatrix {
   std::vector<double> entries;  // (2 rows) x (2 columns), row major; or empty
 };
 
-// How a map is cut: F features a token in one ciphertext, B babies.
+// How a map is cut: F features of a token in one ciphertext, B babies.
 struct LinearSteps {
   int features = 0;
   int babies = 1;
 };
 
-// What a hoisted key-switch takes of a full one, about.
+// The cost of a hoisted key switch, roughly, as a share of a full one.
 constexpr double kHoistedSwitch = 0.35;
 
 constexpr int kLinearSources = 4;  // x, conj x, rot_{-F} x, rot_{-F} conj x
 
-// The B that costs least, the keys in memory counted.
+// Returns the B that costs least, counting the memory of keys.
 LinearSteps choose_linear_steps(int features, int inputs, int outputs);
 
 // Entry (row, column) of A, or of B.
 ckks::Complex complex_entry(const SlotMatrix&, int row, int column, bool of_b);
 
-// x, conj x, rot_{-F} x, rot_{-F} conj x of each ciphertext, in this order: what encrypted_linear reads.
+// The sources of encrypted_linear: x, conj x, rot_{-F} x, rot_{-F} conj x of each ciphertext, in this order.
 std::vector<program::Value> linear_sources(program::Builder&, std::span<const program::Value> x,
                                            int features);
 
-// The map itself, of matrices with the same columns: outputs are the ciphertexts of the first, then of the
-// second ...
+// The map of matrices with the same columns. Its outputs are the ciphertexts of the first matrix, then of the
+// second, and so on.
 ckks::LinearTransform linear_map(std::span<const SlotMatrix> matrices, const LinearSteps&);
 
-// Both: one Linear instruction for all matrices. x.size() * F = columns.
+// Makes the sources and applies the map: one Linear instruction for all matrices. x.size() * F = columns.
 std::vector<program::Value> encrypted_linear(program::Builder&, std::span<const program::Value> x,
                                              std::span<const SlotMatrix> matrices);
 

@@ -5,18 +5,18 @@
 //                                                              over the features f of a token
 //
 // weight and offset hold 1/d, the ranges of the features, epsilon and the affine map of the approximation:
-// input_scale (variance + epsilon) + input_offset. So x r = x / sqrt(variance + epsilon) / output_scale.
-// The sum over a token comes replicated to all its slots (encrypted_sum.h). Where all tokens are one, so that
-// x repeats with F, sigma(F) rotations make it, and the weights may be encrypted (weight_inputs.h).
+// input_scale (variance + epsilon) + input_offset. So x r = x / sqrt(variance + epsilon) / output_scale. The
+// sum over a token is replicated to all its slots (encrypted_sum.h). If there is only one token, so that x
+// repeats with F, sigma(F) rotations make the sum, and the weights may be encrypted (weight_inputs.h).
 //
-// A matrix behind the norm may go first, W h = (W x) r: then x and W wait for nobody while r is computed, and
-// the path through the norm is a level shorter, for a product with r of each output instead of each input. So
-// what r multiplies is the caller's to say.
+// The matrix after a norm may go first, W h = (W x) r. Then W x does not wait for r, and the path through the
+// norm is a level shorter, but r multiplies each output instead of each input. So the caller says what r
+// multiplies.
 //
-// Packing: encrypted_linear.h; x in several ciphertexts of F features, weight for all of them.
-// Ranges: |re x|, |im x| <= 1. Refresh candidates: v; r where it is a value (encrypted_function.h); h.
-// Levels: 2 + products_depth() of 1/sqrt. Key-switches: for each ciphertext of x 1 conjugation and 1
-// relinearisation, for each product 1 or 2, and the sum's.
+// Packing: encrypted_linear.h; x in several ciphertexts of F features, weight for all of them. Ranges: |re
+// x|, |im x| <= 1. Refresh candidates: v; r if it is computed as a value (encrypted_function.h); h. Levels: 2
+// + products_depth() of 1/sqrt. Key-switches: for each ciphertext of x 1 conjugation and 1 relinearisation,
+// for each product 1 or 2, and the sum's.
 #pragma once
 
 #include <span>
@@ -29,20 +29,20 @@
 
 namespace psm::nn {
 
-// y r for each of y, which have as many slots a token as x.
+// Computes y r for each y. They have as many slots for a token as x.
 std::vector<program::Value> products_with_inverse_deviation(program::Builder&,
                                                             std::span<const program::Value> x,
                                                             std::span<const double> weight, double offset,
                                                             const approx::Approximation& inverse_sqrt,
                                                             std::span<const program::Value> y);
 
-// The same of one token in all places. `name`: of the weights.
+// The same for one token that fills all places. `name` is that of the weights.
 std::vector<program::Value> products_with_inverse_deviation_of_token(
     program::Builder&, WeightInputs&, std::span<const program::Value> x, std::span<const double> weight,
     double offset, const approx::Approximation& inverse_sqrt, std::span<const program::Value> y,
     const std::string& name);
 
-// h.
+// Computes h.
 std::vector<program::Value> encrypted_norm(program::Builder&, std::span<const program::Value> x,
                                            std::span<const double> weight, double offset,
                                            const approx::Approximation& inverse_sqrt);

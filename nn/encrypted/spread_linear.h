@@ -1,17 +1,17 @@
-// A real matrix on the real parts of complex slots, whose result repeats without a mask: what dense_linear.h
-// does, for inputs that are arranged beforehand, by a level that need not be on the longest path. What is
-// computed slot by slot in between, such as GELU, takes real and imaginary parts at once.
+// A real matrix on the real parts of complex slots, whose result repeats without a mask. It does the work of
+// dense_linear.h for inputs that are spread beforehand. Spreading takes a level that need not be on the
+// longest path. Functions in between, such as GELU, take real and imaginary parts at once.
 //
-// Packing. z is a stack (dense_linear.h) of R blocks of F complex features, period R F; its columns are the R
-// F real parts and then the R F imaginary ones. In n slots there are U = n / (2 R F) repetitions of them;
-// spread, repetition u is turned by u B columns:
+// Packing. z is a stack (dense_linear.h) of R blocks of F complex features, with period R F. Its columns are
+// the R F real parts, then the R F imaginary ones. n slots have U = n / (2 R F) repetitions of them.
+// Spreading turns repetition u by u B columns:
 //     s[j] = column c(j) of z,    c(j) = (j + B floor(j / (2 R F))) mod 2 R F,         B = max(F / U, 1).
 //
 // Equation. All slots sum, so block o of the rows is, with W[f, c] the complex number of the two entries,
 //     y_o[f] = sum over j = f mod F of  sum_{0 <= b < B}  W_o[f, c(j + b)] s[j + b].
-// Over all j and b every column comes, once where U <= F (the last columns of a repetition meet the next
-// one's first, and every repetition has a next one), and later comings count nothing. The sum over rotations
-// by F leaves y_o in all places of F slots.
+// Over all j and b every column comes, and only once if U <= F: the last columns of a repetition meet the
+// first of the next one. Columns that come again get zero weights. The sum over rotations by F leaves y_o in
+// all places of F slots.
 //
 // Levels: 1 to spread, 1 for the map. Key-switches: about U^(1/2) hoisted and as many full to spread, B - 1
 // hoisted for each input, sigma(n / F) for each output. Weights: B for each input and output.
@@ -35,14 +35,15 @@ struct SpreadShape {
   int column(size_t slot) const;  // c; slots are cyclic
 };
 
-// The map from a stack z to what has s for its real part. It holds U vectors of 1 and -i: who spreads several
-// keeps it.
+// The map from a stack z to a vector with the real part s. It holds U vectors of 1 and -i, so make it once
+// for several stacks.
 ckks::LinearTransform spreading(const SpreadShape&);
 
-// What it makes of a stack of plaintexts of F features each; empty places are zero.
+// The spread form of a stack of plaintexts with F features each. Empty places are zero.
 ckks::Plain spread(const SpreadShape&, const Stack&, std::span<const ckks::Plain> blocks);
 
-// The map from s of each stack, one output for each block of the rows. Its terms follow from the shape alone.
+// The map from s of each stack, with one output for each block of the rows. Its terms depend on the shape
+// alone.
 ckks::LinearTransform spread_map(const SlotMatrix&, const SpreadShape&, std::span<const Stack> columns);
 
 // y from one output.

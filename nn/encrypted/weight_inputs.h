@@ -1,9 +1,9 @@
-// Weights of a slot program that are plaintexts, or inputs: then whoever runs it never sees them, because their
-// owner sends them as ciphertexts under the key that the other inputs are under.
+// Weights of a slot program: plaintexts, or inputs. Inputs stay hidden from the server, because their owner
+// sends them as ciphertexts, under the key of the other inputs.
 //
-// With inputs a map's inner sum is one of products of ciphertexts, with one relinearisation: the same level as
-// with plaintexts. The names of the inputs, their order and their number follow from the calls alone, not from
-// what the weights are; without values (Plain::shape_only) the program is the same.
+// With inputs, a map's inner sum is a sum of products of ciphertexts with one relinearisation. It takes the
+// same level as with plaintexts. Names, order and number of the inputs depend on the calls alone, not on the
+// weights. Without values (Plain::shape_only) the program is the same.
 #pragma once
 
 #include <span>
@@ -26,16 +26,16 @@ class WeightInputs {
 
   bool encrypted() const { return encrypted_; }
 
-  // A map of sources without giants or conjugations, which dense_linear.h makes.
+  // Applies a map without giants or conjugations, as dense_linear.h makes it.
   std::vector<program::Value> linear(std::span<const program::Value> sources, ckks::LinearTransform,
                                      const std::string& name);
   program::Value add(program::Value, ckks::Plain, const std::string& name);
   program::Value multiply_real(program::Value, ckks::Plain, const std::string& name);
 
-  // The weight itself, as an input; `real`: whatever the values are.
+  // Makes the weight an input. `real` declares it real, whatever the values are.
   program::Value input(ckks::Plain, bool real, const std::string& name);
 
-  // All that became inputs, in order; none of plaintexts.
+  // The weights that became inputs, in order.
   std::vector<WeightInput> take() && { return std::move(inputs_); }
 
  private:

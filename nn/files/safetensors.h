@@ -6,13 +6,12 @@
 //     the rest  the tensors' data, little-endian; offsets count from here and cover it without gaps
 //
 // Written as F32. Read from F32, F16, BF16 and F64 into fp32, exactly except for F64, which is rounded.
-// Tensors of whole numbers (the causal masks and positions that some files carry) are checked and named, but
-// not read.
+// Tensors of whole numbers (causal masks and positions in some files) are checked and named, but not read.
 //
-// Files written here carry a checksum of everything (metadata key "checksum", CRC-64): it finds accidents, it
-// does not authenticate. Reading checks every length, type and offset before it is used and throws
-// psm::Error; the header may have 16 MiB and 65536 values, and what is read takes no more memory than the
-// values in fp32 and some multiple of the header. Files are written whole or not at all.
+// Files written here have a checksum of everything (metadata key "checksum", CRC-64). It finds accidents; it
+// does not authenticate. Reading checks every length, type and offset before its use and throws psm::Error.
+// The header may have 16 MiB and 65536 values. Reading takes no more memory than the values in fp32 and some
+// multiple of the header. Files are written whole or not at all.
 #pragma once
 
 #include <cstdint>
@@ -42,15 +41,14 @@ struct Safetensors {
   std::vector<NamedTensor> tensors;
   std::vector<SkippedTensor> skipped;
 
-  // Throws psm::Error if there is no such tensor or its shape is another.
+  // Throws psm::Error if there is no such tensor, or if it has another shape.
   const std::vector<float>& at(const std::string& name, std::span<const int64_t> shape,
                                const std::string& file) const;
-  // The same, moved out of the list: a large file's values are never held twice.
+  // The same, moved out of the list, so that values are never in memory twice.
   std::vector<float> take(const std::string& name, std::span<const int64_t> shape, const std::string& file);
 };
 
-// Throws psm::Error that names the first tensor with a value that is not finite (in fp32); `path` stands in
-// it.
+// Throws psm::Error that names `path` and the first tensor with a value that is not finite (in fp32).
 void require_finite(const Safetensors& file, const std::string& path);
 
 void write_safetensors(const std::string& path, const Safetensors& content);

@@ -1,8 +1,8 @@
-// Files that may be gzip's: read through the system's `gzip -dc`, which every Debian has, so that the
-// project needs no library for it.
+// Files that may be compressed with gzip. They are read through the system's `gzip -dc`, which every Debian
+// has, so no library is needed.
 //
-// Whether a file is compressed is decided by its first two bytes (1f 8b, RFC 1952), not by its name. gzip is
-// started without a shell, the path is one argument, its input and messages are /dev/null. Thread-safe.
+// The first two bytes decide whether a file is compressed (1f 8b, RFC 1952), not its name. gzip starts
+// without a shell, the path is one argument, and its input and messages are /dev/null. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace psm::nn {
 
-// The content of the file, decompressed if need be. Throws psm::Error that names the path if it cannot be
-// read, if it holds more than `max_bytes`, if there is no gzip, or if gzip refuses it: a file that is cut
-// off, for instance.
+// The content of the file, decompressed if need be. Throws psm::Error that names the path if the file cannot
+// be read, has more than `max_bytes`, if there is no gzip, or if gzip refuses the file, for instance because
+// it is cut off.
 std::string read_maybe_gzip(const std::string& path, uint64_t max_bytes);
 
 }  // namespace psm::nn

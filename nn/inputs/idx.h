@@ -23,8 +23,8 @@ struct IdxArray {
   std::vector<uint8_t> entries;  // as many as the product of the shape
 };
 
-// Throws psm::Error that begins with `what` if the bytes are no such array, or more or fewer than their shape
-// says.
+// Throws psm::Error that begins with `what` unless the bytes are such an array, with exactly as many entries
+// as its shape says.
 IdxArray parse_idx(std::string_view bytes, const std::string& what);
 
 }  // namespace psm::nn

@@ -1,12 +1,12 @@
-// In-context recall, the task of the demonstration: which value belongs to which key is drawn anew for every
-// sequence, so that nothing but attention to the prompt can answer.
+// In-context recall, the task of the demonstration. Every sequence draws anew which value belongs to which
+// key, so only attention to the prompt can answer.
 //
 //     k_1 v_1 k_2 v_2 ... k_P v_P   q_1 a_1 q_2 a_2 ... q_Q a_Q
 //
 // The k are P different keys, the v values (independent, uniform), each q one of the k and a its partner. The
 // loss and the score count at every q, where the next token is the answer. Tokens: keys 0 .. keys - 1, values
-// keys .. keys + values - 1. Guessing one of the values of the prompt is right about once in P; a uniform
-// guess once in `values`.
+// keys .. keys + values - 1. A guess among the prompt's values is right about once in P, a uniform guess once
+// in `values`.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ struct RecallOptions {
   int pairs = 8;    // P
   int length = 64;  // 2 P + 2 Q
 
-  // Throws psm::Error on options that make no task.
+  // Throws psm::Error if the options do not describe a task.
   void validate() const;
 };
 
-// One sequence of `length` tokens, and at each query its answer; targets elsewhere stay as they are.
+// Draws a sequence of `length` tokens, and the target at each query. Other targets stay as they are.
 void draw_recall(const RecallOptions& options, TrainingRandom& random, int* tokens, int* targets);
 
-// Where held-out sequences of a stream come from; no --seed reaches it, since training splits its own from the seed.
+// The random numbers of a stream's held-out sequences. They do not depend on --seed.
 TrainingRandom held_out_recall(uint64_t stream);
 // `count` held-out sequences.
 std::vector<std::vector<int>> recall_texts(const RecallOptions& options, int count, uint64_t stream);

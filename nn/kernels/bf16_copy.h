@@ -1,10 +1,9 @@
-// A matrix rounded to bf16 once, for the products of Precision::kBf16 that read it (gemm.h): they take it in
-// place of the fp32 numbers, half the bytes, with the same bits as a result.
+// A matrix rounded to bf16 once, for several products of Precision::kBf16 (gemm.h). They read it in place of
+// the fp32 numbers: half the bytes, with bit-identical results.
 //
 // A word is a pair of neighbours in a row, the one of even index in the lower half; what is beyond the last
-// column is zero. Kernels read some rows side by side, 1 KiB of each: the distance of rows is such that these
-// lie in different sets of a first-level cache, and that tiles of 16 rows and 16 words can be read at the
-// edges.
+// column is zero. Kernels read several rows side by side, 1 KiB of each. The distance of rows puts these into
+// different sets of a first-level cache, and lets tiles of 16 rows and 16 words be read at the edges.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Exponentials and swish(z) = z * sigmoid(slope z) over arrays, the transcendental functions of training's
-// inner loops: vectorised for float (simd_kernels.h says how exactly), straight from the standard library for
-// double (references and gradient checks).
+// Exponentials and swish(z) = z * sigmoid(slope z) over arrays, for training's inner loops. The float
+// versions are vectorised (simd_kernels.h states their accuracy). The double versions use the standard
+// library, for references and gradient checks.
 #pragma once
 
 #include <cmath>
@@ -22,8 +22,7 @@ inline void swish_forward(double slope, const double* z, double* y, size_t count
   for (size_t i = 0; i < count; ++i) y[i] = z[i] / (1 + std::exp(-slope * z[i]));
 }
 
-// grad_z += grad_y * (s + slope z s (1 - s)), s = sigmoid(slope z); without `add` what was in grad_z counts
-// as 0.
+// grad_z += grad_y * (s + slope z s (1 - s)), s = sigmoid(slope z); without `add`, grad_z counts as 0 before.
 inline void swish_backward(float slope, const float* z, const float* grad_y, bool add, float* grad_z,
                            size_t count) {
   simd_kernels().swish_vjp(slope, z, grad_y, add, grad_z, count);

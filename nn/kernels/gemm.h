@@ -2,11 +2,12 @@
 //
 // op(A) is m x k, op(B) is k x n, C is m x n, all row-major with the given row lengths. B is packed in blocks
 // of kDepthBlock rows into panels as wide as the kernel's tile (read contiguously, reused by all rows of A),
-// and A once for all panels. Threads share the rows of C; inside a parallel loop the calling thread does it all.
+// and A once for all panels. Threads share the rows of C. Inside a parallel loop the calling thread does
+// everything.
 //
-// Precision kBf16 rounds both factors to bf16 while they are packed and sums products in fp32, with the
-// processor's unit for it where there is one: AMX's tiles or AVX512_BF16 (simd_kernels.h). A factor of several
-// products may come with a copy that is rounded already. alpha, beta and C are fp32 always.
+// Precision kBf16 rounds both factors to bf16 while packing and sums products in fp32. It uses AMX's tiles or
+// AVX512_BF16 if the processor has them (simd_kernels.h). A factor of several products may come with a
+// rounded copy. alpha, beta and C are always fp32.
 //
 // Deterministic: each element of C is summed by one thread in the same order (depth blocks in sequence, fused
 // multiply-adds inside), whatever the number of threads. Packing buffers are kept per thread and only grow.
@@ -26,7 +27,7 @@ struct GemmShape {
   int m, n, k;
 };
 
-// A factor as it lies in memory, its rows `row` numbers apart.
+// A factor in memory, with rows `row` numbers apart.
 template <typename Scalar>
 struct Matrix {
   const Scalar* values;
@@ -34,8 +35,8 @@ struct Matrix {
   Bf16Copy copy = {};  // of these numbers, read in their place by products of kBf16
 };
 
-// C <- alpha * op(A) op(B) + beta * D: D has C's shape, or with d_row 0 one row that is added to all. It may
-// be C.
+// C <- alpha * op(A) op(B) + beta * D. D has C's shape and may be C; with d_row = 0 it is one row that is
+// added to all.
 void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, float alpha, Matrix<float> a,
                Matrix<float> b, float beta, const float* d, int d_row, float* c, int c_row);
 void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, double alpha,

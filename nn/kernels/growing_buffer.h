@@ -1,5 +1,5 @@
-// Memory for what a product packs: it only grows, so that products of the same sizes ask for none. One a
-// thread.
+// Memory for the packed factors of a product. It only grows, so products of the same sizes allocate nothing.
+// Each thread has its own.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace psm::nn {
 
 class GrowingBuffer {
  public:
-  // Undefined items, aligned to 64 bytes; those handed out before are lost if it had to grow.
+  // Returns undefined items, aligned to 64 bytes. Earlier items are lost if the buffer had to grow.
   template <typename Item>
   Item* at_least(size_t count) {
     const size_t words = (count * sizeof(Item) + sizeof(uint64_t) - 1) / sizeof(uint64_t);

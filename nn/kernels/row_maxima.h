@@ -1,6 +1,5 @@
-// Where a row of scores is largest: vectorised for float (simd_kernels.h), loops for double (references and
-// gradient checks). The largest value, the largest magnitude and its first place are the same bits on every
-// instruction set.
+// The largest entries of a row of scores: vectorised for float (simd_kernels.h), loops for double (references
+// and gradient checks). Results are the same bits on every instruction set.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What is done with a row of scores or activations: vectorised for float (simd_kernels.h), loops for double (references
-// and gradient checks).
+// Operations on a row of scores or activations: vectorised for float (simd_kernels.h), loops for double
+// (references and gradient checks).
 #pragma once
 
 #include <cmath>
@@ -108,8 +108,8 @@ inline void standardise(const double* x, double mean, double inverse, const doub
   for (size_t i = 0; i < count; ++i) y[i] = (x[i] - mean) * inverse * gamma[i] + (beta ? beta[i] : 0);
 }
 
-// Its vector-Jacobian product where mean and inverse follow x; with dbeta == nullptr the mean is 0 and does
-// not. With z = (x - mean) * inverse and h = dy * gamma:
+// Its vector-Jacobian product, where mean and inverse depend on x. With dbeta == nullptr the mean is the
+// constant 0. With z = (x - mean) * inverse and h = dy * gamma:
 //     dx += (h - mean h - z mean (h z)) * inverse      dgamma += dy z      dbeta += dy
 inline void standardise_vjp(const float* x, const float* dy, float mean, float inverse, const float* gamma,
                             size_t count, float* dx, float* dgamma, float* dbeta) {

@@ -1,8 +1,8 @@
-// The inner loops of training, one set for each instruction set: baseline (4 lanes), AVX2 + FMA (8), AVX-512
-// (16), AVX-512 with products of bf16 pairs (16), and that with AMX's tiles for those products. The same
-// source (simd_kernels_impl.h, vector extensions) is compiled five times, each in its own file with its own
-// compiler flags; the set is chosen once, at run time, by what the processor has. Where there is no unit for
-// bf16 pairs, fp32 does their products.
+// The inner loops of training, in five sets: baseline (4 lanes), AVX2 + FMA (8), AVX-512 (16), AVX-512 with
+// products of bf16 pairs (16), and the last with AMX's tiles for those products. The same source
+// (simd_kernels_impl.h, vector extensions) is compiled five times, each in its own file with its own compiler
+// flags. The set is chosen once, at run time, by the processor's abilities. Without a unit for bf16 pairs,
+// fp32 computes their products.
 //
 // Results differ between instruction sets in the last bits (fused or separate rounding), never between thread
 // counts: an element's operations and their order do not depend on how the work was divided.
@@ -23,8 +23,8 @@ struct SimdKernels {
   int tile_rows;                          // at most; rows of C that tile() computes at once
   int tile_columns;                       // width of a packed panel of B
   int bf16_tile_rows, bf16_tile_columns;  // the same of tile_bf16()
-  // Steps of tile_bf16() are a multiple of it, and where it is more than 1, a_step is 1 and rows of A can be
-  // read up to a multiple of it: operands are padded with zeros.
+  // The number of steps of tile_bf16() is a multiple of this. If it is more than 1, a_step is 1 and rows of A
+  // are padded with zeros up to a multiple of it.
   int bf16_padding;
 
   // C tile <- alpha * (A B) + beta * D, rows x columns with 1 <= rows <= tile_rows and
@@ -34,9 +34,9 @@ struct SimdKernels {
                std::ptrdiff_t a_step, const float* panel, float beta, const float* d, std::ptrdiff_t d_row,
                float* c, std::ptrdiff_t c_row);
 
-  // The same of pairs of bf16 numbers, each the one of even index in its lower half: step l multiplies and
-  // adds two products. With the unit subnormal numbers count as zero, and how the two sums are rounded is its
-  // own; without it they are added one after the other, the odd one first.
+  // The same for pairs of bf16 numbers, with the number of even index in the lower half. Step l adds two
+  // products. With the processor's unit subnormal numbers count as zero, and the unit decides how the sums
+  // are rounded. Without it the products are added one after the other, the odd one first.
   void (*tile_bf16)(int rows, int columns, int steps, float alpha, const uint32_t* a, std::ptrdiff_t a_row,
                     std::ptrdiff_t a_step, const uint32_t* panel, float beta, const float* d,
                     std::ptrdiff_t d_row, float* c, std::ptrdiff_t c_row);
@@ -44,13 +44,13 @@ struct SimdKernels {
   // x[l * x_row + i], any 32 bits.
   void (*copy_panels)(const uint32_t* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* copies,
                       int width, std::ptrdiff_t panel);
-  // Such panels of pairs: pairs[i / width * panel + l * width + i % width] <-
-  // (x[2l * x_row + i], x[(2l + 1) * x_row + i]) as bf16, rounded to nearest, ties to even; with zero for a row
-  // beyond the last. The unit makes zeros of subnormal numbers.
+  // Such panels of pairs: pairs[i / width * panel + l * width + i % width] <- (x[2l * x_row + i], x[(2l + 1)
+  // * x_row + i]) as bf16, rounded to nearest, ties to even; with zero for a row beyond the last. The
+  // processor's unit turns subnormal numbers into zeros.
   void (*zip_bf16)(const float* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs, int width,
                    std::ptrdiff_t panel);
-  // The same panels of rows that are pairs already, as pair_bf16() writes them; `width` is even. x_row counts
-  // pairs, `columns` numbers.
+  // The same panels from rows of pairs, as pair_bf16() writes them. `width` is even; x_row counts pairs,
+  // `columns` numbers.
   void (*zip_pairs)(const uint32_t* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs,
                     int width, std::ptrdiff_t panel);
   // pairs[r * pairs_row + i] <- (x[r * x_row + 2i], x[r * x_row + 2i + 1]); with zero for a column beyond the
@@ -65,10 +65,10 @@ struct SimdKernels {
   void (*exponentials)(float* values, size_t count);
   // y <- z * sigmoid(slope z)
   void (*swish)(float slope, const float* z, float* y, size_t count);
-  // grad_z += grad_y * d swish / dz; without `add` what was in grad_z is not read and counts as 0.
+  // grad_z += grad_y * d swish / dz; without `add`, grad_z is not read and counts as 0.
   void (*swish_vjp)(float slope, const float* z, const float* grad_y, bool add, float* grad_z, size_t count);
 
-  // max_i x_i, count >= 1; NaN are passed over unless x_0 is one.
+  // max_i x_i, count >= 1; NaN are skipped unless x_0 is one.
   float (*highest)(const float* x, size_t count);
   // max_i |x_i|, and the first i that attains it, count >= 1; NaN count as larger than all others.
   float (*magnitude)(const float* x, size_t count);
@@ -95,25 +95,25 @@ struct SimdKernels {
   // y <- (x - mean) * inverse * gamma + beta, beta == nullptr: nothing added.
   void (*standardise)(const float* x, float mean, float inverse, const float* gamma, const float* beta,
                       size_t count, float* y);
-  // Its vector-Jacobian product where mean and inverse follow x: LayerNorm's (nn/layers/norm.h), or with
-  // dbeta == nullptr and mean 0 RMSNorm's. dx, dgamma and dbeta are added to.
+  // Its vector-Jacobian product, where mean and inverse depend on x: LayerNorm's (nn/layers/norm.h), or
+  // RMSNorm's with dbeta == nullptr and mean 0. Adds to dx, dgamma and dbeta.
   void (*standardise_vjp)(const float* x, const float* dy, float mean, float inverse, const float* gamma,
                           size_t count, float* dx, float* dgamma, float* dbeta);
   // A step of the weights w with their moments m and v.
   void (*adamw)(const AdamWConstants& constants, const float* decay, const float* gradient, size_t count,
                 float* w, float* m, float* v);
 
-  // Independent multiply-adds on registers, nothing else: what benchmarks take for the processor's peak. Each
-  // round is multiply_adds_flops operations; the result is positive.
+  // Independent multiply-adds on registers, the processor's peak for benchmarks. Each round is
+  // multiply_adds_flops operations; the result is positive.
   float (*multiply_adds)(size_t rounds);
   int multiply_adds_flops;
-  // The same of pairs of bf16 numbers; without the unit, of fp32 numbers.
+  // The same for pairs of bf16 numbers; without the unit, for fp32 numbers.
   float (*multiply_adds_bf16)(size_t rounds);
   int multiply_adds_bf16_flops;
 };
 
-// The best set that this processor runs; PSM_SIMD=scalar|avx2|avx512|avx512bf16 in the environment asks for a
-// lower one than amxbf16.
+// The best set that this processor runs. PSM_SIMD=scalar|avx2|avx512|avx512bf16 in the environment asks for a
+// lower one.
 const SimdKernels& simd_kernels();
 
 // All sets, the best first; kernels() gives nullptr if the build, the processor or the system lacks the set.
@@ -128,7 +128,7 @@ const SimdKernels* simd_kernels_scalar();
 const SimdKernels* simd_kernels_avx2();
 const SimdKernels* simd_kernels_avx512();
 const SimdKernels* simd_kernels_avx512bf16();
-// Asks the system for the use of tiles, once; nullptr also where it refuses.
+// Asks the system once for the use of tiles. Returns nullptr also if it refuses.
 const SimdKernels* simd_kernels_amxbf16();
 
 }  // namespace psm::nn

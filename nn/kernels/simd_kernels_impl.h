@@ -1,7 +1,6 @@
-// The kernels of simd_kernels.h for vectors of PSM_LANES floats. Included by one file an instruction set,
-// each with its own flags, so everything here and in the headers that it includes has internal linkage and
-// calls no inline function of a library: such a function, compiled with these flags, could be the copy that the
-// linker keeps for all.
+// The kernels of simd_kernels.h for vectors of PSM_LANES floats. One file for each instruction set includes
+// this, with its own flags. So everything here and in the headers that it includes has internal linkage and
+// calls no inline function of a library: the linker could keep the copy compiled with these flags for all.
 #include "nn/kernels/simd_kernels.h"
 #include "nn/kernels/simd_products_impl.h"
 #include "nn/kernels/simd_rows_impl.h"

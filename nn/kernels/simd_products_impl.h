@@ -11,8 +11,8 @@ constexpr int kTileRows = PSM_TILE_ROWS;
 constexpr int kTileVectors = 2;
 constexpr int kTileColumns = kTileVectors * kLanes;
 
-// What one step of a product multiplies: fp32 numbers, or pairs of bf16 numbers in 32 bits, the one of the
-// smaller index in the lower half.
+// The factors of one step of a product: fp32 numbers, or pairs of bf16 numbers in 32 bits, with the smaller
+// index in the lower half.
 struct Fp32 {
   typedef float Item;
   typedef Floats Vector;
@@ -38,16 +38,16 @@ struct Bf16Pairs {
 #endif
 };
 
-// Steps from which on C's places are asked for first: they come into the caches meanwhile. Shorter products
-// are of attention, whose scores are there already.
+// From this many steps on, C's places are prefetched. Shorter products are those of attention, whose scores
+// are in the caches already.
 constexpr int kLongProduct = 128;
 
 template <typename Format, int Rows>
 inline void tile_of(int columns, int steps, float alpha, const typename Format::Item* a, std::ptrdiff_t a_row,
                     std::ptrdiff_t a_step, const typename Format::Item* panel, float beta, const float* d,
                     std::ptrdiff_t d_row, float* c, std::ptrdiff_t c_row) {
-  // Three rows a pointer: a processor adds one or two row lengths to an address by itself, and the registers
-  // of more row lengths would be kept in memory.
+  // One pointer for three rows: a processor adds one or two row lengths to an address by itself, and more
+  // pointers would not fit the registers.
   const typename Format::Item* first_of[(Rows + 2) / 3];
 #pragma GCC unroll 4
   for (int group = 0; group < (Rows + 2) / 3; ++group) {
@@ -137,9 +137,9 @@ inline Words neighbours(Words first, Words last) {
 #endif
 }
 
-// What zip_rows() reads: numbers that are copied, fp32 numbers to be rounded, or pairs that are rounded already.
-// zip() makes of `count` numbers of one row, or of two, so many words; a second row that is not there is null,
-// and counts as zeros.
+// The inputs of zip_rows(): numbers to be copied, fp32 numbers to be rounded, or pairs that are rounded
+// already. zip() turns `count` numbers of one row, or of two, into words. A missing second row is null and
+// counts as zeros.
 struct CopiedRows {
   typedef uint32_t Item;
   static constexpr int kRows = 1;     // that become one
@@ -205,8 +205,8 @@ struct PairRows {
   }
 };
 
-// Rows far apart in memory are asked for ahead, so many at most and so many numbers: processors do not guess
-// beyond a page.
+// Rows far apart in memory are prefetched, at most this many rows and numbers, because processors do not
+// prefetch beyond a page.
 constexpr int kRowsAhead = 16, kNumbersAhead = 4096;
 
 template <typename Rows>
@@ -242,8 +242,8 @@ void pair_bf16_of(const float* x, std::ptrdiff_t x_row, int rows, int columns, u
   }
 }
 
-// The square of kLanes x kLanes by halves: after the step of width w, rows and columns whose indices differ in
-// that bit have changed places.
+// Transposes a square of kLanes x kLanes by halves: the step of width w exchanges rows and columns whose
+// indices differ in that bit.
 inline void transpose_square(Words (&row)[kLanes]) {
 #pragma GCC unroll 4
   for (int w = kLanes / 2; w > 0; w /= 2) {
@@ -280,7 +280,8 @@ void transpose_of(const uint32_t* x, std::ptrdiff_t x_row, int rows, int columns
     for (int j = 0; j < columns; ++j) y[j * y_row + i] = x[i * x_row + j];
 }
 
-// Twelve chains hide the latency (4 to 6 cycles on 2 units) and leave registers of sixteen for the operands.
+// Twelve chains hide the latency (4 to 6 cycles on 2 units) and leave four of sixteen registers for the
+// operands.
 constexpr int kChains = 12;
 
 template <typename Vector, typename Step>

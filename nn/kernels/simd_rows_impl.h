@@ -1,4 +1,4 @@
-// What is done with rows of numbers. For simd_kernels_impl.h, which says how it is compiled.
+// Operations on rows of numbers. For simd_kernels_impl.h, which says how it is compiled.
 #pragma once
 
 #include "nn/kernels/simd_kernels.h"
@@ -154,7 +154,7 @@ inline Floats integer_power(Floats x, int n) {
   return power;
 }
 
-// visit(p) with an even p that the compiler knows, where it is one of the usual ones.
+// Calls visit(p). For the usual even p, the compiler knows p.
 template <typename Visit>
 inline float with_power(int p, Visit visit) {
   switch (p) {

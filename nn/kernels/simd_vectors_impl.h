@@ -1,5 +1,5 @@
-// Vectors of PSM_LANES floats: loads and stores, whole and in part, loops over a row, what all lanes give
-// together. For simd_kernels_impl.h, which says how it is compiled.
+// Vectors of PSM_LANES floats: loads and stores, whole and in part, loops over a row, reductions over all
+// lanes. For simd_kernels_impl.h, which says how it is compiled.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ inline Floats load_part(const float* p, size_t count) {
 inline void store_part(float* p, Floats v, size_t count) { __builtin_memcpy(p, &v, count * sizeof(float)); }
 #endif
 
-// Calls body(offset, lanes) on whole vectors and once on what is left.
+// Calls `whole` on whole vectors and `rest` once on the remaining lanes.
 template <typename Whole, typename Rest>
 inline void for_vectors(size_t count, Whole whole, Rest rest) {
   size_t i = 0;
@@ -54,7 +54,7 @@ inline void for_vectors(size_t count, Whole whole, Rest rest) {
   if (i < count) rest(i, count - i);
 }
 
-// All lanes put together, by halves: of the lanes i and i + w first.
+// Reduces all lanes by halves, first lanes i and i + w.
 template <typename Vector, typename Op>
 inline auto of_all_lanes(Vector v, Op op) {
   for (int w = kLanes / 2; w > 0; w /= 2)

@@ -1,4 +1,4 @@
-// Elementwise operations: activations z gate(z), sigmoid, products and sums of tensors, the sum of weighted
+// Elementwise operations: activations z gate(z), sigmoid, products and sums of tensors, weighted sums of
 // losses. The activations are
 //
 //     gelu        gate = sigmoid(1.702 z), the paper's identity (app:approximations)
@@ -186,7 +186,7 @@ Tensor<Scalar> add(Tape<Scalar>& tape, Tensor<Scalar> a, Tensor<Scalar> b, Tenso
   return y;
 }
 
-// total <- total + weight * term, both 1 x 1: how a range loss joins the cross entropy.
+// total <- total + weight * term, both 1 x 1: adds a range loss to the cross entropy.
 template <typename Scalar>
 struct AddScaledOp {
   Tensor<Scalar> total, term, y;

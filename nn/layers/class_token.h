@@ -1,5 +1,5 @@
-// The row that a classifier reads. prepend_row puts one learned row before each group of `group` rows (ViT's
-// class token before the patches of an image); first_rows takes the first of each group of rows.
+// The row that a classifier reads. prepend_row puts a learned row before each group of `group` rows (ViT's
+// class token before an image's patches). first_rows takes the first row of each group.
 //
 //     prepend:  y_{b (group+1)} = token                       dtoken += sum over b of dy_{b (group+1)}
 //               y_{b (group+1) + 1 + i} = x_{b group + i}     dx_{b group + i} += dy_{b (group+1) + 1 + i}

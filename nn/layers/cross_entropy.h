@@ -14,7 +14,8 @@
 
 namespace psm::nn {
 
-// p <- softmax(z); returns ln sum_j e^{z_j}. Kept in double, where the difference to a logit is exact enough.
+// p <- softmax(z); returns ln sum_j e^{z_j}. It is a double, so that its difference to a logit is exact
+// enough.
 template <typename Scalar>
 double softmax_of(const Scalar* z, int n, Scalar* p) {
   const Scalar highest = *std::max_element(z, z + n);

@@ -2,8 +2,8 @@
 //
 //     dx += dy W        dW += dy' x        db += column sums of dy
 //
-// In bf16 x and dy are rounded once for all products that read them: x's copy serves all layers that read it,
-// forward and backward.
+// In bf16, x and dy are rounded once for all products: x's copy serves all layers that read x, forward and
+// backward.
 #pragma once
 
 #include "nn/autograd/tape.h"

@@ -63,8 +63,8 @@ Tensor<Scalar> norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma, 
   return y;
 }
 
-// v_r + epsilon of each row, what 1/sqrt is taken of: rows x 1. An operation of its own because the range loss
-// acts on it:
+// v_r + epsilon of each row, the argument of 1/sqrt: rows x 1. An operation of its own, because the range
+// loss acts on it:
 //     dx_f += dv * 2 (x_f - m) / d
 template <typename Scalar>
 struct RowVarianceOp {

@@ -1,5 +1,5 @@
-// Range losses: they shrink the interval on which a polynomial must approximate a non-polynomial function
-// (Algorithm 1, step 2). `scale` is the loss's weight times what makes it a mean over the whole batch.
+// Range losses shrink the interval on which a polynomial must approximate a function (Algorithm 1, step 2).
+// `scale` is the loss's weight times the factor that makes it a mean over the whole batch.
 //
 //   peak_loss        scale * sum over groups of max |x|
 //                    eq. PWRoss's for GELU's inputs (a group holds one example's tokens of one layer)
@@ -8,10 +8,10 @@
 //   log_width_loss   scale * sum of max(0, |ln x - c| - half_width)^2, c the mean of ln x, held constant
 //                    the ratio max/min of the norms' variances, wherever they lie
 //
-// The losses of scores are taken where scores are, in attention/trained/score_losses.h.
+// The losses of scores are in attention/trained/score_losses.h.
 //
-// All sums, maxima and means are over the rows that count: row r does unless marks[r] < 0, and every row does
-// where `marks` is nullptr. Tokens that only fill up a batch do not count. Marks outlive the backward pass.
+// All sums, maxima and means are over the rows that count: those with marks[r] >= 0, or all if `marks` is
+// nullptr. Tokens that only fill up a batch do not count. Marks must outlive the backward pass.
 //
 // A maximum passes its gradient to the first entry that attains it.
 #pragma once

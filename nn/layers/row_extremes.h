@@ -1,6 +1,6 @@
-// What range losses take of a row of numbers, of scores (attention/trained/score_losses.h) and of activations
-// (range_loss.h): the entry of largest magnitude among many rows, and how far entries lie beyond a limit. A row
-// that lies inside is only looked at once.
+// Parts of range losses, for rows of scores (attention/trained/score_losses.h) and activations
+// (range_loss.h): the entry of largest magnitude among many rows, and how far entries lie beyond a limit. A
+// row inside the limit is read only once.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace psm::nn {
 
-// The first entry of largest |x| of all rows so far: its place among all entries, and its sign, 0 before the first.
-// In float a row's NaN hides its other entries, and is passed over where rows before it had an entry.
+// The first entry of largest |x| of all rows so far: its place among all entries, and its sign, 0 before the
+// first. In float a NaN hides the other entries of its row, and is skipped if earlier rows had an entry.
 template <typename Scalar>
 struct Peak {
   size_t place = 0;
   Scalar magnitude = 0, sign = 0;
 
-  // The row that begins at `begin`.
+  // Adds the row that begins at place `begin`.
   void take(const Scalar* x, size_t count, size_t begin) {
     const Scalar largest = nn::magnitude(x, count);
     if (sign != 0 && !(largest > magnitude)) return;

@@ -1,11 +1,12 @@
-// What fuzzing needs to know of a safetensors file (ckks/base/testing/fuzz.h).
+// Safetensors files for fuzzing (ckks/base/testing/fuzz.h).
 #pragma once
 
 #include "ckks/base/testing/fuzz.h"
 
 namespace psm::nn {
 
-// A written file under whose checksum no mutation can hide: it has none, for ChecksumRule::kIfPresent.
+// Removes the checksum of a written file, for ChecksumRule::kIfPresent, so that mutations are not simply
+// refused.
 std::string without_checksum(std::string file);
 
 // The length and the punctuation of the header.

@@ -6,8 +6,8 @@
 
 namespace psm::nn {
 
-// Each without its end, "\n" or "\r\n"; the views lie in `text`. What follows the last end is a line unless
-// it is empty.
+// Returns the lines without their ends, "\n" or "\r\n", as views into `text`. Text after the last end is a
+// line unless it is empty.
 std::vector<std::string_view> lines_of(std::string_view text);
 
 }  // namespace psm::nn

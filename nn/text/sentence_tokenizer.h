@@ -1,7 +1,6 @@
-// Texts for an encoder that classifies them (nn/text/sentences.h), in a part of another tokenizer's
-// vocabulary: <s> = 0, </s> = 1, <unk> = 2, then those of the other's tokens that are kept, in its order; all
-// others are <unk>. A text is encoded with one space in front, so that a word has the same tokens wherever it
-// stands.
+// Tokenizes texts for an encoder that classifies them (nn/text/sentences.h), with a part of another
+// tokenizer's vocabulary: <s> = 0, </s> = 1, <unk> = 2, then the kept tokens in their order. All others are
+// <unk>. A text is encoded with one space in front, so that a word has the same tokens wherever it is.
 #pragma once
 
 #include <memory>

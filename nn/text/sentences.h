@@ -1,4 +1,5 @@
-// What an encoder reads of a text, or of two with a tab between them (a question and a sentence):
+// The tokens that an encoder reads for a text, or for two texts with a tab between them (a question and a
+// sentence):
 //
 //     <s> text </s>                     <s> first </s> </s> second </s>
 //
@@ -13,12 +14,12 @@
 
 namespace psm::nn {
 
-// Does the tokenizer say what stands before and behind a text?
+// Whether the tokenizer has tokens to enclose a text.
 bool encloses_texts(const Tokenizer& tokenizer);
 
-// At most `longest` tokens: what is more is cut from the end of the longer text, of the second where both are
-// as long. Throws psm::Error if the tokenizer does not say what stands around a text or cannot encode one, if
-// there are more than two, and if `longest` is less than what stands around them.
+// Returns at most `longest` tokens. The excess is cut from the end of the longer text, or of the second if
+// both are equally long. Throws psm::Error if the tokenizer cannot enclose or encode a text, if there are
+// more than two texts, and if `longest` has no room for the enclosing tokens.
 std::vector<int> sentence_tokens(const Tokenizer& tokenizer, std::string_view text,
                                  size_t longest = std::numeric_limits<size_t>::max());
 

@@ -1,4 +1,4 @@
-// A tokenizer: what turns a text into the tokens of a model and back.
+// A tokenizer turns a text into the tokens of a model and back.
 //
 //     encode: bytes -> tokens in [0, vocab)       decode: tokens -> bytes
 //
@@ -18,19 +18,19 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
 
   virtual int vocab() const = 0;
-  // The tokens of a text, without start() or end(). Throws psm::Error naming what it cannot encode.
+  // The tokens of a text, without start() and end(). Throws psm::Error that names what it cannot encode.
   virtual std::vector<int> encode(std::string_view text) const = 0;
-  // The text that tokens stand for; the first of them stands at the beginning of a text. 0 <= token < vocab.
+  // The text of tokens that begin a text. 0 <= token < vocab.
   virtual std::string decode(std::span<const int> tokens) const = 0;
-  // What one token stands for inside a text; it may be part of a character.
+  // The bytes of one token inside a text. They may be a part of a character.
   virtual std::string bytes(int token) const = 0;
 
-  // The token that stands before every text as the model was trained, and the one that ends a text.
+  // The token before every text in the model's training, and the one that ends a text.
   virtual std::optional<int> start() const { return std::nullopt; }
   virtual std::optional<int> end() const { return std::nullopt; }
 };
 
-// A token's bytes for people: control characters and what is no whole UTF-8 character as \n, \t or \xNN.
+// A token's bytes for people: control characters and incomplete UTF-8 characters as \n, \t or \xNN.
 std::string printable(std::string_view bytes);
 
 // The byte that a token's text names, "<0x0A>", as SentencePiece writes it; else -1.

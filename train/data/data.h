@@ -1,6 +1,6 @@
-// Where training examples come from: batches of sequences of tokens, or of images cut into patches, with the
-// targets that are scored. A source is immutable; all randomness comes from the caller's generator, so that
-// one number is the whole state of a training's data.
+// Sources of training examples: batches of sequences of tokens, or of images cut into patches, with their
+// targets. A source is immutable. All randomness comes from the caller's generator, so one number is the
+// whole state of a training's data.
 #pragma once
 
 #include <span>
@@ -16,22 +16,22 @@ namespace psm::train {
 struct Batch {
   int sequences = 0, length = 0;  // length: the longest sequence's, with the class token of an image
   std::vector<int> tokens;        // [sequences * length], shorter sequences filled up with any token
-  // [sequences * length] the token to predict at each position, or [sequences] the class of each; -1: not
-  // scored.
+  // The token to predict at each position, [sequences * length], or the class of each sequence, [sequences];
+  // -1: not scored.
   std::vector<int> targets;
   std::vector<int> lengths;    // [sequences] real tokens of each, from 1; empty: all of `length`
   std::vector<float> patches;  // [sequences * (length - 1) * patch_inputs], in place of tokens
 
-  // Throws psm::Error that names the first sequence whose patches hold a value that is not finite.
+  // Throws psm::Error that names the first sequence whose patches have a value that is not finite.
   void require_finite() const;
   size_t scored() const;
   size_t real_tokens() const;  // with the class tokens
-  // Each sequence without what fills it up, or each image. Views: the batch outlives them.
+  // Each sequence without filling, or each image. These are views; the batch must outlive them.
   attention::Examples examples() const;
-  // The sequences of `examples`, to keep.
+  // Copies of the sequences of `examples`.
   std::vector<std::vector<int>> texts() const;
-  // The sequences first .. first + count as a forward pass reads them, and what it is scored by, a target for
-  // each row of logits. Views: the batch outlives them.
+  // The sequences first .. first + count as the input of a forward pass, and their targets, one for each row
+  // of logits. These are views; the batch must outlive them.
   attention::ModelInput input(int first, int count) const;
   std::span<const int> scored_by(int first, int count) const;
 };
@@ -43,7 +43,7 @@ class DataSource {
   virtual int context() const = 0;
   virtual int classes() const { return 0; }       // 0: targets are tokens
   virtual int patch_inputs() const { return 0; }  // 0: tokens
-  // Which data these are: two sources of the same description give the same examples.
+  // Identifies the data: two sources with the same description give the same examples.
   virtual std::string description() const = 0;
   // Fills `batch` with fresh training examples; its vectors keep their capacity.
   virtual void draw(int sequences, TrainingRandom& random, Batch& batch) const = 0;

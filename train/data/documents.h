@@ -1,9 +1,9 @@
-// Text of several documents, as language models are scored on it.
+// Text of several documents, for scoring language models.
 //
 // A line <|endoftext|> ends a document; a text without one is a single document. A document is encoded by
-// itself, behind the tokenizer's start token where it has one: every token but its first is predicted from
-// those before it. A document longer than the context is cut into windows, each of which sees nothing of the
-// one before; every token is still predicted exactly once.
+// itself, after the tokenizer's start token if there is one. Every token except the first is predicted from
+// those before it. A document longer than the context is cut into windows that do not see one another; every
+// token is still predicted exactly once.
 #pragma once
 
 #include <span>
@@ -15,14 +15,14 @@
 
 namespace psm::train {
 
-// The documents without white space in front of them; those that are nothing else are left out.
+// The documents without white space at their beginning. Empty ones are left out.
 std::vector<std::string_view> split_documents(std::string_view text);
 
 // Throws psm::Error if the tokenizer cannot encode a document.
 std::vector<std::vector<int>> encode_documents(std::string_view text, const nn::Tokenizer& tokenizer);
 
-// One batch for evaluate(): what fills windows up is no part of them (Batch::lengths). Throws psm::Error if
-// nothing is to be predicted.
+// One batch for evaluate(). Filling does not count (Batch::lengths). Throws psm::Error if nothing is to be
+// predicted.
 Batch document_batch(std::span<const std::vector<int>> documents, int context);
 
 }  // namespace psm::train

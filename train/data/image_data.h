@@ -1,8 +1,8 @@
 // Classified images as a task for a model of patches (ViT): MNIST's.
 //
-// An image is cut into patches as attention/shape/patch_grid.h has it. Every `held_out_every`-th image is held out; the others are
-// training examples, drawn uniformly and moved by up to `shift` pixels in both directions (new pixels are 0),
-// as there are few of them.
+// An image is cut into patches as in attention/shape/patch_grid.h. Every `held_out_every`-th image is held
+// out. The others are training examples. They are drawn uniformly and, because there are few, moved by up to
+// `shift` pixels in both directions (new pixels are 0).
 #pragma once
 
 #include <string>
@@ -22,9 +22,9 @@ struct ImageOptions {
 
 class ImageData final : public DataSource {
  public:
-  // images: [count][H][W]; labels: [count]. Throws psm::Error, which begins with `what`, unless both are of
-  // these shapes and lengths, patches fit the images, and there are two classes and a held-out image at
-  // least.
+  // images: [count][H][W]; labels: [count]. Throws psm::Error, which begins with `what`, unless both have
+  // these shapes and lengths, patches fit the images, and there are at least two classes and one held-out
+  // image.
   ImageData(nn::IdxArray images, nn::IdxArray labels, const ImageOptions& options, const std::string& what);
   // Reads IDX files, gzip's or plain.
   static ImageData from_files(const std::string& images, const std::string& labels,

@@ -1,8 +1,8 @@
-// Classified texts as a task for an encoder (RoBERTa), in tokens of a tokenizer's.
+// Classified texts as a task for an encoder (RoBERTa), in tokens of a tokenizer.
 //
-// Texts, or pairs with a tab between them, are encoded and cut to the context as nn/text/sentences.h does. A
-// tokenizer that says what stands around a text (RoBERTa's, or a model's own) stays as it is; of another those
-// tokens are kept (nn/text/sentence_tokenizer.h) that occur in at least `least_texts` training texts: a model
+// Texts, or pairs with a tab between them, are encoded and cut to the context as in nn/text/sentences.h. A
+// tokenizer that can enclose texts (RoBERTa's, or a model's own) stays as it is. From another one, tokens are
+// kept that occur in at least `least_texts` training texts (nn/text/sentence_tokenizer.h), because a model
 // that begins with random weights learns nothing about the others. A batch is as long as its longest text;
 // shorter ones are filled up with </s>.
 #pragma once
@@ -24,8 +24,8 @@ struct LabelledTextOptions {
 
 class LabelledTextData final : public DataSource {
  public:
-  // Throws psm::Error if a text cannot be encoded or a label is negative, or without two classes, training
-  // texts and held-out texts. `origin` begins the description.
+  // Throws psm::Error if a text cannot be encoded, if a label is negative, and unless there are two classes,
+  // training texts and held-out texts. The description begins with `origin`.
   LabelledTextData(const std::vector<LabelledText>& training, const std::vector<LabelledText>& held_out,
                    std::shared_ptr<const nn::Tokenizer> tokenizer, const LabelledTextOptions& options,
                    const std::string& origin);
@@ -34,7 +34,7 @@ class LabelledTextData final : public DataSource {
   int context() const override { return context_; }
   int classes() const override { return classes_; }
   std::string description() const override { return description_; }
-  // Uniformly.
+  // Draws uniformly.
   void draw(int sequences, TrainingRandom& random, Batch& batch) const override;
   // The first of the held-out texts; fewer if there are fewer.
   Batch validation(int sequences) const override;

@@ -10,7 +10,7 @@ using nn::RecallOptions;
 
 class RecallTask final : public DataSource {
  public:
-  // Throws psm::Error on options that make no task.
+  // Throws psm::Error if the options do not describe a task.
   explicit RecallTask(const RecallOptions& options);
 
   int vocab() const override { return options_.keys + options_.values; }
@@ -18,7 +18,7 @@ class RecallTask final : public DataSource {
   std::string description() const override;
   void draw(int sequences, TrainingRandom& random, Batch& batch) const override;
   Batch validation(int sequences) const override;
-  // Unseen sequences of another stream than training and validation; `stream` >= 1 tells test sets apart.
+  // Unseen sequences from another stream than training and validation. `stream` >= 1 selects a test set.
   Batch test(int sequences, uint64_t stream) const;
 
   int queries_per_sequence() const { return options_.length / 2 - options_.pairs; }

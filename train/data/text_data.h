@@ -1,9 +1,9 @@
 // Real text as a language-modelling task: every position of a window predicts the next token.
 //
-// Tokens are those of a tokenizer, or of the text's alphabet (nn/text/bpe/alphabet.h), and then every position
-// predicts the next byte. What is held out, whole, is the last tenth of the text or a second text: training
-// windows never reach into it. Windows begin anywhere in a text; no start token stands before them. Sequences
-// of one length, such as a model's own samples (attention/trained/generate.h), are one window each.
+// Tokens are those of a tokenizer, or of the text's alphabet (nn/text/bpe/alphabet.h); then every position
+// predicts the next byte. The last tenth of the text, or a second text, is held out: training windows never
+// reach into it. Windows begin anywhere in a text, without a start token. Sequences of one length, such as a
+// model's own samples (attention/trained/generate.h), are one window each.
 #pragma once
 
 #include <cstdint>
@@ -22,24 +22,23 @@ inline constexpr int kTextContext = 64;  // unless asked otherwise
 
 class TextData final : public DataSource {
  public:
-  // Holds out the last tenth. Without a tokenizer the alphabet of all that is given takes its place. Throws
-  // psm::Error if the text is too short for one training and one held-out window, or if the tokenizer cannot
-  // encode it.
+  // Holds out the last tenth. Without a tokenizer the alphabet of the whole text is used. Throws psm::Error
+  // if the text is too short for one training and one held-out window, or if the tokenizer cannot encode it.
   TextData(std::string_view text, int context, std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
-  // Trains on the one text and holds out the other.
+  // Trains on the first text and holds out the second.
   TextData(std::string_view training, std::string_view held_out, int context,
            std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
-  // Holds out the last tenth of the sequences. `origin` begins the description. Throws psm::Error unless there
-  // are two or more, all of the same length of two tokens or more.
+  // Holds out the last tenth of the sequences. The description begins with `origin`. Throws psm::Error unless
+  // there are two or more, all of the same length of at least two tokens.
   TextData(const std::vector<std::vector<int>>& sequences, std::shared_ptr<const nn::Tokenizer> tokenizer,
            const std::string& origin);
 
   int vocab() const override { return tokenizer_->vocab(); }
   int context() const override { return context_; }
   std::string description() const override { return description_; }
-  // Windows at random places of the training part, all alike.
+  // Draws windows at uniformly random places of the training part.
   void draw(int sequences, TrainingRandom& random, Batch& batch) const override;
-  // Windows spread evenly over the held-out part; the fewer that fit without overlap.
+  // Windows spread evenly over the held-out part, at most as many as fit without overlap.
   Batch validation(int sequences) const override;
 
   const std::shared_ptr<const nn::Tokenizer>& tokenizer() const { return tokenizer_; }
@@ -50,9 +49,9 @@ class TextData final : public DataSource {
   // Sets the tokens, and adds the tokenizer to the description unless it is the text's own alphabet.
   void tokenise(std::string_view training, std::string_view held_out, std::shared_ptr<const nn::Bpe> own,
                 std::shared_ptr<const nn::Tokenizer> tokenizer);
-  // Windows that fit `tokens` tokens, if one begins after every `apart`.
+  // The number of windows in `tokens` tokens, if one begins after every `apart` tokens.
   size_t windows(size_t tokens, size_t apart) const;
-  // Makes room for so many sequences.
+  // Makes room for this many sequences.
   void start(int sequences, Batch& batch) const;
   void copy(size_t begin, int sequence, Batch& batch) const;
 

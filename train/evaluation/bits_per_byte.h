@@ -2,8 +2,8 @@
 //
 //     bits a byte = (nats a token / ln 2) (scored tokens) / (bytes that these tokens stand for)
 //
-// Models with other tokenizers compare by it on the same text, where perplexities, which are of one token
-// each, do not.
+// It compares models with different tokenizers on the same text. Perplexities do not, because they count for
+// one token.
 #pragma once
 
 #include "nn/text/tokenizer.h"
@@ -15,7 +15,7 @@ namespace psm::train {
 // The mean number of bytes that the batch's scored targets stand for; 0 if nothing is scored.
 double bytes_per_target(const Batch& batch, const nn::Tokenizer& tokenizer);
 
-// 0 where a target has no bytes.
+// Returns 0 if targets have no bytes.
 double bits_per_byte(const Evaluation& evaluation, double bytes_per_target);
 
 }  // namespace psm::train

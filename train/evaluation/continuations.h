@@ -1,4 +1,4 @@
-// How likely a causal language model finds the last tokens of a text, given those before them:
+// The likelihood of the last tokens of a text under a causal language model, given the tokens before them:
 //
 //     sum over the last n tokens t_i of  ln p(t_i | t_0 .. t_{i-1}),       and whether each is the likeliest
 #pragma once
@@ -21,11 +21,11 @@ struct ContinuationScore {
   bool greedy = false;        // are all of the tokens the likeliest?
 };
 
-// What gives a score for each text.
+// Computes a score for each text.
 using ScoreTexts = std::function<std::vector<ContinuationScore>(std::span<const ScoredText> texts)>;
 
-// Scores by a model. The same figures for any number of threads. Throws psm::Error on a model that is no causal
-// language model, and on a token that is not in its vocabulary.
+// Scores by a model. Figures do not depend on the number of threads. Throws psm::Error if the model is not a
+// causal language model, and on a token that is not in its vocabulary.
 std::vector<ContinuationScore> score_texts(const attention::BatchedModel& model,
                                            std::span<const ScoredText> texts);
 

@@ -1,4 +1,4 @@
-// How good a model is on held-out examples.
+// The quality of a model on held-out examples.
 #pragma once
 
 #include <cmath>
@@ -20,9 +20,10 @@ struct Evaluation {
   double perplexity() const { return std::exp(cross_entropy); }
 };
 
-// Same result for every number of threads. Both throw psm::Error on examples that the model cannot read.
+// The result does not depend on the number of threads. Both throw psm::Error on examples that the model
+// cannot read.
 Evaluation evaluate(const attention::ModelWeights& weights, const Batch& batch);
-// `progress`: what a progress bar says; empty: none.
+// `progress`: the text of a progress bar; empty: none.
 Evaluation evaluate(const attention::BatchedModel& model, const Batch& batch,
                     const std::string& progress = {});
 

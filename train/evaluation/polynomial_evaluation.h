@@ -1,4 +1,4 @@
-// evaluate() of a model in its polynomial form.
+// evaluate() for a model in its polynomial form.
 #pragma once
 
 #include "attention/reference/polynomial_model.h"

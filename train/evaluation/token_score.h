@@ -1,4 +1,4 @@
-// One predicted token: ln p of it and whether it is the likeliest, from a row of logits z.
+// The score of one predicted token from a row of logits z: ln p, and whether it is the likeliest.
 //
 //     ln p_target = z_target - ln sum_j e^{z_j}
 #pragma once

@@ -1,17 +1,17 @@
 // A model's figures on a task, as the evaluation harness defines them (lm_eval/api/task.py and metrics.py of
 // its version 0.4). With l_j the log-likelihood of candidate j's continuation, and n examples:
 //
-//     acc          share of examples with argmax_j l_j = gold, the first of equals; of kLastWord: with all tokens of the
-//                  continuation the likeliest ones
+//     acc          share of examples with argmax_j l_j = gold, the first of equals; for kLastWord the share whose
+//                  continuation has the likeliest tokens only
 //     acc_norm     the same with l_j / (characters of choice j); kAnswers only
 //     perplexity   exp(-mean l); kLastWord only
 //
 //     standard error of a share a   sqrt(a (1 - a) / (n - 1))
 //     of the perplexity P           P s / sqrt(n), s the standard deviation of l (the harness draws bootstrap samples)
 //
-// Chance is what a uniform guess gives: 1 / candidates; for kLastWord a uniform distribution over the model's
-// tokens. An example with a continuation longer than the model's context is left out. A likelihood that is
-// not a number loses against every number, and counts as -infinity in the perplexity.
+// Chance is the figure of a uniform guess: 1 / candidates, or for kLastWord a uniform distribution over the
+// model's tokens. An example with a continuation longer than the model's context is left out. A likelihood
+// that is not a number loses against every number, and counts as -infinity in the perplexity.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,8 @@ struct HarnessScores {
   size_t scored() const;
 };
 
-// `context`: of the model that scores. Throws psm::Error if there are not enough examples for the shots, or a text
-// cannot be encoded: with `what` and the line. Shows a progress bar.
+// `context` is that of the scoring model. Throws psm::Error with `what` and the line if there are not enough
+// examples for the shots, or if a text cannot be encoded. Shows a progress bar.
 HarnessScores score_task(const HarnessTask& task, std::span<const TaskExample> examples,
                          const std::string& what, const nn::Tokenizer& tokenizer, int context,
                          const ScoreTexts& score, const HarnessOptions& options);

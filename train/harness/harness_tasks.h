@@ -1,15 +1,15 @@
 // Tasks of the EleutherAI language model evaluation harness (github.com/EleutherAI/lm-evaluation-harness), on
-// which tab. pile compares models, and the files that their examples are read from.
+// which tab. pile compares models, and the files of their examples.
 //
-// An example is a few candidates, each a context c and a continuation y, of which `gold` is right. A file has
-// an example a line, a JSON object of one of three forms; other members are ignored:
+// An example has a few candidates, each a context c and a continuation y; number `gold` is right. Each line
+// of a file is an example, a JSON object of one of three forms. Other members are ignored:
 //
 //     kLastWord   {"context", "continuation"}                   one candidate: is it what the model would write?
 //     kAnswers    {"query", "choices", "gold"}                  one context, a continuation for each choice
 //     kReferents  {"context_options", "continuation", "gold"}   a context for each option, one continuation: "partial
 //                                                               scoring" of Trinh and Le, arXiv 1806.02847
 //
-// The texts here are those of the file; harness_prompts.h makes what a model reads of them.
+// Texts here are those of the file; harness_prompts.h makes the prompts.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +29,9 @@ struct HarnessTask {
   bool normalised = false;  // is acc_norm reported too?
 };
 
-// All that are known: lambada_openai, arc_easy, piqa, winogrande, winograd_wsc (the harness's wsc273).
+// All known tasks: lambada_openai, arc_easy, piqa, winogrande, winograd_wsc (the harness's wsc273).
 std::span<const HarnessTask> harness_tasks();
-// Throws psm::Error that names the known ones.
+// Throws psm::Error that names the known tasks.
 const HarnessTask& harness_task_named(std::string_view name);
 
 struct TaskExample {
@@ -50,9 +50,10 @@ struct TaskExample {
   }
 };
 
-// The examples of a file's text; `what` begins messages. Throws psm::Error that names the line: one that is
-// no JSON of this form, is longer than 1 MiB or not UTF-8, a text of white space alone, fewer than 2 or more
-// than 32 candidates, a gold that is not one of them; or if there are no examples, or more than 100,000.
+// Parses the examples of a file's text. Messages begin with `what`. Throws psm::Error that names the line if
+// it is not JSON of this form, is longer than 1 MiB or not UTF-8, has a text of white space alone, fewer than
+// 2 or more than 32 candidates, or a gold that is not one of them. Throws also if there are no examples, or
+// more than 100,000.
 std::vector<TaskExample> parse_task(const HarnessTask& task, std::string_view text, const std::string& what);
 
 // Reads the file at `path`, at most 64 MiB.

@@ -2,8 +2,8 @@
 //
 // A running training is saved to one file (safetensors: weights, both moments, and in the metadata the step,
 // the generator's state and a description of the training). Killed and resumed, it ends with the same bits as
-// one that was never stopped: stopping is decided at fixed steps, by the weights alone. An interruption
-// (ckks/base/interruption.h) is obeyed after the step that runs, whose state is saved.
+// one that was never stopped, because early stopping is decided at fixed steps, by the weights alone. An
+// interruption (ckks/base/interruption.h) takes effect after the current step, whose state is saved.
 #pragma once
 
 #include <functional>
@@ -23,11 +23,9 @@ struct LoopOptions {
   double stop_accuracy = 1.1;  // stop once held-out accuracy reaches this; above 1: never
   std::string state_file;      // empty: nothing is saved; an existing file of the same training is resumed
   size_t save_every = 100;
-  // Told before the first step, and of the step at which a saved state was taken up, 0 if none was; may be
-  // empty.
+  // Called before the first step, with the step of the resumed state, 0 if there was none. May be empty.
   std::function<void(size_t resumed_at)> started;
-  // Told of every evaluation on held-out examples; may be empty. A resumed training tells again what it
-  // evaluates again.
+  // Called with every evaluation on held-out examples. May be empty. A resumed training repeats some calls.
   std::function<void(size_t step, const Evaluation&)> evaluated;
 };
 
@@ -41,13 +39,13 @@ struct LoopResult {
   double tokens_per_second = 0;  // in training steps alone, of this process
 };
 
-// Everything that decides how a training goes, on one line: what a state file is recognised by.
+// Everything that decides a training's result, on one line. A state file must have the same.
 std::string describe_training(const attention::ModelWeights& initial, const DataSource& source,
                               const TrainerOptions& training, const LoopOptions& loop);
 
-// Trains `initial` on the source. Throws Diverged (with the step and the layer), or psm::Error if a state
-// cannot be saved, both with the last state that was, or if the state file is damaged or of another
-// training; Interrupted once the state is saved.
+// Trains `initial` on the source. Throws Diverged (with step and layer), or psm::Error if a state cannot be
+// saved; both name the last saved state. Throws psm::Error if the state file is damaged or of another
+// training. Throws Interrupted after the state is saved.
 LoopResult run_training(const attention::ModelWeights& initial, const DataSource& source,
                         const TrainerOptions& training, const LoopOptions& loop);
 

@@ -1,19 +1,19 @@
-// The range losses of a model (Algorithm 1, step 2): what training adds to the cross entropy so that every
+// The range losses of a model (Algorithm 1, step 2). Training adds them to the cross entropy, so that every
 // non-polynomial function is needed on a small interval only. Zero weights switch a loss off.
 //
-// Notation: s scores, D = mean_i s_i^p + epsilon, u GELU's or SiLU's inputs and those of a head's sigmoid, v
-// the norms' variances or mean squares, x the residual stream entering a layer, x_f and v_f the same of the
-// final norm. The paper's terms are the peaks; the smooth ones added to them act on every entry outside its
-// interval at once, which takes hundreds of steps where the peaks alone take thousands.
+// Notation: s scores, D = mean_i s_i^p + epsilon, u the inputs of GELU, SiLU or a head's sigmoid, v the
+// norms' variances or mean squares, x the residual stream entering a layer, x_f and v_f the same for the
+// final norm. The paper's terms are the peaks. The smooth ones act on every entry outside its interval at
+// once. That takes hundreds of steps, the peaks alone thousands.
 //
-// Tokens that only fill up a batch count nowhere: not in a loss, nor in what its mean is taken over.
+// Tokens that only fill up a batch count neither in a loss nor in its mean.
 #pragma once
 
 #include "attention/trained/model.h"
 
 namespace psm::train {
 
-// The mean ln v is that of the tokens in one part of the batch (trainer.h).
+// mean ln v is over the tokens in one part of the batch (trainer.h).
 struct RangeLosses {
   double score_peak = 0;             // mean over examples of max |s|, each layer (eq. PWRoss)
   double gelu_peak = 0;              // mean over examples of max |u|, each layer
@@ -34,13 +34,14 @@ struct RangeLosses {
 
 // The weights measured on the recall task.
 RangeLosses default_range_losses();
-// The paper's: eq. PWRoss and the same peak of GELU's inputs, weighted as for Pythia-70M (tab:pythia_params).
+// The paper's losses: eq. PWRoss and the same peak for GELU's inputs, with the weights of Pythia-70M
+// (tab:pythia_params).
 RangeLosses paper_range_losses();
-// Gentler ones for text, where tight intervals cost perplexity: denominators end within a ratio of about 500
-// instead of 25, variances of about 7.
+// Gentler losses for text, where tight intervals cost perplexity: denominators end within a ratio of about
+// 500 instead of 25, variances within about 7.
 RangeLosses text_range_losses();
 
-// Where a part of a batch lies in the whole.
+// A part of a batch and the sizes of the whole batch.
 struct BatchPart {
   int sequences, length;
   int batch;                     // sequences of the whole batch
@@ -50,11 +51,11 @@ struct BatchPart {
   const int* lengths = nullptr;  // [sequences] real tokens of this part; nullptr: all of `length`
 };
 
-// Those of scores, which the forward pass over a part takes on its way (attention/trained/score_losses.h).
+// The losses of scores, which the forward pass over a part computes (attention/trained/score_losses.h).
 attention::ScoreLosses score_losses_of(const RangeLosses& ranges, const attention::ModelConfig& config,
                                        const BatchPart& part);
 
-// loss + all range losses, recorded on the tape; of scores those that the forward pass took.
+// loss + all range losses, recorded on the tape. The losses of scores come from the forward pass.
 nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss, const RangeLosses& ranges,
                                    const attention::ModelConfig& config,
                                    const attention::ForwardTensors<float>& out, const BatchPart& part);

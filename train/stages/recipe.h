@@ -1,18 +1,18 @@
-// The recipe (Algorithm 1) for one data set, to a model whose functions have small ranges:
+// The recipe (Algorithm 1): trains on one data set to a model whose functions have small ranges.
 //
-//   1  softmax        the baseline, trained alike, unless stage 2 is softmax itself
+//   1  softmax        the baseline, trained in the same way, unless stage 2 is softmax itself
 //   2  power_softmax  the stable and Lipschitz form (eqs. stableeVariant, LipschitzPolyAttention): from
 //                     random weights, or continual training (section "Continual Training"): softmax's
 //                     weights with the attention replaced, trained on for a short time
 //   3  ranges         the same weights trained on in exactly the form that runs encrypted
 //                     (length-agnostic, no c, inference_epsilon added to the mean), with the range losses;
-//                     denominators that span more than `largest_ratio` after it are brought to that
+//                     denominators that then span more than `largest_ratio` are scaled down to it
 //
-// It begins with random weights (run_recipe), or with a trained model (continue_recipe): a softmax model
-// enters at stage 2, one of another attention at stage 3, with the scores as they are if it has been through
-// it. With another attention than PowerSoftmax in stage 2 the same stages run, named after it, without its
-// forms. Then the ranges are measured. Step 3 of the algorithm, the polynomials, follows from weights and
-// ranges (attention/reference/polynomial_model.h).
+// It begins with random weights (run_recipe), or with a trained model (continue_recipe). A softmax model
+// enters at stage 2, one of another attention at stage 3; if that model has been through stage 3 before, its
+// scores are not scaled again. With another attention than PowerSoftmax the same stages run, named after that
+// attention, without PowerSoftmax's forms. Then the ranges are measured. Step 3 of the algorithm, the
+// polynomials, follows from weights and ranges (attention/reference/polynomial_model.h).
 #pragma once
 
 #include <algorithm>
@@ -27,9 +27,9 @@
 
 namespace psm::train {
 
-// p of texts and classifiers unless asked otherwise, with the score offset c = p, which the paper does not
-// have: (s + p)^p is p^p (1 + s/p)^p, near e^s, and tells s from -s. So perplexities are softmax's within 1%
-// at 2 to 8 layers, those of the paper's form with p = 4 are 4 to 6% behind (attention/PAPER.md).
+// The default p for texts and classifiers, with the score offset c = p, which the paper does not have: (s +
+// p)^p is p^p (1 + s/p)^p, near e^s, and tells s from -s. Perplexities are then within 1% of softmax's at 2
+// to 8 layers. The paper's form with p = 4 is 4 to 6% worse (attention/PAPER.md).
 inline constexpr int kPower = 6;
 
 struct RecipeOptions {
@@ -43,12 +43,11 @@ struct RecipeOptions {
   TrainerOptions range_training;   // stage 3
   size_t range_steps = 400;
   double inference_epsilon = 0.2;  // stage 3 and inference
-  // With model.score_offset: c of every head, not trained (but scaled with the scores before stage 3); none:
-  // it begins with p and is learned, or as the model has it that is continued.
+  // With model.score_offset: c of every head, not trained, but scaled with the scores before stage 3. Without
+  // a value c is learned, beginning with p or with the continued model's c.
   std::optional<double> constant_score_offset = {};
-  // What fresh tables of tokens, positions and the class token are multiplied by (random_weights: deviation
-  // 1). BERT and ViT begin with 0.02; from 1, a thousand steps of AdamW leave most of a word's vector as it
-  // was drawn.
+  // The factor of fresh tables of tokens, positions and the class token (random_weights: deviation 1). BERT
+  // and ViT begin with 0.02. From 1, a thousand steps of AdamW change a word's vector only little.
   double table_scale = 1;
   double mean_denominator = 1;  // stage 3 begins with it (score_scale.h); 0: with the scores as they are
   double largest_ratio = 1e3;   // of the denominators after stage 3, max/min on training data; 0: none
@@ -56,43 +55,43 @@ struct RecipeOptions {
   size_t evaluate_every = 25;
   int validation_sequences = 128;
   std::string state_folder;  // running trainings are saved there and resumed; empty: nowhere
-  // Told before each training: its stage, its steps at most, and the step at which a saved state was taken up
-  // (0: none was). May be empty.
+  // Called before each training with its stage, its most steps, and the step of the resumed state (0: none).
+  // May be empty.
   std::function<void(const std::string& stage, size_t steps, size_t resumed_at)> started = {};
 
-  // Training examples on which ranges are measured: 2048, which a forward pass reads in less time than stage 3
-  // takes; after a short stage 3 as many as it reads, at least 512.
+  // The number of training examples for measuring ranges: 2048, whose forward pass takes less time than stage
+  // 3. After a short stage 3, as many as stage 3 reads, at least 512.
   int range_sequences() const {
     const size_t read = range_steps * static_cast<size_t>(range_training.batch);
     return static_cast<int>(std::clamp<size_t>(read, 512, 2048));
   }
 };
 
-// Measured settings: 95% recall in well under a minute on two cores.
+// Tested settings: at least 95% recall.
 RecipeOptions recall_recipe(const RecallTask& task, uint64_t seed);
-// A model of the text's tokens; `steps` for each of stages 1 and 2 is the budget, half of it for stage 3.
+// For a model of the text's tokens: `steps` for each of stages 1 and 2, half as many for stage 3.
 RecipeOptions text_recipe(const DataSource& data, size_t steps, uint64_t seed);
-// A small encoder of the source's family, RoBERTa's or ViT's; steps as of a text.
+// For a small encoder of the source's family, RoBERTa's or ViT's; steps as for a text.
 RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t seed);
-// Random weights of the recipe's model, whose tables are scaled by options.table_scale.
+// Random weights with tables scaled by `table_scale`.
 attention::ModelWeights fresh_weights(const attention::ModelConfig& config, uint64_t seed,
                                       double table_scale);
-// Where a stage's training is saved in a state folder.
+// The file of a stage's training in a state folder.
 std::string state_file(const std::string& folder, const std::string& stage);
-// Sets the lengths of the stages, and the learning rates' schedules with them.
+// Sets the lengths of the stages and of their learning rates' schedules.
 void set_steps(RecipeOptions& options, size_t steps, size_t range_steps);
 
-// The paper as printed: p = 4, epsilon of Pythia-70M (tab. pythia_params) everywhere, no score offset, eq.
-// PWRoss and the same peaks of GELU's inputs alone, the stable form to the end of training and no scale for
-// the scores.
+// The paper as printed: p = 4, epsilon of Pythia-70M (tab. pythia_params) everywhere, no score offset, only
+// eq. PWRoss and the same peaks for GELU's inputs as losses, the stable form to the end of training, and no
+// scale for the scores.
 void follow_paper(RecipeOptions& options);
 
-// For stage 2 by continual training: a quarter of the steps. The learning rate stays: on the novels
-// (attention/PAPER.md) 300 steps from softmax's perplexity of 3.74 end at 4.07, 4.00, 4.05 and 4.12 with a
-// third, all, twice and 3.3 times of it.
+// Stage 2 by continual training: a quarter of the steps with the same learning rate. Other rates are worse:
+// on the novels (attention/PAPER.md) 300 steps from softmax's perplexity of 3.74 end at 4.07, 4.00, 4.05 and
+// 4.12 with 1/3, 1, 2 and 3.3 times the rate.
 void make_continual(RecipeOptions& options);
 
-// The same weights with another attention in its training form (stage 2), as continual training begins.
+// The same weights with another attention in its training form, the start of continual training (stage 2).
 // With `score_offset` each head has p.
 attention::ModelWeights with_attention(attention::ModelWeights weights, attention::AttentionKind attention,
                                        int power, double epsilon, bool score_offset = false);
@@ -117,18 +116,18 @@ struct TrainedModels {
   std::vector<StageReport> stages;
 };
 
-// `report` is called after each stage; may be empty. Throws psm::Error as run_training does.
+// Calls `report` after each stage, unless it is empty. Throws psm::Error like run_training.
 TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
                          const std::function<void(const StageReport&)>& report = {});
 // Throws psm::Error if the model's attention is neither softmax nor the wanted one.
 void require_continuable(const attention::ModelConfig& start, const attention::ModelConfig& wanted);
-// The same from a trained model, whose shape takes the place of options.model's.
+// The same from a trained model. Its shape replaces that of options.model.
 TrainedModels continue_recipe(const attention::ModelWeights& start, const RecipeOptions& options,
                               const DataSource& source,
                               const std::function<void(const StageReport&)>& report = {});
 
-// Measures the ranges of a model on so many training examples, the same at each call: the held-out ones are
-// left to say whether the intervals hold.
+// Measures the ranges of a model on this many training examples, the same at each call. Held-out examples are
+// not used, because they test the intervals.
 attention::Ranges measure_ranges(const attention::ModelWeights& weights, const DataSource& source,
                                  int sequences);
 

@@ -1,9 +1,9 @@
-// One training: steps of AdamW on batches of a data source, with the losses of range_losses.h where their
-// weights ask for them.
+// One training: steps of AdamW on batches of a data source, with those losses of range_losses.h whose weights
+// are not zero.
 //
-// The batch is divided into kParts parts of its own tape each; threads take parts, and the parts' gradients
-// are added in their order. So the same seed gives the same bits for every number of threads, and threads
-// meet a few times a step.
+// The batch is divided into kParts parts, each with its own tape. Threads take parts, and the parts'
+// gradients are added in order. So the same seed gives the same bits for every number of threads, and threads
+// wait for one another only a few times in a step.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct TrainerOptions {
   uint64_t seed = 1;                               // of the data
 };
 
-// All that a resumed training needs besides its options; saved with every checkpoint of a running training.
+// The state that a resumed training needs besides its options. It is saved with a running training.
 struct TrainerState {
   std::vector<float> values;
   nn::AdamWState optimiser;
@@ -48,7 +48,7 @@ struct StepReport {
   double forward_seconds = 0, backward_seconds = 0, optimiser_seconds = 0;
 };
 
-// A training whose loss or gradient is not finite any more.
+// Thrown if a training's loss or gradient is no longer finite.
 class Diverged : public Error {
  public:
   explicit Diverged(const std::string& message) : Error(message, Kind::kFailed) {}
@@ -58,12 +58,13 @@ class Trainer {
  public:
   static constexpr int kParts = 4;
 
-  // The source outlives the trainer. Throws psm::Error if the model cannot take the source's tokens.
+  // The source must outlive the trainer. Throws psm::Error if the model cannot read the source's tokens.
   Trainer(const attention::ModelWeights& initial, const DataSource& source, const TrainerOptions& options);
   ~Trainer();
 
-  // Throws Diverged naming the step and the first layer at fault if the loss or its gradient is
-  // not finite; the weights are then those before the step. Throws psm::Error on images that are not finite.
+  // Makes a step. Throws Diverged, which names the step and the first layer at fault, if the loss or its
+  // gradient is not finite; the weights are then those before the step. Throws psm::Error on images that are
+  // not finite.
   StepReport step();
 
   attention::ModelWeights weights() const;

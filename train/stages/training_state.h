@@ -1,5 +1,5 @@
-// The file of a running training. `description` says which training it is (model, data, options); a file of
-// another description is refused instead of being continued with other settings.
+// The file of a running training. `description` identifies the training (model, data, options). A file with
+// another description is refused, not continued with other settings.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct SavedTraining {
 };
 
 void save_training(const std::string& path, const std::string& description, const SavedTraining& saved);
-// Nothing if there is no file at `path`; throws psm::Error if the one there is damaged or of another
+// Returns nullopt if there is no file at `path`. Throws psm::Error if the file is damaged or of another
 // training.
 std::optional<SavedTraining> load_training(const std::string& path, const std::string& description);
 // The same from the file's content.

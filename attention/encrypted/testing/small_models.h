@@ -1,4 +1,4 @@
-// Polynomial models small enough for a test of tokens one by one.
+// Polynomial models small enough for tests of tokens one by one.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ constexpr int kSmallContext = 16;
 // Two layers, 13 tokens.
 ModelConfig small_config(int width, int heads, int ffn, double rotary_fraction = 0.5);
 
-// Texts of the whole context.
+// Texts that fill the context.
 std::vector<std::vector<int>> random_texts(int count, const ModelConfig&, uint64_t seed);
 
 // Random weights with biases and score offsets that are not zero.

@@ -1,5 +1,5 @@
-// Programs that hand keys and values on, on ciphertexts of one small ring: their plans, one set of keys for all of
-// them, and a machine for each run.
+// Runs programs that pass on cached keys and values, in one small ring: their plans, one set of evaluation
+// keys for all, and a machine for each run.
 #pragma once
 
 #include <map>
@@ -16,12 +16,12 @@ namespace psm::attention {
 
 class TokenServer {
  public:
-  // `carried`: levels of what is handed on. These sparse bootstraps are offered.
+  // `carried`: levels of the caches. The sparse bootstraps are those on offer.
   TokenServer(const ckks::ParameterSpec&, const std::vector<program::Program>&,
               const std::map<std::string, ckks::Level>& carried,
               const std::vector<ckks::BootstrapKind>& sparse);
 
-  // `inputs` are encrypted; all others come from `state`, which takes what the run gives.
+  // Encrypts `inputs`; all other inputs come from `state`, which takes the run's outputs.
   void run(size_t program, const SlotVectors& inputs, std::map<std::string, ckks::Ciphertext>& state) const;
 
   const ckks::Context context;

@@ -1,8 +1,8 @@
 // Where a decoder reads from: a file, or bytes that are in memory already. Decoders take a ByteSource, so
 // that a path serves them directly and a test can hand them a million inputs without a file system.
 //
-// A source knows its size, so that a decoder can refuse a length that the source does not hold before it
-// reserves memory. Files must be regular ones.
+// A source knows its size, so a decoder can refuse a length beyond it before it reserves memory. Files must
+// be regular ones.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class ByteSource {
   // A file; throws Error if it cannot be read.
   ByteSource(const std::string& path);
   ByteSource(const char* path) : ByteSource(std::string(path)) {}
-  // Bytes in memory, which must outlive the source; `name` stands for them in messages.
+  // Bytes in memory, which must outlive the source. Messages call them `name`.
   ByteSource(std::string name, std::string_view bytes);
 
   const std::string& name() const { return name_; }
@@ -32,7 +32,7 @@ class ByteSource {
   [[nodiscard]] bool read(void* data, size_t bytes);
   // To a position of at most size().
   void seek(uint64_t position);
-  // What is read passes through no buffer of the library's; before the first read.
+  // Reads without a buffer of the C library. Call it before the first read.
   void set_unbuffered();
 
  private:

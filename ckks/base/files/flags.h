@@ -5,8 +5,8 @@
 //     const int& threads = flags.integer("threads", 2, 1, 256, "threads to compute with");
 //     flags.parse(argc, argv);           // prints help and exits 0 on --help
 //
-// Flags that name what a command writes are declared as output(); parse() refuses one that could not be written, and
-// one that names what another flag names, before any work begins.
+// Flags that name a file or folder to be written are declared as output(). Before any work begins, parse()
+// refuses an output that could not be written, or that another flag names too.
 //
 // Accepts --name value and --name=value; a truth flag alone means true, --no-name means false. Anything
 // unknown, malformed or out of range throws psm::Error that names the flag (and the nearest known one).
@@ -34,7 +34,7 @@ class Flags {
                          const std::string& help);
   const double& number(const std::string& name, double value, double lo, double hi, const std::string& help);
   const bool& truth(const std::string& name, bool value, const std::string& help);
-  // Words that stand without a flag, such as the function of //cmd:approx; none are allowed unless asked for.
+  // Words without a flag, such as the function of //cmd:approx. They are allowed only if this was called.
   const std::vector<std::string>& words(const std::string& name, size_t min, size_t max,
                                         const std::string& help);
 
@@ -68,9 +68,9 @@ class Flags {
   size_t words_min_ = 0, words_max_ = 0;
 };
 
-// Runs a command's main function: prints "error: ..." for an exception and returns the exit code, 1 where standard output
-// did not take all that was written. A pipe that nobody reads any more does not end the command: its files are
-// written. An interruption (ckks/base/interruption.h) is said, and ends the process by its signal.
+// Runs a command's main function. Prints "error: ..." for an exception and returns the exit code. It is 1 if
+// standard output did not take all that was written. A closed pipe does not end the command, so its files are
+// written. An interruption (ckks/base/interruption.h) is reported and ends the process by its signal.
 int run_command(const std::function<int()>& body);
 // The same for a command that holds a secret (ckks/base/core_dumps.h).
 int run_secret_command(const std::function<int()>& body);

@@ -10,10 +10,10 @@
 namespace psm {
 
 std::string hex(const void* bytes, size_t count);
-// The bytes that hex() was given. Returns nullopt unless the text consists of pairs of hex digits.
+// Undoes hex(). Returns nullopt unless the text consists of pairs of hex digits.
 std::optional<std::string> from_hex(std::string_view digits);
 
-// A number as sixteen digits, the highest first: JSON's own numbers end before 2^64.
+// A number as sixteen digits, the highest first, because JSON's own numbers are exact only below 2^53.
 std::string hex(uint64_t number);
 std::optional<uint64_t> number_from_hex(std::string_view digits);
 

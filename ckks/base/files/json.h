@@ -48,8 +48,8 @@ class Json {
   Json& operator[](std::string_view key);
   void push_back(Json value);  // a null value becomes an array first
 
-  // Numbers with as many digits as bring the same double back; NaN and infinities are written as null. Bytes of a
-  // string that are no UTF-8 become U+FFFD.
+  // Writes numbers with just enough digits to restore the same double, and NaN and infinities as null. Bytes
+  // of a string that are not UTF-8 become U+FFFD.
   std::string dump(int indent = 2) const;
 
  private:

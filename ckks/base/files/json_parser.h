@@ -8,16 +8,15 @@
 
 namespace psm {
 
-// A parsed value takes at most the text's bytes and 256 bytes for each value in it, and no more while it is
-// parsed.
+// A parsed value takes at most the text's bytes plus 256 bytes for each value in it, also while it is parsed.
 struct JsonLimits {
   uint64_t max_bytes = uint64_t{4} << 20;
   int max_depth = 32;
   uint64_t max_values = uint64_t{1} << 17;
 };
 
-// Throws Error "WHAT: not valid JSON at byte K: ...", or "WHAT ends early ..." on the beginning of a text. Refuses
-// duplicate members, trailing text and strings that are not UTF-8.
+// Throws Error "WHAT: not valid JSON at byte K: ...", or "WHAT ends early ..." if the text is cut off.
+// Refuses duplicate members, trailing text and strings that are not UTF-8.
 Json parse_json(std::string_view text, std::string_view what, JsonLimits limits = {});
 
 }  // namespace psm

@@ -1,5 +1,5 @@
-// UTF-8 (RFC 3629): the length and the code point of the character at a place, strictly: no overlong forms,
-// no surrogates, nothing above U+10FFFF.
+// UTF-8 (RFC 3629): the length and the code point of the character at a place. Overlong forms, surrogates and
+// anything above U+10FFFF are refused.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ inline Utf8Character utf8_at(std::string_view text, size_t at) {
   return {code, bytes};
 }
 
-// The place of the first byte that is no UTF-8; text.size() if all of it is.
+// The place of the first byte that is not UTF-8, or text.size().
 inline size_t utf8_valid_prefix(std::string_view text) {
   size_t at = 0;
   while (at < text.size()) {

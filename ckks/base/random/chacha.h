@@ -2,7 +2,7 @@
 //
 // ChaCha20 (D. J. Bernstein, 2008; RFC 8439) maps a 256-bit key, a 64-bit counter and a 64-bit nonce to 64
 // pseudo-random bytes. The layout here is the original one (64-bit counter in words 12 and 13, 64-bit nonce
-// in words 14 and 15); with RFC 8439's 96-bit nonce it shares everything but the meaning of word 13.
+// in words 14 and 15); RFC 8439 has a 96-bit nonce and differs only in the meaning of word 13.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ void chacha20_blocks(const std::array<uint32_t, 8>& key, uint64_t nonce, uint64_
                      size_t blocks);
 
 // The bytes of ChaCha20(seed, domain), from counter 0 on. Equal seeds and domains give equal streams, on
-// every machine; distinct domains give independent streams. For public randomness only: a seed that is known
-// makes everything drawn from it known. Not thread-safe; make one stream per task.
+// every machine; distinct domains give independent streams. For public randomness only: who knows the seed
+// knows everything drawn from it. Not thread-safe; make one stream per task.
 class ChaChaStream {
  public:
   ChaChaStream(const Seed& seed, uint64_t domain);

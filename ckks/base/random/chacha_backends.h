@@ -6,7 +6,7 @@
 
 namespace psm::chacha_internal {
 
-// Any number of blocks, in the readable form which the others must equal.
+// Any number of blocks. This is the readable form, which the others must equal.
 void blocks_scalar(const uint32_t* key, uint64_t nonce, uint64_t counter, uint8_t* out, size_t blocks);
 // Exactly 8 and exactly 16 blocks.
 void blocks_avx2(const uint32_t* key, uint64_t nonce, uint64_t counter, uint8_t* out);

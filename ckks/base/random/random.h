@@ -9,11 +9,10 @@
 //
 // Repetition. An error or a seed that is used twice can give the secret away.
 //   fork      the child re-keys before it draws; seeds have no state that a fork could copy.
-//   resume    of a process image (a virtual machine's snapshot): what was buffered is drawn again. Therefore
-//             everything that encrypts calls renew() before it draws its errors, and has no buffered byte
-//             from before; a snapshot taken between renew() and the end of that one encryption is not
-//             covered.
-//   a file    holds no state of either; a run that goes on from a file draws anew.
+//   resume of a process image (a virtual machine's snapshot): buffered bytes are drawn again. Therefore
+//             everything that encrypts calls renew() before it draws its errors, which drops all buffered
+//             bytes. A snapshot between renew() and the end of that one encryption is not covered.
+//   a file holds no state of either; a run that continues from a file draws anew.
 #pragma once
 
 #include <sys/types.h>
@@ -26,9 +25,9 @@
 
 namespace psm {
 
-// The stream of secrets and errors. Each refill replaces its own key by the first 32 bytes it produced and
-// wipes what it gives out, so a later leak of the state reveals nothing drawn before. No branch and no
-// address depends on what is drawn.
+// The stream of secrets and errors. Each refill replaces its own key by the first 32 bytes it produced. Bytes
+// are wiped when they are given out. So a later leak of the state reveals nothing drawn before. No branch and
+// no address depends on what is drawn.
 //
 // Not thread-safe; make one per thread (construction costs one system call).
 class SecureRandom {
@@ -55,9 +54,8 @@ class SecureRandom {
   alignas(64) std::array<uint8_t, kBufferBlocks * 64> buffer_;
 };
 
-// Seeds of the uniform halves `a` of keys and ciphertexts. A seed is for one key or one ciphertext, whose
-// digits and limbs are streams of their own (expand_seed in scheme/public/keys.h). Thread-safe: it has no
-// state.
+// Seeds of the uniform halves `a` of keys and ciphertexts. A seed is for one key or one ciphertext; its
+// digits and limbs are streams of their own (scheme/public/seed_expansion.h). Thread-safe: it has no state.
 class PublicSeedSource {
  public:
   PublicSeedSource() = default;

@@ -1,7 +1,7 @@
 // Repeatable random numbers for data and training. Cryptography never takes this class: it is predictable.
 //
 // splitmix64 (Steele, Lea, Flood, OOPSLA 2014): a 64-bit counter passed through a mixing function. Its state
-// is one number, so that `--seed` fixes everything and a stream can be split by index without being run.
+// is one number. So `--seed` fixes everything, and a stream can be split by index without being run.
 #pragma once
 
 #include <cmath>
@@ -16,8 +16,7 @@ class TrainingRandom {
  public:
   explicit TrainingRandom(uint64_t seed) : state_(mix(seed)) {}
 
-  // An independent stream for item `index` (an example, a parameter), whatever was drawn from this one's
-  // copy.
+  // An independent stream for item `index` (an example, a parameter).
   TrainingRandom split(uint64_t index) const { return TrainingRandom(state_ ^ mix(index + kStep)); }
 
   uint64_t next_u64() { return mix(state_ += kStep); }

@@ -6,7 +6,7 @@
 
 namespace psm {
 
-// The most memory that was in use at once since construction, beyond what was in use then.
+// The most memory in use at once after construction, less what was in use at construction.
 class AllocationMeter {
  public:
   AllocationMeter();

@@ -1,6 +1,7 @@
-// How far chance alone carries a statistic: bounds for tests of fresh randomness. A check against one of them fails by
-// chance with probability kChance at most. All follow from Chernoff's bound, P(X >= a) <= E e^{t X} / e^{t a}, or from
-// the union bound P(any) <= sum of P. Figures are in units of the law's standard deviation.
+// Bounds for tests of fresh randomness: how far chance alone carries a statistic. A check against one of
+// these bounds fails by chance with probability kChance at most. All follow from Chernoff's bound, P(X >= a)
+// <= E e^{t X} / e^{t a}, or from the union bound P(any) <= sum of P. Figures are in units of the law's
+// standard deviation.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,8 @@ struct ChanceRange {
 
 namespace chance_internal {
 
-// Where an increasing function on [low, high] changes its sign: exactly low, if it does so at once.
+// Where an increasing function on [low, high] changes its sign. Returns exactly low if it is not negative
+// there.
 template <typename Function>
 double root(double low, double high, Function&& f) {
   for (int step = 0; step < 200; ++step) {
@@ -31,7 +33,7 @@ double root(double low, double high, Function&& f) {
   return low;
 }
 
-// A mean of `shape` exponential variables of mean 1, P(beyond x) <= (x e^{1-x})^shape on the side of x.
+// The mean of `shape` exponential variables of mean 1: P(beyond x) <= (x e^{1-x})^shape, on either side of 1.
 inline ChanceRange gamma_mean(double shape, double chance) {
   const double exponent = -std::log(chance) / shape;
   const auto distance = [&](double x) { return x - 1 - std::log(x) - exponent; };
@@ -57,9 +59,9 @@ inline double largest_chi_squared(size_t degrees) {
   return n * chance_internal::gamma_mean(n / 2, kChance).high;
 }
 
-// Errors of slots are often Laplace: what rounding leaves is a product of two values, of the rounded part and of the
-// secret, at the slot's root of unity. Both are complex normal, and the parts of their product are Laplace:
-// P(|x| > a) = e^{-sqrt(2) a}, the absolute value is exponential.
+// Errors of slots often follow Laplace's law. A rounding error is a product of two values at the slot's root
+// of unity: that of the rounded part and that of the secret. Both are complex normal, so each part of their
+// product is Laplace: P(|x| > a) = e^{-sqrt(2) a}, the absolute value is exponential.
 inline double largest_laplace(size_t n) {
   return std::log(static_cast<double>(n) / kChance) / std::sqrt(2.0);
 }
@@ -79,15 +81,16 @@ inline double laplace_tail(double a) {
   return std::min(1.0, 2 * std::exp(-a * t) / (1 - t * t / 2));
 }
 
-// So a tolerance of forty deviations needs no arithmetic: chance exceeds it in one of 2^32 values with probability 2^32
-// laplace_tail(40) < 1e-13. Whole programs that may be off by 2^-7 of their logits are predicted to be off by 2^-18 at
-// most, and are of this kind.
+// So a tolerance of forty deviations needs no arithmetic: the probability that chance exceeds it in one of
+// 2^32 values is 2^32 laplace_tail(40) < 1e-13. Tests of whole programs are of this kind: they allow 2^-7 of
+// the logits, and 2^-18 at most is predicted.
 
-// The largest of n, where the deviation is known from one draw of n such errors alone, which chance may draw small.
+// The largest of n, if the deviation was estimated from one draw of n such errors, which chance may make
+// small.
 inline double largest_after_draw(size_t n) { return largest_laplace(2 * n) / std::sqrt(mean_square(n).low); }
 
-// The mean absolute value of n of them, of which the two parts of a slot need not be independent (`n` is the slots
-// then, by Schwarz' inequality: E e^{t (|x| + |y|) / 2} <= E e^{t |x|}).
+// The mean absolute value of n of them. If both parts of a slot count, which need not be independent, `n` is
+// the number of slots (Schwarz' inequality: E e^{t (|x| + |y|) / 2} <= E e^{t |x|}).
 inline ChanceRange mean_laplace(size_t n) {
   const ChanceRange x = chance_internal::gamma_mean(static_cast<double>(n), kChance / 2);
   return {x.low / std::sqrt(2.0), x.high / std::sqrt(2.0)};
@@ -113,13 +116,13 @@ inline ChanceRange root_mean_square(size_t n) {
   return {std::sqrt(low), std::sqrt(high)};
 }
 
-// Where a measured error is compared with a predicted one, the model itself may be off by half a bit.
+// For a measured error compared with a predicted one: the model itself may be off by half a bit.
 inline ChanceRange with_half_a_bit(const ChanceRange& x) {
   return {x.low / std::sqrt(2.0), x.high * std::sqrt(2.0)};
 }
 
-// Successes among n independent trials of probability p: P(beyond n x) <= exp(-n D(x || p)) on the side of x, D the
-// relative entropy.
+// Successes among n independent trials of probability p: P(beyond n x) <= exp(-n D(x || p)), on either side
+// of p, with D the relative entropy.
 inline ChanceRange successes(size_t n, double p) {
   const double exponent = -std::log(kChance / 2) / static_cast<double>(n);
   const auto distance = [&](double x) {

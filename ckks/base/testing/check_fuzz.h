@@ -1,4 +1,4 @@
-// A fuzz target as a test case runs it: nothing fails, and of the inputs some are accepted and some refused.
+// Runs a fuzz target in a test case: nothing may fail, some inputs must be accepted and some refused.
 #pragma once
 
 #include "ckks/base/testing/fuzz.h"

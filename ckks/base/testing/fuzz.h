@@ -1,13 +1,14 @@
-// Fuzzing of decoders: valid inputs are mutated and decoded; whatever they are, a decoder returns or throws
-// psm::Error with a message of one line, and takes no more memory than is stated for an input of that size.
+// Fuzzing of decoders: valid inputs are mutated and decoded. For any input a decoder must return or throw
+// psm::Error with a message of one line. It may take no more memory than the target states for an input of
+// that size.
 //
-// Mutations: bits flipped, bytes and little-endian numbers set to extremes, decimal numbers replaced, chunks
-// removed, repeated, moved, inserted from other inputs, ends cut off; half of them at the places that matter
-// (`marks`). Half of the inputs are then repaired (checksums, counts, lengths), so that they reach what lies
-// behind a checksum.
+// Mutations flip bits, set bytes and little-endian numbers to extremes, replace decimal numbers, remove,
+// repeat and move chunks, insert chunks of other inputs, and cut off ends. Half of them happen at the places
+// that matter (`marks`). Half of the inputs are then repaired (checksums, counts, lengths), so that they pass
+// a checksum.
 //
-// The mutations of input k depend on the seed and k alone; input 0 is a valid one. A run takes the number of
-// inputs that the test gives or, for long runs, the environment:
+// The mutations of input k depend on the seed and k alone; input 0 is valid. The test gives the number of
+// inputs or, for long runs, the environment:
 //
 //     bazel test --config=asan --test_env=PSM_FUZZ_INPUTS=100000 --test_env=PSM_FUZZ_SEED=1
 //     //ckks/wire:wire_fuzz_test
@@ -29,13 +30,13 @@ namespace psm {
 struct FuzzTarget {
   std::string name;
   std::vector<std::string> corpus;  // valid inputs: they must decode
-  // Decodes; throws psm::Error to refuse. The bytes end where their memory ends.
+  // Decodes, or throws psm::Error to refuse. The bytes end where their memory ends.
   std::function<void(std::string_view)> decode;
   // Makes a mutated input consistent again, in part or in whole; may be empty.
   std::function<void(std::string&, TrainingRandom&)> repair;
   // Where the fields and parts of a valid input begin; may be empty.
   std::function<std::vector<size_t>(const std::string&)> marks;
-  // The memory that decoding takes at most: this much, and so many bytes for each byte of the input.
+  // Decoding takes at most fixed_bytes, plus bytes_per_byte for each byte of the input.
   size_t fixed_bytes = 0, bytes_per_byte = 0;
 };
 

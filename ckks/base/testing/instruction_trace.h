@@ -1,9 +1,8 @@
-// The instructions that a function executes, one after another, as the processor runs them: for tests that
-// what is computed on secrets has no branch that depends on them, in what the compiler made of it.
+// The instructions that a function executes, as the processor runs them. For tests that compiled code has no
+// branch that depends on a secret.
 //
 // A child process runs the function step by step (ptrace(2)). Children of one process begin with the same
-// memory, so two traces differ only if what the function computed on differed, and decided a branch.
-// Addresses of data are not seen.
+// memory. So two traces differ only if different data decided a branch. Addresses of data are not seen.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ struct InstructionTrace {
   bool operator==(const InstructionTrace&) const = default;
 };
 
-// Nothing if the system forbids to trace a child, or under the address sanitiser, whose allocator reads the
+// Returns nullopt if the system forbids tracing, or under the address sanitiser, whose allocator reads the
 // clock.
 std::optional<InstructionTrace> trace_instructions(const std::function<void()>& function);
 

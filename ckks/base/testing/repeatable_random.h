@@ -1,6 +1,6 @@
-// The kernel's randomness replaced by a stream that repeats: linking this library gives a test its own
-// getrandom(2), so that keys and ciphertexts are the same in every run and their bits can be compared. For
-// test targets alone (testonly): keys that were made with it protect nothing.
+// Replaces the kernel's randomness by a stream that repeats. Linking this library gives a test its own
+// getrandom(2), so keys and ciphertexts have the same bits in every run. For test targets alone (testonly):
+// keys made with it protect nothing.
 #pragma once
 
 namespace psm {

@@ -6,7 +6,7 @@
 
 namespace psm {
 
-// `path` begins at the repository's root. In a test alone.
+// `path` begins at the repository's root. Works only in a test.
 inline std::string runfile(const std::string& path) {
   return std::string(std::getenv("TEST_SRCDIR")) + "/" + std::getenv("TEST_WORKSPACE") + "/" + path;
 }

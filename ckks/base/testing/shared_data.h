@@ -1,6 +1,6 @@
 // Real data that tests check against where it is at hand: files in ../shared/data next to the repository.
 // They are no part of it. A case that needs one belongs to the suite "external" of a psm_test with `external
-// = True`; where the file is missing it says so and ends, and .ci/run counts its test as skipped:
+// = True`. If the file is missing, the case says so and ends, and .ci/run counts the test as skipped:
 //
 //     TEST_CASE("..." * doctest::test_suite("external")) {
 //       const auto path = shared_data("model/tok512.bin");
@@ -12,7 +12,7 @@
 
 namespace psm {
 
-// The path of a file there; nothing, after a line that says so, if it is missing.
+// Returns the path of a file there. If it is missing, prints a line that says so and returns nullopt.
 std::optional<std::string> shared_data(const std::string& name);
 
 }  // namespace psm

@@ -1,10 +1,10 @@
-// Which bootstrap: what is known of the slots that it refreshes.
+// The kinds of bootstraps, by what is known of the slots.
 //
 //   all slots   period 0
 //   sparse      they repeat with a period: that many complex values
 //   of blocks   they are real, and equal in `block` adjacent slots as well: period / block real values, value h
-//               in the slots s with floor(s / block) mod (period / block) = h. The denominators of attention
-//               are such, one for each head.
+//               in the slots s with floor(s / block) mod (period / block) = h, such as attention's
+//               denominators, one for each head.
 #pragma once
 
 #include <bit>
@@ -31,8 +31,8 @@ struct BootstrapKind {
     if (!of_blocks()) return period >= kLeastPeriod && period <= slots / 2;
     return period <= slots && blocks() >= kLeastBlocks && blocks() <= kMostBlocks;
   }
-  // Whether a value comes back that repeats with `of_period`, is real where there are blocks, and equal in
-  // `of_block` adjacent slots.
+  // Whether this kind preserves a value that repeats with `of_period`, is equal in `of_block` adjacent slots,
+  // and is real or not.
   bool keeps(size_t of_period, size_t of_block, bool real) const {
     return !sparse() || (of_period <= period && (!of_blocks() || (real && of_block >= block)));
   }

@@ -1,4 +1,4 @@
-// The precision that chance leaves a bootstrap, for tests under fresh keys.
+// Bounds for a bootstrap's measured precision, for tests under fresh keys.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,9 @@ double expectation(const std::vector<ErrorTerm>& law, Function&& of) {
 
 }  // namespace law_internal
 
-// Bits that a bootstrap whose errors have this law keeps over `slots` slots: fewer than `least` once in a million runs,
-// more than `most` once in a million. A component is re or im of a slot, |e| = |d + g| <= |d| + |g|.
+// The bits that a bootstrap keeps over `slots` slots if its errors have this law. They are fewer than `least`
+// in one of a million runs, and more than `most` in one of a million. A component is re or im of a slot, |e|
+// = |d + g| <= |d| + |g|.
 //   least.worst   the union bound over all components, with a proven tail (laplace_tail)
 //   least.mean    Chernoff: P(mean |e| > w) <= (E e^{t |e|} / e^{t w})^n, E e^{t |e|} <= e^{t |d|} / (1 - t deviation /
 //                 sqrt 2). Errors of n = `independent` slots are independent, others repeat them. Multiples of q_0 that
@@ -90,7 +91,8 @@ inline Precision least_precision(const BootstrapPlan& plan, size_t independent, 
   return least;
 }
 
-// Whether as many slots as chance allows have a real part farther off than a component is with probability p.
+// Whether the number of slots whose real part is off by more than the law's p-quantile is one that chance
+// allows.
 inline bool has_tail(const std::vector<ErrorTerm>& law, double p,
                      const std::vector<std::complex<double>>& computed,
                      const std::vector<std::complex<double>>& expected) {

@@ -13,8 +13,8 @@
 //     };
 //
 // Its fields are its arguments: at most kMaxProgramBytes, addresses in them are those of device memory.
-// Within a phase no thread reads what another one writes, so that threads may run in any order; blocks of a
-// launch have nothing to do with each other. Registers do not outlive a phase.
+// Within a phase no thread reads what another one writes, so threads may run in any order. Blocks of a launch
+// are independent. Registers do not outlive a phase.
 //
 // CUDA calls the phases with __syncthreads() between them (cuda_device.cu, where constexpr functions are
 // device functions too); EmulatedDevice loops over blocks, phases and threads. One source, one arithmetic.
@@ -23,7 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// For loops over arrays that have to stay in registers.
+// For loops over arrays that must stay in registers.
 #if defined(__CUDACC__)
 #define PSM_UNROLL _Pragma("unroll")
 #else
@@ -38,7 +38,7 @@ struct Place {
   uint32_t block, thread;
 };
 
-// What a launch has to do, for the log and for predictions: bytes of operands, tables and results, each once;
+// The work of a launch, for the log and for predictions: bytes of operands, tables and results, each once;
 // products of two residues.
 struct Work {
   uint64_t bytes = 0;

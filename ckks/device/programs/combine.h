@@ -26,7 +26,7 @@ struct ElementPlace {
   }
 };
 
-// What such programs have in common.
+// The common part of such programs.
 struct Elementwise {
   static constexpr int kPhases = 1;
   static constexpr int kMaxThreads = kElementThreads;

@@ -1,9 +1,9 @@
 // The ledger: one row for every result of a plan, with its level, scale, range, predicted and measured error
 // and time, and a summary by block.
 //
-// Columns are filled by whoever knows them: ranges by the twin, predicted errors by noise.h, seconds by the
-// encrypted machine and by the meter. Measured errors need a secret key: an oracle in a test, or a client
-// that decrypts named outputs, hands in what it decrypted and what the twin has.
+// Different parts fill the columns: the twin ranges, noise.h predicted errors, the encrypted machine and the
+// meter seconds. Measured errors need a secret key: an oracle in a test, or a client that decrypts named
+// outputs, hands in decrypted and expected values.
 #pragma once
 
 #include <functional>
@@ -50,7 +50,7 @@ class Ledger {
   Ledger(const Plan&, std::span<const double> scales);
 
   void set_ranges(std::span<const Observation> by_value);
-  // `own`: empty where it is not known.
+  // `own` is empty if it is not known.
   void set_predicted_errors(std::span<const double> own, std::span<const double> accumulated);
   void set_seconds(std::span<const double> by_instruction) { set(&LedgerRow::seconds, by_instruction); }
   void set_predicted_seconds(std::span<const double> by_instruction) {
@@ -66,7 +66,7 @@ class Ledger {
   std::vector<LedgerSummary> summary(int block_parts = 2) const;
   // By operation, the longest first.
   std::vector<LedgerSummary> by_kind() const;
-  // First rows of the instructions that took longest (by prediction where none was run), at most `count`.
+  // The first rows of the instructions that took longest, measured or else predicted; at most `count`.
   std::vector<LedgerRow> costliest(size_t count) const;
 
  private:

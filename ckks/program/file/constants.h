@@ -1,12 +1,13 @@
 // The constants of a program's file: weights, masks and other vectors that the server knows.
 //
-// A constant is one period of slots, and so a list of runs: stretches of slots with values, cut at multiples of
-// kRunSlots; slots in no run are zero. A real entry takes 4 bytes, a complex one 8. Constants of at most kWide
-// slots take twice as much, and so do values that a float cannot hold. Equal runs stand in the file once, so that
-// masks which differ in their length share what they have in common; equal constants have one entry in the table.
+// A constant is one period of slots, stored as a list of runs: stretches of slots with values, cut at
+// multiples of kRunSlots. Slots in no run are zero. A real entry takes 4 bytes, a complex one 8. Constants of
+// at most kWide slots take twice as much, and so do values that a float cannot hold. Equal runs are stored
+// once, so masks of different lengths share their common part. Equal constants have one entry in the table.
 //
-// Bytes stand in the order in which the program first uses them, little-endian. Every constant has its SHA-256 and a
-// largest absolute value, which are verified when it is first read: a value that is not finite is refused then.
+// Bytes are in the order of their first use in the program, little-endian. Every constant has a SHA-256 and a
+// largest absolute value. They are verified when the constant is first read, and a value that is not finite
+// is refused.
 #pragma once
 
 #include <atomic>
@@ -45,13 +46,13 @@ struct Constant {
   size_t entry_bytes() const { return (wide ? 8 : 4) * (real ? 1 : 2); }
 };
 
-// Shared by those that write constants and those that read them.
+// The base of writers and readers of constants.
 class ConstantTable : public ckks::PlainStore, public std::enable_shared_from_this<ConstantTable> {
  public:
   ckks::Plain plain(uint32_t index) const;
   size_t size() const { return constants_.size(); }
   const Constant& operator[](uint32_t index) const { return constants_[index]; }
-  // The index of this vector. Throws Error if it belongs to another table.
+  // Returns the index of this vector. Throws Error if it belongs to another table.
   uint32_t index_of(const ckks::Plain&) const;
   uint64_t bytes(uint32_t index) const;  // that its runs have, shared ones too
 
@@ -60,9 +61,9 @@ class ConstantTable : public ckks::PlainStore, public std::enable_shared_from_th
   double mean_square(uint32_t index) const override { return constants_[index].mean_square; }
 
  protected:
-  // The bytes of a run, where they are or copied to `scratch`, which holds them.
+  // Returns the bytes of a run: in place, or copied to `scratch`, which has room for them.
   virtual const uint8_t* bytes_of(const ConstantRun&, size_t bytes, uint8_t* scratch) const = 0;
-  // After it was read; `fits`: no value is larger than the table says.
+  // Called after a constant was read. `fits`: no value is larger than the table says.
   virtual void check(uint32_t index, const Sha256::Digest& checksum, bool fits) const = 0;
   virtual bool is_checked(uint32_t index) const = 0;
 
@@ -70,8 +71,8 @@ class ConstantTable : public ckks::PlainStore, public std::enable_shared_from_th
   std::vector<ConstantRun> runs_;
 };
 
-// Appends constants to a file that is being written: each vector is written when it is kept, and nothing of it stays
-// in memory but its entry in the table.
+// Appends constants to a file that is being written. Each vector is written when it is kept; only its entry
+// in the table stays in memory.
 class ConstantWriter final : public ConstantTable, public PlainKeeper {
  public:
   // The section begins where the file ends now. The file outlives the object.
@@ -95,7 +96,7 @@ class ConstantWriter final : public ConstantTable, public PlainKeeper {
   std::unordered_multimap<uint64_t, uint32_t> known_;                        // by checksum of the entry
 };
 
-// A file in the process's address space; pages come from the disk when they are read.
+// A file mapped into the process's memory; pages come from the disk when they are read.
 class MappedFile {
  public:
   // Throws Error if it cannot be read or is empty.
@@ -114,8 +115,8 @@ class MappedFile {
 // The constants of a file that is mapped.
 class MappedConstants final : public ConstantTable {
  public:
-  // The section is [begin, begin + bytes) of the file. Throws Error, which begins with `name`, where the table is not
-  // one of this section.
+  // The section is [begin, begin + bytes) of the file. Throws Error, which begins with `name`, if the table
+  // does not fit this section.
   MappedConstants(std::shared_ptr<const MappedFile> file, uint64_t begin, uint64_t bytes,
                   wire::TableReader& table, std::string name);
 

@@ -1,16 +1,16 @@
-// A program as a file: everything that a server needs besides keys and ciphertexts, and nothing that it must guess.
-// FORMATS.md describes it byte by byte.
+// A program as a file: everything that a server needs besides keys and ciphertexts. FORMATS.md describes it
+// byte by byte.
 //
 //   header      128 bytes: magic, version, where the sections are, the digest
 //   constants   from byte 4,096: weights, masks (constants.h)
 //   tables      parameters, entry points with their instructions and levels, transforms, series, the table of constants
 //
-// The digest is SHA-256 over the header's other bytes and the tables. The tables hold that of every constant, so
-// the digest names the whole file, although reading it takes a few MB only.
+// The digest is SHA-256 over the header's other bytes and the tables. The tables have the SHA-256 of every
+// constant. So the digest identifies the whole file, although only a few MB must be read for it.
 //
-// Entry points are what the program can be asked for: a whole pass, or the pass over a prompt and one further token of
-// a text. One that has an argument (the length of a prompt, the position of a token) has a list of constants for every
-// value of it, from the first on.
+// Entry points are the computations that the program offers: a whole pass, or the pass over a prompt and one
+// further token of a text. An entry point may have an argument (the length of a prompt, the position of a
+// token). It then has a list of constants for every value of the argument, from the first on.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct EntryPoint {
   std::string name;
   Plan plan;              // of the argument's first value
   ckks::KeyRequest keys;  // that running it takes, for every value of the argument, bootstraps' included
-  // Name and first value of its argument, and what the plan exchanges for each value; empty without one.
+  // The argument's name, its first value, and the plan's constants for each value; empty without an argument.
   std::string argument;
   int32_t first = 0;
   std::vector<Constants> by_argument;
@@ -48,7 +48,7 @@ struct ProgramFile {
   ProgramDigest digest{};
 
   const EntryPoint& entry(const std::string& name) const;  // throws Error if there is none
-  // The digest's first bytes: what ciphertexts and saved states carry.
+  // The digest's first bytes. Ciphertexts and saved states carry them.
   uint64_t id() const;
 };
 
@@ -56,10 +56,10 @@ struct ProgramFile {
 class ProgramWriter {
  public:
   explicit ProgramWriter(const std::string& path);
-  // To build programs with, so that their constants are in the file.
+  // Programs must be built with this keeper, so that their constants are in the file.
   ConstantWriter& keeper() { return *constants_; }
-  // Writes the tables and puts the file in its place. Vectors of `program` that are in memory (constants by argument)
-  // are kept now. Returns the digest.
+  // Writes the tables and puts the file in its place. Also writes vectors of `program` that are still in
+  // memory (constants by argument). Returns the digest.
   ProgramDigest finish(ProgramFile& program);
 
  private:
@@ -67,11 +67,11 @@ class ProgramWriter {
   std::shared_ptr<ConstantWriter> constants_;
 };
 
-// Throws Error where the file is not a program, damaged, or of another version. The tables' indices are within their
-// tables; whether the program makes sense is for verify() to say (ckks/program/verify).
+// Throws Error if the file is not a program, is damaged, or is of another version. Checks that indices lie
+// within their tables. verify() decides whether the program makes sense (ckks/program/verify).
 ProgramFile read_program(const std::string& path);
 
-// Makes a file's header and digest fit its tables, whatever they are: for tests, which forge files.
+// Makes a file's header and digest fit its tables. For tests, which forge files.
 void seal_program(std::string& file);
 
 }  // namespace psm::program

@@ -1,16 +1,16 @@
 // The encrypted machine: runs a Plan on ciphertexts, with public evaluation keys only.
 //
-// Every value stands at its canonical scale at the level that the plan gives it; an argument of a higher
-// level is brought down once and kept until the value's last use. Values are freed at their last use.
+// Every value has the level that the plan gives it, and the canonical scale. An argument of a higher level is
+// brought down once, and the copy is kept until the value's last use. Values are freed at their last use.
 //
-// Plaintexts are encoded at their first use, or by prepare(). Encoded ones are kept for further runs and for
-// other instructions with the same vector at the same level, up to Options::encoded_bytes; beyond that they
-// are encoded anew each time.
+// Plaintexts are encoded at their first use, or by prepare(). They are kept for further runs and for other
+// instructions with the same vector at the same level, up to MachineOptions::encoded_bytes. The others are
+// encoded anew each time.
 //
-// Refusals (psm::Error), before anything is computed: a plan for another ring or other levels, a missing key,
+// Before anything is computed, psm::Error refuses a plan for another ring or other levels, a missing key, and
 // a missing input or one below its level. An error inside an instruction names it and its label.
 //
-// Checkpoints. A run can hand out its live ciphertexts after chosen instructions and be resumed from them.
+// A run can hand out its live ciphertexts after chosen instructions (a checkpoint) and be resumed from them.
 //
 // Not thread-safe: one run at a time; each operation is parallel inside.
 #pragma once
@@ -31,8 +31,8 @@ namespace psm::program {
 
 struct MachineOptions {
   size_t encoded_bytes = kKeptPlaintextBytes;
-  // Inputs by name that all runs share, such as encrypted weights: read where they are, neither copied nor
-  // part of a checkpoint. In the host's memory; they outlive the machine.
+  // Inputs by name that all runs share, such as encrypted weights. They are read in place, not copied, and
+  // are not part of a checkpoint. They are in the host's memory and must outlive the machine.
   const std::map<std::string, ckks::Ciphertext>* shared_inputs = nullptr;
 };
 
@@ -43,16 +43,16 @@ struct RunState {
 };
 
 struct RunOptions {
-  // Take the place of the plan's (program.h); their plaintexts are encoded for this run alone.
+  // Replace the plan's constants (program.h). Their plaintexts are encoded for this run only.
   Constants constants{};
-  // Whether seconds of an instruction are until its results are there; on a device they are until all of it
-  // is asked for otherwise.
+  // True: the seconds of an instruction end when its results are there. False: on a device they end when all
+  // its operations have been requested.
   bool waits = false;
   // After every instruction.
   std::function<void(size_t done, size_t total)> progress{};
-  // Every result at the level of the plan; for oracles and tests.
+  // Called with every result at the level of the plan; for oracles and tests.
   std::function<void(size_t instruction, Value, const ckks::Ciphertext&)> observe{};
-  // After the instructions listed (ascending), with what must be kept.
+  // Checkpoints after these instructions, in ascending order.
   std::vector<size_t> checkpoint_after{};
   std::function<void(size_t next_instruction, const std::vector<std::pair<Value, const ckks::Ciphertext*>>&)>
       checkpoint{};
@@ -75,7 +75,7 @@ class EncryptedMachine {
   EncryptedMachine(const EncryptedMachine&) = delete;
   EncryptedMachine& operator=(const EncryptedMachine&) = delete;
 
-  // Encodes the plaintexts that are kept, before any input is there.
+  // Encodes the plaintexts that are kept, before a run.
   void prepare();
   // Inputs by name, at the plan's input level or above, at a canonical scale.
   RunResult run(const std::map<std::string, ckks::Ciphertext>& inputs, const RunOptions& = {});

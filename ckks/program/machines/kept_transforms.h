@@ -1,6 +1,5 @@
-// Which encoded transforms a machine keeps from one use to the next, where not all have room: those that the
-// most instructions of a plan read (masks that every layer shares before weights that one layer reads), among
-// equals the first.
+// Which encoded transforms a machine keeps if there is no room for all: those that the most instructions of a
+// plan read, among equals the first. Masks that every layer shares come before weights that one layer reads.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 namespace psm::program {
 
-// Each names its plaintexts and the level of its inputs. Single vectors (biases) come first: they are small.
+// An entry names plaintexts and the level of the inputs. Single vectors (biases) are small and kept first.
 std::set<std::pair<ckks::TransformIdentity, int>> kept_transforms(const Plan& plan, const ckks::Chain& chain,
                                                                   size_t bytes);
 

@@ -1,5 +1,5 @@
-// The search for the bootstraps of a program (planner.h): a compact form of the program on which one choice
-// is evaluated in one pass, and the local search over choices.
+// The search for the bootstraps of a program (planner.h): a compact form of the program, on which one pass
+// evaluates a choice, and the local search over choices.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ class Placement {
     size_t instruction;
     size_t position;  // in the group
     bool real;
-    // What may bootstrap it: the full one, then the cheapest sparse one and the cheapest of blocks that keep
-    // what it repeats.
+    // The kinds that may bootstrap it: the full one, then the cheapest sparse one and the cheapest of blocks
+    // that preserve its repetition.
     std::vector<size_t> kinds;
   };
   // By candidate: kNone, not bootstrapped, or 1 + the place of a kind among its own.
   using Choice = std::vector<char>;
   static constexpr char kNone = 0;
 
-  // What a bootstrap is to the search.
+  // A kind of bootstrap as the search sees it.
   struct Kind {
     ckks::BootstrapKind kind;
     ckks::Level entry_level, output_level;
@@ -55,9 +55,9 @@ class Placement {
   Outcome evaluate(const Choice&, std::vector<ckks::Level>* needs = nullptr);
   Choice search();
 
-  // The bootstraps of a choice: each one or two candidates. Two real ones of one kind and group, or of groups
-  // of one rank (the longest chain of groups that lead to it): a dependence raises the rank, so pairs never
-  // wait for one another in a circle.
+  // The bootstraps of a choice: each has one or two candidates. Two real candidates of one kind share a
+  // bootstrap if they are in one group, or in groups of the same rank. The rank is the longest chain of
+  // groups that lead to a group. A dependence raises it, so pairs never wait for one another in a circle.
   std::vector<std::vector<size_t>> bootstraps(const Choice&) const;
 
  private:

@@ -1,6 +1,6 @@
-// Calibration: what a limb of each kernel takes on this machine, with all threads, at the ring of a context.
-// The kernels are timed alone, then a whole key switch, and all of them are scaled so that it takes what it
-// takes.
+// Calibration: the seconds of each kernel for one limb on this machine, with all threads, in the ring of a
+// context. First the kernels are timed alone, then a whole key switch. All are scaled so that their sum is
+// the key switch's time.
 #pragma once
 
 #include <string>
@@ -12,20 +12,21 @@ namespace psm::program {
 
 struct Calibration {
   KernelSeconds kernels;
-  // Whether other programs often took the processor. The seconds remain those of an idle machine, but rough.
+  // Whether other programs often took the processor. The seconds are still meant for an idle machine, but
+  // less exact.
   bool busy = false;
-  // By how much of its shortest time the middle one of a whole key switch's times is longer.
+  // The median time of a whole key switch less its shortest time, as a share of the shortest.
   double spread = 0;
-  // What to print after seconds predicted from these kernels: " (spread 3%)".
+  // Text to print after seconds predicted from these kernels: " (spread 3%)".
   std::string caveat() const;
 };
 
 // Runs every kernel for about `seconds` / 8 on buffers larger than the caches, as the evaluator does; three
-// times as long where other programs disturb it.
+// times as long if other programs disturb it.
 Calibration calibrate(const ckks::Context&, double seconds = 2);
 
-// Seconds for each byte of encoded plaintexts, with all threads: what a first pass pays more than a warm one,
-// where its memory has been touched (ckks/base/touched_memory.h).
+// Seconds for each byte of encoded plaintexts, with all threads. A first pass takes this much longer than a
+// warm one, if its memory has been touched (ckks/base/touched_memory.h).
 double encode_seconds_per_byte(const ckks::Context&);
 
 }  // namespace psm::program

@@ -1,5 +1,5 @@
-// What an instruction costs at a level: the work of its kernels, its key-switches, and the seconds that
-// calibrated kernels take for it.
+// The cost of an instruction at a level: the work of its kernels, its key switches, and the seconds that
+// calibrated kernels take.
 //
 // Everything is counted in limbs: one limb is N residues modulo one prime. At level l there are l + 1 limbs,
 // and key switching (hybrid, ePrint 2019/688) has the special primes k and digits d of the band of levels
@@ -7,10 +7,10 @@
 //   decompose      l+1 inverse NTTs, basis conversion of every digit, d(l+1+k) - (l+1) NTTs
 //   key product    2 d (l+1+k) multiply-accumulates, and as many limbs of packed key read
 //   ModDown (x 2)  k inverse NTTs, (k+1) (l+1) conversions, l+1 NTTs and products by a constant
-// A full key-switch is all three; a hoisted one shares the decomposition; in a linear map the babies share
-// the ModDown as well (double hoisting), and the giants keep c_0 extended: one ModDown of c_1 each.
+// A full key switch is all three. Hoisted ones share the decomposition. In a linear map the babies also share
+// the ModDown (double hoisting), and a giant keeps c_0 extended and needs one ModDown, of c_1.
 //
-// Plain data, no scheme: the same model meters programs on chains that no machine at hand can run.
+// Plain data only. So the model also serves chains that this machine cannot run.
 #pragma once
 
 #include <array>
@@ -72,19 +72,19 @@ struct Effort {
   Effort& operator+=(const Effort&);
 };
 
-// What the work of a linear transform depends on besides its level.
+// The properties of a linear transform that decide its work, besides its level.
 struct TransformSummary {
   int sources = 0, hoisted_rotations = 0, hoisted_inputs = 0, giant_rotations = 0, meetings = 0;
   int full_terms = 0, periodic_terms = 0, outputs = 0;
 };
 TransformSummary summarise(const ckks::LinearTransform&, const ckks::TransformSchedule&, size_t slots);
 
-// What the evaluator's operations do, in kernels and key switches, added up: the one account that the costs of
-// instructions and the figures of a bootstrap are made of.
+// Adds up the evaluator's operations, in kernels and key switches. The costs of instructions and the figures
+// of a bootstrap both come from it.
 //
-// Every figure is exact: a test runs each instruction and each kind of bootstrap on ciphertexts over counting
-// kernels (ring/testing/counting_backend.h) and finds the same numbers. Left out are copies and what permutes
-// or encodes plaintexts.
+// Every figure is exact: a test runs each instruction and each kind of bootstrap on ciphertexts with counting
+// kernels (ring/testing/counting_backend.h) and finds the same numbers. Copies, and the permuting and
+// encoding of plaintexts, are left out.
 //
 // Levels are those of the operands.
 class EffortSum {
@@ -96,7 +96,7 @@ class EffortSum {
   // Sums, differences and products by one number or by i.
   void add(ckks::Level level, int polynomials = 2, int64_t times = 1);
   void rescale(ckks::Level level);
-  // By a plaintext of `period` of `slots` slots, not rescaled; period 1 is a number.
+  // A product by a plaintext of this period, not rescaled. Period 1 is a number.
   void multiply_plain(ckks::Level level, size_t period, size_t slots);
   // `count` products of ciphertexts in one sum, before relinearisation.
   void multiply(ckks::Level level, int64_t count = 1);
@@ -108,21 +108,21 @@ class EffortSum {
   void sum_rotations(ckks::Level level, int64_t count);
   void linear(const TransformSummary&, ckks::Level level);
   void series(std::span<const ckks::SeriesPlan::Node>);
-  // From level 0 by way of the ephemeral secret, at modulus q_0 p_0, to `level`.
+  // From level 0 through the ephemeral secret, at modulus q_0 p_0, to `level`.
   void mod_raise(ckks::Level level);
 
  private:
   const ckks::Chain& chain_;
 };
 
-// Seconds for one limb of each kernel, all threads in use, on the ring of the chain. The default is a nominal
-// machine, for planning without one: commands calibrate (calibrate.h).
+// Seconds of each kernel for one limb, with all threads, in the ring of the chain. The default is a nominal
+// machine, for planning; calibrate.h measures this one.
 struct KernelSeconds {
   std::array<double, kWorkKindCount> seconds{4e-4, 4e-5, 3e-5, 3e-5, 5e-5, 5e-5, 2e-5};
   double of(const Work&) const;
 };
 
-// What ckks/bootstrap says of one kind of bootstrap, as data.
+// The properties of one kind of bootstrap, as data.
 struct BootstrapFigures {
   ckks::BootstrapKind kind{};
   ckks::Level entry_level = 0, output_level = 0;
@@ -138,9 +138,9 @@ struct BootstrapFigures {
 
 class CostModel {
  public:
-  // With the kinds of bootstraps that are offered, the full one first. It is among them in any case, between the
-  // levels of the chain; without figures of its own it is nominal. Keys of a sparse one pay where many values take it:
-  // whoever makes the model decides which are offered.
+  // `bootstraps` are the kinds that are offered, the full one first. A full one is always offered, between
+  // the levels of the chain; its figures are nominal if they are not given. Keys of a sparse one pay if many
+  // values use it, so the caller decides which kinds are offered.
   explicit CostModel(ckks::Chain chain = ckks::nominal_chain(ckks::secure_n16()), KernelSeconds kernels = {},
                      std::vector<BootstrapFigures> bootstraps = {});
 
@@ -149,8 +149,9 @@ class CostModel {
   const std::vector<BootstrapFigures>& bootstraps() const { return bootstraps_; }
   const BootstrapFigures& bootstrap(const ckks::BootstrapKind&) const;  // must be offered (PSM_CHECK)
 
-  // The effort of an instruction whose arguments are at `level` (drops to it count apart). kRefresh is free,
-  // kBootstrap costs one bootstrap: of a complex value, of two real ones, or less for a single real one.
+  // The effort of an instruction whose arguments are at `level`. Drops to this level count apart. kRefresh is
+  // free. kBootstrap costs one bootstrap: of a complex value, of two real ones, or less for a single real
+  // one.
   Effort effort(const Instruction&, const Program&, ckks::Level level) const;
   Effort drop_effort(ckks::Level target) const;  // Evaluator::drop_to_level
   double seconds(const Instruction&, const Program&, ckks::Level level) const;
@@ -164,8 +165,8 @@ class CostModel {
   std::vector<BootstrapFigures> bootstraps_;
 };
 
-// What evaluating a series takes at its peak besides its argument and its result: the nodes that are alive,
-// the sum and the digits of the one at hand.
+// The peak memory of evaluating a series, without argument and result: the live nodes, and the sum and digits
+// of the current one.
 double series_scratch_bytes(const ckks::SeriesPlan&, const ckks::Chain&);
 
 }  // namespace psm::program

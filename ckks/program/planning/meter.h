@@ -1,9 +1,9 @@
-// The meter: what a plan costs, before any key exists: levels, key-switches by kind, rotation keys and their
-// bytes by level, peak memory, seconds by instruction. Works for programs whose weights are shapes only.
+// The meter: the cost of a plan, before any key exists. Levels, key switches by kind, rotation keys and their
+// bytes by level, peak memory, seconds by instruction. Works for programs whose weights are only shapes.
 //
 // Memory is that of the encrypted machine: live ciphertexts (freed at their last use, with the lowered copies
-// that the machine keeps), the scratch of the instruction at hand, all keys, encoded plaintexts, and the
-// encoded transforms of the bootstrap.
+// that the machine keeps), scratch of the current instruction, all keys, encoded plaintexts, and encoded
+// transforms of the bootstrap.
 #pragma once
 
 #include <map>
@@ -44,9 +44,9 @@ struct MeterReading {
   // The encoded plaintexts that the machine keeps for further passes at this limit (MachineOptions).
   size_t encoded_limit = kKeptPlaintextBytes;
   double kept_plaintext_bytes() const;
-  // What a run cannot do without, keys included.
+  // The least memory of a run, keys included.
   double least_bytes() const { return key_bytes() + bootstrap_bytes + peak_working_bytes; }
-  // What a run takes besides the keys; together they are the peak. The process itself comes on top.
+  // The peak memory of a run without the keys. The process itself comes on top.
   double run_bytes() const;
   double peak_bytes() const { return run_bytes() + key_bytes(); }
 
@@ -54,7 +54,8 @@ struct MeterReading {
   ckks::Level lowest_level = 0, highest_level = 0;  // at which something is computed
 };
 
-// `shared_inputs`: names of those that all runs share (MachineOptions::shared_inputs); they are not a run's memory.
+// `shared_inputs` names the inputs that all runs share (MachineOptions::shared_inputs). They do not count as
+// a run's memory.
 MeterReading meter(const Plan&, const CostModel&, const std::set<std::string>& shared_inputs = {});
 
 // "layer 0 / attention" of "layer 0 / attention / scores" for two parts.

@@ -1,5 +1,5 @@
-// From the scheme to plain figures and back: what the planner and the meter need to know of a context and of
-// its bootstraps, and the keys that a plan asks for.
+// From the scheme to plain figures and back: the figures of a context and its bootstraps for planner and
+// meter, and the keys of a plan.
 #pragma once
 
 #include "ckks/bootstrap/bootstrapper.h"
@@ -9,18 +9,19 @@
 
 namespace psm::program {
 
-// Results at most at the level after a bootstrap, outputs at level 0.
+// The budget of a context: results at most at the level after a bootstrap, outputs at level 0.
 LevelBudget budget_of(const ckks::Context&);
 
-// Work, key-switches and keys of one bootstrap. Seconds are predicted from the kernels; replace them by a
-// measured time where there is one.
+// Work, key-switches and keys of one bootstrap. Seconds are predicted from the kernels; a caller may replace
+// them by a measured time.
 BootstrapFigures figures_of(const ckks::BootstrapPlan&, const KernelSeconds&);
 
-// The costs for these kernels, with these bootstraps on offer. Programs are planned by nominal kernels, not measured
-// ones: the same model gives the same program on every machine.
+// The costs for these kernels, with these bootstraps on offer. Programs are planned with nominal kernels, not
+// measured ones, so the same model gives the same program on every machine.
 CostModel costs_of(const ckks::Context&, const ckks::BootstrapPlans&, const KernelSeconds& = {});
 
-// Every key that running the plan takes, its bootstraps' included. Throws Error where it has others than these.
+// Every key that running the plan needs, with its bootstraps' keys. Throws Error if the plan has other kinds
+// of bootstraps than these.
 ckks::KeyRequest key_request(const Plan&, const ckks::BootstrapPlans&);
 
 }  // namespace psm::program

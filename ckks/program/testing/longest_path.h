@@ -5,7 +5,7 @@
 
 namespace psm::program {
 
-// Levels on the longest way from an input to an output, nothing refreshed.
+// The levels on the longest path from an input to an output, without bootstraps.
 int longest_path(const Program&);
 
 }  // namespace psm::program

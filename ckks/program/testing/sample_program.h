@@ -1,4 +1,5 @@
-// A small program for tests of its file: every opcode, a bootstrap, and a mask that an argument exchanges.
+// A small program for tests of program files: every opcode, a bootstrap, and a mask that depends on an
+// argument.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// A program planned for given parameters, with the keys that the plan asks for and no others, and the machine
-// that runs it: what a test of an encrypted program needs. For tests alone.
+// For tests of encrypted programs: a program planned for given parameters, exactly the keys of its plan, and
+// the machine that runs it.
 #pragma once
 
 #include <map>
@@ -14,14 +14,14 @@
 namespace psm::program {
 
 struct TestMachine {
-  // The planner is offered these sparse bootstraps.
+  // `sparse` are the sparse bootstraps that the planner may use.
   TestMachine(const ckks::ParameterSpec& spec, Program source,
               const std::vector<ckks::BootstrapKind>& sparse = {});
 
   std::map<std::string, ckks::Ciphertext> encrypt(const std::map<std::string, SlotVector>& inputs);
-  // What the machine makes of an input, decrypted.
+  // Runs the machine and decrypts its outputs.
   std::map<std::string, SlotVector> run(const std::map<std::string, SlotVector>& inputs);
-  // The largest difference from what the twin makes of it.
+  // The largest difference from the twin's outputs.
   double difference(const std::map<std::string, SlotVector>& inputs);
 
   Program program;

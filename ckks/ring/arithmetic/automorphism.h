@@ -1,4 +1,4 @@
-// Automorphisms X -> X^g of Z[X] / (X^N + 1), g odd: what rotates and conjugates slots.
+// Automorphisms X -> X^g of Z[X] / (X^N + 1), g odd. They rotate and conjugate slots.
 //
 // Slot j of a plaintext is its value at zeta^(5^j), zeta a complex primitive 2N-th root of unity, and the
 // conjugate of slot j is its value at zeta^(-5^j). So g = 5^k moves slot j + k to slot j, and g = 2N - 1
@@ -40,9 +40,8 @@ class AutomorphismTable {
   // For the kernels; valid as long as the table.
   const AutomorphismView& view() const { return view_; }
   // The places [begin, begin + size) of the result, size a power of two >= 8 and begin a multiple of it. They
-  // come from source_begin(begin, size) and the size - 1 places after it, because the low bits of an odd
-  // exponent decide those of its multiple by g, and in bit-reversed order they are the high bits of the
-  // place.
+  // come from `size` places from source_begin(begin, size) on: the low bits of an odd exponent decide those
+  // of its multiple by g, and in bit-reversed order they are the high bits of the place.
   AutomorphismView tile(size_t begin, size_t size) const {
     return {size, blocks_.data() + begin / 8, static_cast<uint32_t>(source_begin(begin, size) / 8),
             permutations_};
@@ -57,7 +56,7 @@ class AutomorphismTable {
   AutomorphismView view_;
 };
 
-// The table for g, built at its first use and kept. Thread-safe.
+// Returns the table for g, which is built at its first use and kept. Thread-safe.
 std::shared_ptr<const AutomorphismTable> automorphism_table(GaloisElement g, int log_n);
 
 }  // namespace psm::ckks

@@ -1,6 +1,5 @@
-// The plain data that kernels work on. Without inline functions, on purpose: files compiled for one
-// instruction set include this, and a function compiled in one of them could be the copy that the linker
-// keeps for all.
+// The plain data that kernels work on. There are no inline functions, because files compiled for one
+// instruction set include this. The linker could keep their copy of a function for all callers.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +41,7 @@ struct NttView {
       inverse_n_root;  // psi^-brv(1) / N, for the last layer of the inverse, which divides by N as well
 };
 
-// What the permutation needs of AutomorphismTable (automorphism.h), of a limb or of a tile of it.
+// What the permutation needs of AutomorphismTable (automorphism.h), for a limb or a tile of it.
 struct AutomorphismView {
   size_t n = 0;
   const uint32_t* blocks = nullptr;             // entry J: 8 * J' + s

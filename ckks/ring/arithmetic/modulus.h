@@ -3,9 +3,9 @@
 // Notation: q is the modulus, odd, 2^3 < q < 2^50; k = bit length of q. Residues are u64 in [0, q) unless a
 // range is given. The bound of 50 bits leaves room for [0, 4q) in the 52-bit multipliers of AVX-512-IFMA.
 //
-// What is constexpr serves devices as well (ckks/device/programs/block_program.h).
+// Devices use the constexpr functions too (ckks/device/programs/block_program.h).
 //
-// No function but pow_mod (whose exponents are public) has a branch or an address that depends on a residue.
+// No branch and no address depends on a residue, except in pow_mod, whose exponents are public.
 //
 // Sources: Barrett reduction (P. Barrett, CRYPTO 1986); multiplication by a constant with a precomputed
 // quotient (V. Shoup, NTL; D. Harvey, "Faster arithmetic for number-theoretic transforms", arXiv:1205.2926).
@@ -31,7 +31,7 @@ inline Modulus::Modulus(uint64_t q) : value(q), bits(std::bit_width(q)) {
 
 inline bool operator==(const Modulus& a, const Modulus& b) { return a.value == b.value; }
 
-// x - c where x >= c, else x, without a branch: residues may be secret. x < c + 2^63.
+// Returns x - c if x >= c, else x, without a branch: residues may be secret. x < c + 2^63.
 constexpr uint64_t subtract_if_at_least(uint64_t x, uint64_t c) {
   const uint64_t difference = x - c;
   return difference + (c & (0 - (difference >> 63)));
@@ -77,14 +77,14 @@ constexpr uint64_t mul_mod(uint64_t x, const Multiplier& w, const Modulus& m) {
   return subtract_if_at_least(mul_lazy(x, w, m), m.value);
 }
 
-// Any 64-bit x; in [0, 2q) and in [0, q).
+// x mod q for any 64-bit x: reduce_lazy in [0, 2q), reduce in [0, q).
 constexpr uint64_t reduce_lazy(uint64_t x, const Modulus& m) {
   return x - static_cast<uint64_t>((uint128_t{x} * m.one.quotient) >> 64) * m.value;
 }
 constexpr uint64_t reduce_mod(uint64_t x, const Modulus& m) {
   return subtract_if_at_least(reduce_lazy(x, m), m.value);
 }
-// Any 64-bit signed x; branch-free, so x may be secret.
+// x mod q for any 64-bit signed x. Branch-free, so x may be secret.
 constexpr uint64_t reduce_signed(int64_t x, const Modulus& m) {
   const uint64_t negative = static_cast<uint64_t>(x >> 63);  // all ones if x < 0
   const uint64_t magnitude = (static_cast<uint64_t>(x) ^ negative) - negative;
@@ -92,7 +92,7 @@ constexpr uint64_t reduce_signed(int64_t x, const Modulus& m) {
   const uint64_t nonzero = 0 - ((r | (0 - r)) >> 63);
   return r + (negative & nonzero & (m.value - 2 * r));
 }
-// The representative of a in (-q/2, q/2), without a branch.
+// Returns the representative of a in (-q/2, q/2), without a branch.
 constexpr int64_t centered(uint64_t a, const Modulus& m) {
   const uint64_t above = 0 - ((m.value / 2 - a) >> 63);
   return static_cast<int64_t>(a - (m.value & above));

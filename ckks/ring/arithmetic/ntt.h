@@ -1,7 +1,7 @@
 // Tables for the negacyclic number-theoretic transform (NTT) of Z_q[X] / (X^N + 1).
 //
-// With psi a primitive 2N-th root of unity modulo q (the smallest power-of-generator found, fixed for each
-// q), the transform of a(X) is, in bit-reversed order,
+// psi is a primitive 2N-th root of unity modulo q: g^((q-1)/2N) for the first g = 2, 3, ... that gives one.
+// The transform of a(X) is, in bit-reversed order,
 //
 //     A[j] = a(psi^(2 brv(j) + 1)),    j = 0, ..., N - 1,    brv = reversal of log2(N) bits,
 //

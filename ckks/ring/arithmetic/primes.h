@@ -1,4 +1,4 @@
-// Primes q = 1 mod 2N, for which Z_q holds a primitive 2N-th root of unity, so that X^N + 1 splits.
+// Primes q = 1 mod 2N: Z_q has a primitive 2N-th root of unity, so X^N + 1 splits.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace psm::ckks {
 // pseudoprime below 3.3e24 (Sorenson, Webster, Math. Comp. 86, 2017).
 bool is_prime(uint64_t n);
 
-// The prime = 1 mod 2^(log_n + 1) nearest to target that is not in `excluded`; below 2^50. Throws Error where
-// there is none within a factor of two of the target.
+// Returns the prime = 1 mod 2^(log_n + 1) nearest to target, below 2^50 and not in `excluded`. Throws Error
+// if there is none within a factor of two of the target.
 uint64_t prime_near(double target, int log_n, const std::vector<uint64_t>& excluded = {});
 
-// The `count` such primes nearest to 2^bits, alternating above and below as they come; none of `excluded`.
+// Returns the `count` such primes nearest to 2^bits, above and below, none of `excluded`.
 std::vector<uint64_t> ntt_primes(int bits, int log_n, int count, std::vector<uint64_t> excluded = {});
 
 }  // namespace psm::ckks

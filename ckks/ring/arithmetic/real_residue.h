@@ -1,5 +1,5 @@
-// The residue of an integer-valued double of any finite size and sign: mantissa times power of two, from its
-// bits. No branch and no address depends on the value.
+// The residue of an integer-valued double of any finite size and sign, from its mantissa and exponent. No
+// branch and no address depends on the value.
 #pragma once
 
 #include <algorithm>

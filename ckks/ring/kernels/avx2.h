@@ -1,6 +1,5 @@
-// Four residues at a time in the doubles of AVX2 with FMA. Included only by backend_avx2.cc, which is
-// compiled for that instruction set; everything is in an unnamed namespace, so nothing of it leaves that
-// file.
+// Four residues at a time in the doubles of AVX2 with FMA. Only backend_avx2.cc includes this, which is
+// compiled for that instruction set. The unnamed namespace keeps everything in that file.
 //
 // Residues modulo q < 2^50 are integers held exactly in doubles, as representatives x with |x| < 8q <= 2^53
 // that need not be in [0, q). A product x w is the exact sum h + l of two doubles (fused multiply-add gives
@@ -45,10 +44,9 @@ inline void store_integers(uint64_t* p, Doubles x) {
   _mm256_storeu_pd(reinterpret_cast<double*>(p), _mm256_xor_pd(_mm256_add_pd(x, two_52), two_52));
 }
 
-// x / q rounded to an integer by a sum that is rounded where the integers end. Fused, this is two
-// instructions; a rounding instruction alone takes as long. kSmall: |x / q| <= 2^51, the sum lies in [2^52,
-// 2^53] and is off by at most 1/2. kLarge: |x / q| < 2^53, the sum lies above 2^52 and below 1.25 * 2^54 and
-// is off by at most 2.
+// How x / q is rounded to an integer: by adding a constant so large that the sum has no fraction. With fused
+// multiply-add this is two instructions. kSmall: |x / q| <= 2^51, the sum lies in [2^52, 2^53] and is off by
+// at most 1/2. kLarge: |x / q| < 2^53, the sum lies above 2^52 and below 1.25 * 2^54 and is off by at most 2.
 enum class Quotient { kSmall, kLarge };
 template <Quotient kQuotient>
 inline Doubles rounded_quotient(Doubles x, const DoubleModulus& m) {

@@ -1,6 +1,5 @@
-// Eight residues at a time with the 52-bit multipliers of AVX-512-IFMA. Included only by *_avx512ifma.cc,
-// which are compiled for that instruction set; everything is in an unnamed namespace, so nothing of it leaves
-// those files.
+// Eight residues at a time with the 52-bit multipliers of AVX-512-IFMA. Only *_avx512ifma.cc include this,
+// which are compiled for that instruction set. The unnamed namespace keeps everything in those files.
 //
 // madd52lo(a, x, y) and madd52hi(a, x, y) are a + (low, high) 52 bits of x * y, of which they take the low 52
 // bits.
@@ -25,7 +24,7 @@ inline Vector madd_lo(Vector a, Vector x, Vector y) { return _mm512_madd52lo_epu
 inline Vector madd_hi(Vector a, Vector x, Vector y) { return _mm512_madd52hi_epu64(a, x, y); }
 inline Vector low_52(Vector x) { return _mm512_and_si512(x, broadcast((uint64_t{1} << 52) - 1)); }
 
-// x - c where that does not go below zero, else x: where it does, it wraps to something larger.
+// Returns x - c if x >= c, else x: a negative difference wraps to something larger than x.
 inline Vector subtract_if_at_least(Vector x, Vector c) { return min(x, sub(x, c)); }
 
 // A constant and its 52-bit quotient floor(w 2^52 / q), in every lane.
@@ -45,8 +44,8 @@ inline VectorModulus broadcast(const Modulus& m) {
           broadcast(m.one), broadcast(m.two_52)};
 }
 
-// a + x w - floor(x w' / 2^52) q: congruent to a + x w modulo q, in a + [0, 2q), but for a possible multiple
-// of 2^52. x is taken modulo 2^52.
+// a + x w - floor(x w' / 2^52) q: congruent to a + x w modulo q, in a + [0, 2q), up to a multiple of 2^52. x
+// is taken modulo 2^52.
 inline Vector multiply_add_raw(Vector a, Vector x, const VectorMultiplier& w, const VectorModulus& m) {
   const Vector quotient = madd_hi(_mm512_setzero_si512(), x, w.quotient);
   return madd_lo(madd_lo(a, x, w.value), quotient, m.minus_q);
@@ -93,15 +92,14 @@ struct WideSum {
   Vector reduce(const VectorModulus& m) const {
     return reduce_double(add(high, _mm512_srli_epi64(low, 52)), low_52(low), m);
   }
-  // The same after up to 4096 products of factors below 2^50: the high part is below 2^60 then, and is
-  // reduced first.
+  // The same after up to 4096 products of factors below 2^50. The high part, below 2^60, is reduced first.
   Vector reduce_many(const VectorModulus& m) const {
     const Vector carried = add(high, _mm512_srli_epi64(low, 52)), rest = low_52(carried);
     const Vector top = multiply_lazy(_mm512_srli_epi64(carried, 52), m.two_52, m);
     const Vector quotient = madd_hi(_mm512_setzero_si512(), rest, m.one.quotient);
     return reduce_double(add(low_52(madd_lo(rest, quotient, m.minus_q)), top), low_52(low), m);
   }
-  // Makes room for as many more.
+  // Reduces the sum, so that as many products fit again.
   void fold(const VectorModulus& m) { start(reduce(m)); }
 };
 

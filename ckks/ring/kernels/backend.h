@@ -1,4 +1,4 @@
-// Which kernels (kernels.h) are in use: the choice among backends at run time.
+// The choice among backends (kernels.h) at run time.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ const Kernels& kernels();
 // The backends that are linked (backend_list.h) and that this processor can run, the reference first, the fastest last.
 std::vector<const Kernels*> available_backends();
 
-// "scalar", "avx2" or "avx512ifma"; throws Error where this processor or build lacks it. Not while others
-// compute.
+// Selects "scalar", "avx2" or "avx512ifma". Throws Error if this processor or build lacks it. Do not call it
+// during a computation.
 void select_backend(const std::string& name);
-// Any other table, which outlives its use: one that wraps a backend (counting_backend.h). Not while others
-// compute.
+// Uses another table, such as one that wraps a backend (counting_backend.h). It must outlive its use. Do not
+// call it during a computation.
 void use_backend(const Kernels&);
 
 }  // namespace psm::ckks

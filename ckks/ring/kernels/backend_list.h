@@ -1,5 +1,6 @@
-// The backends: the scalar one is always linked, the others where a command depends on //ckks/ring/kernels:simd. What
-// holds a secret key is linked without them: there is less to read, and one way through the code.
+// The list of backends. The scalar one is always linked, the others if a command depends on
+// //ckks/ring/kernels:simd. Commands that hold a secret key do not, so there is less to read and one path
+// through the code.
 #pragma once
 
 #include <initializer_list>
@@ -17,7 +18,7 @@ struct Backend {
   bool (*runs_here)();  // on this processor
 };
 
-// Before main: adds backends, the slower first.
+// Adds backends before main(), the slower first.
 struct LinkedBackends {
   LinkedBackends(std::initializer_list<Backend> backends);
 };

@@ -3,7 +3,7 @@
 //
 // While it runs, the limb's words hold doubles. Two layers are taken at once (radix 4), large blocks one
 // after the other; the last two layers happen on 16 residues, transposed. A block is a node of a binary tree:
-// the whole limb is node 1, and node t splits into 2t and 2t + 1 with root(t).
+// the whole limb is node 1, and root(t) splits node t into 2t and 2t + 1.
 #pragma once
 
 #include <cstring>
@@ -110,7 +110,7 @@ void pass(uint64_t* x, int layers, int log_size, size_t t, const uint64_t* roots
   }
 }
 
-// The last two layers of `size` residues whose first four are node t, and back to words.
+// The last two layers of `size` residues, whose first four are node t; doubles become words again.
 void forward_narrow(uint64_t* x, size_t size, size_t t, const uint64_t* roots, const DoubleModulus& m) {
   for (size_t i = 0; i < size; i += 16) {
     const size_t node = t + i / 4;

@@ -1,12 +1,12 @@
 // The negacyclic transform, eight residues at a time; see ntt_butterflies_avx512ifma.h for the arithmetic.
 //
-// The layers of the reference are taken two or three at once (radix 4 and 8), so that data passes through
-// registers a third as often. Large blocks are finished one after the other, so that from the first layers on
-// the work lies in the caches; inside a leaf of 2^10 residues all blocks take a layer before any takes the
-// next, which keeps the chains of dependent instructions short.
+// Two or three layers of the reference are taken at once (radix 4 and 8), so data passes through registers a
+// third as often. Large blocks are finished one after the other, so that the work soon lies in the caches.
+// Inside a leaf of 2^10 residues all blocks take a layer before any takes the next, which keeps the chains of
+// dependent instructions short.
 //
-// A block is a node of a binary tree: the whole limb is node 1, and node t splits into 2t and 2t + 1 with
-// root(t). Included only by backend_avx512ifma.cc.
+// A block is a node of a binary tree: the whole limb is node 1, and root(t) splits node t into 2t and 2t + 1.
+// Included only by backend_avx512ifma.cc.
 #pragma once
 
 #include "ckks/ring/kernels/backend_list.h"
@@ -31,7 +31,7 @@ class Forward {
         division_(tables.modulus),
         roots_(tables.roots, tables.root_quotients, tables.modulus) {}
 
-  // All layers of the block of 2^log_size residues that is node t, from a to x. The first pass moves the
+  // Takes node t, a block of 2^log_size residues, through all layers, from a to x. The first pass moves the
   // data.
   void block(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
     if (log_size <= kLeafBits) return leaf(x, a, log_size, t);
@@ -189,12 +189,12 @@ class Inverse {
   }
 
  private:
-  // Where sums are left as they are, values between passes are at most 16q, and the sums of a pass at most
-  // 128q (kAmple: 128q < 2^52), of which only the first of eight vectors comes that far (the others descend
-  // from a product at most two layers ago: twice 2q, 2q more for the first, and twice that) and is settled.
+  // Where sums are left as they are, values between passes are at most 16q and the sums of a pass at most
+  // 128q (kAmple: 128q < 2^52). Only the first of eight vectors grows that far, and it is settled. The others
+  // come from a product at most two layers ago: twice 2q, 2q more for the first, and twice that.
   static constexpr int kLogBound = 4;
 
-  // The wide layers of a leaf but for the top `above`, which come last.
+  // The wide layers of a leaf, without the top `above`, which come last.
   void wide_layers(uint64_t* x, int log_size, size_t t, int above) const {
     const int left = log_size - kNarrowLayers - above;
     if (left == 0) return;
@@ -238,7 +238,7 @@ class Inverse {
         continue;
       }
       const VectorMultiplier& root = w[(1 << kLayer) - 1 + node];
-      // 2q where this product is the first of two in the next layer.
+      // 2q if this product is the first of two in the next layer.
       const Vector start = grows(kRoom) && kLayer > 0 && node % 2 == 0 ? m.two_q : _mm512_setzero_si512();
       if (grows(kRoom) && kHalf > 1 && place >= kHalf / 2) {
         inverse_butterfly<kRoom, Difference::kAsIs>(low[0], low[kHalf], root, bound, start, m);

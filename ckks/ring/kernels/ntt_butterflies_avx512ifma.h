@@ -1,14 +1,13 @@
 // Butterflies and roots of the negacyclic transform, eight residues at a time. Included only by
 // ntt_avx512ifma.h.
 //
-// A product with a root w, by its quotient w' = floor(w 2^52 / q), is y w - floor(y w' / 2^52) q: below
-// (1 + y / 2^52) q, so below 2q for any y < 2^52. Three multiply-adds give it modulo 2^52; a fourth
-// instruction, a mask, gives it as a number. How far sums may grow before a value must be brought back, and
-// whether the mask is needed, depends on the room that the prime leaves below 2^52 (Room). All ways end with
-// the same bits.
+// A product with a root w, by its quotient w' = floor(w 2^52 / q), is y w - floor(y w' / 2^52) q: below (1 +
+// y / 2^52) q, so below 2q for any y < 2^52. Three multiply-adds give it modulo 2^52; a fourth instruction, a
+// mask, gives it as a number. The room that the prime leaves below 2^52 (Room) decides how far sums may grow
+// before a value is reduced, and whether the mask is needed. The bits are the same in all cases.
 //
-// What bounds the transform is the number of vector instructions: two a cycle on Intel's processors, of any
-// kind; on AMD's (Zen 5) two multiply-adds and four in all. A butterfly of eight pairs takes
+// The number of vector instructions bounds the transform. Intel's processors start two a cycle, of any kind;
+// AMD's (Zen 5) four, of which two may be multiply-adds. A butterfly of eight pairs takes
 //
 //                            forward           inverse        multiply-adds / all
 //     kAmple                  3 / 5            3.2 / 5.8
@@ -28,7 +27,7 @@ namespace psm::ckks {
 namespace {
 
 enum class Room {
-  // q < 2^45. Nothing is brought back but at the end (forward), or one sum of eight in each pass (inverse).
+  // q < 2^45. Forward, values are reduced at the end only; inverse, one sum of eight is settled in each pass.
   kAmple,
   // q < 2^49. Forward, values stay below 8q < 2^52 and settle once a pass; inverse, as kScarce.
   kMiddle,
@@ -95,8 +94,8 @@ class Roots {
     return {broadcast(values_[t]), _mm512_srli_epi64(broadcast(quotients_[t]), 12)};
   }
 
-  // Two, four or eight successive roots, over and over. Their quotients are computed: most roots belong to
-  // the last layers, where each is used once, and reading both would double the traffic.
+  // Two, four or eight successive roots, repeated. Their quotients are computed, not read: most roots belong
+  // to the last layers and are used once, so reading quotients would double the traffic.
   VectorMultiplier two_at(size_t t) const {
     return with_quotient(
         _mm512_broadcast_i64x2(_mm_loadu_si128(reinterpret_cast<const __m128i*>(values_ + t))));
@@ -136,15 +135,15 @@ template <int kLayers, class Roots>
   }
 }
 
-// 16 residues a, b by turns from a and from b: place p = 8 v + l, v telling the vector and l the lane, comes
-// from where rotating the four bits of p to the right leads. Residues 8, 4, 2 and 1 apart face each other,
-// lane by lane, before and after one, two and three such steps; four make a whole turn.
+// Takes 16 residues alternating from a and from b. Place p = 8 v + l (vector v, lane l) comes from the place
+// whose four bits are those of p, rotated to the right. Before such a step, residues 8 apart face each other,
+// lane by lane; after one, two and three steps, residues 4, 2 and 1 apart. Four steps restore the order.
 inline void interleave(Vector& a, Vector& b) {
   const Vector low = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), b);
   b = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), b);
   a = low;
 }
-// And back: the even places, the odd places.
+// Undoes interleave(): a has the even places, b the odd ones.
 inline void separate(Vector& a, Vector& b) {
   const Vector even = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b);
   b = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), b);

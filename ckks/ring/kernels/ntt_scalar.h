@@ -1,13 +1,13 @@
-// The negacyclic transform, one residue at a time: the reference that the other backends must agree with. Included
+// The negacyclic transform, one residue at a time: the reference that the other backends must equal. Included
 // only by backend_scalar.cc.
 //
 // A product with a root takes any 64-bit factor and comes out below 2q (mul_lazy). With q < 2^50 there is
 // room above q to leave the other terms unreduced through all layers. A block of 2^j residues is a node of a
-// binary tree: the whole limb is node 1, and node t splits into 2t and 2t + 1 with root(t). Two layers are
-// taken at once (radix 4), so that each residue is loaded and stored half as often.
+// binary tree: the whole limb is node 1, and root(t) splits node t into 2t and 2t + 1. Two layers are taken
+// at once (radix 4), so that each residue is loaded and stored half as often.
 //
-// Cost: a butterfly is three 64-bit multiplications, which bound processors with one multiplier (524,288
-// butterflies with N = 2^16: 1.6 million cycles), among 13 instructions in all, which bound those with more.
+// Cost: a butterfly is 13 instructions, three of them 64-bit multiplications. The multiplications bound
+// processors with one multiplier: 1.6 million cycles for the 524,288 butterflies of N = 2^16.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,8 @@ inline void inverse_butterfly(uint64_t& x, uint64_t& y, const Multiplier& w, uin
   y = mul_lazy(difference, w, m);
 }
 
-// That of the top layer, which divides by N and reduces: (x, y) -> ((x + y) / N, (x - y) w / N).
+// The inverse butterfly of the top layer, which divides by N and reduces: (x, y) -> ((x + y) / N, (x - y) w /
+// N).
 inline void inverse_top_butterfly(uint64_t& x, uint64_t& y, const NttView& tables, uint64_t bound,
                                   const Modulus& m) {
   const uint64_t difference = x + bound - y;
@@ -139,7 +140,7 @@ void ntt_inverse(uint64_t* x, const uint64_t* a, const NttView& view) {
   uint64_t bound = m.value;
   size_t blocks = n;
   for (; blocks >= 4; blocks /= 4) {
-    // Sums grow fourfold with two layers. There is room for all of them but with long primes in large rings.
+    // Sums grow fourfold in two layers. There is room for all, except with long primes in large rings.
     if (bound > uint64_t{1} << 61) {
       for (size_t i = 0; i < n; ++i) x[i] = reduce_lazy(x[i], m);
       bound = 2 * m.value;

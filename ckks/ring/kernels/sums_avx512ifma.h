@@ -227,7 +227,7 @@ struct Tile {
   }
 };
 
-// kRows x kVectors vectors at i of the tile: out[r] (+)= sum_k tile[k] * coefficient(r, k).
+// For kRows x kVectors vectors at i of the tile: out[r] (+)= sum_k tile[k] * coefficient(r, k).
 template <int kRows, int kVectors, typename Coefficient>
 [[gnu::always_inline]] inline void tile_products(uint64_t* const* out, const Tile& tile, size_t begin,
                                                  size_t i, bool few, bool accumulate, const VectorModulus& m,
@@ -290,7 +290,8 @@ void for_each_tile(uint64_t* const* out, size_t rows, const uint64_t* const* a, 
   }
 }
 
-// A number of rows that the compiler knows. (Not the library's: no function of it may be compiled here.)
+// A number of rows that the compiler knows. (std::integral_constant has functions, and none may be compiled
+// here.)
 template <int kCount>
 struct RowCount {
   static constexpr int value = kCount;

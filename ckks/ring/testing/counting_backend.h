@@ -1,8 +1,8 @@
 // Counts what the kernels (kernels.h) do: a backend that passes every call on to the one in use and adds up
-// the residues it works on. For tests that hold a cost model against real runs.
+// the residues. For tests that compare a cost model with real runs.
 //
-// All figures are residues, not calls, because callers cut limbs into stretches as they please: N residues
-// are a limb.
+// All figures are residues, not calls, because callers cut limbs into stretches as they like. N residues are
+// a limb.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ struct KernelResidues {
   uint64_t key_bits = 0;  // of packed keys that were read
   uint64_t others =
       0;  // sums, products by one constant, reductions to another prime, nearest multiples: by operand
-  // By the marked prime alone. Every key product of a key switch works on q_0 once: marking q_0 counts key
+  // Key products modulo the marked prime alone. A key switch works on q_0 once, so marking q_0 counts key
   // switches.
   uint64_t marked_key_products = 0;
 };
 
-// Counts while it lives; one at a time. Work that is under way when it begins or ends is counted in part.
+// Counts while it lives; only one may live. Work under way at its beginning or end is counted in part.
 class KernelCounter {
  public:
   explicit KernelCounter(uint64_t marked_prime);

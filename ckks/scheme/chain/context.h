@@ -3,19 +3,19 @@
 // Notation: level l uses the primes q_0 .. q_l (l + 1 limbs); Q_l = q_0 ... q_l; P = p_0 ... p_{k-1}.
 //
 // Canonical scales (Kim, Papadimitriou, Polyakov, ePrint 2020/1118): a ciphertext at level l that is ready
-// for the next operation has the scale S_l = scale(l), where S_{l-1} = S_l^2 / q_l, so that a product of two
-// such ciphertexts is canonical again after Rescale and two operands of one level always have the same scale.
-// Each prime is the one nearest to S_l^2 / 2^bits that is still free, which keeps all S_l within 2^-13 of
-// 2^log_scale. The top of the computing levels has exactly 2^log_scale. The bootstrap's levels (EvalMod, CtS)
-// have a sequence of their own, near 2^bits of their primes; the bootstrap itself moves between the two.
+// for the next operation has the scale S_l = scale(l), where S_{l-1} = S_l^2 / q_l. So two operands of one
+// level always have the same scale, and their product is canonical again after Rescale. Each prime is the
+// nearest free one to S_l^2 / 2^bits, which keeps all S_l within 2^-13 of 2^log_scale. The top of the
+// computing levels has exactly 2^log_scale. The bootstrap's levels (EvalMod, CtS) have a sequence of their
+// own, near 2^bits of their primes; the bootstrap itself moves between the two.
 //
-// Digits of key switching (hybrid, Han and Ki, ePrint 2019/688): consecutive primes are packed into digits
-// whose product stays 8 bits below P, from q_0 upwards (then the error of a key switch is no larger than its
-// rounding). Low levels leave room below the security bound: they may have a larger P than the top and so
-// fewer digits, which means fewer transforms and smaller keys (at 16 limbs a quarter of the time and a third
-// of the bytes). So the chain is cut into a few bands of levels, each with the number of special primes and
-// the partition that cost least at its top (gadget.h). All keys of a band share them, so a hoisted
-// decomposition serves every key; a key is trimmed to the highest level of its use within the band.
+// Digits of key switching (hybrid, Han and Ki, ePrint 2019/688): consecutive primes are packed into digits,
+// from q_0 upwards. Their product stays 8 bits below P, so the error of a key switch is no larger than its
+// rounding. Low levels leave room below the security bound. They may have a larger P than the top and so
+// fewer digits: fewer transforms and smaller keys. So the chain is cut into a few bands of levels. Each has
+// the number of special primes and the partition that cost least at its top (gadget.h). All keys of a band
+// share them, so one hoisted decomposition serves every key. A key is trimmed to the highest level of its use
+// within the band.
 //
 // Thread-safety: immutable after construction. Not copyable; outlives everything made from it.
 #pragma once
@@ -54,11 +54,11 @@ class Context {
   Level evalmod_level() const { return compute_level() + spec_.evalmod_levels; }  // highest level of EvalMod
   bool can_bootstrap() const { return spec_.evalmod_levels > 0 && spec_.cts_levels > 0; }
 
-  // S_l; exact in the sense that every way to compute it from canonical operations gives these very bits.
+  // S_l. Every way to compute it from canonical operations gives these very bits.
   Scale scale(Level level) const;
   std::span<const double> scales() const { return scales_; }  // by level
-  // What a ciphertext of this scale at `level` has after its rescale: scale / q_level, or S_{level-1} itself
-  // where they differ by no more than the rounding of doubles.
+  // The scale of a ciphertext after its rescale from `level`: scale / q_level, or S_{level-1} itself if they
+  // differ by no more than the rounding of doubles.
   Scale rescaled(Scale scale, Level level) const;
   uint64_t q(int index) const;
   uint64_t p(int index) const;

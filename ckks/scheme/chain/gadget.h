@@ -8,11 +8,11 @@
 //     C                                    conversions of one limb to another,
 //     E = l + 1 + k                        limbs of an extended polynomial, which linear maps work on,
 //
-// and is correct and quiet when every digit's product stays 8 bits below P. A larger P has fewer digits; it
-// is allowed where Q_l P stays within the Q_L P of the top, which is what the security bound is checked for.
-// Each band takes the k that makes T + K / 6 + C / 32 + E / 2 least at its top: the weights are, in
-// transforms, the time of reading a limb of key from memory, of converting a limb, and of a few products of
-// extended limbs by plaintexts.
+// and its error is small if every digit's product stays 8 bits below P. A larger P has fewer digits. It is
+// allowed if Q_l P stays within the Q_L P of the top, for which the security bound is checked. Each band
+// takes the k that makes T + K / 6 + C / 32 + E / 2 least at its top. The weights are times in units of a
+// transform: of reading a limb of key from memory, of converting a limb, and of a few products of extended
+// limbs by plaintexts.
 #pragma once
 
 #include <span>
@@ -34,12 +34,12 @@ struct Gadget {
   std::vector<DigitRange> digits;
 };
 
-// The partition of primes q_0 .. q_top for a P of p_bits; log2 of the primes. Empty if a prime is larger than
-// P.
+// Partitions the primes q_0 .. q_top, given by their log2, for a P of p_bits. Returns nothing if a prime is
+// larger than P.
 std::vector<DigitRange> partition_digits(std::span<const double> log2_q, Level top, double p_bits);
 
-// The best gadget for a band with this top: at most `most` special primes of `bits_each` bits, and Q_top P
-// within `budget_bits`, up to a thousandth of a bit. Without digits if there is none.
+// Returns the best gadget for a band with this top. It has at most `most` special primes of `bits_each` bits,
+// and log2(Q_top P) exceeds `budget_bits` by at most a thousandth of a bit. Without digits if there is none.
 Gadget best_gadget(std::span<const double> log2_q, Level top, int most, double bits_each, double budget_bits);
 
 }  // namespace psm::ckks

@@ -1,5 +1,5 @@
-// The evaluation keys that a computation takes, by the levels of their use: known before any key exists, and
-// the same whether keys are planned, counted or made.
+// The evaluation keys that a computation needs, by the levels of their use. Known before any key exists.
+// Planning, counting and making keys all use it.
 //
 // Galois elements: g = 5^k mod 2N moves slot s + k to slot s; g = 2N - 1 conjugates.
 #pragma once
@@ -18,7 +18,7 @@ namespace psm::ckks {
 // 5^offset mod 2N, any sign of offset; composed with conjugation on request.
 GaloisElement galois_element(const Chain& chain, int offset, bool conjugate = false);
 
-// A key is made for each band of levels (chain.h) that is used, at the highest of its levels.
+// A key is made for each band of levels (chain.h) that is used, at the highest level used.
 struct KeyRequest {
   std::set<Level> relinearisation_levels;
   std::map<GaloisElement, std::set<Level>> galois_levels;

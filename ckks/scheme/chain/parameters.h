@@ -1,7 +1,7 @@
 // Parameters of the scheme: an unchecked description that a Context validates and turns into primes.
 //
-// The modulus chain, from the bottom (level 0) to the top (level L), in the order in which a
-// bootstrapped computation meets it from the top downwards:
+// The modulus chain, from level 0 to the top, level L. A bootstrapped computation goes through it from the
+// top downwards:
 //
 //   level        0 | 1 .. stc | .. compute ..        | .. evalmod ..   | .. cts .. = L
 //   prime       q_0| SlotsToCoeffs  usable levels    | EvalMod         | CoeffsToSlots
@@ -19,7 +19,7 @@
 
 namespace psm::ckks {
 
-// Unchecked: any values may stand here; Context's constructor refuses what it cannot serve.
+// Unchecked: Context's constructor refuses values that it cannot serve.
 struct ParameterSpec {
   std::string name;
   int log_n = 16;  // ring degree N = 2^log_n; N/2 complex slots
@@ -38,22 +38,22 @@ struct ParameterSpec {
 // The default: N = 2^16, 128-bit security, thirteen usable levels between two bootstraps.
 ParameterSpec secure_n16();
 
-// The same chain under a dense ternary secret, which standard tables cover. What its larger bound allows is
-// spent on special primes, 9 x 50 bits (log2(QP) = 1700 of 1747): three digits instead of five, so that keys
-// are a fifth smaller and key switches faster. Divisions round against a denser secret:
-// RESULTS.md says what that costs.
+// The same chain under a dense ternary secret, which standard tables cover. Its bound allows 1747 bits and so
+// more special primes: 9 x 50 bits, log2(QP) = 1700. There are three digits instead of five, so keys are a
+// fifth smaller and key switches faster. Rounding errors are larger under a dense secret: RESULTS.md says
+// what that costs in precision.
 ParameterSpec secure_n16_dense();
 
-// The same ring and security with a chain that ends below the bootstrap: for what needs few levels.
+// The same ring and security with a chain that ends below the bootstrap, for computations of few levels.
 ParameterSpec secure_n16_leveled(int compute_levels);
 
 constexpr int kMaxSecureLeveled = 30;  // more compute_levels would exceed the bound
 
-// The chain of a set, and how dense its secret is, in a ring of degree 2^log_n (10..15): for tests; offers no
-// security.
+// The chain of a set in a ring of degree 2^log_n (10..15), with a secret of the same density. For tests;
+// offers no security.
 ParameterSpec insecure_version(ParameterSpec spec, int log_n);
 
-// That of the default.
+// insecure_version() of the default.
 ParameterSpec insecure_bootstrappable(int log_n);
 
 // A short chain (q_0, `levels` primes of 40 bits, three special primes) without bootstrapping levels: for

@@ -3,10 +3,9 @@
 // Level l: residues modulo Q_l = q_0 .. q_l, so l + 1 limbs.
 // Scale: the factor between a message and the integer polynomial that encodes it.
 //
-// Both are read as the number that they are, but no number becomes one by accident: what declares one names
-// it, Level::at(limbs - 1), Scale(2.0); only a constant is a level as it stands. So a count of limbs, levels
-// to go or a rotation never stands where a level is meant, and a value, an error or a prime never where a
-// scale is.
+// Both convert to plain numbers, but no number becomes one by accident. Code must write Level::at(limbs - 1)
+// or Scale(2.0); only a constant is a level as it stands. So a count of limbs or a rotation never passes for
+// a level, and a value, an error or a prime never for a scale.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@ class Level {
   }
   constexpr operator int() const { return value_; }
 
-  // Levels further up or down; between two levels it is a plain number of them.
+  // Adding a number to a level gives a level; the difference of two levels is a plain number.
   friend constexpr Level operator+(Level a, int b) { return at(a.value_ + b); }
   friend constexpr Level operator-(Level a, int b) { return at(a.value_ - b); }
   friend constexpr int operator-(Level a, Level b) { return a.value_ - b.value_; }
@@ -55,7 +54,7 @@ class Scale {
 // The scale of the product of two messages.
 constexpr Scale operator*(Scale a, Scale b) { return Scale(double{a} * double{b}); }
 
-// After a division by the prime q, and before the one that leaves `scale`.
+// The scale after a division by the prime q, and the one before a division that leaves `scale`.
 constexpr Scale after_rescale(Scale scale, uint64_t q) { return Scale(scale / static_cast<double>(q)); }
 constexpr Scale before_rescale(Scale scale, uint64_t q) { return Scale(scale * static_cast<double>(q)); }
 

@@ -8,21 +8,20 @@
 //     used by the PowerSoftmax paper (HEaaN "FGb"). The sets that Bossuat, Troncoso-Pastoriza and Hubaux
 //     (ePrint 2022/024) estimate against the hybrid primal and dual attacks have 1546 to 1553. Such sparse
 //     secrets are outside the standard tables;
-//   * the ephemeral secret of weight 32 around ModRaise (ePrint 2022/024) at N = 2^16: 121 bits. It is the
-//     modulus of the one key under it in the sets of that paper, q_0 of 60 and p_0 of 61 bits; their library
-//     states "over 128-bit security for an evaluation key of modulus 121 bits" (Lattigo v6,
+//   * the ephemeral secret of weight 32 around ModRaise (ePrint 2022/024) at N = 2^16: 121 bits. In that
+//     paper's sets the one key under it has this modulus, q_0 of 60 and p_0 of 61 bits. Their library states
+//     "over 128-bit security for an evaluation key of modulus 121 bits" (Lattigo v6,
 //     circuits/ckks/bootstrapping/parameters_literal.go). OpenFHE runs the same weight at 126 bits and quotes
 //     an estimator for it (openfhe-development, issue 1041). Primes of at most 50 bits keep ours at
 //     100. The key generator makes exactly one key under it, at the modulus q_0 p_0.
 //
-// The lattice estimator's own figures for these three are in security_estimates.txt, with the attacks that
-// they cover and those that had not ended; security_estimates.py made them. Lattice reduction counted as its
-// authors do by default (MATZOV, classical), the least is 2^134 for weight 192 (a dual attack that guesses a
-// part of the secret and meets in the middle), 2^128.0 for the dense secret (2^131.8 at the 1700 bits of the
-// set shipped) and 2^163 for weight 32.
+// The lattice estimator's own figures for these three are in security_estimates.txt, which
+// security_estimates.py made. It lists the attacks that the figures cover, and those that had not ended. With
+// its default cost of lattice reduction (MATZOV, classical) the cheapest attack takes 2^134 for weight 192 (a
+// dual attack that guesses a part of the secret and meets in the middle), 2^128.0 for the dense secret
+// (2^131.8 at the 1700 bits of the set shipped) and 2^163 for weight 32.
 //
-// None of this says what a decrypted result reveals when it is shared (IND-CPA-D, Li and Micciancio, ePrint
-// 2020/1533).
+// None of this covers decrypted results that are shared (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).
 #pragma once
 
 #include <string>
@@ -37,13 +36,13 @@ enum class SecretKind {
   kEphemeral32,   // ternary with Hamming weight >= 32; only at modulus q_0 p_0
 };
 
-// Largest log2 of the modulus for 128 bits of security; 0 where no source gives one.
+// Returns the largest log2 of the modulus for 128 bits of security, or 0 if no source gives one.
 double max_log2_modulus(int log_n, SecretKind kind);
 
 // Where that figure comes from, in a few words.
 const char* security_source(SecretKind kind);
 
-// What secret a Hamming weight stands for (0 = dense); throws Error for weights no source covers.
+// Returns the kind of secret of a Hamming weight (0 = dense). Throws Error for weights that no source covers.
 SecretKind secret_kind(int hamming_weight);
 
 // Throws Error, naming the bound and its source, unless log2(QP) = `log2_qp` is allowed for the main secret

@@ -1,18 +1,17 @@
 // Decryptor: m = c_0 + c_1 s, and the slots of it.
 //
-// What it returns is for the holder of the key alone: a decrypted CKKS result carries the error, and whoever
-// sees many of them learns the key (IND-CPA-D; Li and Micciancio, ePrint 2020/1533).
+// The result is for the holder of the key alone: it contains the error, and whoever sees many decrypted
+// results learns the key (IND-CPA-D; Li and Micciancio, ePrint 2020/1533).
 //
-// Where the scale would leave values less than kRoomBits of what the decoder reads (Decoder::log2_readable),
-// and the modulus holds more, the ciphertext is rescaled first, which needs no secret and adds the error of a
+// If the scale leaves values less than kRoomBits of the bits that the decoder reads (Decoder::log2_readable),
+// and the modulus has more, the ciphertext is rescaled first. That needs no secret and adds the error of a
 // rescale.
 //
-// What lies between the ciphertext and the result is wiped (the few numbers that a stack keeps are not), and
-// a phase that is returned when it goes; the slots are the caller's.
+// Intermediate values are wiped, except for a few numbers on the stack. A returned Phase is wiped when it
+// goes; the slots are the caller's.
 //
-// No branch and no address depends on the secret or on what is decrypted, up to the slots that the decoder
-// returns. What a caller then does with the slots is not covered:
-// printing a number takes a time that depends on it.
+// No branch and no address depends on the secret or on decrypted values, up to the slots that the decoder
+// returns. Later use of the slots is not covered: the time of printing a number depends on it.
 #pragma once
 
 #include <complex>
@@ -32,8 +31,8 @@ class Decryptor {
   static constexpr double kRoomBits = 24;
 
   explicit Decryptor(const SecretKey& secret) : secret_(secret), decoder_(secret.context()) {}
-  // Both refuse what require_owner() refuses; decrypt() also a scale that leaves no value room below the
-  // modulus.
+  // Both refuse what require_owner() refuses. decrypt() also refuses a scale that leaves values no room below
+  // the modulus.
   std::vector<std::complex<double>> decrypt(const Ciphertext& ciphertext) const;
   // c_0 + c_1 s, modulo the primes that the decoder reads, in NTT form.
   struct Phase {

@@ -1,12 +1,11 @@
-// Encryptor: encryption under a public key. (v b + e_0 + m, v a + e_1), v and the errors fresh for each call.
-// v is drawn like a secret: ternary, dense. Not thread-safe: one encryptor per thread. The random source is
-// renewed for each call: neither a fork nor a resumed process image repeats v or an error
-// (ckks/base/random/random.h).
+// Encryptor: encryption under a public key, (v b + e_0 + m, v a + e_1). v and the errors are fresh in each
+// call; v is ternary and dense. The random source is renewed in each call, so neither a fork nor a resumed
+// process image repeats v or an error (ckks/base/random/random.h). Not thread-safe: one encryptor per thread.
 //
 // No branch and no address depends on v, the errors or the message.
 //
-// SeededEncryptor (seeded_encryptor.h) encrypts under the secret key itself with c_1 from a fresh seed: half
-// the bytes on the wire and less error; it belongs to the client.
+// The client's own SeededEncryptor (seeded_encryptor.h) encrypts under the secret key, with c_1 from a fresh
+// seed: half the bytes and less error.
 #pragma once
 
 #include "ckks/base/random/random.h"
@@ -20,7 +19,7 @@ namespace psm::ckks {
 class Encryptor {
  public:
   Encryptor(const Context& context, const PublicKey& key);
-  // At the plaintext's level and scale.
+  // Encrypts at the plaintext's level and scale.
   Ciphertext encrypt(const Plaintext& plaintext);
 
  private:

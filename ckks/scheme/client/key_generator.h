@@ -1,8 +1,8 @@
 // KeyGenerator: all public keys from one secret.
 //
-// Randomness: errors and the ephemeral secret come from a SecureRandom, renewed for every key; public seeds
-// from a PublicSeedSource that shares nothing with it: a fresh seed for every key, separated further by digit
-// and limb.
+// Errors and the ephemeral secret come from a SecureRandom that is renewed for every key. Public seeds come
+// from a PublicSeedSource, which shares nothing with it. Every key has a fresh seed; digits and limbs are
+// streams of their own.
 //
 // No branch and no address depends on the secret, on an error or on the ephemeral secret.
 #pragma once
@@ -27,7 +27,7 @@ class KeyGenerator {
   // ephemeral secret s~ is drawn here and forgotten here.
   void encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_ephemeral);
 
-  // Everything a program asked for. `progress(done, total)` may be empty.
+  // Makes all keys of a request. `progress(done, total)` may be empty.
   EvaluationKeys evaluation_keys(const KeyRequest& request,
                                  const std::function<void(int, int)>& progress = {});
 

@@ -1,15 +1,15 @@
-// KeyVerifier: whether evaluation keys are what they should be, by the secret that they are under.
+// KeyVerifier: checks public and evaluation keys with the secret that they are under.
 //
-//   A public key (b, a) encrypts zero: b + a s = e. Digit i of a key that switches from s' to s has
-//   b_i + a_i s = e_i + P g_i s', where P g_i is P modulo the primes of the digit and zero modulo all others
-//   (key_generator.h). Each e is one small polynomial, the same modulo every prime, with |e| <= kErrorBound
-//   (ckks/ring/sampler.h), and not zero.
+//   A public key (b, a) encrypts zero: b + a s = e. Digit i of a key that switches from s' to s has b_i + a_i
+//   s = e_i + P g_i s', where P g_i is P modulo the primes of the digit and zero modulo all others
+//   (key_generator.h). Each e must be one small polynomial, the same modulo every prime, with |e| <=
+//   kErrorBound (ckks/ring/sampler.h), and not zero.
 //
-// So the whole key is looked at, and not only what it does to one ciphertext. The ephemeral secret of the two keys
-// around ModRaise, which nobody kept, follows from the second of them, and must be a secret of the right weight.
+// This checks the whole key, not only its effect on one ciphertext. Nobody kept the ephemeral secret of the
+// two keys around ModRaise. It follows from the second of them, and must have the right weight.
 //
-// Every check throws Error with `what` in front. No branch and no address depends on the secret or on an error; that
-// a key fails is public.
+// Every check throws Error with `what` in front. No branch and no address depends on the secret or on an
+// error, but the result of a check is public.
 #pragma once
 
 #include <string>

@@ -1,10 +1,9 @@
 // SecretKey: a ternary polynomial s. Move-only; its memory is overwritten with zeros when it goes.
 //
-// No branch and no address depends on a coefficient; that stored ones are refused as no ternary vector of the
-// right weight may be seen.
+// No branch and no address depends on a coefficient. One exception: it may be seen that stored coefficients
+// are refused.
 //
-// It lives in a room of its own (//ckks/scheme/client): whatever computes on ciphertexts must not depend on
-// it.
+// It has a room of its own (//ckks/scheme/client). Code that computes on ciphertexts must not depend on it.
 #pragma once
 
 #include "ckks/base/random/random.h"
@@ -20,7 +19,7 @@ class SecretKey {
   // Draws s with the specification's Hamming weight, and the key pair's fingerprint, from the kernel's
   // randomness.
   static SecretKey generate(const Context& context);
-  // From stored coefficients in {-1, 0, 1} (files); throws Error if they are anything else.
+  // From stored coefficients (files). Throws Error unless they are in {-1, 0, 1} and have the right weight.
   SecretKey(const Context& context, SecretVector<int32_t> coefficients, uint64_t key_fingerprint);
   SecretKey(SecretKey&&) noexcept = default;
   SecretKey& operator=(SecretKey&&) noexcept = default;

@@ -1,7 +1,7 @@
-// SeededEncryptor: encryption under the secret key, (-a s + e + m, a) with a from a fresh public seed.
-// A file needs the seed and c_0 only. Never two encryptions under one seed or with one error: the seed comes
-// straight from the kernel, the error from a stream that is renewed first, so that neither a fork nor a
-// resumed process image repeats one (ckks/base/random/random.h).
+// SeededEncryptor: encryption under the secret key, (-a s + e + m, a) with a from a fresh public seed. A file
+// needs the seed and c_0 only. No two encryptions share a seed or an error: the seed comes straight from the
+// kernel, and the stream of errors is renewed first. So neither a fork nor a resumed process image repeats
+// one (ckks/base/random/random.h).
 //
 // No branch and no address depends on the error, the secret or the message. Not thread-safe.
 #pragma once

@@ -2,15 +2,15 @@
 //
 //     slot j = sum_k a_k zeta^(k 5^j),   zeta = exp(2 pi i / 4m),   j = 0 .. m - 1.
 //
-// zeta^(m 5^j) = i for all j, so with w_k = a_k + i a_(k+m) slot j is w(zeta^(5^j)), where 5^j runs through
-// the exponents 1 mod 4: the m roots of X^m = i. A radix-2 transform along the factors
+// zeta^(m 5^j) = i for all j. So with w_k = a_k + i a_(k+m), slot j is w(zeta^(5^j)). The exponents 5^j are
+// all those that are 1 mod 4, so these are the m roots of X^m = i. A radix-2 transform along the factors
 //     X^(2h) - z^2 = (X^h - z)(X^h + z)
 // finds them in bit-reversed order, exponent 1 + 4 brv(index), with the twiddles
 //     exp(2 pi i (1 + 4 brv_d(b)) / 2^(d+3))
 // at depth d and block b, which are the same for every m.
 //
-// In doubles, each operation rounded once and in a fixed order; twiddles are those of unit_root.h. So the bits do not
-// depend on the processor (FORMATS.md, Encoding). Immutable, thread-safe.
+// Computed in doubles. Each operation is rounded once, in a fixed order, and twiddles are those of
+// unit_root.h. So the bits do not depend on the processor (FORMATS.md, Encoding). Immutable, thread-safe.
 #pragma once
 
 #include <complex>
@@ -25,7 +25,7 @@ class Embedding {
   // Serves vectors of up to 2^log_slots values.
   explicit Embedding(int log_slots);
 
-  // slots.size() = m, a power of two; writes 2m coefficients (of Y = X^(N/2m) for a ring of degree N).
+  // slots.size() = m, a power of two. Writes 2m coefficients, those of Y = X^(N/2m) in a ring of degree N.
   void coefficients_of_slots(std::span<const std::complex<double>> slots, double* coefficients) const;
   // Reads 2m coefficients where m = slots.size().
   void slots_of_coefficients(const double* coefficients, std::span<std::complex<double>> slots) const;

@@ -6,10 +6,9 @@
 //
 // A vector shorter than N/2 (a power of two m) is repeated with period m and encoded as 2m coefficients.
 //
-// No branch and no address depends on a value, with three exceptions: a refusal says what it found; the size
-// of the largest coefficient (below q_0 / 2, below 2^62, or above) decides how residues are taken, which is
-// the scale's doing as long as values are of the size that the scale is meant for; and the processor may take
-// longer for numbers below 2^-1022.
+// No branch and no address depends on a value, with three exceptions. A refusal says what it found. The size
+// of the largest coefficient (below q_0 / 2, below 2^62, or above) decides how residues are taken; for values
+// of the usual size the scale alone decides it. And the processor may take longer for numbers below 2^-1022.
 //
 // Throws Error: size not a power of two or above N/2, NaN or infinity, a coefficient beyond half the modulus.
 // Thread-safe: const, scratch memory from the pool.
@@ -28,16 +27,18 @@ namespace psm::ckks {
 
 class Encoder {
  public:
-  // Plaintexts are made by `maker`, which outlives the encoder: an engine's (ckks/engine/engine.h), or the host's.
+  // `maker` makes the plaintexts: an engine's (ckks/engine/engine.h), or the host's if it is null. It must
+  // outlive the encoder.
   explicit Encoder(const Context& context, const ResidueMaker* maker = nullptr);
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 
-  // At the context's scale for the level unless another is given. `extended`: also modulo the special primes.
+  // Encodes at the context's scale for the level, unless another is given. `extended`: also modulo the
+  // special primes.
   Plaintext encode(std::span<const std::complex<double>> values, Level level) const;
   Plaintext encode(std::span<const std::complex<double>> values, Level level, Scale scale,
                    bool extended = false) const;
-  // What a plaintext's residues are made of: its rounded coefficients, twice as many as values.
+  // A plaintext's rounded coefficients, twice as many as values. Its residues are made of them.
   struct Coefficients {
     Buffer words;    // doubles
     double largest;  // absolute value

@@ -2,8 +2,8 @@
 //
 // A vector of power-of-two period m < N/2 is the polynomial p(Y) in Y = X^(N/2m): it has 2m coefficients, and
 // in the (bit-reversed) NTT domain each limb is constant on runs of N/2m residues. Only the 2m run values are
-// stored: such plaintexts are N/2m times smaller, and a product reads no plaintext traffic to speak of.
-// A full plaintext is the case of runs of length one.
+// stored, so such a plaintext is N/2m times smaller, and a product hardly reads any memory for it. A full
+// plaintext is the case of runs of length one.
 //
 // basis: limbs q_0 .. q_level, followed by the special primes of its level's band if it was encoded for a
 // double-hoisted transform.
@@ -18,7 +18,7 @@
 
 namespace psm::ckks {
 
-// Residues of a run from which on preparing a constant for it costs less than it saves.
+// From runs of this length on, preparing the constant for fast products costs less than it saves.
 constexpr size_t kLongRun = 64;
 
 class Plaintext {

@@ -1,7 +1,7 @@
-// From rounded coefficients to residues in NTT form, where they will be used: in the host's memory, or in an
-// engine's (ckks/engine/engine.h), to which the coefficients go instead of all limbs.
+// From rounded coefficients to residues in NTT form, in the memory in which they will be used: the host's, or
+// an engine's (ckks/engine/engine.h). An engine gets the coefficients instead of all limbs.
 //
-// Residues are exact functions of the coefficients, so that all makers give the same bits. Thread-safe.
+// Residues are exact functions of the coefficients, so all makers give the same bits. Thread-safe.
 #pragma once
 
 #include <span>
@@ -11,20 +11,20 @@
 
 namespace psm::ckks {
 
-// rows x cols plaintexts of one period, row after row: `values` integers each, as doubles, plaintext after
-// plaintext. A polynomial in X^(N / values) has so many values a limb.
+// rows x cols plaintexts of one period, row after row. Each has `values` integers, as doubles, and is a
+// polynomial in X^(N / values), with `values` different residues a limb.
 struct CoefficientTile {
   std::span<const double> coefficients;
   size_t values;
   double largest;  // absolute value among them
   size_t rows = 1, cols = 1;
-  // Whether a limb is a matrix for each value, as Kernels::run_matrix_product takes them, or plaintext after
-  // plaintext.
+  // True: a limb has a matrix for each value, as Kernels::run_matrix_product takes them. False: it has
+  // plaintext after plaintext.
   bool by_runs = false;
 
   size_t plaintexts() const { return rows * cols; }
   size_t limb_words() const { return plaintexts() * values; }
-  // Where the values of a plaintext begin in a limb, and how far apart they are.
+  // The place of a plaintext's first value in a limb, and the distance from value to value.
   size_t begin(size_t row, size_t col) const;
   size_t step() const { return by_runs ? plaintexts() : 1; }
 };
@@ -32,9 +32,9 @@ struct CoefficientTile {
 class ResidueMaker {
  public:
   virtual ~ResidueMaker() = default;
-  // Null for the host's.
+  // Where residues are made; null for the host.
   virtual Memory* memory() const = 0;
-  // Limb after limb.
+  // Returns the residues, limb after limb.
   virtual Buffer residues(const CoefficientTile& tile, Basis basis) const = 0;
 };
 
@@ -42,8 +42,8 @@ class HostResidueMaker final : public ResidueMaker {
  public:
   explicit HostResidueMaker(const Ring& ring) : ring_(ring) {}
   Memory* memory() const override { return nullptr; }
-  // No branch and no address depends on a coefficient, but for the size of the largest: below q_0 / 2, below
-  // 2^62, or above.
+  // No branch and no address depends on a coefficient, except on the size of the largest: below q_0 / 2,
+  // below 2^62, or above.
   Buffer residues(const CoefficientTile& tile, Basis basis) const override;
 
  private:

@@ -2,8 +2,8 @@
 //
 // An error polynomial with independent coefficients of standard deviation sigma shows in every slot as a
 // complex number of root mean square sigma sqrt(N) / scale. All figures here are such root mean squares, in
-// units of the encrypted values. They are averages for planning and for ledgers. They are no bounds: nothing
-// that protects a secret may rest on them (USENIX Security 2024, Guo et al.).
+// units of the encrypted values. They are averages for planning and for ledgers, not bounds. Nothing that
+// protects a secret may rest on them (USENIX Security 2024, Guo et al.).
 //
 // Notation: sigma_e = 3.24 of an error, h = Hamming weight of the secret (2N/3 if dense), h~ of the ephemeral
 // one, D = product of the primes of a digit, c -> slots as above.
@@ -39,11 +39,11 @@ class NoiseModel {
   double seeded_encryption(Scale scale) const;
   // Added by a division that leaves `scale`.
   double rescale(Scale scale) const;
-  // Added to a value of this root mean square size on its way from one level to a lower one.
+  // Added to a value of this root mean square size when it is lowered from `level` to `target`.
   double drop(Level level, Level target, double size) const;
   // Added by a rotation, a conjugation or a relinearisation at this level and scale.
   double key_switch(Level level, Scale scale) const;
-  // Its digits' part alone: what each rotation adds to a sum in Q P that is divided once, at the end.
+  // The part of the digits alone: each rotation adds it to a sum in Q P that is divided once, at the end.
   double digits(Level level, Scale scale) const;
   // Added to a product of this scale by relinearisation and rescale in one division that leaves `next_scale`.
   double relinearise_rescale(Level level, Scale scale, Scale next_scale) const;

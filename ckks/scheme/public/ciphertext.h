@@ -1,10 +1,9 @@
 // Ciphertext: (c_0, c_1) with c_0 + c_1 s = scale * m + e mod Q_level, both in NTT form.
 //
-// It carries its level (by its limbs), its scale, and the fingerprints of the parameters and of the key pair
-// it belongs to; the evaluator refuses to mix. A fingerprint tells accidents apart; it does not authenticate.
+// It carries its level (by its limbs), its scale, and the fingerprints of its parameters and its key pair.
+// The evaluator refuses to mix them. Fingerprints find accidents; they do not authenticate.
 //
-// The scale comes with the residues and is read-only after that, but for two operations that say what they
-// do: settle_scale() and declare_scale().
+// The scale is fixed at construction. Only settle_scale() and declare_scale() change it.
 #pragma once
 
 #include <array>
@@ -25,7 +24,7 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 };
 
-// What the three kinds of ciphertext below have in common: polynomials of one basis, in NTT form.
+// The base of the three kinds of ciphertext below: polynomials of one basis, in NTT form.
 template <size_t kPolys>
 class ScaledPolys {
  public:
@@ -45,8 +44,8 @@ class ScaledPolys {
   Memory* memory() const { return c[0].memory(); }
   Scale scale() const { return scale_; }
 
-  // Takes the scale that is meant for the one that was computed in doubles: they differ by 2^-40 at most, and
-  // the message by as much.
+  // Replaces the scale that was computed in doubles by the intended one. They differ by a factor of 1 + 2^-40
+  // at most, and so does the message.
   void settle_scale(Scale scale) {
     PSM_CHECK(std::abs(scale / scale_ - 1) <= 0x1p-40, "scale ", scale_, " is not ", scale);
     scale_ = scale;
@@ -72,9 +71,8 @@ class ProductCiphertext : public ScaledPolys<3> {
   using ScaledPolys::ScaledPolys;
 };
 
-// P times a ciphertext, modulo Q_level P: what a key switch yields before its division by P. Sums of such
-// values pay that division once (double hoisting, ePrint 2020/1203). The scale is that of the message
-// after the division.
+// P times a ciphertext, modulo Q_level P: the result of a key switch before its division by P. Sums of these
+// are divided once (double hoisting, ePrint 2020/1203). The scale is that after the division.
 class ExtendedCiphertext : public ScaledPolys<2> {
  public:
   using ScaledPolys::ScaledPolys;

@@ -4,9 +4,9 @@
 //
 //     b_i = -a_i s + e_i + P g_i s'   mod Q_level P,      g_i = 1 mod the primes of D_i, 0 mod all others,
 //
-// with a_i expanded from a public seed, separated by digit and limb (files store the seed and the b_i).
-// P and the digits are those of a band of levels (gadget.h), so a key serves the levels of one band; it is
-// trimmed to the highest of them at which it is used: fewer limbs and fewer digits.
+// with a_i expanded from a public seed, separated by digit and limb (files store the seed and the b_i). P and
+// the digits are those of a band of levels (gadget.h), so a key serves the levels of one band. It is trimmed
+// to the highest level of its use, with fewer limbs and digits.
 //
 // The key for the Galois element g (key_request.h) switches from s to sigma_g^{-1}(s), and sigma_g is applied
 // to the result, so a rotation permutes two polynomials rather than all digits.
@@ -55,7 +55,7 @@ struct EvaluationKeys {
 
   size_t bytes() const;
   EvaluationKeys in(Memory* memory) const;  // a copy there
-  // The key that serves this level; null if there is none.
+  // Returns the key that serves this level, or null.
   const KeySwitchKey* find_relinearisation(const Context& context, Level level) const;
   const KeySwitchKey* find_galois(const Context& context, GaloisElement g, Level level) const;
 };

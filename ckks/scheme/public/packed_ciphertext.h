@@ -1,5 +1,5 @@
-// A ciphertext at rest: its residues packed to the bits of their primes (ckks/ring/packed_poly.h), two thirds
-// of what it takes to compute with it.
+// A ciphertext that waits: its residues are packed to the bits of their primes (ckks/ring/packed_poly.h), two
+// thirds of the unpacked size.
 #pragma once
 
 #include <array>

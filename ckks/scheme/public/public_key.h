@@ -1,4 +1,4 @@
-// A public key: who holds it can encrypt, and nothing else.
+// A public key: its holder can encrypt, and nothing else.
 #pragma once
 
 #include "ckks/scheme/public/ciphertext.h"

@@ -5,9 +5,9 @@
 // With both operands at the canonical scale S_l, multiply + rescale gives exactly S_{l-1}
 // (scheme/chain/context.h).
 //
-// Refusals: operands of different levels or scales, other parameters or another key pair, a level that does
-// not exist, a missing key: all throw psm::Error that names what is missing. Nothing is adjusted silently;
-// drop_to_level() is the one explicit way to bring operands together.
+// Operands of different levels or scales, of other parameters or of another key pair, a level that does not
+// exist, and a missing key throw psm::Error. Nothing is adjusted silently; drop_to_level() is the one way to
+// bring operands together.
 //
 // Key switching (hybrid; ePrint 2019/688): with the digits d_i = [c]_{D_i} of a polynomial c and a key
 // (b_i, a_i), i < dnum,
@@ -18,7 +18,7 @@
 // Hoisting: the d_i depend on c alone and serve any number of rotations. Double hoisting: sums over several
 // rotations are taken in Q_l P (ExtendedCiphertext) and divided once.
 //
-// Residues are an Engine's (ckks/engine/engine.h); levels, scales, keys and refusals are here.
+// An Engine (ckks/engine/engine.h) computes on residues. Levels, scales, keys and refusals are here.
 //
 // Thread-safety: all functions are const and may run concurrently.
 #pragma once
@@ -39,7 +39,7 @@ class Evaluator {
  public:
   // On the processor.
   Evaluator(const Context& context, const EvaluationKeys& keys);
-  // By an engine that outlives it, in whose memory the keys are and all operands must be.
+  // With an engine, which must outlive the evaluator. Keys and all operands must be in the engine's memory.
   Evaluator(const Engine& engine, const EvaluationKeys& keys);
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
@@ -61,8 +61,8 @@ class Evaluator {
 
   // ---- products by plaintexts: scale = product, not rescaled --------------------------------------------
   Ciphertext multiply_plain(const Ciphertext& a, const Plaintext& b) const;
-  // The scalar is rounded to a Gaussian integer at `scalar_scale` (none: the one that makes the rescaled
-  // product canonical one level down, S_{l-1} q_l / scale(a)). scale = scale(a) * scalar_scale.
+  // The scalar is rounded to a Gaussian integer at `scalar_scale`. The result has scale(a) * scalar_scale.
+  // The default S_{l-1} q_l / scale(a) makes the rescaled product canonical.
   Ciphertext multiply_scalar(const Ciphertext& a, std::complex<double> value, Scale scalar_scale = {}) const;
   // Every slot times i^power, exact: the monomial X^(power N/2).
   Ciphertext multiply_by_i(const Ciphertext& a, int power = 1) const;
@@ -71,8 +71,8 @@ class Evaluator {
   Ciphertext multiply(const Ciphertext& a, const Ciphertext& b) const;  // relinearised
   Ciphertext square(const Ciphertext& a) const;
   ProductCiphertext multiply_no_relin(const Ciphertext& a, const Ciphertext& b) const;
-  // sum_k a_k * b_k, the scales of all products exactly equal: sums of products share one relinearisation,
-  // and each factor is read once.
+  // sum_k a_k * b_k. The scales of all products must be exactly equal. The sum needs one relinearisation, and
+  // each factor is read once.
   ProductCiphertext sum_of_products(std::span<const Factors> factors) const;
   Ciphertext relinearise(const ProductCiphertext& a) const;
   // relinearise + rescale in one division by P q_l.
@@ -84,10 +84,10 @@ class Evaluator {
   // ---- levels -------------------------------------------------------------------------------------------
   Ciphertext rescale(const Ciphertext& a) const;
   void rescale_inplace(Ciphertext& a) const;
-  // From any level and scale above to the canonical scale S_target: limbs are dropped down to target + 1, one
-  // scalar product sets the scale, one rescale. Returns a copy if it is there already.
+  // Lowers a ciphertext of any scale to level `target` and its canonical scale. Limbs are dropped down to
+  // target + 1, a scalar product sets the scale, and a rescale follows. Returns a copy if nothing is to do.
   Ciphertext drop_to_level(const Ciphertext& a, Level target) const;
-  // Drops limbs and keeps the scale as it is (the caller knows what it does: the bootstrap, error studies).
+  // Drops limbs and keeps the scale as it is. For the bootstrap and error studies.
   Ciphertext truncate_to_level(const Ciphertext& a, Level target) const;
 
   // ---- rotations ----------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class Evaluator {
   // ---- double hoisting ----------------------------------------------------------------------------------
   // sigma_g of the source, times P, modulo Q_l P. g = 1 needs no key.
   ExtendedCiphertext apply_galois_extended(const Hoisted& a, GaloisElement g) const;
-  // What engines take for it; throws Error without a key.
+  // The form of a rotation that engines take. Throws Error without a key.
   GaloisStep galois_step(GaloisElement g, Level level) const;
   void add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) const;
   // `b` encoded with extended = true.
@@ -119,12 +119,13 @@ class Evaluator {
   // ---- around ModRaise ----------------------------------------------------------------------------------
   // At level 0: to the ephemeral secret (key to_ephemeral).
   Ciphertext switch_to_ephemeral(const Ciphertext& a) const;
-  // The same residues read modulo Q_level: q_0 I is added to the message. Level 0 -> level, scale unchanged.
+  // Reads the same residues modulo Q_level, which adds q_0 I to the message. Level 0 -> level; the scale is
+  // unchanged.
   Ciphertext mod_raise(const Ciphertext& a, Level level) const;
   // Back to the secret of the key pair (key from_ephemeral).
   Ciphertext switch_from_ephemeral(const Ciphertext& a) const;
 
-  // The keys that serve `level`; throw Error if there is none. g = 1 has none.
+  // Return the key that serves `level`. Throw Error if there is none, as for g = 1.
   const KeySwitchKey& galois_key(GaloisElement g, Level level) const;
   const KeySwitchKey& relinearisation_key(Level level) const;
 

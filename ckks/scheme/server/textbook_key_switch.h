@@ -1,5 +1,5 @@
-// The textbook key switch: the equations of ckks/engine/host_engine.h in the order of the page, for reading and as the
-// reference that HostEngine must equal bit for bit. Coefficients, exact integers, no regard for speed.
+// The textbook key switch: the equations of ckks/engine/host_engine.h, one after another, on exact integers.
+// It is for reading, and the reference that HostEngine must equal bit for bit.
 //
 // c is a polynomial modulo Q_l = q_0 .. q_l that is meant to be multiplied by a secret s'; (b_i, a_i) with
 // b_i = -a_i s + e_i + P g_i s' is the key from s' to s (keys.h), D_i the product of the primes of digit i.
@@ -12,9 +12,9 @@
 //
 //     k_0 + k_1 s = c s' + (sum_i d_i e_i) / P + rounding:          small, because D_i < P.
 //
-// Representatives are those nearest to zero, exactly; the fast one finds them with doubles, and takes the
-// other one where a coefficient lies within 2^-48 D of a half (basis_conversion.h): one in 2^47 of random
-// ones.
+// Representatives here are exactly those nearest to zero. The fast code finds them with doubles. It may take
+// the other one if a coefficient lies within 2^-48 D of a half (basis_conversion.h), which one in 2^47 random
+// coefficients does.
 #pragma once
 
 #include <array>

@@ -22,7 +22,7 @@ class TestParty {
   explicit TestParty(const ParameterSpec& spec) : TestParty(spec, KeyRequest{}) {}
   TestParty(const ParameterSpec& spec, const KeyRequest& request);
 
-  // Makes further keys (before the evaluator is used elsewhere).
+  // Makes further keys. Call it before the evaluator is used elsewhere.
   void add_keys(const KeyRequest& request);
   void add_rotations(const std::vector<int>& offsets, Level level);
 

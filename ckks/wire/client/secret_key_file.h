@@ -1,8 +1,8 @@
 // The file of a secret key: coefficients in {-1, 0, 1}, two bits each (value + 1), readable by its owner
-// only. No branch and no address depends on a coefficient: packing, checksum and checks work on all of them
-// alike. That a file is refused as damaged, and why, may be seen.
+// only. No branch and no address depends on a coefficient: packing, checksum and checks treat all alike. But
+// it may be seen that a file is refused as damaged, and why.
 //
-// A target of its own: whatever computes on ciphertexts must not depend on it.
+// A target of its own, because code that computes on ciphertexts must not depend on it.
 #pragma once
 
 #include <string>

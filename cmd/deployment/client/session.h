@@ -1,5 +1,5 @@
-// A client and a server in one process, for the demonstration, for timing and for tests: keys, encryption, passes on
-// ciphertexts, decryption. The server's part sees evaluation keys and ciphertexts alone.
+// A client and a server in one process, for the demonstration, for timing and for tests: keys, encryption,
+// passes on ciphertexts, decryption. The server's part sees only evaluation keys and ciphertexts.
 #pragma once
 
 #include <functional>
@@ -28,16 +28,16 @@ class Session {
   using Ciphertexts = std::map<std::string, ckks::Ciphertext>;  // inputs or outputs, by name
   using Observe = std::function<void(program::Value, const program::SlotVector&)>;
 
-  // Makes the keys that the deployment's plan asks for, with a progress bar. Meanwhile the memory that a pass takes is
-  // touched; `figures` learns of that and of every pass. Arguments outlive the session.
+  // Makes the keys of the deployment's plan, with a progress bar. Meanwhile the memory of a pass is touched.
+  // `figures` is told of that and of every pass. Arguments must outlive the session.
   Session(const Deployment& deployment, RunFigures& figures, ckks::Device* device = nullptr);
 
   Ciphertexts encrypt(const attention::SlotVectors& inputs);
   program::RunResult run(const Ciphertexts& inputs, program::RunOptions options = {});
   attention::SlotVectors decrypt(const Ciphertexts& outputs) const;
 
-  // All three: logits of every token of every prompt, as many passes as they take. `observe`, unless it is empty, gets
-  // every value of the first pass, decrypted.
+  // Encrypts, runs and decrypts: logits of every token of every prompt, in as many passes as needed.
+  // `observe`, unless empty, gets every value of the first pass, decrypted.
   LogitRows logits(const std::vector<std::vector<int>>& prompts, const Observe& observe = {});
 
   // A ciphertext of one complex value in all slots at the entry level.

@@ -1,5 +1,5 @@
-// The client's side of a conversation (cmd/generation/frames.h), whatever it is of: the greeting, encrypted
-// requests, decrypted answers.
+// The client's side of a conversation (cmd/generation/frames.h): the greeting, encrypted requests, decrypted
+// answers.
 #pragma once
 
 #include <string>
@@ -18,23 +18,23 @@ namespace psm::cmd {
 
 class Conversation {
  public:
-  // Reads the server's greeting. Throws Error where it has another program or other keys. `when_gone`: what to do
-  // where the server is. All arguments outlive the object.
+  // Reads the server's greeting. Throws Error if the server has another program or other keys. `when_gone` is
+  // advice for messages about a server that is gone. All arguments must outlive the object.
   Conversation(const TextModel& model, const ckks::SecretKey& secret, FrameChannel& server,
                std::string when_gone);
 
   const Greeting& greeting() const { return greeting_; }
   TextNote note_of(uint64_t text, int first, int count) const;  // but for the names
 
-  // A request: of each text these tokens.
+  // A request with these tokens of each text.
   std::string encrypted(const TextNote& note, const std::vector<std::vector<int>>& tokens,
                         const std::vector<PlanEnd>& ends);
-  // A server that is gone may have said why.
+  // Sends a frame. If the server is gone, reports the reason that it may have sent.
   void say(FrameKind kind, const std::string& payload);
-  // What it answers to the request of `note`, whose caches begin at token `window`; the last token's slots come
-  // first.
+  // Receives the answer to the request of `note`, whose caches begin at token `window`. The last token's
+  // slots come first.
   attention::SlotVectors answer_to(const TextNote& note, int window);
-  // What the server tells of its runs.
+  // The server's figures of its runs.
   Json figures();
 
  private:

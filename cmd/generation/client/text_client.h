@@ -1,15 +1,15 @@
-// The client of a conversation (cmd/generation/frames.h): embeds and encrypts, sends, decrypts, picks the
-// next token, and again. Holds the secret key; the server never links this.
+// The client of a conversation (cmd/generation/frames.h): for each token it embeds, encrypts, sends,
+// decrypts, and picks the next one. It holds the secret key; the server never links this.
 //
-// Beyond T tokens. The server has places for the keys and values of T tokens, and no way to empty one of them
-// that does not cost a level. With `slide` the client then sends the last T/2 tokens of the text as a prompt:
-// a whole pass once in T/2 tokens, and a token sees T/2 to T of those before it.
+// Beyond T tokens. The server has places for the keys and values of T tokens, and emptying one would cost a
+// level. With `slide` the client then sends the last T/2 tokens of the text as a prompt. So there is a whole
+// pass once in T/2 tokens, and a token sees the T/2 to T tokens before it.
 //
-// Where no pass takes prompts (encrypted weights) the tokens of a prompt are sent one by one, and what comes back of
-// all but the last is let go unread; no window slides.
+// With encrypted weights there is no pass for prompts. The tokens of a prompt are sent one by one, all
+// answers except the last are dropped unread, and no window slides.
 //
-// What it sends, and when, depends on nothing that it decrypts but through the tokens: it never stops early,
-// and asks for nothing again because an answer looks wrong (ckks/SECURITY.md).
+// Decrypted values change only the encrypted tokens, never what is sent or when: the client does not stop
+// early, and does not repeat a request because an answer looks wrong (ckks/SECURITY.md).
 #pragma once
 
 #include <string>
@@ -32,18 +32,18 @@ class TextClient {
     int computed = 1;            // tokens that the server computed on for it
   };
 
-  // Reads the server's greeting. `record` is new or has been loaded from `folder`. Throws Error where server
-  // and record do not belong together. All arguments outlive the object.
+  // Reads the server's greeting. `record` is new or was loaded from `folder`. Throws Error if server and
+  // record do not belong together. All arguments must outlive the object.
   TextClient(const TextModel& model, const ckks::SecretKey& secret, FrameChannel& server, TextRecord& record,
              const TextFolder& folder);
 
-  // Picks the next token, appends it to the record and saves that.
+  // Picks the next token, appends it to the record and saves the record.
   Step next();
-  // What the server tells of its runs.
+  // The server's figures of its runs.
   Json figures() { return server_.figures(); }
 
  private:
-  // Sends it, unless the folder has the same request as it was encrypted before.
+  // Sends a request. If the folder has the same request, encrypted earlier, sends that.
   void send(FrameKind kind, TextNote note, const std::vector<PlanEnd>& ends);
   TextNote note_of(int first, int count) const { return server_.note_of(record_.text, first, count); }
 

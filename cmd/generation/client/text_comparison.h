@@ -1,10 +1,10 @@
-// A text that was generated encrypted compared with the program in the clear (text_twin.h), in two ways:
+// Compares a text that was generated encrypted with the program in the clear (text_twin.h), in two ways:
 //
-//   teacher-forced   the twin reads the encrypted run's text: for every token that was picked, its logits and the
-//                    decrypted ones (PositionComparison, cmd/prompts/comparison.h), with the deviation of a decrypted
-//                    one that the noise model predicts: the twin runs once exactly and once with the predicted error of
-//                    every instruction, the caches carrying theirs from run to run (ckks/program/errors/noise.h)
-//   free-running     the twin goes on with the prompt by itself, picking as the client does
+//   teacher-forced   the twin reads the encrypted run's text. Its logits for every picked token are compared with the
+//                    decrypted ones (PositionComparison, cmd/prompts/comparison.h). The noise model predicts their
+//                    deviation: the twin runs once exactly, and once with the predicted error of every instruction,
+//                    which caches carry from run to run (ckks/program/errors/noise.h)
+//   free-running     the twin continues the prompt by itself and picks tokens like the client
 #pragma once
 
 #include <string>
@@ -32,8 +32,8 @@ struct TextComparison {
   Json json() const;
 };
 
-// `steps`: those of one run, of the text `tokens`, which begins with `prompt` tokens. The free-running text has as many
-// tokens. Takes some seconds a token at full size.
+// `steps` are those of one run, of the text `tokens`, whose first `prompt` tokens are the prompt. The
+// free-running text has as many tokens.
 TextComparison compare_text(TextTwin& twin, const TextModel& model, const std::vector<int>& tokens,
                             int prompt, const std::vector<TextClient::Step>& steps, const Sampler& sampler);
 

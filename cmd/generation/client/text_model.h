@@ -1,4 +1,4 @@
-// What a client has of a program that goes on with a text: the two ends of the program, and those of the model.
+// The client's part of a program that continues texts: the two ends of the program, and those of the model.
 #pragma once
 
 #include "cmd/client/client_file.h"
@@ -7,7 +7,7 @@
 namespace psm::cmd {
 
 struct TextModel : TextEnds {
-  // Throws Error if the program goes on with no text.
+  // Throws Error if the program does not continue texts.
   explicit TextModel(ClientFile client);
 
   ClientFile file;

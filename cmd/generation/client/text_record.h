@@ -1,6 +1,5 @@
-// What a client keeps of a text that is being generated, so that a run that was killed goes on: the tokens so
-// far, how they were picked, and the last request as it was encrypted. A folder with two files, for its owner
-// only:
+// The client's record of a text that is being generated, so that a killed run can continue: the tokens so
+// far, how they were picked, and the last encrypted request. A folder with two files, for its owner only:
 //     text.record   tokens and settings, replaced before a token is shown or sent
 //     request.ct    the last request, written before it is sent: the same one is sent again
 #pragma once
@@ -40,7 +39,7 @@ void describe(Tables& t, TextRecord& record) {
 
 class TextFolder {
  public:
-  // Makes the folder unless it is there; empty: nothing is kept.
+  // Makes the folder unless it exists. Empty: nothing is kept.
   explicit TextFolder(std::string folder);
   ~TextFolder();  // removes it if nothing came into it
   TextFolder(const TextFolder&) = delete;

@@ -1,4 +1,4 @@
-// A client and its server process for some tokens of a text, and what the two say of their times.
+// Runs a client and its server process for some tokens of a text, and collects their times.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,12 @@ double median(std::vector<double> values);
 
 struct TextSession {
   std::vector<TextClient::Step> steps;
-  // The client's: of steps on prompts, whole passes or token by token, and of those on one token.
+  // The client's seconds of steps on prompts, whole passes or token by token, and of steps on one token.
   std::vector<double> prompt_seconds, token_seconds;
-  // The server's, the encoding of weights apart: of passes, and of single tokens.
+  // The server's seconds of passes and of single tokens, without the encoding of weights.
   std::vector<double> passes, tokens;
-  // Seconds of the median token by what is computed and by operation (cmd/server/program_parts.h;
-  // linear maps whole). Null without tokens.
+  // Seconds of the median token, by computed part and by operation (cmd/server/program_parts.h; linear maps
+  // whole). Null without tokens.
   Json computation, operation;
   int64_t peak_bytes = 0, cache_bytes = 0, bootstraps_per_token = 0,
           bootstraps_per_prompt = 0;  // of the server
@@ -34,13 +34,13 @@ struct TextSession {
   std::string breakdown_table() const;
 };
 
-// The command of a server that runs here. `encrypted`: with the weights of the key folder.
+// The command of a server on this machine. `encrypted`: with the weights of the key folder.
 std::vector<std::string> local_server(const std::string& program, const KeyFiles& files, bool encrypted,
                                       const std::string& state, const FileRingFlags& ring,
                                       const std::string& device, int64_t threads);
 
-// Starts the server by `command`, and goes on until the text has `wanted` tokens. `ready` is told how long
-// the server took to greet. Throws Interrupted, which says what is kept, once the server is ended.
+// Starts the server by `command`, and generates until the text has `wanted` tokens. `ready` gets the seconds
+// until the server's greeting. Throws Interrupted, which says what is kept, after the server has ended.
 TextSession run_session(const std::vector<std::string>& command, const TextModel& model,
                         const ckks::SecretKey& secret, TextRecord& record, const TextFolder& folder,
                         int wanted, const std::function<void(double seconds)>& ready,

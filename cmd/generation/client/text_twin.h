@@ -1,4 +1,5 @@
-// The program of a text in the clear (cmd/client/twin_process.h), fed as a server is: a prompt, then token by token.
+// The program of a text in the clear (cmd/client/twin_process.h), with the same inputs as a server: a prompt,
+// then token by token.
 #pragma once
 
 #include <span>
@@ -12,16 +13,16 @@ namespace psm::cmd {
 
 class TextTwin {
  public:
-  // Throws Error where the program is another than the client file's. The model outlives the object.
+  // Throws Error if the program is not the client file's. The model must outlive the object.
   TextTwin(const std::string& program, const TextModel& model);
 
   struct Logits {
     std::vector<double> clear;  // after the last token
     double predicted_std = 0;   // of one logit of an encrypted run; 0: not predicted
   };
-  // The twin goes on from the tokens that it had, if these are the same and one more, and begins anew otherwise.
+  // The twin continues if these are the tokens that it had and one more; otherwise it begins anew.
   Logits after(std::span<const int> tokens, bool predict);
-  // Throws Error that names the operation and the layer where one of the tokens leaves an interval.
+  // Throws Error that names operation and layer if one of the tokens leaves an interval.
   void check_ranges(std::span<const int> tokens);
 
  private:

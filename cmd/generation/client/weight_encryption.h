@@ -1,9 +1,9 @@
-// The owner's side of encrypted weights: of a model and of the key that its prompts are encrypted under too.
+// The owner's side of encrypted weights. The owner has the model, and the key that also encrypts its prompts.
 //
 // In the folder of the keys, next to them:
-//     weights.ct      the weights, for the server (cmd/generation/weight_note.h); half the bytes of ciphertexts, since
-//                     what is encrypted under the secret key itself needs a seed in place of c_1
-//     weights.owner   which client file they are of, for the owner alone: the file itself tells nobody
+//     weights.ct      the weights, for the server (cmd/generation/weight_note.h); half the bytes of ciphertexts,
+//                     because encryptions under the secret key have a seed in place of c_1
+//     weights.owner   the client file that they belong to, for the owner alone: weights.ct does not say it
 // Weights are encrypted once for all texts. A weight's error is that of a fresh encryption, and stays the same.
 #pragma once
 
@@ -16,8 +16,9 @@
 
 namespace psm::cmd {
 
-// The number of the weights in the folder; nothing if there are none. Throws Error if they are another model's, or
-// under another key pair: they are another owner's, and this party's prompts cannot be computed on with them.
+// Returns the number of the weights in the folder, or nullopt if there are none. Throws Error if they are of
+// another model or under another key pair: then they have another owner, and cannot be used with this party's
+// prompts.
 std::optional<uint64_t> encrypted_weights_in(const KeyFiles& files, const ckks::SecretKey& secret,
                                              const TextModel& model);
 

@@ -1,4 +1,4 @@
-// Encrypted weights in the memory of a server that computes on them.
+// A server's encrypted weights in memory.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@ namespace psm::cmd {
 
 class EncryptedWeights {
  public:
-  // Throws Error unless the file holds just what the program wants; `path` stands in messages. From then on the
+  // Throws Error unless the file has exactly the program's weights. Messages name `path`. From then on the
   // program's conversations carry the weights' number.
   EncryptedWeights(const std::string& path, TextProgram& program);
-  // With a progress bar. Throws Error if they are under another key pair than the prompts.
+  // Reads the weights, with a progress bar. Throws Error if they are under another key pair than the prompts.
   Ciphertexts read(ckks::Fingerprint keys);
 
  private:

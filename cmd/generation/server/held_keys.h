@@ -1,6 +1,6 @@
-// The evaluation keys that a server of texts has in memory: those of the run at hand, from a file that has all. Keys
-// are the largest part of its memory, a pass over a prompt and a token share a third of them, and it never runs both
-// at once.
+// The evaluation keys that a server of texts has in memory: those of the current run, from a file with all.
+// Keys are the largest part of its memory. A pass over a prompt and a token share only a third of them, and
+// never run at once.
 #pragma once
 
 #include "ckks/scheme/chain/key_request.h"
@@ -11,13 +11,13 @@ namespace psm::cmd {
 
 class HeldKeys {
  public:
-  // Holds none. The file outlives the object.
+  // Holds no keys at first. The file must outlive the object.
   HeldKeys(wire::EvaluationKeysReader& file, const ckks::Context& context);
 
-  // From now on these and no others: lets go of what is not asked for, then reads what is missing. Throws Error
-  // where the file lacks one.
+  // Holds exactly these keys from now on: frees the others, then reads the missing ones. Throws Error if the
+  // file lacks one.
   void hold(const ckks::KeyRequest& request);
-  // Throws Error where the file lacks one, without reading any.
+  // Throws Error if the file lacks one, without reading any.
   void require(const ckks::KeyRequest& request) const { file_.require(request); }
 
   const ckks::EvaluationKeys& keys() const { return keys_; }  // stays where it is

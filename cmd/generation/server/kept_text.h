@@ -1,10 +1,10 @@
-// What a server keeps of a text between two tokens: the caches, packed, and its last answer, all of them
+// The server's state of a text between two tokens: the caches, packed, and the last answer. All are
 // ciphertexts.
 //
-// With a folder they are also in its file text.ct, a ciphertext file of ckks/wire, replaced as a whole before
-// an answer is sent. So a run that was killed goes on from the last token that was computed, bit for bit:
-// either its answer can be sent again, or the token comes again. The file belongs to one program and one key
-// pair; any other is refused. One server at a time has a folder.
+// With a folder they are also in its file text.ct, a ciphertext file of ckks/wire that is replaced as a whole
+// before an answer is sent. So a killed run continues from the last computed token, bit for bit: either its
+// answer is sent again, or the token comes again. The file belongs to one program and one key pair; others
+// are refused. Only one server at a time may use a folder.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ using Ciphertexts = std::map<std::string, ckks::Ciphertext>;  // by name
 // A prompt and a token answer with the same names; their levels may differ.
 class KeptText {
  public:
-  // `folder` may be empty: then nothing is saved. Else it is made unless it is there, and what is in it is
-  // read. Throws Error if that belongs elsewhere. The ends outlive the object.
+  // If `folder` is empty, nothing is saved. Otherwise it is made unless it exists, and its state is read.
+  // Throws Error if that belongs to another program or key pair. The ends must outlive the object.
   KeptText(const std::string& folder, const TextEnds& ends, ckks::Fingerprint keys);
 
   uint64_t text() const { return last_.request; }  // 0: none
@@ -32,11 +32,11 @@ class KeptText {
   int next() const { return last_.first + last_.count; }  // the token that comes next
   Ciphertexts caches() const;                             // copies; zeros, places all empty, of no text
   size_t cache_bytes() const;
-  // The file of the last answer, as it is sent. Throws Error if there is none.
+  // The file of the last answer, as sent. Throws Error if there is none.
   std::string answer() const;
 
-  // The outputs of a run on the tokens that `note` names; `window` as above. Throws Error, and keeps what
-  // there was, if they cannot be saved.
+  // Keeps the outputs of a run on the tokens of `note`; `window` as above. If they cannot be saved, throws
+  // Error and keeps the old state.
   void keep(const TextNote& note, int window, Ciphertexts outputs);
 
  private:

@@ -1,4 +1,4 @@
-// A run that others can check: what went in, and a digest of what every instruction made of it.
+// A run that others can check: its inputs, and a digest of every instruction's result.
 //
 // A folder (//cmd:record makes it, //cmd:replay reads it):
 //     record.json        this file's Recording
@@ -31,7 +31,7 @@ struct Recording {
   std::string text;                                // that was generated
   std::vector<RecordedRun> runs;
 
-  // `ledgers`: of the prompt's plan and the token's, for people.
+  // `ledgers` are those of the prompt's and the token's plan, for people.
   std::string json(const Json& ledgers) const;
   // Throws Error if it is not a recording.
   static Recording parse(const std::string& json, const std::string& what);

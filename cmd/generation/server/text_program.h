@@ -1,4 +1,4 @@
-// A compiled program that goes on with a text, as its server has it (text_ends.h).
+// A compiled program that continues texts, for its server (text_ends.h).
 #pragma once
 
 #include <memory>
@@ -14,24 +14,25 @@ namespace psm::cmd {
 
 class TextProgram : public TextEnds {
  public:
-  // Throws Error if the program goes on with no text, or a prompt hands out caches that a token cannot take.
+  // Throws Error if the program does not continue texts, or if a prompt makes caches that a token cannot
+  // take.
   explicit TextProgram(program::VerifiedProgram program);
 
   const program::EntryPoint& prompt() const { return file_.entry(kPrompt); }  // where it takes prompts
   const program::EntryPoint& token() const { return file_.entry(kToken); }
-  // What the file itself is named by, also where weights have a number of their own.
+  // The id of the file itself, also if weights have a number of their own.
   uint64_t program_id() const { return file_.id(); }
 
   ckks::BootstrapPlans bootstraps;                      // that the entries have
   ckks::KeyRequest keys;                                // of all entries
   program::MeterReading prompt_reading, token_reading;  // by nominal costs
-  // What the server cannot do without: keys of one run, caches, encrypted weights, and a run.
+  // The server's least memory: keys of one run, caches, encrypted weights, and a run.
   double least_bytes() const;
 
   size_t cache_bytes() const;                                             // packed
   size_t weight_bytes() const { return group_bytes(*context, weights); }  // in memory
-  // What the server needs at its peak besides the program, predicted: with the keys of one run at a time
-  // (held_keys.h), or with all of them, as on a device.
+  // The server's predicted peak memory, without the program: with the keys of one run at a time
+  // (held_keys.h), or with all keys, as on a device.
   size_t server_bytes(bool all_keys = false) const;
 
  private:

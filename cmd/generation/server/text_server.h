@@ -1,13 +1,14 @@
-// The server of a conversation (frames.h): ciphertexts in, ciphertexts out, and between them the caches that
-// it keeps. It depends on no secret key; cmd/links_test.sh asks the build.
+// The server of a conversation (frames.h): ciphertexts in, ciphertexts out, and caches in between. It depends
+// on no secret key; cmd/links_test.sh checks that in the build graph.
 //
-// What does not depend on length and position (weights, transforms) is encoded once: for the prompts when one
-// comes, and let go after it, since a text has few of them; for the tokens with the first. So it is with evaluation
-// keys: of their file the server holds those of the pass or of the token, whichever is at hand; a device has all.
-// Encrypted weights come as ciphertexts and stay as they are.
+// Plaintexts that do not depend on length and position (weights, transforms) are encoded once for tokens,
+// with the first one. For a prompt they are encoded when it comes and freed after it, because a text has few
+// prompts. In the same way the server holds only the evaluation keys of the current pass or token; a device
+// has all. Encrypted weights stay as they are.
 //
-// Refused, with what is kept unchanged: ciphertexts of another program, key pair, text or level; a prompt while
-// another text is kept; a token that was computed already; one that leaves a gap; one beyond T.
+// These are refused without changing the state: ciphertexts of another program, key pair, text or level; a
+// prompt while another text is kept; a token that was computed already, that leaves a gap, or that is beyond
+// T.
 #pragma once
 
 #include <functional>
@@ -30,26 +31,26 @@ namespace psm::cmd {
 
 class TextServer {
  public:
-  // Throws Error if a key is missing or belongs elsewhere. All arguments outlive the object.
-  // On a device, unless that is null; with these weights, where the program wants them.
+  // Throws Error if a key is missing or of another key pair. `device` is null for the processor; `weights`
+  // are needed if the program has encrypted weights. All arguments must outlive the object.
   TextServer(const TextProgram& program, HeldKeys& keys, KeptText& kept, ckks::Device* device = nullptr,
              const Ciphertexts* weights = nullptr);
 
   Greeting greeting() const;
-  // The answer to one frame. Throws Error where it is refused.
+  // The answer to one frame. Throws Error if the frame is refused.
   Frame reply(const Frame& request);
   // Serves until the client closes its pipe. Throws Error for a malformed frame, after telling the client.
-  // `watch` sees each request and its answer before that is sent.
+  // `watch` sees each request and its answer before the answer is sent.
   void serve(FrameChannel& client,
              const std::function<void(const Frame& request, const Frame& answer)>& watch = {});
-  // Shows every result of every instruction from now on; instructions count from 0 in the prompt's plan or the
-  // token's.
+  // Calls `observer` with every result of every instruction from now on. Instructions count from 0 in the
+  // prompt's or the token's plan.
   void observe(std::function<void(size_t instruction, const ckks::Ciphertext&)> observer) {
     observer_ = std::move(observer);
   }
 
  private:
-  // The keys of the run at hand.
+  // Holds the keys of the current run.
   void hold(const ckks::KeyRequest& keys);
   void prompt(const std::string& file);
   void token(const std::string& file);

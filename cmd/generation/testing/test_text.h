@@ -1,4 +1,4 @@
-// A small model of random weights, a text, and its requests: for tests of conversations in one process.
+// A small model of random weights, a text, and its requests. For tests of conversations in one process.
 #pragma once
 
 #include <random>

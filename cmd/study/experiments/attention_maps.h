@@ -1,5 +1,5 @@
-// What a causal model attends to on given sequences: its rows of scores, averaged attention matrices, a
-// sample, and distances. In fp32; batches have no padding.
+// The attention of a causal model on given sequences: rows of scores, averaged attention matrices, a sample,
+// and distances. In fp32; batches have no padding.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,9 @@
 // The experiments of //cmd:study, as a table.
 //
-// An experiment is a list of groups, and a group is a list of rows: models that differ in little, trained
-// alike. run_experiment (sweep.h) trains every row with every seed and makes of each group a plot and a table;
-// `show` adds what else there is to see. Where another command shows a figure of the paper, it stands here too.
+// An experiment is a list of groups, and a group is a list of rows: models that differ in little and are
+// trained in the same way. run_experiment (sweep.h) trains every row with every seed, and makes a plot and a
+// table of each group. `show` adds further results. Figures of the paper that another command shows are in
+// the table too. A new experiment is an entry with the paper's labels.
 #pragma once
 
 #include <span>
@@ -56,7 +57,7 @@ struct Experiment {
   std::string_view command = {};
   StudyData data = StudyData::kText;
   std::vector<Group> groups = {};
-  // The minutes are for so many trainings of the first row's size; 0: for those of the rows.
+  // The minutes are for this many trainings of the first row's size; 0: for those of the rows.
   double trainings = 0;
   void (*show)(const StudyOptions& options, const train::DataSource& source, const TrainedGroup& trained,
                StudyResult& result) = nullptr;

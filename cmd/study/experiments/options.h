@@ -1,4 +1,4 @@
-// What every experiment of //cmd:study is given.
+// The options of every experiment of //cmd:study.
 //
 // --minutes becomes steps through a nominal speed (kNominalFlops), never through a clock. So the same options
 // give the same figures on every machine; a slower one takes longer.
@@ -10,8 +10,8 @@
 namespace psm::cmd {
 
 struct StudyOptions {
-  // Floating-point operations of matrix products a second: what small models reach on one idle core with
-  // AVX-512, and two slower cores together.
+  // Floating-point operations of matrix products in a second, as of small models on one idle core with
+  // AVX-512, or on two slower cores together.
   static constexpr double kNominalFlops = 40e9;
 
   double minutes = 5;  // of an experiment, at the nominal speed
@@ -20,7 +20,8 @@ struct StudyOptions {
   std::string data;    // folder laid out as ../shared/data
   std::string text;    // what language models read; empty: the novels of `data`
 
-  // Steps of each training if one step of all of them takes so many operations with one seed; at least 4.
+  // The steps of each training, if one step of all trainings takes `flops` operations with one seed; at least
+  // 4.
   size_t steps(double flops) const;
   // Examples to measure on: `wanted`, and proportionally fewer in runs of less than a minute; at least 4.
   int examples(int wanted) const;

@@ -1,5 +1,5 @@
-// What an experiment of //cmd:study found: notes, curves, tables and pictures, in reading order. Each is said
-// once and kept in three forms: for machines,
+// The results of an experiment of //cmd:study: notes, curves, tables and pictures, in reading order. Each is
+// given once and kept in three forms: for machines,
 //
 //     {"kind": "note",   "text"}
 //     {"kind": "plot",   "title", "x", "y", "x_log", "y_log", "lines": [{"name", "points": [[x, y] ..]}]}
@@ -17,7 +17,7 @@
 
 namespace psm::cmd {
 
-// A table of pictures: a row has one for each column.
+// A table of pictures: a row has one picture for each column.
 struct ImageGrid {
   struct Row {
     std::string name;

@@ -5,7 +5,7 @@
 
 namespace psm::cmd {
 
-// Throws psm::Error if the data are missing, or as a training does.
+// Throws psm::Error if the data are missing, and the errors of run_training.
 void run_experiment(const Experiment& experiment, const StudyOptions& options, StudyResult& result);
 
 }  // namespace psm::cmd

@@ -1,8 +1,8 @@
-// Trainings of a study: saved and resumed in its folder, with the curve of what held-out examples said, and
-// repeated over seeds.
+// Trainings of a study. They are saved and resumed in its folder, repeated over seeds, and keep a curve of
+// the evaluations on held-out examples.
 //
 // A training's files are named after a checksum of everything that decides it (describe_training). So two
-// experiments that ask for the same training share it, and one that differs in anything is another.
+// experiments with the same training share it, and any difference makes another training.
 #pragma once
 
 #include <string>
@@ -27,15 +27,15 @@ struct Trained {
   size_t steps = 0, seen = 0;  // asked for; seen: tokens, or examples of a classifier
 };
 
-// Trains `initial` for options.rate.total steps, or takes up what is saved. A divergence is a result;
-// everything else that stops a training is thrown as run_training does.
+// Trains `initial` for options.rate.total steps, or resumes a saved training. A divergence is a result; other
+// errors are thrown like in run_training.
 Trained train_model(const StudyOptions& study, const attention::ModelWeights& initial,
                     const train::DataSource& source, const train::TrainerOptions& options);
 
 // The examples on which trained models are scored.
 train::Batch final_examples(const StudyOptions& study, const train::DataSource& source);
 
-// What is plotted and tabulated of an evaluation.
+// The figure of an evaluation that is plotted and tabulated.
 using Metric = double (*)(const train::Evaluation&);
 double bits_per_token(const train::Evaluation& evaluation);
 double perplexity(const train::Evaluation& evaluation);
@@ -44,19 +44,20 @@ double percent_correct(const train::Evaluation& evaluation);
 // The same training with seeds 1 .. K.
 using Seeds = std::vector<Trained>;
 
-// Mean over the seeds against what was seen, up to the step that all seeds reached; from a share of the
-// training on, because all models that start from random weights are alike in the beginning.
+// The mean over the seeds by tokens or examples seen, up to the step that all seeds reached. It begins after
+// a share `from` of the training, because all models from random weights are alike in the beginning.
 PlotPoints mean_curve(const Seeds& seeds, Metric metric, double from);
 // "2.345", of several values "2.345 +- 0.012": the mean, and half of its 95% interval (Student's t).
 // "diverged" without any.
 std::string interval_text(const std::vector<double>& values, const char* pattern);
 // interval_text over the seeds that did not diverge, and how many did.
 std::string final_text(const Seeds& seeds, Metric metric);
-// interval_text of compare(metric, metric of `reference` with the same seed), where neither diverged.
+// interval_text of compare(metric, metric of `reference` with the same seed), for seeds where neither
+// diverged.
 std::string paired_text(const Seeds& seeds, const Seeds& reference, Metric metric,
                         double (*compare)(double own, double other), const char* pattern);
 
-// A seed's streams of initial weights and of training data.
+// The random streams of a seed's initial weights and training data.
 uint64_t weight_seed(uint64_t seed);
 uint64_t data_seed(uint64_t seed);
 

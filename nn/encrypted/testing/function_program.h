@@ -1,4 +1,5 @@
-// For tests: runs the program of an approximation through the twin and compares it with what it claims.
+// For tests: runs the program of an approximation in the twin and compares it with the approximation's
+// claims.
 #pragma once
 
 #include "approx/approximation.h"
@@ -13,10 +14,10 @@ struct ProgramReport {
   int products = 0;             // kMultiply instructions
 };
 
-// Throws psm::Error if the twin sees a range left: the input's, a series' or a refreshed value's.
+// Throws psm::Error if a value leaves its range: the input, a series' argument or a refreshed value.
 ProgramReport run_program(const approx::Approximation& approximation);
 
-// The same of build_products() on two factors; differences are of products.
+// The same for build_products() on two factors. Differences are those of products.
 ProgramReport run_products(const approx::Approximation& approximation);
 
 }  // namespace psm::nn

@@ -15,7 +15,7 @@ std::vector<ckks::Complex> random_vector(int features, std::mt19937_64& random);
 // W x by real parts: the definition.
 std::vector<ckks::Complex> product(const SlotMatrix& w, const std::vector<ckks::Complex>& x);
 
-// Blocks of x as the stack holds them, repeated in all slots.
+// Blocks of x in the places of the stack, repeated in all slots.
 std::vector<ckks::Complex> stacked(const std::vector<ckks::Complex>& x, const Stack& stack, int features,
                                    size_t slots);
 

@@ -1,8 +1,8 @@
-// Texts that are tokens wherever they stand, cut out before anything is merged, as the `tokenizers` library
-// does it:
-//   1. added tokens that are not normalised are cut out; of several the leftmost, then the longest;
-//   2. what stands between them is normalised, and the other added tokens, normalised too, are cut out.
-// What is left is plain text, for the caller to merge.
+// Added tokens: texts that are tokens wherever they occur. They are cut out before anything is merged, as in
+// the `tokenizers` library:
+//   1. added tokens that are not normalised are cut out, the leftmost first, then the longest;
+//   2. the text between them is normalised, and the other added tokens, normalised too, are cut out.
+// The rest is plain text, for the caller to merge.
 #pragma once
 
 #include <algorithm>
@@ -28,19 +28,20 @@ inline constexpr int kMaxTokens = 1 << 20;
 
 class AddedTokens {
  public:
-  // Without `normalise` texts stay as they are. Throws psm::Error that begins with `what`: a text that is
-  // empty, no UTF-8 or stands twice, an id outside [0, kMaxTokens) or of another one.
+  // Without `normalise` texts stay as they are. Throws psm::Error that begins with `what` for a text that is
+  // empty, not UTF-8 or there twice, and for an id outside [0, kMaxTokens) or used twice.
   using Normalise = std::function<std::string(std::string_view)>;
   AddedTokens(std::vector<AddedToken> tokens, Normalise normalise, const std::string& what);
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
   int vocab() const { return vocab_; }  // the largest id and one; 0 without tokens
-  // Throws psm::Error that begins with `what` if one has the id of another text among the tokens that are merged.
+  // Throws psm::Error that begins with `what` if an added token has the id of a merged token with another
+  // text.
   void require_apart(const std::vector<std::string>& merged, const std::string& what) const;
   const std::string* find(int id) const;  // its text, or null
 
-  // Calls added(id) and plain(text, first), in order; first: the text begins with this piece. With added tokens the text is
-  // UTF-8.
+  // Calls added(id) and plain(text, first), in order. `first`: the text begins with this piece. If there are
+  // added tokens, the text must be UTF-8.
   template <typename Added, typename Plain>
   void cut(std::string_view text, const Added& added, const Plain& plain) const;
 
@@ -51,7 +52,7 @@ class AddedTokens {
   // plain(piece, begin): `begin` is its place in the text.
   template <typename Added, typename Plain>
   void split(std::string_view text, const Index& index, const Added& added, const Plain& plain) const;
-  // The end of the white space that begins at `at`, and the begin of that which ends there.
+  // The end of the white space that begins at `at`, and the beginning of the white space that ends there.
   static size_t space_end(std::string_view text, size_t at);
   static size_t space_begin(std::string_view text, size_t at);
 
@@ -81,8 +82,8 @@ void AddedTokens::split(std::string_view text, const Index& index, const Added& 
     at += patterns_[*found].size();
     if (begin < left) plain(text.substr(begin, left - begin), begin);
     added(token.id);
-    // The search goes on behind the token itself, as the library's does: white space that the token took may
-    // be an added token again.
+    // The search continues right after the token, as in the library: white space that the token took may be
+    // an added token again.
     begin = token.strip_right ? space_end(text, at) : at;
   }
   if (begin < text.size()) plain(text.substr(begin), begin);

@@ -1,17 +1,17 @@
 // Byte-pair encoding (Sennrich et al., arXiv 1508.07909), of bytes (GPT-2's idea) or of characters.
 //
-// A text is encoded in this order, as the `tokenizers` library does it, and llama2.c for its files:
+// A text is encoded in this order, as in the `tokenizers` library, and in llama2.c for its files:
 //   1. added tokens are cut out, and the rest is normalised (nn/text/bpe/added_tokens.h);
-//   2. what is left between two of them gets a space in front, as SpacePrefix says, and is one word, or is cut into
-//      words (nn/text/bpe/byte_level.h);
-//   3. a character that is a token is that token, where tokens are of characters; any other becomes its bytes, tokens of
-//      one byte or named "<0xNN>", or the unknown token if one of them is missing;
-//   4. of a word's tokens, the two neighbours whose merge has the lowest rank are merged, the leftmost of equals, until
-//      no two have a merge.
+//   2. a piece between two of them gets a space in front, as SpacePrefix says. It is one word, or is cut into words
+//      (nn/text/bpe/byte_level.h);
+//   3. if tokens are of characters, a character that is a token becomes that token. Any other character becomes its
+//      bytes, tokens of one byte or named "<0xNN>", or the unknown token if one of these is missing;
+//   4. in a word, the two neighbours whose merge has the lowest rank are merged, the leftmost of equals, until no two
+//      have a merge.
 //
-// So decode(encode(text)) is the normalised text, but for white space that an added token takes with it and, of bytes, for
-// a space in front. No token is added at the ends: start() and end() say which ones a model expects there. A word of n
-// bytes takes O(n log n) time and O(n) memory.
+// So decode(encode(text)) is the normalised text, except for white space that an added token takes with it
+// and, for bytes, a space in front. No token is added at the ends; start() and end() say which ones a model
+// expects there. A word of n bytes takes O(n log n) time and O(n) memory.
 #pragma once
 
 #include <array>
@@ -29,30 +29,33 @@ namespace psm::nn {
 
 class Bpe final : public Tokenizer {
  public:
-  // Throws psm::Error that begins with `what`: ids outside [0, 2^20), of kBytes a byte of UTF-8 without a token, two
-  // tokens of the same text, a merge of or into something that is no token or that stands twice, a score that is not
-  // finite, an added token that contradicts another, an end or an unknown token that does not exist.
+  // Throws psm::Error that begins with `what` for ids outside [0, 2^20), for a byte of UTF-8 without a token
+  // (kBytes), for two tokens of the same text, for a merge that is there twice or is not of tokens into a
+  // token, for a score that is not finite, for an added token that contradicts another, and for an end or
+  // unknown token that does not exist.
   Bpe(BpeSpec spec, const std::string& what);
   Bpe(const Bpe&) = delete;
   Bpe& operator=(const Bpe&) = delete;
 
   int vocab() const override { return vocab_; }
-  // Throws psm::Error if the text is not UTF-8 (kBytes, kCharacters), or naming a character without a token.
+  // Throws psm::Error if the text is not UTF-8 (kBytes, kCharacters), or if a character has no token, which
+  // it names.
   std::vector<int> encode(std::string_view text) const override;
-  // Without the space that encode() puts in front of a text, where tokens are of characters.
+  // If tokens are of characters, removes the space that encode() puts in front of a text.
   std::string decode(std::span<const int> tokens) const override;
   std::string bytes(int token) const override;  // empty for an id that is no token
   std::optional<int> start() const override { return spec_.ends.start; }
   std::optional<int> end() const override { return spec_.ends.end; }
 
-  // The words of step 2, in order: no merge reaches beyond one. Throws psm::Error if the text is not UTF-8.
+  // Visits the words of step 2, in order. No merge crosses a word's end. Throws psm::Error if the text is not
+  // UTF-8.
   using VisitWord = std::function<void(std::string_view word)>;
   void for_each_word(std::string_view text, const VisitWord& visit) const;
 
   const BpeSpec& spec() const { return spec_; }
 
  private:
-  // One call's words that were merged before.
+  // The words that one call has merged already.
   struct Words;
 
   void read_tokens(const std::string& what);

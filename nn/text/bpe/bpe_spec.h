@@ -1,4 +1,4 @@
-// What a tokenizer of pairs is made of, whichever file it came from or whoever trained it; nn/text/bpe/bpe.h runs it.
+// The parts of a byte-pair tokenizer, whether it was read or trained; nn/text/bpe/bpe.h runs it.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ enum class SpacePrefix {
   kAlways,  // in front of every piece ("Prepend")
 };
 
-// What stands for a space in tokens of characters.
+// The character for a space in tokens of characters.
 inline constexpr const char* kMetaspace = "\u2581";
 
 using Merges = std::vector<std::pair<int, int>>;  // in order of rank: two ids; what they make is a token
@@ -40,7 +40,8 @@ struct BpeSpec {
   BpeKind kind = BpeKind::kBytes;
   std::vector<std::string> tokens;  // by id; empty where no token of that id can be merged
   Merges merges;
-  // By token, in place of merges: two neighbours whose texts make a token merge, of the highest score first.
+  // By token, in place of merges: two neighbours whose texts together are a token merge, the highest score
+  // first.
   std::vector<float> scores;
   std::vector<AddedToken> added;
   TextEnds ends;

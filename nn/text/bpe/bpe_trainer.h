@@ -1,21 +1,21 @@
 // Training of byte-level byte-pair encoding (Gage 1994; Sennrich et al., arXiv 1508.07909, algorithm 1).
 //
-// The words of a text are counted, and each is a row of tokens, one a byte. Until the vocabulary is full, the
-// pair of neighbouring tokens (a, b) of highest count
+// The words of a text are counted. Each is a row of tokens, one for each byte. Until the vocabulary is full,
+// the pair of neighbouring tokens (a, b) with the highest count
 //
 //     count(a, b) = sum over distinct words of (times the word stands) (places in it where b follows a)
 //
 // becomes a token, and is merged in every word from left to right. If counts are equal, the least a goes
-// first, then the least b, as in the BpeTrainer of the `tokenizers` library, so that the result is a function
-// of the text and the options alone. Overlapping places count each: aaa has two of (a, a).
+// first, then the least b, as in the BpeTrainer of the `tokenizers` library. So the result depends on the
+// text and the options alone. Overlapping places count each: aaa has two of (a, a).
 //
 // Ids: the special tokens, the 256 bytes in the order of the characters that stand for them
-// (nn/text/bpe/byte_level.h), the merged tokens in order of their merges. No two merges make the same bytes:
-// how a token came about does not depend on what stands around it.
+// (nn/text/bpe/byte_level.h), the merged tokens in order of their merges. No two merges make the same bytes,
+// because the merges inside a token do not depend on its neighbours.
 //
-// A heap holds the pairs and every pair the places where it stood, so that a merge costs as much as the
-// places that it changes, whatever the text. In addition to the text, that takes 4 bytes for each byte of its
-// distinct words and 8 for each place.
+// A heap holds the pairs, and every pair the places where it stood. So the cost of a merge is proportional to
+// the places that it changes. Besides the text, this takes 4 bytes for each byte of distinct words and 8 for
+// each place.
 #pragma once
 
 #include <string>
@@ -28,17 +28,17 @@ namespace psm::nn {
 
 struct BpeTrainerOptions {
   int vocab = 1024;  // tokens wanted, with the special ones and the bytes
-  // Tokens that are cut out of the text before words are: no merge makes them or reaches across.
+  // Tokens that are cut out of the text before words are. No merge makes or crosses them.
   std::vector<std::string> special = {kEndOfText};
 };
 
 // Words are those of Bpe with the same special tokens: GPT-2's expression, no normalisation, no space in
-// front. Fewer than `vocab` tokens come back if no pair is left that stands twice. What special tokens mean at
-// the ends of a text, their names say (nn/text/bpe/text_ends.h).
+// front. Returns fewer than `vocab` tokens if no pair is left that occurs twice. The names of special tokens
+// say what they mean at the ends of a text (nn/text/bpe/text_ends.h).
 //
 // Throws psm::Error on a text that is empty or not UTF-8, on a vocabulary without room for bytes and special
-// tokens or above 2^20, on special tokens that are empty, no UTF-8, a byte or equal, and on 2^31 bytes of
-// distinct words.
+// tokens or above 2^20, on special tokens that are empty, not UTF-8, a single byte or equal, and on 2^31
+// bytes of distinct words.
 BpeSpec train_byte_bpe(std::string_view text, const BpeTrainerOptions& options);
 
 }  // namespace psm::nn

@@ -1,6 +1,6 @@
 // The files that byte-level BPE tokenizers come in: tokenizer.json of the `tokenizers` library, and GPT-2's
-// pair (a vocabulary in JSON, a list of merges). What is refused, and how: nn/text/bpe/bpe_json.h. Whether
-// the parts fit together is checked by the constructor of Bpe.
+// pair (a vocabulary in JSON, a list of merges). nn/text/bpe/bpe_json.h says what is refused, and how. The
+// constructor of Bpe checks whether the parts fit together.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ namespace psm::nn {
 //  "ignore_merges"}}
 BpeSpec spec_from_tokenizer_json(const Json& json, const std::string& what);
 
-// A file that the function above and the `tokenizers` library read; indent 0: in one line.
+// Writes a file that the function above and the `tokenizers` library read. indent 0: in one line.
 std::string tokenizer_json(const BpeSpec& spec, int indent);
 
 // GPT-2's files (encoder.json and vocab.bpe, elsewhere vocab.json and merges.txt): {characters: id}, and one

@@ -1,13 +1,13 @@
-// What byte-level tokenizers do before they merge: texts are cut into words.
+// Byte-level tokenizers cut texts into words before they merge.
 //
-// Words are what an expression matches, one after another, the first alternative that fits at each place:
+// A word is the next match of an expression, where the first alternative that fits counts:
 //
 //   kGpt2     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 //   kLlama3   (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|
 //             \s*[\r\n]+|\s+(?!\S)|\s+
 //   kQwen2    the same with \p{N} in place of \p{N}{1,3}
 //
-// so the last of several spaces belongs to the word after them.
+// So the last of several spaces belongs to the word after them.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,8 @@ enum class WordRule { kGpt2, kLlama3, kQwen2 };
 // The end of the word that begins at text[begin], begin < text.size(); `text` must be valid UTF-8.
 size_t word_end(std::string_view text, size_t begin, WordRule rule = WordRule::kGpt2);
 
-// Calls visit(part) in order: the whole text, or every number's character and what stands between them.
+// Calls visit(part) in order, for the whole text or, with single_digits, for every digit and every stretch
+// between digits.
 using VisitPart = std::function<void(std::string_view part)>;
 void for_each_part(std::string_view text, bool single_digits, const VisitPart& visit);
 

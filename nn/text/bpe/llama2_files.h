@@ -1,9 +1,9 @@
 // llama2.c's files of tokenizers: SentencePiece's byte-pair encoding with a score for each token.
 //
-// A text gets one space in front and is cut into characters (UTF-8; what is no valid UTF-8, into bytes); a character that
-// is no token becomes its bytes, tokens named "<0xNN>". Then, as long as two neighbours together are a token, the pair
-// whose token has the highest score is merged, the leftmost of equals. Token 0 is unknown, 1 begins a text, 2 ends it: no
-// text is encoded with one of them, and bytes are not merged.
+// A text gets one space in front and is cut into characters of UTF-8, or bytes where it is not valid UTF-8. A
+// character without a token becomes its bytes, tokens named "<0xNN>". Then, as long as two neighbours
+// together are a token, the pair whose token has the highest score is merged, the leftmost of equals. Token 0
+// is unknown, 1 begins a text, 2 ends it. Encoding makes none of these, and bytes are not merged.
 //
 // The file, little-endian (github.com/karpathy/llama2.c, tokenizer.py writes it and run.c reads it):
 //
@@ -18,8 +18,8 @@
 
 namespace psm::nn {
 
-// Throws psm::Error that begins with `what` on a file that is truncated or has lengths beyond its own maximum or 4096, or
-// more than 2^20 tokens.
+// Throws psm::Error that begins with `what` if the file is truncated, has a length beyond its own maximum or
+// 4096, or has more than 2^20 tokens.
 BpeSpec llama2_spec(std::string_view file, const std::string& what);
 
 }  // namespace psm::nn

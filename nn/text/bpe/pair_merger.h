@@ -1,5 +1,5 @@
-// Byte-pair encoding's inner step: tokens in a row are merged, two neighbours at a time, as long as any pair
-// has a merge; always the one of least rank, of equals the leftmost.
+// The inner step of byte-pair encoding. As long as two neighbours have a merge, the pair of least rank is
+// merged, the leftmost of equals.
 //
 // With a list for the row and a heap for the candidates, n tokens take O(n log n). An object keeps its memory
 // between calls and belongs to one thread.
@@ -17,7 +17,7 @@ struct Merge {
 
 class PairMerger {
  public:
-  // find(left, right) -> Merge; a function of the two tokens alone.
+  // find(left, right) -> Merge. It must depend on the two tokens alone.
   template <typename Find>
   void run(std::vector<int>& tokens, const Find& find) {
     const int count = static_cast<int>(tokens.size());

@@ -1,4 +1,4 @@
-// What the names of special tokens say of the ends of a text.
+// The meaning of special tokens' names for the ends of a text.
 #pragma once
 
 #include <string_view>
@@ -7,10 +7,10 @@
 
 namespace psm::nn {
 
-// The token that ends a text, wherever a vocabulary has one of this name.
+// The name of a token that ends a text.
 inline constexpr const char* kEndOfText = "<|endoftext|>";
 
-// <s> begins a text, </s> and <|endoftext|> end one; an end that goes with a beginning is added with it.
+// <s> begins a text; </s> and <|endoftext|> end one. An end is added to texts if a beginning is.
 inline void take_end(TextEnds& ends, std::string_view name, int id) {
   if (name == "<s>") ends.start = id;
   if (name == "</s>" || name == kEndOfText) ends.end = id;

@@ -12,7 +12,7 @@ namespace psm::nn {
 // path of its merges too. Throws psm::Error on a file that is missing, larger than 32 MiB or none of these.
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path, const std::string& merges_path = "");
 
-// The tokenizer.json that transformers reads; empty for a kind that it has no file of.
+// The tokenizer.json that transformers reads; empty for a kind without such a file.
 std::string tokenizer_json_of(const Tokenizer& tokenizer);
 
 }  // namespace psm::nn

@@ -1,5 +1,5 @@
-// Letters, numbers and white space, as the regular expressions of byte-level tokenizers tell characters
-// apart: \p{L}, \p{N} and \s of Unicode 16.0, the version of the `tokenizers` library (0.23).
+// Letters, numbers and white space for the regular expressions of byte-level tokenizers: \p{L}, \p{N} and \s
+// of Unicode 16.0, the version of the `tokenizers` library (0.23).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Unicode's normalisation form C (UAX #15): canonical decomposition, canonical order, canonical composition.
 //
-// With the characters of Unicode 9.0, as the `tokenizers` library (0.23) has them; later characters stay as
+// It knows the characters of Unicode 9.0, as the `tokenizers` library (0.23) does. Later characters stay as
 // they are.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace psm::nn {
 
-// `text` must be valid UTF-8. Equal texts for all that Unicode calls canonically equivalent.
+// `text` must be valid UTF-8. Canonically equivalent texts have equal results.
 std::string to_nfc(std::string_view text);
 
 }  // namespace psm::nn

@@ -41,8 +41,8 @@ class PackedNumbers {
   std::string_view text_;
 };
 
-// Characters of one kind each; the kind of all others is 0. Packed, a range is the distance of its first
-// character from the end of the range before, its length less one, and its kind.
+// Ranges of characters of one kind; all other characters have kind 0. A packed range is the distance of its
+// first character from the end of the range before, its length less one, and its kind.
 class UnicodeRanges {
  public:
   explicit UnicodeRanges(std::string_view packed) {
