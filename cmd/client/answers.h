@@ -22,9 +22,8 @@ struct Answers {
   std::string symbol(int token) const {
     return static_cast<size_t>(token) < symbols.size() ? symbols[static_cast<size_t>(token)] : "";
   }
-  // A list of tokens that are not a text together, such as the predictions at all positions: words with
-  // spaces between them, characters without, tokens of several bytes with bars. For a classifier, the
-  // classes.
+  // A list of tokens that are not a text together, such as the predictions at all positions: words with spaces between
+  // them, characters without, tokens of several bytes with bars. For a classifier, the classes.
   std::string list(std::span<const int> tokens) const;
 };
 

@@ -1,9 +1,8 @@
 // The head of a client's file (client_file.h): everything for making keys, and nothing of the model.
 //
-// It may come from a server that nobody trusts. Reading accepts only parameters that Context accepts (the
-// security table), levels of their chain, and at most kMostKeys keys. A false file costs its reader a wrong
-// answer, but no secret: the client only sends encryptions under its key, and evaluation keys of this key
-// pair.
+// It may come from a server that nobody trusts. Reading accepts only parameters that Context accepts (the security
+// table), levels of their chain, and at most kMostKeys keys. A false file costs its reader a wrong answer, but no
+// secret: the client only sends encryptions under its key, and evaluation keys of this key pair.
 #pragma once
 
 #include <array>

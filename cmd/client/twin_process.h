@@ -42,9 +42,8 @@ class TwinProcess {
   ChildProcess process_;
 };
 
-// Messages over the pipes: a count of bytes, then a table (ckks/wire/tables.h). A reply is a flag, then slots
-// twice, or a text that says what failed. The first reply is the program's id; a reply to shared slots is
-// empty.
+// Messages over the pipes: a count of bytes, then a table (ckks/wire/tables.h). A reply is a flag, then slots twice, or
+// a text that says what failed. The first reply is the program's id; a reply to shared slots is empty.
 void send_bytes(int descriptor, const std::string& bytes);
 // Returns false at the end of the pipe. Throws Error if more than `most` bytes are announced.
 bool receive_bytes(int descriptor, std::string& bytes, uint64_t most);

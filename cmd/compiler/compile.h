@@ -1,5 +1,4 @@
-// The compiler: from a polynomial model to the program's file (ckks/program/file) and the client's file
-// (cmd/client).
+// The compiler: from a polynomial model to the program's file (ckks/program/file) and the client's file (cmd/client).
 //
 // It folds the weights layer by layer, so that only one layer's constants are in memory. It places the
 // bootstraps and gives every value its level, by nominal costs, so that the same model gives the same file on

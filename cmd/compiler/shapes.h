@@ -1,5 +1,4 @@
-// Shapes of published models, without their weights. Their cost is predicted, or measured with random
-// weights.
+// Shapes of published models, without their weights. Their cost is predicted, or measured with random weights.
 #pragma once
 
 #include <cstdint>

@@ -4,9 +4,8 @@
 //     8 bytes  length of what follows
 //     length   payload: a ciphertext file of ckks/wire with a TextNote, or a line of text
 //
-// A receiver states the longest payload that it expects. A longer one is refused before memory is reserved
-// for it, and so is an unknown kind. A closed pipe between two frames ends the conversation; inside a frame
-// it is an error.
+// A receiver states the longest payload that it expects. A longer one is refused before memory is reserved for it, and
+// so is an unknown kind. A closed pipe between two frames ends the conversation; inside a frame it is an error.
 //
 // Conversation. The server begins:
 //     server  kReady     a Greeting (greeting.h): which program, parameters and key pair, and which text it keeps

@@ -19,8 +19,7 @@ int argmax(std::span<const double> logits);
 void append_logits(const attention::ClientModel& model, const attention::SlotVectors& outputs,
                    const attention::Examples& examples, LogitRows& rows);
 
-// Root mean square of the difference over all logits of `some` and the first rows of `all`; 0 if there are
-// none.
+// Root mean square of the difference over all logits of `some` and the first rows of `all`; 0 if there are none.
 double rms_difference(const LogitRows& some, const LogitRows& all);
 
 // A file of decrypted logits, for their owner only, because they contain the error of the encryption. Reading

@@ -12,9 +12,8 @@
 
 namespace psm::cmd {
 
-// Throws Error unless the file is for this program and has whole groups of exactly these ciphertexts, in this
-// order, each at its level and scale. Returns the number of groups. Messages name `path`, the file's, and
-// `program_path`.
+// Throws Error unless the file is for this program and has whole groups of exactly these ciphertexts, in this order,
+// each at its level and scale. Returns the number of groups. Messages name `path`, the file's, and `program_path`.
 size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& note,
                       std::span<const PlanEnd> ends, const ckks::Context& context, uint64_t program_id,
                       const std::string& path, const std::string& program_path);

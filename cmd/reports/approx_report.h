@@ -25,9 +25,8 @@ struct ApproxRequest {
   std::string method = "best";  // best, plain, relaxed, series
 };
 
-// The approximations that answer the request, the best first: for 1/sqrt(x) and method "best" every family's
-// cheapest member, otherwise one. Throws psm::Error if the function has no such method, or if the error
-// cannot be reached.
+// The approximations that answer the request, the best first: for 1/sqrt(x) and method "best" every family's cheapest
+// member, otherwise one. Throws psm::Error if the function has no such method, or if the error cannot be reached.
 std::vector<approx::Approximation> find_approximations(const ApproxRequest& request);
 
 // Measurements of a run of the program.

@@ -21,8 +21,7 @@ struct TaskReport {
   Json json;
 };
 
-// Reads FOLDER/NAME.jsonl of every task before the first is scored. Throws psm::Error like read_task and
-// score_task.
+// Reads FOLDER/NAME.jsonl of every task before the first is scored. Throws psm::Error like read_task and score_task.
 TaskReport score_tasks(const attention::Checkpoint& checkpoint, const nn::Tokenizer& tokenizer,
                        const std::vector<train::HarnessTask>& tasks, const std::string& folder,
                        const train::HarnessOptions& options);

@@ -13,8 +13,7 @@ struct DeviceFlag {
   explicit DeviceFlag(Flags& flags);
   // Null for the processor. Throws Error if there is no such device.
   std::unique_ptr<ckks::Device> open() const;
-  // Throws Error unless a run that needs this much memory fits the device. Does not check the processor's
-  // memory.
+  // Throws Error unless a run that needs this much memory fits the device. Does not check the processor's memory.
   static void require_room(const ckks::Device* device, size_t bytes);
 
   const std::string& name;

@@ -1,5 +1,4 @@
-// A planned pass of a whole model: what the server computes, and everything that it needs to know of the
-// model.
+// A planned pass of a whole model: what the server computes, and everything that it needs to know of the model.
 #pragma once
 
 #include <memory>
@@ -27,8 +26,7 @@ struct PlannedPass {
   uint64_t program_id = 0;        // what ciphertexts carry
   program::MeterReading reading;  // by nominal costs: counts, keys, memory
 
-  // The server's predicted peak memory, without the program: keys, encoded transforms and weights, live
-  // ciphertexts.
+  // The server's predicted peak memory, without the program: keys, encoded transforms and weights, live ciphertexts.
   size_t server_bytes() const { return static_cast<size_t>(reading.run_bytes() + reading.key_bytes()); }
 };
 

@@ -1,8 +1,7 @@
 // A run's memory and seconds: predicted by the plan, and measured.
 //
-// Memory is predicted at construction, before any key exists: the process's memory then (program, model,
-// tables of the ring), the keys, and a run's peak (ckks/program/planning/meter.h). Measured is the process's
-// peak.
+// Memory is predicted at construction, before any key exists: the process's memory then (program, model, tables of the
+// ring), the keys, and a run's peak (ckks/program/planning/meter.h). Measured is the process's peak.
 //
 // Seconds are those of a pass of all instructions, predicted from kernels calibrated on this machine
 // (ckks/program/planning/calibrate.h). Preparation comes before: the kept plaintexts are encoded, and the

@@ -25,8 +25,7 @@ class Server {
                          const program::RunOptions& options = {});
   program::RunResult resume(program::RunState checkpoint, const program::RunOptions& options);
 
-  // One full bootstrap of a complex value at the entry level, outside of a pass. The plan must have
-  // bootstraps.
+  // One full bootstrap of a complex value at the entry level, outside of a pass. The plan must have bootstraps.
   ckks::Ciphertext bootstrap(const ckks::Ciphertext& complex_value) const;
 
   size_t encoded_bytes() const;

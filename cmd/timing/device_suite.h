@@ -1,7 +1,6 @@
-// The suite `device` of //cmd:bench: the cost of a transform, a rotation, a product and a bootstrap on a
-// device. Counts and predictions come from a device that computes nothing (ckks/device/counting_device.h).
-// Times, and the comparison of bits with the processor's, come from a real device. On the emulated one the
-// times are not a GPU's.
+// The suite `device` of //cmd:bench: the cost of a transform, a rotation, a product and a bootstrap on a device. Counts
+// and predictions come from a device that computes nothing (ckks/device/counting_device.h). Times, and the comparison
+// of bits with the processor's, come from a real device. On the emulated one the times are not a GPU's.
 #pragma once
 
 #include <optional>

@@ -5,12 +5,11 @@
 // sum of the parts' gradients) add up to the step, without the drawing of data. The data are random bytes,
 // because the cost of a step does not depend on them.
 //
-// gflops counts the floating-point operations of the matrix products that training needs, two for each entry
-// and inner index, whatever the program does. These are, in each layer, W_q, W_k, W_v, W_o, W_up, W_down on
-// every token, and q k' and w v on the pairs of tokens that the causal mask leaves; and the unembedding. All
-// count three times, because a product's backward pass is two products of its size. peak_gflops is the
-// measured rate of multiply-adds of that precision on registers, with as many threads; fp32's if the
-// processor has no unit for bf16.
+// gflops counts the floating-point operations of the matrix products that training needs, two for each entry and inner
+// index, whatever the program does. These are, in each layer, W_q, W_k, W_v, W_o, W_up, W_down on every token, and q k'
+// and w v on the pairs of tokens that the causal mask leaves; and the unembedding. All count three times, because a
+// product's backward pass is two products of its size. peak_gflops is the measured rate of multiply-adds of that
+// precision on registers, with as many threads; fp32's if the processor has no unit for bf16.
 #pragma once
 
 #include "attention/shape/config.h"

@@ -13,8 +13,7 @@
 
 namespace psm::nn {
 
-// Computes out for v = input_scale() x + input_offset(). With `what`, the twin checks that v stays in
-// input_range().
+// Computes out for v = input_scale() x + input_offset(). With `what`, the twin checks that v stays in input_range().
 program::Value build(program::Builder&, const approx::Approximation&, program::Value v,
                      const std::string& what = {});
 

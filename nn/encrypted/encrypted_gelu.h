@@ -1,10 +1,9 @@
 // GELU on ciphertexts whose slots hold two hidden units each, in re and im; or another function of reals,
 // such as the sigmoid of a classifier's head.
 //
-// gelu is a function of reals. 2 re = z + conj z and 2 im = -i z + conj(-i z) separate the parts. So the
-// input is half of the approximation's argument, input_scale * (hidden unit) / 2; the factor goes into W_up.
-// The two real parts are one refresh group: a bootstrap takes both. The result is out(re) + i out(im), gelu /
-// output_scale.
+// gelu is a function of reals. 2 re = z + conj z and 2 im = -i z + conj(-i z) separate the parts. So the input is half
+// of the approximation's argument, input_scale * (hidden unit) / 2; the factor goes into W_up. The two real parts are
+// one refresh group: a bootstrap takes both. The result is out(re) + i out(im), gelu / output_scale.
 //
 // Levels: depth of gelu. Key-switches: 2 conjugations for each ciphertext, and those of two polynomials.
 // Refresh candidates: both halves, and the result.

@@ -6,8 +6,7 @@
 // Equation. With z = (re, im) of each complex feature, a real matrix W in blocks W11 (re from re), W12 (re
 // from im), W21, W22 is
 //     A = ((W11 + W22) + i (W21 - W12)) / 2,      B = ((W11 - W22) + i (W21 + W12)) / 2.
-// Feature offsets do not wrap inside a token. So diagonal s in (-F, F) has the entries (f, f + s) inside the
-// token:
+// Feature offsets do not wrap inside a token. So diagonal s in (-F, F) has the entries (f, f + s) inside the token:
 //     y = sum_s  diag_s(A) . rot_s(x)  +  diag_s(B) . rot_s(conj x).
 // s = g B + b or g B + b - F with babies 0 <= b < B and giants g B, 0 <= g < F / B: the four sources
 // x, conj x, rot_{-F} x, rot_{-F} conj x share the offsets b, and the plaintexts have period F.
@@ -24,8 +23,7 @@
 namespace psm::nn {
 
 // A real matrix between features in slot order. Entry (2 r + p, 2 c + q) is the weight from part q (0 real, 1
-// imaginary) of complex feature c to part p of complex feature r. Without entries it is a shape only, for the
-// meter.
+// imaginary) of complex feature c to part p of complex feature r. Without entries it is a shape only, for the meter.
 struct SlotMatrix {
   int rows = 0, columns = 0;    // complex features, multiples of F
   std::vector<double> entries;  // (2 rows) x (2 columns), row major; or empty

@@ -9,9 +9,8 @@
 // sum over a token is replicated to all its slots (encrypted_sum.h). If there is only one token, so that x
 // repeats with F, sigma(F) rotations make the sum, and the weights may be encrypted (weight_inputs.h).
 //
-// The matrix after a norm may go first, W h = (W x) r. Then W x does not wait for r, and the path through the
-// norm is a level shorter, but r multiplies each output instead of each input. So the caller says what r
-// multiplies.
+// The matrix after a norm may go first, W h = (W x) r. Then W x does not wait for r, and the path through the norm is a
+// level shorter, but r multiplies each output instead of each input. So the caller says what r multiplies.
 //
 // Packing: encrypted_linear.h; x in several ciphertexts of F features, weight for all of them. Ranges: |re
 // x|, |im x| <= 1. Refresh candidates: v; r if it is computed as a value (encrypted_function.h); h. Levels: 2

@@ -5,9 +5,8 @@
 //     y = S_re U_re + S_im (i U_im),    S = silu(g) / output_scale,    U = u / bound
 // is one sum of two products. The result is silu(g) u / (output_scale bound), in [-1, 1].
 //
-// Levels: depth of silu + 1; from u 1. Key-switches: 4 conjugations and 1 relinearisation for each
-// ciphertext, and those of two polynomials. Refresh candidates: all parts, before and after silu, and the
-// result.
+// Levels: depth of silu + 1; from u 1. Key-switches: 4 conjugations and 1 relinearisation for each ciphertext, and
+// those of two polynomials. Refresh candidates: all parts, before and after silu, and the result.
 #pragma once
 
 #include <span>

@@ -9,9 +9,8 @@
 //
 // Equation. All slots sum, so block o of the rows is, with W[f, c] the complex number of the two entries,
 //     y_o[f] = sum over j = f mod F of  sum_{0 <= b < B}  W_o[f, c(j + b)] s[j + b].
-// Over all j and b every column comes, and only once if U <= F: the last columns of a repetition meet the
-// first of the next one. Columns that come again get zero weights. The sum over rotations by F leaves y_o in
-// all places of F slots.
+// Over all j and b every column comes, and only once if U <= F: the last columns of a repetition meet the first of the
+// next one. Columns that come again get zero weights. The sum over rotations by F leaves y_o in all places of F slots.
 //
 // Levels: 1 to spread, 1 for the map. Key-switches: about U^(1/2) hoisted and as many full to spread, B - 1
 // hoisted for each input, sigma(n / F) for each output. Weights: B for each input and output.
@@ -42,8 +41,7 @@ ckks::LinearTransform spreading(const SpreadShape&);
 // The spread form of a stack of plaintexts with F features each. Empty places are zero.
 ckks::Plain spread(const SpreadShape&, const Stack&, std::span<const ckks::Plain> blocks);
 
-// The map from s of each stack, with one output for each block of the rows. Its terms depend on the shape
-// alone.
+// The map from s of each stack, with one output for each block of the rows. Its terms depend on the shape alone.
 ckks::LinearTransform spread_map(const SlotMatrix&, const SpreadShape&, std::span<const Stack> columns);
 
 // y from one output.

@@ -10,9 +10,8 @@
 
 namespace psm::nn {
 
-// The content of the file, decompressed if need be. Throws psm::Error that names the path if the file cannot
-// be read, has more than `max_bytes`, if there is no gzip, or if gzip refuses the file, for instance because
-// it is cut off.
+// The content of the file, decompressed if need be. Throws psm::Error that names the path if the file cannot be read,
+// has more than `max_bytes`, if there is no gzip, or if gzip refuses the file, for instance because it is cut off.
 std::string read_maybe_gzip(const std::string& path, uint64_t max_bytes);
 
 }  // namespace psm::nn

@@ -3,10 +3,9 @@
 //
 //     k_1 v_1 k_2 v_2 ... k_P v_P   q_1 a_1 q_2 a_2 ... q_Q a_Q
 //
-// The k are P different keys, the v values (independent, uniform), each q one of the k and a its partner. The
-// loss and the score count at every q, where the next token is the answer. Tokens: keys 0 .. keys - 1, values
-// keys .. keys + values - 1. A guess among the prompt's values is right about once in P, a uniform guess once
-// in `values`.
+// The k are P different keys, the v values (independent, uniform), each q one of the k and a its partner. The loss and
+// the score count at every q, where the next token is the answer. Tokens: keys 0 .. keys - 1, values keys .. keys +
+// values - 1. A guess among the prompt's values is right about once in P, a uniform guess once in `values`.
 #pragma once
 
 #include <cstdint>

@@ -137,9 +137,8 @@ inline Words neighbours(Words first, Words last) {
 #endif
 }
 
-// The inputs of zip_rows(): numbers to be copied, fp32 numbers to be rounded, or pairs that are rounded
-// already. zip() turns `count` numbers of one row, or of two, into words. A missing second row is null and
-// counts as zeros.
+// The inputs of zip_rows(): numbers to be copied, fp32 numbers to be rounded, or pairs that are rounded already. zip()
+// turns `count` numbers of one row, or of two, into words. A missing second row is null and counts as zeros.
 struct CopiedRows {
   typedef uint32_t Item;
   static constexpr int kRows = 1;     // that become one
@@ -280,8 +279,7 @@ void transpose_of(const uint32_t* x, std::ptrdiff_t x_row, int rows, int columns
     for (int j = 0; j < columns; ++j) y[j * y_row + i] = x[i * x_row + j];
 }
 
-// Twelve chains hide the latency (4 to 6 cycles on 2 units) and leave four of sixteen registers for the
-// operands.
+// Twelve chains hide the latency (4 to 6 cycles on 2 units) and leave four of sixteen registers for the operands.
 constexpr int kChains = 12;
 
 template <typename Vector, typename Step>

@@ -1,5 +1,4 @@
-// The tokens that an encoder reads for a text, or for two texts with a tab between them (a question and a
-// sentence):
+// The tokens that an encoder reads for a text, or for two texts with a tab between them (a question and a sentence):
 //
 //     <s> text </s>                     <s> first </s> </s> second </s>
 //

@@ -1,5 +1,4 @@
-// The client's side of a conversation (cmd/generation/frames.h): the greeting, encrypted requests, decrypted
-// answers.
+// The client's side of a conversation (cmd/generation/frames.h): the greeting, encrypted requests, decrypted answers.
 #pragma once
 
 #include <string>

@@ -16,9 +16,8 @@
 
 namespace psm::cmd {
 
-// Returns the number of the weights in the folder, or nullopt if there are none. Throws Error if they are of
-// another model or under another key pair: then they have another owner, and cannot be used with this party's
-// prompts.
+// Returns the number of the weights in the folder, or nullopt if there are none. Throws Error if they are of another
+// model or under another key pair: then they have another owner, and cannot be used with this party's prompts.
 std::optional<uint64_t> encrypted_weights_in(const KeyFiles& files, const ckks::SecretKey& secret,
                                              const TextModel& model);
 

@@ -1,6 +1,5 @@
-// The evaluation keys that a server of texts has in memory: those of the current run, from a file with all.
-// Keys are the largest part of its memory. A pass over a prompt and a token share only a third of them, and
-// never run at once.
+// The evaluation keys that a server of texts has in memory: those of the current run, from a file with all. Keys are
+// the largest part of its memory. A pass over a prompt and a token share only a third of them, and never run at once.
 #pragma once
 
 #include "ckks/scheme/chain/key_request.h"

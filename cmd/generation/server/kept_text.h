@@ -1,5 +1,4 @@
-// The server's state of a text between two tokens: the caches, packed, and the last answer. All are
-// ciphertexts.
+// The server's state of a text between two tokens: the caches, packed, and the last answer. All are ciphertexts.
 //
 // With a folder they are also in its file text.ct, a ciphertext file of ckks/wire that is replaced as a whole
 // before an answer is sent. So a killed run continues from the last computed token, bit for bit: either its

@@ -14,8 +14,7 @@ namespace psm::cmd {
 
 class TextProgram : public TextEnds {
  public:
-  // Throws Error if the program does not continue texts, or if a prompt makes caches that a token cannot
-  // take.
+  // Throws Error if the program does not continue texts, or if a prompt makes caches that a token cannot take.
   explicit TextProgram(program::VerifiedProgram program);
 
   const program::EntryPoint& prompt() const { return file_.entry(kPrompt); }  // where it takes prompts

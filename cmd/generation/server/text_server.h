@@ -6,9 +6,8 @@
 // prompts. In the same way the server holds only the evaluation keys of the current pass or token; a device
 // has all. Encrypted weights stay as they are.
 //
-// These are refused without changing the state: ciphertexts of another program, key pair, text or level; a
-// prompt while another text is kept; a token that was computed already, that leaves a gap, or that is beyond
-// T.
+// These are refused without changing the state: ciphertexts of another program, key pair, text or level; a prompt while
+// another text is kept; a token that was computed already, that leaves a gap, or that is beyond T.
 #pragma once
 
 #include <functional>

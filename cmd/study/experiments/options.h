@@ -20,8 +20,7 @@ struct StudyOptions {
   std::string data;    // folder laid out as ../shared/data
   std::string text;    // what language models read; empty: the novels of `data`
 
-  // The steps of each training, if one step of all trainings takes `flops` operations with one seed; at least
-  // 4.
+  // The steps of each training, if one step of all trainings takes `flops` operations with one seed; at least 4.
   size_t steps(double flops) const;
   // Examples to measure on: `wanted`, and proportionally fewer in runs of less than a minute; at least 4.
   int examples(int wanted) const;

@@ -52,8 +52,7 @@ PlotPoints mean_curve(const Seeds& seeds, Metric metric, double from);
 std::string interval_text(const std::vector<double>& values, const char* pattern);
 // interval_text over the seeds that did not diverge, and how many did.
 std::string final_text(const Seeds& seeds, Metric metric);
-// interval_text of compare(metric, metric of `reference` with the same seed), for seeds where neither
-// diverged.
+// interval_text of compare(metric, metric of `reference` with the same seed), for seeds where neither diverged.
 std::string paired_text(const Seeds& seeds, const Seeds& reference, Metric metric,
                         double (*compare)(double own, double other), const char* pattern);
 

@@ -35,8 +35,7 @@ class AddedTokens {
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
   int vocab() const { return vocab_; }  // the largest id and one; 0 without tokens
-  // Throws psm::Error that begins with `what` if an added token has the id of a merged token with another
-  // text.
+  // Throws psm::Error that begins with `what` if an added token has the id of a merged token with another text.
   void require_apart(const std::vector<std::string>& merged, const std::string& what) const;
   const std::string* find(int id) const;  // its text, or null
 

@@ -29,17 +29,15 @@ namespace psm::nn {
 
 class Bpe final : public Tokenizer {
  public:
-  // Throws psm::Error that begins with `what` for ids outside [0, 2^20), for a byte of UTF-8 without a token
-  // (kBytes), for two tokens of the same text, for a merge that is there twice or is not of tokens into a
-  // token, for a score that is not finite, for an added token that contradicts another, and for an end or
-  // unknown token that does not exist.
+  // Throws psm::Error that begins with `what` for ids outside [0, 2^20), for a byte of UTF-8 without a token (kBytes),
+  // for two tokens of the same text, for a merge that is there twice or is not of tokens into a token, for a score that
+  // is not finite, for an added token that contradicts another, and for an end or unknown token that does not exist.
   Bpe(BpeSpec spec, const std::string& what);
   Bpe(const Bpe&) = delete;
   Bpe& operator=(const Bpe&) = delete;
 
   int vocab() const override { return vocab_; }
-  // Throws psm::Error if the text is not UTF-8 (kBytes, kCharacters), or if a character has no token, which
-  // it names.
+  // Throws psm::Error if the text is not UTF-8 (kBytes, kCharacters), or if a character has no token, which it names.
   std::vector<int> encode(std::string_view text) const override;
   // If tokens are of characters, removes the space that encode() puts in front of a text.
   std::string decode(std::span<const int> tokens) const override;
@@ -47,8 +45,7 @@ class Bpe final : public Tokenizer {
   std::optional<int> start() const override { return spec_.ends.start; }
   std::optional<int> end() const override { return spec_.ends.end; }
 
-  // Visits the words of step 2, in order. No merge crosses a word's end. Throws psm::Error if the text is not
-  // UTF-8.
+  // Visits the words of step 2, in order. No merge crosses a word's end. Throws psm::Error if the text is not UTF-8.
   using VisitWord = std::function<void(std::string_view word)>;
   void for_each_word(std::string_view text, const VisitWord& visit) const;
 

@@ -30,8 +30,7 @@ std::string type_of(const Json& json, const std::string& what);
 // Reads a member that may be missing, and one that may not.
 bool flag(const Json& json, const char* name, const std::string& what);
 bool required_flag(const Json& json, const char* name, const std::string& what);
-// Returns the members of a Sequence, in the list of this name; anything else as the only part; nothing for
-// null.
+// Returns the members of a Sequence, in the list of this name; anything else as the only part; nothing for null.
 std::vector<const Json*> parts_of(const Json* json, const char* list, const std::string& what);
 
 // Returns the model, a BPE without dropout, prefixes and suffixes. Throws Error too for files that the

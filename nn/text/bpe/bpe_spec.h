@@ -40,8 +40,7 @@ struct BpeSpec {
   BpeKind kind = BpeKind::kBytes;
   std::vector<std::string> tokens;  // by id; empty where no token of that id can be merged
   Merges merges;
-  // By token, in place of merges: two neighbours whose texts together are a token merge, the highest score
-  // first.
+  // By token, in place of merges: two neighbours whose texts together are a token merge, the highest score first.
   std::vector<float> scores;
   std::vector<AddedToken> added;
   TextEnds ends;

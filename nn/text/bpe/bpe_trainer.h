@@ -13,9 +13,8 @@
 // (nn/text/bpe/byte_level.h), the merged tokens in order of their merges. No two merges make the same bytes,
 // because the merges inside a token do not depend on its neighbours.
 //
-// A heap holds the pairs, and every pair the places where it stood. So the cost of a merge is proportional to
-// the places that it changes. Besides the text, this takes 4 bytes for each byte of distinct words and 8 for
-// each place.
+// A heap holds the pairs, and every pair the places where it stood. So the cost of a merge is proportional to the
+// places that it changes. Besides the text, this takes 4 bytes for each byte of distinct words and 8 for each place.
 #pragma once
 
 #include <string>
@@ -36,9 +35,8 @@ struct BpeTrainerOptions {
 // front. Returns fewer than `vocab` tokens if no pair is left that occurs twice. The names of special tokens
 // say what they mean at the ends of a text (nn/text/bpe/text_ends.h).
 //
-// Throws psm::Error on a text that is empty or not UTF-8, on a vocabulary without room for bytes and special
-// tokens or above 2^20, on special tokens that are empty, not UTF-8, a single byte or equal, and on 2^31
-// bytes of distinct words.
+// Throws psm::Error on a text that is empty or not UTF-8, on a vocabulary without room for bytes and special tokens or
+// above 2^20, on special tokens that are empty, not UTF-8, a single byte or equal, and on 2^31 bytes of distinct words.
 BpeSpec train_byte_bpe(std::string_view text, const BpeTrainerOptions& options);
 
 }  // namespace psm::nn

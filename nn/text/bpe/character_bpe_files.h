@@ -1,5 +1,4 @@
-// Reads and writes tokenizer.json of character-level BPE. nn/text/bpe/bpe_json.h says what is refused, and
-// how.
+// Reads and writes tokenizer.json of character-level BPE. nn/text/bpe/bpe_json.h says what is refused, and how.
 #pragma once
 
 #include <string>

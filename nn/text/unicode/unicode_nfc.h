@@ -1,7 +1,6 @@
 // Unicode's normalisation form C (UAX #15): canonical decomposition, canonical order, canonical composition.
 //
-// It knows the characters of Unicode 9.0, as the `tokenizers` library (0.23) does. Later characters stay as
-// they are.
+// It knows the characters of Unicode 9.0, as the `tokenizers` library (0.23) does. Later characters stay as they are.
 #pragma once
 
 #include <string>
