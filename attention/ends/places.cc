@@ -86,7 +86,7 @@ std::vector<std::vector<double>> unpack_states(const Places& places, int width,
 }
 
 std::vector<std::complex<double>> pack_lengths(const Places& places, std::span<const int> lengths,
-                                               const std::function<double(int length)>& value) {
+                                               FunctionRef<double(int length)> value) {
   std::vector<std::complex<double>> mask(places.slots);
   for (size_t slot = 0; slot < places.slots; ++slot) {
     const auto [t, prompt] = place_of(places, slot, lengths.size());

@@ -18,9 +18,10 @@
 
 #include <complex>
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <vector>
+
+#include "ckks/base/function_ref.h"
 
 namespace psm::attention {
 
@@ -71,7 +72,7 @@ std::vector<std::vector<double>> unpack_states(const Places&, int width,
 // A mask of the prompts' lengths: every slot of token t of a prompt of L tokens has value(L) if t < L, else
 // 0. Places are those of pack_states.
 std::vector<std::complex<double>> pack_lengths(const Places&, std::span<const int> lengths,
-                                               const std::function<double(int length)>& value);
+                                               FunctionRef<double(int length)> value);
 
 // (t + 1)^{-1/p}, t + 1 the length of token t's row: it makes row sums means.
 double row_scale(int token, int power);

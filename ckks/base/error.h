@@ -7,6 +7,10 @@
 //   * a broken invariant of our own stops the process at once with its values: PSM_CHECK(a == b, "...").
 #pragma once
 
+#if __cplusplus < 202002L
+#error "PowerSoftmax is C++20: compile with -std=c++20 (Bazel: build --cxxopt=-std=c++20)"
+#endif
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
