@@ -18,12 +18,13 @@
 #include <vector>
 
 #include "ckks/base/buffer.h"
-#include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/progress.h"
+#include "ckks/base/secrecy.h"
 #include "ckks/base/secret.h"
+#include "ckks/base/testing/child.h"
 #include "ckks/base/testing/skip.h"
 #include "doctest/doctest.h"
 
@@ -107,8 +108,7 @@ TEST_CASE("a secret vector starts at zero, moves, and leaves its source empty") 
   static_assert(!std::is_copy_constructible_v<SecretVector<int>>);
 }
 
-// The kernel's flags of the mapping that holds an address (proc(5), VmFlags): dd is "do not dump", lo
-// "locked".
+// The kernel's flags of the mapping that holds an address (proc(5), VmFlags): dd is "do not dump", lo "locked".
 std::string mapping_flags(const void* address) {
   std::ifstream maps("/proc/self/smaps");
   std::string line;
@@ -166,34 +166,26 @@ TEST_CASE("memory of secrets is given back and taken again, locked again") {
 }
 
 TEST_CASE("where no memory may be locked, secrets live as before") {
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    const rlimit none{0, 0};
-    if (setrlimit(RLIMIT_MEMLOCK, &none) != 0) _exit(2);
-    Buffer secret = Buffer::zeroising(4 << 20);
-    secret[0] = 1;
-    secret = Buffer();
-    buffer_pool::trim();
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK(status == 0);
+  CHECK(in_child([] {
+          const rlimit none{0, 0};
+          if (setrlimit(RLIMIT_MEMLOCK, &none) != 0) return 2;
+          Buffer secret = Buffer::zeroising(4 << 20);
+          secret[0] = 1;
+          secret = Buffer();
+          buffer_pool::trim();
+          return 0;
+        }) == 0);
 }
 
 TEST_CASE("a process that forbids core dumps leaves none, and nobody of its user attaches to it") {
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    if (prctl(PR_GET_DUMPABLE) != 1) _exit(2);
-    forbid_core_dumps();
-    rlimit limit;
-    _exit(prctl(PR_GET_DUMPABLE) == 0 && getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0 ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK(status == 0);
+  CHECK(in_child([] {
+          if (prctl(PR_GET_DUMPABLE) != 1) return 2;
+          forbid_core_dumps();
+          rlimit limit;
+          return prctl(PR_GET_DUMPABLE) == 0 && getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0
+                     ? 0
+                     : 1;
+        }) == 0);
 }
 
 // A device's memory for tests: the heap, and a count of what is taken.
@@ -245,17 +237,10 @@ TEST_CASE("what is wiped does not leave the host's memory") {
   HeapMemory memory;
   const Buffer secret = Buffer::zeroising(8);
   CHECK(secret.memory() == nullptr);
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(0);
+  CHECK(is_stopped([&] {
     Buffer there(8, &memory);
     copy_words(there, 0, secret, 0, 8);
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK(WIFSIGNALED(status));
+  }));
 }
 
 TEST_CASE("buffers are aligned, and touched memory serves any size before the system is asked for more") {
@@ -346,17 +331,15 @@ TEST_CASE("a progress bar keeps to one line of a narrow terminal") {
   const winsize narrow{.ws_row = 24, .ws_col = 40, .ws_xpixel = 0, .ws_ypixel = 0};
   REQUIRE(ioctl(terminal, TIOCSWINSZ, &narrow) == 0);
   CHECK(terminal_columns(terminal) == 40);
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
+  in_child([&] {
     dup2(terminal, STDERR_FILENO);
     Progress progress("a long piece of work", 10);
     progress.note("and how it goes");
     std::this_thread::sleep_for(std::chrono::milliseconds(2100));
     progress.advance();
     _exit(0);
-  }
-  REQUIRE(waitpid(child, nullptr, 0) == child);
+    return 0;
+  });
   char drawn[1000];
   const ssize_t count = read(master, drawn, sizeof drawn);
   REQUIRE(count > 0);

@@ -9,7 +9,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/free_ranges.h"
-#include "ckks/base/secure_zero.h"
+#include "ckks/base/secrecy.h"
 
 namespace psm {
 namespace {

@@ -62,8 +62,7 @@ class Buffer {
   bool zeroising_ = false;
 };
 
-// Copies words from one buffer to a place in another, between any two memories. Zeroising buffers stay on the
-// host.
+// Copies words from one buffer to a place in another, between any two memories. Zeroising buffers stay on the host.
 void copy_words(Buffer& to, size_t to_place, const Buffer& from, size_t from_place, size_t words);
 
 namespace buffer_pool {

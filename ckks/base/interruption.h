@@ -1,6 +1,5 @@
-// Ctrl-C during work that has something to save or to clean up. While an InterruptionWatch lives, the first
-// SIGINT, SIGTERM or SIGHUP is only noted, and the work looks for it between its steps. A second one ends the
-// process at once.
+// Ctrl-C during work that has something to save or to clean up. While an InterruptionWatch lives, the first SIGINT,
+// SIGTERM or SIGHUP is only noted, and the work looks for it between its steps. A second one ends the process at once.
 //
 //     const InterruptionWatch watch;
 //     for (...) {
@@ -23,8 +22,7 @@ class Interrupted : public Error {
   explicit Interrupted(const std::string& message) : Error(message, Kind::kFailed) {}
 };
 
-// A watch inside another changes nothing. A signal that is ignored (nohup, a shell's background) stays
-// ignored.
+// A watch inside another changes nothing. A signal that is ignored (nohup, a shell's background) stays ignored.
 class InterruptionWatch {
  public:
   InterruptionWatch();

@@ -4,10 +4,9 @@
 // iterations, the caller fixes the order. A loop inside a loop runs serially in its thread. An iteration's
 // exception is thrown again in the caller, after all iterations have ended.
 //
-// Each thread begins with a stretch of its own, the same in every loop of the same length, so that its data
-// stay in its cache. Then it takes pieces that others have not begun. So a thread that other programs keep
-// off the processor delays a loop by one piece at most. A thread without work spins for a moment and then
-// sleeps.
+// Each thread begins with a stretch of its own, the same in every loop of the same length, so that its data stay in its
+// cache. Then it takes pieces that others have not begun. So a thread that other programs keep off the processor delays
+// a loop by one piece at most. A thread without work spins for a moment and then sleeps.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +15,7 @@
 
 namespace psm {
 
-// The number of threads of parallel_for: that of set_thread_count(), or else all processors that this process
-// may use.
+// The number of threads of parallel_for: that of set_thread_count(), or else all processors that this process may use.
 int thread_count();
 // count >= 1; takes effect for the loops that start afterwards.
 void set_thread_count(int count);

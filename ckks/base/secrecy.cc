@@ -1,6 +1,13 @@
 #include "ckks/base/secrecy.h"
 
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
+
+#include "ckks/base/error.h"
 
 namespace psm {
 namespace {
@@ -28,5 +35,22 @@ constexpr uint64_t kMakeUndefined = 0x4d430001, kMakeDefined = 0x4d430002;
 
 void mark_secret(const void* data, size_t bytes) { memcheck(kMakeUndefined, data, bytes); }
 void mark_public(const void* data, size_t bytes) { memcheck(kMakeDefined, data, bytes); }
+
+void secure_zero(void* data, size_t bytes) {
+  if (bytes == 0) return;
+  std::memset(data, 0, bytes);
+  // The barrier claims to read the memory, so the stores above are not dead.
+  __asm__ __volatile__("" : : "r"(data) : "memory");
+}
+
+void forbid_core_dumps() {
+  // Both: a collector that the kernel pipes core files to is given them whatever the limit, and the other
+  // setting is lost where a program is executed.
+  const rlimit none{0, 0};
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || setrlimit(RLIMIT_CORE, &none) != 0) {
+    throw Error(message("cannot forbid core dumps of a process that holds a secret: ", std::strerror(errno)),
+                Error::Kind::kFailed);
+  }
+}
 
 }  // namespace psm

@@ -1,4 +1,3 @@
-#include "ckks/base/touched_memory.h"
 
 #include <vector>
 

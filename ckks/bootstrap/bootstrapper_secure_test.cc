@@ -4,30 +4,22 @@
 #include <string>
 #include <vector>
 
-#include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/testing/least_precision.h"
-#include "ckks/scheme/client/decryptor.h"
-#include "ckks/scheme/client/key_generator.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/bootstrap/testing/test_bootstrap.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
 
 void check_bootstrap(const ParameterSpec& spec, double least_mean, double least_worst) {
-  const Context context(spec);
   REQUIRE_FALSE(spec.insecure);
-  const Encoder encoder(context);
-  const Bootstrapper bootstrapper(context, encoder);
-  const SecretKey secret = SecretKey::generate(context);
-  const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
-  const Evaluator evaluator(context, keys);
-  const Decryptor decryptor(secret);
-  SeededEncryptor encryptor(secret);
+  TestBootstrap party(spec);
+  const Context& context = party.context;
+  const Bootstrapper& bootstrapper = party.bootstrapper;
   MESSAGE(context.describe());
-  MESSAGE("keys ", static_cast<double>(keys.bytes()) * 1e-9, " GB, diagonals ",
+  MESSAGE("keys ", static_cast<double>(party.keys.bytes()) * 1e-9, " GB, diagonals ",
           static_cast<double>(bootstrapper.bytes()) * 1e-9, " GB");
-  CHECK(keys.bytes() == bootstrapper.plan().key_bytes());
+  CHECK(party.keys.bytes() == bootstrapper.plan().key_bytes());
 
   const int n = context.slots();
   const std::vector<ErrorTerm> law = error_law(bootstrapper.plan());  // of uniform slots, the first case
@@ -44,12 +36,12 @@ void check_bootstrap(const ParameterSpec& spec, double least_mean, double least_
       {"constant 0.3 - 0.7 i", std::vector<Complex>(n, Complex(0.3, -0.7))},
   };
   for (const auto& [name, z] : cases) {
-    const Ciphertext in = expand(encryptor.encrypt(encoder.encode(z, context.entry_level())));
+    const Ciphertext in = party.encrypt(z, context.entry_level());
     const auto start = std::chrono::steady_clock::now();
-    const Ciphertext out = bootstrapper.apply(evaluator, in);
+    const Ciphertext out = bootstrapper.apply(*party.evaluator, in);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     CHECK(out.level() - context.entry_level() == 13);
-    const std::vector<Complex> decrypted = decryptor.decrypt(out);
+    const std::vector<Complex> decrypted = party.decrypt(out);
     const Precision p = precision(decrypted, z);
     MESSAGE(name, ": mean ", p.mean, " bits, worst ", p.worst, " bits, ", seconds, " s");
     CHECK(p.mean > least.mean);

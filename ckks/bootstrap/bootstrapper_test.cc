@@ -4,27 +4,13 @@
 
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/testing/least_precision.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
-#include "ckks/scheme/testing/test_party.h"
+#include "ckks/bootstrap/testing/test_bootstrap.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
 
-struct Fixture : TestParty {
-  explicit Fixture(const ParameterSpec& spec) : TestParty(spec) {
-    add_keys(bootstrapper.plan().key_request());
-  }
-
-  Ciphertext encrypt(const Slots& z, Level level) {
-    return expand(SeededEncryptor(secret).encrypt(encoder.encode(z, level)));
-  }
-  Ciphertext bootstrapped(const Slots& z) {
-    return bootstrapper.apply(*evaluator, encrypt(z, context.entry_level()));
-  }
-
-  Bootstrapper bootstrapper{context, encoder};
-};
+using Fixture = TestBootstrap;
 
 // Made once.
 Fixture& fixture() {
@@ -86,14 +72,6 @@ TEST_CASE("a ciphertext above the entry level is brought down exactly, and resul
   const Ciphertext once = f.bootstrapper.apply(*f.evaluator, f.encrypt(z, f.context.compute_level()));
   const Ciphertext twice = f.bootstrapper.apply(*f.evaluator, once);
   CHECK(precision(f.decrypt(twice), z).mean > 21 - 1);  // twice the error
-}
-
-TEST_CASE("the one key under the ephemeral secret exists at modulus q_0 p_0 only") {
-  Fixture& f = fixture();
-  REQUIRE(f.keys.to_ephemeral.has_value());
-  CHECK(f.keys.to_ephemeral->level == 0);
-  CHECK(f.keys.to_ephemeral->p_count == 1);
-  for (const auto& digit : f.keys.to_ephemeral->digits) CHECK(digit.b.basis() == Basis{1, 1});
 }
 
 TEST_CASE("beyond the range [-1, 1] the error grows like the cube") {

@@ -6,23 +6,13 @@
 
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/precision.h"
+#include "ckks/bootstrap/testing/test_bootstrap.h"
 #include "ckks/device/device_engine.h"
 #include "ckks/device/testing/test_device.h"
-#include "ckks/scheme/client/key_generator.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
-
-bool same(const Ciphertext& device, const Ciphertext& host) {
-  if (device.level() != host.level() || device.scale() != host.scale()) return false;
-  const Ciphertext x = device.in(nullptr);
-  const auto equal = [](const RnsPoly& a, const RnsPoly& b) {
-    return std::equal(a.limb(0), a.limb(0) + a.bytes() / sizeof(uint64_t), b.limb(0));
-  };
-  return equal(x.c[0], host.c[0]) && equal(x.c[1], host.c[1]);
-}
 
 void print(const char* what, const LaunchLog& log) {
   const auto row = [](const char* name, const LaunchLog::Entry& entry) {
@@ -37,27 +27,24 @@ void print(const char* what, const LaunchLog& log) {
               1e3 * predicted_seconds(log, kH200ByDataSheet));
 }
 
-void compare(const char* what, const Context& context, ThreadOrder order, const BootstrapKind& kind) {
-  const Encoder encoder(context);
-  const SecretKey secret = SecretKey::generate(context);
-  const Bootstrapper bootstrapper(context, encoder, kind);
-  KeyRequest request = bootstrapper.plan().key_request();
+const bool kFullSize = std::getenv("PSM_FULL_SIZE") != nullptr;
+
+void compare(const char* what, ThreadOrder order, const BootstrapKind& kind) {
+  TestBootstrap party(kFullSize ? secure_n16() : insecure_bootstrappable(10), kind);
+  const Context& context = party.context;
+  const Bootstrapper& bootstrapper = party.bootstrapper;
   const Level level = Level::at(std::min<int>(19, context.max_level()));
   const GaloisElement g = galois_element(context, 1);
-  request.need_galois(g, level);
-  const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(request);
-  const Evaluator evaluator(context, keys);
-  SeededEncryptor encryptor(secret);
-  const auto encrypt = [&](Level at) {
-    return expand(encryptor.encrypt(encoder.encode(uniform_vector(context.slots(), 1), at)));
-  };
+  party.add_rotations({1}, level);
+  const Evaluator& evaluator = *party.evaluator;
+  const auto encrypt = [&](Level at) { return party.encrypt(uniform_vector(context.slots(), 1), at); };
 
   // Closing the pages around each launch of a large ring would take longer than the launch.
   const std::unique_ptr<Device> owned = test_device({.order = order, .guarded = context.log_n() < 16});
   Device& device = *owned;
   {
     const DeviceEngine engine(context, device);
-    const EvaluationKeys keys_there = keys.in(&device);
+    const EvaluationKeys keys_there = party.keys.in(&device);
     const Encoder encoder_there(context, &engine);
     const Bootstrapper bootstrapper_there(context, encoder_there, kind);
     const Evaluator evaluator_there(engine, keys_there);
@@ -65,45 +52,38 @@ void compare(const char* what, const Context& context, ThreadOrder order, const 
     const Ciphertext rotated = encrypt(level), rotated_there = rotated.in(&device);
     std::printf("%s, %s\n", what, context.describe().c_str());
     device.take_log();
-    CHECK(same(evaluator_there.apply_galois(rotated_there, g), evaluator.apply_galois(rotated, g)));
+    CHECK(same_bits(evaluator_there.apply_galois(rotated_there, g), evaluator.apply_galois(rotated, g)));
     const LaunchLog rotation = device.take_log();
     print("a rotation at 20 limbs", rotation);
     CHECK(rotation.total().launches == 8);
     const Ciphertext out = bootstrapper_there.apply(evaluator_there, in_there);
     print("a bootstrap", device.take_log());
-    CHECK(same(out, bootstrapper.apply(evaluator, in)));
+    CHECK(same_bits(out, bootstrapper.apply(evaluator, in)));
     device.take_log();
     if (!kind.of_blocks()) {
       const BootstrapParts parts = bootstrapper.apply_parts(evaluator, in),
                            parts_there = bootstrapper_there.apply_parts(evaluator_there, in_there);
-      CHECK(same(parts_there.re, parts.re));
-      CHECK(same(parts_there.im, parts.im));
+      CHECK(same_bits(parts_there.re, parts.re));
+      CHECK(same_bits(parts_there.im, parts.im));
       device.take_log();
     }
     const Ciphertext again = bootstrapper_there.apply_real(evaluator_there, in_there);
     const LaunchLog second = device.take_log();
     CHECK(second.uploaded_bytes + second.downloaded_bytes == 0);  // all constants are there
-    CHECK(same(again, bootstrapper.apply_real(evaluator, in)));
+    CHECK(same_bits(again, bootstrapper.apply_real(evaluator, in)));
   }
   std::printf("peak %.2f GB of device memory\n", static_cast<double>(device.peak_bytes()) * 1e-9);
 }
 
-const Context& context() {
-  static const Context instance(std::getenv("PSM_FULL_SIZE") != nullptr ? secure_n16()
-                                                                        : insecure_bootstrappable(10));
-  return instance;
-}
-
 TEST_CASE("a full bootstrap on a device has the processor's bits") {
-  compare("full", context(), ThreadOrder::kShuffled, {});
+  compare("full", ThreadOrder::kShuffled, {});
 }
 
 TEST_CASE("and so has a sparse one") {
-  const BootstrapKind kind{context().log_n() < 16 ? size_t{64} : 1024};
-  compare("sparse", context(), ThreadOrder::kReversed, kind);
+  compare("sparse", ThreadOrder::kReversed, {kFullSize ? size_t{1024} : 64});
 }
 
-TEST_CASE("and one of blocks") { compare("of blocks", context(), ThreadOrder::kShuffled, {256, 32}); }
+TEST_CASE("and one of blocks") { compare("of blocks", ThreadOrder::kShuffled, {256, 32}); }
 
 }  // namespace
 }  // namespace psm::ckks

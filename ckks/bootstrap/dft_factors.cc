@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "ckks/base/error.h"
-#include "ckks/scheme/encoding/unit_root.h"
+#include "ckks/scheme/encoding/embedding.h"
 
 namespace psm::ckks {
 namespace {

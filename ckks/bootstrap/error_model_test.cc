@@ -4,9 +4,7 @@
 #include <vector>
 
 #include "ckks/bootstrap/testing/least_precision.h"
-#include "ckks/scheme/client/decryptor.h"
-#include "ckks/scheme/client/key_generator.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/bootstrap/testing/test_bootstrap.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
@@ -36,18 +34,12 @@ TEST_CASE("a bootstrap's errors have the predicted law: mean, worst component an
         with(odd_set(), 192, 11), with(odd_set(), 0, 10)}) {
     CAPTURE(spec.name);
     CAPTURE(spec.secret_hamming_weight);
-    const Context context(spec);
-    const Encoder encoder(context);
-    const SecretKey secret = SecretKey::generate(context);
-    const Bootstrapper bootstrapper(context, encoder);
-    const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
-    const Evaluator evaluator(context, keys);
-    SeededEncryptor encryptor(secret);
-    const Decryptor decryptor(secret);
+    TestBootstrap party(spec);
+    const Context& context = party.context;
+    const BootstrapPlan& plan = party.bootstrapper.plan();
     const auto compare = [&](const std::vector<Complex>& z, const std::vector<ErrorTerm>& law) {
       const auto n = static_cast<size_t>(context.slots());
-      const Ciphertext in = expand(encryptor.encrypt(encoder.encode(z, context.entry_level())));
-      const std::vector<Complex> out = decryptor.decrypt(bootstrapper.apply(evaluator, in));
+      const std::vector<Complex> out = party.decrypt(party.bootstrapped(z));
       const Precision measured = precision(out, z);
       const auto [least, most] = precision_range(law, n, n);
       MESSAGE(spec.name, " h = ", spec.secret_hamming_weight, ": mean ", measured.mean, " bits of ",
@@ -60,8 +52,8 @@ TEST_CASE("a bootstrap's errors have the predicted law: mean, worst component an
       CHECK(has_tail(law, 0.02, out, z));  // normal errors would leave a tenth of them
       ++compared;
     };
-    compare(uniform_vector(context.slots(), 1), error_law(bootstrapper.plan()));
-    compare(std::vector<Complex>(context.slots()), error_law(bootstrapper.plan(), {{0.0}}));
+    compare(uniform_vector(context.slots(), 1), error_law(plan));
+    compare(std::vector<Complex>(context.slots()), error_law(plan, {{0.0}}));
   }
   CHECK(compared == 10);
 }

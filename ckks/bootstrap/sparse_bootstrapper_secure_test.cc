@@ -1,9 +1,6 @@
 // Sparse bootstraps at the shipped, 128-bit secure parameters: measured precision and key bytes.
-#include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/testing/least_precision.h"
-#include "ckks/scheme/client/decryptor.h"
-#include "ckks/scheme/client/key_generator.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/bootstrap/testing/test_bootstrap.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
@@ -11,17 +8,11 @@ namespace {
 
 // Fewer slots are more repetitions, whose sum must not make the error larger than the full bootstrap's.
 void check_precision(const BootstrapKind& kind) {
-  const Context context(secure_n16());
-  const Encoder encoder(context);
+  TestBootstrap party(secure_n16(), kind);
+  const Context& context = party.context;
   const Precision least = least_precision(BootstrapPlan(context),
                                           kind.of_blocks() ? kind.blocks() : kind.period, context.slots());
-  const Bootstrapper bootstrapper(context, encoder, kind);
-  const SecretKey secret = SecretKey::generate(context);
-  const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
-  CHECK(keys.bytes() == bootstrapper.plan().key_bytes());
-  const Evaluator evaluator(context, keys);
-  const Decryptor decryptor(secret);
-  SeededEncryptor encryptor(secret);
+  CHECK(party.keys.bytes() == party.bootstrapper.plan().key_bytes());
   const auto repeated = [&](std::vector<Complex> z) {
     for (size_t s = 0; s < z.size(); ++s)
       z[s] = kind.of_blocks() ? z[s / kind.block * kind.block].real() : z[s];
@@ -29,10 +20,9 @@ void check_precision(const BootstrapKind& kind) {
   };
   for (const auto& z : {repeated(uniform_vector(static_cast<int>(kind.period), 1)),
                         repeated(std::vector<Complex>(kind.period, Complex(1, 1)))}) {
-    const Ciphertext in = expand(encryptor.encrypt(encoder.encode(z, bootstrapper.plan().entry_level())));
     std::vector<Complex> expected;
     for (int s = 0; s < context.slots(); ++s) expected.push_back(z[s % z.size()]);
-    const Precision p = precision(decryptor.decrypt(bootstrapper.apply(evaluator, in)), expected);
+    const Precision p = precision(party.decrypt(party.bootstrapped(z)), expected);
     MESSAGE(kind.text(), ": mean ", p.mean, " bits, worst ", p.worst, " bits; at least ", least.mean, " and ",
             least.worst);
     CHECK(p.mean > least.mean);

@@ -1,37 +1,21 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
-#include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/testing/least_precision.h"
-#include "ckks/scheme/client/decryptor.h"
-#include "ckks/scheme/client/key_generator.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/bootstrap/testing/test_bootstrap.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
 
-struct Machine {
-  Machine(int log_n, BootstrapKind kind)
-      : context(insecure_bootstrappable(log_n)), encoder(context), bootstrapper(context, encoder, kind) {}
+struct Machine : TestBootstrap {
+  Machine(int log_n, BootstrapKind kind) : TestBootstrap(insecure_bootstrappable(log_n), kind) {}
 
-  Ciphertext encrypt(const std::vector<Complex>& z, Level level) {
-    return expand(encryptor.encrypt(encoder.encode(z, level)));
-  }
   Precision precision_of(const Ciphertext& out, const std::vector<Complex>& z) const {
     std::vector<Complex> expected;
     for (int j = 0; j < context.slots(); ++j) expected.push_back(z[j % z.size()]);
-    return precision(decryptor.decrypt(out), expected);
+    return precision(decrypt(out), expected);
   }
-
-  Context context;
-  Encoder encoder;
-  Bootstrapper bootstrapper;
-  SecretKey secret = SecretKey::generate(context);
-  EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
-  Evaluator evaluator{context, keys};
-  SeededEncryptor encryptor{secret};
-  Decryptor decryptor{secret};
 };
 
 TEST_CASE("chance leaves four values more bits than are asked for below") {
@@ -47,7 +31,7 @@ TEST_CASE("n uniform complex values come back in every repetition, for n from 4 
     Machine m(10, {slots});
     const BootstrapPlan& plan = m.bootstrapper.plan();
     const std::vector<Complex> z = uniform_vector(slots, 1);
-    const Ciphertext out = m.bootstrapper.apply(m.evaluator, m.encrypt(z, plan.entry_level()));
+    const Ciphertext out = m.bootstrapper.apply(*m.evaluator, m.encrypt(z, plan.entry_level()));
     CHECK(out.level() == plan.output_level());
     CHECK(out.scale() == m.context.scale(plan.output_level()));
     const Precision p = m.precision_of(out, z);
@@ -63,8 +47,8 @@ TEST_CASE("two real vectors come back apart, and of real slots the real part alo
   std::vector<Complex> re, im;
   for (const Complex& value : z) re.push_back(value.real()), im.push_back(value.imag());
   const Ciphertext in = m.encrypt(z, m.bootstrapper.plan().entry_level());
-  const BootstrapParts parts = m.bootstrapper.apply_parts(m.evaluator, in);
-  const Ciphertext real = m.bootstrapper.apply_real(m.evaluator, in);
+  const BootstrapParts parts = m.bootstrapper.apply_parts(*m.evaluator, in);
+  const Ciphertext real = m.bootstrapper.apply_real(*m.evaluator, in);
   for (const Ciphertext* out : {&parts.re, &parts.im, &real}) {
     CHECK(out->level() == m.bootstrapper.plan().output_level());
     CHECK(out->scale() == m.context.scale(out->level()));
@@ -88,7 +72,7 @@ TEST_CASE("real values in blocks come back in theirs, a level higher, in periods
     Machine m(10, kind);
     const BootstrapPlan& plan = m.bootstrapper.plan();
     const std::vector<Complex> z = in_blocks(kind, 1);
-    const Ciphertext out = m.bootstrapper.apply_real(m.evaluator, m.encrypt(z, plan.entry_level()));
+    const Ciphertext out = m.bootstrapper.apply_real(*m.evaluator, m.encrypt(z, plan.entry_level()));
     CHECK(plan.entry_level() == 1);
     CHECK(out.level() == m.context.compute_level());
     CHECK(out.scale() == m.context.scale(out.level()));
@@ -97,7 +81,7 @@ TEST_CASE("real values in blocks come back in theirs, a level higher, in periods
     CHECK(p.mean > 19);
     CHECK(p.worst > 18);
     // Again, from the level where the first ended.
-    CHECK(m.precision_of(m.bootstrapper.apply_real(m.evaluator, out), z).mean > 18.5);
+    CHECK(m.precision_of(m.bootstrapper.apply_real(*m.evaluator, out), z).mean > 18.5);
   }
 }
 
@@ -106,7 +90,7 @@ TEST_CASE("a bootstrap of blocks of constants, zero and the ends of the range in
   for (const double value : {0.0, 1.0, -1.0, 0.3}) {
     const std::vector<Complex> z(64, value);
     const Precision p = m.precision_of(
-        m.bootstrapper.apply_real(m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level())), z);
+        m.bootstrapper.apply_real(*m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level())), z);
     CHECK(p.mean > 19);
     CHECK(p.worst > 18);
   }
@@ -117,7 +101,7 @@ TEST_CASE("a sparse bootstrap of constants, zero and the ends of the range inclu
   for (const Complex value : {Complex(0), Complex(1, 1), Complex(-1, 0.5), Complex(0.3, -0.7)}) {
     const std::vector<Complex> z(64, value);
     const Precision p = m.precision_of(
-        m.bootstrapper.apply(m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level())), z);
+        m.bootstrapper.apply(*m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level())), z);
     CHECK(p.mean > 19);
     CHECK(p.worst > 18);
   }
@@ -126,8 +110,8 @@ TEST_CASE("a sparse bootstrap of constants, zero and the ends of the range inclu
 TEST_CASE("inputs above the entry level are brought down, and results bootstrap again") {
   Machine m(10, {32});
   const std::vector<Complex> z = uniform_vector(32, 2);
-  const Ciphertext once = m.bootstrapper.apply(m.evaluator, m.encrypt(z, m.context.compute_level()));
-  CHECK(m.precision_of(m.bootstrapper.apply(m.evaluator, once), z).mean > 18.5);
+  const Ciphertext once = m.bootstrapper.apply(*m.evaluator, m.encrypt(z, m.context.compute_level()));
+  CHECK(m.precision_of(m.bootstrapper.apply(*m.evaluator, once), z).mean > 18.5);
 }
 
 TEST_CASE("of slots without the period their mean over the repetitions comes out") {
@@ -135,7 +119,8 @@ TEST_CASE("of slots without the period their mean over the repetitions comes out
   const std::vector<Complex> z = uniform_vector(m.context.slots(), 3);
   std::vector<Complex> mean(32);
   for (size_t j = 0; j < z.size(); ++j) mean[j % 32] += z[j] * 32.0 / static_cast<double>(z.size());
-  const Ciphertext out = m.bootstrapper.apply(m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level()));
+  const Ciphertext out =
+      m.bootstrapper.apply(*m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level()));
   CHECK(m.precision_of(out, mean).mean > 18);
 }
 
@@ -147,7 +132,7 @@ TEST_CASE("sparse bootstraps of impossible sizes, levels and keys are refused") 
   CHECK_THROWS_AS(BootstrapPlan(Context(insecure_leveled(10, 4)), {16}), Error);
   Machine m(10, {64});
   const std::vector<Complex> z = uniform_vector(64, 4);
-  CHECK_THROWS_AS(m.bootstrapper.apply(m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level() - 1)),
+  CHECK_THROWS_AS(m.bootstrapper.apply(*m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level() - 1)),
                   Error);
   EvaluationKeys empty;
   empty.fingerprint = m.keys.fingerprint;

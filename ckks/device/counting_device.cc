@@ -33,15 +33,8 @@ CountingDevice::~CountingDevice() { munmap(mapping_, arena_bytes()); }
 EvaluationKeys unwritten_keys(const Context& context, const KeyRequest& request, Memory& memory) {
   EvaluationKeys keys;
   keys.fingerprint = {context.fingerprint(), 0};
-  const auto at = [&](Level level) { return unwritten_key(context, level, context.p_count(level), memory); };
-  for (const Level level : request.relinearisation_keys(context.chain()))
-    keys.relinearisation.emplace(context.band(level), at(level));
-  for (const auto& [g, level] : request.galois_keys(context.chain()))
-    keys.galois.emplace(std::pair(g, context.band(level)), at(level));
-  if (request.encapsulation) {
-    keys.to_ephemeral = unwritten_key(context, 0, 1, memory);
-    keys.from_ephemeral = at(context.max_level());
-  }
+  for (const KeyName& name : request.keys(context.chain()))
+    keys.keys.emplace(use_of(context, name), unwritten_key(context, name.level, name.p_count, memory));
   return keys;
 }
 

@@ -37,25 +37,6 @@ std::set<Level> levels_of(const Context& context) {
   return levels;
 }
 
-RnsPoly random_poly(const Ring& ring, Basis basis, TrainingRandom& random) {
-  RnsPoly c(ring, basis, Form::kNtt);
-  for (int j = 0; j < c.limbs(); ++j) {
-    for (size_t k = 0; k < c.n(); ++k) c.limb(j)[k] = random.integer(c.modulus(j).value);
-  }
-  return c;
-}
-
-bool same(const RnsPoly& a, const RnsPoly& b) {
-  if (a.empty() || b.empty()) return a.empty() && b.empty();
-  if (a.basis() != b.basis() || a.form() != b.form()) return false;
-  const RnsPoly x = a.in(nullptr), y = b.in(nullptr);
-  return std::equal(x.limb(0), x.limb(0) + x.n() * static_cast<size_t>(x.limbs()), y.limb(0));
-}
-bool same(std::span<const RnsPoly> a, std::span<const RnsPoly> b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const RnsPoly& x, const RnsPoly& y) { return same(x, y); });
-}
-
 // One level of one chain: operands on the host and on the device, and both engines.
 class Comparison {
  public:
@@ -126,7 +107,7 @@ class Comparison {
       }
       return out;
     };
-    CHECK(same(results(engine_, there_), results(host_engine_, host_)));
+    CHECK(same_bits(results(engine_, there_), results(host_engine_, host_)));
   }
 
   void key_switches() {
@@ -162,7 +143,7 @@ class Comparison {
     REQUIRE(there.size() == here.size());
     for (size_t i = 0; i < here.size(); ++i) {
       CAPTURE(i);
-      CHECK(same(there[i], here[i]));
+      CHECK(same_bits(there[i], here[i]));
     }
   }
 
@@ -196,14 +177,15 @@ class Comparison {
     REQUIRE(out.size() == expected.size());
     for (size_t i = 0; i < out.size(); ++i) {
       CAPTURE(i);
-      CHECK(same(out[i].c, expected[i].c));
+      CHECK(same_bits(out[i].c, expected[i].c));
     }
   }
 
  private:
   Ciphertext random_ciphertext() {
     const Basis basis{level_ + 1, 0};
-    return {{random_poly(context_.ring(), basis, random_), random_poly(context_.ring(), basis, random_)},
+    return {{random_poly(context_.ring(), basis, random_.next_u64()),
+             random_poly(context_.ring(), basis, random_.next_u64())},
             context_.scale(level_),
             {}};
   }
@@ -252,7 +234,7 @@ TEST_CASE("plaintexts of every period are the host's, and their coefficients go 
     device.take_log();
     const Plaintext encoded = there.encode(values, context.max_level(), scale, true);
     CHECK(device.take_log().uploaded_bytes == 16 * values.size());
-    CHECK(same(encoded.in(nullptr).expand(), expected.expand()));
+    CHECK(same_bits(encoded.in(nullptr).expand(), expected.expand()));
   }
 }
 

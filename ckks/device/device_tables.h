@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ckks/device/device.h"
-#include "ckks/device/programs/permutation.h"
+#include "ckks/device/programs/block_program.h"
 #include "ckks/engine/converters.h"
 #include "ckks/scheme/chain/context.h"
 

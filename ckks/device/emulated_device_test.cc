@@ -10,26 +10,12 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/testing/child.h"
 #include "ckks/ring/arithmetic/modulus.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
-
-// Whether a process of its own that does this is stopped by a signal, or by a sanitiser that sees one coming.
-bool is_stopped(const std::function<void()>& action) {
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(0);
-    set_thread_count(1);  // threads do not live on in a child
-    action();
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFSIGNALED(status) || WEXITSTATUS(status) != 0;
-}
 
 constexpr int kLogN = 10;
 constexpr size_t kN = size_t{1} << kLogN;

@@ -9,9 +9,8 @@
 namespace psm::ckks {
 namespace {
 
-// Two digits of two primes and a special one, with their keys: digit 0 has the
-// first prime for its own, digit 1 the second. Each source has digits and keys
-// of its own, and a_0 that P multiplies.
+// Two digits of two primes and a special one, with their keys: digit 0 has the first prime for its own, digit 1 the
+// second. Each source has digits and keys of its own, and a_0 that P multiplies.
 class KeyedSources {
  public:
   KeyedSources(ProgramBench &bench, const Ring &ring, size_t count, TrainingRandom &random)

@@ -51,8 +51,7 @@ TEST_CASE(
     const size_t n = ring.n();
     ProgramBench bench(order);
     const NttView *const views = bench.views(ring);
-    // Primes 0, 1, 2 are q, 3 and 4 special; the last has one source, short or
-    // long, and centres.
+    // Primes 0, 1, 2 are q, 3 and 4 special; the last has one source, short or long, and centres.
     const BasisConverter narrow(ring, {1}, {0, 2, 3, 4}), wide(ring, {0, 1}, {2, 3, 4}),
         lift(ring, {0}, {1, 2, 3, 4});
     std::vector<Conversion> conversions;

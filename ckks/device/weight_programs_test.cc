@@ -1,6 +1,5 @@
-// Plaintexts, and matrix products with them, against the scalar kernels: every
-// ring size, the longest and short primes, threads in three orders.
-// (device_engine_test.cc has the rest, by what engines do with them.)
+// Plaintexts, and matrix products with them, against the scalar kernels: every ring size, the longest and short primes,
+// threads in three orders. (device_engine_test.cc has the rest, by what engines do with them.)
 #include <algorithm>
 #include <bit>
 #include <cmath>

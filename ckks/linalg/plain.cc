@@ -56,14 +56,6 @@ std::vector<Complex> Plain::to_vector() const {
   return {all.begin(), all.end()};
 }
 
-double Plain::max_abs() const {
-  if (!has_data()) return 1;
-  if (store_ != nullptr) return store_->max_abs(index_);
-  double largest = 0;
-  for (const Complex& value : *data_) largest = std::max(largest, std::abs(value));
-  return largest;
-}
-
 double Plain::mean_square() const {
   if (store_ != nullptr) return store_->mean_square(index_);
   double sum = 0;

@@ -25,7 +25,6 @@ class PlainStore {
   // Reads one period of a vector. Throws Error if the store is damaged.
   virtual void read(uint32_t index, std::span<Complex> one_period) const = 0;
   // Known without reading.
-  virtual double max_abs(uint32_t index) const = 0;
   virtual double mean_square(uint32_t index) const = 0;
 };
 
@@ -67,7 +66,6 @@ class Plain {
   PlainValues values() const;
   std::vector<Complex> to_vector() const;  // empty without values
   Complex at(size_t slot) const { return values()[slot & (period_ - 1)]; }
-  double max_abs() const;      // 1 without values
   double mean_square() const;  // of the values
 
  private:

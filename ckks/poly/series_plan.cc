@@ -13,8 +13,7 @@ namespace {
 
 int ceil_log2(int x) { return x <= 1 ? 0 : std::bit_width(static_cast<unsigned>(x - 1)); }
 
-// Builds one plan with a given number of baby steps (terms of lower degree than that are not divided
-// further).
+// Builds one plan with a given number of baby steps (terms of lower degree than that are not divided further).
 class Planner {
  public:
   Planner(int baby_steps, Level input_level, Scale input_scale, std::span<const uint64_t> primes)

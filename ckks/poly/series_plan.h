@@ -57,10 +57,9 @@ struct SeriesPlan {
   int relinearised_limbs() const;
 };
 
-// Plans p(x) for x at `input_level` with `input_scale`; the result has level input_level - p.depth() and
-// exactly `output_scale`. primes[l] = q_l. The number of baby steps is the power of two with the least
-// key-switch work. Throws Error if the levels do not suffice. Constants (degree 0) are refused: they need no
-// ciphertext.
+// Plans p(x) for x at `input_level` with `input_scale`; the result has level input_level - p.depth() and exactly
+// `output_scale`. primes[l] = q_l. The number of baby steps is the power of two with the least key-switch work. Throws
+// Error if the levels do not suffice. Constants (degree 0) are refused: they need no ciphertext.
 SeriesPlan plan_series(const Series& p, Level input_level, Scale input_scale, Scale output_scale,
                        std::span<const uint64_t> primes);
 

@@ -4,7 +4,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/program/program.h"
-#include "ckks/program/validate.h"
 
 namespace psm::program {
 
@@ -14,28 +13,29 @@ Builder::Builder(size_t slots, PlainKeeper* keeper) : keeper_(keeper) {
   program_.slots = slots;
 }
 
-Value Builder::new_value(bool real, size_t period, size_t block) {
-  program_.value_is_real.push_back(real);
-  program_.value_period.push_back(period);
-  program_.value_block.push_back(block);
-  conjugate_of_.push_back(-1);
-  return Value{program_.value_count() - 1};
-}
-
 void Builder::require(Value value) const {
   if (value.id < 0 || value.id >= program_.value_count())
     throw Error(message("value ", value.id, " does not belong to this program (label '", label_,
                         "'); use values that its own builder returned"));
 }
 
-Value Builder::append(Instruction instruction, bool real, size_t least_period) {
-  size_t longest = std::max(least_period, instruction.plain.period());
-  for (Value argument : instruction.arguments) longest = std::max(longest, period(argument));
-  const Value result = new_value(real, longest);
-  instruction.results.push_back(result);
+std::vector<Value> Builder::append(Instruction instruction, const std::vector<char>& real) {
+  for (Value argument : instruction.arguments) require(argument);
+  const std::vector<size_t> periods = least_periods(instruction, real.size(), program_.value_period);
+  for (size_t r = 0; r < real.size(); ++r) {
+    instruction.results.push_back(Value{program_.value_count()});
+    program_.value_is_real.push_back(real[r]);
+    program_.value_period.push_back(periods[r]);
+    program_.value_block.push_back(1);
+    conjugate_of_.push_back(-1);
+  }
   instruction.label = label_;
   program_.instructions.push_back(std::move(instruction));
-  return result;
+  return program_.instructions.back().results;
+}
+
+Value Builder::append(Instruction instruction, bool real) {
+  return append(std::move(instruction), std::vector<char>{real})[0];
 }
 
 bool Builder::is_real(Value value) const {
@@ -57,7 +57,8 @@ Value Builder::input(const std::string& name, bool real, size_t period) {
   if (period != 0 && (!std::has_single_bit(period) || period > program_.slots))
     throw Error(message("input '", name, "' of period ", period, " on ", program_.slots,
                         " slots: a period is a power of two that divides them"));
-  const Value value = append({.opcode = Opcode::kInput}, real, period == 0 ? program_.slots : period);
+  const Value value = append({.opcode = Opcode::kInput}, real);
+  program_.value_period[value.id] = period == 0 ? program_.slots : period;
   program_.inputs.push_back({name, value});
   return value;
 }
@@ -144,25 +145,19 @@ Value Builder::sum_of_products(std::span<const std::pair<Value, Value>> pairs) {
 Value Builder::rotate(Value a, int offset) { return rotate_all(a, std::span<const int>(&offset, 1))[0]; }
 
 std::vector<Value> Builder::rotate_all(Value a, std::span<const int> offsets) {
-  const bool real = is_real(a);
   const int n = static_cast<int>(program_.slots);
+  const auto normal = [n](int offset) { return ((offset % n) + n) % n; };
   Instruction instruction{.opcode = Opcode::kRotate, .arguments = {a}};
   std::map<int, Value> rotated{{0, a}};
+  for (int offset : offsets)
+    if (rotated.try_emplace(normal(offset)).second) instruction.offsets.push_back(normal(offset));
+  if (const std::vector<int> different = instruction.offsets; !different.empty()) {
+    const std::vector<Value> made =
+        append(std::move(instruction), std::vector<char>(different.size(), is_real(a)));
+    for (size_t i = 0; i < made.size(); ++i) rotated[different[i]] = made[i];
+  }
   std::vector<Value> results;
-  for (int offset : offsets) {
-    const int normal = ((offset % n) + n) % n;
-    auto [found, is_new] = rotated.try_emplace(normal);
-    if (is_new) {
-      found->second = new_value(real, period(a));
-      instruction.offsets.push_back(normal);
-      instruction.results.push_back(found->second);
-    }
-    results.push_back(found->second);
-  }
-  if (!instruction.offsets.empty()) {
-    instruction.label = label_;
-    program_.instructions.push_back(std::move(instruction));
-  }
+  for (int offset : offsets) results.push_back(rotated.at(normal(offset)));
   return results;
 }
 
@@ -213,28 +208,19 @@ std::vector<Value> Builder::linear(std::span<const Value> inputs, ckks::LinearTr
       .opcode = Opcode::kLinear, .arguments = {inputs.begin(), inputs.end()}, .label = label_};
   if (inputs.empty() || map.outputs < 1)
     throw Error(message("linear [", label_, "]: a map needs inputs and outputs"));
-  for (Value input : inputs) require(input);
+  const auto outputs = static_cast<size_t>(map.outputs);
+  validate_linear(map, inputs.size(), outputs, program_.slots, describe(instruction));
   const int n = static_cast<int>(program_.slots);
-  std::vector<char> real(static_cast<size_t>(map.outputs), 1);
-  std::vector<size_t> periods(static_cast<size_t>(map.outputs), 1);
+  std::vector<char> real(outputs, 1);
   for (ckks::TransformTerm& term : map.terms) {
     term.baby = ((term.baby % n) + n) % n;
-    const bool known = term.input >= 0 && static_cast<size_t>(term.input) < inputs.size() &&
-                       term.output >= 0 && term.output < map.outputs;
-    if (!known) continue;  // refused by validate_linear, with its words
-    size_t& longest = periods[term.output];
-    longest = std::max({longest, period(inputs[term.input]), term.weight.period()});
     const bool input_real = is_real(inputs[term.input]);
     if (input_real) term.conjugate = false;
     if (!input_real || !term.weight.real()) real[term.output] = 0;
+    term.weight = kept(std::move(term.weight));
   }
-  for (size_t o = 0; o < real.size(); ++o) instruction.results.push_back(new_value(real[o], periods[o]));
-  validate_linear(map, instruction, program_.slots, describe(instruction));
-  for (ckks::TransformTerm& term : map.terms) term.weight = kept(std::move(term.weight));
   instruction.linear = std::make_shared<const ckks::LinearTransform>(std::move(map));
-  std::vector<Value> results = instruction.results;
-  program_.instructions.push_back(std::move(instruction));
-  return results;
+  return append(std::move(instruction), real);
 }
 
 Value Builder::series(Value x, ckks::Series series) {
@@ -251,20 +237,21 @@ Value Builder::series(Value x, ckks::Series series) {
 std::vector<Value> Builder::refresh(std::span<const Value> values) {
   Instruction instruction{.opcode = Opcode::kRefresh};
   std::map<int, Value> refreshed;
-  std::vector<Value> results;
+  std::vector<char> real;
   for (Value value : values) {
-    auto [found, is_new] = refreshed.try_emplace(value.id);
-    if (is_new) {
-      found->second = new_value(is_real(value), period(value), program_.value_block[value.id]);
-      instruction.arguments.push_back(value);
-      instruction.results.push_back(found->second);
+    if (!refreshed.try_emplace(value.id).second) continue;
+    instruction.arguments.push_back(value);
+    real.push_back(is_real(value));
+  }
+  if (const std::vector<Value> different = instruction.arguments; !different.empty()) {
+    const std::vector<Value> made = append(std::move(instruction), real);
+    for (size_t i = 0; i < made.size(); ++i) {
+      program_.value_block[made[i].id] = program_.value_block[different[i].id];
+      refreshed[different[i].id] = made[i];
     }
-    results.push_back(found->second);
   }
-  if (!instruction.arguments.empty()) {
-    instruction.label = label_;
-    program_.instructions.push_back(std::move(instruction));
-  }
+  std::vector<Value> results;
+  for (Value value : values) results.push_back(refreshed.at(value.id));
   return results;
 }
 

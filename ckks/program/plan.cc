@@ -47,6 +47,13 @@ ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series& series, ckks::Level l
   return ckks::plan_series(series, level, ckks::Scale(0x1p40), ckks::Scale(0x1p40), primes);
 }
 
+ckks::SeriesPlan plan_on_primes(const ckks::Series& series, ckks::Level level, const ckks::Context& context) {
+  std::vector<uint64_t> primes;
+  for (int l = 0; l <= level; ++l) primes.push_back(context.q(l));
+  return ckks::plan_series(series, level, context.scale(level), context.scale(level - series.depth()),
+                           primes);
+}
+
 void request_keys(const Instruction& instruction, const ckks::Chain& chain, ckks::Level level,
                   ckks::KeyRequest& needs) {
   if (instruction.opcode == Opcode::kMultiply || instruction.opcode == Opcode::kSumOfProducts)
@@ -74,6 +81,45 @@ std::set<ckks::BootstrapKind> bootstrap_kinds(const Plan& plan) {
   for (const Instruction& instruction : plan.program.instructions)
     if (instruction.opcode == Opcode::kBootstrap) kinds.insert(instruction.bootstrap);
   return kinds;
+}
+
+std::set<std::pair<ckks::TransformIdentity, int>> kept_transforms(const Plan& plan, const ckks::Chain& chain,
+                                                                  size_t bytes) {
+  struct Use {
+    int instructions = 0;
+    size_t first = 0;
+    double bytes = 0;
+  };
+  std::map<std::pair<ckks::TransformIdentity, int>, Use> uses;
+  double left = static_cast<double>(bytes);
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
+    const Instruction& instruction = plan.program.instructions[i];
+    const ckks::Level level = plan.argument_level[i];
+    if (instruction.plain.period() > 1)
+      left -= 16.0 * static_cast<double>(instruction.plain.period()) * (level + 1);
+    if (!instruction.linear) continue;
+    const auto [use, is_new] = uses.try_emplace({ckks::same_encoding(*instruction.linear), level});
+    ++use->second.instructions;
+    if (!is_new) continue;
+    use->second.first = i;
+    for (const ckks::TransformTerm& term : instruction.linear->terms) {
+      use->second.bytes +=
+          16.0 * static_cast<double>(term.weight.period()) * (level + 1 + chain.special_primes(level));
+    }
+  }
+  std::vector<decltype(uses)::const_iterator> order;
+  for (auto use = uses.cbegin(); use != uses.cend(); ++use) order.push_back(use);
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return std::pair(-a->second.instructions, a->second.first) <
+           std::pair(-b->second.instructions, b->second.first);
+  });
+  std::set<std::pair<ckks::TransformIdentity, int>> kept;
+  for (const auto& use : order) {
+    if (use->second.bytes > left) continue;
+    left -= use->second.bytes;
+    kept.insert(use->first);
+  }
+  return kept;
 }
 
 std::vector<Value> live_after(const Plan& plan, size_t instruction) {

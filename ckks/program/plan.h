@@ -5,11 +5,13 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ckks/poly/series_plan.h"
 #include "ckks/program/program.h"
 #include "ckks/scheme/chain/chain.h"
+#include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/chain/key_request.h"
 
 namespace psm::program {
@@ -45,8 +47,7 @@ struct Plan {
 // By instruction: the values whose last use it is. Outputs have none.
 std::vector<std::vector<Value>> last_uses(const Program&);
 
-// Fills in last_use, input_levels and bootstraps, which follow from the program and the levels of values and
-// arguments.
+// Fills in last_use, input_levels and bootstraps, which follow from the program and the levels of values and arguments.
 void complete(Plan&);
 
 // Adds the keys of an instruction whose arguments are at `level`. A bootstrap's own keys come on top.
@@ -70,5 +71,12 @@ std::vector<size_t> block_boundaries(const Plan&);
 
 // How a series is evaluated from a level on; levels and products do not depend on the primes.
 ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series&, ckks::Level level);
+ckks::SeriesPlan plan_on_primes(const ckks::Series&, ckks::Level level, const ckks::Context&);
+
+// Which encoded transforms a machine keeps if there is no room for all: those that the most instructions of a
+// plan read, among equals the first. Masks that every layer shares come before weights that one layer reads.
+// An entry names plaintexts and the level of the inputs. Single vectors (biases) are small and kept first.
+std::set<std::pair<ckks::TransformIdentity, int>> kept_transforms(const Plan&, const ckks::Chain&,
+                                                                  size_t bytes);
 
 }  // namespace psm::program

@@ -1,12 +1,12 @@
 #include "ckks/program/program.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <iterator>
 #include <map>
 
 #include "ckks/base/error.h"
-#include "ckks/program/validate.h"
 
 namespace psm::program {
 
@@ -67,6 +67,26 @@ int depth(const Instruction& instruction) {
   return levels == kByDegree ? instruction.series->depth() : levels;
 }
 
+std::vector<size_t> least_periods(const Instruction& instruction, size_t results,
+                                  const std::vector<size_t>& value_period) {
+  const auto period = [&](size_t argument) {
+    return value_period[static_cast<size_t>(instruction.arguments[argument].id)];
+  };
+  std::vector<size_t> least(results, std::max<size_t>(1, instruction.plain.period()));
+  if (instruction.opcode == Opcode::kLinear) {
+    for (const ckks::TransformTerm& term : instruction.linear->terms) {
+      size_t& own = least[static_cast<size_t>(term.output)];
+      own = std::max({own, term.weight.period(), period(static_cast<size_t>(term.input))});
+    }
+  } else if (instruction.opcode == Opcode::kRefresh || instruction.opcode == Opcode::kBootstrap) {
+    for (size_t r = 0; r < results; ++r) least[r] = period(r);
+  } else {
+    for (size_t a = 0; a < instruction.arguments.size(); ++a)
+      for (size_t& own : least) own = std::max(own, period(a));
+  }
+  return least;
+}
+
 bool is_exchangeable(const Instruction& own, const Instruction& other) {
   const bool takes_constants = own.opcode == Opcode::kAddPlain || own.opcode == Opcode::kMultiplyPlain ||
                                own.opcode == Opcode::kRotate;
@@ -109,19 +129,17 @@ void validate_plain(const ckks::Plain& plain, size_t slots, const std::string& w
                         " slots; use a larger ring or a shorter period"));
 }
 
-void validate_linear(const ckks::LinearTransform& map, const Instruction& instruction, size_t slots,
+void validate_linear(const ckks::LinearTransform& map, size_t inputs, size_t outputs, size_t slots,
                      const std::string& where) {
-  if (static_cast<size_t>(map.outputs) != instruction.results.size())
-    throw Error(message(where, ": the map has ", map.outputs, " outputs but ", instruction.results.size(),
-                        " results"));
-  std::vector<char> reached(instruction.results.size(), 0);
+  if (static_cast<size_t>(map.outputs) != outputs)
+    throw Error(message(where, ": the map has ", map.outputs, " outputs but ", outputs, " results"));
+  std::vector<char> reached(outputs, 0);
   for (const ckks::TransformTerm& term : map.terms) {
     if (term.output < 0 || term.output >= map.outputs)
       throw Error(
           message(where, ": a term for output ", term.output, " of ", map.outputs, "; outputs count from 0"));
-    if (term.input < 0 || static_cast<size_t>(term.input) >= instruction.arguments.size())
-      throw Error(message(where, ": a term of input ", term.input, " of ", instruction.arguments.size(),
-                          "; inputs count from 0"));
+    if (term.input < 0 || static_cast<size_t>(term.input) >= inputs)
+      throw Error(message(where, ": a term of input ", term.input, " of ", inputs, "; inputs count from 0"));
     validate_plain(term.weight, slots, where);
     reached[term.output] = 1;
   }
@@ -202,7 +220,8 @@ void validate(const Program& program) {
         break;
       case Opcode::kLinear:
         if (!instruction.linear) throw Error(message(where, ": the map is missing"));
-        validate_linear(*instruction.linear, instruction, program.slots, where);
+        validate_linear(*instruction.linear, instruction.arguments.size(), instruction.results.size(),
+                        program.slots, where);
         break;
       case Opcode::kSeries: {
         if (!instruction.series || instruction.series->degree() < 1)

@@ -87,6 +87,14 @@ struct RangeCheck {
   ckks::Plain where;
 };
 
+// The size of one value of a program in the clear.
+struct Observation {
+  double max_abs = 0;
+  double min_re = 0, max_re = 0;
+  double min_im = 0, max_im = 0;
+  double rms = 0;  // sqrt(mean |x|^2) over the slots
+};
+
 struct NamedValue {
   std::string name;
   Value value;
@@ -113,6 +121,15 @@ int depth(const Instruction&);
 // wrong number of arguments, a period that does not divide n, a term of a map out of range. The error names
 // the instruction and its label. Builder::finish calls it.
 void validate(const Program&);
+
+// The same of one plaintext and of one map, which the error calls `where`.
+void validate_plain(const ckks::Plain&, size_t slots, const std::string& where);
+void validate_linear(const ckks::LinearTransform&, size_t inputs, size_t outputs, size_t slots,
+                     const std::string& where);
+
+// The periods of an instruction's results, as they follow from those of all values; a sum may close a shorter one.
+std::vector<size_t> least_periods(const Instruction&, size_t results,
+                                  const std::vector<size_t>& value_period);
 
 // "multiply [layer 0 / attention]" : how errors and ledgers name an instruction.
 std::string describe(const Instruction&);
@@ -181,8 +198,7 @@ class Builder {
   void check_range(Value, double lo, double hi, std::string what, ckks::Plain where = {});
   // States that the imaginary part is zero, which the rules of inference cannot see.
   Value mark_real(Value);
-  // States that slots are equal in blocks of this many, a power of two. No rule infers this; refresh() keeps
-  // it.
+  // States that slots are equal in blocks of this many, a power of two. No rule infers this; refresh() keeps it.
   Value mark_blocks(Value, size_t block);
 
   size_t slots() const { return program_.slots; }
@@ -204,8 +220,8 @@ class Builder {
   };
 
  private:
-  Value append(Instruction, bool real, size_t least_period = 1);
-  Value new_value(bool real, size_t period, size_t block = 1);
+  Value append(Instruction, bool real);
+  std::vector<Value> append(Instruction, const std::vector<char>& real);  // by result
   void require(Value) const;
   bool conjugates(Value, Value) const;
   ckks::Plain kept(ckks::Plain) const;

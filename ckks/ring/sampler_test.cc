@@ -101,8 +101,7 @@ TEST_CASE("sparse secrets have exactly the weight asked for, everywhere in the r
       REQUIRE(nonzero == weight);
     }
   }
-  // Places and signs over many draws of weight 8 in 64: each place 1000 times expected, each sign half of
-  // them.
+  // Places and signs over many draws of weight 8 in 64: each place 1000 times expected, each sign half of them.
   std::array<int, 64> places{};
   int sign_sum = 0;
   for (int draw = 0; draw < 8000; ++draw) {

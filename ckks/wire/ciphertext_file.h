@@ -1,15 +1,14 @@
 // A file of ciphertexts of one key pair, with a note in JSON about what they hold (shapes, the model's
 // fingerprint). Ciphertexts encrypted under the secret key store the seed of c_1 instead of c_1.
 //
-// Ciphertexts are written and read one at a time, so the file may be larger than memory. Writers link
-// ciphertext_writer.cc only, readers ciphertext_reader.cc.
+// Ciphertexts are written and read one at a time, so the file may be larger than memory.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "ckks/scheme/public/seeded_ciphertext.h"
-#include "ckks/wire/file_context.h"
+#include "ckks/scheme/public/ciphertext.h"
+#include "ckks/wire/container.h"
 
 namespace psm::wire {
 
@@ -22,7 +21,6 @@ constexpr uint64_t kCiphertextPrefix = 4 + 8;
 uint64_t ciphertext_payload(const ckks::Context& context, ckks::Level level, bool seeded);
 // With the record's head and checksum.
 uint64_t ciphertext_bytes(const ckks::Context& context, ckks::Level level);
-uint64_t seeded_ciphertext_bytes(const ckks::Context& context, ckks::Level level);
 
 class CiphertextWriter {
  public:

@@ -8,7 +8,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
-#include "ckks/wire/bytes.h"
+#include "ckks/wire/tables.h"
 
 namespace psm::wire {
 namespace {
@@ -19,32 +19,21 @@ constexpr uint32_t kVersion = 1;
 constexpr uint32_t kEndTag = 0;
 constexpr size_t kMaxNameLength = 64;
 constexpr size_t kPiece = size_t{1} << 18;
-
-// The specification's numbers, in the order of FORMATS.md.
-template <typename Spec, typename Function>
-void for_each_number(Spec& spec, Function&& f) {
-  f(spec.log_n), f(spec.q0_bits);
-  f(spec.stc_levels), f(spec.stc_bits), f(spec.compute_levels), f(spec.compute_bits);
-  f(spec.evalmod_levels), f(spec.evalmod_bits), f(spec.cts_levels), f(spec.cts_bits);
-  f(spec.p_count), f(spec.p_bits), f(spec.log_scale);
-  f(spec.secret_hamming_weight), f(spec.encapsulation_hamming_weight);
-}
+constexpr const char* kOutOfRange = "it is damaged (a residue is not below its prime)";
 
 constexpr size_t kFixedHeader = sizeof kMagic + 4 + 4 + 8 + 8 + 15 * 4 + 4 + 4;
 
-std::vector<uint8_t> encode(const Header& header) {
-  PSM_CHECK(header.spec.name.size() <= kMaxNameLength, header.spec.name);
-  std::vector<uint8_t> out(kMagic, kMagic + sizeof kMagic);
-  put(out, kVersion);
-  put(out, static_cast<uint32_t>(header.kind));
-  put(out, header.fingerprint.parameters);
-  put(out, header.fingerprint.key);
-  for_each_number(header.spec, [&](int value) { put(out, static_cast<int32_t>(value)); });
-  put(out, static_cast<uint32_t>(header.spec.insecure));
-  put(out, static_cast<uint32_t>(header.spec.name.size()));
-  PSM_CHECK(out.size() == kFixedHeader, out.size());
-  out.insert(out.end(), header.spec.name.begin(), header.spec.name.end());
-  return out;
+// What stands behind the magic and the version.
+template <typename Tables>
+void describe(Tables& t, Header& header) {
+  auto kind = static_cast<uint32_t>(header.kind), insecure = static_cast<uint32_t>(header.spec.insecure);
+  t.number(kind);
+  t.number(header.fingerprint.parameters), t.number(header.fingerprint.key);
+  for_each_number(header.spec, [&](int& value) { integer(t, value); });
+  t.number(insecure);
+  if (insecure > 1) t.refuse("its header is damaged");
+  t.text(header.spec.name);
+  header.kind = static_cast<FileKind>(kind), header.spec.insecure = insecure != 0;
 }
 
 }  // namespace
@@ -86,10 +75,14 @@ ContainerWriter::ContainerWriter(std::string* memory, const Header& header)
   begin_container(header);
 }
 
-void ContainerWriter::begin_container(const Header& header) {
-  std::vector<uint8_t> bytes = encode(header);
-  put(bytes, checksum64(bytes.data(), bytes.size()));
-  raw(bytes.data(), bytes.size());
+void ContainerWriter::begin_container(Header header) {
+  PSM_CHECK(header.spec.name.size() <= kMaxNameLength, header.spec.name);
+  TableWriter tables;
+  for (const char c : kMagic) tables.number(c);
+  tables.number(kVersion);
+  describe(tables, header);
+  tables.number(checksum64(tables.bytes().data(), tables.bytes().size()));
+  raw(tables.bytes().data(), tables.bytes().size());
 }
 
 void ContainerWriter::raw(const void* data, size_t bytes) {
@@ -138,34 +131,30 @@ void ContainerWriter::commit() {
 ContainerReader::ContainerReader(ByteSource source, FileKind kind) : source_(std::move(source)) {
   // A secret passes through no buffer that nobody wipes.
   if (kind == FileKind::kSecretKey) source_.set_unbuffered();
-  std::array<uint8_t, kFixedHeader> fixed;
-  raw(fixed.data(), sizeof kMagic);
-  if (std::memcmp(fixed.data(), kMagic, sizeof kMagic) != 0) {
+  std::vector<uint8_t> bytes(kFixedHeader);
+  raw(bytes.data(), sizeof kMagic);
+  if (std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
     refuse(message("it is not a file of keys or ciphertexts; expected ", name(kind)));
   }
-  raw(fixed.data() + sizeof kMagic, fixed.size() - sizeof kMagic);
-  const uint8_t* in = fixed.data() + sizeof kMagic;
+  raw(bytes.data() + sizeof kMagic, bytes.size() - sizeof kMagic);
+  const uint8_t* in = bytes.data() + sizeof kMagic;
   const auto version = get<uint32_t>(in);
   if (version != kVersion) {
     refuse(message("it has format version ", version, ", this program reads version ", kVersion,
                    "; make it anew with this program"));
   }
-  header_.kind = static_cast<FileKind>(get<uint32_t>(in));
-  header_.fingerprint.parameters = get<uint64_t>(in);
-  header_.fingerprint.key = get<uint64_t>(in);
-  for_each_number(header_.spec, [&](int& value) { value = get<int32_t>(in); });
-  const auto insecure = get<uint32_t>(in);
-  header_.spec.insecure = insecure != 0;
+  in = bytes.data() + kFixedHeader - 4;
   const auto name_length = get<uint32_t>(in);
-  if (insecure > 1 || name_length > kMaxNameLength) refuse("its header is damaged");
-  std::vector<uint8_t> whole(fixed.begin(), fixed.end());
-  whole.resize(kFixedHeader + name_length + 8);
-  raw(whole.data() + kFixedHeader, name_length + 8);
-  const uint8_t* checksum = whole.data() + kFixedHeader + name_length;
-  if (get<uint64_t>(checksum) != checksum64(whole.data(), kFixedHeader + name_length)) {
-    refuse("its header is damaged (checksum)");
-  }
-  header_.spec.name.assign(whole.begin() + kFixedHeader, whole.begin() + kFixedHeader + name_length);
+  if (name_length > kMaxNameLength) refuse("its header is damaged");
+  const size_t size = kFixedHeader + name_length;
+  bytes.resize(size + kChecksumBytes);
+  raw(bytes.data() + kFixedHeader, name_length + kChecksumBytes);
+  in = bytes.data() + size;
+  if (get<uint64_t>(in) != checksum64(bytes.data(), size)) refuse("its header is damaged (checksum)");
+  constexpr size_t kBehindVersion = sizeof kMagic + sizeof kVersion;
+  TableReader tables(bytes.data() + kBehindVersion, size - kBehindVersion,
+                     message("cannot use ", source_.name(), ": "));
+  describe(tables, header_);
   for (const char c : header_.spec.name) {
     if (c < 0x20 || c > 0x7e) refuse("its header is damaged (the name of its parameters is not printable)");
   }
@@ -243,6 +232,47 @@ uint64_t ContainerReader::stored_checksum() {
 void ContainerReader::seek(uint64_t position) {
   source_.seek(position);
   left_ = 0;
+}
+
+std::unique_ptr<const ckks::Context> make_context(const ContainerReader& reader) {
+  auto context = std::make_unique<const ckks::Context>(reader.header().spec);
+  require_parameters(reader, *context);
+  return context;
+}
+
+std::unique_ptr<const ckks::Context> read_context(ByteSource source, FileKind kind) {
+  return make_context(ContainerReader(std::move(source), kind));
+}
+
+void require_parameters(const ContainerReader& reader, const ckks::Context& context) {
+  if (reader.header().fingerprint.parameters != context.fingerprint()) {
+    reader.refuse("it was made for other parameters; use files of one key generation");
+  }
+}
+
+void write_polynomial(ContainerWriter& writer, const ckks::PackedPoly& poly) {
+  writer.write(poly.limb(0), poly.bytes());
+}
+
+void write_polynomial(ContainerWriter& writer, const ckks::RnsPoly& poly) {
+  write_polynomial(writer, ckks::PackedPoly(poly));
+}
+
+static ckks::PackedPoly read_unchecked(ContainerReader& reader, const ckks::Ring& ring, ckks::Basis basis) {
+  return ckks::PackedPoly::read(ring, basis,
+                                [&](uint8_t* bytes, size_t count) { reader.read(bytes, count); });
+}
+
+ckks::PackedPoly read_packed_polynomial(ContainerReader& reader, const ckks::Ring& ring, ckks::Basis basis) {
+  ckks::PackedPoly poly = read_unchecked(reader, ring, basis);
+  if (!poly.in_range()) reader.refuse(kOutOfRange);
+  return poly;
+}
+
+ckks::RnsPoly read_polynomial(ContainerReader& reader, const ckks::Ring& ring, ckks::Basis basis) {
+  ckks::RnsPoly poly(ring, basis, ckks::Form::kNtt);
+  if (!read_unchecked(reader, ring, basis).unpack_into(poly)) reader.refuse(kOutOfRange);
+  return poly;
 }
 
 }  // namespace psm::wire

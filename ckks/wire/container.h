@@ -1,5 +1,4 @@
-// The container of every file of keys and ciphertexts: a header, records, an end record. Byte by byte in
-// FORMATS.md.
+// The container of every file of keys and ciphertexts: a header, records, an end record. Byte by byte in FORMATS.md.
 //
 // The header binds the file to its kind, its parameters (in full, so that a reader can rebuild the Context)
 // and its key pair. A record is {tag, length, payload, checksum}. A reader states the length that it expects
@@ -13,11 +12,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "ckks/base/files/byte_source.h"
 #include "ckks/base/files/file.h"
+#include "ckks/ring/packed_poly.h"
+#include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/chain/parameters.h"
 #include "ckks/scheme/public/ciphertext.h"
 
@@ -58,7 +60,7 @@ class ContainerWriter {
   uint64_t bytes_written() const { return bytes_; }
 
  private:
-  void begin_container(const Header& header);
+  void begin_container(Header header);
   void raw(const void* data, size_t bytes);
 
   std::optional<AtomicFile> file_;
@@ -74,8 +76,7 @@ class ContainerReader {
 
   const Header& header() const { return header_; }
 
-  // Reads the head of the next record. Returns false after the last one; the end record has then been
-  // verified.
+  // Reads the head of the next record. Returns false after the last one; the end record has then been verified.
   bool next(RecordHeader& record);
   // Refuses a record whose length is not `expected`. Call it before reserving memory of that size.
   void expect_length(const RecordHeader& record, uint64_t expected);
@@ -99,5 +100,24 @@ class ContainerReader {
   Header header_;
   uint64_t records_ = 0, left_ = 0, checksum_ = 0;
 };
+
+// The parameters of a file of keys or ciphertexts, which each header has. A file is refused if its numbers do
+// not give the fingerprint in its header.
+
+// Validates the specification of a header (security bounds included) and builds its Context.
+std::unique_ptr<const ckks::Context> make_context(const ContainerReader& reader);
+// Reads the header alone: parameters and key pair.
+std::unique_ptr<const ckks::Context> read_context(ByteSource source, FileKind kind);
+// Refuses a file of other parameters.
+void require_parameters(const ContainerReader& reader, const ckks::Context& context);
+
+// Polynomials inside a record: limb after limb, residues bit-packed (ckks/ring/arithmetic/packing.h).
+
+void write_polynomial(ContainerWriter& writer, const ckks::RnsPoly& poly);
+void write_polynomial(ContainerWriter& writer, const ckks::PackedPoly& poly);
+
+// An NTT-form polynomial over `basis`; refuses residues that are out of range.
+ckks::PackedPoly read_packed_polynomial(ContainerReader& reader, const ckks::Ring& ring, ckks::Basis basis);
+ckks::RnsPoly read_polynomial(ContainerReader& reader, const ckks::Ring& ring, ckks::Basis basis);
 
 }  // namespace psm::wire

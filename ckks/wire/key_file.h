@@ -5,35 +5,28 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "ckks/scheme/public/keys.h"
 #include "ckks/wire/container.h"
-#include "ckks/wire/file_context.h"
 
 namespace psm::wire {
 
-enum class KeyRole : uint32_t { kRelinearisation = 1, kGalois = 2, kToEphemeral = 3, kFromEphemeral = 4 };
+using ckks::KeyRole;
 
-// The bytes of the record of a key at `level`, and of the file of all keys of a request.
-uint64_t evaluation_key_bytes(const ckks::Context& context, ckks::Level level);
+// The bytes of the file of all keys of a request.
 uint64_t evaluation_keys_file_bytes(const ckks::Context& context, const ckks::KeyRequest& request);
 
 class EvaluationKeysWriter {
  public:
   EvaluationKeysWriter(const std::string& path, const ckks::Context& context, ckks::Fingerprint fingerprint);
-  void relinearisation(const ckks::KeySwitchKey& key);
-  void galois(ckks::GaloisElement element, const ckks::KeySwitchKey& key);
-  void to_ephemeral(const ckks::KeySwitchKey& key);
-  void from_ephemeral(const ckks::KeySwitchKey& key);
-  void commit();
+  // `element`: of kGalois, else 0.
+  void write(KeyRole role, ckks::GaloisElement element, const ckks::KeySwitchKey& key);
+  void write(const ckks::EvaluationKeys& keys);  // all of them
+  void commit() { writer_.commit(); }
   uint64_t bytes_written() const { return writer_.bytes_written(); }
 
  private:
-  void write(KeyRole role, ckks::GaloisElement element, const ckks::KeySwitchKey& key);
-
   const ckks::Context& context_;
   ContainerWriter writer_;
 };
@@ -42,10 +35,7 @@ class EvaluationKeysWriter {
 // key and verifies its checksum.
 class EvaluationKeysReader {
  public:
-  struct Entry {
-    KeyRole role;
-    ckks::GaloisElement element;  // of kGalois, else 0
-    ckks::Level level;
+  struct Entry : ckks::KeyName {
     uint64_t position, bytes;  // of its record
   };
 
@@ -65,12 +55,12 @@ class EvaluationKeysReader {
 
  private:
   std::vector<const Entry*> find(const ckks::KeyRequest& request) const;
-  const Entry& find(KeyRole role, ckks::GaloisElement element, ckks::Level level) const;
+  const Entry& find(const ckks::KeyName& name) const;
 
   const ckks::Context& context_;
   ContainerReader reader_;
   std::vector<Entry> entries_;
-  std::map<std::tuple<KeyRole, ckks::GaloisElement, int>, size_t> index_;  // with the band
+  std::map<ckks::EvaluationKeys::Use, size_t> index_;
 };
 
 }  // namespace psm::wire

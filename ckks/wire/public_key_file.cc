@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "ckks/wire/polynomial.h"
+#include "ckks/wire/container.h"
 
 namespace psm::wire {
 namespace {
@@ -14,10 +14,6 @@ uint64_t public_key_bytes(const ckks::Context& context) {
 }
 
 }  // namespace
-
-uint64_t public_key_file_bytes(const ckks::Context& context) {
-  return container_bytes(context.spec()) + record_bytes(public_key_bytes(context));
-}
 
 void write_public_key(const std::string& path, const ckks::Context& context, const ckks::PublicKey& key) {
   ContainerWriter writer(path, {FileKind::kPublicKey, context.spec(), key.fingerprint});

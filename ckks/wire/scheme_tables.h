@@ -15,10 +15,7 @@ namespace psm::wire {
 template <typename Tables>
 void describe(Tables& t, ckks::ParameterSpec& s) {
   name(t, s.name);
-  for (int* number : {&s.log_n, &s.q0_bits, &s.stc_levels, &s.stc_bits, &s.compute_levels, &s.compute_bits,
-                      &s.evalmod_levels, &s.evalmod_bits, &s.cts_levels, &s.cts_bits, &s.p_count, &s.p_bits,
-                      &s.log_scale, &s.secret_hamming_weight, &s.encapsulation_hamming_weight})
-    integer(t, *number);
+  for_each_number(s, [&](int& number) { integer(t, number); });
   flag(t, s.insecure);
 }
 

@@ -22,7 +22,6 @@
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/scheme/encoding/decoder.h"
 #include "ckks/wire/testing/ciphertext_files.h"
 #include "doctest/doctest.h"
@@ -59,10 +58,7 @@ ParameterSpec specification(const Json& list) {
   s.name = "vectors";
   s.insecure = true;
   auto next = numbers.begin();
-  for (int* member : {&s.log_n, &s.q0_bits, &s.stc_levels, &s.stc_bits, &s.compute_levels, &s.compute_bits,
-                      &s.evalmod_levels, &s.evalmod_bits, &s.cts_levels, &s.cts_bits, &s.p_count, &s.p_bits,
-                      &s.log_scale, &s.secret_hamming_weight, &s.encapsulation_hamming_weight})
-    *member = static_cast<int>(*next++);
+  for_each_number(s, [&](int& number) { number = static_cast<int>(*next++); });
   return s;
 }
 
@@ -157,26 +153,20 @@ void check_parameters(const Json& ring, const Context& c) {
 void Party::make_keys(const Json& list) {
   keys.fingerprint = secret.fingerprint();
   for (const Json& key : list.array("keys")) {
-    const int role = number(key, "role");
+    const auto role = static_cast<KeyRole>(number(key, "role"));
     const Level level = level_in(key);
     const auto g = static_cast<GaloisElement>(integer(key, "element"));
-    CAPTURE(role);
+    CAPTURE(number(key, "role"));
     CAPTURE(g);
-    const KeySwitchKey* made = nullptr;
-    if (role == 1) {
-      made =
-          &keys.relinearisation.emplace(context.band(level), generator.relinearisation(level)).first->second;
-    } else if (role == 2) {
-      made =
-          &keys.galois.emplace(std::pair(g, context.band(level)), generator.galois(g, level)).first->second;
-    } else if (role == 3) {
-      generator.encapsulation(keys.to_ephemeral.emplace(), keys.from_ephemeral.emplace());
-      made = &*keys.to_ephemeral;
-    } else {
-      made = &*keys.from_ephemeral;
-    }
+    const auto place = EvaluationKeys::Use{role, g, context.band(level)};
+    if (role == KeyRole::kRelinearisation) keys.keys.emplace(place, generator.relinearisation(level));
+    if (role == KeyRole::kGalois) keys.keys.emplace(place, generator.galois(g, level));
+    if (role == KeyRole::kToEphemeral)
+      generator.encapsulation(keys.keys[place],
+                              keys.keys[{KeyRole::kFromEphemeral, 0, context.band(context.max_level())}]);
+    const KeySwitchKey& made = keys.keys.at(place);
     Answer answer;
-    for (const KeySwitchKey::Digit& digit : made->digits) answer.add(digit.b.unpack());
+    for (const KeySwitchKey::Digit& digit : made.digits) answer.add(digit.b.unpack());
     answer.check(key.at("b", "b"));
   }
 }

@@ -8,7 +8,7 @@
 #include "ckks/base/testing/allocation_meter.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "ckks/ring/arithmetic/packing.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
@@ -43,10 +43,7 @@ struct Corpus {
     write_public_key(path, party.context, party.public_key);
     public_key = taken();
     EvaluationKeysWriter writer(path, party.context, party.keys.fingerprint);
-    for (const auto& [band, key] : party.keys.relinearisation) writer.relinearisation(key);
-    for (const auto& [use, key] : party.keys.galois) writer.galois(use.first, key);
-    writer.to_ephemeral(*party.keys.to_ephemeral);
-    writer.from_ephemeral(*party.keys.from_ephemeral);
+    writer.write(party.keys);
     writer.commit();
     evaluation = taken();
     CiphertextFile file;
@@ -71,8 +68,7 @@ struct Corpus {
     target.corpus = std::move(valid);
     target.repair = repair_container;
     target.marks = container_marks;
-    // Eight bytes for each residue of three or more, halves from seeds, and the pool's classes of at least
-    // 512 bytes.
+    // Eight bytes for each residue of three or more, halves from seeds, and the pool's classes of at least 512 bytes.
     target.bytes_per_byte = 40;
     target.fixed_bytes = 16 << 10;
     return target;

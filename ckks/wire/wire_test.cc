@@ -6,7 +6,8 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/random/training_random.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/base/testing/runfile.h"
+#include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
@@ -18,11 +19,6 @@ namespace psm::wire {
 namespace {
 
 constexpr uint64_t kAnySize = uint64_t{1} << 30;
-
-std::string scratch(const std::string& name) {
-  const char* folder = std::getenv("TEST_TMPDIR");
-  return (std::filesystem::path(folder ? folder : "/tmp") / name).string();
-}
 
 ckks::KeyRequest some_keys(const ckks::Context& context) {
   ckks::KeyRequest request;
@@ -36,23 +32,8 @@ ckks::EvaluationKeys read_evaluation_keys(ByteSource source, const ckks::Context
   EvaluationKeysReader reader(std::move(source), context);
   ckks::EvaluationKeys keys;
   keys.fingerprint = reader.fingerprint();
-  for (const auto& entry : reader.entries()) {
-    ckks::KeySwitchKey key = reader.load(entry);
-    switch (entry.role) {
-      case KeyRole::kRelinearisation:
-        keys.relinearisation.emplace(context.band(entry.level), std::move(key));
-        break;
-      case KeyRole::kGalois:
-        keys.galois.emplace(std::pair{entry.element, context.band(entry.level)}, std::move(key));
-        break;
-      case KeyRole::kToEphemeral:
-        keys.to_ephemeral = std::move(key);
-        break;
-      case KeyRole::kFromEphemeral:
-        keys.from_ephemeral = std::move(key);
-        break;
-    }
-  }
+  for (const auto& entry : reader.entries())
+    keys.keys.emplace(ckks::use_of(context, entry), reader.load(entry));
   return keys;
 }
 
@@ -63,8 +44,7 @@ struct Files {
     write_secret_key(secret, party.secret);
     write_public_key(public_key, party.context, party.public_key);
     EvaluationKeysWriter writer(evaluation, party.context, party.keys.fingerprint);
-    for (const auto& [band, key] : party.keys.relinearisation) writer.relinearisation(key);
-    for (const auto& [use, key] : party.keys.galois) writer.galois(use.first, key);
+    writer.write(party.keys);
     writer.commit();
     values = party.random_slots(1);
     CiphertextFile file;
@@ -92,7 +72,7 @@ TEST_CASE("keys and ciphertexts come back from files and work") {
   const ckks::EvaluationKeys keys = read_evaluation_keys(files.evaluation, *context);
   CHECK(secret.fingerprint() == files.party.secret.fingerprint());
   CHECK(public_key.fingerprint == secret.fingerprint());
-  CHECK(keys.galois.size() == 2);
+  CHECK(keys.keys.size() == 3);
 
   const ckks::Encoder encoder(*context);
   const ckks::Decryptor decryptor(secret);
@@ -108,9 +88,7 @@ TEST_CASE("keys and ciphertexts come back from files and work") {
   CHECK(ckks::max_error(decryptor.decrypt(seeded.ciphertexts[0]), files.values) < 1e-6);
 
   const ckks::Slots rotated = decryptor.decrypt(evaluator.rotate(stored.ciphertexts[0], 1));
-  ckks::Slots expected = files.values;
-  std::rotate(expected.begin(), expected.begin() + 1, expected.end());
-  CHECK(ckks::max_error(rotated, expected) < 1e-6);
+  CHECK(ckks::max_error(rotated, ckks::rotated(files.values, 1)) < 1e-6);
   const ckks::Ciphertext fresh = encryptor.encrypt(encoder.encode(files.values, 3));
   ckks::Slots squares = files.values;
   for (auto& value : squares) value *= value;
@@ -242,8 +220,8 @@ TEST_CASE("a request's keys are read and no others; a file that lacks one says w
   ckks::KeyRequest few;
   few.need_galois(ckks::galois_element(context, 1), 1);
   const ckks::EvaluationKeys keys = reader.load(few);
-  CHECK(keys.galois.size() == 1);
-  CHECK(keys.relinearisation.empty());
+  CHECK(keys.keys.size() == 1);
+  CHECK(keys.find(context, KeyRole::kGalois, ckks::galois_element(context, 1), 1) != nullptr);
   ckks::KeyRequest higher;
   higher.need_galois(ckks::galois_element(context, 1), 3);
   CHECK_THROWS_WITH_AS(reader.load(higher), doctest::Contains("serves levels up to 2, level 3 is needed"),
@@ -260,8 +238,7 @@ TEST_CASE("a key that is refused in its middle is no obstacle to the next, nor t
   const ckks::EvaluationKeys whole = read_evaluation_keys(files.evaluation, context);
   std::string bytes = read_file(files.evaluation, kAnySize);
   EvaluationKeysReader reader(ByteSource("damaged", bytes), context);
-  // Residues of all ones are above every prime; here they are the first digit's, so that others are left
-  // unread.
+  // Residues of all ones are above every prime; here they are the first digit's, so that others are left unread.
   const EvaluationKeysReader::Entry damaged = reader.entries().at(0);
   REQUIRE(context.digit_count(damaged.level) > 1);
   std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(damaged.position + damaged.bytes / 4), 64, '\xff');
@@ -270,9 +247,7 @@ TEST_CASE("a key that is refused in its middle is no obstacle to the next, nor t
     for (const EvaluationKeysReader::Entry& entry : reader.entries()) {
       if (entry.position == damaged.position) continue;
       const ckks::KeySwitchKey key = reader.load(entry);
-      const ckks::KeySwitchKey* expected = entry.role == KeyRole::kRelinearisation
-                                               ? whole.find_relinearisation(context, entry.level)
-                                               : whole.find_galois(context, entry.element, entry.level);
+      const ckks::KeySwitchKey* expected = whole.find(context, entry.role, entry.element, entry.level);
       REQUIRE(expected != nullptr);
       CHECK(key.seed == expected->seed);
       CHECK(key.digits.size() == expected->digits.size());
@@ -283,8 +258,7 @@ TEST_CASE("a key that is refused in its middle is no obstacle to the next, nor t
 TEST_CASE("two keys with one role and Galois element are refused") {
   Files files;
   EvaluationKeysWriter writer(scratch("twice"), files.party.context, files.party.keys.fingerprint);
-  for (int i = 0; i < 2; ++i)
-    writer.relinearisation(*files.party.keys.find_relinearisation(files.party.context, 3));
+  for (int i = 0; i < 2; ++i) writer.write(files.party.keys);
   writer.commit();
   CHECK_THROWS_WITH_AS(EvaluationKeysReader(scratch("twice"), files.party.context),
                        doctest::Contains("two keys"), Error);
@@ -301,7 +275,7 @@ TEST_CASE("a file of many keys passes through the memory of one, in any order") 
   EvaluationKeysWriter writer(path, context, secret.fingerprint());
   for (int offset = 1; offset <= kKeys; ++offset) {
     const ckks::GaloisElement g = ckks::galois_element(context, offset);
-    writer.galois(g, generator.galois(g, 3));
+    writer.write(KeyRole::kGalois, g, generator.galois(g, 3));
   }
   writer.commit();
   EvaluationKeysReader reader(path, context);
@@ -314,7 +288,7 @@ TEST_CASE("a file of many keys passes through the memory of one, in any order") 
   for (auto entry = reader.entries().rbegin(); entry != reader.entries().rend(); ++entry) {
     ckks::EvaluationKeys one;
     one.fingerprint = reader.fingerprint();
-    one.galois.emplace(std::pair{entry->element, context.band(entry->level)}, reader.load(*entry));
+    one.keys.emplace(ckks::use_of(context, *entry), reader.load(*entry));
     const ckks::Evaluator evaluator(context, one);
     CHECK(ckks::max_error(decryptor.decrypt(evaluator.apply_galois(evaluator.hoist(x), entry->element)),
                           values) < 1e-6);
@@ -327,8 +301,6 @@ TEST_CASE("a file of many keys passes through the memory of one, in any order") 
 TEST_CASE("the sizes of files are what the functions say") {
   Files files;
   const ckks::Context& context = files.party.context;
-  CHECK(std::filesystem::file_size(files.secret) == secret_key_file_bytes(context));
-  CHECK(std::filesystem::file_size(files.public_key) == public_key_file_bytes(context));
   CHECK(std::filesystem::file_size(files.evaluation) ==
         evaluation_keys_file_bytes(context, some_keys(context)));
   const uint64_t container = container_bytes(context.spec());
@@ -336,13 +308,11 @@ TEST_CASE("the sizes of files are what the functions say") {
   CHECK(std::filesystem::file_size(files.ciphertexts) ==
         container + record_bytes(note.size()) + ciphertext_bytes(context, 2));
   CHECK(std::filesystem::file_size(files.seeded) ==
-        container + record_bytes(2) + seeded_ciphertext_bytes(context, 3));
+        container + record_bytes(2) + record_bytes(ciphertext_payload(context, 3, true)));
   ckks::KeyRequest encapsulation;
   encapsulation.encapsulation = true;
-  files.party.add_keys(encapsulation);
   EvaluationKeysWriter writer(scratch("ephemeral"), context, files.party.keys.fingerprint);
-  writer.to_ephemeral(*files.party.keys.to_ephemeral);
-  writer.from_ephemeral(*files.party.keys.from_ephemeral);
+  writer.write(files.party.generator.evaluation_keys(encapsulation));
   writer.commit();
   CHECK(std::filesystem::file_size(scratch("ephemeral")) ==
         evaluation_keys_file_bytes(context, encapsulation));
@@ -407,25 +377,21 @@ TEST_CASE("every flipped bit is refused") {
 TEST_CASE("a key whose shape does not fit its role is refused") {
   Files files;
   const ckks::Context& context = files.party.context;
-  ckks::KeyRequest request;
-  request.encapsulation = true;
-  files.party.add_keys(request);
   const std::string path = scratch("roles");
-  const auto stored = [&](auto&& write) {
+  const auto stored = [&](std::vector<std::pair<KeyRole, const ckks::KeySwitchKey*>> keys) {
     EvaluationKeysWriter writer(path, context, files.party.keys.fingerprint);
-    write(writer);
+    for (const auto& [role, key] : keys) writer.write(role, 0, *key);
     writer.commit();
   };
-  const ckks::KeySwitchKey& to = *files.party.keys.to_ephemeral;
-  const ckks::KeySwitchKey& from = *files.party.keys.from_ephemeral;
-  stored([&](EvaluationKeysWriter& w) { w.to_ephemeral(to), w.from_ephemeral(from); });
-  CHECK(read_evaluation_keys(path, context).from_ephemeral.has_value());
-  stored([&](EvaluationKeysWriter& w) { w.to_ephemeral(from); });
-  CHECK_THROWS_WITH_AS(read_evaluation_keys(path, context), doctest::Contains("fit its role"), Error);
-  stored([&](EvaluationKeysWriter& w) { w.from_ephemeral(to); });
-  CHECK_THROWS_WITH_AS(read_evaluation_keys(path, context), doctest::Contains("fit its role"), Error);
-  stored([&](EvaluationKeysWriter& w) { w.relinearisation(to); });
-  CHECK_THROWS_WITH_AS(read_evaluation_keys(path, context), doctest::Contains("fit its role"), Error);
+  ckks::KeySwitchKey to, from;
+  files.party.generator.encapsulation(to, from);
+  stored({{KeyRole::kToEphemeral, &to}, {KeyRole::kFromEphemeral, &from}});
+  CHECK(read_evaluation_keys(path, context).keys.size() == 2);
+  for (const auto& wrong : {std::pair(KeyRole::kToEphemeral, &from), std::pair(KeyRole::kFromEphemeral, &to),
+                            std::pair(KeyRole::kRelinearisation, &to)}) {
+    stored({wrong});
+    CHECK_THROWS_WITH_AS(read_evaluation_keys(path, context), doctest::Contains("fit its role"), Error);
+  }
 }
 
 TEST_CASE("a name that is not printable is refused: it stands in messages of one line") {

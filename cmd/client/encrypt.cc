@@ -9,7 +9,6 @@
 #include "ckks/base/interruption.h"
 #include "ckks/base/random/random.h"
 #include "ckks/scheme/client/encryptor.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/public_key_file.h"

@@ -11,7 +11,7 @@
 #include "ckks/base/random/random.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/wire/client/secret_key_file.h"
-#include "ckks/wire/file_context.h"
+#include "ckks/wire/container.h"
 #include "cmd/client/new_keys.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_comparison.h"

@@ -125,25 +125,13 @@ NewKeys make_key_files(const KeyFiles& places, const ckks::Context& context,
   wire::write_public_key(files.public_key, context, generator.public_key());
 
   keys.count = request.count(context.chain());
-  Progress progress("generating keys", static_cast<double>(keys.count));
+  Progress progress("generating keys", static_cast<double>(request.keys(context.chain()).size()));
   wire::EvaluationKeysWriter writer(files.evaluation, context, secret.fingerprint());
-  for (const ckks::Level level : request.relinearisation_keys(context.chain())) {
-    writer.relinearisation(generator.relinearisation(level));
+  generator.make(request, [&](const ckks::KeyName& name, const ckks::KeySwitchKey& key) {
+    writer.write(name.role, name.element, key);
     progress.advance();
     stop_if_interrupted(kNoKeysKept);
-  }
-  if (request.encapsulation) {
-    ckks::KeySwitchKey to_ephemeral, from_ephemeral;
-    generator.encapsulation(to_ephemeral, from_ephemeral);
-    writer.to_ephemeral(to_ephemeral);
-    writer.from_ephemeral(from_ephemeral);
-    progress.advance();
-  }
-  for (const auto& [element, level] : request.galois_keys(context.chain())) {
-    writer.galois(element, generator.galois(element, level));
-    progress.advance();
-    stop_if_interrupted(kNoKeysKept);
-  }
+  });
   writer.commit();
   keys.file_bytes = writer.bytes_written();
   keys.seconds = seconds_now() - start;

@@ -63,21 +63,7 @@ void rewrite(const KeyFiles& files,
   wire::EvaluationKeysWriter writer(files.evaluation, context(), reader.fingerprint());
   for (const Entry& entry : reader.entries()) {
     const ckks::KeySwitchKey key = other(entry, reader.load(entry));
-    if (key.digits.empty()) continue;
-    switch (entry.role) {
-      case wire::KeyRole::kRelinearisation:
-        writer.relinearisation(key);
-        break;
-      case wire::KeyRole::kGalois:
-        writer.galois(entry.element, key);
-        break;
-      case wire::KeyRole::kToEphemeral:
-        writer.to_ephemeral(key);
-        break;
-      case wire::KeyRole::kFromEphemeral:
-        writer.from_ephemeral(key);
-        break;
-    }
+    if (!key.digits.empty()) writer.write(entry.role, entry.element, key);
   }
   writer.commit();
 }

@@ -12,7 +12,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/interruption.h"
-#include "ckks/wire/bytes.h"
+#include "ckks/wire/tables.h"
 
 namespace psm::cmd {
 namespace {

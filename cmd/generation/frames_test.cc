@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ckks/base/error.h"
-#include "ckks/wire/bytes.h"
+#include "ckks/wire/tables.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {

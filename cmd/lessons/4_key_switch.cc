@@ -60,7 +60,7 @@ int main() {
   for (const Gadget& band : context.chain().bands) {
     const ckks::Level level = band.top;
     party.add_rotations({1}, level);
-    const KeySwitchKey& key = *party.keys.find_galois(context, g, level);
+    const KeySwitchKey& key = *party.keys.find(context, KeyRole::kGalois, g, level);
     const Ciphertext& c =
         inputs.emplace_back(party.encrypt(party.random_slots(1), level));
     const Ciphertext& fast = rotated.emplace_back(party.evaluator->rotate(c, 1));
@@ -75,7 +75,7 @@ int main() {
   with_exercise([&] {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const ckks::Level level = inputs[i].level();
-      const KeySwitchKey& key = *party.keys.find_galois(context, g, level);
+      const KeySwitchKey& key = *party.keys.find(context, KeyRole::kGalois, g, level);
       const Ciphertext yours = rotate_by_textbook(context, inputs[i], g, key);
       line("the same bits, level " + std::to_string(level),
            same(yours.c[0], rotated[i].c[0]) && same(yours.c[1], rotated[i].c[1]));

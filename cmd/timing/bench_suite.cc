@@ -12,8 +12,8 @@
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/client/decryptor.h"
+#include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
 #include "cmd/timing/roofline.h"
 
 namespace psm::cmd {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "ckks/scheme/client/decryptor.h"
+#include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
 #include "cmd/client/client_file.h"
 #include "cmd/client/encoding.h"
 #include "cmd/prompts/logits.h"

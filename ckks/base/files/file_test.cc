@@ -17,6 +17,8 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/memory.h"
+#include "ckks/base/testing/child.h"
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -27,11 +29,6 @@ struct Synced {
   int files_named_file;  // in the folder of the test below
 };
 std::vector<Synced> synced;
-
-std::string scratch(const std::string& name) {
-  const char* folder = std::getenv("TEST_TMPDIR");
-  return (std::filesystem::path(folder ? folder : "/tmp") / name).string();
-}
 
 ino_t inode_of(const std::string& path) {
   struct stat status;
@@ -81,14 +78,12 @@ TEST_CASE("what a killed process left goes with the next writer, what a living o
   const std::string folder = scratch("abandoned");
   std::filesystem::create_directory(folder);
   const std::string path = folder + "/file";
-  const pid_t child = fork();
-  if (child == 0) {
+  in_child([&] {
     AtomicFile file(path);
     file.write("half");
     _exit(0);  // no destructor: as if killed
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
+    return 0;
+  });
   REQUIRE(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
   write_file(path + ".part-of-another", "a file of the user's, not a temporary one");
   AtomicFile living(path);
@@ -195,12 +190,10 @@ TEST_CASE("a full disk is an error, and nothing half-written stays") {
   enum Step { kOpening, kWriting, kCommitting, kDone };
   // A process whose files end at a kilobyte. What the library's buffer holds meets that in commit() alone.
   for (const auto& [bytes, failing] : {std::pair(size_t{1} << 20, kWriting), {2000, kCommitting}}) {
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
+    const int reached = in_child([&, bytes = bytes] {
       const rlimit end{1024, 1024};
-      if (setrlimit(RLIMIT_FSIZE, &end) != 0 || signal(SIGXFSZ, SIG_IGN) == SIG_ERR) _exit(-1);
-      Step step = kOpening;
+      if (setrlimit(RLIMIT_FSIZE, &end) != 0 || signal(SIGXFSZ, SIG_IGN) == SIG_ERR) return -1;
+      int step = kOpening;
       try {
         AtomicFile file(path);
         step = kWriting;
@@ -210,11 +203,9 @@ TEST_CASE("a full disk is an error, and nothing half-written stays") {
         step = kDone;
       } catch (const Error&) {
       }
-      _exit(step);
-    }
-    int status = 0;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(WEXITSTATUS(status) == failing);
+      return step;
+    });
+    CHECK(reached == failing);
     CHECK(read_file(path, 100) == "old");
     CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
   }

@@ -10,10 +10,10 @@
 #include <new>
 #include <numeric>
 
-#include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/interruption.h"
+#include "ckks/base/secrecy.h"
 
 namespace psm {
 namespace {

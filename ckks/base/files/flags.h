@@ -72,7 +72,7 @@ class Flags {
 // standard output did not take all that was written. A closed pipe does not end the command, so its files are
 // written. An interruption (ckks/base/interruption.h) is reported and ends the process by its signal.
 int run_command(const std::function<int()>& body);
-// The same for a command that holds a secret (ckks/base/core_dumps.h).
+// The same for a command that holds a secret (ckks/base/secrecy.h).
 int run_secret_command(const std::function<int()>& body);
 
 }  // namespace psm

@@ -16,6 +16,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/interruption.h"
+#include "ckks/base/testing/child.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -69,7 +70,7 @@ std::string refusal(std::vector<std::string> words) {
   return "accepted";
 }
 
-// The status and the standard error of a process that runs this command, its standard output going to `out`.
+// What in_child() says, and the standard error, of a process that runs this command, its standard output going to `out`.
 struct Ended {
   int status;
   std::string err;
@@ -77,15 +78,11 @@ struct Ended {
 Ended run_in_process(const char* out, const std::function<int()>& body) {
   const std::string err = std::string(std::getenv("TEST_TMPDIR")) + "/err";
   std::cout.flush();  // what doctest printed is not the child's to print
-  std::fflush(stdout);
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = in_child([&] {
     dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
     dup2(open(out, O_WRONLY), STDOUT_FILENO);
-    _exit(run_command(body));
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
+    return run_command(body);
+  });
   return {status, read_file(err, 1000)};
 }
 
@@ -117,14 +114,14 @@ TEST_CASE("an answer that standard output did not take is no success") {
     };
   };
   const Ended full = run_in_process("/dev/full", print(0));
-  CHECK(WEXITSTATUS(full.status) == 1);
+  CHECK(full.status == 1);
   CHECK(full.err.starts_with("error: standard output did not take all"));
-  CHECK(WEXITSTATUS(run_in_process("/dev/full", print(2)).status) == 2);
-  CHECK(WEXITSTATUS(run_in_process("/dev/full", [] {
-                      Command().parse({"--help"});
-                      return 0;
-                    }).status) == 1);
-  CHECK(WEXITSTATUS(run_in_process("/dev/null", print(0)).status) == 0);
+  CHECK(run_in_process("/dev/full", print(2)).status == 2);
+  CHECK(run_in_process("/dev/full", [] {
+          Command().parse({"--help"});
+          return 0;
+        }).status == 1);
+  CHECK(run_in_process("/dev/null", print(0)).status == 0);
   const Ended closed = run_in_process("/dev/null", [] {
     int ends[2];
     if (pipe(ends) != 0 || close(ends[0]) != 0 || dup2(ends[1], STDOUT_FILENO) < 0) return 100;
@@ -132,7 +129,7 @@ TEST_CASE("an answer that standard output did not take is no success") {
     std::fputs("went on\n", stderr);
     return 0;
   });
-  CHECK(WEXITSTATUS(closed.status) == 1);
+  CHECK(closed.status == 1);
   CHECK(closed.err.starts_with("went on\nerror: standard output did not take all"));
 }
 
@@ -145,8 +142,7 @@ TEST_CASE("an interruption that work looks for is said, and ends the process by 
       stop_if_interrupted("half is kept; go on");
       return 0;
     });
-    REQUIRE(WIFSIGNALED(ended.status));
-    CHECK(WTERMSIG(ended.status) == signal);
+    CHECK(ended.status == -signal);
     CHECK(ended.err == "interrupted: half is kept; go on\n");
   }
   const Ended second = run_in_process("/dev/null", [] {
@@ -155,7 +151,7 @@ TEST_CASE("an interruption that work looks for is said, and ends the process by 
     std::raise(SIGINT);
     return 0;
   });
-  CHECK(WIFSIGNALED(second.status));
+  CHECK(second.status == -SIGINT);
   CHECK(second.err.empty());
   const Ended ignored = run_in_process("/dev/null", [] {
     std::signal(SIGHUP, SIG_IGN);
@@ -163,7 +159,7 @@ TEST_CASE("an interruption that work looks for is said, and ends the process by 
     std::raise(SIGHUP);
     return interrupted() ? 1 : 0;
   });
-  CHECK(WEXITSTATUS(ignored.status) == 0);
+  CHECK(ignored.status == 0);
 }
 
 TEST_CASE("bad command lines are refused with one line that names the flag") {

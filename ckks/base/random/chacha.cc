@@ -4,53 +4,18 @@
 #include <bit>
 #include <cstring>
 
-#include "ckks/base/random/chacha_backends.h"
+#include "ckks/base/random/chacha_vector.h"
 
 namespace psm {
-namespace {
-
 static_assert(std::endian::native == std::endian::little, "words are stored little-endian");
-
-inline void quarter_round(uint32_t& a, uint32_t& b, uint32_t& c, uint32_t& d) {
-  a += b, d = std::rotl(d ^ a, 16);
-  c += d, b = std::rotl(b ^ c, 12);
-  a += b, d = std::rotl(d ^ a, 8);
-  c += d, b = std::rotl(b ^ c, 7);
-}
-
-}  // namespace
 
 void chacha_internal::blocks_scalar(const uint32_t* key, uint64_t nonce, uint64_t counter, uint8_t* out,
                                     size_t blocks) {
   for (size_t block = 0; block < blocks; ++block, ++counter, out += 64) {
-    const uint32_t start[16] = {0x61707865,
-                                0x3320646e,
-                                0x79622d32,
-                                0x6b206574,  // "expand 32-byte k"
-                                key[0],
-                                key[1],
-                                key[2],
-                                key[3],
-                                key[4],
-                                key[5],
-                                key[6],
-                                key[7],
-                                static_cast<uint32_t>(counter),
-                                static_cast<uint32_t>(counter >> 32),
-                                static_cast<uint32_t>(nonce),
-                                static_cast<uint32_t>(nonce >> 32)};
-    uint32_t x[16];
+    uint32_t start[16], x[16];
+    initial_words(key, nonce, counter, start);
     std::copy(start, start + 16, x);
-    for (int double_round = 0; double_round < 10; ++double_round) {
-      quarter_round(x[0], x[4], x[8], x[12]);
-      quarter_round(x[1], x[5], x[9], x[13]);
-      quarter_round(x[2], x[6], x[10], x[14]);
-      quarter_round(x[3], x[7], x[11], x[15]);
-      quarter_round(x[0], x[5], x[10], x[15]);
-      quarter_round(x[1], x[6], x[11], x[12]);
-      quarter_round(x[2], x[7], x[8], x[13]);
-      quarter_round(x[3], x[4], x[9], x[14]);
-    }
+    rounds(x);
     for (int i = 0; i < 16; ++i) x[i] += start[i];
     std::memcpy(out, x, 64);
   }

@@ -1,4 +1,3 @@
-#include "ckks/base/random/chacha_backends.h"
 #include "ckks/base/random/chacha_vector.h"
 
 namespace psm::chacha_internal {

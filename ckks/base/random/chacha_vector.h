@@ -1,6 +1,5 @@
-// ChaCha20 on many blocks side by side: lane j of every vector belongs to block counter + j. Included only by
-// the files compiled for one instruction set; everything is in an unnamed namespace, so nothing of it leaves
-// them.
+// ChaCha20, for one block and for many side by side: lane j of every vector belongs to block counter + j. Everything is
+// in an unnamed namespace, so nothing of what is compiled for one instruction set leaves its file.
 #pragma once
 
 #include <cstddef>
@@ -10,41 +9,49 @@
 namespace psm {
 namespace {
 
-// Vector: a GCC vector of uint32_t.
+// Word: uint32_t, or a GCC vector of them.
+template <int kBits, typename Word>
+[[gnu::always_inline]] inline void rotate(Word& x) {
+  x = (x << kBits) | (x >> (32 - kBits));
+}
+
+template <typename Word>
+[[gnu::always_inline]] inline void quarter_round(Word& a, Word& b, Word& c, Word& d) {
+  a += b, d ^= a, rotate<16>(d);
+  c += d, b ^= c, rotate<12>(b);
+  a += b, d ^= a, rotate<8>(d);
+  c += d, b ^= c, rotate<7>(b);
+}
+
+template <typename Word>
+[[gnu::always_inline]] inline void rounds(Word (&x)[16]) {
+  for (int double_round = 0; double_round < 10; ++double_round) {
+    quarter_round(x[0], x[4], x[8], x[12]);
+    quarter_round(x[1], x[5], x[9], x[13]);
+    quarter_round(x[2], x[6], x[10], x[14]);
+    quarter_round(x[3], x[7], x[11], x[15]);
+    quarter_round(x[0], x[5], x[10], x[15]);
+    quarter_round(x[1], x[6], x[11], x[12]);
+    quarter_round(x[2], x[7], x[8], x[13]);
+    quarter_round(x[3], x[4], x[9], x[14]);
+  }
+}
+
+inline void initial_words(const uint32_t* key, uint64_t nonce, uint64_t counter, uint32_t (&words)[16]) {
+  std::memcpy(words, "expand 32-byte k", 16);
+  std::memcpy(words + 4, key, 32);
+  std::memcpy(words + 12, &counter, 8);
+  std::memcpy(words + 14, &nonce, 8);
+}
+
 template <typename Vector>
 struct ChaChaLanes {
   static constexpr int kLanes = sizeof(Vector) / sizeof(uint32_t);
 
-  template <int kBits>
-  [[gnu::always_inline]] static void rotate(Vector& x) {
-    x = (x << kBits) | (x >> (32 - kBits));
-  }
-
-  [[gnu::always_inline]] static void quarter_round(Vector& a, Vector& b, Vector& c, Vector& d) {
-    a += b, d ^= a, rotate<16>(d);
-    c += d, b ^= c, rotate<12>(b);
-    a += b, d ^= a, rotate<8>(d);
-    c += d, b ^= c, rotate<7>(b);
-  }
-
   // kLanes blocks from `counter` on.
   static void blocks(const uint32_t* key, uint64_t nonce, uint64_t counter, uint8_t* out) {
-    const uint32_t words[16] = {0x61707865,
-                                0x3320646e,
-                                0x79622d32,
-                                0x6b206574,
-                                key[0],
-                                key[1],
-                                key[2],
-                                key[3],
-                                key[4],
-                                key[5],
-                                key[6],
-                                key[7],
-                                0,
-                                0,
-                                static_cast<uint32_t>(nonce),
-                                static_cast<uint32_t>(nonce >> 32)};
+    uint32_t words[16];
+    initial_words(key, nonce, counter, words);
     Vector start[16], x[16];
     for (int i = 0; i < 16; ++i) start[i] = Vector{} + words[i];
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -54,16 +61,7 @@ struct ChaChaLanes {
     }
 #pragma GCC unroll 16
     for (int i = 0; i < 16; ++i) x[i] = start[i];
-    for (int double_round = 0; double_round < 10; ++double_round) {
-      quarter_round(x[0], x[4], x[8], x[12]);
-      quarter_round(x[1], x[5], x[9], x[13]);
-      quarter_round(x[2], x[6], x[10], x[14]);
-      quarter_round(x[3], x[7], x[11], x[15]);
-      quarter_round(x[0], x[5], x[10], x[15]);
-      quarter_round(x[1], x[6], x[11], x[12]);
-      quarter_round(x[2], x[7], x[8], x[13]);
-      quarter_round(x[3], x[4], x[9], x[14]);
-    }
+    rounds(x);
     alignas(64) uint32_t rows[16][kLanes];
 #pragma GCC unroll 16
     for (int i = 0; i < 16; ++i) {
@@ -80,4 +78,15 @@ struct ChaChaLanes {
 };
 
 }  // namespace
+
+// The forms of the ChaCha20 block function; chacha.cc chooses by what the processor has.
+namespace chacha_internal {
+
+// Any number of blocks, one at a time.
+void blocks_scalar(const uint32_t* key, uint64_t nonce, uint64_t counter, uint8_t* out, size_t blocks);
+// Exactly 8 and exactly 16 blocks.
+void blocks_avx2(const uint32_t* key, uint64_t nonce, uint64_t counter, uint8_t* out);
+void blocks_avx512(const uint32_t* key, uint64_t nonce, uint64_t counter, uint8_t* out);
+
+}  // namespace chacha_internal
 }  // namespace psm

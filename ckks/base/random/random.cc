@@ -11,7 +11,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/secrecy.h"
-#include "ckks/base/secure_zero.h"
 
 namespace psm {
 namespace {

@@ -55,7 +55,7 @@ class SecureRandom {
 };
 
 // Seeds of the uniform halves `a` of keys and ciphertexts. A seed is for one key or one ciphertext; its
-// digits and limbs are streams of their own (scheme/public/seed_expansion.h). Thread-safe: it has no state.
+// digits and limbs are streams of their own (scheme/public/ciphertext.h). Thread-safe: it has no state.
 class PublicSeedSource {
  public:
   PublicSeedSource() = default;

@@ -16,8 +16,9 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
-#include "ckks/base/random/chacha_backends.h"
+#include "ckks/base/random/chacha_vector.h"
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/child.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -84,62 +85,32 @@ TEST_CASE("secure random words do not repeat, within a source or between two") {
 TEST_CASE("after a fork parent and child draw different bytes") {
   SecureRandom random;
   random.next_u64();
-  int channel[2];
-  REQUIRE(pipe(channel) == 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    const uint64_t drawn = random.next_u64();
-    const ssize_t sent = write(channel[1], &drawn, sizeof drawn);
-    _exit(sent == sizeof drawn ? 0 : 1);
-  }
+  const auto childs = from_child<uint64_t>([&] { return random.next_u64(); });
   const uint64_t own = random.next_u64();
-  uint64_t childs = 0;
-  REQUIRE(read(channel[0], &childs, sizeof childs) == sizeof childs);
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK(status == 0);
   CHECK(own != childs);
 }
 
 TEST_CASE("a child whose kernel gives no bytes draws none of its parent's, however often it asks") {
   SecureRandom random;
   random.next_u64();
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    kernel_fails = true;
-    for (int i = 0; i < 2; ++i) {
-      try {
-        random.next_u64();
-        _exit(1);
-      } catch (const Error&) {
-      }
-    }
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK(status == 0);
+  CHECK(in_child([&] {
+          kernel_fails = true;
+          for (int i = 0; i < 2; ++i) {
+            try {
+              random.next_u64();
+              return 1;
+            } catch (const Error&) {
+            }
+          }
+          return 0;
+        }) == 0);
 }
 
 TEST_CASE("seeds never repeat, in one source, in two, or after a fork") {
   PublicSeedSource a, b;
   std::set<std::array<uint8_t, 32>> seen;
   for (int i = 0; i < 200; ++i) seen.insert({a.fresh().bytes, b.fresh().bytes});
-  int channel[2];
-  REQUIRE(pipe(channel) == 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    const Seed drawn = a.fresh();
-    const ssize_t sent = write(channel[1], drawn.bytes.data(), drawn.bytes.size());
-    _exit(sent == static_cast<ssize_t>(drawn.bytes.size()) ? 0 : 1);
-  }
-  Seed childs;
-  REQUIRE(read(channel[0], childs.bytes.data(), childs.bytes.size()) ==
-          static_cast<ssize_t>(childs.bytes.size()));
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK(status == 0);
+  const auto childs = from_child<Seed>([&] { return a.fresh(); });
   seen.insert({childs.bytes, a.fresh().bytes});
   CHECK(seen.size() == 402);
   CHECK(a.identifier() != a.identifier());

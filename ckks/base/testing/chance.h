@@ -1,7 +1,6 @@
-// Bounds for tests of fresh randomness: how far chance alone carries a statistic. A check against one of
-// these bounds fails by chance with probability kChance at most. All follow from Chernoff's bound, P(X >= a)
-// <= E e^{t X} / e^{t a}, or from the union bound P(any) <= sum of P. Figures are in units of the law's
-// standard deviation.
+// Bounds for tests of fresh randomness: how far chance alone carries a statistic. A check against one of these bounds
+// fails by chance with probability kChance at most. All follow from Chernoff's bound, P(X >= a) <= E e^{t X} / e^{t a},
+// or from the union bound P(any) <= sum of P. Figures are in units of the law's standard deviation.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +21,7 @@ struct ChanceRange {
 
 namespace chance_internal {
 
-// Where an increasing function on [low, high] changes its sign. Returns exactly low if it is not negative
-// there.
+// Where an increasing function on [low, high] changes its sign. Returns exactly low if it is not negative there.
 template <typename Function>
 double root(double low, double high, Function&& f) {
   for (int step = 0; step < 200; ++step) {
@@ -85,8 +83,7 @@ inline double laplace_tail(double a) {
 // 2^32 values is 2^32 laplace_tail(40) < 1e-13. Tests of whole programs are of this kind: they allow 2^-7 of
 // the logits, and 2^-18 at most is predicted.
 
-// The largest of n, if the deviation was estimated from one draw of n such errors, which chance may make
-// small.
+// The largest of n, if the deviation was estimated from one draw of n such errors, which chance may make small.
 inline double largest_after_draw(size_t n) { return largest_laplace(2 * n) / std::sqrt(mean_square(n).low); }
 
 // The mean absolute value of n of them. If both parts of a slot count, which need not be independent, `n` is

@@ -9,7 +9,9 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <iterator>
 #include <memory>
+#include <sstream>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -22,49 +24,22 @@ extern "C" const char* __ubsan_default_options() { return "abort_on_error=1:prin
 namespace psm {
 namespace {
 
-constexpr uint64_t kExtremes[] = {0,
-                                  1,
-                                  2,
-                                  7,
-                                  8,
-                                  0x7f,
-                                  0x80,
-                                  0xff,
-                                  0x100,
-                                  0x7fff,
-                                  0x8000,
-                                  0xffff,
-                                  0x10000,
-                                  0x7fffffff,
-                                  0x80000000,
-                                  0xffffffff,
-                                  0x100000000,
-                                  uint64_t{1} << 62,
-                                  (uint64_t{1} << 63) - 1,
-                                  uint64_t{1} << 63,
-                                  ~uint64_t{0} - 7,
-                                  ~uint64_t{0}};
-constexpr const char* kNumbers[] = {"0",
-                                    "1",
-                                    "-1",
-                                    "2",
-                                    "65536",
-                                    "1048576",
-                                    "4294967296",
-                                    "9223372036854775807",
-                                    "-9223372036854775808",
-                                    "18446744073709551616",
-                                    "1e308",
-                                    "1e999",
-                                    "-0",
-                                    "0.5",
-                                    "1e-400",
-                                    "NaN",
-                                    "null",
-                                    "true",
-                                    "\"\"",
-                                    "[]",
-                                    "{}"};
+// One more or less than a power of two, from either end.
+uint64_t extreme(TrainingRandom& random) {
+  const uint64_t value = (uint64_t{1} << random.integer(64)) + random.integer(3) - 1;
+  return random.integer(4) == 0 ? 0 - value : value;
+}
+
+// What stands in place of a number.
+std::string other_number(TrainingRandom& random) {
+  static constexpr char kAll[] =
+      "0 1 -1 2 65536 1048576 4294967296 9223372036854775807 -9223372036854775808 18446744073709551616 "
+      "1e308 1e999 -0 0.5 1e-400 NaN null true \"\" [] {}";
+  std::istringstream words(kAll);
+  const std::vector<std::string> all{std::istream_iterator<std::string>(words), {}};
+  return all[random.integer(all.size())];
+}
+
 constexpr char kBytes[] = {'\0', '\x01', '\x7f', '\x80', '\xff', '"', '\\', '{', '}',
                            '[',  ']',    ',',    ':',    '\n',   ' ', '-',  '0', '9'};
 
@@ -79,8 +54,7 @@ void keep_input() {
   std::fclose(file);
 }
 
-// The process ends here in any case; what it was decoding is worth more than a handler that is safe in all of
-// them.
+// The process ends here in any case; what it was decoding is worth more than a handler that is safe in all of them.
 void keep_and_abort(int) {
   std::fprintf(stderr, "the input is in %s\n", kept.c_str());
   keep_input();
@@ -130,7 +104,7 @@ void replace_number(std::string& bytes, TrainingRandom& random) {
     if (!std::isdigit(static_cast<unsigned char>(bytes[at]))) continue;
     size_t end = at;
     while (end < bytes.size() && std::isdigit(static_cast<unsigned char>(bytes[end]))) ++end;
-    bytes.replace(at, end - at, pick(kNumbers, random));
+    bytes.replace(at, end - at, other_number(random));
     return;
   }
 }
@@ -175,7 +149,7 @@ void mutate(std::string& bytes, const std::vector<std::string>& corpus, const st
           value = bytes.size() + random.integer(3) - 1;
           break;
         default:
-          value = pick(kExtremes, random);
+          value = extreme(random);
       }
       std::memcpy(bytes.data() + at, &value, width);
       break;

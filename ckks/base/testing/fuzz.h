@@ -1,11 +1,9 @@
-// Fuzzing of decoders: valid inputs are mutated and decoded. For any input a decoder must return or throw
-// psm::Error with a message of one line. It may take no more memory than the target states for an input of
-// that size.
+// Fuzzing of decoders: valid inputs are mutated and decoded. For any input a decoder must return or throw psm::Error
+// with a message of one line. It may take no more memory than the target states for an input of that size.
 //
-// Mutations flip bits, set bytes and little-endian numbers to extremes, replace decimal numbers, remove,
-// repeat and move chunks, insert chunks of other inputs, and cut off ends. Half of them happen at the places
-// that matter (`marks`). Half of the inputs are then repaired (checksums, counts, lengths), so that they pass
-// a checksum.
+// Mutations flip bits, set bytes and little-endian numbers to extremes, replace decimal numbers, remove, repeat and
+// move chunks, insert chunks of other inputs, and cut off ends. Half of them happen at the places that matter
+// (`marks`). Half of the inputs are then repaired (checksums, counts, lengths), so that they pass a checksum.
 //
 // The mutations of input k depend on the seed and k alone; input 0 is valid. The test gives the number of
 // inputs or, for long runs, the environment:
@@ -13,8 +11,7 @@
 //     bazel test --config=asan --test_env=PSM_FUZZ_INPUTS=100000 --test_env=PSM_FUZZ_SEED=1
 //     //ckks/wire:wire_fuzz_test
 //
-// An input that fails or crashes is kept in a file; PSM_FUZZ_FILE=file decodes that one alone, with every
-// target.
+// An input that fails or crashes is kept in a file; PSM_FUZZ_FILE=file decodes that one alone, with every target.
 #pragma once
 
 #include <cstdint>

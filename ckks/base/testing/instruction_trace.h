@@ -17,8 +17,7 @@ struct InstructionTrace {
   bool operator==(const InstructionTrace&) const = default;
 };
 
-// Returns nullopt if the system forbids tracing, or under the address sanitiser, whose allocator reads the
-// clock.
+// Returns nullopt if the system forbids tracing, or under the address sanitiser, whose allocator reads the clock.
 std::optional<InstructionTrace> trace_instructions(const std::function<void()>& function);
 
 }  // namespace psm

@@ -1,4 +1,4 @@
-// Where Bazel puts a file that a test's `data` names: a command, or one of //testdata.
+// Where Bazel puts a file that a test's `data` names (a command, or one of //testdata), and where a test puts its own.
 #pragma once
 
 #include <cstdlib>
@@ -9,6 +9,11 @@ namespace psm {
 // `path` begins at the repository's root. Works only in a test.
 inline std::string runfile(const std::string& path) {
   return std::string(std::getenv("TEST_SRCDIR")) + "/" + std::getenv("TEST_WORKSPACE") + "/" + path;
+}
+
+inline std::string scratch(const std::string& name) {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  return std::string(folder != nullptr ? folder : "/tmp") + "/" + name;
 }
 
 }  // namespace psm

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "ckks/base/error.h"
+
 namespace psm {
 
 // Counts the places at which `part`, which is not empty, begins.
@@ -14,6 +16,17 @@ inline int count(const std::string& text, const std::string& part) {
 
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+// The message of the Error that body() throws; empty if it throws none.
+template <typename Body>
+std::string refusal_of(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 }  // namespace psm

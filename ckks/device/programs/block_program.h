@@ -23,6 +23,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ckks/ring/arithmetic/kernel_types.h"
+
 // For loops over arrays that must stay in registers.
 #if defined(__CUDACC__)
 #define PSM_UNROLL _Pragma("unroll")
@@ -43,6 +45,34 @@ struct Place {
 struct Work {
   uint64_t bytes = 0;
   uint64_t products = 0;
+};
+
+// The primes of a polynomial's limbs, as programs find them: limb j of the basis {q, p} belongs to prime j of
+// the ring's table, or j - q + q_count (Ring::prime_index).
+struct LimbPrimes {
+  const NttView* views = nullptr;  // of all primes of the ring
+  int q = 0, p = 0;                // the basis
+  int q_count = 0;                 // of the ring
+
+  constexpr int limbs() const { return q + p; }
+  constexpr int prime(int j) const { return j < q ? j : q_count + j - q; }
+  constexpr const Modulus& modulus(int j) const { return views[prime(j)].modulus; }
+};
+
+// Elementwise programs: each thread makes one residue, a block kElementThreads neighbours of one limb.
+constexpr int kElementThreads = 256;
+
+// X -> X^g on a limb in NTT form, one place at a time: where the residue of a result comes from
+// (ckks/ring/arithmetic/automorphism.h). Neighbours of eight come from neighbours of eight.
+struct Permutation {
+  const uint32_t* blocks = nullptr;        // AutomorphismView::blocks; null for the identity
+  const uint64_t* permutations = nullptr;  // its eight rows, one after another
+
+  constexpr uint64_t source(uint64_t place) const {
+    if (blocks == nullptr) return place;
+    const uint32_t block = blocks[place / 8];
+    return block / 8 * 8 + permutations[block % 8 * 8 + place % 8];
+  }
 };
 
 }  // namespace psm::ckks

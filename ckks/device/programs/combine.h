@@ -6,7 +6,7 @@
 //     PlainProduct     out_i = a_i b or a_i + b, b constant on runs
 #pragma once
 
-#include "ckks/device/programs/limb_primes.h"
+#include "ckks/device/programs/block_program.h"
 #include "ckks/ring/arithmetic/modulus.h"
 
 namespace psm::ckks {

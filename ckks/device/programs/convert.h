@@ -14,7 +14,7 @@
 // double is off by less than 2^-52.
 #pragma once
 
-#include "ckks/device/programs/limb_primes.h"
+#include "ckks/device/programs/block_program.h"
 #include "ckks/device/programs/ntt.h"
 
 namespace psm::ckks {

@@ -11,9 +11,9 @@
 // and roots are read once.
 #pragma once
 
+#include "ckks/device/programs/block_program.h"
 #include "ckks/device/programs/key_operands.h"
 #include "ckks/device/programs/ntt.h"
-#include "ckks/device/programs/permutation.h"
 
 namespace psm::ckks {
 

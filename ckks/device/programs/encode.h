@@ -1,6 +1,5 @@
-// Plaintexts out of their rounded coefficients (CoefficientTile, ckks/scheme/encoding/residue_maker.h): the
-// residue of every integer-valued double modulo every prime, and the forward transform of so many values on the
-// roots' beginning.
+// Plaintexts out of their rounded coefficients (CoefficientTile, ckks/scheme/encoding/residue_maker.h): the residue of
+// every integer-valued double modulo every prime, and the forward transform of so many values on the roots' beginning.
 //
 //     EncodeBlock          plaintexts of at most 2^12 values: a block makes one limb of one of them, layer by layer
 //     ReduceCoefficients   of more: the residues, for NttColumns and NttRows
@@ -9,7 +8,7 @@
 // Ranges of EncodeBlock: as in ntt.h, below 2 (17 + log_values) q < 2^57 before the end, then [0, q).
 #pragma once
 
-#include "ckks/device/programs/limb_primes.h"
+#include "ckks/device/programs/block_program.h"
 #include "ckks/device/programs/ntt.h"
 #include "ckks/ring/arithmetic/real_residue.h"
 
@@ -92,43 +91,49 @@ struct EncodeBlock : EncodeTile {
 
 // A thread a value, kElementThreads neighbours a block; plaintext after plaintext, each limb after limb in `out`
 // or `in`.
-struct ReduceCoefficients : EncodeTile {
-  static constexpr const char* kName = "reduce coefficients";
+struct EncodeElements : EncodeTile {
   static constexpr int kPhases = 1;
   static constexpr int kMaxThreads = kElementThreads;
   static constexpr size_t kSharedWords = 1;
 
   uint32_t blocks() const { return static_cast<uint32_t>(primes.limbs()) * plaintexts() << (log_values - 8); }
   uint32_t threads() const { return kMaxThreads; }
-  Work work() const { return EncodeTile::work(limb_words(), 1); }
 
-  template <int kPhase>
-  constexpr void phase(Place at, uint64_t*) const {
-    const uint32_t part = at.block >> (log_values - 8), limbs = static_cast<uint32_t>(primes.limbs());
-    const uint32_t plaintext = part / limbs, j = part % limbs;
-    const uint64_t i = (at.block - (part << (log_values - 8))) * uint64_t{kElementThreads} + at.thread;
-    out[part * values() + i] = residue(plaintext, i, primes.modulus(static_cast<int>(j)));
+  // Value i of limb j of a plaintext, which is number `at` of all.
+  struct Element {
+    uint32_t plaintext, j;
+    uint64_t i, at;
+  };
+  constexpr Element element(Place place) const {
+    const uint32_t part = place.block >> (log_values - 8), limbs = static_cast<uint32_t>(primes.limbs());
+    const uint64_t i = (place.block - (part << (log_values - 8))) * uint64_t{kElementThreads} + place.thread;
+    return {part / limbs, part % limbs, i, part * values() + i};
   }
 };
 
-struct SpreadValues : EncodeTile {
+struct ReduceCoefficients : EncodeElements {
+  static constexpr const char* kName = "reduce coefficients";
+
+  Work work() const { return EncodeTile::work(limb_words(), 1); }
+
+  template <int kPhase>
+  constexpr void phase(Place place, uint64_t*) const {
+    const Element e = element(place);
+    out[e.at] = residue(e.plaintext, e.i, primes.modulus(static_cast<int>(e.j)));
+  }
+};
+
+struct SpreadValues : EncodeElements {
   static constexpr const char* kName = "spread values";
-  static constexpr int kPhases = 1;
-  static constexpr int kMaxThreads = kElementThreads;
-  static constexpr size_t kSharedWords = 1;
 
   const uint64_t* in;
 
-  uint32_t blocks() const { return static_cast<uint32_t>(primes.limbs()) * plaintexts() << (log_values - 8); }
-  uint32_t threads() const { return kMaxThreads; }
   Work work() const { return EncodeTile::work(static_cast<uint64_t>(primes.limbs()) * limb_words(), 0); }
 
   template <int kPhase>
-  constexpr void phase(Place at, uint64_t*) const {
-    const uint32_t part = at.block >> (log_values - 8), limbs = static_cast<uint32_t>(primes.limbs());
-    const uint32_t plaintext = part / limbs, j = part % limbs;
-    const uint64_t i = (at.block - (part << (log_values - 8))) * uint64_t{kElementThreads} + at.thread;
-    out[j * limb_words() + begin(plaintext) + i * step()] = in[part * values() + i];
+  constexpr void phase(Place place, uint64_t*) const {
+    const Element e = element(place);
+    out[e.j * limb_words() + begin(e.plaintext) + e.i * step()] = in[e.at];
   }
 };
 

@@ -9,7 +9,7 @@
 // Keys stay packed (ckks/ring/arithmetic/packing.h): a thread takes its residue out of two aligned words.
 #pragma once
 
-#include "ckks/device/programs/limb_primes.h"
+#include "ckks/device/programs/block_program.h"
 #include "ckks/ring/arithmetic/modulus.h"
 
 namespace psm::ckks {

@@ -6,8 +6,8 @@
 // digits, and read them while they are in a cache: a thread makes its place of all sources, one after another.
 #pragma once
 
+#include "ckks/device/programs/block_program.h"
 #include "ckks/device/programs/key_operands.h"
-#include "ckks/device/programs/permutation.h"
 
 namespace psm::ckks {
 

@@ -6,7 +6,7 @@
 // laid out as WeightTile has them (ckks/engine/operands.h). A thread makes one residue of kMatrixRows rows.
 #pragma once
 
-#include "ckks/device/programs/limb_primes.h"
+#include "ckks/device/programs/block_program.h"
 #include "ckks/ring/arithmetic/modulus.h"
 
 namespace psm::ckks {

@@ -4,11 +4,10 @@
 //     forward   NttColumns<c, kForward>, then NttRows<kForward>
 //     inverse   NttRows<kInverse>, then NttColumns<c, kInverse>, which multiplies by a constant as well
 //
-// A thread holds 16 residues, at most 4 layers at a time; between them the block's residues pass through
-// shared memory. Butterflies are those of ckks/ring/kernels/ntt_scalar.h: a product with a root comes out
-// below 2q, sums stay unreduced. Ranges: forward below 69q < 2^57 all along; inverse at most 2^8 q < 2^58
-// after the rows, reduced there to [0, 2q), and 2^9 q at the end. Residues in [0, q) in and out; in between, in
-// `out`, unreduced.
+// A thread holds 16 residues, at most 4 layers at a time; between them the block's residues pass through shared memory.
+// Butterflies are those of ckks/ring/kernels/ntt_scalar.h: a product with a root comes out below 2q, sums stay
+// unreduced. Ranges: forward below 69q < 2^57 all along; inverse at most 2^8 q < 2^58 after the rows, reduced there to
+// [0, 2q), and 2^9 q at the end. Residues in [0, q) in and out; in between, in `out`, unreduced.
 //
 // A limb may be transformed in place. 10 <= log_n <= 16.
 #pragma once

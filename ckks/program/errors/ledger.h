@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "ckks/program/observation.h"
 #include "ckks/program/plan.h"
 
 namespace psm::program {

@@ -108,13 +108,9 @@ class Prediction {
   }
 
  private:
-  // The error that the nodes of the series' plan add, carried to its result with sizes sampled over the
-  // range.
+  // The error that the nodes of the series' plan add, carried to its result with sizes sampled over the range.
   double series(const Instruction& instruction, ckks::Level level) const {
-    std::vector<uint64_t> primes;
-    for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
-    const ckks::SeriesPlan plan = ckks::plan_series(*instruction.series, level, context_.scale(level),
-                                                    context_.scale(level - depth(instruction)), primes);
+    const ckks::SeriesPlan plan = plan_on_primes(*instruction.series, level, context_);
     const std::vector<double> points = samples(observations_[id(instruction.arguments[0])]);
     std::vector<double> sizes(plan.nodes.size(), 0), errors(plan.nodes.size(), 0);
     for (double x : points) {

@@ -19,8 +19,7 @@
 // as own error. Two twins carry it through the program, one with it and one without, and `accumulated` adds
 // the square of their distance.
 //
-// These are averages for ledgers and for judging results, not bounds. Nothing that protects a secret may rest
-// on them.
+// These are averages for ledgers and for judging results, not bounds. Nothing that protects a secret may rest on them.
 #pragma once
 
 #include <functional>
@@ -33,9 +32,8 @@
 
 namespace psm::program {
 
-// The error that one full bootstrap adds to re and to im (bootstrap/error_model.h): the root mean square of
-// rounding, and f. A sparse bootstrap counts like a full one, because EvalMod decides both. Zero for a plan
-// without bootstraps.
+// The error that one full bootstrap adds to re and to im (bootstrap/error_model.h): the root mean square of rounding,
+// and f. A sparse bootstrap counts like a full one, because EvalMod decides both. Zero for a plan without bootstraps.
 struct BootstrapErrors {
   double rounding = 0;
   std::function<double(double)> follows = [](double) { return 0.0; };

@@ -15,15 +15,6 @@ namespace {
 
 constexpr size_t kSlots = 1024;
 
-SlotVector wave(double frequency, bool real = false) {
-  SlotVector x(kSlots);
-  for (size_t s = 0; s < kSlots; ++s) {
-    const double phase = frequency * static_cast<double>(s);
-    x[s] = {0.9 * std::cos(phase), real ? 0 : 0.9 * std::sin(1.7 * phase)};
-  }
-  return x;
-}
-
 ckks::Plain random_plain(size_t period, uint64_t seed) {
   TrainingRandom random(seed);
   std::vector<ckks::Complex> values(period);
@@ -65,7 +56,7 @@ TEST_CASE("the error measured on ciphertexts is the predicted one, but for chanc
   const ckks::Context context(spec);
   const Plan p = plan(sample_program(), budget_of(context), CostModel(context.chain()));
   ckks::TestParty party(spec, key_request(p, {}));
-  const std::map<std::string, SlotVector> inputs{{"x", wave(0.13)}, {"r", wave(0.4, true)}};
+  const std::map<std::string, SlotVector> inputs{{"x", wave(kSlots, 0.13)}, {"r", wave(kSlots, 0.4, true)}};
   std::map<std::string, ckks::Ciphertext> encrypted;
   for (size_t i = 0; i < p.program.inputs.size(); ++i)
     encrypted[p.program.inputs[i].name] =
@@ -124,7 +115,7 @@ TEST_CASE(
   TestMachine setting(ckks::insecure_bootstrappable(11), std::move(b).finish());
   const Plan& p = setting.plan_;
   REQUIRE(p.bootstraps == 1);
-  std::map<std::string, SlotVector> inputs{{"x", wave(0.13, true)}};
+  std::map<std::string, SlotVector> inputs{{"x", wave(kSlots, 0.13, true)}};
   for (ckks::Complex& value : inputs.at("x")) value = 0.3 + 0.2 * value.real();
   const BootstrapErrors bootstrap = bootstrap_errors(p, setting.party.context);
   const TwinsResult twin = run_twins(p.program, inputs, {.bootstrap_error = bootstrap.follows});

@@ -5,9 +5,8 @@
 // at most kWide slots take twice as much, and so do values that a float cannot hold. Equal runs are stored
 // once, so masks of different lengths share their common part. Equal constants have one entry in the table.
 //
-// Bytes are in the order of their first use in the program, little-endian. Every constant has a SHA-256 and a
-// largest absolute value. They are verified when the constant is first read, and a value that is not finite
-// is refused.
+// Bytes are in the order of their first use in the program, little-endian. Every constant has a SHA-256 and a largest
+// absolute value. They are verified when the constant is first read, and a value that is not finite is refused.
 #pragma once
 
 #include <atomic>
@@ -57,7 +56,6 @@ class ConstantTable : public ckks::PlainStore, public std::enable_shared_from_th
   uint64_t bytes(uint32_t index) const;  // that its runs have, shared ones too
 
   void read(uint32_t index, std::span<ckks::Complex> one_period) const override;
-  double max_abs(uint32_t index) const override { return constants_[index].max_abs; }
   double mean_square(uint32_t index) const override { return constants_[index].mean_square; }
 
  protected:

@@ -7,7 +7,6 @@
 #include "ckks/base/error.h"
 #include "ckks/linalg/apply_transform.h"
 #include "ckks/poly/evaluate_series.h"
-#include "ckks/program/machines/kept_transforms.h"
 
 namespace psm::program {
 namespace {
@@ -338,12 +337,7 @@ class EncryptedMachine::Run {
 
   const ckks::SeriesPlan& series_plan(ckks::Level level) {
     const auto [found, is_new] = machine_.cache_->series.try_emplace(index_);
-    if (is_new) {
-      std::vector<uint64_t> primes;
-      for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
-      found->second = ckks::plan_series(*instruction_->series, level, context_.scale(level),
-                                        context_.scale(level - depth(*instruction_)), primes);
-    }
+    if (is_new) found->second = plan_on_primes(*instruction_->series, level, context_);
     return found->second;
   }
 
@@ -424,17 +418,20 @@ void EncryptedMachine::require_levels() const {
 
 // All keys, now rather than at the first bootstrap, which may be hours away.
 void EncryptedMachine::require_keys() const {
+  const ckks::Context& context = evaluator_.context();
   const auto require = [&](const ckks::KeyRequest& request) {
-    for (const ckks::Level level : request.relinearisation_levels) evaluator_.relinearisation_key(level);
-    for (const auto& [element, levels] : request.galois_levels)
-      for (const ckks::Level level : levels) evaluator_.galois_key(element, level);
+    for (const ckks::KeyName& key : request.keys(context.chain())) {
+      if (key.role == ckks::KeyRole::kRelinearisation)
+        evaluator_.relinearisation_key(key.level);
+      else if (key.role == ckks::KeyRole::kGalois)
+        evaluator_.galois_key(key.element, key.level);
+      else if (evaluator_.keys().find(context, key.role, 0, key.level) == nullptr)
+        throw Error("the two keys around ModRaise are missing; generate the keys that the plan asks for");
+    }
   };
   require(plan_.keys);
   for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan_))
     require(bootstrappers_->at(kind).plan().key_request());
-  const ckks::EvaluationKeys& keys = evaluator_.keys();
-  if (plan_.bootstraps > 0 && (!keys.to_ephemeral || !keys.from_ephemeral))
-    throw Error("the two keys around ModRaise are missing; generate the keys that the plan asks for");
 }
 
 EncryptedMachine::~EncryptedMachine() = default;

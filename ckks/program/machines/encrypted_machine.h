@@ -3,9 +3,8 @@
 // Every value has the level that the plan gives it, and the canonical scale. An argument of a higher level is
 // brought down once, and the copy is kept until the value's last use. Values are freed at their last use.
 //
-// Plaintexts are encoded at their first use, or by prepare(). They are kept for further runs and for other
-// instructions with the same vector at the same level, up to MachineOptions::encoded_bytes. The others are
-// encoded anew each time.
+// Plaintexts are encoded at their first use, or by prepare(). They are kept for further runs and for other instructions
+// with the same vector at the same level, up to MachineOptions::encoded_bytes. The others are encoded anew each time.
 //
 // Before anything is computed, psm::Error refuses a plan for another ring or other levels, a missing key, and
 // a missing input or one below its level. An error inside an instruction names it and its label.

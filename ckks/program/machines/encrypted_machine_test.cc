@@ -21,15 +21,6 @@ constexpr size_t kSlots = 512;  // insecure rings of degree 2^10
 // The fixed tolerances below only tell right from wrong. They are 200 times the largest of 512 errors or more, so 400
 // deviations: by the tails in chance.h less than one chance in 10^200.
 
-SlotVector wave(double frequency, bool real = false) {
-  SlotVector x(kSlots);
-  for (size_t s = 0; s < kSlots; ++s) {
-    const double phase = frequency * static_cast<double>(s);
-    x[s] = {0.9 * std::cos(phase), real ? 0 : 0.9 * std::sin(1.7 * phase)};
-  }
-  return x;
-}
-
 ckks::Plain periodic(size_t period, bool real = false) {
   std::vector<ckks::Complex> values(period);
   for (size_t s = 0; s < period; ++s)
@@ -59,7 +50,8 @@ TEST_CASE("every operation gives on ciphertexts what it gives in the clear") {
   b.output("series", b.series(r, {{0.3, -0.5, 0.25, 0.125, 0.1, -0.2, 0, 0.05}}));
   TestMachine setting(ckks::insecure_leveled(10, 5), std::move(b).finish());
   // More than forty deviations, here and where a tolerance is a number below (ckks/base/testing/chance.h).
-  CHECK(setting.difference({{"x", wave(0.1)}, {"y", wave(0.37)}, {"r", wave(0.05, true)}}) < 1e-5);
+  CHECK(setting.difference(
+            {{"x", wave(kSlots, 0.1)}, {"y", wave(kSlots, 0.37)}, {"r", wave(kSlots, 0.05, true)}}) < 1e-5);
 }
 
 TEST_CASE(
@@ -80,7 +72,7 @@ TEST_CASE(
   b.output("first", outputs[0]);
   b.output("second", b.square(outputs[1]));
   TestMachine setting(ckks::insecure_leveled(10, 4), std::move(b).finish());
-  CHECK(setting.difference({{"x", wave(0.1)}, {"y", wave(0.37)}}) < 1e-4);
+  CHECK(setting.difference({{"x", wave(kSlots, 0.1)}, {"y", wave(kSlots, 0.37)}}) < 1e-4);
 }
 
 TEST_CASE(
@@ -111,10 +103,10 @@ TEST_CASE(
   ckks::TestParty party(spec, key_request(other, {}));
   EncryptedMachine machine(base, party.encoder, *party.evaluator, nullptr);
   std::map<std::string, ckks::Ciphertext> inputs;
-  inputs.emplace("x", party.encrypt(wave(0.1), base.input_levels[0]));
+  inputs.emplace("x", party.encrypt(wave(kSlots, 0.1), base.input_levels[0]));
   const auto error = [&](const Program& expected, const RunOptions& options) {
     return ckks::max_error(party.decrypt(machine.run(inputs, options).outputs.at("y")),
-                           run_twin(expected, {{"x", wave(0.1)}}).outputs.at("y"));
+                           run_twin(expected, {{"x", wave(kSlots, 0.1)}}).outputs.at("y"));
   };
   CHECK(error(program, {}) < 1e-5);
   const size_t kept = machine.encoded_bytes();
@@ -141,11 +133,12 @@ TEST_CASE("sums over rotations, of two to 128 repetitions") {
     ckks::TestParty party(spec, key_request(made, {}));
     EncryptedMachine machine(made, party.encoder, *party.evaluator, nullptr);
     std::map<std::string, ckks::Ciphertext> inputs;
-    inputs.emplace("x", party.encrypt(wave(0.1), made.input_levels[0]));
-    const SlotVector expected = run_twin(program, {{"x", wave(0.1)}}).outputs.at("y");
+    inputs.emplace("x", party.encrypt(wave(kSlots, 0.1), made.input_levels[0]));
+    const SlotVector expected = run_twin(program, {{"x", wave(kSlots, 0.1)}}).outputs.at("y");
     for (size_t s = 0; s < kSlots; ++s) {
       ckks::Complex sum = 0;
-      for (size_t k = 0; k < repetitions; ++k) sum += wave(0.1)[(s + k * (kSlots / repetitions)) % kSlots];
+      for (size_t k = 0; k < repetitions; ++k)
+        sum += wave(kSlots, 0.1)[(s + k * (kSlots / repetitions)) % kSlots];
       REQUIRE(std::abs(expected[s] - sum) < 1e-12);
     }
     CHECK(ckks::max_error(party.decrypt(machine.run(inputs).outputs.at("y")), expected) < 1e-4);
@@ -169,7 +162,7 @@ Program deep_program() {
 TEST_CASE("a program that needs bootstraps keeps its values through them, two real ones at a time") {
   TestMachine setting(ckks::insecure_bootstrappable(10), deep_program());
   CHECK(setting.plan_.bootstraps > 0);
-  CHECK(setting.difference({{"x", wave(0.1, true)}, {"y", wave(0.3, true)}}) < 1e-3);
+  CHECK(setting.difference({{"x", wave(kSlots, 0.1, true)}, {"y", wave(kSlots, 0.3, true)}}) < 1e-3);
 }
 
 TEST_CASE("keys that only the bootstraps need are missed before anything runs") {
@@ -182,14 +175,14 @@ TEST_CASE("keys that only the bootstraps need are missed before anything runs") 
   };
   const ckks::GaloisElement before =
       ckks::galois_element(setting.party.context, setting.bootstrappers.at({}).plan().pre_rotation());
-  auto rotation =
-      keys.galois.extract({before, setting.party.context.band(setting.party.context.entry_level())});
+  const ckks::Context& context = setting.party.context;
+  auto rotation = keys.keys.extract({ckks::KeyRole::kGalois, before, context.band(context.entry_level())});
   REQUIRE_FALSE(rotation.empty());
   refusal();
-  keys.galois.insert(std::move(rotation));
+  keys.keys.insert(std::move(rotation));
   CHECK_NOTHROW(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator,
                                  &setting.bootstrappers));
-  keys.to_ephemeral.reset();
+  keys.keys.erase({ckks::KeyRole::kToEphemeral, 0, 0});
   refusal();
 }
 
@@ -201,14 +194,8 @@ TEST_CASE("a single real value and a complex one are bootstrapped alone") {
     b.output("y", b.add_constant(x, 0.5));
     TestMachine setting(ckks::insecure_bootstrappable(10), std::move(b).finish());
     CHECK(setting.plan_.bootstraps == 1);
-    CHECK(setting.difference({{"x", wave(0.1, real)}}) < 1e-3);
+    CHECK(setting.difference({{"x", wave(kSlots, 0.1, real)}}) < 1e-3);
   }
-}
-
-double rms_error(const SlotVector& a, const SlotVector& b) {
-  double sum = 0;
-  for (size_t s = 0; s < a.size(); ++s) sum += std::norm(a[s] - b[s]);
-  return std::sqrt(sum / static_cast<double>(a.size()));
 }
 
 // Values that repeat with a period and in blocks, squared and mixed; a candidate after each step.
@@ -230,7 +217,7 @@ void check_sparse(const ckks::BootstrapKind& kind, bool real) {
   TestMachine setting(ckks::insecure_bootstrappable(10), periodic_program(real, kind), {kind});
   REQUIRE(setting.plan_.bootstraps > 0);
   CHECK(bootstrap_kinds(setting.plan_) == std::set<ckks::BootstrapKind>{kind});
-  std::map<std::string, SlotVector> inputs{{"x", wave(0.1, real)}, {"y", wave(0.3, true)}};
+  std::map<std::string, SlotVector> inputs{{"x", wave(kSlots, 0.1, real)}, {"y", wave(kSlots, 0.3, true)}};
   for (auto& [name, slots] : inputs)
     for (size_t s = 0; s < kSlots; ++s) slots[s] = slots[s % kind.period / kind.block * kind.block];
   const TwinResult twin = run_twin(setting.plan_.program, inputs);
@@ -243,7 +230,8 @@ void check_sparse(const ckks::BootstrapKind& kind, bool real) {
   const TwinResult noisy = run_twin(setting.plan_.program, inputs, options);
   for (const auto& [name, slots] : setting.run(inputs)) {
     const SlotVector& exact = twin.outputs.at(name);
-    const double measured = rms_error(slots, exact), predicted = rms_error(noisy.outputs.at(name), exact);
+    const double measured = ckks::rms_error(slots, exact),
+                 predicted = ckks::rms_error(noisy.outputs.at(name), exact);
     CAPTURE(name);
     CAPTURE(predicted);
     CHECK(with_half_a_bit(root_mean_square(values)).holds(measured / predicted));
@@ -300,7 +288,7 @@ TEST_CASE("what was prepared is not encoded in a run, which gives the same ciphe
     b.output("y", b.series(x, {{0.5, 0.25, 0, 0.125}}));
     return std::move(b).finish();
   }());
-  const auto inputs = setting.encrypt({{"x", wave(0.2)}});
+  const auto inputs = setting.encrypt({{"x", wave(kSlots, 0.2)}});
   EncryptedMachine prepared(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr);
   prepared.prepare();
   const RunResult at_use = setting.machine->run(inputs), before = prepared.run(inputs);
@@ -311,8 +299,7 @@ TEST_CASE("what was prepared is not encoded in a run, which gives the same ciphe
   CHECK(encoding(before) == 0);
   CHECK(prepared.encoded_bytes() == setting.machine->encoded_bytes());
   const ckks::Ciphertext &a = at_use.outputs.at("y"), &c = before.outputs.at("y");
-  for (int part = 0; part < 2; ++part)
-    CHECK(std::equal(a.c[part].limb(0), a.c[part].limb(0) + 2 * kSlots, c.c[part].limb(0)));
+  CHECK(ckks::same_bits(a, c));
 }
 
 TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one that was not interrupted") {
@@ -335,7 +322,7 @@ TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one
     saved.live.clear();
     for (const auto& [value, ciphertext] : live) saved.live.emplace_back(value, ciphertext->clone());
   };
-  const RunResult whole = setting.machine->run(setting.encrypt({{"x", wave(0.2)}}), options);
+  const RunResult whole = setting.machine->run(setting.encrypt({{"x", wave(kSlots, 0.2)}}), options);
   CHECK(saved.next_instruction == options.checkpoint_after.back() + 1);
   RunState incomplete;
   incomplete.next_instruction = saved.next_instruction;
@@ -349,9 +336,7 @@ TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one
   const RunResult resumed = setting.machine->resume(std::move(saved));
   CHECK(resumed.seconds.front() == 0);
   const ckks::Ciphertext &a = whole.outputs.at("y"), &c = resumed.outputs.at("y");
-  for (int part = 0; part < 2; ++part)
-    for (int limb = 0; limb <= a.level(); ++limb)
-      CHECK(std::equal(a.c[part].limb(limb), a.c[part].limb(limb) + 2 * kSlots, c.c[part].limb(limb)));
+  CHECK(ckks::same_bits(a, c));
 }
 
 TEST_CASE("inputs that runs share are read where they are, also by a run that goes on from a checkpoint") {
@@ -368,7 +353,7 @@ TEST_CASE("inputs that runs share are read where they are, also by a run that go
     return std::move(b).finish();
   }());
   std::map<std::string, ckks::Ciphertext> inputs =
-      setting.encrypt({{"x", wave(0.2)}, {"v", wave(0.3)}, {"w", wave(0.4)}});
+      setting.encrypt({{"x", wave(kSlots, 0.2)}, {"v", wave(kSlots, 0.3)}, {"w", wave(kSlots, 0.4)}});
   const RunResult expected = setting.machine->run(inputs);
   std::map<std::string, ckks::Ciphertext> shared;
   for (const char* name : {"v", "w"}) shared.insert(inputs.extract(name));
@@ -386,14 +371,12 @@ TEST_CASE("inputs that runs share are read where they are, also by a run that go
   const RunResult resumed = machine.resume(std::move(saved));
   const ckks::Ciphertext& a = expected.outputs.at("y");
   for (const ckks::Ciphertext* c : {&found.outputs.at("y"), &resumed.outputs.at("y")})
-    for (int part = 0; part < 2; ++part)
-      for (int limb = 0; limb <= a.level(); ++limb)
-        CHECK(std::equal(a.c[part].limb(limb), a.c[part].limb(limb) + 2 * kSlots, c->c[part].limb(limb)));
+    CHECK(ckks::same_bits(a, *c));
   CHECK(found.peak_bytes < expected.peak_bytes);
   const MeterReading with = meter(setting.plan_, setting.model, {"v", "w"}),
                      without = meter(setting.plan_, setting.model);
   CHECK(with.peak_ciphertext_bytes < without.peak_ciphertext_bytes);
-  shared.at("w") = setting.party.encrypt(wave(0.4), 0);
+  shared.at("w") = setting.party.encrypt(wave(kSlots, 0.4), 0);
   CHECK_THROWS_WITH_AS(machine.run(inputs), doctest::Contains("just"), Error);
 }
 
@@ -403,7 +386,7 @@ TEST_CASE("missing keys, missing or low inputs and plans for other rings are ref
   TestMachine setting(ckks::insecure_leveled(10, 3), std::move(b).finish());
   CHECK_THROWS_AS(setting.machine->run({}), Error);
   std::map<std::string, ckks::Ciphertext> low;
-  low["x"] = setting.party.encrypt(wave(0.1), 0);
+  low["x"] = setting.party.encrypt(wave(kSlots, 0.1), 0);
   CHECK_THROWS_WITH_AS(setting.machine->run(low), doctest::Contains("level"), Error);
   const ckks::EvaluationKeys none;
   const ckks::Evaluator keyless(setting.party.context, none);

@@ -1,5 +1,3 @@
-#include "ckks/program/machines/kept_transforms.h"
-
 #include "ckks/program/planner/planner.h"
 #include "doctest/doctest.h"
 

@@ -1,5 +1,4 @@
-// The meter's memory against what the encrypted machine takes, in buffers, at a ring where these outweigh all
-// else.
+// The meter's memory against what the encrypted machine takes, in buffers, at a ring where these outweigh all else.
 #include <cmath>
 
 #include "ckks/base/buffer.h"
@@ -20,8 +19,7 @@ SlotVector wave() {
   return values;
 }
 
-// What a second run takes at its peak, plaintexts and the bootstrap's transforms included, over what the
-// meter says.
+// What a second run takes at its peak, plaintexts and the bootstrap's transforms included, over what the meter says.
 double measured_over_predicted(const ckks::ParameterSpec& spec, Program source) {
   TestMachine test(spec, std::move(source));
   const ckks::Context& context = test.party.context;

@@ -9,6 +9,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/random/training_random.h"
 #include "ckks/program/plan.h"
 
 namespace psm::program {
@@ -73,13 +74,8 @@ ckks::Complex chebyshev(const std::vector<double>& c, ckks::Complex x) {
   return c[0] + product(x, b1) - b2;
 }
 
-// splitmix64's output function: a bijection that mixes all bits.
-uint64_t mix(uint64_t z) {
-  z += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
+// A number that looks random, of a key's own.
+uint64_t mix(uint64_t key) { return TrainingRandom::resume(key).next_u64(); }
 
 // A pair of independent standard normals (Box-Muller) that depends on its key alone.
 ckks::Complex normal_pair(uint64_t key) {
@@ -185,25 +181,34 @@ class Twin {
     values_[id(input.value)] = found->second;
   }
 
-  // Reports the selected slots whose re (and im, where asked) leaves [lo, hi].
-  template <typename Select>
-  void check(Value value, const std::string& what, double lo, double hi, bool imaginary,
-             const Select& selected) {
+  // Reports the slots that are farther off than allowed: off(x, s) says by how much, and which number is.
+  template <typename Off>
+  void check(Value value, const std::string& what, double allowed, const Off& off) {
     const SlotVector& x = values_[id(value)];
     RangeViolation violation{.instruction = index_, .value = value, .what = what};
     double farthest = -1;
     for (size_t s = 0; s < x.size(); ++s) {
-      if (!selected(s)) continue;
-      double outside = std::max(lo - x[s].real(), x[s].real() - hi), component = x[s].real();
-      if (imaginary) {
-        const double other = std::max(lo - x[s].imag(), x[s].imag() - hi);
-        if (other > outside) outside = other, component = x[s].imag();
-      }
-      if (outside <= options_.slack) continue;
+      const auto [by, number] = off(x, s);
+      if (by <= allowed) continue;
       ++violation.slots;
-      if (outside > farthest) farthest = outside, violation.worst = component, violation.slot = s;
+      if (by > farthest) farthest = by, violation.worst = number, violation.slot = s;
     }
     if (violation.slots > 0) report(std::move(violation));
+  }
+
+  // Whether re (and im, where asked) of the selected slots lies in [lo, hi].
+  template <typename Select>
+  void check_range(Value value, const std::string& what, double lo, double hi, bool imaginary,
+                   const Select& selected) {
+    if (inside(value, lo, hi, imaginary)) return;
+    check(value, what, options_.slack, [&](const SlotVector& x, size_t s) {
+      const auto outside = [&](double number) {
+        return std::pair(std::max(lo - number, number - hi), number);
+      };
+      if (!selected(s)) return std::pair(0.0, 0.0);
+      const auto re = outside(x[s].real()), im = outside(x[s].imag());
+      return imaginary && im.first > re.first ? im : re;
+    });
   }
 
   void report(RangeViolation violation) {
@@ -226,41 +231,33 @@ class Twin {
     const Opcode opcode = instruction_->opcode;
     if (opcode == Opcode::kSeries) {
       const Value x = instruction_->arguments[0];
-      if (!inside(x, -1, 1, false)) check(x, "argument in [-1, 1]", -1, 1, false, everywhere);
+      check_range(x, "argument in [-1, 1]", -1, 1, false, everywhere);
       check_real(x, "argument is real");
     }
     if (opcode != Opcode::kRefresh && opcode != Opcode::kBootstrap) return;
     for (Value a : instruction_->arguments)
-      if (!inside(a, -1, 1, true))
-        check(a, "|re| <= 1 and |im| <= 1 of a refreshed value", -1, 1, true, everywhere);
+      check_range(a, "|re| <= 1 and |im| <= 1 of a refreshed value", -1, 1, true, everywhere);
     for (Value a : instruction_->arguments) check_blocks(a);
+  }
+
+  double allowed(Value value) const {
+    return options_.slack * std::max(1.0, result_.observations[id(value)].max_abs);
   }
 
   void check_real(Value value, const char* what) {
     const Observation& seen = result_.observations[id(value)];
-    const double worst = std::max(-seen.min_im, seen.max_im);
-    if (worst <= options_.slack * std::max(1.0, seen.max_abs)) return;
-    RangeViolation violation{.instruction = index_, .value = value, .what = what};
-    const SlotVector& x = values_[id(value)];
-    for (size_t s = 0; s < x.size(); ++s) {
-      if (std::abs(x[s].imag()) > options_.slack * std::max(1.0, seen.max_abs)) ++violation.slots;
-      if (std::abs(x[s].imag()) == worst) violation.slot = s, violation.worst = x[s].imag();
-    }
-    report(std::move(violation));
+    if (std::max(-seen.min_im, seen.max_im) <= allowed(value)) return;
+    check(value, what, allowed(value),
+          [](const SlotVector& x, size_t s) { return std::pair(std::abs(x[s].imag()), x[s].imag()); });
   }
 
   void check_blocks(Value value) {
     const size_t block = program_.value_block[id(value)];
     if (block == 1) return;
-    const double allowed = options_.slack * std::max(1.0, result_.observations[id(value)].max_abs);
-    RangeViolation violation{.instruction = index_, .value = value, .what = "slots are equal in blocks"};
-    const SlotVector& x = values_[id(value)];
-    for (size_t s = 0; s < x.size(); ++s) {
+    check(value, "slots are equal in blocks", allowed(value), [&](const SlotVector& x, size_t s) {
       const double difference = std::abs(x[s] - x[s - s % block]);
-      if (difference > allowed) ++violation.slots;
-      if (difference > violation.worst) violation.slot = s, violation.worst = difference;
-    }
-    if (violation.slots > 0) report(std::move(violation));
+      return std::pair(difference, difference);
+    });
   }
 
   // Noise, observation and the checks of a new value.
@@ -283,8 +280,8 @@ class Twin {
       const bool imaginary = !program_.value_is_real[id(value)];
       if (inside(value, range->lo, range->hi, imaginary)) continue;
       const std::vector<ckks::Complex> where = range->where.to_vector();
-      check(value, message(range->what, " in [", range->lo, ", ", range->hi, "]"), range->lo, range->hi,
-            imaginary, [&](size_t s) { return where.empty() || where[s & (where.size() - 1)] != 0.0; });
+      check_range(value, message(range->what, " in [", range->lo, ", ", range->hi, "]"), range->lo, range->hi,
+                  imaginary, [&](size_t s) { return where.empty() || where[s & (where.size() - 1)] != 0.0; });
     }
     if (options_.observe) options_.observe(*instruction_, value, x);
   }

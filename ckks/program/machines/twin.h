@@ -30,7 +30,6 @@
 #include <string>
 #include <vector>
 
-#include "ckks/program/observation.h"
 #include "ckks/program/program.h"
 
 namespace psm::program {
@@ -38,9 +37,8 @@ namespace psm::program {
 using SlotVector = std::vector<ckks::Complex>;
 
 struct TwinOptions {
-  // kThrow: the first violation throws psm::Error, which names the operation, its label and the value found.
-  // kCount: violations are listed in the result and the run goes on. A vector that is not finite still
-  // throws.
+  // kThrow: the first violation throws psm::Error, which names the operation, its label and the value found. kCount:
+  // violations are listed in the result and the run goes on. A vector that is not finite still throws.
   enum class OnRange { kThrow, kCount };
   OnRange on_range = OnRange::kThrow;
   double slack = 1e-6;

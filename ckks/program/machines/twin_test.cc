@@ -4,6 +4,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "ckks/program/testing/test_machine.h"
 #include "doctest/doctest.h"
 
 namespace psm::program {
@@ -11,25 +12,10 @@ namespace {
 
 constexpr size_t kSlots = 4096;
 
-SlotVector wave(double frequency, bool real = false) {
-  SlotVector x(kSlots);
-  for (size_t s = 0; s < kSlots; ++s) {
-    const double phase = frequency * static_cast<double>(s);
-    x[s] = {0.9 * std::cos(phase), real ? 0 : 0.9 * std::sin(1.7 * phase)};
-  }
-  return x;
-}
-
-double largest_difference(const SlotVector& a, const SlotVector& b) {
-  double largest = 0;
-  for (size_t s = 0; s < a.size(); ++s) largest = std::max(largest, std::abs(a[s] - b[s]));
-  return largest;
-}
-
 TEST_CASE("rotating by k moves slot s+k to slot s") {
   Builder b(kSlots);
   b.output("y", b.rotate(b.input("x"), 5));
-  const SlotVector x = wave(0.3);
+  const SlotVector x = wave(kSlots, 0.3);
   const TwinResult result = run_twin(std::move(b).finish(), {{"x", x}});
   const SlotVector& y = result.outputs.at("y");
   for (size_t s : {0u, 100u, 4095u}) CHECK(y[s] == x[(s + 5) % kSlots]);
@@ -38,7 +24,7 @@ TEST_CASE("rotating by k moves slot s+k to slot s") {
 TEST_CASE("a sum over rotations repeats with its period and holds every slot of its class once") {
   Builder b(kSlots);
   b.output("y", b.sum_over_rotations(b.input("x"), 16));
-  const SlotVector x = wave(0.3);
+  const SlotVector x = wave(kSlots, 0.3);
   const SlotVector y = run_twin(std::move(b).finish(), {{"x", x}}).outputs.at("y");
   for (size_t s : {0u, 7u, 1000u}) {
     ckks::Complex sum = 0;
@@ -59,7 +45,7 @@ TEST_CASE("each operation agrees with its definition") {
   const std::vector<std::pair<Value, Value>> pairs{{x, y}, {y, y}, {x, r}};
   b.output("sum of products", b.sum_of_products(pairs));
   b.output("series", b.series(r, {{0.5, -1, 0.25, 0.125}}));
-  const SlotVector vx = wave(0.1), vy = wave(0.37), vr = wave(0.05, true);
+  const SlotVector vx = wave(kSlots, 0.1), vy = wave(kSlots, 0.37), vr = wave(kSlots, 0.05, true);
   const TwinResult result = run_twin(std::move(b).finish(), {{"x", vx}, {"y", vy}, {"r", vr}});
   const ckks::Complex i(0, 1);
   for (size_t s = 0; s < kSlots; s += 37) {
@@ -86,7 +72,7 @@ TEST_CASE("a linear map is the sum of its rotated, weighted, conjugated terms") 
                          {.output = 1, .input = 1, .baby = -1, .weight = v}}});
   b.output("first", outputs[0]);
   b.output("second", outputs[1]);
-  const SlotVector x = wave(0.2), y = wave(0.9);
+  const SlotVector x = wave(kSlots, 0.2), y = wave(kSlots, 0.9);
   const TwinResult result = run_twin(std::move(b).finish(), {{"x", x}, {"y", y}});
   for (size_t s = 0; s < kSlots; s += 11) {
     const ckks::Complex first =
@@ -111,9 +97,9 @@ TEST_CASE("results and noise are bit-identical for one thread and for four") {
   options.noise_std.assign(program.value_is_real.size(), 1e-4);
   const int threads = thread_count();
   set_thread_count(1);
-  const TwinResult one = run_twin(program, {{"x", wave(0.01, true)}}, options);
+  const TwinResult one = run_twin(program, {{"x", wave(kSlots, 0.01, true)}}, options);
   set_thread_count(4);
-  const TwinResult four = run_twin(program, {{"x", wave(0.01, true)}}, options);
+  const TwinResult four = run_twin(program, {{"x", wave(kSlots, 0.01, true)}}, options);
   set_thread_count(threads);
   CHECK(one.outputs.at("y") == four.outputs.at("y"));
   CHECK(one.observations.back().rms == four.observations.back().rms);
@@ -123,7 +109,7 @@ TEST_CASE("injected noise has the standard deviation asked for, and depends on i
   Builder b(kSlots);
   b.output("y", b.negate(b.input("x")));
   const Program program = std::move(b).finish();
-  const SlotVector x = wave(0.2);
+  const SlotVector x = wave(kSlots, 0.2);
   TwinOptions options;
   options.noise_std = {0, 1e-3};
   SlotVector clean(x);
@@ -142,7 +128,7 @@ TEST_CASE("a series argument outside [-1, 1] is an error that names the layer an
   Builder::Scope scope(b, "layer 4 / norm");
   b.output("y", b.series(b.add(x, x), {{0, 1}}));
   const Program program = std::move(b).finish();
-  const SlotVector x_values = wave(0.01, true);
+  const SlotVector x_values = wave(kSlots, 0.01, true);
   CHECK_THROWS_WITH_AS(run_twin(program, {{"x", x_values}}), doctest::Contains("layer 4 / norm"), Error);
   CHECK_THROWS_WITH_AS(run_twin(program, {{"x", x_values}}), doctest::Contains("1.8"), Error);
   const TwinResult counted = run_twin(program, {{"x", x_values}}, {.on_range = TwinOptions::OnRange::kCount});
@@ -195,10 +181,10 @@ TEST_CASE("two real values bootstrapped as one come back each in its place") {
   program.instructions = {{.opcode = Opcode::kInput, .results = {{0}}},
                           {.opcode = Opcode::kInput, .results = {{1}}},
                           {.opcode = Opcode::kBootstrap, .arguments = {{0}, {1}}, .results = {{2}, {3}}}};
-  const SlotVector a = wave(0.3, true), b = wave(0.8, true);
+  const SlotVector a = wave(kSlots, 0.3, true), b = wave(kSlots, 0.8, true);
   const TwinResult result = run_twin(program, {{"a", a}, {"b", b}});
-  CHECK(largest_difference(result.outputs.at("c"), a) == 0);
-  CHECK(largest_difference(result.outputs.at("d"), b) == 0);
+  CHECK(ckks::max_error(result.outputs.at("c"), a) == 0);
+  CHECK(ckks::max_error(result.outputs.at("d"), b) == 0);
 }
 
 TEST_CASE("a sparse bootstrap returns the mean of the repetitions, and inputs must keep their period") {
@@ -213,13 +199,13 @@ TEST_CASE("a sparse bootstrap returns the mean of the repetitions, and inputs mu
   // Noise of the argument is averaged as well.
   TwinOptions noisy{.slack = 1, .noise_std = {1e-2, 0}};
   const SlotVector y = run_twin(program, {{"x", x}}, noisy).outputs.at("y");
-  CHECK(largest_difference(y, x) > 0);
-  CHECK(largest_difference(y, x) < 1e-2);
+  CHECK(ckks::max_error(y, x) > 0);
+  CHECK(ckks::max_error(y, x) < 1e-2);
   for (size_t s = 0; s < kSlots; ++s) CHECK(y[s] == y[s % 4]);
   // Its own repeats.
   noisy.noise_std = {0, 1e-2};
   const SlotVector z = run_twin(program, {{"x", x}}, noisy).outputs.at("y");
-  CHECK(largest_difference(z, x) > 0);
+  CHECK(ckks::max_error(z, x) > 0);
   for (size_t s = 0; s < kSlots; ++s) CHECK(z[s] - x[s] == z[s % 4] - x[s % 4]);
   x[5] += 0.1;
   CHECK_THROWS_WITH_AS(run_twin(program, {{"x", x}}), doctest::Contains("period 4"), Error);
@@ -239,7 +225,7 @@ TEST_CASE("a bootstrap of blocks returns their means, and slots that are not equ
   CHECK(exact.violations.empty());
   // Its error is one of the block.
   const SlotVector z = run_twin(program, {{"x", x}}, {.slack = 1, .noise_std = {0, 1e-2}}).outputs.at("y");
-  CHECK(largest_difference(z, x) > 0);
+  CHECK(ckks::max_error(z, x) > 0);
   for (size_t s = 0; s < kSlots; ++s) CHECK(z[s] == z[s / kBlock * kBlock]);
   x[kBlock + 1] += 0.1;
   CHECK_THROWS_WITH_AS(run_twin(program, {{"x", x}}), doctest::Contains("equal in blocks"), Error);

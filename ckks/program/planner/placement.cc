@@ -186,8 +186,7 @@ Placement::Outcome Placement::evaluate(const Choice& choice, std::vector<ckks::L
   return outcome;
 }
 
-// The backward pass; `decide` says of a candidate whose result needs a level how it is bootstrapped, if at
-// all.
+// The backward pass; `decide` says of a candidate whose result needs a level how it is bootstrapped, if at all.
 template <typename Decide>
 Placement::Outcome Placement::pass(const Decide& decide) {
   std::fill(need_.begin(), need_.end(), ckks::Level(-1));

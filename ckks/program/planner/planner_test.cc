@@ -116,8 +116,7 @@ TEST_CASE("a chain of 40 levels with a candidate after each takes the fewest boo
   for (int i = 0; i < 40; ++i) x = b.refresh(b.square(x));
   b.output("y", x);
   const Plan p = plan(std::move(b).finish(), {}, model());
-  // 15 levels from the input and 15 after the last bootstrap, 12 between: 12 + 12 + 15 = 39 with two, so
-  // three.
+  // 15 levels from the input and 15 after the last bootstrap, 12 between: 12 + 12 + 15 = 39 with two, so three.
   CHECK(p.bootstraps == 3);
   check_levels(p);
 }

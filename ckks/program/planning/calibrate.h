@@ -12,8 +12,7 @@ namespace psm::program {
 
 struct Calibration {
   KernelSeconds kernels;
-  // Whether other programs often took the processor. The seconds are still meant for an idle machine, but
-  // less exact.
+  // Whether other programs often took the processor. The seconds are still meant for an idle machine, but less exact.
   bool busy = false;
   // The median time of a whole key switch less its shortest time, as a share of the shortest.
   double spread = 0;
@@ -26,7 +25,7 @@ struct Calibration {
 Calibration calibrate(const ckks::Context&, double seconds = 2);
 
 // Seconds for each byte of encoded plaintexts, with all threads. A first pass takes this much longer than a
-// warm one, if its memory has been touched (ckks/base/touched_memory.h).
+// warm one, if its memory has been touched (ckks/base/memory.h).
 double encode_seconds_per_byte(const ckks::Context&);
 
 }  // namespace psm::program

@@ -3,7 +3,7 @@
 //
 // Everything is counted in limbs: one limb is N residues modulo one prime. At level l there are l + 1 limbs,
 // and key switching (hybrid, ePrint 2019/688) has the special primes k and digits d of the band of levels
-// (scheme/chain/gadget.h) that l belongs to:
+// (scheme/chain/chain.h) that l belongs to:
 //   decompose      l+1 inverse NTTs, basis conversion of every digit, d(l+1+k) - (l+1) NTTs
 //   key product    2 d (l+1+k) multiply-accumulates, and as many limbs of packed key read
 //   ModDown (x 2)  k inverse NTTs, (k+1) (l+1) conversions, l+1 NTTs and products by a constant
@@ -149,9 +149,8 @@ class CostModel {
   const std::vector<BootstrapFigures>& bootstraps() const { return bootstraps_; }
   const BootstrapFigures& bootstrap(const ckks::BootstrapKind&) const;  // must be offered (PSM_CHECK)
 
-  // The effort of an instruction whose arguments are at `level`. Drops to this level count apart. kRefresh is
-  // free. kBootstrap costs one bootstrap: of a complex value, of two real ones, or less for a single real
-  // one.
+  // The effort of an instruction whose arguments are at `level`. Drops to this level count apart. kRefresh is free.
+  // kBootstrap costs one bootstrap: of a complex value, of two real ones, or less for a single real one.
   Effort effort(const Instruction&, const Program&, ckks::Level level) const;
   Effort drop_effort(ckks::Level target) const;  // Evaluator::drop_to_level
   double seconds(const Instruction&, const Program&, ckks::Level level) const;

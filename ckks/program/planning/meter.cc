@@ -135,13 +135,12 @@ void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading)
     reading.bootstrap_bytes += model.bootstrap(kind).memory_bytes;
   }
   reading.bootstrap_key_bytes = static_cast<double>(reading.keys.bytes(chain)) - reading.program_key_bytes;
-  const auto count = [&](ckks::Level level) {
-    KeyFigures& figures = reading.keys_by_level[level];
+  for (const ckks::KeyName& key : reading.keys.keys(chain)) {
+    if (key.role > ckks::KeyRole::kGalois) continue;  // around ModRaise
+    KeyFigures& figures = reading.keys_by_level[key.level];
     ++figures.count;
-    figures.bytes += static_cast<double>(chain.key_bytes(level));
-  };
-  for (const ckks::Level level : reading.keys.relinearisation_keys(chain)) count(level);
-  for (const auto& [element, level] : reading.keys.galois_keys(chain)) count(level);
+    figures.bytes += static_cast<double>(chain.key_bytes(key.level));
+  }
 }
 
 }  // namespace

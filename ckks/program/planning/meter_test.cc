@@ -86,7 +86,8 @@ TEST_CASE("keys of program and bootstrap are merged: one for each band of levels
   CHECK(reading.keys_by_level.at(27).count == 1);
   std::map<int, ckks::Level> highest;  // of the relinearisations, by band
   for (ckks::Level level : reading.keys.relinearisation_levels) highest[m.chain().band(level)] = level;
-  size_t bytes = m.chain().key_bytes(27) + m.chain().key_bytes(low) + m.chain().encapsulation_bytes();
+  size_t bytes = m.chain().key_bytes(27) + m.chain().key_bytes(low) + m.chain().key_bytes(0, 1) +
+                 m.chain().key_bytes(m.chain().max_level);
   for (const auto& [band, level] : highest) bytes += m.chain().key_bytes(level);
   CHECK(reading.key_bytes() == static_cast<double>(bytes));
   CHECK(reading.seconds > m.bootstrap({}).seconds);

@@ -1,5 +1,4 @@
-// A small program for tests of program files: every opcode, a bootstrap, and a mask that depends on an
-// argument.
+// A small program for tests of program files: every opcode, a bootstrap, and a mask that depends on an argument.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 #include "ckks/program/testing/test_machine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "ckks/program/planning/scheme_figures.h"
@@ -27,6 +28,15 @@ ckks::KeyRequest keys_for(const ckks::ParameterSpec& spec, const Plan& plan) {
 }
 
 }  // namespace
+
+SlotVector wave(size_t slots, double frequency, bool real) {
+  SlotVector x(slots);
+  for (size_t s = 0; s < slots; ++s) {
+    const double phase = frequency * static_cast<double>(s);
+    x[s] = {0.9 * std::cos(phase), real ? 0 : 0.9 * std::sin(1.7 * phase)};
+  }
+  return x;
+}
 
 TestMachine::TestMachine(const ckks::ParameterSpec& spec, Program source,
                          const std::vector<ckks::BootstrapKind>& sparse)

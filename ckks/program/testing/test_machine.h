@@ -13,6 +13,9 @@
 
 namespace psm::program {
 
+// Slots of which no two are alike, at most 0.9 in re and in im.
+SlotVector wave(size_t slots, double frequency, bool real = false);
+
 struct TestMachine {
   // `sparse` are the sparse bootstraps that the planner may use.
   TestMachine(const ckks::ParameterSpec& spec, Program source,

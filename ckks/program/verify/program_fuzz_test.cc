@@ -15,7 +15,7 @@
 #include "ckks/base/testing/check_fuzz.h"
 #include "ckks/program/testing/sample_program.h"
 #include "ckks/program/verify/verify.h"
-#include "ckks/wire/bytes.h"
+#include "ckks/wire/tables.h"
 #include "doctest/doctest.h"
 
 namespace psm::program {

@@ -131,21 +131,7 @@ class Verifier {
     const Instruction& i = plan_.program.instructions[place];
     const bool closes = i.opcode == Opcode::kAdd || i.opcode == Opcode::kSumOfRotations;
     if (i.opcode == Opcode::kInput || closes) return;
-    std::vector<size_t> longest(i.results.size(), std::max<size_t>(1, i.plain.period()));
-    const auto meets = [&](size_t& own, size_t period) { own = std::max(own, period); };
-    if (i.opcode == Opcode::kLinear) {
-      for (const ckks::TransformTerm& term : i.linear->terms) {
-        size_t& own = longest[static_cast<size_t>(term.output)];
-        meets(own, term.weight.period());
-        meets(own, period(i.arguments[static_cast<size_t>(term.input)]));
-      }
-    } else if (i.opcode == Opcode::kBootstrap) {
-      for (size_t r = 0; r < i.results.size(); ++r) meets(longest[r], period(i.arguments[r]));
-    } else {
-      size_t all = longest[0];
-      for (Value argument : i.arguments) meets(all, period(argument));
-      longest.assign(i.results.size(), all);
-    }
+    const std::vector<size_t> longest = least_periods(i, i.results.size(), plan_.program.value_period);
     for (size_t r = 0; r < i.results.size(); ++r)
       if (period(i.results[r]) < longest[r])
         fail(place, message("its result ", i.results[r].id, " repeats with period ", longest[r], " at best"));

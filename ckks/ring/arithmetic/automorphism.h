@@ -1,8 +1,7 @@
 // Automorphisms X -> X^g of Z[X] / (X^N + 1), g odd. They rotate and conjugate slots.
 //
-// Slot j of a plaintext is its value at zeta^(5^j), zeta a complex primitive 2N-th root of unity, and the
-// conjugate of slot j is its value at zeta^(-5^j). So g = 5^k moves slot j + k to slot j, and g = 2N - 1
-// conjugates.
+// Slot j of a plaintext is its value at zeta^(5^j), zeta a complex primitive 2N-th root of unity, and the conjugate of
+// slot j is its value at zeta^(-5^j). So g = 5^k moves slot j + k to slot j, and g = 2N - 1 conjugates.
 //
 // On a limb in NTT form (A[j] = a(psi^(2 brv(j) + 1))) the automorphism only permutes residues:
 //     out[j] = a[j'],   2 brv(j') + 1 = g * (2 brv(j) + 1)  mod 2N.

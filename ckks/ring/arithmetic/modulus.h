@@ -48,9 +48,8 @@ constexpr uint64_t negate_mod(uint64_t a, const Modulus& m) {
   return subtract_if_at_least(m.value - a, m.value);
 }
 
-// x mod q for x < q * 2^62 (so a sum of 4096 products fits). The estimated quotient is at most 2 too small:
-// x/q - floor(x / 2^(k-1)) * barrett / 2^64 < 2^(k-1)/q + x/2^(k+63) < 3/2, and the floor takes at most 1
-// more.
+// x mod q for x < q * 2^62 (so a sum of 4096 products fits). The estimated quotient is at most 2 too small: x/q -
+// floor(x / 2^(k-1)) * barrett / 2^64 < 2^(k-1)/q + x/2^(k+63) < 3/2, and the floor takes at most 1 more.
 constexpr uint64_t reduce_wide(uint128_t x, const Modulus& m) {
   const uint64_t top = static_cast<uint64_t>(x >> (m.bits - 1));
   const uint64_t estimate = static_cast<uint64_t>((uint128_t{top} * m.barrett) >> 64);

@@ -5,8 +5,7 @@
 namespace psm::ckks {
 namespace {
 
-// A primitive 2^log_order-th root of unity: g^((q-1) / 2^log_order) for the first g whose half-order power is
-// -1.
+// A primitive 2^log_order-th root of unity: g^((q-1) / 2^log_order) for the first g whose half-order power is -1.
 uint64_t primitive_root(int log_order, const Modulus& m) {
   for (uint64_t g = 2; g < m.value; ++g) {
     const uint64_t root = pow_mod(g, (m.value - 1) >> log_order, m);

@@ -5,13 +5,11 @@
 //
 //     A[j] = a(psi^(2 brv(j) + 1)),    j = 0, ..., N - 1,    brv = reversal of log2(N) bits,
 //
-// so that products modulo X^N + 1 become products of residues. The transform itself is Kernels::ntt_forward
-// and ntt_inverse (kernels.h): natural order in, bit-reversed order out, and back; residues in [0, q) at both
-// ends.
+// so that products modulo X^N + 1 become products of residues. The transform itself is Kernels::ntt_forward and
+// ntt_inverse (kernels.h): natural order in, bit-reversed order out, and back; residues in [0, q) at both ends.
 //
-// Butterflies take the roots in the order of their use: root(i) = psi^brv(i) for the block i - m of the layer
-// with m = 2^floor(log2 i) blocks (Longa, Naehrig, ePrint 2016/504). Immutable after construction;
-// thread-safe.
+// Butterflies take the roots in the order of their use: root(i) = psi^brv(i) for the block i - m of the layer with m =
+// 2^floor(log2 i) blocks (Longa, Naehrig, ePrint 2016/504). Immutable after construction; thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -2,9 +2,8 @@
 // so do keys in memory, because a key switch is bound by the bytes of its key. A residue of a 40-bit prime
 // then takes five bytes, not eight.
 //
-// Residue i of a limb of prime q, b = bit length of q, occupies bits [i b, (i + 1) b) of the limb's bytes;
-// bit k is bit k % 8 of byte k / 8. n is a multiple of 8, so a limb is n b / 8 bytes exactly, and eight
-// residues are b bytes.
+// Residue i of a limb of prime q, b = bit length of q, occupies bits [i b, (i + 1) b) of the limb's bytes; bit k is bit
+// k % 8 of byte k / 8. n is a multiple of 8, so a limb is n b / 8 bytes exactly, and eight residues are b bytes.
 #pragma once
 
 #include <cstddef>

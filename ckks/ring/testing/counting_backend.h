@@ -1,8 +1,7 @@
 // Counts what the kernels (kernels.h) do: a backend that passes every call on to the one in use and adds up
 // the residues. For tests that compare a cost model with real runs.
 //
-// All figures are residues, not calls, because callers cut limbs into stretches as they like. N residues are
-// a limb.
+// All figures are residues, not calls, because callers cut limbs into stretches as they like. N residues are a limb.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +19,7 @@ struct KernelResidues {
   uint64_t key_bits = 0;  // of packed keys that were read
   uint64_t others =
       0;  // sums, products by one constant, reductions to another prime, nearest multiples: by operand
-  // Key products modulo the marked prime alone. A key switch works on q_0 once, so marking q_0 counts key
-  // switches.
+  // Key products modulo the marked prime alone. A key switch works on q_0 once, so marking q_0 counts key switches.
   uint64_t marked_key_products = 0;
 };
 

@@ -7,6 +7,58 @@
 namespace psm::ckks {
 namespace {
 
+// The key switch's error is sqrt(N / 12) * 3.2 * (the digit's size) / P a coefficient; with digits so many bits below
+// P it disappears under the rounding of the division by P.
+constexpr int kMostPrimes = 16;  // of a digit: a conversion takes no more (ckks/ring/basis_conversion.h)
+constexpr double kDigitMarginBits = 8;
+constexpr double kEqualBits = 1e-3;  // by which two sets of primes of the same nominal size may differ
+
+double cost(const Gadget& gadget) {
+  const int limbs = gadget.top + 1, k = gadget.p_count, d = static_cast<int>(gadget.digits.size());
+  double conversions = 2.0 * (k + 1) * limbs;
+  for (const DigitRange& digit : gadget.digits) {
+    const int size = digit.end - digit.begin;
+    conversions += (size + 1.0) * (limbs + k - size);
+  }
+  const double transforms = d * (limbs + k) + 2.0 * k + 2.0 * limbs, key_limbs = 2.0 * d * (limbs + k);
+  return transforms + key_limbs / 6 + conversions / 32 + (limbs + k) / 2.0;
+}
+
+// Partitions the primes q_0 .. q_top, given by their log2, for a P of p_bits. Returns nothing if a prime is
+// larger than P.
+std::vector<DigitRange> partition_digits(std::span<const double> log2_q, Level top, double p_bits) {
+  std::vector<DigitRange> digits;
+  for (int i = 0; i <= top;) {
+    DigitRange digit{i, i};
+    double bits = 0;
+    // A single prime may be as large as P (0.01: primes of nominally equal size).
+    while (digit.end <= top && digit.end - digit.begin < kMostPrimes &&
+           bits + log2_q[digit.end] <= p_bits + (digit.end == digit.begin ? 0.01 : -kDigitMarginBits)) {
+      bits += log2_q[digit.end++];
+    }
+    if (digit.end == digit.begin) return {};
+    digits.push_back(digit);
+    i = digit.end;
+  }
+  return digits;
+}
+
+// Returns the best gadget for a band with this top. It has at most `most` special primes of `bits_each` bits,
+// and log2(Q_top P) exceeds `budget_bits` by at most a thousandth of a bit. Without digits if there is none.
+Gadget best_gadget(std::span<const double> log2_q, Level top, int most, double bits_each,
+                   double budget_bits) {
+  double q_bits = 0;
+  for (int i = 0; i <= top; ++i) q_bits += log2_q[i];
+  Gadget best;
+  for (int k = 1; k <= most && k <= kMaxSpecialPrimes && q_bits + k * bits_each <= budget_bits + kEqualBits;
+       ++k) {
+    Gadget gadget{top, k, partition_digits(log2_q, top, k * bits_each)};
+    if (gadget.digits.empty()) continue;
+    if (best.digits.empty() || cost(gadget) < cost(best)) best = std::move(gadget);
+  }
+  return best;
+}
+
 // The highest level of each band: where a part of the chain ends, and its middle if it is long. Apart are
 // the first level of EvalMod, where its series has one product, and every level of CoeffsToSlots, since no
 // two of its factors share a rotation.
@@ -48,19 +100,16 @@ DigitRange Chain::digit(int index, Level level) const {
   return {digit.begin, std::min<int>(digit.end, level + 1)};
 }
 
-int Chain::packed_bits(Level level) const {
+int Chain::packed_bits(Level level, int p_count) const {
   int bits = 0;
   for (int i = 0; i <= level; ++i) bits += q_bits[i];
-  for (int i = 0; i < special_primes(level); ++i) bits += p_bits[i];
+  for (int i = 0; i < p_count; ++i) bits += p_bits[i];
   return bits;
 }
 
-size_t Chain::key_bytes(Level level) const {
-  return 2 * static_cast<size_t>(digits(level)) * packed_bytes(packed_bits(level));
-}
-
-size_t Chain::encapsulation_bytes() const {
-  return key_bytes(max_level) + 2 * packed_bytes(q_bits[0] + p_bits[0]);
+size_t Chain::key_bytes(Level level, int p_count) const {
+  return 2 * static_cast<size_t>(digits(level)) *
+         (static_cast<size_t>(packed_bits(level, p_count)) << log_n) / 8;
 }
 
 std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double> log2_q, double log2_p) {

@@ -2,8 +2,7 @@
 // and how key switching decomposes. All that costs depend on is here, but no prime, no table and no secret.
 // Planners, meters and cost models take a chain: that of a Context (context.h) or a nominal one.
 //
-// Notation: level l has l + 1 limbs, of N = 2^log_n words each; q_0 .. q_L are the primes, p_0 .. the special
-// ones.
+// Notation: level l has l + 1 limbs, of N = 2^log_n words each; q_0 .. q_L are the primes, p_0 .. the special ones.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +10,35 @@
 #include <span>
 #include <vector>
 
-#include "ckks/scheme/chain/gadget.h"
 #include "ckks/scheme/chain/parameters.h"
+#include "ckks/scheme/chain/scale.h"
 
 namespace psm::ckks {
+
+// Gadgets: how key switching decomposes on a band of levels.
+//
+// At level l a key switch with k special primes (product P) and d digits takes (ckks/engine/host_engine.h)
+//
+//     T = d (l + 1 + k) + 2k + 2 (l + 1)   transforms,
+//     K = 2 d (l + 1 + k)                  limbs of key,
+//     C                                    conversions of one limb to another,
+//     E = l + 1 + k                        limbs of an extended polynomial, which linear maps work on,
+//
+// and its error is small if every digit's product stays 8 bits below P. A larger P has fewer digits. It is allowed if
+// Q_l P stays within the Q_L P of the top, for which the security bound is checked. Each band takes the k that makes T
+// + K / 6 + C / 32 + E / 2 least at its top. The weights are times in units of a transform: of reading a limb of key
+// from memory, of converting a limb, and of a few products of extended limbs by plaintexts.
+constexpr int kMaxSpecialPrimes = 15;  // of a band
+
+struct DigitRange {
+  int begin, end;  // the primes q_begin .. q_{end-1}
+};
+
+struct Gadget {
+  Level top = 0;    // the band's highest level; the lowest is one above the previous band's top
+  int p_count = 0;  // special primes p_0 .. p_{p_count-1}
+  std::vector<DigitRange> digits;
+};
 
 struct Chain {
   int log_n = 0;
@@ -34,16 +58,14 @@ struct Chain {
 
   size_t limb_bytes() const { return sizeof(uint64_t) << log_n; }
   // The size of a polynomial modulo Q_level P in a key, in limbs of whole words.
-  double packed_limbs(Level level) const { return packed_bits(level) / 64.0; }
-  // Sizes of a ciphertext of two polynomials, of a key-switching key, and of the two keys around ModRaise
-  // (one digit modulo q_0 p_0, and a key at the top).
+  double packed_limbs(Level level) const { return packed_bits(level, special_primes(level)) / 64.0; }
+  // Sizes of a ciphertext of two polynomials, and of a key-switching key with so many special primes.
   size_t ciphertext_bytes(Level level) const { return 2 * static_cast<size_t>(level + 1) * limb_bytes(); }
-  size_t key_bytes(Level level) const;
-  size_t encapsulation_bytes() const;
+  size_t key_bytes(Level level) const { return key_bytes(level, special_primes(level)); }
+  size_t key_bytes(Level level, int p_count) const;
 
  private:
-  int packed_bits(Level level) const;
-  size_t packed_bytes(int bits) const { return (static_cast<size_t>(bits) << log_n) / 8; }
+  int packed_bits(Level level, int p_count) const;
 };
 
 // Returns the gadget of each band of a chain with primes of these sizes and special primes of log2_p bits at

@@ -14,6 +14,12 @@ void KeyRequest::need_galois(GaloisElement g, Level level) {
   if (g != 1) galois_levels[g].insert(level);
 }
 
+void KeyRequest::need(const KeyName& name) {
+  if (name.role == KeyRole::kRelinearisation) return need_relinearisation(name.level);
+  if (name.role == KeyRole::kGalois) return need_galois(name.element, name.level);
+  encapsulation = true;
+}
+
 void KeyRequest::merge(const KeyRequest& other) {
   relinearisation_levels.insert(other.relinearisation_levels.begin(), other.relinearisation_levels.end());
   for (const auto& [g, levels] : other.galois_levels) galois_levels[g].insert(levels.begin(), levels.end());

@@ -1,40 +1,32 @@
 #include "ckks/scheme/chain/key_request.h"
 
 namespace psm::ckks {
-namespace {
 
-// Returns the highest level of each band; `levels` are in ascending order.
-std::vector<Level> highest_of_bands(const Chain& chain, const std::set<Level>& levels) {
-  std::vector<Level> highest;
-  for (Level level : levels) {
-    if (!highest.empty() && chain.band(highest.back()) == chain.band(level)) highest.pop_back();
-    highest.push_back(level);
+std::vector<KeyName> KeyRequest::keys(const Chain& chain) const {
+  std::vector<KeyName> names;
+  // The highest level of each band; sets are in ascending order.
+  const auto append = [&](KeyRole role, GaloisElement element, const std::set<Level>& levels) {
+    int last_band = -1;
+    for (const Level level : levels) {
+      if (chain.band(level) == last_band) names.pop_back();
+      last_band = chain.band(level);
+      names.push_back({role, element, level, chain.special_primes(level)});
+    }
+  };
+  append(KeyRole::kRelinearisation, 0, relinearisation_levels);
+  for (const auto& [g, levels] : galois_levels) append(KeyRole::kGalois, g, levels);
+  if (encapsulation) {
+    names.push_back({KeyRole::kToEphemeral, 0, 0, 1});
+    append(KeyRole::kFromEphemeral, 0, {chain.max_level});
   }
-  return highest;
+  return names;
 }
 
-}  // namespace
-
-std::vector<Level> KeyRequest::relinearisation_keys(const Chain& chain) const {
-  return highest_of_bands(chain, relinearisation_levels);
-}
-
-std::vector<std::pair<GaloisElement, Level>> KeyRequest::galois_keys(const Chain& chain) const {
-  std::vector<std::pair<GaloisElement, Level>> keys;
-  for (const auto& [g, levels] : galois_levels) {
-    for (Level level : highest_of_bands(chain, levels)) keys.emplace_back(g, level);
-  }
-  return keys;
-}
-
-size_t KeyRequest::count(const Chain& chain) const {
-  return relinearisation_keys(chain).size() + galois_keys(chain).size() + encapsulation;
-}
+size_t KeyRequest::count(const Chain& chain) const { return keys(chain).size() - encapsulation; }
 
 size_t KeyRequest::bytes(const Chain& chain) const {
-  size_t total = encapsulation ? chain.encapsulation_bytes() : 0;
-  for (Level level : relinearisation_keys(chain)) total += chain.key_bytes(level);
-  for (const auto& [g, level] : galois_keys(chain)) total += chain.key_bytes(level);
+  size_t total = 0;
+  for (const KeyName& key : keys(chain)) total += chain.key_bytes(key.level, key.p_count);
   return total;
 }
 

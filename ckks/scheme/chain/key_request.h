@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "ckks/ring/arithmetic/automorphism.h"
@@ -18,6 +18,16 @@ namespace psm::ckks {
 // 5^offset mod 2N, any sign of offset; composed with conjugation on request.
 GaloisElement galois_element(const Chain& chain, int offset, bool conjugate = false);
 
+// What a key switches: s^2 or sigma_g(s) to s, and s to the ephemeral secret of ModRaise and back. Numbered as in files.
+enum class KeyRole : uint32_t { kRelinearisation = 1, kGalois = 2, kToEphemeral = 3, kFromEphemeral = 4 };
+
+struct KeyName {
+  KeyRole role{};
+  GaloisElement element = 0;  // of kGalois
+  Level level = 0;            // the highest that it serves
+  int p_count = 0;  // special primes: those of the level, but one on the way to the ephemeral secret
+};
+
 // A key is made for each band of levels (chain.h) that is used, at the highest level used.
 struct KeyRequest {
   std::set<Level> relinearisation_levels;
@@ -26,11 +36,11 @@ struct KeyRequest {
 
   void need_relinearisation(Level level);
   void need_galois(GaloisElement g, Level level);
+  void need(const KeyName& name);
   void merge(const KeyRequest& other);
 
-  // What to generate: the level of each relinearisation key, and Galois element and level of each other.
-  std::vector<Level> relinearisation_keys(const Chain& chain) const;
-  std::vector<std::pair<GaloisElement, Level>> galois_keys(const Chain& chain) const;
+  // What to generate, in the order of the roles.
+  std::vector<KeyName> keys(const Chain& chain) const;
   size_t count(const Chain& chain) const;  // of all keys, the two around ModRaise as one
   size_t bytes(const Chain& chain) const;
 };

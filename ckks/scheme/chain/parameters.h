@@ -7,9 +7,8 @@
 //   prime       q_0| SlotsToCoeffs  usable levels    | EvalMod         | CoeffsToSlots
 //   bits         50| 2 x 40     13 x 40              | 8 x 50          | 4 x 50            (default)
 //
-// and special primes p_0 .. p_{k-1} (6 x 50 bits), P = prod p_i, that exist only inside key switching.
-// log2(QP) of the default is 1550, within the bound for N = 2^16 and a ternary secret of weight 192
-// (scheme/chain/security.h).
+// and special primes p_0 .. p_{k-1} (6 x 50 bits), P = prod p_i, that exist only inside key switching. log2(QP) of the
+// default is 1550, within the bound for N = 2^16 and a ternary secret of weight 192 (scheme/chain/security.h).
 //
 // Primes have at most 50 bits, so that the products of lazily reduced residues fit the 52-bit multiply-add
 // of AVX-512-IFMA; all of them are = 1 mod 2N.
@@ -35,19 +34,22 @@ struct ParameterSpec {
   bool insecure = false;                  // true: no security is claimed (tests); commands must refuse it
 };
 
+// Calls each(number) for all of its numbers, in the order in which files have them (FORMATS.md).
+template <typename Spec, typename Each>
+void for_each_number(Spec& s, const Each& each) {
+  for (auto* number : {&s.log_n, &s.q0_bits, &s.stc_levels, &s.stc_bits, &s.compute_levels, &s.compute_bits,
+                       &s.evalmod_levels, &s.evalmod_bits, &s.cts_levels, &s.cts_bits, &s.p_count, &s.p_bits,
+                       &s.log_scale, &s.secret_hamming_weight, &s.encapsulation_hamming_weight})
+    each(*number);
+}
+
 // The default: N = 2^16, 128-bit security, thirteen usable levels between two bootstraps.
 ParameterSpec secure_n16();
 
-// The same chain under a dense ternary secret, which standard tables cover. Its bound allows 1747 bits and so
-// more special primes: 9 x 50 bits, log2(QP) = 1700. There are three digits instead of five, so keys are a
-// fifth smaller and key switches faster. Rounding errors are larger under a dense secret: RESULTS.md says
-// what that costs in precision.
+// The same chain under a dense ternary secret, which standard tables cover. Its bound allows 1747 bits and so more
+// special primes: 9 x 50 bits, log2(QP) = 1700. There are three digits instead of five, so keys are a fifth smaller and
+// key switches faster. Rounding errors are larger under a dense secret: RESULTS.md says what that costs in precision.
 ParameterSpec secure_n16_dense();
-
-// The same ring and security with a chain that ends below the bootstrap, for computations of few levels.
-ParameterSpec secure_n16_leveled(int compute_levels);
-
-constexpr int kMaxSecureLeveled = 30;  // more compute_levels would exceed the bound
 
 // The chain of a set in a ring of degree 2^log_n (10..15), with a secret of the same density. For tests;
 // offers no security.
@@ -56,8 +58,7 @@ ParameterSpec insecure_version(ParameterSpec spec, int log_n);
 // insecure_version() of the default.
 ParameterSpec insecure_bootstrappable(int log_n);
 
-// A short chain (q_0, `levels` primes of 40 bits, three special primes) without bootstrapping levels: for
-// tests.
+// A short chain (q_0, `levels` primes of 40 bits, three special primes) without bootstrapping levels: for tests.
 ParameterSpec insecure_leveled(int log_n, int levels);
 
 }  // namespace psm::ckks

@@ -3,9 +3,8 @@
 // The result is for the holder of the key alone: it contains the error, and whoever sees many decrypted
 // results learns the key (IND-CPA-D; Li and Micciancio, ePrint 2020/1533).
 //
-// If the scale leaves values less than kRoomBits of the bits that the decoder reads (Decoder::log2_readable),
-// and the modulus has more, the ciphertext is rescaled first. That needs no secret and adds the error of a
-// rescale.
+// If the scale leaves values less than kRoomBits of the bits that the decoder reads (Decoder::log2_readable), and the
+// modulus has more, the ciphertext is rescaled first. That needs no secret and adds the error of a rescale.
 //
 // Intermediate values are wiped, except for a few numbers on the stack. A returned Phase is wiped when it
 // goes; the slots are the caller's.

@@ -10,7 +10,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/base/secure_zero.h"
+#include "ckks/base/secrecy.h"
 #include "ckks/base/testing/skip.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"

@@ -8,7 +8,8 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/base/testing/child.h"
+#include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
@@ -113,22 +114,8 @@ TEST_CASE("a fork gives parent and child encryptions of different seeds, masks a
     const Ciphertext b = t.encryptor.encrypt(x);
     return Drawn{a.seed, a.c0.limb(0)[0], b.c[0].limb(0)[0], b.c[1].limb(0)[0]};
   };
-  const int threads = thread_count();
-  set_thread_count(1);  // the pool's threads do not survive a fork
-  int channel[2];
-  REQUIRE(pipe(channel) == 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    const Drawn drawn = draw();
-    _exit(write(channel[1], &drawn, sizeof drawn) == sizeof drawn ? 0 : 1);
-  }
+  const auto childs = from_child<Drawn>(draw);
   const Drawn own = draw();
-  Drawn childs;
-  REQUIRE(read(channel[0], &childs, sizeof childs) == sizeof childs);
-  int status = 0;
-  waitpid(child, &status, 0);
-  set_thread_count(threads);
-  CHECK(status == 0);
   CHECK_FALSE(own.seed == childs.seed);
   CHECK(own.seeded != childs.seeded);
   CHECK(own.c0 != childs.c0);

@@ -45,4 +45,20 @@ Ciphertext Encryptor::encrypt(const Plaintext& plaintext) {
   return out;
 }
 
+SeededEncryptor::SeededEncryptor(const SecretKey& secret) : secret_(secret) {}
+
+SeededCiphertext SeededEncryptor::encrypt(const Plaintext& plaintext) {
+  const Ring& ring = secret_.context().ring();
+  const Basis basis{plaintext.level() + 1, 0};
+  SeededCiphertext out{seeds_.fresh(), plaintext.expand(), plaintext.scale(), secret_.fingerprint()};
+  RnsPoly a(ring, basis, Form::kNtt);
+  expand_seed(out.seed, 0, a);
+  const RnsPoly zero = encrypt_zero(a, secret_.poly(), error_random_);
+  parallel_for(0, basis.limbs(), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    kernels().add(out.c0.limb(j), out.c0.limb(j), zero.limb(j), ring.n(), ring.q(j));
+  });
+  return out;
+}
+
 }  // namespace psm::ckks

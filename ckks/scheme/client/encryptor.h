@@ -4,15 +4,15 @@
 //
 // No branch and no address depends on v, the errors or the message.
 //
-// The client's own SeededEncryptor (seeded_encryptor.h) encrypts under the secret key, with c_1 from a fresh
-// seed: half the bytes and less error.
+// The client's own SeededEncryptor encrypts under the secret key, with c_1 from a fresh seed: half the bytes and less
+// error.
 #pragma once
 
 #include "ckks/base/random/random.h"
 #include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/client/secret_key.h"
 #include "ckks/scheme/encoding/plaintext.h"
 #include "ckks/scheme/public/ciphertext.h"
-#include "ckks/scheme/public/public_key.h"
 
 namespace psm::ckks {
 
@@ -26,6 +26,23 @@ class Encryptor {
   const Context& context_;
   const PublicKey& key_;
   SecureRandom random_;
+};
+
+// SeededEncryptor: encryption under the secret key, (-a s + e + m, a) with a from a fresh public seed. A file
+// needs the seed and c_0 only. No two encryptions share a seed or an error: the seed comes straight from the
+// kernel, and the stream of errors is renewed first. So neither a fork nor a resumed process image repeats
+// one (ckks/base/random/random.h).
+//
+// No branch and no address depends on the error, the secret or the message. Not thread-safe.
+class SeededEncryptor {
+ public:
+  explicit SeededEncryptor(const SecretKey& secret);
+  SeededCiphertext encrypt(const Plaintext& plaintext);
+
+ private:
+  const SecretKey& secret_;
+  SecureRandom error_random_;
+  PublicSeedSource seeds_;
 };
 
 }  // namespace psm::ckks

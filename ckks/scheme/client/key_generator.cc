@@ -4,31 +4,13 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/random/random.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
+#include "ckks/scheme/client/secret_key.h"
 
 namespace psm::ckks {
 namespace {
-
-// b = -a s + e, NTT form, for a fresh error e; s may have more limbs than a.
-RnsPoly encrypt_zero(const RnsPoly& a, const RnsPoly& s, SecureRandom& random) {
-  const Ring& ring = a.ring();
-  RnsPoly b(ring, a.basis(), Form::kNtt);
-  random.renew();
-  const SecretVector<int32_t> error = sample_error(ring.n(), random);
-  parallel_for(0, a.limbs(), [&](size_t index) {
-    const int j = static_cast<int>(index);
-    const int prime = a.prime_index(j);
-    const int s_limb = j < a.basis().q ? j : s.basis().q + j - a.basis().q;
-    const Modulus& m = ring.modulus(prime);
-    Buffer noise = Buffer::zeroising(ring.n()), product = Buffer::zeroising(ring.n());
-    signed_to_residues(noise.data(), error.data(), ring.n(), m);
-    kernels().ntt_forward(noise.data(), noise.data(), ring.ntt(prime));
-    kernels().multiply(product.data(), a.limb(j), s.limb(s_limb), ring.n(), m);
-    kernels().subtract(b.limb(j), noise.data(), product.data(), ring.n(), m);
-  });
-  return b;
-}
 
 // The key that switches from s_from to s_to: digit i of b carries P g_i s_from.
 KeySwitchKey switching_key(const Context& context, const RnsPoly& s_from, const RnsPoly& s_to, Level level,
@@ -109,31 +91,50 @@ void KeyGenerator::encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_
                                  secret_.fingerprint(), error_random_);
 }
 
+void KeyGenerator::make(const KeyRequest& request,
+                        const std::function<void(const KeyName&, KeySwitchKey)>& take) {
+  KeySwitchKey from_ephemeral;
+  for (const KeyName& name : request.keys(context_.chain())) {
+    KeySwitchKey key;
+    switch (name.role) {
+      case KeyRole::kRelinearisation:
+        key = relinearisation(name.level);
+        break;
+      case KeyRole::kGalois:
+        key = galois(name.element, name.level);
+        break;
+      case KeyRole::kToEphemeral:
+        encapsulation(key, from_ephemeral);
+        break;
+      case KeyRole::kFromEphemeral:
+        key = std::move(from_ephemeral);
+        break;
+    }
+    take(name, std::move(key));
+  }
+}
+
 EvaluationKeys KeyGenerator::evaluation_keys(const KeyRequest& request,
-                                             const std::function<void(int, int)>& progress) {
-  EvaluationKeys keys;
-  keys.fingerprint = secret_.fingerprint();
-  const int total = static_cast<int>(request.count(context_.chain()));
-  int done = 0;
-  const auto advance = [&] {
-    ++done;
-    if (progress) progress(done, total);
-  };
-  for (Level level : request.relinearisation_keys(context_.chain())) {
-    keys.relinearisation.emplace(context_.band(level), relinearisation(level));
-    advance();
-  }
-  for (const auto& [g, level] : request.galois_keys(context_.chain())) {
-    keys.galois.emplace(std::pair(g, context_.band(level)), galois(g, level));
-    advance();
-  }
-  if (request.encapsulation) {
-    keys.to_ephemeral.emplace();
-    keys.from_ephemeral.emplace();
-    encapsulation(*keys.to_ephemeral, *keys.from_ephemeral);
-    advance();
-  }
-  return keys;
+                                             const std::function<void()>& after_each) {
+  EvaluationKeys made;
+  made.fingerprint = secret_.fingerprint();
+  make(request, [&](const KeyName& name, KeySwitchKey key) {
+    made.keys.emplace(use_of(context_, name), std::move(key));
+    if (after_each) after_each();
+  });
+  return made;
+}
+
+SecretVector<int32_t> sample_secret(const Context& context, int hamming_weight, SecureRandom& random) {
+  const size_t n = static_cast<size_t>(context.n());
+  return hamming_weight == 0 ? sample_ternary(n, random)
+                             : sample_ternary_weight(n, static_cast<size_t>(hamming_weight), random);
+}
+
+SecretKey SecretKey::generate(const Context& context) {
+  SecureRandom secret_random;
+  return SecretKey(context, sample_secret(context, context.spec().secret_hamming_weight, secret_random),
+                   PublicSeedSource().identifier());
 }
 
 }  // namespace psm::ckks

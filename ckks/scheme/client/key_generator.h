@@ -11,8 +11,8 @@
 
 #include "ckks/base/random/random.h"
 #include "ckks/scheme/client/secret_key.h"
+#include "ckks/scheme/public/ciphertext.h"
 #include "ckks/scheme/public/keys.h"
-#include "ckks/scheme/public/public_key.h"
 
 namespace psm::ckks {
 
@@ -27,9 +27,9 @@ class KeyGenerator {
   // ephemeral secret s~ is drawn here and forgotten here.
   void encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_ephemeral);
 
-  // Makes all keys of a request. `progress(done, total)` may be empty.
-  EvaluationKeys evaluation_keys(const KeyRequest& request,
-                                 const std::function<void(int, int)>& progress = {});
+  // Makes all keys of a request: one at a time for take(), or together.
+  void make(const KeyRequest& request, const std::function<void(const KeyName&, KeySwitchKey)>& take);
+  EvaluationKeys evaluation_keys(const KeyRequest& request, const std::function<void()>& after_each = {});
 
  private:
   const SecretKey& secret_;

@@ -9,6 +9,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/testing/chance.h"
+#include "ckks/base/testing/text.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
 #include "doctest/doctest.h"
@@ -70,13 +71,8 @@ TEST_CASE("two key pairs differ in secret and fingerprint") {
 }
 
 TEST_CASE("a stored secret that is not ternary, or of another weight or size, is refused") {
-  const auto refusal = [](SecretVector<int32_t> coefficients) -> std::string {
-    try {
-      const SecretKey key(context(), std::move(coefficients), 1);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+  const auto refusal = [](SecretVector<int32_t> coefficients) {
+    return refusal_of([&] { const SecretKey key(context(), std::move(coefficients), 1); });
   };
   const auto stored = [](size_t size, int weight, int32_t value) {
     SecretVector<int32_t> v(size);
@@ -124,24 +120,26 @@ TEST_CASE("the only key under the ephemeral secret has the modulus q_0 p_0") {
   request.need_relinearisation(3);
   request.need_galois(galois_element(context(), 1), 3);
   const EvaluationKeys keys = generator.evaluation_keys(request);
-  REQUIRE(keys.to_ephemeral.has_value());
-  REQUIRE(keys.from_ephemeral.has_value());
-  CHECK(keys.to_ephemeral->digits.size() == 1);
-  CHECK(keys.to_ephemeral->digits[0].b.basis() == Basis{1, 1});
+  const KeySwitchKey* const to = keys.find(context(), KeyRole::kToEphemeral, 0, 0);
+  const KeySwitchKey* const from = keys.find(context(), KeyRole::kFromEphemeral, 0, context().max_level());
+  REQUIRE(to != nullptr);
+  REQUIRE(from != nullptr);
+  CHECK(to->level == 0);
+  CHECK(to->digits.size() == 1);
+  CHECK(to->digits[0].b.basis() == Basis{1, 1});
   // All other keys decrypt under the main secret: were one under the ephemeral one, its error would be large.
   const Ring& ring = context().ring();
   RnsPoly square(ring, ring.full_basis(), Form::kNtt);
   multiply(square, secret.poly(), secret.poly());
-  CHECK(largest_error(*keys.find_relinearisation(context(), 3), 0, context().p_count(3), secret.poly(),
-                      square) <= kErrorBound);
+  CHECK(largest_error(*keys.find(context(), KeyRole::kRelinearisation, 0, 3), 0, context().p_count(3),
+                      secret.poly(), square) <= kErrorBound);
   const RnsPoly nothing = RnsPoly::zero(ring, ring.full_basis(), Form::kNtt);
-  const KeySwitchKey& from = *keys.from_ephemeral;
-  for (int j = 0; j < from.digits[0].b.limbs(); ++j) {
+  for (int j = 0; j < from->digits[0].b.limbs(); ++j) {
     // Limbs outside digit 0 hold -a s + e alone.
-    const int prime = from.digits[0].b.prime_index(j);
+    const int prime = from->digits[0].b.prime_index(j);
     if (prime < context().chain().bands.back().digits[0].end) continue;
-    CHECK(largest_error(from, 0, j, secret.poly(), nothing) <= kErrorBound);
-    CHECK(largest_error(from, 0, j, square, nothing) > kErrorBound);
+    CHECK(largest_error(*from, 0, j, secret.poly(), nothing) <= kErrorBound);
+    CHECK(largest_error(*from, 0, j, square, nothing) > kErrorBound);
   }
 }
 
@@ -165,7 +163,6 @@ TEST_CASE(
   request.encapsulation = true;
   const EvaluationKeys keys = generator.evaluation_keys(request);
   const PublicKey public_key = generator.public_key();
-  const Level top = context().max_level();
   std::set<uint64_t> seen;
   std::set<std::array<uint8_t, 32>> seeds = {public_key.seed.bytes};
   size_t drawn = 0, count = 1;
@@ -173,13 +170,14 @@ TEST_CASE(
     for (int j = 0; j < a.limbs(); ++j, ++drawn) seen.insert(a.limb(j)[0]);
   };
   take(public_key.a);
-  for (const KeySwitchKey* key :
-       {&first, &second, keys.find_relinearisation(context(), top), keys.find_galois(context(), 5, top),
-        keys.find_galois(context(), 25, top), &*keys.to_ephemeral, &*keys.from_ephemeral}) {
-    seeds.insert(key->seed.bytes);
+  const auto take_key = [&](const KeySwitchKey& key) {
+    seeds.insert(key.seed.bytes);
     ++count;
-    for (const auto& digit : key->digits) take(digit.a.unpack());
-  }
+    for (const auto& digit : key.digits) take(digit.a.unpack());
+  };
+  take_key(first), take_key(second);
+  CHECK(keys.keys.size() == 5);
+  for (const auto& [use, key] : keys.keys) take_key(key);
   CHECK(seen.size() == drawn);
   CHECK(seeds.size() == count);
 }
@@ -195,25 +193,30 @@ TEST_CASE("requests take one key for each band that is used, at its highest leve
   b.encapsulation = true;
   a.merge(b);
   CHECK(a.galois_levels.size() == 2);
-  CHECK(a.galois_keys(context().chain()) ==
-        std::vector<std::pair<GaloisElement, Level>>{{5, Level(2)}, {5, Level(4)}, {25, Level(1)}});
-  CHECK(a.relinearisation_keys(context().chain()) == std::vector<Level>{2});
+  const Level top = context().max_level();
+  const std::vector<std::tuple<KeyRole, GaloisElement, Level>> expected{
+      {KeyRole::kRelinearisation, 0, Level(2)}, {KeyRole::kGalois, 5, Level(2)},
+      {KeyRole::kGalois, 5, Level(4)},          {KeyRole::kGalois, 25, Level(1)},
+      {KeyRole::kToEphemeral, 0, Level(0)},     {KeyRole::kFromEphemeral, 0, top}};
+  std::vector<std::tuple<KeyRole, GaloisElement, Level>> named;
+  for (const KeyName& key : a.keys(context().chain())) named.emplace_back(key.role, key.element, key.level);
+  CHECK(named == expected);
+  CHECK(a.count(context().chain()) == 5);
   const SecretKey secret = SecretKey::generate(context());
   KeyGenerator generator(secret);
   int calls = 0;
-  const EvaluationKeys keys = generator.evaluation_keys(a, [&](int done, int total) {
-    ++calls;
-    CHECK(done == calls);
-    CHECK(total == 5);
-  });
-  CHECK(calls == 5);
+  const EvaluationKeys keys = generator.evaluation_keys(a, [&] { ++calls; });
+  CHECK(calls == 6);
   CHECK(keys.bytes() == a.bytes(context().chain()));
   // Each serves the levels of its band up to its own.
-  REQUIRE(keys.find_galois(context(), 5, 4) != nullptr);
-  CHECK(keys.find_galois(context(), 5, 4)->p_count == context().p_count(4));
-  CHECK(keys.find_galois(context(), 5, 1) == keys.find_galois(context(), 5, 2));
-  CHECK(keys.find_galois(context(), 5, 5) == nullptr);
-  CHECK(keys.find_galois(context(), 25, 2) == nullptr);
+  const auto find = [&](GaloisElement g, Level level) {
+    return keys.find(context(), KeyRole::kGalois, g, level);
+  };
+  REQUIRE(find(5, 4) != nullptr);
+  CHECK(find(5, 4)->p_count == context().p_count(4));
+  CHECK(find(5, 1) == find(5, 2));
+  CHECK(find(5, 5) == nullptr);
+  CHECK(find(25, 2) == nullptr);
 }
 
 TEST_CASE("secure parameters without a bootstrap have no ephemeral secret") {

@@ -15,8 +15,8 @@
 #include <string>
 
 #include "ckks/scheme/client/secret_key.h"
+#include "ckks/scheme/public/ciphertext.h"
 #include "ckks/scheme/public/keys.h"
-#include "ckks/scheme/public/public_key.h"
 
 namespace psm::ckks {
 

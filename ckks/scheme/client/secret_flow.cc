@@ -11,8 +11,8 @@
 #include "ckks/base/secrecy.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
+#include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_verifier.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/scheme/testing/test_party.h"
 
 namespace psm::ckks {
@@ -57,14 +57,18 @@ void encrypt_and_decrypt() {
   request.encapsulation = true;
   const EvaluationKeys keys = party.generator.evaluation_keys(request);
   // Keys are public: that one was unpacked may be seen.
-  for (const KeySwitchKey* key : {&keys.relinearisation.begin()->second, &keys.galois.begin()->second,
-                                  &*keys.to_ephemeral, &*keys.from_ephemeral})
-    for (const KeySwitchKey::Digit& digit : key->digits) mark_public(digit.b.limb(0), digit.b.bytes());
+  for (const auto& [use, key] : keys.keys)
+    for (const KeySwitchKey::Digit& digit : key.digits) mark_public(digit.b.limb(0), digit.b.bytes());
+  const auto key = [&](KeyRole role, GaloisElement element, Level level) -> const KeySwitchKey& {
+    return *keys.find(party.context, role, element, level);
+  };
+  const GaloisElement g = galois_element(party.context, 1);
   const KeyVerifier verifier(party.secret);
   verifier.check(party.public_key);
-  verifier.check_relinearisation(keys.relinearisation.begin()->second, "r");
-  verifier.check_galois(keys.galois.begin()->second, galois_element(party.context, 1), "g");
-  verifier.check_encapsulation(*keys.to_ephemeral, *keys.from_ephemeral);
+  verifier.check_relinearisation(key(KeyRole::kRelinearisation, 0, 3), "r");
+  verifier.check_galois(key(KeyRole::kGalois, g, 3), g, "g");
+  verifier.check_encapsulation(key(KeyRole::kToEphemeral, 0, 0),
+                               key(KeyRole::kFromEphemeral, 0, party.context.max_level()));
 }
 
 int run(const std::string& what) {

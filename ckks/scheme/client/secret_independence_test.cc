@@ -1,5 +1,4 @@
-// No branch of the compiled code depends on a secret: two runs on different secrets execute the same
-// instructions.
+// No branch of the compiled code depends on a secret: two runs on different secrets execute the same instructions.
 #include <functional>
 #include <string>
 

@@ -5,6 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/secrecy.h"
+#include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
 
 namespace psm::ckks {
@@ -17,6 +18,25 @@ RnsPoly secret_poly(const Ring& ring, Basis basis, const SecretVector<int32_t>& 
   });
   to_ntt(poly);
   return poly;
+}
+
+RnsPoly encrypt_zero(const RnsPoly& a, const RnsPoly& s, SecureRandom& random) {
+  const Ring& ring = a.ring();
+  RnsPoly b(ring, a.basis(), Form::kNtt);
+  random.renew();
+  const SecretVector<int32_t> error = sample_error(ring.n(), random);
+  parallel_for(0, a.limbs(), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    const int prime = a.prime_index(j);
+    const int s_limb = j < a.basis().q ? j : s.basis().q + j - a.basis().q;
+    const Modulus& m = ring.modulus(prime);
+    Buffer noise = Buffer::zeroising(ring.n()), product = Buffer::zeroising(ring.n());
+    signed_to_residues(noise.data(), error.data(), ring.n(), m);
+    kernels().ntt_forward(noise.data(), noise.data(), ring.ntt(prime));
+    kernels().multiply(product.data(), a.limb(j), s.limb(s_limb), ring.n(), m);
+    kernels().subtract(b.limb(j), noise.data(), product.data(), ring.n(), m);
+  });
+  return b;
 }
 
 SecretKey::SecretKey(const Context& context, SecretVector<int32_t> coefficients, uint64_t key_fingerprint)

@@ -16,8 +16,7 @@ namespace psm::ckks {
 
 class SecretKey {
  public:
-  // Draws s with the specification's Hamming weight, and the key pair's fingerprint, from the kernel's
-  // randomness.
+  // Draws s with the specification's Hamming weight, and the key pair's fingerprint, from the kernel's randomness.
   static SecretKey generate(const Context& context);
   // From stored coefficients (files). Throws Error unless they are in {-1, 0, 1} and have the right weight.
   SecretKey(const Context& context, SecretVector<int32_t> coefficients, uint64_t key_fingerprint);
@@ -40,6 +39,9 @@ class SecretKey {
 
 // The residues of a small secret vector, NTT form, in memory that is wiped.
 RnsPoly secret_poly(const Ring& ring, Basis basis, const SecretVector<int32_t>& coefficients);
+
+// An encryption of zero: -a s + e, NTT form, for a fresh error e; s may have more limbs than a.
+RnsPoly encrypt_zero(const RnsPoly& a, const RnsPoly& s, SecureRandom& random);
 
 // A ternary vector of the given Hamming weight (0: every coefficient uniform in {-1, 0, 1}).
 SecretVector<int32_t> sample_secret(const Context& context, int hamming_weight, SecureRandom& random);

@@ -10,7 +10,7 @@
 // at depth d and block b, which are the same for every m.
 //
 // Computed in doubles. Each operation is rounded once, in a fixed order, and twiddles are those of
-// unit_root.h. So the bits do not depend on the processor (FORMATS.md, Encoding). Immutable, thread-safe.
+// unit_root(). So the bits do not depend on the processor (FORMATS.md, Encoding). Immutable, thread-safe.
 #pragma once
 
 #include <complex>
@@ -38,5 +38,9 @@ class Embedding {
   std::vector<double> twiddle_re_, twiddle_im_;  // block b of depth d at 2^d + b
   std::vector<uint32_t> places_;                 // for 2^log_slots values
 };
+
+// exp(2 pi i k / n), the same bits on every machine: each part is the double nearest to it. n is a power of two, at
+// most 2^60.
+std::complex<double> unit_root(uint64_t k, uint64_t n);
 
 }  // namespace psm::ckks

@@ -33,8 +33,7 @@ class Encoder {
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 
-  // Encodes at the context's scale for the level, unless another is given. `extended`: also modulo the
-  // special primes.
+  // Encodes at the context's scale for the level, unless another is given. `extended`: also modulo the special primes.
   Plaintext encode(std::span<const std::complex<double>> values, Level level) const;
   Plaintext encode(std::span<const std::complex<double>> values, Level level, Scale scale,
                    bool extended = false) const;

@@ -47,12 +47,7 @@ double max_error(const Slots& a, const Slots& b) {
 }
 
 std::string refusal(const Slots& values, Level level, Scale scale) {
-  try {
-    encoder().encode(values, level, scale);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return refusal_of([&] { encoder().encode(values, level, scale); });
 }
 
 }  // namespace

@@ -45,8 +45,7 @@ class Plaintext {
   const uint64_t* limb(int j) const;
   RnsPoly expand() const;  // the full polynomial, NTT form
 
-  // out = a * the places [begin, begin + size) of limb j; size a power of two of at least 8, begin a multiple
-  // of it.
+  // out = a * the places [begin, begin + size) of limb j; size a power of two of at least 8, begin a multiple of it.
   void multiply_limb(uint64_t* out, const uint64_t* a, int j, size_t begin, size_t size) const;
 
  private:

@@ -1,7 +1,6 @@
-#include "ckks/scheme/encoding/unit_root.h"
-
 #include <cmath>
 
+#include "ckks/scheme/encoding/embedding.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {

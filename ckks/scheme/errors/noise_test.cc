@@ -1,6 +1,5 @@
-// Predicted against measured errors. What an operation adds by itself is measured against the same operation
-// on the decrypted operands, so that nothing but its own error is left; what operands bring in, against the
-// plaintexts.
+// Predicted against measured errors. What an operation adds by itself is measured against the same operation on the
+// decrypted operands, so that nothing but its own error is left; what operands bring in, against the plaintexts.
 #include "ckks/scheme/errors/noise.h"
 
 #include <cmath>
@@ -10,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
@@ -173,8 +172,7 @@ void compare_down_from(TestParty& t, Level level, Comparison& compare) {
       NoiseModel::sum(std::sqrt(2.0) * each, model.rescale(weighted.scale())));
 }
 
-// The way to the top under the ephemeral secret. Read modulo q_0 again, what was added is gone but for the
-// error.
+// The way to the top under the ephemeral secret. Read modulo q_0 again, what was added is gone but for the error.
 void compare_mod_raise(TestParty& t, Comparison& compare) {
   const NoiseModel model(t.context);
   const Evaluator& e = *t.evaluator;

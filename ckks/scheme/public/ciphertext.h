@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/random/chacha.h"
+#include "ckks/ring/packed_poly.h"
 #include "ckks/ring/poly.h"
 #include "ckks/scheme/chain/scale.h"
 
@@ -77,6 +79,49 @@ class ExtendedCiphertext : public ScaledPolys<2> {
  public:
   using ScaledPolys::ScaledPolys;
   ExtendedCiphertext clone() const;
+};
+
+// The public half of a key or a ciphertext (digit 0): limb by limb the uniform residues of the ChaCha20 stream with the
+// seed as key and digit 2^32 + prime as nonce, `prime` the index of the limb's prime in the ring. So the seed separates
+// keys and ciphertexts, the nonce digits and limbs. The data are public, so the time may depend on them.
+void expand_seed(const Seed& seed, int digit, RnsPoly& a);
+PackedPoly expand_seed_packed(const Seed& seed, int digit, const Ring& ring, Basis basis);
+
+// SeededCiphertext: a fresh encryption under the secret key whose c_1 is expanded from a public seed; half
+// the bytes of a ciphertext. Made by SeededEncryptor; expanding it needs no secret.
+struct SeededCiphertext {
+  Seed seed;
+  RnsPoly c0;
+  Scale scale;
+  Fingerprint fingerprint;
+};
+
+// The ciphertext itself: c_1 expanded from the seed.
+Ciphertext expand(SeededCiphertext&& seeded);
+
+// A public key: its holder can encrypt, and nothing else.
+struct PublicKey {
+  Seed seed;     // of a
+  RnsPoly b, a;  // b = -a s + e mod Q_L, NTT form
+  Fingerprint fingerprint;
+};
+
+// A ciphertext that waits: its residues are packed to the bits of their primes (ckks/ring/packed_poly.h), two
+// thirds of the unpacked size.
+class PackedCiphertext {
+ public:
+  explicit PackedCiphertext(const Ciphertext& x)
+      : polys_{PackedPoly(x.c[0]), PackedPoly(x.c[1])}, scale_(x.scale()), owner_(x.fingerprint) {}
+
+  // The same residues, scale and owner.
+  Ciphertext unpack() const { return {{polys_[0].unpack(), polys_[1].unpack()}, scale_, owner_}; }
+
+  size_t bytes() const { return polys_[0].bytes() + polys_[1].bytes(); }
+
+ private:
+  std::array<PackedPoly, 2> polys_;
+  Scale scale_;
+  Fingerprint owner_;
 };
 
 }  // namespace psm::ckks

@@ -5,7 +5,7 @@
 //     b_i = -a_i s + e_i + P g_i s'   mod Q_level P,      g_i = 1 mod the primes of D_i, 0 mod all others,
 //
 // with a_i expanded from a public seed, separated by digit and limb (files store the seed and the b_i). P and
-// the digits are those of a band of levels (gadget.h), so a key serves the levels of one band. It is trimmed
+// the digits are those of a band of levels (chain.h), so a key serves the levels of one band. It is trimmed
 // to the highest level of its use, with fewer limbs and digits.
 //
 // The key for the Galois element g (key_request.h) switches from s to sigma_g^{-1}(s), and sigma_g is applied
@@ -14,8 +14,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "ckks/base/random/chacha.h"
@@ -23,7 +22,6 @@
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/chain/key_request.h"
 #include "ckks/scheme/public/ciphertext.h"
-#include "ckks/scheme/public/seed_expansion.h"
 
 namespace psm::ckks {
 
@@ -46,18 +44,19 @@ struct KeySwitchKey {
 };
 
 struct EvaluationKeys {
-  // By band, and by Galois element and band.
-  std::map<int, KeySwitchKey> relinearisation;
-  std::map<std::pair<GaloisElement, int>, KeySwitchKey> galois;
-  std::optional<KeySwitchKey> to_ephemeral;    // s -> s~ at modulus q_0 p_0
-  std::optional<KeySwitchKey> from_ephemeral;  // s~ -> s at modulus Q_L P
+  // What a key is for: its role, the Galois element, and the band of levels that it serves.
+  using Use = std::tuple<KeyRole, GaloisElement, int>;
+  std::map<Use, KeySwitchKey> keys;
   Fingerprint fingerprint;
 
   size_t bytes() const;
   EvaluationKeys in(Memory* memory) const;  // a copy there
   // Returns the key that serves this level, or null.
-  const KeySwitchKey* find_relinearisation(const Context& context, Level level) const;
-  const KeySwitchKey* find_galois(const Context& context, GaloisElement g, Level level) const;
+  const KeySwitchKey* find(const Context& context, KeyRole role, GaloisElement element, Level level) const;
 };
+
+inline EvaluationKeys::Use use_of(const Context& context, const KeyName& name) {
+  return {name.role, name.element, context.band(name.level)};
+}
 
 }  // namespace psm::ckks

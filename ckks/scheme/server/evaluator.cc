@@ -1,7 +1,6 @@
 #include "ckks/scheme/server/evaluator.h"
 
 #include <cmath>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -89,7 +88,7 @@ void check_factors(const char* operation, const Context& context, const Evaluati
   check_levels(operation, a.level(), b.level());
 }
 
-Ciphertext switch_key(const Engine& engine, const Ciphertext& a, const std::optional<KeySwitchKey>& key) {
+Ciphertext switch_key(const Engine& engine, const Ciphertext& a, const KeySwitchKey* key) {
   if (!key) throw Error("there are no encapsulation keys; request them when generating keys");
   return {engine.switch_key(a.c[1], *key, {.addend0 = &a.c[0]}), a.scale(), a.fingerprint};
 }
@@ -116,13 +115,13 @@ void Evaluator::check_keys() const {
 }
 
 const KeySwitchKey& Evaluator::relinearisation_key(Level level) const {
-  if (const KeySwitchKey* key = keys_.find_relinearisation(context_, level)) return *key;
+  if (const KeySwitchKey* key = keys_.find(context_, KeyRole::kRelinearisation, 0, level)) return *key;
   throw Error(message("there is no relinearisation key that serves level ", level,
                       "; request it at that level when generating keys"));
 }
 
 const KeySwitchKey& Evaluator::galois_key(GaloisElement g, Level level) const {
-  if (const KeySwitchKey* key = keys_.find_galois(context_, g, level)) return *key;
+  if (const KeySwitchKey* key = keys_.find(context_, KeyRole::kGalois, g, level)) return *key;
   // Which rotation this is: the power of 5, up to conjugation.
   const GaloisElement two_n = GaloisElement{2} << context_.log_n();
   const bool conjugated = g % 4 == 3;
@@ -386,12 +385,12 @@ Ciphertext Evaluator::mod_down_rescale(const ExtendedCiphertext& a) const {
 Ciphertext Evaluator::switch_to_ephemeral(const Ciphertext& a) const {
   check_owner("switch_to_ephemeral", a.fingerprint, context_, keys_);
   PSM_CHECK(a.level() == 0, "the ephemeral secret exists at level 0 only; level ", a.level());
-  return switch_key(*engine_, a, keys_.to_ephemeral);
+  return switch_key(*engine_, a, keys_.find(context_, KeyRole::kToEphemeral, 0, 0));
 }
 
 Ciphertext Evaluator::switch_from_ephemeral(const Ciphertext& a) const {
   check_owner("switch_from_ephemeral", a.fingerprint, context_, keys_);
-  return switch_key(*engine_, a, keys_.from_ephemeral);
+  return switch_key(*engine_, a, keys_.find(context_, KeyRole::kFromEphemeral, 0, context_.max_level()));
 }
 
 Ciphertext Evaluator::mod_raise(const Ciphertext& a, Level level) const {

@@ -27,23 +27,6 @@ std::vector<ParameterSpec> parameter_sets() {
 }
 
 // Uniform residues: every digit takes its whole range.
-RnsPoly random_poly(const Ring& ring, Basis basis, uint64_t seed) {
-  TrainingRandom random(seed);
-  RnsPoly c(ring, basis, Form::kNtt);
-  for (int j = 0; j < c.limbs(); ++j) {
-    for (size_t k = 0; k < c.n(); ++k) c.limb(j)[k] = random.integer(c.modulus(j).value);
-  }
-  return c;
-}
-
-bool same(const RnsPoly& a, const RnsPoly& b) {
-  if (a.basis() != b.basis() || a.form() != b.form()) return false;
-  return std::equal(a.limb(0), a.limb(0) + a.n() * static_cast<size_t>(a.limbs()), b.limb(0));
-}
-bool same(const std::array<RnsPoly, 2>& a, const std::array<RnsPoly, 2>& b) {
-  return same(a[0], b[0]) && same(a[1], b[1]);
-}
-
 // The lowest and the highest level of each band, and one in between.
 std::set<Level> levels_of(const Context& context) {
   std::set<Level> levels;
@@ -77,8 +60,8 @@ TEST_CASE("the fast key switch has the textbook's bits: every set of parameters,
       for (const Kernels* backend : available_backends()) {
         CAPTURE(backend->name);
         select_backend(backend->name);
-        CHECK(same(fast.switch_key(c, key, {}), expected));
-        CHECK(same(fast.switch_key(fast.decompose(c, key.p_count), key, {}), expected));  // hoisted
+        CHECK(same_bits(fast.switch_key(c, key, {}), expected));
+        CHECK(same_bits(fast.switch_key(fast.decompose(c, key.p_count), key, {}), expected));  // hoisted
         ++compared;
       }
       several_digits += context.digit_count(level) > 1 ? 1 : 0;
@@ -108,8 +91,8 @@ TEST_CASE("what the fast key switch merges, an addend, an automorphism, a rescal
       std::array<RnsPoly, 2> k = textbook::switch_key(context, c, key);
       add(k[0], k[0], a0);
       add(k[1], k[1], a1);
-      CHECK(same(fast.switch_key(c, key, {.addend0 = &a0, .addend1 = &a1, .automorphism = g}),
-                 {automorphism(k[0], g), automorphism(k[1], g)}));
+      CHECK(same_bits(fast.switch_key(c, key, {.addend0 = &a0, .addend1 = &a1, .automorphism = g}),
+                      Engine::Pair{automorphism(k[0], g), automorphism(k[1], g)}));
 
       // round((P a + x) / (P q_l)).
       std::array<RnsPoly, 2> x = textbook::sum_over_digits(context, c, key);
@@ -119,9 +102,10 @@ TEST_CASE("what the fast key switch merges, an addend, an automorphism, a rescal
           kernels().scale_add(x[i].limb(j), a, converters.p_product(j, key.p_count), ring.n(), ring.q(j));
         }
       }
-      CHECK(same(fast.switch_key(c, key, {.addend0 = &a0, .addend1 = &a1, .rescale = true}),
-                 {textbook::mod_down(x[0], true), textbook::mod_down(x[1], true)}));
-      CHECK(same(fast.divide(x, c.basis()), {textbook::mod_down(x[0]), textbook::mod_down(x[1])}));
+      CHECK(same_bits(fast.switch_key(c, key, {.addend0 = &a0, .addend1 = &a1, .rescale = true}),
+                      Engine::Pair{textbook::mod_down(x[0], true), textbook::mod_down(x[1], true)}));
+      CHECK(same_bits(fast.divide(x, c.basis()),
+                      Engine::Pair{textbook::mod_down(x[0]), textbook::mod_down(x[1])}));
     }
   }
 }
@@ -135,7 +119,7 @@ TEST_CASE("the key switches around ModRaise, with one special prime and with all
   CHECK(down.p_count == 1);
   for (const KeySwitchKey* key : {&down, &up}) {
     const RnsPoly c = random_poly(context.ring(), {key->level + 1, 0}, 4);
-    CHECK(same(fast.switch_key(c, *key, {}), textbook::switch_key(context, c, *key)));
+    CHECK(same_bits(fast.switch_key(c, *key, {}), textbook::switch_key(context, c, *key)));
   }
 }
 

@@ -20,11 +20,8 @@ TestParty::TestParty(const ParameterSpec& spec, const KeyRequest& request)
       evaluator(std::make_unique<Evaluator>(context, keys)) {}
 
 void TestParty::add_keys(const KeyRequest& request) {
-  EvaluationKeys more = generator.evaluation_keys(request);
-  for (auto& [g, key] : more.galois) keys.galois.insert_or_assign(g, std::move(key));
-  for (auto& [band, key] : more.relinearisation) keys.relinearisation.insert_or_assign(band, std::move(key));
-  if (more.to_ephemeral) keys.to_ephemeral = std::move(more.to_ephemeral);
-  if (more.from_ephemeral) keys.from_ephemeral = std::move(more.from_ephemeral);
+  for (auto& [use, key] : generator.evaluation_keys(request).keys)
+    keys.keys.insert_or_assign(use, std::move(key));
 }
 
 void TestParty::add_rotations(const std::vector<int>& offsets, Level level) {
@@ -45,6 +42,37 @@ Slots TestParty::random_slots(uint64_t seed, size_t count) const {
     value = {re, random.uniform(-1, 1)};
   }
   return values;
+}
+
+Slots rotated(const Slots& slots, int offset) {
+  const int n = static_cast<int>(slots.size());
+  Slots out = slots;
+  std::rotate(out.begin(), out.begin() + (offset % n + n) % n, out.end());
+  return out;
+}
+
+RnsPoly random_poly(const Ring& ring, Basis basis, uint64_t seed) {
+  TrainingRandom random(seed);
+  RnsPoly c(ring, basis, Form::kNtt);
+  for (int j = 0; j < c.limbs(); ++j)
+    for (size_t k = 0; k < c.n(); ++k) c.limb(j)[k] = random.integer(c.modulus(j).value);
+  return c;
+}
+
+bool same_bits(const RnsPoly& a, const RnsPoly& b) {
+  if (a.empty() || b.empty()) return a.empty() && b.empty();
+  if (!(a.basis() == b.basis()) || a.form() != b.form()) return false;
+  const RnsPoly x = a.in(nullptr), y = b.in(nullptr);
+  return std::equal(x.limb(0), x.limb(0) + x.bytes() / sizeof(uint64_t), y.limb(0));
+}
+
+bool same_bits(std::span<const RnsPoly> a, std::span<const RnsPoly> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const RnsPoly& x, const RnsPoly& y) { return same_bits(x, y); });
+}
+
+bool same_bits(const Ciphertext& a, const Ciphertext& b) {
+  return a.scale() == b.scale() && same_bits(a.c, b.c);
 }
 
 double max_error(const Slots& a, const Slots& b) {

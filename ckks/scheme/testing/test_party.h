@@ -4,6 +4,7 @@
 
 #include <complex>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "ckks/base/random/training_random.h"
@@ -44,6 +45,16 @@ class TestParty {
   EvaluationKeys keys;
   std::unique_ptr<Evaluator> evaluator;
 };
+
+// Slot s + offset moves to slot s.
+Slots rotated(const Slots& slots, int offset);
+
+RnsPoly random_poly(const Ring& ring, Basis basis, uint64_t seed);
+
+// The same residues, basis and form, in whatever memory they are; of ciphertexts the same scale too.
+bool same_bits(const RnsPoly& a, const RnsPoly& b);
+bool same_bits(std::span<const RnsPoly> a, std::span<const RnsPoly> b);
+bool same_bits(const Ciphertext& a, const Ciphertext& b);
 
 double max_error(const Slots& a, const Slots& b);
 // Root mean square of |a - b|.

@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/secret.h"
-#include "ckks/wire/file_context.h"
+#include "ckks/wire/container.h"
 
 namespace psm::wire {
 
@@ -25,6 +25,19 @@ ckks::SecretKey read_secret_key(ByteSource source, const ckks::Context& context)
   for (size_t i = 0; i < n; ++i) coefficients[i] = ((bytes[i / 4] >> (2 * (i % 4))) & 3) - 1;
   if (reader.next(record)) reader.refuse("it holds more than a secret key");
   return ckks::SecretKey(context, std::move(coefficients), reader.header().fingerprint.key);
+}
+
+void write_secret_key(const std::string& path, const ckks::SecretKey& key) {
+  const auto& coefficients = key.coefficients();
+  SecretVector<uint8_t> bytes(coefficients.size() / 4);
+  for (size_t i = 0; i < coefficients.size(); ++i) {
+    bytes[i / 4] |= static_cast<uint8_t>((coefficients[i] + 1) << (2 * (i % 4)));
+  }
+  ContainerWriter writer(path, {FileKind::kSecretKey, key.context().spec(), key.fingerprint()}, true);
+  writer.begin(kSecretKeyTag, bytes.size());
+  writer.write(bytes.data(), bytes.size());
+  writer.end();
+  writer.commit();
 }
 
 }  // namespace psm::wire

@@ -14,7 +14,6 @@ namespace psm::wire {
 
 constexpr uint32_t kSecretKeyTag = 1;
 
-uint64_t secret_key_file_bytes(const ckks::Context& context);
 void write_secret_key(const std::string& path, const ckks::SecretKey& key);
 // Refuses a file that others than its owner may read or write, as ssh does.
 ckks::SecretKey read_secret_key(ByteSource source, const ckks::Context& context);

@@ -1,7 +1,7 @@
 #include "ckks/wire/testing/fuzz_container.h"
 
 #include "ckks/base/files/checksum.h"
-#include "ckks/wire/bytes.h"
+#include "ckks/wire/tables.h"
 
 namespace psm::wire {
 namespace {
@@ -28,8 +28,7 @@ size_t header_end(const std::string& file) {
   return end + 8 <= file.size() ? end : std::string::npos;
 }
 
-// Calls visit(begin, where its checksum stands, is it the end record) for each record that is there as a
-// whole.
+// Calls visit(begin, where its checksum stands, is it the end record) for each record that is there as a whole.
 template <typename Visit>
 void for_each_record(const std::string& file, Visit&& visit) {
   size_t at = header_end(file);

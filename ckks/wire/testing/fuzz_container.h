@@ -1,5 +1,4 @@
-// Containers for fuzzing (ckks/base/testing/fuzz.h): the places of their parts, and the repair of their
-// checksums.
+// Containers for fuzzing (ckks/base/testing/fuzz.h): the places of their parts, and the repair of their checksums.
 #pragma once
 
 #include "ckks/base/testing/fuzz.h"

@@ -3,8 +3,8 @@
 #include <numeric>
 #include <utility>
 
+#include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
-#include "ckks/base/touched_memory.h"
 #include "cmd/client/encoding.h"
 #include "cmd/protocol/ciphertext_note.h"
 #include "cmd/terminal/command.h"
@@ -23,9 +23,8 @@ Session::Session(const Deployment& deployment, RunFigures& figures, ckks::Device
   const double begin = seconds_now();
   {
     TouchedMemory memory(static_cast<size_t>(d_.reading.run_bytes()));
-    Progress progress("generating keys", 1);
-    keys_ =
-        generator_.evaluation_keys(d_.keys, [&](int done, int total) { progress.set(1.0 * done / total); });
+    Progress progress("generating keys", static_cast<double>(d_.keys.keys(d_.context->chain()).size()));
+    keys_ = generator_.evaluation_keys(d_.keys, [&] { progress.advance(); });
     figures_.touched(memory.finish());
   }
   const double made = seconds_now();

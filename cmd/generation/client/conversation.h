@@ -6,7 +6,7 @@
 
 #include "ckks/base/files/json.h"
 #include "ckks/scheme/client/decryptor.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/encoding/encoder.h"
 #include "cmd/generation/client/text_model.h"
 #include "cmd/generation/frames.h"

@@ -6,7 +6,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/progress.h"
 #include "ckks/base/random/random.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/encoding/encoder.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/generation/weight_note.h"

@@ -14,33 +14,15 @@ HeldKeys::HeldKeys(wire::EvaluationKeysReader& file, const ckks::Context& contex
 }
 
 void HeldKeys::hold(const ckks::KeyRequest& request) {
-  std::set<int> bands;
-  std::set<std::pair<ckks::GaloisElement, int>> elements;
+  std::set<ckks::EvaluationKeys::Use> wanted;
   ckks::KeyRequest missing;
-  for (const ckks::Level level : request.relinearisation_keys(context_.chain())) {
-    bands.insert(context_.band(level));
-    if (!keys_.relinearisation.contains(context_.band(level))) missing.need_relinearisation(level);
+  for (const ckks::KeyName& name : request.keys(context_.chain())) {
+    const auto use = ckks::use_of(context_, name);
+    wanted.insert(use);
+    if (!keys_.keys.contains(use)) missing.need(name);
   }
-  for (const auto& [element, level] : request.galois_keys(context_.chain())) {
-    const std::pair key{element, context_.band(level)};
-    elements.insert(key);
-    if (!keys_.galois.contains(key)) missing.need_galois(element, level);
-  }
-  missing.encapsulation = request.encapsulation && !keys_.to_ephemeral;
-  std::erase_if(keys_.relinearisation, [&](const auto& key) { return !bands.contains(key.first); });
-  std::erase_if(keys_.galois, [&](const auto& key) { return !elements.contains(key.first); });
-  if (!request.encapsulation) {
-    keys_.to_ephemeral.reset();
-    keys_.from_ephemeral.reset();
-  }
-  if (missing.count(context_.chain()) == 0) return;
-  ckks::EvaluationKeys read = read_keys(file_, missing);
-  keys_.relinearisation.merge(read.relinearisation);
-  keys_.galois.merge(read.galois);
-  if (missing.encapsulation) {
-    keys_.to_ephemeral = std::move(read.to_ephemeral);
-    keys_.from_ephemeral = std::move(read.from_ephemeral);
-  }
+  std::erase_if(keys_.keys, [&](const auto& key) { return !wanted.contains(key.first); });
+  if (missing.count(context_.chain()) > 0) keys_.keys.merge(read_keys(file_, missing).keys);
 }
 
 }  // namespace psm::cmd

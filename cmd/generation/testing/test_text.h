@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "attention/batched/measure.h"
+#include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/client/encoding.h"
 #include "cmd/compiler/compile.h"
@@ -53,10 +53,7 @@ inline void write_keys(const std::string& path, const ckks::Context& context, co
                        const ckks::KeyRequest& request) {
   const ckks::EvaluationKeys keys = ckks::KeyGenerator(secret).evaluation_keys(request);
   wire::EvaluationKeysWriter writer(path, context, secret.fingerprint());
-  for (const auto& [band, key] : keys.relinearisation) writer.relinearisation(key);
-  for (const auto& [name, key] : keys.galois) writer.galois(name.first, key);
-  if (keys.to_ephemeral) writer.to_ephemeral(*keys.to_ephemeral);
-  if (keys.from_ephemeral) writer.from_ephemeral(*keys.from_ephemeral);
+  writer.write(keys);
   writer.commit();
 }
 
