@@ -134,7 +134,7 @@ TEST_CASE("logits are written for texts, pairs, token numbers and images, those 
   output_of("evaluate --model " + model + " --ids 0,5,9,2 --logits " + json);
   CHECK(json_of(json).at("examples", "json").array("examples")[0].at("tokens", "json").dump(0) ==
         "[0,5,9,2]");
-  check_refused("evaluate --model " + model + " --ids 0,x --logits " + json, "not '0,x'");
+  check_refused("evaluate --model " + model + " --ids 0,x --logits " + json, "'x' is no token");
   check_refused("evaluate --model " + model + " --ids 0,270 --logits " + json, "270");
   check_refused("evaluate --model " + model + " --logits " + json, "--logits needs an input");
   check_refused("evaluate --model " + model + " --prompt g1", "are for --logits");

@@ -1,22 +1,17 @@
 // A server and its client in one process, on a ring that offers no security; cmd/generate_test.cc has them in
 // two.
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cmath>
 #include <filesystem>
 #include <memory>
-#include <thread>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/testing/chance.h"
 #include "cmd/generation/client/text_client.h"
-#include "cmd/generation/client/text_comparison.h"
 #include "cmd/generation/client/text_twin.h"
 #include "cmd/generation/server/text_server.h"
-#include "cmd/generation/testing/test_text.h"
+#include "cmd/testing/test_text.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
@@ -73,27 +68,15 @@ void check_refused(TestServer& server, const Frame& request, const char* why) {
   CHECK_THROWS_WITH_AS(server.server.reply(request), doctest::Contains(why), Error);
 }
 
-// Tokens picked by a client that talks to a server in another thread.
+// Tokens picked by a client that talks to a server.
 std::vector<TextClient::Step> generate(TextRecord& record, int count) {
-  int ends[2];
-  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-  std::thread server([&] {
-    TestServer server;
-    FrameChannel channel(ends[1], ends[1], "the client");
-    server.server.serve(channel);
-  });
+  TestServer server;
+  DirectChannel channel(server.server);
+  const TextFolder nowhere("");
+  TextClient client(parties().model, parties().secret, channel, record, nowhere);
   std::vector<TextClient::Step> steps;
-  {
-    FrameChannel channel(ends[0], ends[0], "the server");
-    const TextFolder nowhere("");
-    TextClient client(parties().model, parties().secret, channel, record, nowhere);
-    for (int i = 0; i < count; ++i) steps.push_back(client.next());
-    CHECK(client.figures().at("runs", "figures").array("runs").size() == static_cast<size_t>(count));
-  }
-  ::shutdown(ends[0], SHUT_WR);
-  server.join();
-  ::close(ends[0]);
-  ::close(ends[1]);
+  for (int i = 0; i < count; ++i) steps.push_back(client.next());
+  CHECK(client.figures().at("runs", "figures").array("runs").size() == static_cast<size_t>(count));
   return steps;
 }
 
@@ -141,7 +124,7 @@ TEST_CASE("beyond the places the window slides to the last half of them, as the 
   // errors move it over: a border moves most if all logits on one side of it rise and all others fall. Nor is another
   // logit so near that of the token picked that they change places.
   constexpr double kMost = 1e-3;
-  CHECK(comparison.max_abs() < kMost);
+  CHECK(comparison.all.max_abs < kMost);
   for (const TextClient::Step& step : steps) {
     const int picked = record.tokens[step.position];
     for (int border = 0; border < kVocab; ++border)

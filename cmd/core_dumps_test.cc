@@ -23,6 +23,16 @@
 namespace psm::cmd {
 namespace {
 
+pid_t started(const std::string& line) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    _exit(1);
+  }
+  return child;
+}
+
 // What /proc/PID/limits says of core files of a command that waits for the file of `flag`, a pipe that nobody writes
 // to.
 std::string core_limit_of(const std::string& command, const std::string& flag, const std::string& arguments) {
@@ -30,12 +40,7 @@ std::string core_limit_of(const std::string& command, const std::string& flag, c
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   const std::string line = "ulimit -S -c $(ulimit -H -c); exec " + located(command) + " " + flag + " " +
                            pipe + " " + arguments + " >" + path_of("out") + " 2>" + path_of("err");
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-    _exit(1);
-  }
+  const pid_t child = started(line);
   // It can be opened for writing once the command has opened it for reading.
   int writer = -1, status = 0;
   while ((writer = open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO &&
@@ -56,12 +61,7 @@ std::string core_limit_of(const std::string& command, const std::string& flag, c
 // The line of a command that reads no pipe, as soon as both its numbers are zero: the command is killed then.
 std::string core_limit_while_running(const std::string& command) {
   const std::string line = "ulimit -S -c $(ulimit -H -c); exec " + located(command) + " >/dev/null 2>&1";
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-    _exit(1);
-  }
+  const pid_t child = started(line);
   std::string found;
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
@@ -98,7 +98,7 @@ TEST_CASE("no command that holds a secret key or what was decrypted leaves a cor
            {"generate", "--client", "--prompt x --program x"},
            {"record", "--client", "--program x --prompt x --out " + nowhere},
            {"bench", "--model", "--suite model"},
-           {"study/study", "", "run power --text " + text + " --out " + nowhere}}) {
+           {"study", "", "run power --text " + text + " --out " + nowhere}}) {
     CAPTURE(command);
     const std::string found = flag.empty() ? core_limit_while_running(command + " " + arguments)
                                            : core_limit_of(command, flag, arguments);

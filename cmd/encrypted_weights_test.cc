@@ -1,26 +1,21 @@
 // Weights that the server cannot read: owner and server in one process, on a ring that offers no security.
 // cmd/secret_weights_test.cc has them in two, and looks for the weights in the server's memory.
-#include "cmd/generation/server/encrypted_weights.h"
-
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/chance.h"
 #include "cmd/generation/client/text_client.h"
-#include "cmd/generation/client/text_comparison.h"
+#include "cmd/generation/client/text_twin.h"
 #include "cmd/generation/client/weight_encryption.h"
+#include "cmd/generation/server/text_program.h"
 #include "cmd/generation/server/text_server.h"
-#include "cmd/generation/testing/test_text.h"
-#include "cmd/generation/weight_note.h"
+#include "cmd/generation/text_ends.h"
 #include "cmd/protocol/group_files.h"
+#include "cmd/testing/test_text.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
@@ -77,24 +72,12 @@ struct BlindServer {
 };
 
 std::vector<TextClient::Step> generate(TextRecord& record, int count, const std::string& state = "") {
-  int ends[2];
-  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-  std::thread thread([&] {
-    BlindServer server(state);
-    FrameChannel channel(ends[1], ends[1], "the client");
-    server.server.serve(channel);
-  });
+  BlindServer server(state);
+  DirectChannel channel(server.server);
+  const TextFolder nowhere("");
+  TextClient client(owner().model, owner().secret, channel, record, nowhere);
   std::vector<TextClient::Step> steps;
-  {
-    FrameChannel channel(ends[0], ends[0], "the server");
-    const TextFolder nowhere("");
-    TextClient client(owner().model, owner().secret, channel, record, nowhere);
-    for (int i = 0; i < count; ++i) steps.push_back(client.next());
-  }
-  ::shutdown(ends[0], SHUT_WR);
-  thread.join();
-  ::close(ends[0]);
-  ::close(ends[1]);
+  for (int i = 0; i < count; ++i) steps.push_back(client.next());
   return steps;
 }
 

@@ -24,8 +24,7 @@ constexpr const char* kShort = " --steps 20 --range-steps 10 --batch 8 --threads
 void succeed(const std::string& command, const std::string& arguments) {
   CAPTURE(command);
   CAPTURE(arguments);
-  const Outcome outcome = run(command, arguments);
-  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+  const Outcome outcome = must(command, arguments);
 }
 
 // One line that says why, behind the warning of an insecure ring.
@@ -142,8 +141,7 @@ TEST_CASE("a checkpoint whose context no ciphertext holds is cut to the part tha
   const std::string model = path_of("long.safetensors"), whole = path_of("whole.safetensors"),
                     part = path_of("part.safetensors");
   make_long_model(model);
-  const Outcome uncut = run("polynomialise", "--model " + model + " --out " + whole);
-  REQUIRE_MESSAGE(uncut.exit_code == 0, uncut.err);
+  const Outcome uncut = must("polynomialise", "--model " + model + " --out " + whole);
   CHECK(uncut.out.find("no encrypted form: context is 2048") != std::string::npos);
   refuse("compile", "--log-n 11 --model " + whole + " --out " + path_of("whole"), "use fewer tokens");
   check_refused("polynomialise --model " + model + " --tokens 4096 --out " + part,
@@ -163,12 +161,10 @@ TEST_CASE("what has no encrypted form is said where a model is imported and made
   const std::string folder = path_of("hf");
   std::filesystem::create_directories(folder);
   attention::write_hugging_face(folder, attention::random_weights(config, 3));
-  const Outcome imported = run("import", "--from " + folder + " --out " + path_of("imported.safetensors"));
-  REQUIRE_MESSAGE(imported.exit_code == 0, imported.err);
+  const Outcome imported = must("import", "--from " + folder + " --out " + path_of("imported.safetensors"));
   CHECK(imported.out.find("with its attention replaced") != std::string::npos);
-  const Outcome softmax = run("polynomialise", "--model " + path_of("gpt2/softmax.safetensors") + " --out " +
-                                                   path_of("s.safetensors"));
-  REQUIRE_MESSAGE(softmax.exit_code == 0, softmax.err);
+  const Outcome softmax = must("polynomialise", "--model " + path_of("gpt2/softmax.safetensors") + " --out " +
+                                                    path_of("s.safetensors"));
   CHECK(softmax.out.find("no encrypted form: attention is softmax") != std::string::npos);
   refuse("compile", "--log-n 11 --model " + path_of("s.safetensors") + " --out " + path_of("s"),
          "attention softmax");

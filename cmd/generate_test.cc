@@ -296,7 +296,7 @@ TEST_CASE("random weights of a published shape, few layers") {
   const std::string compiled =
       "generate --client " + name + ".client --program " + name + ".program --insecure --tokens 2 ";
   output_of(compiled + "--compare --json " + json_path);
-  check_refused(compiled + "--prompt x", "'x' is no token; a shape reads the numbers 0 to 50303");
+  check_refused(compiled + "--prompt x", "'x' is no token; they are 0 to 50303");
   const Json json = parse_json(read_file(json_path, 1 << 20), "run");
   CHECK(json.at("agreement", "run").at("positions", "a").number("positions") == 2);
   CHECK(json.at("agreement", "run").at("max_abs", "a").number("max") < 0.1);

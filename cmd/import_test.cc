@@ -11,7 +11,7 @@
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/shared_data.h"
 #include "cmd/testing/test_commands.h"
-#include "cmd/training/model_tokenizer.h"
+#include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"

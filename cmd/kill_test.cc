@@ -55,8 +55,7 @@ bool killed(const std::string& command, double seconds) {
 TEST_CASE("killed at twenty random moments and begun again, a run ends with the same answer, bit for bit") {
   prepare();
   const auto begin = std::chrono::steady_clock::now();
-  const Outcome whole = run_command_line(infer("whole.ct"));
-  REQUIRE_MESSAGE(whole.exit_code == 0, whole.err);
+  const Outcome whole = must_run(infer("whole.ct"));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::string expected = read_file(path_of("whole.ct"), kMaxAnswer);
 
@@ -75,8 +74,7 @@ TEST_CASE("killed at twenty random moments and begun again, a run ends with the 
     std::filesystem::remove(path_of("resumed.ct"));
   }
   CHECK(saved > 0);
-  const Outcome last = run_command_line(resumed);
-  REQUIRE_MESSAGE(last.exit_code == 0, last.err);
+  must_run(resumed);
   CHECK(read_file(path_of("resumed.ct"), kMaxAnswer) == expected);
   CHECK_FALSE(std::filesystem::exists(state));
   // What the killed processes left of the answer went with its next writer.
@@ -131,8 +129,7 @@ TEST_CASE("what is interrupted says so and leaves nothing half made") {
   CHECK(
       answers.err.ends_with(" are kept in " + state + "; run the same command again to go on from there\n"));
   CHECK_FALSE(fs::exists(path_of("interrupted.ct")));
-  const Outcome last = run_command_line(command);
-  REQUIRE_MESSAGE(last.exit_code == 0, last.err);
+  const Outcome last = must_run(command);
   CHECK(last.out.starts_with(path_of("prompts.ct") + " goes on from its state: 0 of "));
   CHECK(last.out.find(next) != std::string::npos);
   CHECK_FALSE(fs::exists(state));
@@ -153,8 +150,7 @@ TEST_CASE(
   CHECK(refused.exit_code == 2);
   CHECK(refused.err.find("belongs to another program") != std::string::npos);
   CHECK(read_file(folder + "/group-0", kMaxAnswer) == before);
-  const Outcome last = run_command_line(infer("first.ct") + state);
-  REQUIRE_MESSAGE(last.exit_code == 0, last.err);
+  must_run(infer("first.ct") + state);
   run_command_line(infer("again.ct"));
   CHECK(read_file(path_of("first.ct"), kMaxAnswer) == read_file(path_of("again.ct"), kMaxAnswer));
 }

@@ -59,14 +59,14 @@ while read -r command budget; do
   echo "$command links $lines lines; at most $budget"
   if [ "$lines" -gt "$budget" ] || [ "$lines" -lt 1000 ]; then bad=1; fi
 done <<BUDGETS
-keygen 8200
-encrypt 11000
-decrypt 8600
-generate 15700
-infer 26000
-serve 26000
-show 20700
-train 18500
-evaluate 23500
+keygen 8300
+encrypt 11150
+decrypt 8700
+generate 15550
+infer 25300
+serve 24500
+show 20300
+train 17550
+evaluate 22250
 BUDGETS
 exit $bad

@@ -38,12 +38,10 @@ const std::string& keys() {
   static const std::string folder = [] {
     make_model(kModel, 1);
     compile(kModel, "model");
-    const Outcome made = run("keygen", keygen_arguments(path_of("keys")));
-    REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+    must("keygen", keygen_arguments(path_of("keys")));
     const Outcome encrypted =
-        run("encrypt", "--client " + kClient + " --keys " + path_of("keys") + " --out " +
-                           path_of("prompts.ct") + " --sample 12 --insecure" + kCheck);
-    REQUIRE_MESSAGE(encrypted.exit_code == 0, encrypted.err);
+        must("encrypt", "--client " + kClient + " --keys " + path_of("keys") + " --out " +
+                            path_of("prompts.ct") + " --sample 12 --insecure" + kCheck);
     CHECK(encrypted.out.find("their values stay inside the ranges of " + kProgram) != std::string::npos);
     return path_of("keys");
   }();
@@ -53,6 +51,18 @@ const std::string& keys() {
 std::string infer_arguments(const std::string& out) {
   return "--program " + kProgram + " --keys " + keys() + "/evaluation.keys --in " + path_of("prompts.ct") +
          " --out " + path_of(out) + " --insecure";
+}
+
+// The answers, with the ledger of their run; made once.
+const std::string& answers() {
+  static const std::string file = [] {
+    const Outcome inferred =
+        must("infer", infer_arguments("answer.ct") + " --backend scalar --ledger " + path_of("ledger.json"));
+    CHECK(inferred.err.find("INSECURE") != std::string::npos);
+    CHECK(inferred.out.find("preparation") != std::string::npos);
+    return path_of("answer.ct");
+  }();
+  return file;
 }
 
 std::string decrypt_arguments(const std::string& in) {
@@ -86,10 +96,7 @@ TEST_CASE("the same model compiles to the same two files") {
 }
 
 TEST_CASE("an answer through four processes is the twin's, whatever kernels each of them uses") {
-  keys();
-  const Outcome inferred = run("infer", infer_arguments("answer.ct") + " --backend scalar");
-  REQUIRE_MESSAGE(inferred.exit_code == 0, inferred.err);
-  CHECK(inferred.err.find("INSECURE") != std::string::npos);
+  answers();
   const Outcome compared = compare_answers("answer.ct", "--sample 12");
   REQUIRE_MESSAGE(compared.exit_code == 0, compared.err);
   const Json found = comparison();
@@ -100,37 +107,33 @@ TEST_CASE("an answer through four processes is the twin's, whatever kernels each
   CHECK(found.at("argmax_agreement", "json").number("argmax_agreement") >= 0.99);
 }
 
-TEST_CASE("with no memory for encoded weights the answer is the same, bit for bit") {
-  keys();
-  REQUIRE(run("infer", infer_arguments("whole.ct")).exit_code == 0);
+TEST_CASE("with no memory for encoded weights, and by other kernels, the answer is the same, bit for bit") {
+  answers();
+  const std::string page = path_of("ledger.html");
   const Outcome refused = run("infer", infer_arguments("small.ct") + " --memory 1MB");
   const size_t at = refused.err.find("alone take ");
   REQUIRE(at != std::string::npos);
   const std::string least = refused.err.substr(at + 11, refused.err.find('\n', at) - at - 11);  // "57.12 MB"
   const double megabytes = std::stod(least) + 0.01;
-  const Outcome small = run("infer", infer_arguments("small.ct") + " --memory " + std::to_string(megabytes) +
-                                         least.substr(least.find(' ') + 1));
-  REQUIRE_MESSAGE(small.exit_code == 0, small.err);
-  CHECK(read_file(path_of("small.ct"), 1 << 28) == read_file(path_of("whole.ct"), 1 << 28));
+  must("infer", infer_arguments("small.ct") + " --ledger " + page + " --memory " + std::to_string(megabytes) +
+                    least.substr(least.find(' ') + 1));
+  CHECK(read_file(path_of("small.ct"), 1 << 28) == read_file(answers(), 1 << 28));
+  CHECK(read_file(page, 1 << 22).find("The costliest instructions") != std::string::npos);
 }
 
 TEST_CASE("answers that are far from the twin of the prompts given are a failure, with its likely reasons") {
-  keys();
-  REQUIRE(run("infer", infer_arguments("answer.ct")).exit_code == 0);
+  answers();
   const Outcome other = compare_answers("answer.ct", "--sample 12 --seed 2");
   CHECK(other.exit_code == 1);
   CHECK(other.err.find("error: the answers are not those of these prompts") != std::string::npos);
-  const Json answers_json = parse_json(read_file(path_of("answers.json"), 1 << 20), "answers.json");
+  const Json answers_json = json_in("answers.json");
   CHECK(answers_json.at("answers", "json").array("answers").size() == 12);
   // The prompts themselves are no answers.
-  const Outcome prompts = run("decrypt", decrypt_arguments("prompts.ct"));
-  CHECK(prompts.exit_code == 2);
-  CHECK(prompts.err.find("prompts.ct holds encrypted prompts; give answers") != std::string::npos);
+  check_refused("decrypt " + decrypt_arguments("prompts.ct"),
+                "prompts.ct holds encrypted prompts; give answers");
   std::string swapped = infer_arguments("x.ct");
-  replace(swapped, path_of("prompts.ct"), path_of("answer.ct"));
-  const Outcome answers = run("infer", swapped);
-  CHECK(answers.exit_code == 2);
-  CHECK(answers.err.find("answer.ct holds encrypted answers; give prompts") != std::string::npos);
+  replace(swapped, path_of("prompts.ct"), answers());
+  check_refused("infer " + swapped, "answer.ct holds encrypted answers; give prompts");
 }
 
 TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps, and so does its answer") {
@@ -147,14 +150,12 @@ TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps
   for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
            {"encrypt", with + prompt + " --check " + path_of("letters.program") + " --out " + prompts},
            {"infer", "--program " + path_of("letters.program") + " --keys " + keys() +
-                         "/evaluation.keys --in " + prompts + " --out " + answer + " --insecure"}}) {
-    const Outcome outcome = run(command, arguments);
-    REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
-  }
+                         "/evaluation.keys --in " + prompts + " --out " + answer + " --insecure"}})
+    must(command, arguments);
   const Outcome compared = decrypt_and_compare(with + " --in " + answer, path_of("letters.client"),
                                                path_of("letters.program"), prompt);
   REQUIRE_MESSAGE(compared.exit_code == 0, compared.err);
-  const Json json = parse_json(read_file(path_of("answers.json"), 1 << 20), "answers.json");
+  const Json json = json_in("answers.json");
   const std::string said = json.at("answers", "json").array("answers").at(0).string("answer");
   CHECK(said.size() == 3);
   CHECK(said.find_first_not_of("abcdefgh") == std::string::npos);
@@ -175,18 +176,15 @@ TEST_CASE("a published shape runs as a model does, and its prompts are numbers")
         {"keygen", "--client " + shape + ".client --out " + keys + " --insecure"},
         {"encrypt", with + prompt + " --out " + prompts},
         {"infer", "--program " + shape + ".program --keys " + keys + "/evaluation.keys --in " + prompts +
-                      " --out " + answer + " --insecure"}}) {
-    const Outcome outcome = run(command, arguments);
-    REQUIRE_MESSAGE(outcome.exit_code == 0, command, ": ", outcome.err);
-  }
+                      " --out " + answer + " --insecure"}})
+    must(command, arguments);
   const Outcome compared =
       decrypt_and_compare(with + " --in " + answer, shape + ".client", shape + ".program", prompt);
   REQUIRE_MESSAGE(compared.exit_code == 0, compared.err);
   CHECK(comparison().at("positions", "json").integer("positions", 0, 100) == 3);
   CHECK(comparison().at("relative_rms", "json").number("relative_rms") < 0x1p-7);
-  const Outcome unknown = run("encrypt", with + " --prompt \"7 50304\" --out " + prompts);
-  CHECK(unknown.exit_code == 2);
-  CHECK(unknown.err.find("'50304' is no token; a shape reads the numbers 0 to 50303") != std::string::npos);
+  check_refused("encrypt " + with + " --prompt \"7 50304\" --out " + prompts,
+                "'50304' is no token; they are 0 to 50303");
 }
 
 TEST_CASE("under a dense secret, too, an answer through four processes is the twin's") {
@@ -199,11 +197,9 @@ TEST_CASE("under a dense secret, too, an answer through four processes is the tw
            {"keygen", keygen_arguments(folder, path_of("dense.client"))},
            {"encrypt", client + " --out " + prompts + " --sample 12"},
            {"infer", "--program " + program + " --insecure --keys " + folder + "/evaluation.keys --in " +
-                         prompts + " --out " + answer + " --json " + path_of("dense_run.json")}}) {
-    const Outcome outcome = run(command, arguments);
-    REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
-  }
-  const Json ran = parse_json(read_file(path_of("dense_run.json"), 1 << 20), "dense_run.json");
+                         prompts + " --out " + answer + " --json " + path_of("dense_run.json")}})
+    must(command, arguments);
+  const Json ran = json_in("dense_run.json");
   CHECK(ran.at("params", "json").at("secret_hamming_weight", "json").integer("weight", 0, 192) == 0);
   const Outcome compared =
       decrypt_and_compare(client + " --in " + answer, path_of("dense.client"), program, "--sample 12");
@@ -221,8 +217,7 @@ TEST_CASE(
     "keys are tested before they are kept, and where they cannot be written in full none of them stays") {
   keys();
   const std::string folder = path_of("tested"), json_path = path_of("tested.json");
-  const Outcome made = run("keygen", keygen_arguments(folder) + " --json " + json_path);
-  REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+  const Outcome made = must("keygen", keygen_arguments(folder) + " --json " + json_path);
   for (const auto& file : std::filesystem::directory_iterator(folder))
     CHECK_MESSAGE(made.out.find(file.path().string()) != std::string::npos, file.path().string());
   const Json json = parse_json(read_file(json_path, 1 << 20), "tested.json");
@@ -244,9 +239,8 @@ TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key 
   std::set<uint64_t> seen;
   size_t polynomials = 0;
   for (const std::string name : {"once.ct", "again.ct"}) {
-    const Outcome encrypted = run("encrypt", "--client " + kClient + " --keys " + keys() + " --out " +
-                                                 path_of(name) + " --prompt \"k0 v0 k1 v1 k0\" --insecure");
-    REQUIRE_MESSAGE(encrypted.exit_code == 0, encrypted.err);
+    must("encrypt", "--client " + kClient + " --keys " + keys() + " --out " + path_of(name) +
+                        " --prompt \"k0 v0 k1 v1 k0\" --insecure");
     const wire::CiphertextFile file = wire::read_ciphertexts(path_of(name), *context, 100);
     for (const ckks::Ciphertext& c : file.ciphertexts) {
       for (const ckks::RnsPoly& poly : c.c)
@@ -263,14 +257,8 @@ TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key 
 TEST_CASE(
     "the server's ledger has every instruction's level and seconds, and its memory is within a tenth of the "
     "plan's") {
-  keys();
-  const std::string rows = path_of("ledger.json"), page = path_of("ledger.html");
-  REQUIRE(run("infer", infer_arguments("ledgered.ct") + " --ledger " + page).exit_code == 0);
-  CHECK(read_file(page, 1 << 22).find("The costliest instructions") != std::string::npos);
-  const Outcome inferred = run("infer", infer_arguments("ledgered.ct") + " --ledger " + rows);
-  REQUIRE_MESSAGE(inferred.exit_code == 0, inferred.err);
-  CHECK(inferred.out.find("preparation") != std::string::npos);
-  const Json json = parse_json(read_file(rows, 1 << 22), "ledger.json");
+  answers();
+  const Json json = json_in("ledger.json");
   const Json& memory = json.at("memory", "json");
   const double predicted = memory.at("predicted_bytes", "json").number("bytes"),
                measured = memory.at("measured_bytes", "json").number("bytes");
@@ -288,9 +276,7 @@ TEST_CASE(
   for (const char* part : {"preparation", "pass"})
     for (const char* figure : {"predicted_seconds", "seconds"})
       CHECK(json.at(part, "json").at(figure, part).number(figure) > 0);
-  const Outcome refused = run("infer", infer_arguments("ledgered.ct") + " --ledger " + path_of("ledger.txt"));
-  CHECK(refused.exit_code == 2);
-  CHECK(refused.err.find(".html") != std::string::npos);
+  check_refused("infer " + infer_arguments("x.ct") + " --ledger " + path_of("ledger.txt"), ".html");
 }
 
 TEST_CASE("an interrupted run goes on from its state, and a state of another run is refused") {
@@ -302,8 +288,7 @@ TEST_CASE("an interrupted run goes on from its state, and a state of another run
                                   " --state " + state + " >/dev/null 2>&1")
                                      .c_str());
   CHECK(WIFEXITED(status));
-  const Outcome resumed = run("infer", infer_arguments("resumed.ct") + " --state " + state);
-  REQUIRE_MESSAGE(resumed.exit_code == 0, resumed.err);
+  const Outcome resumed = must("infer", infer_arguments("resumed.ct") + " --state " + state);
   CHECK_FALSE(std::filesystem::exists(state));  // the folder goes with its files
   CHECK(run("decrypt", decrypt_arguments("resumed.ct"))
             .out.starts_with("answers, a prediction for each scored position of each prompt:\nprompt 0: "));
@@ -317,8 +302,7 @@ TEST_CASE("an interrupted run goes on from its state, and a state of another run
 }
 
 TEST_CASE("bad input is one clear line and exit code 2") {
-  keys();
-  REQUIRE(run("infer", infer_arguments("answer.ct")).exit_code == 0);
+  answers();
   make_model(path_of("other.safetensors"), 2);
   compile(path_of("other.safetensors"), "other");
   compile(kModel, "model12", " --insecure --log-n 12");
@@ -394,7 +378,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"encrypt", encrypt + "--prompt \"k0 v9\"", "no symbol 'v9'"},
       {"encrypt", encrypt + "--prompt \"k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0\"",
        "17 tokens, the model takes 1 to 16; shorten it"},
-      {"encrypt", encrypt + "--prompt \"\"", "0 tokens"},
+      {"encrypt", encrypt + "--prompt \"\"", "--prompt is empty"},
       {"encrypt", encrypt + "--prompts " + path_of("many.txt"), "split them"},
       {"encrypt",
        with(encrypt, kClient, path_of("narrow.client")) + "--sample 12 --check " + path_of("narrow.program"),
@@ -468,17 +452,15 @@ TEST_CASE("held-out values that no bootstrap could take are counted when a model
   const std::string narrow = path_of("narrow.safetensors"), out = path_of("narrow_poly.safetensors");
   attention::Checkpoint checkpoint = attention::load_checkpoint(kModel);
   attention::save_checkpoint(narrow, checkpoint);
-  const Outcome whole = run("polynomialise", "--model " + narrow + " --margin 2 --out " + out);
-  REQUIRE_MESSAGE(whole.exit_code == 0, whole.err);
+  const Outcome whole = must("polynomialise", "--model " + narrow + " --margin 2 --out " + out);
   CHECK(whole.out.find(" of the sequences: 0 values outside [-1, 1]") != std::string::npos);
   // The state's range is what bootstraps scale it by; no polynomial's interval depends on it.
   for (double& range : checkpoint.ranges->residual) range /= 4;
   attention::save_checkpoint(narrow, checkpoint);
-  const Outcome cut = run("polynomialise", "--model " + narrow + " --margin 2 --out " + out + " --json " +
-                                               path_of("narrow.json"));
-  REQUIRE_MESSAGE(cut.exit_code == 0, cut.err);
+  const Outcome cut = must("polynomialise", "--model " + narrow + " --margin 2 --out " + out + " --json " +
+                                                path_of("narrow.json"));
   CHECK(cut.out.find("such prompts are refused, so repeat with `--margin ") != std::string::npos);
-  const Json json = parse_json(read_file(path_of("narrow.json"), 1 << 20), "narrow.json");
+  const Json json = json_in("narrow.json");
   const Json& found = json.at("unseen_slot_program", "json");
   CHECK(found.at("outside", "json").integer("outside", 1, 1 << 30) > 0);
   CHECK(found.at("worst", "json").number("worst") > 1);

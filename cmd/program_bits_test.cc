@@ -17,7 +17,7 @@
 #include "ckks/base/testing/skip.h"
 #include "ckks/device/testing/test_device.h"
 #include "ckks/ring/kernels/backend.h"
-#include "cmd/deployment/client/session.h"
+#include "cmd/deployment/deployment.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 

@@ -16,8 +16,8 @@
 #include "ckks/base/files/json_parser.h"
 #include "ckks/wire/testing/ciphertext_files.h"
 #include "cmd/client/client_file.h"
-#include "cmd/protocol/ciphertext_note.h"
-#include "cmd/protocol/key_files.h"
+#include "cmd/protocol/notes.h"
+#include "cmd/protocol/plan_ends.h"
 #include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"
 
@@ -39,11 +39,6 @@ std::string prompts_file(const std::string& name, const std::vector<int>& length
   }
   write_file(path_of(name), text);
   return path_of(name);
-}
-
-void must(const std::string& command, const std::string& arguments) {
-  const Outcome outcome = run(command, arguments);
-  REQUIRE_MESSAGE(outcome.exit_code == 0, command << " " << arguments << "\n" << outcome.err);
 }
 
 std::string client(const std::string& keys = kKeys) {
@@ -166,14 +161,12 @@ TEST_CASE("of the prompts the server's file tells how many groups there are, and
 TEST_CASE("the client finds its prompts' lengths again, or is told that their record is missing") {
   const std::string decrypt = client() + "--in " + path_of(answers());
   must("decrypt", decrypt + " --json " + path_of("lengths.json"));
-  const Json json = parse_json(read_file(path_of("lengths.json"), 1 << 20), "lengths.json");
+  const Json json = json_in("lengths.json");
   CHECK(json.at("answers", "json").array("answers").size() == kPrompts);
   const std::string record = KeyFiles(kKeys).prompts(note_of(answers()).request);
   const std::string content = read_file(record, 1 << 20);
   std::filesystem::remove(record);
-  const Outcome missing = run("decrypt", decrypt);
-  CHECK(missing.exit_code == 2);
-  CHECK(missing.err.find("does not say how long its prompts were") != std::string::npos);
+  check_refused("decrypt " + decrypt, "does not say how long its prompts were");
   write_file(record, content);
 }
 
@@ -181,10 +174,7 @@ TEST_CASE("a request that does not fit the plan is refused before a key is read"
   prepare();
   const std::string keys = damaged_keys();
   const auto check_refused_early = [&](const char* said) {
-    const Outcome outcome = run("infer", infer("wrong.ct", "wrong_answers.ct", keys));
-    CHECK(outcome.exit_code == 2);
-    CAPTURE(outcome.err);
-    CHECK(outcome.err.find(said) != std::string::npos);
+    check_refused("infer " + infer("wrong.ct", "wrong_answers.ct", keys), said);
     CHECK_FALSE(std::filesystem::exists(path_of("wrong_answers.ct")));
   };
   const auto change = [&](auto&& function) {
@@ -237,13 +227,12 @@ TEST_CASE(
 TEST_CASE("the answers of finished groups are kept when a later one cannot be read") {
   prepare();
   damage("prompts.ct", "half.ct", 3);
-  const Outcome stopped = run("infer", infer("half.ct", "half_answers.ct"));
-  CHECK(stopped.exit_code == 2);
-  CHECK(stopped.err.find("half_answers.ct has the answers of the first 1 of 2 groups") != std::string::npos);
+  check_refused("infer " + infer("half.ct", "half_answers.ct"),
+                "half_answers.ct has the answers of the first 1 of 2 groups");
   const Outcome compared = compare_answers("half_answers.ct");
   REQUIRE_MESSAGE(compared.exit_code == 0, compared.err);
   CHECK(compared.err.find("warning: ") != std::string::npos);
-  const Json json = parse_json(read_file(path_of("answers.json"), 1 << 20), "answers.json");
+  const Json json = json_in("answers.json");
   CHECK(json.at("answers", "json").array("answers").size() == kGroup);
   // Chance cannot reach this bound, or those below: thousands of predicted deviations (ckks/base/testing/chance.h).
   CHECK(comparison().at("relative_rms", "json").number("relative_rms") < 0x1p-7);
@@ -254,13 +243,10 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
   namespace fs = std::filesystem;
   const fs::path in = path_of("many"), out = path_of("many_answers");
   fs::create_directory(in);
-  const Outcome empty = run("infer", infer("many", "many_answers"));
-  CHECK(empty.exit_code == 2);
-  CHECK(empty.err.find("has no files") != std::string::npos);
+  check_refused("infer " + infer("many", "many_answers"), "has no files");
   fs::copy(path_of("prompts.ct"), in / "a.ct");
   fs::copy(path_of("prompts.ct"), in / "b.ct");
-  const Outcome first = run("infer", infer("many", "many_answers") + " --state " + path_of("many_states"));
-  REQUIRE_MESSAGE(first.exit_code == 0, first.err);
+  const Outcome first = must("infer", infer("many", "many_answers") + " --state " + path_of("many_states"));
   CHECK(first.out.find("4 passes") != std::string::npos);
   const std::string expected = read_file(path_of(answers()), 1 << 26);
   for (const char* name : {"a.ct", "b.ct"}) CHECK(read_file((out / name).string(), 1 << 26) == expected);
@@ -269,8 +255,7 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
   fs::copy(path_of("prompts.ct"), in / "c.ct");
   write_file((in / "a.ct.part-0123456789abcdef").string(), "half");
   const fs::file_time_type before = fs::last_write_time(out / "a.ct");
-  const Outcome second = run("infer", infer("many", "many_answers"));
-  REQUIRE_MESSAGE(second.exit_code == 0, second.err);
+  const Outcome second = must("infer", infer("many", "many_answers"));
   CHECK(second.out.find("2 passes") != std::string::npos);
   CHECK(fs::last_write_time(out / "a.ct") == before);
   CHECK(read_file((out / "c.ct").string(), 1 << 26) == expected);
@@ -289,9 +274,7 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
   fs::copy(path_of("prompts.ct"), in / "e.ct");
   is_named(run("infer", infer("many", "many_answers")));
   CHECK(read_file((out / "e.ct").string(), 1 << 26) == expected);
-  const Outcome same = run("infer", infer("many", "many"));
-  CHECK(same.exit_code == 2);
-  CHECK(same.err.find("--out and --in are the same") != std::string::npos);
+  check_refused("infer " + infer("many", "many"), "--out and --in are the same");
   CHECK(run("infer", infer("many", "prompts.ct")).exit_code == 2);
 }
 
@@ -355,10 +338,8 @@ TEST_CASE("a state that cannot be kept is refused before a key is read") {
   const std::string keys = damaged_keys();
   const std::string file = path_of("prompts.ct.txt");
   for (const std::string& state : {file, file + "/state"}) {
-    const Outcome outcome = run("infer", infer("prompts.ct", "unstated.ct", keys) + " --state " + state);
-    CHECK(outcome.exit_code == 2);
-    CAPTURE(outcome.err);
-    CHECK(outcome.err.find("cannot write " + state + ": " + file + " is no folder") != std::string::npos);
+    check_refused("infer " + infer("prompts.ct", "unstated.ct", keys) + " --state " + state,
+                  "cannot write " + state + ": " + file + " is no folder");
   }
 }
 
@@ -440,9 +421,7 @@ TEST_CASE("decrypted answers are their owner's alone, and so must the secret key
     REQUIRE(chmod(secret.c_str(), open) == 0);
     for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
              {"decrypt", decrypt}, {"encrypt", client() + "--sample 2 --out " + path_of("open.ct")}}) {
-      const Outcome outcome = run(command, arguments);
-      CHECK(outcome.exit_code == 2);
-      CHECK(outcome.err.find("others than its owner may read or write it") != std::string::npos);
+      check_refused(command + " " + arguments, "others than its owner may read or write it");
     }
   }
   REQUIRE(chmod(secret.c_str(), 0600) == 0);

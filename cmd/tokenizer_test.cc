@@ -60,16 +60,17 @@ TEST_CASE("what makes no sense is refused in one line and leaves nothing") {
   refused("weave", "use train, encode, decode or statistics");
   refused("train --text " + text, "--out is needed");
   refused("train --out " + out, "--text");
-  refused("train --string '' --out " + out, "no words");
+  refused("train --string '' --out " + out, "--string is empty");
   refused("train --text " + text + " --vocab 256 --out " + out, "give 257");
   refused("train --text " + text + " --special 'a,,b' --out " + out, "empty");
   refused("train --text " + path_of("nowhere") + " --out " + out, "nowhere");
   refused("encode --string a", "--tokenizer is needed");
   refused("encode --string a --text " + text + " --tokenizer " + file, "one of both");
   refused("encode --string a --tokenizer " + text, "text");
-  refused("decode --string '1 9999' --tokenizer " + file, "\"9999\" is no token");
-  refused("decode --string '1 x' --tokenizer " + file, "\"x\" is no token");
-  refused("decode --string -1 --tokenizer " + file, "\"-1\" is no token");
+  refused("decode --string '1 9999' --tokenizer " + file, "'9999' is no token; they are 0 to");
+  refused("decode --string '1 x' --tokenizer " + file, "'x' is no token");
+  refused("decode --string -1 --tokenizer " + file, "'-1' is no token");
+  refused("\"$(printf '\\2332J')\"", "\\x9b2J is not known");  // a terminal would act on it
   CHECK_FALSE(std::filesystem::exists(out));
 }
 

@@ -10,7 +10,7 @@
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planner/planner.h"
-#include "ckks/program/testing/longest_path.h"
+#include "ckks/program/planning/longest_path.h"
 #include "doctest/doctest.h"
 
 namespace psm::attention {

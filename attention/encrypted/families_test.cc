@@ -16,7 +16,7 @@
 #include "attention/testing/rough_weights.h"
 #include "ckks/base/error.h"
 #include "ckks/program/errors/noise.h"
-#include "ckks/program/testing/longest_path.h"
+#include "ckks/program/planning/longest_path.h"
 #include "ckks/program/testing/test_machine.h"
 #include "ckks/scheme/errors/noise.h"
 #include "doctest/doctest.h"

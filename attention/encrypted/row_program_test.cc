@@ -10,7 +10,7 @@
 #include "attention/rows/row_weights.h"
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
-#include "ckks/program/testing/longest_path.h"
+#include "ckks/program/planning/longest_path.h"
 #include "ckks/program/testing/test_machine.h"
 #include "doctest/doctest.h"
 

@@ -109,6 +109,12 @@ void check(ClientFile& file, const wire::TableReader& tables) {
 
 }  // namespace
 
+std::vector<std::complex<double>> ClientWeight::slots(size_t count) const {
+  std::vector<std::complex<double>> all(count);
+  for (size_t slot = 0; slot < count; ++slot) all[slot] = period[slot % period.size()];
+  return all;
+}
+
 void write_client_file(const std::string& path, ClientFile& own) {
   std::vector<int> periods;
   for (const ClientWeight& weight : own.weights) periods.push_back(static_cast<int>(weight.period.size()));

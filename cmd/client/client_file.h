@@ -18,6 +18,7 @@
 #include "attention/ends/client_model.h"
 #include "cmd/client/answers.h"
 #include "cmd/client/client_head.h"
+#include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
 
@@ -25,6 +26,8 @@ namespace psm::cmd {
 struct ClientWeight {
   std::string name;
   std::vector<std::complex<double>> period;  // of its slots, as floats in the file
+
+  std::vector<std::complex<double>> slots(size_t count) const;  // all, which repeat
 };
 
 struct ClientFile : ClientHead {

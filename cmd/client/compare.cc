@@ -12,7 +12,7 @@
 #include "cmd/prompts/comparison.h"
 #include "cmd/prompts/logits.h"
 #include "cmd/prompts/prompt_form.h"
-#include "cmd/protocol/ciphertext_note.h"
+#include "cmd/protocol/notes.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 
@@ -25,10 +25,10 @@ std::string unlikeness(const Comparison& c, double predicted_std) {
   constexpr double kFar = 100;
   const double measured = std::sqrt(c.mse);
   if (measured <= kFar * predicted_std) return {};
-  return message("the answers are not those of these prompts: their logits are ", format("%.3g", measured),
-                 " from the twin's where ", format("%.3g", predicted_std),
-                 " is predicted; other prompts were encrypted, or in another order, or the server ran "
-                 "something else");
+  return message(
+      "the answers are not those of these prompts: their logits are ", format("%.3g", measured),
+      " from the twin's where ", format("%.3g", predicted_std),
+      " is predicted; other prompts were encrypted, or in another order, or the server ran something else");
 }
 
 // Logits of the twin on the prompts, and the predicted standard deviation of an encrypted one's error: the program is
@@ -60,10 +60,9 @@ int compare(int argc, char** argv) {
       "bazel run //cmd:compare -- --client FILE --program FILE [--logits FILE] (--prompt TEXT | --prompts "
       "FILE | --sample N)",
       "Runs the program in the clear on the prompts. Fails where a value leaves its range, which "
-      "//cmd:encrypt\n"
-      "--check asks. With --logits (from //cmd:decrypt) it prints how close they are, and fails where they "
-      "are\n"
-      "too far to be the answers to these prompts. What it prints must not be shown to others.");
+      "//cmd:encrypt --check asks. With --logits (from //cmd:decrypt) it prints how close they are, and "
+      "fails where they are too far to be the answers to these prompts. What it prints must not be shown to "
+      "others.");
   const std::string& client_path =
       flags.text("client", "", "the client's file (NAME.client of //cmd:compile)");
   const std::string& program = flags.text("program", "", "the program that was compiled with it");

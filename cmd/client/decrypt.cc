@@ -12,9 +12,9 @@
 #include "cmd/client/client_file.h"
 #include "cmd/client/prompt_record.h"
 #include "cmd/prompts/logits.h"
-#include "cmd/protocol/ciphertext_note.h"
 #include "cmd/protocol/group_files.h"
-#include "cmd/protocol/key_files.h"
+#include "cmd/protocol/notes.h"
+#include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/units.h"
@@ -55,11 +55,9 @@ std::vector<std::vector<int>> lengths_of(const std::string& path, const attentio
 int decrypt(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:decrypt -- --client FILE --keys FOLDER --in FILE [flags]",
-      "Decrypts the answers of //cmd:infer and prints the model's prediction at every scored "
-      "position. What it\n"
-      "prints must not be shown to others: it carries the error of the encryption, which depends on "
-      "the key.\n"
-      "//cmd:compare says how close the logits are to those of the program in the clear.");
+      "Decrypts the answers of //cmd:infer and prints the model's prediction at every scored position. What "
+      "it prints must not be shown to others: it carries the error of the encryption, which depends on the "
+      "key. //cmd:compare says how close the logits are to those of the program in the clear.");
   const std::string& client_path =
       flags.text("client", "", "the client's file (NAME.client of //cmd:compile)");
   const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");

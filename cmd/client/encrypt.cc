@@ -17,8 +17,7 @@
 #include "cmd/client/prompt_record.h"
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/child_process.h"
-#include "cmd/protocol/ciphertext_note.h"
-#include "cmd/protocol/key_files.h"
+#include "cmd/protocol/notes.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/command.h"
@@ -66,14 +65,10 @@ int encrypt(int argc, char** argv) {
       "bazel run //cmd:encrypt -- --client FILE --keys FOLDER --out FILE (--prompt TEXT | --prompts FILE | "
       "--sample N)",
       "Encrypts prompts with the keys of the folder, for //cmd:infer: under secret.key if it is there, else "
-      "under\n"
-      "public.key (twice the bytes, more error). Prompts that a ciphertext has room for share it. Their "
-      "lengths stay\n"
-      "in the folder, where //cmd:decrypt finds them. With --check, for the owner of the program, prompts "
-      "that would\n"
-      "leave the intervals of the model's polynomials are refused. A text model takes text; a recall model "
-      "takes\n"
-      "words such as: k3 v7 k0 v12 ... k3");
+      "under public.key (twice the bytes, more error). Prompts that a ciphertext has room for share it. "
+      "Their lengths stay in the folder, where //cmd:decrypt finds them. With --check, for the owner of the "
+      "program, prompts that would leave the intervals of the model's polynomials are refused. A text model "
+      "takes text; a recall model takes words such as: k3 v7 k0 v12 ... k3");
   const std::string& client_path =
       flags.text("client", "", "the client's file (NAME.client of //cmd:compile)");
   const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");

@@ -13,16 +13,15 @@
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/container.h"
 #include "cmd/client/new_keys.h"
+#include "cmd/generation/client/conversation.h"
 #include "cmd/generation/client/text_client.h"
-#include "cmd/generation/client/text_comparison.h"
-#include "cmd/generation/client/text_model.h"
 #include "cmd/generation/client/text_session.h"
+#include "cmd/generation/client/text_twin.h"
 #include "cmd/generation/client/weight_encryption.h"
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/child_process.h"
 #include "cmd/protocol/group_files.h"
-#include "cmd/protocol/new_ring_flags.h"
-#include "cmd/protocol/temporary_folder.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/units.h"
 #include "nn/text/tokenizer.h"
@@ -58,19 +57,14 @@ int compile(const std::string& model, const std::string& out, bool encrypted_wei
   ckks::ParameterSpec spec = ring.spec();
   if (std::filesystem::exists(keys.secret))
     spec = wire::read_context(keys.secret, wire::FileKind::kSecretKey)->spec();
+  const bool dense = spec.secret_hamming_weight == 0;
   std::vector<std::string> command{sibling_command("compile"),
-                                   "--model",
-                                   model,
-                                   "--out",
-                                   out,
-                                   "--for",
-                                   encrypted_weights ? "encrypted-weights" : "text",
-                                   "--log-n",
-                                   std::to_string(spec.log_n),
-                                   "--secret",
-                                   spec.secret_hamming_weight == 0 ? "dense" : "sparse",
-                                   "--threads",
-                                   std::to_string(threads)};
+                                   "--model=" + model,
+                                   "--out=" + out,
+                                   encrypted_weights ? "--for=encrypted-weights" : "--for=text",
+                                   "--log-n=" + std::to_string(spec.log_n),
+                                   dense ? "--secret=dense" : "--secret=sparse",
+                                   "--threads=" + std::to_string(threads)};
   if (ring.insecure) command.push_back("--insecure");
   ChildProcess compiler(command);
   compiler.output();  // for //cmd:compile's users
@@ -84,19 +78,14 @@ struct Paths {
 int generate(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:generate -- (--model MODEL | --client FILE [--program FILE]) --prompt TEXT [flags]",
-      "Goes on with a text without showing it to the server that computes: makes keys, starts a server as a\n"
+      "Goes on with a text without showing it to the server that computes: makes keys, starts a server as a "
       "process of its own, encrypts the prompt, and then decrypts, picks and encrypts one token after "
-      "another;\n"
-      "keys and values of the text so far stay at the server as ciphertexts. One command runs both sides; "
-      "with\n"
-      "--server the other side is wherever that command runs. With --model, the model is compiled first. "
-      "The\n"
-      "server learns how many tokens there are and when, and nothing else. The client always asks for "
-      "--tokens\n"
-      "tokens and never again for one, whatever it decrypts: a client that stopped or asked again because "
-      "an\n"
-      "answer looks wrong would tell a malicious server something of it. Do not share decrypted figures\n"
-      "(--json with --compare).");
+      "another; keys and values of the text so far stay at the server as ciphertexts. One command runs both "
+      "sides; with --server the other side is wherever that command runs. With --model, the model is "
+      "compiled first. The server learns how many tokens there are and when, and nothing else. The client "
+      "always asks for --tokens tokens and never again for one, whatever it decrypts: a client that stopped "
+      "or asked again because an answer looks wrong would tell a malicious server something of it. Do not "
+      "share decrypted figures (--json with --compare).");
   const std::string& model_path =
       flags.text("model", "", "polynomial model (from //cmd:polynomialise), to be compiled next to the keys");
   const std::string& client_path =
@@ -113,10 +102,9 @@ int generate(int argc, char** argv) {
   const int64_t& seed =
       flags.integer("seed", 1, 1, INT64_MAX,
                     "of the choice, and of the prompt of a model without tokenizer; cryptography takes none");
-  const std::string& window = flags.text(
-      "window", "error",
-      "beyond the tokens that the model takes: error, or slide (the last half of them is sent again as "
-      "a prompt, a whole pass)");
+  const std::string& window = flags.text("window", "error",
+                                         "beyond the tokens that the model takes: error, or slide (the last "
+                                         "half of them is sent again as a prompt, a whole pass)");
   const std::string& keys_path = flags.text(
       "keys", "", "folder of the keys; made if there are none. Else they are thrown away after the run");
   const std::string& state_path = flags.text(
@@ -126,10 +114,9 @@ int generate(int argc, char** argv) {
                  "a shell command that runs the server elsewhere, such as \"ssh HOST serve --program ...\"");
   const bool& compare =
       flags.truth("compare", false, "compare text and logits with those of the program in the clear");
-  const bool& encrypted_weights =
-      flags.truth("encrypted-weights", false,
-                  "--model: the server gets the weights as ciphertexts, under the "
-                  "key of the prompt; prompts go token by token");
+  const bool& encrypted_weights = flags.truth("encrypted-weights", false,
+                                              "--model: the server gets the weights as ciphertexts, under "
+                                              "the key of the prompt; prompts go token by token");
   const std::string& device = flags.text(
       "device", "cpu", "who computes, where the server runs here (//cmd:serve says what there is)");
   const RingFlags ring(flags);
@@ -185,9 +172,9 @@ int generate(int argc, char** argv) {
   if (record) {
     const std::vector<int> kept(record->tokens.begin(), record->tokens.begin() + record->prompt);
     if (!begun.empty() && begun != kept)
-      throw Error(message(state_path,
-                          " holds another text; leave --prompt out to go on with that one, or give "
-                          "another --state"));
+      throw Error(
+          message(state_path,
+                  " holds another text; leave --prompt out to go on with that one, or give another --state"));
     if (record->sampler.temperature != sampler.temperature || record->sampler.top_k != sampler.top_k ||
         record->sampler.seed != sampler.seed)
       throw Error(message("the text in ", state_path, " was begun with --temperature ",
@@ -204,8 +191,8 @@ int generate(int argc, char** argv) {
   const bool new_keys = !std::filesystem::exists(files.secret);
   if (new_keys && !server_command.empty())
     throw Error(
-        message("--server needs keys that the server has already; make them with --keys FOLDER "
-                "--tokens 0, and copy evaluation.keys to it"));
+        message("--server needs keys that the server has already; make them with --keys FOLDER --tokens 0, "
+                "and copy evaluation.keys to it"));
   if (new_keys && record)
     throw Error(message("the keys of the text in ", state_path, " are not in ", key_folder, "; give --keys"));
   if (new_keys && encrypted && std::filesystem::exists(files.weights))
@@ -220,9 +207,9 @@ int generate(int argc, char** argv) {
     if (encrypted) weights_id = encrypted_weights_in(files, *secret, model);
   }
   if (encrypted && !weights_id && !server_command.empty())
-    throw Error(message(
-        "--server needs weights that the server has already; make them with --keys FOLDER --tokens 0, and "
-        "copy weights.ct to it"));
+    throw Error(
+        message("--server needs weights that the server has already; make them with --keys FOLDER --tokens "
+                "0, and copy weights.ct to it"));
 
   std::printf("%s\n", context.describe().c_str());
   std::fflush(stdout);

@@ -6,7 +6,7 @@
 #include "ckks/base/files/hex.h"
 #include "cmd/client/client_head.h"
 #include "cmd/client/new_keys.h"
-#include "cmd/protocol/key_files.h"
+#include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/units.h"
@@ -15,11 +15,10 @@ namespace psm::cmd {
 namespace {
 
 int keygen(int argc, char** argv) {
-  Command flags(
-      "bazel run //cmd:keygen -- --client FILE --out FOLDER [flags]",
-      "Makes the keys for running a compiled model encrypted: secret.key and public.key for the client,\n"
-      "evaluation.keys for the server. The secret key never leaves the client; who has public.key alone can\n"
-      "encrypt. The keys are tested before they are kept.");
+  Command flags("bazel run //cmd:keygen -- --client FILE --out FOLDER [flags]",
+                "Makes the keys for running a compiled model encrypted: secret.key and public.key for the "
+                "client, evaluation.keys for the server. The secret key never leaves the client; who has "
+                "public.key alone can encrypt. The keys are tested before they are kept.");
   const std::string& client_path =
       flags.text("client", "", "the client's file (NAME.client of //cmd:compile)");
   const std::string& out =

@@ -8,7 +8,7 @@
 
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/chain/key_request.h"
-#include "cmd/protocol/key_files.h"
+#include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "ckks/base/files/checksum.h"
-#include "cmd/protocol/ciphertext_note.h"
+#include "cmd/protocol/notes.h"
 #include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
@@ -46,10 +46,9 @@ PromptRecord PromptRecord::parse(const std::string& text, const std::string& pat
   const size_t size = text.size() < sizeof checksum ? 0 : text.size() - sizeof checksum;
   if (size > 0) std::memcpy(&checksum, text.data() + size, sizeof checksum);
   if (size == 0 || checksum != checksum64(text.data(), size)) {
-    throw Error(
-        message(path,
-                " is damaged: how long the prompts were is not known; bring the file back, or remove it and "
-                "give the prompts again"));
+    throw Error(message(path,
+                        " is damaged: how long the prompts were is not known; bring the file back, or remove "
+                        "it and give the prompts again"));
   }
   PromptRecord record{parse_note<Lengths>(text.substr(0, size), path).lengths};
   for (const std::vector<int>& lengths : record.lengths) {

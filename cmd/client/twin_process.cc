@@ -1,9 +1,5 @@
 #include "cmd/client/twin_process.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -14,20 +10,15 @@
 namespace psm::cmd {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 32;
-
-using NamedSlots = std::vector<std::pair<std::string, std::vector<std::complex<double>>>>;
-
-template <typename Tables>
-void describe(Tables& t, TwinRequest& request) {
-  t.text(request.entry);
-  wire::integer(t, request.argument);
-  wire::flag(t, request.noisy), wire::flag(t, request.strict), wire::flag(t, request.shares);
-}
+struct Slots {
+  attention::SlotVectors slots;
+};
 
 template <typename Tables>
-void describe(Tables& t, NamedSlots& slots) {
-  wire::list(t, slots, 8, [&](auto& named) {
+void describe(Tables& t, Slots& own) {
+  std::vector<std::pair<std::string, std::vector<std::complex<double>>>> list(own.slots.begin(),
+                                                                              own.slots.end());
+  wire::list(t, list, 8, [&](auto& named) {
     t.text(named.first);
     wire::list(t, named.second, 16, [&](std::complex<double>& value) {
       double re = value.real(), im = value.imag();
@@ -35,90 +26,53 @@ void describe(Tables& t, NamedSlots& slots) {
       value = {re, im};
     });
   });
+  own.slots = {list.begin(), list.end()};
 }
 
-// False at an end before the first byte.
-bool move_all(int descriptor, char* bytes, size_t size, bool out) {
-  for (size_t done = 0; done < size;) {
-    const ssize_t moved =
-        out ? ::write(descriptor, bytes + done, size - done) : ::read(descriptor, bytes + done, size - done);
-    if (moved < 0 && errno == EINTR) continue;
-    if (moved == 0 && done == 0) return false;
-    if (moved <= 0) throw Error("the other end of a pipe is gone", Error::Kind::kFailed);
-    done += static_cast<size_t>(moved);
-  }
-  return true;
+struct Request {
+  TwinRequest request;
+};
+
+template <typename Tables>
+void describe(Tables& t, Request& own) {
+  TwinRequest& r = own.request;
+  t.text(r.entry);
+  wire::integer(t, r.argument);
+  wire::flag(t, r.noisy), wire::flag(t, r.strict), wire::flag(t, r.shares);
+  Slots slots{std::move(r.slots)};
+  describe(t, slots);
+  r.slots = std::move(slots.slots);
 }
 
 }  // namespace
 
-void send_bytes(int descriptor, const std::string& bytes) {
-  uint64_t size = bytes.size();
-  move_all(descriptor, reinterpret_cast<char*>(&size), sizeof size, true);
-  move_all(descriptor, const_cast<char*>(bytes.data()), bytes.size(), true);
-}
-
-bool receive_bytes(int descriptor, std::string& bytes, uint64_t most) {
-  uint64_t size = 0;
-  if (!move_all(descriptor, reinterpret_cast<char*>(&size), sizeof size, false)) return false;
-  if (size > most) throw Error("a pipe carries what no twin sends", Error::Kind::kFailed);
-  bytes.resize(size);
-  if (!move_all(descriptor, bytes.data(), size, false))
-    throw Error("the other end of a pipe is gone", Error::Kind::kFailed);
-  return true;
-}
-
-std::string TwinRequest::text() const {
-  TwinRequest own{entry, argument, noisy, strict, shares, {}};
-  NamedSlots list(slots.begin(), slots.end());
-  wire::TableWriter tables;
-  describe(tables, own), describe(tables, list);
-  return {tables.bytes().begin(), tables.bytes().end()};
-}
-
+std::string TwinRequest::text() const { return wire::to_bytes(Request{*this}); }
 TwinRequest TwinRequest::parse(const std::string& bytes) {
-  TwinRequest request;
-  NamedSlots list;
-  wire::TableReader tables(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), "a request: ");
-  describe(tables, request), describe(tables, list);
-  if (!tables.at_end()) tables.refuse("there are more bytes than it takes");
-  request.slots = {list.begin(), list.end()};
-  return request;
+  return wire::from_bytes<Request>(bytes, "a request").request;
 }
 
-std::string pack_slots(const attention::SlotVectors& slots) {
-  NamedSlots list(slots.begin(), slots.end());
-  wire::TableWriter tables;
-  describe(tables, list);
-  return {tables.bytes().begin(), tables.bytes().end()};
-}
-
+std::string pack_slots(const attention::SlotVectors& slots) { return wire::to_bytes(Slots{slots}); }
 attention::SlotVectors unpack_slots(const std::string& bytes) {
-  NamedSlots list;
-  wire::TableReader tables(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), "slots: ");
-  describe(tables, list);
-  if (!tables.at_end()) tables.refuse("there are more bytes than they take");
-  return {list.begin(), list.end()};
+  return wire::from_bytes<Slots>(bytes, "slots").slots;
 }
 
 TwinProcess::TwinProcess(const std::string& program, uint64_t program_id)
-    : process_({sibling_command("twin"), "--program", resolve_user_path(program), "--pipe"}) {
-  const std::string id = reply();
-  if (id != std::to_string(program_id))
+    : process_({sibling_command("twin"), "--program", resolve_user_path(program), "--pipe"}),
+      channel_(process_.from(), process_.to(), "the twin", [this] { return process_.ending(); }) {
+  if (reply() != std::to_string(program_id))
     throw Error(
         message(program, " is another program than the client file's; give the one compiled with it"));
 }
 
 std::string TwinProcess::reply() {
-  std::string bytes;
-  if (!receive_bytes(process_.from(), bytes, kMostBytes) || bytes.empty())
-    throw Error("the twin ended before it answered", Error::Kind::kFailed);
-  if (bytes[0] != '+') throw Error(bytes.substr(1));
-  return bytes.substr(1);
+  std::optional<Frame> frame = channel_.receive(kMostTwinBytes);
+  if (!frame) throw Error(channel_.gone(), Error::Kind::kFailed);
+  if (frame->kind == FrameKind::kRefused) throw Error(frame->payload);
+  return std::move(frame->payload);
 }
 
 TwinProcess::Outputs TwinProcess::run(const TwinRequest& request) {
-  send_bytes(process_.to(), request.text());
+  channel_.send(FrameKind::kToken, request.text());
   Outputs outputs{unpack_slots(reply()), {}};
   if (request.noisy) outputs.noisy = unpack_slots(reply());
   return outputs;

@@ -3,10 +3,11 @@
 // close the answer is. The client itself links no program.
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <string>
 
 #include "attention/ends/client_model.h"
+#include "cmd/generation/frames.h"
 #include "cmd/protocol/child_process.h"
 
 namespace psm::cmd {
@@ -40,13 +41,13 @@ class TwinProcess {
  private:
   std::string reply();
   ChildProcess process_;
+  FrameChannel channel_;
 };
 
-// Messages over the pipes: a count of bytes, then a table (ckks/wire/tables.h). A reply is a flag, then slots twice, or
-// a text that says what failed. The first reply is the program's id; a reply to shared slots is empty.
-void send_bytes(int descriptor, const std::string& bytes);
-// Returns false at the end of the pipe. Throws Error if more than `most` bytes are announced.
-bool receive_bytes(int descriptor, std::string& bytes, uint64_t most);
+// What goes over the pipes: frames (cmd/generation/frames.h) of tables (ckks/wire/tables.h). A request is a kToken; its
+// reply is one kAnswer of slots, or two, or a kRefused that says what failed. The twin begins with a kReady, the program's
+// id. The reply to slots that are shared has none.
+constexpr uint64_t kMostTwinBytes = uint64_t{1} << 32;
 std::string pack_slots(const attention::SlotVectors& slots);
 attention::SlotVectors unpack_slots(const std::string& bytes);
 

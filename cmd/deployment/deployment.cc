@@ -1,8 +1,19 @@
 #include "cmd/deployment/deployment.h"
 
+#include <numeric>
 #include <string>
+#include <utility>
 
-#include "cmd/protocol/temporary_folder.h"
+#include "ckks/base/error.h"
+#include "ckks/base/memory.h"
+#include "ckks/base/progress.h"
+#include "ckks/program/errors/noise.h"
+#include "ckks/scheme/errors/noise.h"
+#include "cmd/client/client_file.h"
+#include "cmd/client/encoding.h"
+#include "cmd/protocol/child_process.h"
+#include "cmd/protocol/notes.h"
+#include "cmd/terminal/command.h"
 
 namespace psm::cmd {
 namespace {
@@ -24,5 +35,111 @@ Deployment::Deployment(const attention::Checkpoint& checkpoint, const ckks::Cont
     : PackedModel(checkpoint, own),
       PlannedPass(compiled(*this, checkpoint, own)),
       bootstrap_errors(program::bootstrap_errors(plan, *context)) {}
+
+TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<int>>& prompts) {
+  TwinRun run;
+  run.prompts = prompts;
+  const attention::ModelConfig& config = deployment.model.weights.config;
+  const attention::ClientModel client = attention::client_model_of(deployment.model, deployment.packing);
+  const ckks::NoiseModel noise(*deployment.context);
+  LogitRows noisy;
+  for (const auto& group : groups_of(prompts, deployment.packing.prompts)) {
+    const attention::SlotVectors inputs = attention::client_inputs(client, PromptExamples(config, group));
+    if (!noisy.empty()) {  // one group tells the deviation
+      append_logits(client, program::run_twin(deployment.plan.program, inputs).outputs, group, run.logits);
+      continue;
+    }
+    program::TwinOptions options{.bootstrap_error = deployment.bootstrap_errors.follows};
+    const program::TwinsResult clear = program::run_twins(deployment.plan.program, inputs, options);
+    append_logits(client, clear.outputs, group, run.logits);
+    options.on_range = program::TwinOptions::OnRange::kCount;
+    run.own_error = program::predicted_noise(deployment.plan, noise, deployment.bootstrap_errors.rounding,
+                                             clear.observations);
+    run.accumulated_error =
+        program::accumulated_noise(deployment.plan, noise, run.own_error, clear.apart, clear.observations);
+    run.observations = clear.observations;
+    run.outputs = clear.outputs;
+    options.noise_std = run.own_error;
+    append_logits(client, program::run_twin(deployment.plan.program, inputs, options).outputs, group, noisy);
+  }
+  run.predicted_std = rms_difference(noisy, run.logits);
+  return run;
+}
+
+Session::Session(const PlannedPass& pass, RunFigures& figures, ckks::Device* device)
+    : d_(pass),
+      figures_(figures),
+      encoder_(*d_.context),
+      secret_(ckks::SecretKey::generate(*d_.context)),
+      generator_(secret_),
+      public_key_(generator_.public_key()),
+      encryptor_(*d_.context, public_key_),
+      decryptor_(secret_) {
+  const double begin = seconds_now();
+  {
+    TouchedMemory memory(static_cast<size_t>(d_.reading.run_bytes()));
+    Progress progress("generating keys", static_cast<double>(d_.keys.keys(d_.context->chain()).size()));
+    keys_ = generator_.evaluation_keys(d_.keys, [&] { progress.advance(); });
+    figures_.touched(memory.finish());
+  }
+  const double made = seconds_now();
+  server_ = std::make_unique<Server>(d_, keys_, device);
+  seconds_.keygen = made - begin;
+  seconds_.server = seconds_now() - made;
+  figures_.prepared(seconds_.server);
+}
+
+Session::Ciphertexts Session::encrypt(const attention::SlotVectors& inputs) {
+  const double begin = seconds_now();
+  const std::vector<PlanEnd> ends = inputs_of(d_.plan);
+  const std::vector<ckks::Plaintext> encoded = encode_inputs(encoder_, ends, inputs);
+  Ciphertexts encrypted;
+  for (size_t i = 0; i < encoded.size(); ++i) encrypted.emplace(ends[i].name, encryptor_.encrypt(encoded[i]));
+  seconds_.encrypt += seconds_now() - begin;
+  return encrypted;
+}
+
+program::RunResult Session::run(const Ciphertexts& inputs, program::RunOptions options) {
+  Progress progress("inferring on ciphertexts", static_cast<double>(d_.plan.program.instructions.size()));
+  options.progress = [&progress, also = std::move(options.progress)](size_t done, size_t total) {
+    if (also) also(done, total);
+    progress.set(static_cast<double>(done));
+  };
+  program::RunResult result = server_->run(inputs, options);
+  figures_.add_pass(result);
+  seconds_.infer += std::accumulate(result.seconds.begin(), result.seconds.end(), 0.0);
+  ++passes_;
+  return result;
+}
+
+attention::SlotVectors Session::decrypt(const Ciphertexts& outputs) const {
+  attention::SlotVectors out;
+  for (const auto& [name, ciphertext] : outputs) out.emplace(name, decryptor_.decrypt(ciphertext));
+  return out;
+}
+
+LogitRows Session::logits(const attention::ClientModel& client, const std::vector<std::vector<int>>& prompts,
+                          const Observe& observe) {
+  LogitRows rows;
+  for (const auto& group : groups_of(prompts, client.packing.prompts)) {
+    program::RunOptions options;
+    if (observe && rows.empty())
+      options.observe = [&](size_t, program::Value value, const ckks::Ciphertext& ciphertext) {
+        observe(value, decryptor_.decrypt(ciphertext));
+      };
+    const program::RunResult result = run(encrypt(attention::client_inputs(client, group)), options);
+    const double begin = seconds_now();
+    const attention::SlotVectors outputs = decrypt(result.outputs);
+    if (first_outputs_.empty()) first_outputs_ = outputs;
+    append_logits(client, outputs, group, rows);
+    seconds_.decrypt += seconds_now() - begin;
+  }
+  return rows;
+}
+
+ckks::Ciphertext Session::value_to_bootstrap() {
+  const program::SlotVector value(static_cast<size_t>(d_.context->slots()), ckks::Complex(0.5, -0.25));
+  return encryptor_.encrypt(encoder_.encode(value, d_.context->entry_level()));
+}
 
 }  // namespace psm::cmd

@@ -2,13 +2,25 @@
 // to a file (cmd/compiler/compile.h) and read from it. The file is removed once it is mapped.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "attention/files/checkpoint.h"
 #include "ckks/program/errors/noise.h"
+#include "ckks/program/machines/twin.h"
 #include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/client/decryptor.h"
+#include "ckks/scheme/client/encryptor.h"
+#include "ckks/scheme/client/key_generator.h"
 #include "cmd/compiler/compile.h"
+#include "cmd/prompts/comparison.h"
+#include "cmd/prompts/logits.h"
 #include "cmd/server/planned_pass.h"
+#include "cmd/server/run_figures.h"
+#include "cmd/server/server.h"
 
 namespace psm::cmd {
 
@@ -19,6 +31,75 @@ struct Deployment : PackedModel, PlannedPass {
   Deployment(const attention::Checkpoint& checkpoint, const ckks::Context& context);
 
   program::BootstrapErrors bootstrap_errors;
+};
+
+// Runs the twin of a deployment on prompts: the same slot program in the clear, with the expected distance of
+// the encrypted run.
+struct TwinRun {
+  std::vector<std::vector<int>> prompts;
+  LogitRows logits;
+  // The predicted standard deviation of a logit's error in the encrypted run. The twin runs once more with
+  // the predicted error of every instruction, and this is the root mean square of the difference.
+  double predicted_std = 0;
+
+  // From the first group of prompts that share ciphertexts, by value id of the plan: for the ledger.
+  std::vector<program::Observation> observations;
+  std::vector<double> own_error, accumulated_error;
+  std::map<std::string, program::SlotVector> outputs;
+
+  LogitRows scored(const PromptCodec& codec) const { return scored_rows(codec, prompts, logits); }
+};
+
+// Throws Error if the model leaves the interval of a polynomial, and names operation and layer.
+TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<int>>& prompts);
+
+// A client and a server in one process, for the demonstration, for timing and for tests: keys, encryption,
+// passes on ciphertexts, decryption. The server's part sees only evaluation keys and ciphertexts.
+class Session {
+ public:
+  struct Seconds {
+    double keygen = 0, server = 0;  // server: encoding what all passes share
+    double encrypt = 0, infer = 0, decrypt = 0;
+  };
+  using Ciphertexts = std::map<std::string, ckks::Ciphertext>;  // inputs or outputs, by name
+  using Observe = std::function<void(program::Value, const program::SlotVector&)>;
+
+  // Makes the keys that the pass asks for, with a progress bar. Meanwhile the memory that a pass takes is touched;
+  // `figures` learns of that and of every pass. Arguments outlive the session.
+  Session(const PlannedPass& pass, RunFigures& figures, ckks::Device* device = nullptr);
+
+  Ciphertexts encrypt(const attention::SlotVectors& inputs);
+  program::RunResult run(const Ciphertexts& inputs, program::RunOptions options = {});
+  attention::SlotVectors decrypt(const Ciphertexts& outputs) const;
+
+  // All three for a model: logits of every token of every prompt, as many passes as they take. `observe`, unless it is
+  // empty, gets every value of the first pass, decrypted.
+  LogitRows logits(const attention::ClientModel& client, const std::vector<std::vector<int>>& prompts,
+                   const Observe& observe = {});
+
+  // A ciphertext of one complex value in all slots at the entry level.
+  ckks::Ciphertext value_to_bootstrap();
+
+  Server& server() { return *server_; }
+  const ckks::EvaluationKeys& keys() const { return keys_; }
+  const Seconds& seconds() const { return seconds_; }
+  int passes() const { return passes_; }
+  const attention::SlotVectors& first_outputs() const { return first_outputs_; }  // of logits(), decrypted
+
+ private:
+  const PlannedPass& d_;
+  RunFigures& figures_;
+  Seconds seconds_;
+  ckks::Encoder encoder_;
+  ckks::SecretKey secret_;
+  ckks::KeyGenerator generator_;
+  ckks::PublicKey public_key_;
+  ckks::Encryptor encryptor_;
+  ckks::Decryptor decryptor_;
+  ckks::EvaluationKeys keys_;
+  std::unique_ptr<Server> server_;
+  int passes_ = 0;
+  attention::SlotVectors first_outputs_;
 };
 
 }  // namespace psm::cmd

@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/device/emulated_device.h"
-#include "cmd/deployment/client/session.h"
+#include "cmd/deployment/deployment.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {

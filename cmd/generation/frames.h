@@ -8,7 +8,7 @@
 // so is an unknown kind. A closed pipe between two frames ends the conversation; inside a frame it is an error.
 //
 // Conversation. The server begins:
-//     server  kReady     a Greeting (greeting.h): which program, parameters and key pair, and which text it keeps
+//     server  kReady     a Greeting (text_ends.h): which program, parameters and key pair, and which text it keeps
 //     client  kPrompt    the first tokens of a text       -> kAnswer, or kRefused
 //             kToken     one further token                -> kAnswer, or kRefused
 //             kRepeat    nothing                          -> the last kAnswer again, or kRefused
@@ -35,20 +35,30 @@ struct Frame {
 constexpr uint64_t kMaxLine = 4096;         // of kReady and kRefused
 constexpr uint64_t kMaxFigures = 64 << 20;  // of kFigures
 
-class FrameChannel {
+// The other side of a conversation, wherever it is.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+  // Throws Error if the other side is gone.
+  virtual void send(FrameKind kind, std::string_view payload) = 0;
+  // Nothing if the other side is gone. Throws Error for what is no frame, for a payload of more than `longest` bytes, and
+  // where it goes inside a frame.
+  virtual std::optional<Frame> receive(uint64_t longest) = 0;
+  // What to say of that: "the server is gone: 'COMMAND' ended with exit status 1".
+  virtual std::string gone() const = 0;
+};
+
+// A pair of pipes.
+class FrameChannel final : public Channel {
  public:
   // The descriptors stay the caller's. `peer` names the other side in messages. From here on, writing into a
   // closed pipe is an error and does not end the process. `ending` says how the other side ended, if this
   // side can know; it is called when the pipe is closed.
   FrameChannel(int in, int out, std::string peer, std::function<std::string()> ending = {});
 
-  // Throws Error if the other side has closed the pipe.
-  void send(FrameKind kind, std::string_view payload);
-  // Returns nullopt if the pipe is closed. Throws Error for a malformed frame, for a payload of more than
-  // `longest` bytes, and if the pipe closes inside a frame.
-  std::optional<Frame> receive(uint64_t longest);
-  // The message about a closed pipe: "the server is gone: 'COMMAND' ended with exit status 1".
-  std::string gone() const { return peer_ + " is gone" + ending(); }
+  void send(FrameKind kind, std::string_view payload) override;
+  std::optional<Frame> receive(uint64_t longest) override;
+  std::string gone() const override { return peer_ + " is gone" + ending(); }
 
  private:
   std::string ending() const { return ending_ ? ": " + ending_() : ""; }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/wire/ciphertext_file.h"
 
 namespace psm::cmd {
 namespace {
@@ -40,6 +41,12 @@ TextEnds::TextEnds(std::vector<PlanEnd> of_prompt, std::vector<PlanEnd> from_pro
       caches.push_back(std::move(end));
     }
   }
+}
+
+uint64_t longest_file(const ckks::Context& context, const std::vector<PlanEnd>& ends) {
+  uint64_t bytes = wire::container_bytes(context.spec()) + wire::record_bytes(wire::kMaxNoteBytes);
+  for (const PlanEnd& end : ends) bytes += wire::ciphertext_bytes(context, end.level);
+  return bytes;
 }
 
 }  // namespace psm::cmd

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ckks/scheme/chain/context.h"
+#include "cmd/protocol/notes.h"
 #include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
@@ -41,5 +42,65 @@ struct TextEnds {
     return first == window && takes_prompts() ? prompt_outputs : token_outputs;
   }
 };
+
+constexpr int kMaxText = 1 << 24;  // tokens
+
+// The note of a ciphertext file in a conversation: what CiphertextNote says, of which text and of which of its tokens.
+// Nothing of the tokens themselves; how many there are, a server learns. `request` is the text's number, which its client
+// drew.
+struct TextNote : CiphertextNote {
+  static constexpr NoteKind kKind = NoteKind::kText;
+  static constexpr const char* kWhat = "note of a text";
+
+  int first = 0, count = 0;  // tokens [first, first + count) of the text
+};
+
+template <typename Tables>
+void describe(Tables& t, TextNote& note) {
+  describe(t, static_cast<CiphertextNote&>(note));
+  bounded(t, note.first, 0, kMaxText, "its first token");
+  bounded(t, note.count, 1, kMaxText, "its number of tokens");
+}
+
+// The server's first message in a conversation (frames.h).
+struct Greeting {
+  static constexpr NoteKind kKind = NoteKind::kGreeting;
+  static constexpr const char* kWhat = "greeting of a server";
+
+  // The program's id, or that of encrypted weights; fingerprints.
+  uint64_t program = 0, parameters = 0, keys = 0;
+  uint64_t text = 0;  // that it keeps; 0: none
+  int window = 0, next = 0;
+};
+
+template <typename Tables>
+void describe(Tables& t, Greeting& greeting) {
+  t.number(greeting.program), t.number(greeting.parameters), t.number(greeting.keys), t.number(greeting.text);
+  bounded(t, greeting.window, 0, kMaxText, "its window");
+  bounded(t, greeting.next, 0, 2 * kMaxText, "its next token");
+}
+
+// The bytes of the longest file with these ciphertexts that a frame can carry.
+uint64_t longest_file(const ckks::Context& context, const std::vector<PlanEnd>& ends);
+
+// A model's weights as ciphertexts, for a server that does not know them: a file of ckks/wire under the
+// owner's key, which is also the key of the prompts. Its note has the program, a random number, and the names
+// of the ciphertexts, which follow from the program. It has no fingerprint of the weights, because that would
+// let anyone test a guessed model.
+constexpr size_t kMaxWeights = 1 << 16;  // ciphertexts
+
+struct WeightNote {
+  static constexpr NoteKind kKind = NoteKind::kWeights;
+  static constexpr const char* kWhat = "note of a model's weights";
+
+  uint64_t program_id = 0, id = 0;
+  std::vector<std::string> names;
+};
+
+template <typename Tables>
+void describe(Tables& t, WeightNote& note) {
+  t.number(note.program_id), t.number(note.id);
+  wire::names(t, note.names);
+}
 
 }  // namespace psm::cmd

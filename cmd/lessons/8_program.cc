@@ -96,5 +96,5 @@ int main() {
   }
   line("right answers", queries, right[0], right[1], right[2]);
   const Comparison apart = compare_logits({logits + 1, 1}, {logits + 2, 1}, 0);
-  line("logits: ciphertext to twin", bits(apart.relative_rms));
+  line("logits: ciphertext to twin", bits(apart.relative_rms()));
 }

@@ -23,16 +23,31 @@ namespace psm::cmd {
 LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<int>>& prompts,
                       const LogitRows& rows);
 
+// At one position, of the clear logits z and the decrypted ones y.
+struct PositionComparison {
+  bool same = false;  // argmax y = argmax z
+  double margin = 0;  // between the two largest of z
+  double kl = 0;      // sum_i p_i log (p_i / q_i), p = softmax z, q = softmax y
+  double max_abs = 0, mse = 0;
+
+  // Whether the margin is more than 4 predicted deviations of a difference of two logits: sqrt(2) times those of one.
+  bool clear(double predicted_std) const;
+};
+PositionComparison compare_position(std::span<const double> clear, std::span<const double> decrypted);
+
 struct Comparison {
-  double max_abs = 0, mse = 0, relative_rms = 0;
-  double kl = 0;  // mean over the positions (PositionComparison)
+  double max_abs = 0, mse = 0, kl = 0;  // means over the positions of PositionComparison's
+  double squares = 0;                   // mean of the clear logits'
   int positions = 0, clear_positions = 0;
   int agree = 0, agree_clear = 0;
 
+  double relative_rms() const;
   double agreement_all() const { return positions == 0 ? 0 : static_cast<double>(agree) / positions; }
   double agreement() const {
     return clear_positions == 0 ? 0 : static_cast<double>(agree_clear) / clear_positions;
   }
+  // One position more, whose clear logits these are.
+  void add(const PositionComparison& at, std::span<const double> clear, double predicted_std);
   // Two lines for people.
   std::string text(double predicted_std) const;
   Json json() const;
@@ -41,15 +56,5 @@ struct Comparison {
 // Rows are positions; each holds one logit a symbol. `predicted_std` is that of the error of one logit.
 Comparison compare_logits(std::span<const std::vector<double>> twin,
                           std::span<const std::vector<double>> encrypted, double predicted_std);
-
-// At one position, of the clear logits z and the decrypted ones y.
-struct PositionComparison {
-  bool same = false;  // argmax y = argmax z
-  double margin = 0;  // between the two largest of z
-  double kl = 0;      // sum_i p_i log (p_i / q_i), p = softmax z, q = softmax y
-  double max_abs = 0, mse = 0;
-  int top5 = 0;  // how many of the five largest of z are among those of y
-};
-PositionComparison compare_position(std::span<const double> clear, std::span<const double> decrypted);
 
 }  // namespace psm::cmd

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -15,10 +14,17 @@ namespace {
 constexpr uint64_t kMagic = 0x0a5354494c4d5350;  // "PSMLITS\n"
 constexpr uint64_t kMaxBytes = uint64_t{1} << 36;
 
+struct LogitsFile {
+  uint64_t magic = kMagic, program_id = 0;
+  LogitRows rows;
+};
+
 template <typename Tables>
-void describe(Tables& t, uint64_t& magic, uint64_t& program_id, LogitRows& rows) {
-  t.number(magic), t.number(program_id);
-  wire::list(t, rows, 4, [&](std::vector<double>& row) {
+void describe(Tables& t, LogitsFile& file) {
+  t.number(file.magic);
+  if (file.magic != kMagic) t.refuse("it holds no logits; give the file of decrypt --logits");
+  t.number(file.program_id);
+  wire::list(t, file.rows, 4, [&](std::vector<double>& row) {
     wire::list(t, row, 8, [&](double& logit) { t.number(logit); });
   });
 }
@@ -50,28 +56,17 @@ double rms_difference(const LogitRows& some, const LogitRows& all) {
 }
 
 void write_logits(const std::string& path, uint64_t program_id, LogitRows rows) {
-  wire::TableWriter tables;
-  uint64_t magic = kMagic;
-  describe(tables, magic, program_id, rows);
   AtomicFile file(path, AtomicFile::Kind::kSecret);
-  file.write(tables.bytes().data(), tables.bytes().size());
+  file.write(wire::to_bytes(LogitsFile{kMagic, program_id, std::move(rows)}));
   file.commit();
 }
 
 LogitRows read_logits(const std::string& path, uint64_t program_id) {
-  const std::string bytes = read_file(path, kMaxBytes);
-  wire::TableReader tables(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(),
-                           message("cannot read ", path, ": "));
-  uint64_t magic = 0, id = 0;
-  LogitRows rows;
-  if (bytes.size() < sizeof magic) tables.refuse("it holds no logits; give the file of decrypt --logits");
-  uint64_t begin = 0;
-  std::memcpy(&begin, bytes.data(), sizeof begin);
-  if (begin != kMagic) tables.refuse("it holds no logits; give the file of decrypt --logits");
-  describe(tables, magic, id, rows);
-  if (!tables.at_end()) tables.refuse("there is more in it than it says");
-  if (id != program_id) tables.refuse("its logits are of another program than the client file's");
-  return rows;
+  const std::string what = "cannot read " + path;
+  LogitsFile file = wire::from_bytes<LogitsFile>(read_file(path, kMaxBytes), what);
+  if (file.program_id != program_id)
+    throw Error(what + ": its logits are of another program than the client file's");
+  return std::move(file.rows);
 }
 
 }  // namespace psm::cmd

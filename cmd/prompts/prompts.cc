@@ -52,7 +52,7 @@ std::vector<int> PromptCodec::encode(const std::string& text) const {
       throw Error(message("the model knows no symbol '", word, "'; it knows k0 to k", recall_->keys - 1,
                           " and v0 to v", recall_->values - 1));
     } else {
-      throw Error(message("'", word, "' is no token; a shape reads the numbers 0 to ", vocab_ - 1));
+      throw Error(message("'", word.substr(0, 40), "' is no token; they are 0 to ", vocab_ - 1));
     }
   }
   return tokens;

@@ -7,7 +7,7 @@
 
 #include "ckks/scheme/chain/context.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/protocol/ciphertext_note.h"
+#include "cmd/protocol/notes.h"
 #include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {

@@ -7,10 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "ckks/base/files/hex.h"
 #include "ckks/scheme/chain/scale.h"
-#include "cmd/protocol/names.h"
 
 namespace psm::cmd {
+
+// Names that programs and their users agree on: of entry points, and of inputs that are encrypted weights.
+constexpr const char* kPass = "pass";  // a whole pass
+// The pass over the first tokens of a text, and one further token (cmd/generation/text_ends.h).
+constexpr const char* kPrompt = "prompt";
+constexpr const char* kToken = "token";
+constexpr const char* kWeightPrefix = "weight: ";
 
 constexpr size_t kMaxCiphertexts = 4096;  // of a request
 
@@ -29,5 +36,23 @@ inline std::vector<std::string> names_of(std::span<const PlanEnd> ends) {
   for (const PlanEnd& end : ends) names.push_back(end.name);
   return names;
 }
+
+// The names of a key pair's files in its folder.
+struct KeyFiles {
+  explicit KeyFiles(const std::string& folder)
+      : secret(folder + "/secret.key"),
+        public_key(folder + "/public.key"),
+        evaluation(folder + "/evaluation.keys"),
+        weights(folder + "/weights.ct"),
+        weights_owner(folder + "/weights.owner"),
+        folder_(folder) {}
+  std::string secret, public_key, evaluation;
+  std::string weights, weights_owner;  // a model's, encrypted (weight_encryption.h)
+  // The client's record of the prompts of one request (prompt_record.h).
+  std::string prompts(uint64_t request) const { return folder_ + "/prompts-" + hex(request) + ".record"; }
+
+ private:
+  std::string folder_;
+};
 
 }  // namespace psm::cmd

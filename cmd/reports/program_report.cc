@@ -5,9 +5,8 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
-#include "ckks/base/files/utf8.h"
 #include "ckks/program/planning/scheme_figures.h"
-#include "cmd/protocol/names.h"
+#include "cmd/protocol/plan_ends.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/terminal/html.h"
 
@@ -20,19 +19,13 @@ using program::Opcode;
 constexpr size_t kLongestName = 200;
 constexpr size_t kMostShown = 16;  // of what is not folded
 
-// Bytes of the character of UTF-8 that begins the text; 0 if there is none, or if nobody sees it: controls,
-// and what changes the direction of the text or has no width.
-size_t visible_bytes(std::string_view text) {
-  const auto [code, bytes] = utf8_at(text, 0);
-  const auto within = [code = code](char32_t lo, char32_t hi) { return code >= lo && code <= hi; };
-  const bool unseen = code < 0x20 || within(0x7f, 0x9f) || code == 0xad || code == 0x61c ||
-                      within(0x200b, 0x200f) || within(0x2028, 0x202e) || within(0x2060, 0x206f) ||
-                      code == 0xfeff || within(0xe0000, 0xe0fff);
-  return unseen ? 0 : static_cast<size_t>(bytes);
+// What a file calls something, for people.
+std::string name_text(const std::string& name) {
+  return name.size() > kLongestName ? visible(name.substr(0, kLongestName)) + " ..." : visible(name);
 }
 
 void make_visible(program::ProgramFile& file) {
-  const auto each = [](std::string& name) { name = visible(name); };
+  const auto each = [](std::string& name) { name = name_text(name); };
   each(file.spec.name);
   for (program::EntryPoint& entry : file.entries) {
     each(entry.name), each(entry.argument);
@@ -250,7 +243,7 @@ Figures head_figures(const ShownProgram& shown) {
   if (!file.about.is_object()) return figures;
   for (const auto& [name, value] : file.about.object("about"))
     if (!value.is_object() && !value.is_array())
-      row.cell(visible(name), visible(value.is_string() ? value.string(name) : value.dump(0)));
+      row.cell(name_text(name), name_text(value.is_string() ? value.string(name) : value.dump(0)));
   return figures;
 }
 
@@ -278,25 +271,10 @@ std::string entry_html(const ShownProgram& shown, const ShownEntry& entry) {
 
 }  // namespace
 
-std::string visible(const std::string& text) {
-  std::string out;
-  for (std::string_view rest = text; !rest.empty();) {
-    if (out.size() >= kLongestName) return out + " ...";
-    const size_t bytes = visible_bytes(rest);
-    if (bytes > 0) {
-      out += rest.substr(0, bytes);
-    } else {
-      out += "\\x" + hex(rest.data(), 1);
-    }
-    rest.remove_prefix(std::max<size_t>(bytes, 1));
-  }
-  return out;
-}
-
 ShownProgram::ShownProgram(program::VerifiedProgram verified, const std::string& file_name,
                            const program::Calibration* measured, const std::string& entry)
     : program(std::move(verified)),
-      name(visible(file_name)),
+      name(name_text(file_name)),
       kernels(measured ? measured->kernels : program::KernelSeconds{}),
       machine(measured ? message("this machine", measured->caveat()) : "a nominal machine at N = 2^16"),
       encode_seconds_per_byte(measured ? program::encode_seconds_per_byte(*program.context) : 0) {
@@ -324,8 +302,8 @@ std::string program_text(const ShownProgram& shown, bool instructions) {
            "\n" + sum_figures(entry.ledger.summary(), "block").table().text();
     if (instructions)
       out +=
-          "\n  Slots: \"real 64 / 8\" are real values that repeat after 64 slots and are equal in 8 "
-          "adjacent ones.\n\n" +
+          "\n  Slots: \"real 64 / 8\" are real values that repeat after 64 slots and are equal in 8 adjacent "
+          "ones.\n\n" +
           row_figures(entry.ledger, entry.ledger.rows()).table().text(2, std::nullopt);
   }
   return out;

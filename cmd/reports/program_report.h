@@ -1,8 +1,8 @@
 // A report of a program and its cost, for people and machines: //cmd:show for a file, //cmd:compile --dry-run
 // for a program that is not written.
 //
-// Names in a file come from strangers. visible() is applied to all of them once, so that none can move the
-// cursor of a terminal, hide other text, or fill the screen.
+// Names in a file are anybody's. All of them are made visible (cmd/terminal/units.h) and cut once, so that none can
+// move the cursor of a terminal, hide what follows it, or fill the screen.
 //
 // Two members of the file's `about` are shown if they have the right number of entries. Both are objects with
 // an array for each entry point, by name:
@@ -20,10 +20,6 @@
 #include "ckks/program/verify/verify.h"
 
 namespace psm::cmd {
-
-// The text with control characters, invisible characters and bytes that are not UTF-8 written as \x1b, and
-// cut if it is very long.
-std::string visible(const std::string& text);
 
 struct ShownEntry {
   const program::EntryPoint* point;

@@ -1,14 +1,13 @@
 // //cmd:evaluate --tasks as its users call it, on a small model and files of a few lines.
-#include "cmd/reports/task_report.h"
-
 #include <filesystem>
 
 #include "attention/batched/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
+#include "cmd/reports/logits_report.h"
 #include "cmd/testing/test_commands.h"
-#include "cmd/training/model_tokenizer.h"
+#include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe.h"
 

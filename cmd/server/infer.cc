@@ -17,18 +17,16 @@
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/protocol/ciphertext_note.h"
 #include "cmd/protocol/group_files.h"
-#include "cmd/protocol/key_files.h"
-#include "cmd/protocol/read_keys.h"
-#include "cmd/protocol/required_memory.h"
+#include "cmd/protocol/notes.h"
+#include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
+#include "cmd/server/chosen_engine.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
 #include "cmd/server/inference_state.h"
-#include "cmd/server/memory_flag.h"
-#include "cmd/server/run_digests.h"
+#include "cmd/server/program_parts.h"
 #include "cmd/server/run_figures.h"
 #include "cmd/server/server.h"
 #include "cmd/terminal/command.h"
@@ -205,17 +203,13 @@ struct RemovedIfEmpty {
 };
 
 int infer(int argc, char** argv) {
-  Command flags(
-      "bazel run //cmd:infer -- --program PROGRAM --keys FILE --in FILE --out FILE [flags]",
-      "Runs a compiled model on encrypted prompts. Needs the program and evaluation.keys; sees no secret "
-      "key.\n"
-      "With --state a run that was interrupted goes on from its last completed block. If a group of prompts\n"
-      "cannot be run, the answers of those before it are written all the same. If --in is a folder, its "
-      "files\n"
-      "are answered one after the other, with the keys read once, into files of the same names in the "
-      "folder\n"
-      "--out; those whose answers are there already are left out, and what is wrong with one holds up no "
-      "other.");
+  Command flags("bazel run //cmd:infer -- --program PROGRAM --keys FILE --in FILE --out FILE [flags]",
+                "Runs a compiled model on encrypted prompts. Needs the program and evaluation.keys; sees no "
+                "secret key. With --state a run that was interrupted goes on from its last completed block. "
+                "If a group of prompts cannot be run, the answers of those before it are written all the "
+                "same. If --in is a folder, its files are answered one after the other, with the keys read "
+                "once, into files of the same names in the folder --out; those whose answers are there "
+                "already are left out, and what is wrong with one holds up no other.");
   const std::string& program_path = flags.text("program", "", "the program (NAME.program of //cmd:compile)");
   const std::string& keys_path = flags.text("keys", "", "evaluation keys (evaluation.keys of //cmd:keygen)");
   const std::string& in =

@@ -6,13 +6,17 @@
 
 namespace psm::cmd {
 
-PlannedPass::PlannedPass(program::VerifiedProgram program) : context(std::move(program.context)) {
-  bootstraps = ckks::plan_bootstraps(*context, {{}});
-  const program::EntryPoint& entry = program.file.entry(kPass);
-  plan = entry.plan;
-  keys = entry.keys;
+PlannedPass::PlannedPass(std::shared_ptr<const ckks::Context> own, program::Plan planned)
+    : context(std::move(own)),
+      bootstraps(ckks::plan_bootstraps(*context, {{}})),
+      plan(std::move(planned)),
+      keys(program::key_request(plan, bootstraps)),
+      reading(program::meter(plan, program::costs_of(*context, bootstraps))) {}
+
+PlannedPass::PlannedPass(program::VerifiedProgram program)
+    : PlannedPass(std::move(program.context), program.file.entry(kPass).plan) {
+  keys = program.file.entry(kPass).keys;
   program_id = program.file.id();
-  reading = program::meter(plan, program::costs_of(*context, bootstraps));
 }
 
 std::vector<PlanEnd> inputs_of(const program::Plan& plan) {

@@ -15,8 +15,8 @@
 namespace psm::cmd {
 
 struct PlannedPass {
-  PlannedPass() = default;
-  // Plans the pass of a program's file. Throws Error if it has no whole pass.
+  PlannedPass(std::shared_ptr<const ckks::Context> context, program::Plan plan);
+  // Reads a program's file. Throws Error if it has no whole pass.
   explicit PlannedPass(program::VerifiedProgram program);
 
   std::shared_ptr<const ckks::Context> context;

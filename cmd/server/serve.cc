@@ -10,12 +10,10 @@
 #include "ckks/base/files/file.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/generation/frames.h"
-#include "cmd/generation/server/encrypted_weights.h"
+#include "cmd/generation/server/text_program.h"
 #include "cmd/generation/server/text_server.h"
-#include "cmd/protocol/required_memory.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"
-#include "cmd/server/memory_flag.h"
 #include "cmd/terminal/command.h"
 
 namespace psm::cmd {
@@ -29,14 +27,11 @@ bool is_pipe(int descriptor) {
 void serve(int argc, char** argv, FrameChannel& client) {
   Command flags(
       "serve --program PROGRAM --keys FILE [flags]",
-      "The server's side of //cmd:generate, which starts it: reads a program (//cmd:compile --for text) and\n"
+      "The server's side of //cmd:generate, which starts it: reads a program (//cmd:compile --for text) and "
       "evaluation.keys, then encrypted prompts and tokens from standard input, and writes encrypted answers "
-      "to\n"
-      "standard output (cmd/generation/frames.h). It holds no secret key. With --weights, those of the "
-      "model\n"
-      "are ciphertexts too. Keys and values of the text so far stay with it, encrypted; with --state they "
-      "also\n"
-      "stay in a folder after every token, and a server that was killed goes on from there.",
+      "to standard output (cmd/generation/frames.h). It holds no secret key. With --weights, those of the "
+      "model are ciphertexts too. Keys and values of the text so far stay with it, encrypted; with --state "
+      "they also stay in a folder after every token, and a server that was killed goes on from there.",
       Command::Writes::kNothing);
   const std::string& program_path =
       flags.text("program", "", "the program (NAME.program of //cmd:compile --for text)");

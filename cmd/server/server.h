@@ -20,22 +20,20 @@ class Server {
   // Computes on `device` unless that is null; inputs and outputs are in the host's memory.
   Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys, ckks::Device* device = nullptr);
 
-  // Runs one pass of the model, with inputs by the names of the program.
+  // One pass of the model; inputs by the names of the program. Or the rest of one.
   program::RunResult run(const std::map<std::string, ckks::Ciphertext>& inputs,
-                         const program::RunOptions& options = {});
-  program::RunResult resume(program::RunState checkpoint, const program::RunOptions& options);
+                         const program::RunOptions& options = {}) {
+    return machine_.run(inputs, options);
+  }
+  program::RunResult resume(program::RunState checkpoint, const program::RunOptions& options) {
+    return machine_.resume(std::move(checkpoint), options);
+  }
 
   // One full bootstrap of a complex value at the entry level, outside of a pass. The plan must have bootstraps.
   ckks::Ciphertext bootstrap(const ckks::Ciphertext& complex_value) const;
 
-  size_t encoded_bytes() const;
-
  private:
-  const PlannedPass& pass_;
-  ChosenEngine chosen_;
-  ckks::Encoder encoder_;
-  ckks::Evaluator evaluator_;
-  ckks::Bootstrappers bootstrappers_;
+  const ChosenEngine own_;
   program::EncryptedMachine machine_;
 };
 

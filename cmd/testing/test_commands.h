@@ -51,13 +51,14 @@ inline std::string signalled(const std::string& signal, const std::string& condi
   return "(until " + condition + "; do sleep 0.005; done; kill -" + signal + " $$) & exec ";
 }
 
-// Returns what the command prints. It must succeed.
-inline std::string output_of(const std::string& command) {
+// Runs a command that must succeed; output_of() is what it prints.
+inline Outcome must_run(const std::string& command) {
   CAPTURE(command);
-  const Outcome outcome = run_command_line(command);
+  Outcome outcome = run_command_line(command);
   REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
-  return outcome.out;
+  return outcome;
 }
+inline std::string output_of(const std::string& command) { return must_run(command).out; }
 
 // Checks that a command refuses bad input: exit code 2 after one line that begins with "error: " and contains
 // `why`. Only the warning that a ring offers no security may come before it.

@@ -18,11 +18,16 @@ const std::string kRing = " --insecure --log-n 11";
 inline Outcome run(const std::string& command, const std::string& arguments) {
   return run_command_line(command + " " + arguments);
 }
+inline Outcome must(const std::string& command, const std::string& arguments) {
+  return must_run(command + " " + arguments);
+}
+
+// The JSON of a file of this test.
+inline Json json_in(const std::string& name) { return parse_json(read_file(path_of(name), 1 << 22), name); }
 
 // Writes NAME.program and NAME.client in the test's folder.
 inline void compile(const std::string& model, const std::string& name, const std::string& ring = kRing) {
-  const Outcome outcome = run("compile", "--model " + model + " --out " + path_of(name) + ring);
-  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+  must("compile", "--model " + model + " --out " + path_of(name) + ring);
 }
 
 // Decrypts, and compares all logits with those of the program in the clear on these prompts. The answers are in the test's
@@ -32,8 +37,7 @@ inline Outcome decrypt_and_compare(const std::string& decrypt, const std::string
   const std::string logits = path_of("logits");
   std::filesystem::remove(logits);
   const Outcome decrypted =
-      run("decrypt", decrypt + " --logits " + logits + " --json " + path_of("answers.json"));
-  REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
+      must("decrypt", decrypt + " --logits " + logits + " --json " + path_of("answers.json"));
   CHECK(decrypted.out.find("Do not share decrypted values") != std::string::npos);
   Outcome compared = run("compare", "--client " + client + " --program " + program + " --logits " + logits +
                                         " " + prompts + " --json " + path_of("compared.json"));
@@ -42,10 +46,7 @@ inline Outcome decrypt_and_compare(const std::string& decrypt, const std::string
 }
 
 // The comparison of decrypt_and_compare().
-inline Json comparison() {
-  return parse_json(read_file(path_of("compared.json"), 1 << 20), "compared.json")
-      .at("encrypted_vs_twin", "json");
-}
+inline Json comparison() { return json_in("compared.json").at("encrypted_vs_twin", "json"); }
 
 // Writes a recall model of random weights whose ranges were measured on the test's prompts. `denominators`
 // scales the upper end of the intervals of 1/x: below 1 they are too narrow for those prompts.

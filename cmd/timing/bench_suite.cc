@@ -87,9 +87,7 @@ class Suite {
     add(name, limbs, measure(options_.repetitions, body), count);
   }
 
-  void starting(const char* name) const {
-    if (options_.starting) options_.starting(message("timing ", name));
-  }
+  void starting(const char* name) const { options_.starting(message("timing ", name)); }
 
   ckks::Ciphertext encrypt(const std::vector<ckks::Complex>& values, ckks::Level level) {
     return ckks::expand(encryptor_.encrypt(encoder_.encode(values, level)));

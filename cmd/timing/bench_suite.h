@@ -21,7 +21,7 @@ namespace psm::cmd {
 struct BenchOptions {
   int repetitions = 7;
   int bootstrap_repetitions = 3;  // of bootstrap_keygen and the bootstraps
-  Starting starting;
+  Starting starting = tell_nobody;
 };
 
 struct BenchFigures {

@@ -137,9 +137,7 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
   ckks::KeyRequest request = ckks::BootstrapPlan(context).key_request();
   request.need_galois(g, level);
   request.need_relinearisation(level);
-  const auto starting = [&](const std::string& name) {
-    if (options.starting) options.starting(message("timing ", name));
-  };
+  const auto starting = [&](const std::string& name) { options.starting(message("timing ", name)); };
 
   std::vector<DeviceRow> rows;
   {

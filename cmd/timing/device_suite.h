@@ -30,7 +30,7 @@ struct DeviceRow {
 
 struct DeviceSuiteOptions {
   int repetitions = 7;
-  Starting starting{};
+  Starting starting = tell_nobody;
 };
 
 // The context must be able to bootstrap. Without a device nothing is measured. Constants are on the device

@@ -7,11 +7,10 @@
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
-#include "cmd/deployment/client/session.h"
-#include "cmd/deployment/twin_run.h"
+#include "cmd/deployment/deployment.h"
 #include "cmd/prompts/comparison.h"
-#include "cmd/protocol/required_memory.h"
 #include "cmd/protocol/ring_flags.h"
+#include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
 #include "cmd/server/program_parts.h"
 
@@ -136,15 +135,12 @@ ModelTimes model_suite(const Deployment& d, const std::string& name,
   RunFigures figures(d);
   require_memory(d.server_bytes());
   require_device_room(options.device, d);
-  const auto starting = [&](const std::string& what) {
-    if (options.starting) options.starting(what);
-  };
 
-  starting("the twin, in the clear");
+  options.starting("the twin, in the clear");
   const TwinRun twin = run_twin_on(d, prompts);
   times.ledger.set_ranges(twin.observations);
   times.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
-  starting("keys");
+  options.starting("keys");
   Session session(d, figures, options.device);
   const Session::Ciphertexts inputs = session.encrypt(attention::client_inputs(d.model, d.packing, prompts));
   const ckks::Ciphertext complex_value = session.value_to_bootstrap();
@@ -154,7 +150,7 @@ ModelTimes model_suite(const Deployment& d, const std::string& name,
   double first = 0;
   program::RunResult last;
   for (int pass = 0; pass <= options.repetitions; ++pass) {
-    starting(pass == 0 ? "the first pass" : message("warm pass ", pass, " of ", options.repetitions));
+    options.starting(pass == 0 ? "the first pass" : message("warm pass ", pass, " of ", options.repetitions));
     last = {};  // its outputs make room
     const double start = seconds_now();
     last = session.run(inputs);
@@ -174,7 +170,7 @@ ModelTimes model_suite(const Deployment& d, const std::string& name,
   const double pass = times_of(seconds).median;
   PassTimes parts = std::move(warm[static_cast<size_t>(std::ranges::find(seconds, pass) - seconds.begin())]);
   if (options.device != nullptr) {
-    starting("a pass that waits for each instruction");
+    options.starting("a pass that waits for each instruction");
     last = {};
     program::RunOptions waiting;
     waiting.waits = true;
@@ -189,7 +185,7 @@ ModelTimes model_suite(const Deployment& d, const std::string& name,
   for (const auto& output : d.plan.program.outputs)
     times.ledger.set_measured(output.value, outputs.at(output.name), twin.outputs.at(output.name));
 
-  starting("calibrating, for the plan's prediction");
+  options.starting("calibrating, for the plan's prediction");
   figures.predict_seconds();
   const std::vector<double>& predicted = figures.predicted_instructions();
   times.ledger.set_seconds(parts.seconds);

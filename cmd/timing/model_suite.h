@@ -33,7 +33,7 @@ struct ModelSuiteOptions {
   int repetitions = 3;             // warm passes
   int bootstrap_repetitions = 3;   // bootstraps after each of them
   ckks::Device* device = nullptr;  // the processor
-  Starting starting;
+  Starting starting = tell_nobody;
 };
 
 struct ModelTimes {

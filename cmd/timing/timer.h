@@ -1,23 +1,30 @@
 // The timer of //cmd:bench: medians and minima of repeated runs.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "ckks/base/error.h"
 #include "cmd/terminal/command.h"
 
 namespace psm::cmd {
 
-// Called with the name of the next measurement; may be empty.
+// Told what is measured next.
 using Starting = std::function<void(const std::string& what)>;
+inline void tell_nobody(const std::string&) {}
 
 struct Times {
   double median = 0, least = 0;  // seconds
 };
 
 // Summarises at least one run, in any order. The median of an even number is the later of the middle two.
-Times times_of(std::vector<double> seconds);
+inline Times times_of(std::vector<double> seconds) {
+  PSM_CHECK(!seconds.empty());
+  std::sort(seconds.begin(), seconds.end());
+  return {seconds[seconds.size() / 2], seconds.front()};
+}
 
 // At least `runs` runs, and more until `total` seconds are over. `now` is the clock.
 template <typename Body>

@@ -101,9 +101,8 @@ Figures train_suite(const TrainSuiteOptions& options) {
            {attention::AttentionKind::kSoftmax, attention::AttentionKind::kPowerSoftmax}) {
         attention::ModelConfig model = options.model;
         model.attention = kind;
-        if (options.starting)
-          options.starting(message("training_step, ", attention::name_of(kind), ", ", nn::name_of(precision),
-                                   ", threads: ", threads));
+        options.starting(message("training_step, ", attention::name_of(kind), ", ", nn::name_of(precision),
+                                 ", threads: ", threads));
         time_steps(options, data, model, precision, peak, figures);
       }
     }

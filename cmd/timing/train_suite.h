@@ -22,7 +22,7 @@ struct TrainSuiteOptions {
   attention::ModelConfig model;  // attention is set row by row
   int batch = 16;
   int steps = 5;
-  Starting starting;
+  Starting starting = tell_nobody;
 };
 
 // GPT-NeoX blocks, d = 256, 6 layers, 8 heads, feed-forward 4 d, context 256, vocabulary 256.

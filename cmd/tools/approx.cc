@@ -28,21 +28,17 @@ int approx(int argc, char** argv) {
       flags.number("min", 1e-3, -infinity, infinity, "lower end of the interval; for exp -8 unless given");
   const double& max =
       flags.number("max", 1, -infinity, infinity, "upper end of the interval; for exp 0 unless given");
-  const double& radius = flags.number("radius", 8, 1e-300, infinity,
-                                      "the interval is [-radius, radius], for sigmoid, gelu, gelu_erf, "
-                                      "gelu_tanh, silu and abs");
-  const double& bits =
-      flags.number("bits", 12, 0.1, 45,
-                   "error wanted, 2^-bits: relative for inverse, inverse_sqrt and exp, absolute for "
-                   "the others");
-  const double& error =
-      flags.number("error", 0, 0, infinity, "error wanted, instead of --bits; 0: --bits decides");
+  const double& radius =
+      flags.number("radius", 8, 1e-300, infinity,
+                   "the interval is [-radius, radius], for sigmoid, gelu, gelu_erf, gelu_tanh, silu and abs");
+  const double& bits = flags.number(
+      "bits", 12, 0.1, 45,
+      "error wanted, 2^-bits: relative for inverse, inverse_sqrt and exp, absolute for the others");
   const std::string& method = flags.text(
       "method", "best", "best (fewest levels), plain (the paper's Goldschmidt), relaxed or series");
-  const int64_t& iterations =
-      flags.integer("iterations", 0, 0, 29,
-                    "iterations of a plain or relaxed method (squarings of exp by series), "
-                    "instead of an error; 0: the error decides");
+  const int64_t& iterations = flags.integer("iterations", 0, 0, 29,
+                                            "iterations of a plain or relaxed method (squarings of exp by "
+                                            "series), instead of an error; 0: the error decides");
   const int64_t& degree = flags.integer("degree", 0, 0, 511,
                                         "degree of a series (in z^2 for gelu, gelu_erf, gelu_tanh and silu), "
                                         "instead of an error; 0: the error decides");
@@ -69,8 +65,7 @@ int approx(int argc, char** argv) {
     request.domain = {exponential && !flags.given("min") ? -8 : min,
                       exponential && !flags.given("max") ? 0 : max};
   }
-  if (flags.given("error") && flags.given("bits")) throw Error("give --bits or --error, not both");
-  request.error = error > 0 ? error : std::exp2(-bits);
+  request.error = std::exp2(-bits);
   request.method = method;
   request.iterations = static_cast<int>(iterations);
   request.degree = static_cast<int>(degree);

@@ -13,8 +13,7 @@
 #include "ckks/ring/kernels/backend.h"
 #include "cmd/compiler/shapes.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/protocol/new_ring_flags.h"
-#include "cmd/protocol/required_memory.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
@@ -229,8 +228,8 @@ struct Suite {
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all{
       {"ckks",
-       "operations of the scheme and its bootstrap, medians and minima by the clock, compared with their\n"
-       "roofline: the bytes and the modular multiply-accumulates that each must take, over the memory\n"
+       "operations of the scheme and its bootstrap, medians and minima by the clock, compared with their "
+       "roofline: the bytes and the modular multiply-accumulates that each must take, over the memory "
        "bandwidth and the multiply-accumulate rate measured on this machine; about a minute",
        {},
        time_ckks},
@@ -239,23 +238,20 @@ const std::vector<Suite>& suites() {
        {},
        time_kernels},
       {"train",
-       "a step of training (GPT-NeoX, d = 256, 6 layers), softmax and PowerSoftmax on one thread and on "
-       "all,\n"
+       "a step of training (GPT-NeoX, d = 256, 6 layers), softmax and PowerSoftmax on one thread and on all, "
        "in fp32 and in bf16, compared with the rate of multiply-adds measured on this machine",
        {},
        time_training},
       {"model",
        "encrypted passes of a whole model, a shape with random weights or a trained one: the first, warm "
-       "ones\n"
-       "and bootstraps between them; seconds by what is computed and by operation, memory, and the answer\n"
-       "compared with the twin's; Pythia 70M takes some twenty minutes on two cores and 12 GB",
+       "ones and bootstraps between them; seconds by what is computed and by operation, memory, and the "
+       "answer compared with the twin's; Pythia 70M takes some twenty minutes on two cores and 12 GB",
        {"shape", "tokens", "layers", "model", "seed", "text", "prompts", "ledger", "device"},
        time_model},
       {"device",
        "a transform, a rotation, a product and a bootstrap on a GPU: launches, bytes, products and the time "
-       "that\n"
-       "they predict, and of a model's pass if one is given, without a GPU; on --device the time taken and\n"
-       "whether the bits are the processor's",
+       "that they predict, and of a model's pass if one is given, without a GPU; on --device the time taken "
+       "and whether the bits are the processor's",
        {"shape", "tokens", "layers", "model", "device"},
        time_device}};
   return all;

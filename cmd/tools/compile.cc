@@ -12,7 +12,7 @@
 #include "ckks/program/planning/calibrate.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/compiler/shapes.h"
-#include "cmd/protocol/new_ring_flags.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/program_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
@@ -57,12 +57,9 @@ void dry_run(const attention::ModelConfig& config, const attention::PolynomialOp
 int compile(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:compile -- (--model MODEL | --shape SHAPE) (--out NAME | --dry-run) [flags]",
-      "Compiles a polynomial model: writes NAME.program, which is all that the server needs besides "
-      "keys and\n"
-      "ciphertexts, and NAME.client for the client. With --shape, a published shape with random "
-      "weights, for\n"
-      "timing; with --dry-run as well, what it would take on this machine, of any size, without "
-      "weights.");
+      "Compiles a polynomial model: writes NAME.program, which is all that the server needs besides keys and "
+      "ciphertexts, and NAME.client for the client. With --shape, a published shape with random weights, for "
+      "timing; with --dry-run as well, what it would take on this machine, of any size, without weights.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const ShapeFlags shape(flags);
   const std::string& purpose = flags.text(

@@ -7,13 +7,11 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/memory.h"
 #include "ckks/program/machines/twin.h"
-#include "cmd/deployment/client/session.h"
-#include "cmd/deployment/twin_run.h"
+#include "cmd/deployment/deployment.h"
 #include "cmd/prompts/comparison.h"
 #include "cmd/prompts/model_notes.h"
-#include "cmd/protocol/ciphertext_note.h"
-#include "cmd/protocol/new_ring_flags.h"
-#include "cmd/protocol/required_memory.h"
+#include "cmd/protocol/notes.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/server/device_flag.h"
@@ -73,11 +71,9 @@ double accuracy(const train::Batch& batch, const LogitRows& scored) {
 int demo(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:demo -- [flags]",
-      "Trains a small PowerSoftmax transformer, makes it polynomial, encrypts prompts, runs the "
-      "model on the\n"
+      "Trains a small PowerSoftmax transformer, makes it polynomial, encrypts prompts, runs the model on the "
       "ciphertexts at 128-bit security, decrypts, and compares. Without flags: in-context recall, on "
-      "sequences\n"
-      "that it draws itself. With --text: a character model of that text.");
+      "sequences that it draws itself. With --text: a character model of that text.");
   const std::string& model_path =
       flags.text("model", "", "use this polynomial model instead of training one");
   const std::string& text_path =
@@ -193,7 +189,8 @@ int demo(int argc, char** argv) {
       ledger.set_measured(value, decrypted, clear[value.id]);
     };
   }
-  const LogitRows rows = session.logits(prompts, observe);
+  const LogitRows rows =
+      session.logits(attention::client_model_of(deployment.model, deployment.packing), prompts, observe);
   std::printf("  encrypted %s in %s, inferred in %s, decrypted in %s\n",
               counted(prompts.size(), "prompt").c_str(), seconds_text(seconds.encrypt).c_str(),
               seconds_text(seconds.infer).c_str(), seconds_text(seconds.decrypt).c_str());

@@ -1,5 +1,5 @@
 // How good a checkpoint is on unseen data: the model as trained, and its polynomial form if it has one.
-#include <charconv>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -7,13 +7,11 @@
 #include "ckks/base/files/file.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/reports/logits_report.h"
-#include "cmd/reports/task_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
-#include "cmd/training/model_tokenizer.h"
-#include "cmd/training/task_flags.h"
+#include "cmd/training/recipe_flags.h"
 #include "cmd/training/training_run.h"
-#include "train/evaluation/bits_per_byte.h"
+#include "train/evaluation/evaluation.h"
 #include "train/evaluation/polynomial_evaluation.h"
 
 namespace psm::cmd {
@@ -63,18 +61,9 @@ Json evaluate_tasks(const attention::Checkpoint& checkpoint, const nn::Tokenizer
 }
 
 // "3,0,7"
-std::vector<int> numbers_from(const std::string& text) {
-  std::vector<int> numbers;
-  const char *at = text.data(), *const end = at + text.size();
-  for (;;) {
-    int number = 0;
-    const auto [next, error] = std::from_chars(at, end, number);
-    if (error != std::errc() || (next != end && *next != ','))
-      throw Error(message("--ids takes numbers of tokens with commas, not '", text, "'"));
-    numbers.push_back(number);
-    if (next == end) return numbers;
-    at = next + 1;
-  }
+std::vector<int> numbers_from(std::string text, const attention::ModelConfig& config) {
+  std::ranges::replace(text, ',', ' ');
+  return PromptCodec(config.vocab, config.classes).encode(text);
 }
 
 // Writes the logits of the prompts, or of the one whose tokens have the numbers `ids`.
@@ -83,12 +72,12 @@ void write_logits(const attention::Checkpoint& checkpoint, const PromptFlags& pr
   const attention::ModelConfig& config = checkpoint.weights.config;
   if (ids.empty() != prompt_flags.given())
     throw Error("--logits needs an input: --ids, or --prompt, --prompts or --sample");
+  if (!ids.empty() && config.patch_inputs > 0)
+    throw Error("the model reads images; give a file of them with --prompts");
   const std::vector<std::vector<int>> prompts =
       ids.empty()
           ? prompt_flags.read(codec_of(checkpoint.weights.config, checkpoint.notes), longest_prompt(config))
-          : std::vector<std::vector<int>>{numbers_from(ids)};
-  if (!ids.empty() && config.patch_inputs > 0)
-    throw Error("the model reads images; give a file of them with --prompts");
+          : std::vector<std::vector<int>>{numbers_from(ids, config)};
   write_file(resolve_user_path(path),
              logits_json(checkpoint, PromptExamples(config, prompts)).dump(0) + "\n");
   std::printf("wrote the logits of %s to %s\n", counted(prompts.size(), "input").c_str(), path.c_str());
@@ -99,14 +88,11 @@ int evaluate_command(int argc, char** argv) {
       "bazel run //cmd:evaluate -- --model MODEL [--text FILE | --tasks NAMES --dir FOLDER | --logits FILE] "
       "[flags]",
       "Scores a model on unseen data: recall on drawn sequences, perplexity a token and bits a byte on "
-      "windows of the\n"
-      "held-out part of a text that //cmd:train was given, or for an imported model on every token of "
-      "the text's\n"
-      "documents (<|endoftext|> ends one). Bits a byte compare models of other tokenizers on the same "
-      "text.\n"
-      "With --tasks: accuracies on tasks of the evaluation harness, with standard errors. A "
-      "polynomial form is scored too.\n"
-      "With --logits: no scores, but the logits of prompts, of images or of tokens' numbers, as JSON.");
+      "windows of the held-out part of a text that //cmd:train was given, or for an imported model on every "
+      "token of the text's documents (<|endoftext|> ends one). Bits a byte compare models of other "
+      "tokenizers on the same text. With --tasks: accuracies on tasks of the evaluation harness, with "
+      "standard errors. A polynomial form is scored too. With --logits: no scores, but the logits of "
+      "prompts, of images or of tokens' numbers, as JSON.");
   const std::string& model_path =
       flags.text("model", "", "a checkpoint of //cmd:train, //cmd:polynomialise or //cmd:import");
   const TaskFlags data(flags);

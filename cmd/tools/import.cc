@@ -19,7 +19,7 @@
 #include "cmd/prompts/model_notes.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
-#include "cmd/training/model_tokenizer.h"
+#include "cmd/training/training_run.h"
 #include "nn/text/files/tokenizer_file.h"
 
 namespace psm::cmd {
@@ -109,11 +109,7 @@ std::string list_text(const std::vector<std::string>& names) {
   return names.size() > kShown ? text + ", ..." : text;
 }
 
-Json to_json(const std::vector<std::string>& names) {
-  Json json = Json::Array{};
-  for (const std::string& name : names) json.push_back(name);
-  return json;
-}
+Json to_json(const std::vector<std::string>& names) { return Json::Array(names.begin(), names.end()); }
 
 // Whether the architecture runs encrypted, once its attention is PowerSoftmax.
 std::string encrypted_form(attention::ModelConfig config) {
@@ -124,18 +120,16 @@ std::string encrypted_form(attention::ModelConfig config) {
 }
 
 int import_command(int argc, char** argv) {
-  Command flags(
-      "bazel run //cmd:import -- --from PATH --out MODEL.safetensors [--tokenizer FILE] [flags]",
-      "Makes a checkpoint of a model in other files: a folder of transformers with config.json and\n"
-      "model.safetensors (GPT-NeoX such as Pythia, GPT-2, Llama, RoBERTa, ViT), or a file of llama2.c. The "
-      "tokenizer is kept in it.\n"
-      "With --to hugging-face the model is written into the folder --out for transformers.");
+  Command flags("bazel run //cmd:import -- --from PATH --out MODEL.safetensors [--tokenizer FILE] [flags]",
+                "Makes a checkpoint of a model in other files: a folder of transformers with config.json and "
+                "model.safetensors (GPT-NeoX such as Pythia, GPT-2, Llama, RoBERTa, ViT), or a file of "
+                "llama2.c. The tokenizer is kept in it. With --to hugging-face the model is written into the "
+                "folder --out for transformers.");
   const std::string& from = flags.text("from", "", "folder or file of the model");
   const std::string& format = flags.text("format", "auto", message("what it is: ", kFormats));
-  const std::string& tokenizer_path = flags.text(
-      "tokenizer", "",
-      "tokenizer.json, llama2.c's file or GPT-2's vocabulary; none: without; else tokenizer.json in the "
-      "model's folder");
+  const std::string& tokenizer_path = flags.text("tokenizer", "",
+                                                 "tokenizer.json, llama2.c's file or GPT-2's vocabulary; "
+                                                 "none: without; else tokenizer.json in the model's folder");
   const std::string& merges = flags.text("merges", "", "GPT-2's merges, beside its vocabulary");
   const std::string& to = flags.text("to", "checkpoint", "what to write: checkpoint or hugging-face");
   const std::string& out =
@@ -166,11 +160,10 @@ int import_command(int argc, char** argv) {
   if (to != "checkpoint" && attention::family_of(config) == "roberta") model.padding = 1;
   if (tokenizer && model.padding &&
       (tokenizer->start() == model.padding || tokenizer->end() == model.padding))
-    throw Error(message(
-        "token ", *model.padding,
-        " stands at an end of the model's texts, and transformers takes it for "
-        "padding; mend pad_token_id in config.json, or train the model with a tokenizer of <s>, <pad> "
-        "and </s> in this order (//cmd:tokenizer -- --special)"));
+    throw Error(message("token ", *model.padding,
+                        " stands at an end of the model's texts, and transformers takes it for padding; mend "
+                        "pad_token_id in config.json, or train the model with a tokenizer of <s>, <pad> and "
+                        "</s> in this order (//cmd:tokenizer -- --special)"));
   const auto images = images_of(checkpoint);
   if (to == "checkpoint") {
     attention::save_checkpoint(target, checkpoint);

@@ -14,11 +14,10 @@
 #include "ckks/base/progress.h"
 #include "ckks/program/machines/twin.h"
 #include "cmd/prompts/model_notes.h"
-#include "cmd/reports/path_report.h"
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
-#include "cmd/training/task_flags.h"
+#include "cmd/training/recipe_flags.h"
 #include "cmd/training/training_run.h"
 #include "train/evaluation/polynomial_evaluation.h"
 
@@ -90,36 +89,24 @@ std::string unit_range_text(const UnitRangeUse& use, double margin) {
 }
 
 int polynomialise(int argc, char** argv) {
-  Command flags(
-      "bazel run //cmd:polynomialise -- --model MODEL --out FILE [flags]",
-      "Makes a trained model (final.safetensors of //cmd:train) polynomial: chooses for each function the\n"
-      "polynomial of fewest levels that keeps the error bound on the model's measured range, widened, and\n"
-      "prints its certificate and how often unseen data leaves the interval.");
+  Command flags("bazel run //cmd:polynomialise -- --model MODEL --out FILE [flags]",
+                "Makes a trained model (final.safetensors of //cmd:train) polynomial: chooses for each "
+                "function the polynomial of fewest levels that keeps the error bound on the model's measured "
+                "range, widened, and prints its certificate and how often unseen data leaves the interval.");
   const std::string& model_path = flags.text("model", "", "trained model with measured ranges");
   const std::string& out = flags.output("out", "file for the polynomial model");
   const TaskFlags data(flags);
   const attention::PolynomialOptions defaults;
   const double& margin =
       flags.number("margin", 0, 0, 10,
-                   "factor by which all measured ranges are widened on both sides; 0: 1.25, and those of "
-                   "the relaxed 1/x above as far as the levels that they take hold");
-  const double& norm_error =
-      flags.number("norm-error", defaults.norm_error, 1e-9, 0.1, "relative error of 1/sqrt(x)");
-  const double& inverse_error =
-      flags.number("inverse-error", defaults.inverse_error, 1e-9, 0.1, "relative error of 1/x");
-  const double& gelu_error = flags.number("gelu-error", defaults.gelu_error, 1e-9, 0.1,
-                                          "absolute error of GELU, of SiLU and of the head's sigmoid");
-  const std::string& softmax =
-      flags.text("softmax", std::string(attention::name_of(defaults.softmax)),
-                 "of softmax models: normalise_square, or taylor_goldschmidt for small scores");
+                   "factor by which all measured ranges are widened on both sides; 0: 1.25, and those of the "
+                   "relaxed 1/x above as far as the levels that they take hold");
   const std::string& division =
       flags.text("division", std::string(attention::name_of(defaults.division)),
-                 "of PowerSoftmax: relaxed (the fewest levels) or goldschmidt (the paper's 21 "
-                 "iterations)");
-  const bool& paper =
-      flags.truth("paper", false,
-                  "the paper's polynomials: 21 iterations of Goldschmidt's division, and its plain "
-                  "iteration for 1/sqrt(x)");
+                 "of PowerSoftmax: relaxed (the fewest levels) or goldschmidt (the paper's 21 iterations)");
+  const bool& paper = flags.truth("paper", false,
+                                  "the paper's polynomials: 21 iterations of Goldschmidt's division, and its "
+                                  "plain iteration for 1/sqrt(x)");
   const int64_t& tokens =
       flags.integer("tokens", 0, 0, 1 << 20,
                     "cuts the model's context to so many tokens, as the encrypted form has; 0: not");
@@ -136,11 +123,7 @@ int polynomialise(int argc, char** argv) {
   if (paper && flags.given("division")) throw Error("--paper says how to divide; leave --division out");
   attention::PolynomialOptions options = paper ? attention::paper_polynomials() : defaults;
   if (margin != 0) options.margin = margin;
-  options.norm_error = norm_error;
-  options.inverse_error = inverse_error;
-  options.gelu_error = gelu_error;
   if (!paper) options.division = attention::division_form_from(division);
-  options.softmax = attention::softmax_form_from(softmax);
   const attention::PolynomialModel model =
       attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, options);
   std::printf("intervals: as measured on training data, %.4g times wider%s\n%s",

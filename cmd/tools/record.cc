@@ -1,12 +1,7 @@
 // A short run of encrypted generation with test keys, kept so that others can check it: //cmd:replay.
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <string>
-#include <thread>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -21,53 +16,15 @@
 #include "cmd/generation/client/text_twin.h"
 #include "cmd/generation/server/recording.h"
 #include "cmd/prompts/prompt_form.h"
-#include "cmd/protocol/key_files.h"
+#include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
-#include "cmd/server/run_digests.h"
+#include "cmd/server/program_parts.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
 namespace {
-
-// The server's side of a pair of sockets, in a thread; what it throws is thrown by join().
-class ServerThread {
- public:
-  ServerThread(TextServer& server, const std::function<void(const Frame&, const Frame&)>& watch) {
-    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_) != 0) throw Error("cannot make a pair of sockets");
-    thread_ = std::thread([&server, watch, end = ends_[1], this] {
-      try {
-        FrameChannel client(end, end, "the client");
-        server.serve(client, watch);
-      } catch (...) {
-        failed_ = std::current_exception();
-      }
-      ::shutdown(end, SHUT_RDWR);
-    });
-  }
-  ~ServerThread() { close(); }
-  ServerThread(const ServerThread&) = delete;
-  ServerThread& operator=(const ServerThread&) = delete;
-
-  int client_end() const { return ends_[0]; }
-  void join() {
-    close();
-    if (failed_) std::rethrow_exception(failed_);
-  }
-
- private:
-  void close() {
-    if (!thread_.joinable()) return;
-    ::shutdown(ends_[0], SHUT_RDWR);
-    thread_.join();
-    for (const int end : ends_) ::close(end);
-  }
-
-  int ends_[2] = {-1, -1};
-  std::exception_ptr failed_;
-  std::thread thread_;
-};
 
 Json ledger_of(const program::Plan& plan, const ckks::Context& context) {
   const program::Ledger ledger(plan, context.scales());
@@ -75,15 +32,12 @@ Json ledger_of(const program::Plan& plan, const ckks::Context& context) {
 }
 
 int record(int argc, char** argv) {
-  Command flags(
-      "bazel run //cmd:record -- --client FILE --program FILE --prompt TEXT --out FOLDER [flags]",
-      "Generates a few tokens on ciphertexts with keys made for this record, and keeps what others need "
-      "to check\n"
-      "it: the program, the keys (the secret one too: it is a test key, and is published), every request and "
-      "answer,\n"
-      "and a digest of what every instruction made. //cmd:replay computes it again and names the first "
-      "difference.",
-      Command::Writes::kNothing);
+  Command flags("bazel run //cmd:record -- --client FILE --program FILE --prompt TEXT --out FOLDER [flags]",
+                "Generates a few tokens on ciphertexts with keys made for this record, and keeps what others "
+                "need to check it: the program, the keys (the secret one too: it is a test key, and is "
+                "published), every request and answer, and a digest of what every instruction made. "
+                "//cmd:replay computes it again and names the first difference.",
+                Command::Writes::kNothing);
   const std::string& client_path =
       flags.text("client", "", "the client's file (NAME.client of //cmd:compile --for text)");
   const std::string& program_path = flags.text("program", "", "the program compiled with it");
@@ -136,7 +90,7 @@ int record(int argc, char** argv) {
     RunDigests digests;
     server.observe(
         [&](size_t instruction, const ckks::Ciphertext& result) { digests.add(instruction, result); });
-    ServerThread thread(server, [&](const Frame& request, const Frame& answer) {
+    DirectChannel channel(server, [&](const Frame& request, const Frame& answer) {
       if (answer.kind != FrameKind::kAnswer) return;
       const std::string number = std::to_string(recording.runs.size());
       const std::string sent = (folder / ("request-" + number)).string(),
@@ -145,23 +99,19 @@ int record(int argc, char** argv) {
       write_file(got, answer.payload);
       recording.runs.push_back({request.kind, file_digest(sent), file_digest(got), digests.take()});
     });
-    FrameChannel channel(thread.client_end(), thread.client_end(), "the server");
     TextRecord text{.text = PublicSeedSource().identifier(),
                     .program = program.id,
                     .keys = secret.fingerprint().key,
                     .prompt = static_cast<int>(begun.size()),
                     .tokens = begun};
     const TextFolder nowhere("");
-    {
-      TextClient client(model, secret, channel, text, nowhere);
-      for (int64_t i = 0; i < tokens; ++i) {
-        const TextClient::Step step = client.next();
-        std::printf("  token %-4d '%s' %s\n", step.position, codec.symbol(step.token).c_str(),
-                    seconds_text(step.seconds).c_str());
-        std::fflush(stdout);
-      }
+    TextClient client(model, secret, channel, text, nowhere);
+    for (int64_t i = 0; i < tokens; ++i) {
+      const TextClient::Step step = client.next();
+      std::printf("  token %-4d '%s' %s\n", step.position, codec.symbol(step.token).c_str(),
+                  seconds_text(step.seconds).c_str());
+      std::fflush(stdout);
     }
-    thread.join();
     recording.text = codec.decode(std::span(text.tokens).subspan(begun.size()));
     Json ledgers;
     ledgers["prompt"] = ledger_of(program.prompt().plan, context);

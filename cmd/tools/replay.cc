@@ -13,11 +13,10 @@
 #include "ckks/wire/key_file.h"
 #include "cmd/generation/server/recording.h"
 #include "cmd/generation/server/text_program.h"
-#include "cmd/protocol/key_files.h"
-#include "cmd/protocol/required_memory.h"
+#include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"
-#include "cmd/server/run_digests.h"
+#include "cmd/server/program_parts.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 
@@ -52,7 +51,7 @@ int replay(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:replay -- --record FOLDER [flags]",
       "Computes a record of //cmd:record again, instruction by instruction. If every result has the bits "
-      "that were\nrecorded it exits with 0; else it names the first that differs and exits with 1.");
+      "that were recorded it exits with 0; else it names the first that differs and exits with 1.");
   const std::string& record_path = flags.text("record", "", "folder of the record");
   const FileRingFlags ring(flags);
   const DeviceFlag device_flag(flags);

@@ -1,11 +1,9 @@
 // bazel run //cmd:tokenizer -- train|encode|decode|statistics: tokenizers made of a text, used and measured.
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "attention/files/checkpoint.h"
@@ -13,7 +11,7 @@
 #include "ckks/base/files/file.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
-#include "cmd/training/model_tokenizer.h"
+#include "cmd/training/training_run.h"
 #include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/byte_bpe_files.h"
@@ -28,9 +26,9 @@ struct TokenizerFlags {
       : flags(flags),
         text(flags.text("text", "", "the input: a file of text, for decode of tokens' numbers")),
         string(flags.text("string", "", "the input itself, in place of --text")),
-        tokenizer(flags.text("tokenizer", "",
-                             "tokenizer.json, llama2.c's file, GPT-2's vocabulary, or a checkpoint that "
-                             "keeps its tokenizer")),
+        tokenizer(flags.text(
+            "tokenizer", "",
+            "tokenizer.json, llama2.c's file, GPT-2's vocabulary, or a checkpoint that keeps its tokenizer")),
         merges(flags.text("merges", "", "GPT-2's merges, beside its vocabulary")),
         vocab(flags.integer("vocab", 1024, 256, 1 << 20, "tokens to train, with special ones and 256 bytes")),
         special(flags.text("special", nn::kEndOfText,
@@ -126,27 +124,9 @@ Json encode(const TokenizerFlags& flags) {
   return json;
 }
 
-// Numbers between white space.
-std::vector<int> read_tokens(std::string_view text, int vocab) {
-  constexpr const char* kSpace = " \t\r\n";
-  std::vector<int> tokens;
-  for (size_t at = text.find_first_not_of(kSpace); at != std::string_view::npos;
-       at = text.find_first_not_of(kSpace, at)) {
-    const std::string_view word = text.substr(at, text.find_first_of(kSpace, at) - at);
-    int token = -1;
-    const auto parsed = std::from_chars(word.data(), word.data() + word.size(), token);
-    if (parsed.ec != std::errc() || parsed.ptr != word.data() + word.size() || token < 0 || token >= vocab)
-      throw Error(
-          message("\"", nn::printable(word.substr(0, 40)), "\" is no token; they are 0 to ", vocab - 1));
-    tokens.push_back(token);
-    at += word.size();
-  }
-  return tokens;
-}
-
 Json decode(const TokenizerFlags& flags) {
   const auto tokenizer = flags.load();
-  const std::vector<int> tokens = read_tokens(flags.input(), tokenizer->vocab());
+  const std::vector<int> tokens = PromptCodec(tokenizer->vocab(), 0).encode(flags.input());
   const std::string text = tokenizer->decode(tokens);
   flags.write(text);
   Json json;

@@ -11,9 +11,7 @@
 #include "cmd/reports/range_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
-#include "cmd/training/model_tokenizer.h"
 #include "cmd/training/recipe_flags.h"
-#include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 
 namespace psm::cmd {
@@ -30,17 +28,14 @@ void say_started(const std::string& stage, size_t steps, size_t resumed_at) {
 }
 
 int train(int argc, char** argv) {
-  Command flags(
-      "bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
-      "From scratch: trains a softmax transformer and one with the given attention alike, minimises "
-      "the latter's\n"
-      "ranges, and writes softmax.safetensors, ATTENTION.safetensors and final.safetensors (for\n"
-      "//cmd:polynomialise). From a softmax model: replaces its attention and trains it on for a "
-      "short time (continual\n"
-      "training), then minimises the ranges. From a model of that attention: minimises the ranges. "
-      "The task is\n"
-      "in-context recall, or with --text the bytes of a file, with --tokenizer its tokens; or the\n"
-      "classification of --sentences or --images. An interrupted training goes on where it was.");
+  Command flags("bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
+                "From scratch: trains a softmax transformer and one with the given attention alike, "
+                "minimises the latter's ranges, and writes softmax.safetensors, ATTENTION.safetensors and "
+                "final.safetensors (for //cmd:polynomialise). From a softmax model: replaces its attention "
+                "and trains it on for a short time (continual training), then minimises the ranges. From a "
+                "model of that attention: minimises the ranges. The task is in-context recall, or with "
+                "--text the bytes of a file, with --tokenizer its tokens; or the classification of "
+                "--sentences or --images. An interrupted training goes on where it was.");
   const std::string& out =
       flags.output("out", "folder for the models; made if it is missing", Flags::Output::kFolder);
   const TaskFlags data(flags);
@@ -114,7 +109,7 @@ int train(int argc, char** argv) {
   }
   if (!from && !run.models.softmax.layers.empty()) {
     scores.trained = {};
-    // Softmax can be made polynomial as it is (//cmd:polynomialise --softmax), which takes its ranges.
+    // Softmax can be made polynomial as it is (//cmd:polynomialise), which takes its ranges.
     save_stage(run.models.softmax,
                train::measure_ranges(run.models.softmax, *task.source, recipe.range_sequences()));
   }

@@ -21,8 +21,6 @@
 namespace psm::cmd {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 32;
-
 // A program, and what it keeps from run to run: once exact, once with the predicted errors.
 class Twin {
  public:
@@ -106,31 +104,28 @@ class Twin {
 };
 
 int twin(int argc, char** argv) {
-  Command flags(
-      "bazel run //cmd:encrypt -- --check PROGRAM ...",
-      "The twin: runs a compiled program on slots in the clear, with the same levels and range checks as on\n"
-      "ciphertexts. //cmd:encrypt starts it where --check names a program; //cmd:compare and //cmd:generate "
-      "do too.",
-      Command::Writes::kNothing);
+  Command flags("bazel run //cmd:encrypt -- --check PROGRAM ...",
+                "The twin: runs a compiled program on slots in the clear, with the same levels and range "
+                "checks as on ciphertexts. //cmd:encrypt starts it where --check names a program; "
+                "//cmd:compare and //cmd:generate do too.",
+                Command::Writes::kNothing);
   const std::string& program_path = flags.text("program", "", "the program (NAME.program of //cmd:compile)");
   const bool& pipe =
       flags.truth("pipe", false, "slots come from standard input, answers go to standard output");
   flags.begin(argc, argv, {"program"});
   if (!pipe)
     throw Error("the twin talks to a client through pipes; give --check PROGRAM to encrypt, or run compare");
-  const auto fails = [](const Error& error) {
-    send_bytes(STDOUT_FILENO, message("-", error.what()));
-    return error.exit_code();
-  };
+  FrameChannel client(STDIN_FILENO, STDOUT_FILENO, "the client");
   try {
     Twin twin(program::load_program(resolve_user_path(program_path)));
-    send_bytes(STDOUT_FILENO, "+" + std::to_string(twin.id()));
-    for (std::string bytes; receive_bytes(STDIN_FILENO, bytes, kMostBytes);)
-      twin.answer(TwinRequest::parse(bytes), [](const attention::SlotVectors& slots) {
-        send_bytes(STDOUT_FILENO, "+" + pack_slots(slots));
+    client.send(FrameKind::kReady, std::to_string(twin.id()));
+    while (const std::optional<Frame> request = client.receive(kMostTwinBytes))
+      twin.answer(TwinRequest::parse(request->payload), [&](const attention::SlotVectors& slots) {
+        client.send(FrameKind::kAnswer, pack_slots(slots));
       });
   } catch (const Error& error) {
-    return fails(error);
+    client.send(FrameKind::kRefused, error.what());
+    return error.exit_code();
   }
   return 0;
 }

@@ -5,8 +5,34 @@
 #include <optional>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
 
 namespace psm::cmd {
+
+TaskFlags::TaskFlags(Command& flags)
+    : text_(flags.text("text", "", "the text of a language model; its last tenth is held out")),
+      valid_(flags.text("valid", "", "the text held out, unless it is the last tenth of --text")),
+      sentences_(flags.text("sentences", "", "texts to classify, in a file of SST-2 or QNLI")),
+      images_(flags.text("images", "", "images to classify, in MNIST's format")),
+      labels_(flags.text("labels", "", "their labels")) {
+  flags.when_read([this] {
+    if (!text_.empty() + !sentences_.empty() + !images_.empty() > 1)
+      throw Error("--text, --sentences and --images are three tasks; give one");
+    if (!valid_.empty() && text_.empty()) throw Error("--valid holds out a text; it needs --text");
+    if (images_.empty() != labels_.empty()) throw Error("--images and --labels belong together; give both");
+  });
+}
+
+bool TaskFlags::any() const { return !text_.empty() || !sentences_.empty() || !images_.empty(); }
+
+TaskFiles TaskFlags::files() const {
+  return {.text = resolve_user_path(text_),
+          .valid = resolve_user_path(valid_),
+          .sentences = resolve_user_path(sentences_),
+          .images = resolve_user_path(images_),
+          .labels = resolve_user_path(labels_)};
+}
+
 namespace {
 
 constexpr size_t kTextSteps = 1200;
@@ -43,32 +69,28 @@ RecipeFlags::RecipeFlags(Flags& flags)
       context_(
           flags.integer("context", 0, 0, 65536,
                         "T, tokens of a sequence, of text models; 0: 64, or as the model of --from has it")),
-      paper_(flags.truth(
-          "paper", false,
-          "the paper as printed: epsilon 1e-3, eq. PWRoss and GELU's peaks alone, the scores neither "
-          "scaled nor trained without c; flags given beside it go before it")),
+      paper_(flags.truth("paper", false,
+                         "the paper as printed: epsilon 1e-3, eq. PWRoss and GELU's peaks alone, the scores "
+                         "neither scaled nor trained without c; flags given beside it go before it")),
       power_(flags.integer("power", 0, 0, 16,
                            "p of PowerSoftmax, even; 0: 4 for recall and --paper, 6 for all else")),
       score_offset_(flags.text("score-offset", "",
                                "c of PowerSoftmax's (s + c)^p: none, learned (a number of each head, from p "
-                               "on), or a number; unless given none for recall and --paper, p for all "
-                               "else")),
+                               "on), or a number; unless given none for recall and --paper, p for all else")),
       epsilon_(flags.number("epsilon", 0.2, 1e-9, 1e3,
                             "of the last stage and of inference, added to the mean of s^p")),
-      steps_(flags.integer(
-          "steps", 0, 0, 10000000,
-          "training steps of each attention, at most; 0: 1500 for recall, 1200 for all else; a quarter of "
-          "that for continual training")),
+      steps_(flags.integer("steps", 0, 0, 10000000,
+                           "training steps of each attention, at most; 0: 1500 for recall, 1200 for all "
+                           "else; a quarter of that for continual training")),
       range_steps_(
           flags.integer("range-steps", 0, 0, 10000000,
                         "steps of range minimisation; 0: 400 for recall, half of --steps for all else")),
       batch_(flags.integer("batch", 0, 0, 65536, "sequences a step")),
       rate_(flags.number("rate", 0, 0, 1, "peak learning rate")),
       range_rate_(flags.number("range-rate", 0, 0, 1, "peak learning rate of range minimisation")),
-      range_loss_(flags.text(
-          "range-loss", "",
-          "tight (recall's), gentle (a text's), or paper: eq. PWRoss and the peak of GELU's inputs alone, "
-          "with the weights of Pythia-70M")),
+      range_loss_(flags.text("range-loss", "",
+                             "tight (recall's), gentle (a text's), or paper: eq. PWRoss and the peak of "
+                             "GELU's inputs alone, with the weights of Pythia-70M")),
       precision_(flags.text("precision", "fp32",
                             "fp32, or bf16: of both factors of matrix products, whose sums and all else stay "
                             "fp32; twice the rate of products where the processor has them")),

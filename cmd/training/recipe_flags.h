@@ -1,14 +1,28 @@
-// The flags with which //cmd:train changes the recipe of its task.
+// The flags of tasks and recipes.
 #pragma once
 
 #include <string>
 
 #include "attention/files/checkpoint.h"
-#include "ckks/base/files/flags.h"
+#include "cmd/terminal/command.h"
 #include "cmd/training/training_run.h"
 
 namespace psm::cmd {
 
+// The flags that name a task's data, for the commands that train or score models on it.
+struct TaskFlags {
+  // Once the flags are read, throws Error on flags that do not go together.
+  explicit TaskFlags(Command& flags);
+
+  bool any() const;
+  // The files, with the user's paths resolved.
+  TaskFiles files() const;
+
+ private:
+  const std::string &text_, &valid_, &sentences_, &images_, &labels_;
+};
+
+// The flags with which //cmd:train changes the recipe of its task.
 struct RecipeFlags {
   explicit RecipeFlags(Flags& flags);
 

@@ -6,7 +6,10 @@
 
 #include "attention/files/checkpoint.h"
 #include "ckks/base/files/json.h"
+#include "cmd/prompts/model_notes.h"
 #include "cmd/prompts/prompts.h"
+#include "nn/text/tokenizer.h"
+#include "train/data/data.h"
 #include "train/data/image_data.h"
 #include "train/data/text_data.h"
 #include "train/stages/recipe.h"
@@ -99,5 +102,17 @@ bool trained_here(const attention::Checkpoint& checkpoint);
 // The table of stages: tokens seen, accuracy or perplexity and its ratio to softmax's, bits a byte, chance.
 std::string scores_table(const Task& task, const TaskScores& scores);
 Json scores_json(const TaskScores& scores);
+
+// Loads the tokenizer of a command's --tokenizer, with --merges unless that is empty.
+std::shared_ptr<const nn::Tokenizer> load_user_tokenizer(const std::string& tokenizer,
+                                                         const std::string& merges);
+
+inline std::shared_ptr<const nn::Tokenizer> tokenizer_of(const attention::Checkpoint& checkpoint) {
+  return tokenizer_of(checkpoint.weights.config, checkpoint.notes);
+}
+
+// The documents of a text file for scoring in the model's context (train/data/documents.h).
+train::Batch read_documents(const std::string& path, const nn::Tokenizer& tokenizer,
+                            const attention::ModelConfig& config);
 
 }  // namespace psm::cmd

@@ -13,7 +13,7 @@
 #include "approx/inverse.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planner/planner.h"
-#include "ckks/program/testing/longest_path.h"
+#include "ckks/program/planning/longest_path.h"
 #include "doctest/doctest.h"
 #include "nn/encrypted/testing/function_program.h"
 

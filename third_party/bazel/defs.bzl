@@ -151,7 +151,7 @@ def psm_room(deps = [], parts = {}, binaries = {}, test_deps = [], tests = {}, e
     """The library of a folder, its parts, its commands and its tests. Folders named `testing` are for tests only.
 
     Args:
-      deps: the rooms that its files include, but for those that another of them brings.
+      deps: the rooms that its files include, without those that another of them brings.
       parts: libraries that can be used without the rest, by name: attributes, and the `files` without endings (if
         they are not one file of that name). The room does not depend on them by itself. Options of the compiler are
         the room's.

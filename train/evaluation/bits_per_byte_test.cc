@@ -1,11 +1,10 @@
-#include "train/evaluation/bits_per_byte.h"
-
 #include <cmath>
 
 #include "doctest/doctest.h"
 #include "nn/text/bpe/alphabet.h"
 #include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
+#include "train/evaluation/evaluation.h"
 
 namespace psm::train {
 namespace {

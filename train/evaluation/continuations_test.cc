@@ -1,5 +1,3 @@
-#include "train/evaluation/continuations.h"
-
 #include <cmath>
 #include <limits>
 
@@ -10,6 +8,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
+#include "train/evaluation/evaluation.h"
 
 namespace psm::train {
 namespace {

@@ -1,10 +1,9 @@
-#include "train/harness/harness_prompts.h"
-
 #include <algorithm>
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe.h"
+#include "train/harness/harness_tasks.h"
 
 namespace psm::train {
 namespace {

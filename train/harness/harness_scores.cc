@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/progress.h"
-#include "train/harness/harness_prompts.h"
+#include "train/harness/harness_tasks.h"
 
 namespace psm::train {
 namespace {

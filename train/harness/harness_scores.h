@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "nn/text/tokenizer.h"
-#include "train/evaluation/continuations.h"
+#include "train/evaluation/evaluation.h"
 #include "train/harness/harness_tasks.h"
 
 namespace psm::train {

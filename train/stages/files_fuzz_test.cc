@@ -8,7 +8,7 @@
 #include "nn/inputs/idx.h"
 #include "nn/testing/fuzz_safetensors.h"
 #include "train/data/labelled_text.h"
-#include "train/stages/training_state.h"
+#include "train/stages/loop.h"
 
 namespace psm::train {
 namespace {

@@ -12,7 +12,6 @@
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"
 #include "train/data/recall_task.h"
-#include "train/stages/training_state.h"
 
 namespace psm::train {
 namespace {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <new>
 #include <numeric>
+#include <sstream>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -49,6 +50,20 @@ Number parse_number(const std::string& name, const std::string& text, Number lo,
 }
 
 std::string shown(double value) { return message(value); }
+
+// The text in lines that fit 100 columns, each after `indent` spaces. Its own lines stay lines.
+std::string wrapped(const std::string& text, size_t indent) {
+  const size_t columns = 100 - indent;
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    for (size_t end; line.size() > columns && (end = line.rfind(' ', columns)) != std::string::npos;
+         line.erase(0, end + 1))
+      out += std::string(indent, ' ') + line.substr(0, end) + "\n";
+    out += std::string(line.empty() ? 0 : indent, ' ') + line + "\n";
+  }
+  return out;
+}
 
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code failed;  // where neither is there
@@ -209,6 +224,8 @@ void Flags::parse(int argc, char** argv) {
         throw Error(message("--", flag->name, " needs a value; see --help"));
       }
     }
+    if (value.empty() && flag->text && flag->text->empty())
+      throw Error(message("--", flag->name, " is empty; give it a value, or leave it out"));
     flag->assign(value);
     flag->given = true;
   }
@@ -230,12 +247,12 @@ void Flags::check_output(const Flag& flag) const {
 }
 
 std::string Flags::help() const {
-  std::string out = description_ + "\n\nusage: " + usage_ + "\n\n";
-  if (words_max_ > 0) out += "  " + words_name_ + "\n        " + words_help_ + "\n";
+  constexpr size_t kIndent = 8;
+  std::string out = wrapped(description_, 0) + "\nusage: " + usage_ + "\n\n";
+  if (words_max_ > 0) out += "  " + words_name_ + "\n" + wrapped(words_help_, kIndent);
   for (const Flag& flag : flags_) {
-    out += "  --" + flag.name + "\n        " + flag.help;
-    if (!flag.shown_default.empty()) out += " (default " + flag.shown_default + ")";
-    out += "\n";
+    const std::string value = flag.shown_default.empty() ? "" : " (default " + flag.shown_default + ")";
+    out += "  --" + flag.name + "\n" + wrapped(flag.help + value, kIndent);
   }
   return out + "  --help\n        prints this\n  --version\n        prints the version\n";
 }

@@ -98,7 +98,7 @@ TEST_CASE("outputs that could not be written, or are inputs too, are refused bef
   CHECK(std::distance(fs::directory_iterator(folder), {}) == 2);  // nothing was made
   CHECK(refusal({"--out", folder}) == "cannot write " + folder.string() + ": it is a folder; name a file");
   CHECK(refusal({"--out", fresh + "/file"}) == "cannot write " + fresh + "/file: No such file or directory");
-  CHECK(refusal({"--out", ""}) == "cannot write a file without a name; give it one");
+  CHECK(refusal({"--out="}) == "--out is empty; give it a value, or leave it out");
   CHECK(refusal({"--folder", file}) == "cannot write " + file + ": " + file + " is no folder");
   CHECK(refusal({"--out", link, "--model", file}) ==
         "--out and --model are the same, " + link + "; give --out another name");

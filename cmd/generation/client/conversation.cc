@@ -6,12 +6,35 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/wire/ciphertext_file.h"
+#include "cmd/client/client_file.h"
 #include "cmd/client/encoding.h"
 #include "cmd/protocol/group_files.h"
 
 namespace psm::cmd {
+namespace {
 
-Conversation::Conversation(const TextModel& model, const ckks::SecretKey& secret, FrameChannel& server,
+TextEnds ends_of(const ClientFile& file) {
+  const ClientEntry missing{}, *prompt = &missing, *token = &missing;
+  for (const ClientEntry& entry : file.entries) {
+    if (entry.name == kPrompt) prompt = &entry;
+    if (entry.name == kToken) token = &entry;
+  }
+  return TextEnds(prompt->inputs, prompt->outputs, token->inputs, token->outputs);
+}
+
+}  // namespace
+
+TextModel::TextModel(ClientFile client) : TextEnds(ends_of(client)), file(std::move(client)) {
+  id = file.program_id();
+  context = file.context;
+  tokens = file.model.shape.context;
+  std::vector<std::string> names;
+  for (const ClientWeight& weight : file.weights) names.push_back(weight.name);
+  if (names != names_of(weights))
+    throw Error("the client file's weights are not those of its program; compile the model again");
+}
+
+Conversation::Conversation(const TextModel& model, const ckks::SecretKey& secret, Channel& server,
                            std::string when_gone)
     : d_(model),
       encoder_(*d_.context),

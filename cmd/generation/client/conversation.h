@@ -8,19 +8,25 @@
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/encoding/encoder.h"
-#include "cmd/generation/client/text_model.h"
+#include "cmd/client/client_file.h"
 #include "cmd/generation/frames.h"
-#include "cmd/generation/greeting.h"
-#include "cmd/generation/text_note.h"
+#include "cmd/generation/text_ends.h"
 
 namespace psm::cmd {
+
+// The client's part of a program that continues texts: the two ends of the program, and those of the model.
+struct TextModel : TextEnds {
+  // Throws Error if the program does not continue texts.
+  explicit TextModel(ClientFile client);
+
+  ClientFile file;
+};
 
 class Conversation {
  public:
   // Reads the server's greeting. Throws Error if the server has another program or other keys. `when_gone` is
   // advice for messages about a server that is gone. All arguments must outlive the object.
-  Conversation(const TextModel& model, const ckks::SecretKey& secret, FrameChannel& server,
-               std::string when_gone);
+  Conversation(const TextModel& model, const ckks::SecretKey& secret, Channel& server, std::string when_gone);
 
   const Greeting& greeting() const { return greeting_; }
   TextNote note_of(uint64_t text, int first, int count) const;  // but for the names
@@ -44,7 +50,7 @@ class Conversation {
   const ckks::Decryptor decryptor_;
   ckks::SeededEncryptor encryptor_;
   const ckks::SecretKey& secret_;
-  FrameChannel& server_;
+  Channel& server_;
   const std::string when_gone_;
   Greeting greeting_;
 };

@@ -1,9 +1,8 @@
-#include "cmd/generation/client/sampler.h"
-
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "cmd/generation/client/text_record.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {

@@ -6,7 +6,7 @@
 
 namespace psm::cmd {
 
-TextClient::TextClient(const TextModel& model, const ckks::SecretKey& secret, FrameChannel& server,
+TextClient::TextClient(const TextModel& model, const ckks::SecretKey& secret, Channel& server,
                        TextRecord& record, const TextFolder& folder)
     : d_(model),
       secret_(secret),

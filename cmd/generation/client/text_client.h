@@ -34,7 +34,7 @@ class TextClient {
 
   // Reads the server's greeting. `record` is new or was loaded from `folder`. Throws Error if server and
   // record do not belong together. All arguments must outlive the object.
-  TextClient(const TextModel& model, const ckks::SecretKey& secret, FrameChannel& server, TextRecord& record,
+  TextClient(const TextModel& model, const ckks::SecretKey& secret, Channel& server, TextRecord& record,
              const TextFolder& folder);
 
   // Picks the next token, appends it to the record and saves the record.

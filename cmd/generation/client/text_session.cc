@@ -33,28 +33,6 @@ void read_figures(const Json& figures, bool prompts_at_once, TextSession& sessio
   session.cache_bytes = figures.at("cache_bytes", what).integer(what, 0, INT64_MAX);
 }
 
-TextSession converse(const std::vector<std::string>& command, const TextModel& model,
-                     const ckks::SecretKey& secret, TextRecord& record, const TextFolder& folder, int wanted,
-                     const std::function<void(double seconds)>& ready,
-                     const std::function<void(const TextClient::Step&)>& show) {
-  const double starting = seconds_now();
-  const InterruptionWatch watch;
-  ChildProcess process(command);
-  FrameChannel channel(process.from(), process.to(), "the server", [&] { return process.ending(); });
-  TextClient client(model, secret, channel, record, folder);
-  ready(seconds_now() - starting);
-  TextSession session;
-  while (static_cast<int>(record.tokens.size()) < wanted) {
-    session.steps.push_back(client.next());
-    const TextClient::Step& step = session.steps.back();
-    (step.was_prompt || step.computed > 1 ? session.prompt_seconds : session.token_seconds)
-        .push_back(step.seconds);
-    show(step);
-  }
-  read_figures(client.figures(), model.takes_prompts(), session);
-  return session;
-}
-
 }  // namespace
 
 double median(std::vector<double> values) {
@@ -106,13 +84,13 @@ std::string TextSession::breakdown_table() const {
 std::vector<std::string> local_server(const std::string& program, const KeyFiles& files, bool encrypted,
                                       const std::string& state, const FileRingFlags& ring,
                                       const std::string& device, int64_t threads) {
-  std::vector<std::string> command{sibling_command("serve"), "--program", program, "--keys",
-                                   files.evaluation,         "--device",  device,  "--threads",
-                                   std::to_string(threads)};
-  if (encrypted) command.insert(command.end(), {"--weights", files.weights});
-  if (!state.empty()) command.insert(command.end(), {"--state", state});
+  std::vector<std::string> command{sibling_command("serve"), "--program=" + program,
+                                   "--keys=" + files.evaluation, "--device=" + device,
+                                   "--threads=" + std::to_string(threads)};
+  if (encrypted) command.push_back("--weights=" + files.weights);
+  if (!state.empty()) command.push_back("--state=" + state);
   if (ring.insecure) command.push_back("--insecure");
-  if (!ring.backend.empty()) command.insert(command.end(), {"--backend", ring.backend});
+  if (!ring.backend.empty()) command.push_back("--backend=" + ring.backend);
   return command;
 }
 
@@ -121,7 +99,22 @@ TextSession run_session(const std::vector<std::string>& command, const TextModel
                         int wanted, const std::function<void(double seconds)>& ready,
                         const std::function<void(const TextClient::Step&)>& show) {
   try {
-    return converse(command, model, secret, record, folder, wanted, ready, show);
+    const double starting = seconds_now();
+    const InterruptionWatch watch;
+    ChildProcess process(command);
+    FrameChannel channel(process.from(), process.to(), "the server", [&] { return process.ending(); });
+    TextClient client(model, secret, channel, record, folder);
+    ready(seconds_now() - starting);
+    TextSession session;
+    while (static_cast<int>(record.tokens.size()) < wanted) {
+      session.steps.push_back(client.next());
+      const TextClient::Step& step = session.steps.back();
+      (step.was_prompt || step.computed > 1 ? session.prompt_seconds : session.token_seconds)
+          .push_back(step.seconds);
+      show(step);
+    }
+    read_figures(client.figures(), model.takes_prompts(), session);
+    return session;
   } catch (const Interrupted&) {
     throw Interrupted(folder.path().empty()
                           ? "nothing was kept; with --state FOLDER a text goes on where it was"

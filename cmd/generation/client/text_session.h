@@ -7,7 +7,7 @@
 
 #include "ckks/base/files/json.h"
 #include "cmd/generation/client/text_client.h"
-#include "cmd/protocol/key_files.h"
+#include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
 
 namespace psm::cmd {

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+
+#include "ckks/base/error.h"
+#include "cmd/terminal/table.h"
 
 namespace psm::cmd {
 
@@ -9,11 +13,8 @@ TextTwin::TextTwin(const std::string& program, const TextModel& model)
     : model_(model), process_(program, model.file.program_id()) {
   if (model.file.weights.empty()) return;
   TwinRequest weights{.shares = true};
-  for (const ClientWeight& weight : model.file.weights) {
-    std::vector<std::complex<double>>& slots = weights.slots[weight.name];
-    slots.resize(model.file.model.packing.slots);
-    for (size_t s = 0; s < slots.size(); ++s) slots[s] = weight.period[s % weight.period.size()];
-  }
+  for (const ClientWeight& weight : model.file.weights)
+    weights.slots[weight.name] = weight.slots(model.file.model.packing.slots);
   process_.run(weights);
 }
 
@@ -51,11 +52,67 @@ TextTwin::Logits TextTwin::run(const char* entry, int argument, std::span<const 
   };
   Logits logits{last(outputs.clear)};
   if (!predict) return logits;
-  const std::vector<double> noisy = last(outputs.noisy);
-  double squares = 0;
-  for (size_t i = 0; i < noisy.size(); ++i) squares += std::pow(noisy[i] - logits.clear[i], 2);
-  logits.predicted_std = std::sqrt(squares / static_cast<double>(noisy.size()));
+  logits.predicted_std = rms_difference({last(outputs.noisy)}, {logits.clear});
   return logits;
+}
+
+std::string TextComparison::text() const {
+  Table table({"position", "same argmax", "margin", "KL", "max |error|", "predicted std"});
+  for (const Position& p : positions)
+    table.row({std::to_string(p.position), p.same ? "yes" : "no", format("%.3g", p.margin),
+               format("%.2g", p.kl), format("%.2g", p.max_abs), format("%.2g", p.predicted_std)});
+  std::string out =
+      table.text() + message("  same argmax as the clear program's at ", percent(all.agreement_all()), " of ",
+                             positions.size(), " positions, mean KL ", format("%.2g", all.kl),
+                             ", max |error| ", format("%.2g", all.max_abs), "\n");
+  if (all.clear_positions > 0)
+    out += message("  where its two best logits are 4 predicted deviations apart: ", all.agree_clear, " of ",
+                   all.clear_positions, "\n");
+  return out;
+}
+
+Json TextComparison::json() const {
+  Json json;
+  json["top1"] = all.agreement_all();
+  json["kl_mean"] = all.kl;
+  json["max_abs"] = all.max_abs;
+  json["positions"] = static_cast<int64_t>(positions.size());
+  Json& rows = json["by_position"] = Json::Array();
+  for (const Position& p : positions) {
+    Json row;
+    row["position"] = p.position;
+    row["same"] = p.same;
+    row["margin"] = p.margin;
+    row["kl"] = p.kl;
+    row["max_abs"] = p.max_abs;
+    row["predicted_std"] = p.predicted_std;
+    row["clear"] = p.clear(p.predicted_std);
+    rows.push_back(std::move(row));
+  }
+  return json;
+}
+
+TextComparison compare_text(TextTwin& twin, const TextModel& model, const std::vector<int>& tokens,
+                            int prompt, const std::vector<TextClient::Step>& steps, const Sampler& sampler) {
+  TextComparison out;
+  for (const TextClient::Step& step : steps) {
+    const auto read = std::span(tokens).subspan(static_cast<size_t>(step.window),
+                                                static_cast<size_t>(step.position - step.window));
+    const TextTwin::Logits logits = twin.after(read, true);
+    const PositionComparison at = compare_position(logits.clear, step.logits);
+    out.positions.push_back({at, step.position, logits.predicted_std});
+    out.all.add(at, logits.clear, logits.predicted_std);
+  }
+  std::vector<int> text(tokens.begin(), tokens.begin() + prompt);
+  const auto T = static_cast<size_t>(model.tokens);
+  size_t window = 0;
+  while (text.size() < tokens.size()) {
+    if (text.size() - window > T) window = text.size() - T / 2;
+    const TextTwin::Logits logits = twin.after(std::span(text).subspan(window), false);
+    text.push_back(sampler.pick(logits.clear, static_cast<int>(text.size())));
+  }
+  out.free_running = {text.begin() + prompt, text.end()};
+  return out;
 }
 
 }  // namespace psm::cmd

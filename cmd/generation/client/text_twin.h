@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "ckks/base/files/json.h"
 #include "cmd/client/twin_process.h"
-#include "cmd/generation/client/text_model.h"
+#include "cmd/generation/client/conversation.h"
+#include "cmd/generation/client/text_client.h"
+#include "cmd/prompts/comparison.h"
 
 namespace psm::cmd {
 
@@ -33,5 +36,30 @@ class TextTwin {
   TwinProcess process_;
   std::vector<int> seen_;
 };
+
+// A text that was generated encrypted compared with the program in the clear, in two ways:
+//
+//   teacher-forced   the twin reads the encrypted run's text. Its logits for every picked token are compared with the
+//                    decrypted ones (PositionComparison, cmd/prompts/comparison.h). The noise model predicts their
+//                    deviation: the twin runs once exactly, and once with the predicted error of every instruction,
+//                    which caches carry from run to run (ckks/program/errors/noise.h)
+//   free-running     the twin continues the prompt by itself and picks tokens like the client
+struct TextComparison {
+  struct Position : PositionComparison {
+    int position = 0;
+    double predicted_std = 0;  // of one logit
+  };
+  std::vector<Position> positions;
+  Comparison all;                 // of these
+  std::vector<int> free_running;  // tokens after the prompt
+
+  std::string text() const;  // a table by position, and their sums
+  Json json() const;
+};
+
+// `steps` are those of one run, of the text `tokens`, whose first `prompt` tokens are the prompt. The
+// free-running text has as many tokens.
+TextComparison compare_text(TextTwin& twin, const TextModel& model, const std::vector<int>& tokens,
+                            int prompt, const std::vector<TextClient::Step>& steps, const Sampler& sampler);
 
 }  // namespace psm::cmd

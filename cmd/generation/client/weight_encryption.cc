@@ -9,7 +9,7 @@
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/encoding/encoder.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/generation/weight_note.h"
+#include "cmd/generation/text_ends.h"
 #include "cmd/terminal/command.h"
 
 namespace psm::cmd {
@@ -29,13 +29,6 @@ void describe(Tables& t, WeightsOwner& owner) {
   t.number(owner.weights), t.number(owner.client);
 }
 
-// A weight in all slots: it repeats with its period.
-std::vector<std::complex<double>> slots_of(const ClientWeight& weight, size_t slots) {
-  std::vector<std::complex<double>> all(slots);
-  for (size_t slot = 0; slot < slots; ++slot) all[slot] = weight.period[slot % weight.period.size()];
-  return all;
-}
-
 }  // namespace
 
 std::optional<uint64_t> encrypted_weights_in(const KeyFiles& files, const ckks::SecretKey& secret,
@@ -44,10 +37,9 @@ std::optional<uint64_t> encrypted_weights_in(const KeyFiles& files, const ckks::
   wire::CiphertextReader file(files.weights, secret.context(), kMaxWeights);
   const WeightNote note = parse_note<WeightNote>(file.note(), files.weights);
   if (file.fingerprint() != secret.fingerprint())
-    throw Error(
-        message("the weights of ", files.weights,
-                " are under another key pair than the client's: who holds a key opens all that is under it, "
-                "so one party must own model and data; another party's model is not run"));
+    throw Error(message("the weights of ", files.weights,
+                        " are under another key pair than the client's: who holds a key opens all that is "
+                        "under it, so one party must own model and data; another party's model is not run"));
   const std::string what = files.weights_owner;
   if (!std::filesystem::exists(what))
     throw Error(message(what, " is missing: it says which model ", files.weights,
@@ -71,8 +63,7 @@ WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secr
   const size_t count = model.weights.size();
   Progress progress("encrypting weights", static_cast<double>(count));
   for (size_t i = 0; i < count; ++i) {
-    const std::vector<std::complex<double>> slots =
-        slots_of(model.file.weights[i], static_cast<size_t>(context.slots()));
+    const auto slots = model.file.weights[i].slots(static_cast<size_t>(context.slots()));
     writer.write(encryptor.encrypt(encoder.encode(slots, model.weights[i].level)));
     progress.set(static_cast<double>(i + 1));
   }

@@ -1,9 +1,9 @@
 // The owner's side of encrypted weights. The owner has the model, and the key that also encrypts its prompts.
 //
 // In the folder of the keys, next to them:
-//     weights.ct      the weights, for the server (cmd/generation/weight_note.h); half the bytes of ciphertexts,
-//                     because encryptions under the secret key have a seed in place of c_1
-//     weights.owner   the client file that they belong to, for the owner alone: weights.ct does not say it
+//     weights.ct      the weights, for the server (cmd/generation/text_ends.h); half the bytes of ciphertexts, since
+//                     what is encrypted under the secret key itself needs a seed in place of c_1
+//     weights.owner   which client file they are of, for the owner alone: the file itself tells nobody
 // Weights are encrypted once for all texts. A weight's error is that of a fresh encryption, and stays the same.
 #pragma once
 
@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "ckks/scheme/client/secret_key.h"
-#include "cmd/generation/client/text_model.h"
-#include "cmd/protocol/key_files.h"
+#include "cmd/generation/client/conversation.h"
+#include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
 

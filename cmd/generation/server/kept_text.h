@@ -12,7 +12,6 @@
 
 #include "ckks/scheme/public/ciphertext.h"
 #include "cmd/generation/text_ends.h"
-#include "cmd/generation/text_note.h"
 
 namespace psm::cmd {
 

@@ -1,12 +1,10 @@
 #include "cmd/generation/server/recording.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
+#include <algorithm>
 #include <optional>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/byte_source.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/random/sha256.h"
@@ -89,16 +87,13 @@ Recording Recording::parse(const std::string& text, const std::string& what) {
 }
 
 std::string file_digest(const std::string& path) {
-  struct Closer {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  const std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "rb"));
-  if (!file) throw Error(message("cannot read ", path, ": ", std::strerror(errno)));
+  ByteSource source(path);
   Sha256 sum;
   std::vector<char> block(1 << 20);
-  while (const size_t bytes = std::fread(block.data(), 1, block.size(), file.get()))
+  while (const size_t bytes = std::min<uint64_t>(block.size(), source.left())) {
+    if (!source.read(block.data(), bytes)) throw Error(message("cannot read ", path, ": it was cut"));
     sum.update(block.data(), bytes);
-  if (std::ferror(file.get())) throw Error(message("cannot read ", path, ": ", std::strerror(errno)));
+  }
   const Sha256::Digest digest = sum.digest();
   return hex(digest.data(), digest.size());
 }

@@ -6,11 +6,32 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/progress.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/packed_poly.h"
+#include "cmd/protocol/plan_ends.h"
+#include "cmd/server/chosen_engine.h"
 #include "cmd/server/planned_pass.h"
 
 namespace psm::cmd {
+
+HeldKeys::HeldKeys(wire::EvaluationKeysReader& file, const ckks::Context& context)
+    : file_(file), context_(context) {
+  keys_.fingerprint = file.fingerprint();
+}
+
+void HeldKeys::hold(const ckks::KeyRequest& request) {
+  std::set<ckks::EvaluationKeys::Use> wanted;
+  ckks::KeyRequest missing;
+  for (const ckks::KeyName& name : request.keys(context_.chain())) {
+    const auto use = ckks::use_of(context_, name);
+    wanted.insert(use);
+    if (!keys_.keys.contains(use)) missing.need(name);
+  }
+  std::erase_if(keys_.keys, [&](const auto& key) { return !wanted.contains(key.first); });
+  if (missing.count(context_.chain()) > 0) keys_.keys.merge(read_keys(file_, missing).keys);
+}
+
 namespace {
 
 // An entry whose argument takes the values from `first` on.
@@ -45,14 +66,13 @@ TextProgram::TextProgram(program::VerifiedProgram program)
   context = std::move(program.context);
   id = file_.id();
   tokens = static_cast<int>(token().by_argument.size());
-  std::set<ckks::BootstrapKind> kinds = program::bootstrap_kinds(token().plan);
+  bootstraps = program::bootstrap_kinds(token().plan);
   keys = token().keys;
   if (takes_prompts()) {
-    kinds.merge(program::bootstrap_kinds(prompt().plan));
+    bootstraps.merge(program::bootstrap_kinds(prompt().plan));
     keys.merge(prompt().keys);
   }
-  bootstraps = ckks::plan_bootstraps(*context, kinds);
-  const program::CostModel costs = program::costs_of(*context, bootstraps);
+  const program::CostModel costs = program::costs_of(*context, ckks::plan_bootstraps(*context, bootstraps));
   std::set<std::string> shared;
   for (const PlanEnd& weight : weights) shared.insert(weight.name);
   token_reading = program::meter(token().plan, costs, shared);
@@ -85,6 +105,37 @@ size_t TextProgram::server_bytes(bool all_keys) const {
   size_t bytes = of_run(token().keys, token_bytes);
   if (takes_prompts()) bytes = std::max(bytes, of_run(prompt().keys, prompt_reading.run_bytes()));
   return weight_bytes() + cache_bytes() + bytes;
+}
+
+EncryptedWeights::EncryptedWeights(const std::string& path, TextProgram& program)
+    : path_(path),
+      file_(path, *program.context, kMaxWeights),
+      note_(parse_note<WeightNote>(file_.note(), path)) {
+  const std::vector<PlanEnd>& ends = program.weights;
+  if (ends.empty()) throw Error("the program has its weights; leave --weights out");
+  if (note_.program_id != program.program_id())
+    throw Error(message(path, " holds the weights of another program"));
+  bool fits = note_.names == names_of(ends) && file_.heads().size() == ends.size();
+  for (size_t i = 0; fits && i < ends.size(); ++i)
+    fits = file_.heads()[i].level == ends[i].level &&
+           file_.heads()[i].scale == program.context->scale(ends[i].level);
+  if (!fits)
+    throw Error(message(path, " does not hold the weights that its program asks for; encrypt them anew"));
+  program.id = note_.id;
+}
+
+Ciphertexts EncryptedWeights::read(ckks::Fingerprint keys) {
+  if (file_.fingerprint() != keys)
+    throw Error(message("the weights of ", path_,
+                        " are under another key pair than the prompts: two parties' secrets cannot be "
+                        "computed on together; one party must own model and data, and encrypt both"));
+  Ciphertexts weights;
+  Progress progress("reading weights", static_cast<double>(note_.names.size()));
+  for (size_t i = 0; i < note_.names.size(); ++i) {
+    weights.emplace(note_.names[i], file_.load(i));
+    progress.set(static_cast<double>(i + 1));
+  }
+  return weights;
 }
 
 }  // namespace psm::cmd

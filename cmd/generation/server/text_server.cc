@@ -35,17 +35,15 @@ TextServer::TextServer(const TextProgram& program, HeldKeys& keys, KeptText& kep
       weights_(weights),
       keys_(keys),
       on_device_(device != nullptr),
-      chosen_(*d_.context, first_keys(program, keys, kept, on_device_), device),
-      encoder_(*d_.context, chosen_.engine().residue_maker()),
-      evaluator_(chosen_.engine(), chosen_.keys()) {
-  for (const auto& [kind, plan] : d_.bootstraps)
-    bootstrappers_.try_emplace(kind, *d_.context, encoder_, kind);
-}
+      own_(*d_.context, first_keys(program, keys, kept, on_device_), device, d_.bootstraps) {}
 
 Greeting TextServer::greeting() const {
-  return {
-      d_.id,          d_.context->fingerprint(),           evaluator_.keys().fingerprint.key, kept_.text(),
-      kept_.window(), kept_.text() == 0 ? 0 : kept_.next()};
+  return {d_.id,
+          d_.context->fingerprint(),
+          own_.evaluator.keys().fingerprint.key,
+          kept_.text(),
+          kept_.window(),
+          kept_.text() == 0 ? 0 : kept_.next()};
 }
 
 program::MachineOptions TextServer::options(size_t encoded_bytes) const {
@@ -57,7 +55,7 @@ program::MachineOptions TextServer::options(size_t encoded_bytes) const {
 
 TextNote TextServer::require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const {
   const TextNote note = parse_note<TextNote>(file.note(), "the request");
-  if (file.fingerprint() != evaluator_.keys().fingerprint)
+  if (file.fingerprint() != own_.evaluator.keys().fingerprint)
     throw Error("the request is under another key pair than the server's evaluation keys");
   const size_t groups = require_groups(file, note, ends, *d_.context, d_.id, "the request", "the server's");
   if (groups != 1) throw Error(message("the request holds ", groups, " inputs; send one at a time"));
@@ -73,11 +71,11 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
     };
   program::RunResult result = machine.run(inputs, options);
   inputs.clear();
-  Memory* const memory = evaluator_.engine().memory();
+  Memory* const memory = own_.evaluator.engine().memory();
   for (const auto& [name, level] : d_.caches) {
     ckks::Ciphertext& cache = result.outputs.at(name);
-    cache = memory == nullptr ? evaluator_.drop_to_level(cache, level)
-                              : evaluator_.drop_to_level(cache.in(memory), level).in(nullptr);
+    cache = memory == nullptr ? own_.evaluator.drop_to_level(cache, level)
+                              : own_.evaluator.drop_to_level(cache.in(memory), level).in(nullptr);
   }
   TextNote note = request;
   note.names = names_of(d_.outputs(note.first, window));
@@ -121,7 +119,7 @@ void TextServer::prompt(const std::string& bytes) {
   for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
   token_machine_.reset();
   hold(d_.prompt().keys);
-  program::EncryptedMachine machine(d_.prompt().plan, encoder_, evaluator_, &bootstrappers_,
+  program::EncryptedMachine machine(d_.prompt().plan, own_.encoder, own_.evaluator, &own_.bootstrappers,
                                     options(d_.prompt_reading.encoded_limit));
   Progress progress("the prompt's pass", static_cast<double>(d_.prompt().plan.program.instructions.size()));
   run(machine, note, note.first, std::move(inputs),
@@ -143,15 +141,15 @@ void TextServer::token(const std::string& bytes) {
   if (note.first > next) throw Error(message("token ", note.first, " leaves a gap; the next one is ", next));
   if (kept_.cached() >= d_.tokens)
     throw Error(message("all ", d_.tokens,
-                        " places of keys and values are taken; send a later part of the "
-                        "text as a prompt"));
+                        " places of keys and values are taken; send a later part of the text as a prompt"));
   Ciphertexts inputs;
   for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
   inputs.merge(kept_.caches());
   if (!token_machine_) {
     hold(d_.token().keys);
-    token_machine_ = std::make_unique<program::EncryptedMachine>(
-        d_.token().plan, encoder_, evaluator_, &bootstrappers_, options(d_.token_reading.encoded_limit));
+    token_machine_ = std::make_unique<program::EncryptedMachine>(d_.token().plan, own_.encoder,
+                                                                 own_.evaluator, &own_.bootstrappers,
+                                                                 options(d_.token_reading.encoded_limit));
   }
   run(*token_machine_, note, kept_.window(), std::move(inputs),
       {.constants = d_.token().constants(kept_.cached())});
@@ -187,20 +185,33 @@ Frame TextServer::reply(const Frame& request) {
   throw Error("a frame that only a server sends");
 }
 
-void TextServer::serve(FrameChannel& client, const std::function<void(const Frame&, const Frame&)>& watch) {
+Frame TextServer::reply_or_refuse(const Frame& request) {
+  try {
+    return reply(request);
+  } catch (const Error& error) {
+    return {FrameKind::kRefused, error.what()};
+  }
+}
+
+void TextServer::serve(FrameChannel& client) {
   client.send(FrameKind::kReady, note_text(greeting()));
   const std::vector<PlanEnd> prompt = d_.prompt_inputs, token = d_.token_inputs;
   const uint64_t longest = std::max(longest_file(*d_.context, prompt), longest_file(*d_.context, token));
   while (const std::optional<Frame> request = client.receive(longest)) {
-    Frame answer;
-    try {
-      answer = reply(*request);
-      if (watch) watch(*request, answer);
-    } catch (const Error& error) {
-      answer = {FrameKind::kRefused, error.what()};
-    }
+    const Frame answer = reply_or_refuse(*request);
     client.send(answer.kind, answer.payload);
   }
+}
+
+DirectChannel::DirectChannel(TextServer& server, Watch watch)
+    : server_(server),
+      watch_(std::move(watch)),
+      answer_(Frame{FrameKind::kReady, note_text(server.greeting())}) {}
+
+void DirectChannel::send(FrameKind kind, std::string_view payload) {
+  const Frame request{kind, std::string(payload)};
+  answer_ = server_.reply_or_refuse(request);
+  if (watch_) watch_(request, *answer_);
 }
 
 }  // namespace psm::cmd

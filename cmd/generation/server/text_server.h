@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,10 +21,9 @@
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/generation/frames.h"
-#include "cmd/generation/greeting.h"
-#include "cmd/generation/server/held_keys.h"
 #include "cmd/generation/server/kept_text.h"
 #include "cmd/generation/server/text_program.h"
+#include "cmd/generation/text_ends.h"
 #include "cmd/server/chosen_engine.h"
 
 namespace psm::cmd {
@@ -38,10 +38,10 @@ class TextServer {
   Greeting greeting() const;
   // The answer to one frame. Throws Error if the frame is refused.
   Frame reply(const Frame& request);
+  // The same, or a refusal that says why.
+  Frame reply_or_refuse(const Frame& request);
   // Serves until the client closes its pipe. Throws Error for a malformed frame, after telling the client.
-  // `watch` sees each request and its answer before the answer is sent.
-  void serve(FrameChannel& client,
-             const std::function<void(const Frame& request, const Frame& answer)>& watch = {});
+  void serve(FrameChannel& client);
   // Calls `observer` with every result of every instruction from now on. Instructions count from 0 in the
   // prompt's or the token's plan.
   void observe(std::function<void(size_t instruction, const ckks::Ciphertext&)> observer) {
@@ -66,12 +66,25 @@ class TextServer {
   const Ciphertexts* weights_;
   HeldKeys& keys_;
   const bool on_device_;
-  ChosenEngine chosen_;
-  ckks::Encoder encoder_;
-  ckks::Evaluator evaluator_;
-  ckks::Bootstrappers bootstrappers_;
+  const ChosenEngine own_;
   std::unique_ptr<program::EncryptedMachine> token_machine_;  // from the first token on
   Json runs_ = Json::Array();                                 // seconds of each, and what is kept encoded
+};
+
+// A client's way to a server in its own process.
+class DirectChannel final : public Channel {
+ public:
+  using Watch = std::function<void(const Frame& request, const Frame& answer)>;
+  // `watch` sees each request with its answer. The server outlives the object.
+  explicit DirectChannel(TextServer& server, Watch watch = {});
+  void send(FrameKind kind, std::string_view payload) override;
+  std::optional<Frame> receive(uint64_t) override { return std::exchange(answer_, std::nullopt); }
+  std::string gone() const override { return "the server has nothing more to say"; }
+
+ private:
+  TextServer& server_;
+  Watch watch_;
+  std::optional<Frame> answer_;
 };
 
 }  // namespace psm::cmd

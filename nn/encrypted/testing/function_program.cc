@@ -5,7 +5,7 @@
 
 #include "approx/testing/testing.h"
 #include "ckks/program/machines/twin.h"
-#include "ckks/program/testing/longest_path.h"
+#include "ckks/program/planning/longest_path.h"
 #include "nn/encrypted/encrypted_function.h"
 
 namespace psm::nn {

@@ -1,0 +1,84 @@
+#include "cmd/study/attention_maps.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/reference/reference_forward.h"
+#include "attention/rows/row_weights.h"
+#include "doctest/doctest.h"
+#include "train/data/recall_task.h"
+
+namespace psm::cmd {
+namespace {
+
+TEST_CASE("averages, samples and distances are those of the reference forward pass") {
+  const train::RecallTask task({3, 4, 2, 12});
+  const train::Batch batch = task.validation(20);
+  for (const attention::AttentionKind kind :
+       {attention::AttentionKind::kSoftmax, attention::AttentionKind::kPowerSoftmax}) {
+    attention::ModelConfig config;
+    config.vocab = task.vocab(), config.context = task.context(), config.attention = kind;
+    config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16,
+    config.form = attention::PowerForm::kStable;
+    const attention::ModelWeights weights = attention::random_weights(config, 1);
+    const std::vector<LayerAttention> layers = measure_attention(weights, batch);
+
+    std::vector<std::vector<double>> mean(2, std::vector<double>(12 * 12)), sample = mean;
+    std::vector<double> distance(2), mass(2);
+    for (int s = 0; s < batch.sequences; ++s) {
+      std::vector<int> rows(2);  // seen of each layer: head by head
+      attention::ReferenceHooks hooks;
+      hooks.observe = [&](attention::Site site, int layer, int t, std::span<const double> scores) {
+        if (site != attention::Site::kScores) return;
+        std::vector<double> w(scores.size());
+        attention::row_weights(config, scores.data(), static_cast<int>(scores.size()), w.data());
+        for (size_t j = 0; j < w.size(); ++j) {
+          mean[layer][t * 12 + j] += w[j] / (batch.sequences * config.heads);
+          if (s == 0 && rows[layer] < 12) sample[layer][t * 12 + j] = w[j];
+          distance[layer] += w[j] * static_cast<double>(t - j);
+          mass[layer] += w[j];
+        }
+        ++rows[layer];
+      };
+      attention::reference_forward(weights, std::span<const int>(batch.tokens).subspan(s * 12, 12), hooks);
+    }
+    for (int n = 0; n < 2; ++n) {
+      CHECK(layers[n].distance == doctest::Approx(distance[n] / mass[n]).epsilon(1e-4));
+      for (int i = 0; i < 12 * 12; ++i) {
+        CHECK(layers[n].mean[i] == doctest::Approx(mean[n][i]).epsilon(1e-3));
+        CHECK(layers[n].sample[i] == doctest::Approx(sample[n][i]).epsilon(1e-3));
+      }
+    }
+  }
+}
+
+TEST_CASE("the weights of the rows add up to the attention that is measured") {
+  const train::RecallTask task({3, 4, 2, 12});
+  const train::Batch batch = task.validation(20);
+  attention::ModelConfig config;
+  config.vocab = task.vocab(), config.context = task.context();
+  config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16;
+  config.form = attention::PowerForm::kLengthAgnostic;
+  const attention::ModelWeights weights = attention::random_weights(config, 1);
+  const ScoreRows rows = score_rows(weights, batch);
+  const std::vector<LayerAttention> layers = measure_attention(weights, batch);
+  REQUIRE(rows.heads.size() == 20 * 2 * 2);
+  double bound = 0;
+  std::vector<std::vector<double>> mean(2, std::vector<double>(12 * 12));
+  for (size_t i = 0; i < rows.heads.size(); ++i)
+    for (size_t t = 0; t < 12; ++t) {
+      const std::vector<double>& row = rows.heads[i][t];
+      REQUIRE(row.size() == t + 1);
+      for (const double x : row) bound = std::max(bound, std::abs(x));
+      std::vector<double> w(row.size());
+      attention::row_weights(config, row.data(), static_cast<int>(row.size()), w.data());
+      for (size_t j = 0; j < w.size(); ++j) mean[i / 2 % 2][t * 12 + j] += w[j] / 40;
+    }
+  CHECK(rows.bound == bound);
+  for (size_t n = 0; n < 2; ++n)
+    for (size_t i = 0; i < 12 * 12; ++i)
+      CHECK(mean[n][i] == doctest::Approx(layers[n].mean[i]).epsilon(1e-4));
+}
+
+}  // namespace
+}  // namespace psm::cmd

@@ -1,0 +1,308 @@
+#include "cmd/study/experiment.h"
+
+#include <algorithm>
+
+#include "ckks/base/error.h"
+#include "train/stages/recipe.h"
+
+namespace psm::cmd {
+namespace {
+
+using attention::AttentionKind;
+using attention::PowerForm;
+
+Row softmax() { return {.label = "softmax", .attention = AttentionKind::kSoftmax}; }
+Row power(int p, PowerForm form = PowerForm::kStable) {
+  return {.label = message("p = ", p, form == PowerForm::kStable ? "" : ", not stable"),
+          .power = p,
+          .form = form};
+}
+Row epsilon(const char* label, double epsilon) { return {.label = label, .epsilon = epsilon}; }
+
+// Softmax, PowerSoftmax as the paper has it and scaled ReLU; and the PowerSoftmax of the default recipe.
+std::vector<Row> compared(int paper_power) {
+  const int p = train::kPower;
+  return {softmax(),
+          {.label = message("PowerSoftmax, p = ", paper_power), .power = paper_power},
+          {.label = "scaled ReLU", .attention = AttentionKind::kScaledRelu},
+          {.label = message("PowerSoftmax, p = ", p, ", c = ", p), .power = p, .offset = true}};
+}
+
+// The rest of the recipe after the last of these rows, to the polynomial model.
+std::vector<Row> to_polynomial(std::vector<Row> rows) {
+  Row form = rows.back();
+  form.label = "the same weights in the encrypted form";
+  form.from = static_cast<int>(rows.size()) - 1, form.form = PowerForm::kLengthAgnostic, form.steps = 0;
+  Row ranges = form;
+  ranges.label = "after range minimisation";
+  ranges.from = form.from, ranges.steps = 0.5, ranges.losses = train::text_range_losses;
+  Row polynomial = form;
+  polynomial.label = "polynomial";
+  polynomial.from = form.from + 2, polynomial.polynomial = true;
+  rows.insert(rows.end(), {form, ranges, polynomial});
+  return rows;
+}
+
+Row ranges_row(const char* label, double steps, bool scaled, train::RangeLosses (*losses)() = nullptr) {
+  return {.label = label,
+          .form = PowerForm::kLengthAgnostic,
+          .from = 0,
+          .steps = steps,
+          .scaled = scaled,
+          .losses = losses};
+}
+
+const Row kRangesOfSecond = {.label = "after range minimisation",
+                             .form = PowerForm::kLengthAgnostic,
+                             .from = 1,
+                             .steps = 0.5,
+                             .losses = train::text_range_losses};
+
+// The models of `power`, which other experiments start from: so they share its minutes.
+constexpr int kLayers = 4, kWidth = 64, kHeads = 4;
+constexpr double kPowerTrainings = 8;
+constexpr const char* kPass = "bazel run //cmd:bench -- --suite model --shape pythia-70m --tokens 128";
+constexpr const char* kPassBudget = "six minutes of two idle cores; 12 GB of memory";
+
+std::vector<Experiment> table() {
+  return {
+      {.name = "softmax-curves",
+       .title = "Softmax and PowerSoftmax on the same scores",
+       .labels = {"fig:motivationPowerSoftmax"},
+       .scaled_down = "Nothing. The paper says neither p nor the scores: here p = 2, 4, 8 and 64 scores.",
+       .budget = "seconds",
+       .run = plot_softmax_curves,
+       .note = "The paper says that the scaling trends are relatively similar and gives no figures. They are "
+               "similar on positive scores. On normal ones an even power raises the lowest scores too."},
+      {.title = "Drawing of the attention variants; the forms are in attention/rows/power_softmax.h",
+       .labels = {"fig:MainFig"},
+       .scaled_down = "",
+       .budget = "",
+       .command = "-"},
+      {.name = "division-error",
+       .title = "Error of the division against epsilon",
+       .labels = {"fig:epsilon"},
+       .scaled_down = "Nothing. The domain [epsilon, 1 + epsilon] and most numbers of iterations are ours.",
+       .budget = "seconds",
+       .run = plot_division_error,
+       .note = "The paper's claim holds at every number of iterations: the error falls as epsilon grows. Its "
+               "figure carries the caption of another, so there are no values to compare with."},
+      {.name = "depth",
+       .title = "Softmax, PowerSoftmax and scaled ReLU by depth, on real text",
+       .labels = {"fig:powerVssoftmaxrWikit", "tab:comparison", "fig:robertaWikitext"},
+       .scaled_down = "Characters of seven novels instead of WikiText-103, Text-8 and the Pile; 2, 4 and 8 "
+                      "layers of d = 64, also for fig:robertaWikitext; minutes instead of days. Models are "
+                      "far from converged, so compare the ratios of perplexities. The score offset is ours.",
+       .groups = {{"2 layers", 2, 64, 2, compared(4)},
+                  {"4 layers", 4, 64, 2, compared(4)},
+                  {"8 layers", 8, 64, 2, compared(4)}},
+       .paper = {{"perplexity", "softmax", "PowerSoftmax", "scaled ReLU", "PowerSoftmax / softmax"},
+                 {"WikiText-103, 6 layers", "21.18", "21.27", "-", "1.004"},
+                 {"WikiText-103, 12 layers", "18.60", "18.76", "-", "1.009"},
+                 {"WikiText-103, 16 layers", "17.64", "17.81", "-", "1.010"},
+                 {"Text-8, 6 layers", "2.585", "2.630", "-", "1.017"},
+                 {"Text-8, 12 layers", "2.477", "2.515", "-", "1.015"},
+                 {"Text-8, 16 layers", "2.383", "2.413", "-", "1.013"},
+                 {"Pile", "16.05", "16.51", "-", "1.029"},
+                 {"WikiText-103, RoBERTa, 12 layers", "8.48", "8.69", "9.12", "1.025"}}},
+      {.name = "stable",
+       .title = "The stable variant in a deep, narrow model",
+       .labels = {"fig:stablityEmpirical"},
+       .scaled_down = "16 layers of d = 32 instead of 32 layers of 1,024, characters of novels instead of a "
+                      "tenth of WikiText-103. fp32, where x^4 overflows later than in half precision.",
+       .groups = {{"16 layers of d = 32",
+                   16,
+                   32,
+                   2,
+                   {softmax(),
+                    {.label = "stable"},
+                    {.label = "not stable, epsilon", .form = PowerForm::kLipschitz},
+                    {.label = "not stable, no epsilon", .form = PowerForm::kPlain}}}},
+       .note = "In the paper the stable form closes a third of the gap to softmax. It does not say whether "
+               "its plain form has epsilon: both are here."},
+      {.name = "power",
+       .title = "The power p in training",
+       .labels = {"fig:ablateP"},
+       .scaled_down = "4 layers of d = 64 on characters of novels instead of WikiText-103.",
+       .groups = {{"by the power; not stable: without division by the row's maximum",
+                   kLayers,
+                   kWidth,
+                   kHeads,
+                   {softmax(), power(2), power(4), power(6), power(8), power(12),
+                    power(8, PowerForm::kLipschitz), power(12, PowerForm::kLipschitz)}}},
+       .note = "The paper gives curves without numbers: p = 2 is sub-optimal, 4 to 8 are best, larger ones "
+               "oscillate unless they are stable."},
+      {.name = "epsilon",
+       .title = "Epsilon in training",
+       .labels = {"fig:epsilonTraining"},
+       .scaled_down = "4 layers of d = 64 on characters of novels.",
+       .groups = {{"epsilon, added after division by the row's maximum",
+                   kLayers,
+                   kWidth,
+                   kHeads,
+                   {epsilon("epsilon = 1e-4", 1e-4), epsilon("epsilon = 1e-3", 1e-3),
+                    epsilon("epsilon = 0.01", 1e-2), epsilon("epsilon = 0.1", 1e-1),
+                    epsilon("epsilon = 1", 1)}}},
+       .note = "The paper gives curves without numbers: training is robust up to 0.1."},
+      {.name = "continual",
+       .title = "Continual training from a softmax checkpoint",
+       .labels = {"Continual Training"},
+       .scaled_down = "The softmax model of `power` instead of Pythia 1.4B. It is minutes old, so going on "
+                      "improves softmax too: one row says by how much.",
+       .groups = {{"continual training",
+                   kLayers,
+                   kWidth,
+                   kHeads,
+                   {softmax(),
+                    {.label = "right after the replacement", .from = 0, .steps = 0},
+                    {.label = "PowerSoftmax from softmax's weights", .from = 0, .steps = 0.25},
+                    {.label = "softmax trained on alike",
+                     .attention = AttentionKind::kSoftmax,
+                     .from = 0,
+                     .steps = 0.25},
+                    {.label = "PowerSoftmax from scratch"}}}},
+       .trainings = kPowerTrainings,
+       .note = "The paper's GPT 1.4B goes on for 100 iterations, RoBERTa for 1,250, after 143,000 and "
+               "500,000 of pre-training. It gives no loss right after the replacement."},
+      {.name = "range-loss",
+       .title = "Range minimisation: what each function sees, by layer",
+       .labels = {"eq:PWRoss", "tab:pythia_params"},
+       .scaled_down = "The models p = 4 of `power`, and some hundred steps instead of 17,000 of Pythia's. "
+                      "The paper gives no ranges. Its losses move the peaks alone; the smooth ones "
+                      "(train/stages/range_losses.h) act on every entry outside its interval.",
+       .groups = {{"range minimisation",
+                   kLayers,
+                   kWidth,
+                   kHeads,
+                   {power(4), ranges_row("before", 0, false), ranges_row("scores scaled", 0, true),
+                    ranges_row("without range losses", 0.5, true),
+                    ranges_row("the paper's losses", 0.5, true, train::paper_range_losses),
+                    ranges_row("smooth losses", 0.5, true, train::text_range_losses)}}},
+       .trainings = kPowerTrainings,
+       .show = show_ranges,
+       .paper = {{"of the paper; its losses above are those of GPT 70M", "GPT 1.4B", "GPT 70M", "RoBERTa"},
+                 {"epsilon", "1e-4", "1e-3", "1e-4"},
+                 {"PowerSoftmax loss weight", "1e-4", "1e-4", "0.01"},
+                 {"GELU loss weight", "1e-3", "1e-4", "0"},
+                 {"learning rate", "4e-5", "1e-4", "1e-4"}}},
+      {.title = "Every stage of the recipe, to the polynomial model",
+       .labels = {"alg:alg"},
+       .scaled_down = "a model of 4 layers on a text at hand instead of Pythia 70M and 1.4B on the Pile",
+       .budget = "minutes",
+       .command = "bazel run //cmd:train -- --text FILE --out FOLDER, then //cmd:polynomialise"},
+      {.name = "attention-matrices",
+       .title = "Attention matrices, averaged and single, and the mean attention distance",
+       .labels = {"fig:AttnMeanDistance", "fig:AttnMats", "fig:AttnMatsSamples"},
+       .scaled_down = "The models of `power` (pictures of seed 1) instead of three seeds of 12-layer models "
+                      "with a context of 512 tokens of WikiText-103; 256 windows instead of 1,000.",
+       .groups = {{"by the power",
+                   kLayers,
+                   kWidth,
+                   kHeads,
+                   {power(2), power(4), power(6), power(8), power(12), softmax()}}},
+       .trainings = kPowerTrainings,
+       .show = show_attention,
+       .note = "The paper, without numbers: with larger p matrices become more local and the distance falls; "
+               "the last layers are more global than the middle ones. Grey is the square root of the weight "
+               "over the picture's largest."},
+      {.name = "softmax-costs",
+       .title = "Forms of attention weights on ciphertexts: levels, seconds and errors",
+       .labels = {"tab:softmax_methods_comparison"},
+       .scaled_down = "Two cores instead of an A100; one layer at 128 tokens is run, the rest predicted.",
+       .budget = "ten minutes of two idle cores besides the training; 8 GB of memory",
+       .groups = {{"what is trained", 2, 128, 4, {softmax(), power(4), kRangesOfSecond}}},
+       .trainings = 6.5,
+       .show = show_softmax_costs,
+       .paper = {{"seconds on one A100", "tokens", "Taylor", "squaring", "PowerSoftmax"},
+                 {"Pythia 70M", "128", "3.6", "7.42", "2.7"},
+                 {"Pythia 70M", "1,024", "83.9", "173.4", "8.6"},
+                 {"Pythia 1.4B", "128", "19.4", "42.1", "11.1"},
+                 {"Pythia 1.4B", "1,024", "662.3", "1371.6", "51.8"},
+                 {"Llama 7B", "128", "46.1", "84.05", "16.6"}},
+       .note = "The rules are the same for all: scores and values come in and their sums go out at one "
+               "level, bootstraps are counted and hold two real vectors, and what can be divided after the "
+               "product with the values is. Intervals are those of models trained alike, PowerSoftmax's "
+               "after range minimisation; each form is compared with the weights of its own model."},
+      {.title = "A whole pass of Llama 7B, and of other shapes and lengths, predicted",
+       .labels = {"larger models and contexts"},
+       .scaled_down = "predicted, not run",
+       .budget = "a minute",
+       .command = "bazel run //cmd:compile -- --dry-run --shape llama-7b --tokens 128"},
+      {.name = "vision",
+       .title = "A ViT with softmax, PowerSoftmax and scaled ReLU, to its polynomial form",
+       .labels = {"fig:powerVsbaseVision", "tab:comparison (images)"},
+       .scaled_down = "MNIST instead of Tiny-ImageNet, CIFAR-100 and CIFAR-10, and of it the 10,000 test "
+                      "images alone, which are at hand: every tenth is held out, the others are moved by up "
+                      "to 2 pixels. 4 layers, d = 64, 16 patches of 7 x 7.",
+       .data = StudyData::kImages,
+       .groups = {{"MNIST", 4, 64, 4, to_polynomial(compared(4))}},
+       .paper = {{"in the paper, % right", "softmax", "PowerSoftmax", "difference"},
+                 {"Tiny-ImageNet", "59.48", "59.58", "+0.10"},
+                 {"CIFAR-100", "75.39", "73.66", "-1.73"},
+                 {"CIFAR-10", "94.07", "93.36", "-0.71"}},
+       .note = "The paper has no polynomial ViT: the last rows are ours."},
+      {.name = "sentences",
+       .title = "Classified phrases (SST-2): an encoder to its polynomial form",
+       .labels = {"tab:glue"},
+       .scaled_down = "From random weights, instead of fine-tuning RoBERTa-base: 2 post-norm layers of d = "
+                      "64 with p = 6 as in the paper. A part of SST-2's training file is held out.",
+       .data = StudyData::kPhrases,
+       .groups = {{"SST-2", 2, 64, 4, to_polynomial(compared(6))}},
+       .trainings = 4.5 / 0.7,
+       .paper = {{"in the paper, % right", "SST-2", "QNLI", "MNLI"},
+                 {"RoBERTa-base", "94.80", "92.80", "87.60"},
+                 {"its polynomial form", "93.35", "91.62", "86.93"},
+                 {"difference", "-1.45", "-1.18", "-0.67"},
+                 {"Nexus (BERT)", "92.11", "89.90", "-"}}},
+      {.name = "sentence-pairs",
+       .title = "Classified pairs of sentences (QNLI), with the paper's figures in `sentences`",
+       .labels = {"tab:glue (QNLI)"},
+       .scaled_down = "As `sentences`. Only QNLI's dev file is at hand, 5,463 pairs, which teach a model of "
+                      "random weights little. MNLI is left out.",
+       .data = StudyData::kPairs,
+       .groups = {{"QNLI", 2, 64, 4, to_polynomial(compared(6))}},
+       .trainings = 4.5 / 0.3},
+      {.title = "Zero- and five-shot tasks of the evaluation harness",
+       .labels = {"tab:pile"},
+       .scaled_down = "stories260K (260,032 parameters) instead of Pythia 70M and 1.4B on the Pile, trained "
+                      "on with //cmd:train. ARC-Challenge, SciQ and LogiQA are not at hand.",
+       .budget = "minutes",
+       .command = "bazel run //cmd:evaluate -- --model MODEL --dir FOLDER --tasks "
+                  "lambada_openai,arc_easy,piqa,winogrande,winograd_wsc [--shots 5]"},
+      {.title = "Latency of encrypted Pythia 70M by layer and kind of operation",
+       .labels = {"fig:tt0", "fig:tt1", "App. Experiments over HE"},
+       .scaled_down = "two cores instead of an A100; random weights unless --model gives trained ones",
+       .budget = kPassBudget,
+       .command = kPass},
+      {.title = "Encrypted against polynomial model: MSE of the logits, same argmax",
+       .labels = {"MSE over HE"},
+       .scaled_down = "a model of the recall task instead of Pythia 70M; //cmd:compare says the same of any "
+                      "model and prompts",
+       .budget = "a minute of two cores; 8 GB of memory",
+       .command = "bazel run //cmd:demo -- --model testdata/recall.safetensors --prompts 100"},
+  };
+}
+
+}  // namespace
+
+std::span<const Experiment> experiments() {
+  static const std::vector<Experiment> all = table();
+  return all;
+}
+
+const Experiment& experiment_named(std::string_view name) {
+  std::string known;
+  for (const Experiment& experiment : experiments()) {
+    if (experiment.name.empty()) continue;
+    if (experiment.name == name) return experiment;
+    known += message(experiment.name, ", ");
+  }
+  throw Error(message("there is no experiment '", name, "'; there are: ", known, "all"));
+}
+
+std::string command_of(const Experiment& experiment) {
+  return experiment.name.empty() ? std::string(experiment.command)
+                                 : message("bazel run //cmd:study -- run ", experiment.name);
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,212 @@
+// Table softmax_methods_comparison: what the forms of attention weights cost on ciphertexts, in the
+// transformer's packing, all by the same rules.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+
+#include "attention/encrypted/query_block.h"
+#include "ckks/base/error.h"
+#include "ckks/base/random/training_random.h"
+#include "ckks/program/machines/twin.h"
+#include "ckks/program/planner/planner.h"
+#include "ckks/program/planning/calibrate.h"
+#include "ckks/program/planning/longest_path.h"
+#include "ckks/program/planning/meter.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "cmd/deployment/deployment.h"
+#include "cmd/server/device_flag.h"
+#include "cmd/study/experiment.h"
+#include "cmd/study/softmax_methods.h"
+#include "cmd/terminal/command.h"
+
+namespace psm::cmd {
+namespace {
+
+constexpr int kRowSequences = 16;  // whose scores are weighed
+// Attention of Pythia-70M, T tokens to a ciphertext.
+constexpr int kTokens = 128;
+const attention::ModelConfig kPythia{
+    .vocab = 2, .context = kTokens, .layers = 1, .width = 512, .heads = 8, .ffn = 2048};
+constexpr int kPythiaLayers = 6;
+// Scores, values and what comes of them stand at this many levels below the highest: query, key and value
+// took one, the scores two.
+constexpr int kLevelsBefore = 3;
+constexpr int kKeyBlocks[] = {1, 2, 4, 8};  // of a context of 1,024; between them costs are linear
+
+// Attention of one block of queries by a method, as a plan in which scores and values come in and their sums
+// go out at one level.
+struct BlockPlan {
+  attention::QueryBlock block;
+  attention::RowPacking packing;
+  attention::RowProgram rows;
+  double unit = 1;
+  program::Program program;
+  program::Plan plan;
+
+  BlockPlan(const SoftmaxMethod& method, int key_blocks, const ckks::Context& crypto,
+            const program::CostModel& costs)
+      : block(kPythia, kTokens, static_cast<size_t>(crypto.slots()), key_blocks),
+        packing(block.rows(method.score_bound)) {
+    packing.length_root = method.length_root;
+    rows = attention::in_slots(method.row, packing);
+    program::Builder builder(packing.slots);
+    program::LevelBudget budget = program::budget_of(crypto);
+    const ckks::Level level = ckks::Level::at(crypto.compute_level() - kLevelsBefore);
+    std::vector<program::Value> scores, values;
+    for (int i = 0; i < block.score_ciphertexts(); ++i) {
+      budget.carried.emplace(score_name(i), level);
+      scores.push_back(builder.input(score_name(i), /*real=*/true));
+    }
+    for (int l = 0; l < key_blocks; ++l) {
+      budget.carried.emplace(value_name(l), level);
+      values.push_back(builder.input(value_name(l)));
+    }
+    const attention::QueryBlock::Output sums = block.attend(builder, rows, scores, values);
+    unit = sums.unit;
+    budget.carried.emplace("sums", level);
+    builder.output("sums", sums.sum);
+    program = std::move(builder).finish();
+    plan = program::plan(program, budget, costs);
+  }
+
+  static std::string score_name(int i) { return message("scores ", i); }
+  static std::string value_name(int l) { return message("values ", l); }
+};
+
+// Predicted seconds of a block: of the weights alone, and with the values' products, which are every method's.
+struct BlockSeconds {
+  double weights = 0, all = 0;
+};
+
+BlockSeconds seconds_of(const BlockPlan& block, const program::CostModel& costs) {
+  const program::MeterReading reading = program::meter(block.plan, costs);
+  BlockSeconds seconds{0, reading.seconds};
+  for (size_t i = 0; i < reading.instruction_seconds.size(); ++i)
+    if (block.plan.program.instructions[i].label.starts_with("weights"))
+      seconds.weights += reading.instruction_seconds[i];
+  return seconds;
+}
+
+// Seconds of a context of kKeyBlocks.back() blocks: every block of queries over its own keys and those before.
+double long_context(const std::vector<BlockSeconds>& of, double BlockSeconds::*member) {
+  double sum = 0;
+  for (size_t i = 0; i < of.size(); ++i) {
+    sum += of[i].*member;
+    if (i + 1 == of.size()) break;
+    const int apart = kKeyBlocks[i + 1] - kKeyBlocks[i];
+    for (int step = 1; step < apart; ++step)
+      sum += std::lerp(of[i].*member, of[i + 1].*member, 1.0 * step / apart);
+  }
+  return sum;
+}
+
+// The slots that go in: held-out rows of the model, the first heads' ones, and values that are drawn.
+std::map<std::string, program::SlotVector> inputs_of(const BlockPlan& block, const SoftmaxMethod& method) {
+  std::vector<std::vector<double>> rows(block.packing.slots / block.packing.places);
+  for (int t = 0; t < kTokens; ++t)
+    for (int h = 0; h < block.block.heads(); ++h)
+      rows[block.block.row_of(t, h)] =
+          method.model->scores.heads[static_cast<size_t>(h)][static_cast<size_t>(t)];
+  std::map<std::string, program::SlotVector> inputs;
+  int next = 0;
+  for (auto& slots : attention::pack_rows(block.packing, block.rows.input_scale, rows))
+    inputs[BlockPlan::score_name(next++)] = std::move(slots);
+  TrainingRandom random(1);
+  program::SlotVector values(block.packing.slots);
+  for (ckks::Complex& v : values)
+    v = {random.uniform(-1, 1) / kMethodMargin, random.uniform(-1, 1) / kMethodMargin};
+  inputs[BlockPlan::value_name(0)] = std::move(values);
+  return inputs;
+}
+
+struct Measured {
+  double seconds = 0;  // of the second pass
+  double error = 0;    // of the sums of values up to 1, against the twin
+};
+
+// One block of queries over its own keys on real ciphertexts, with fresh keys.
+Measured measured(const SoftmaxMethod& method, const BlockPlan& block,
+                  const std::shared_ptr<const ckks::Context>& crypto) {
+  const auto inputs = inputs_of(block, method);
+  const program::SlotVector clear = program::run_twin(block.plan.program, inputs).outputs.at("sums");
+  PlannedPass pass(crypto, block.plan);
+  // With all plaintexts kept, as a server with many prompts would.
+  pass.reading.encoded_limit = static_cast<size_t>(2 * pass.reading.plaintext_bytes);
+  require_memory(pass.server_bytes());
+  RunFigures figures(pass);
+  Session session(pass, figures);
+  const Session::Ciphertexts encrypted = session.encrypt(inputs);
+  Measured found;
+  program::RunResult result;
+  for (int run = 0; run < 2; ++run) {
+    const double begin = seconds_now();
+    result = session.run(encrypted);
+    found.seconds = seconds_now() - begin;
+  }
+  const program::SlotVector sums = session.decrypt(result.outputs).at("sums");
+  double squares = 0;
+  for (size_t s = 0; s < clear.size(); ++s) squares += std::norm(sums[s] - clear[s]);
+  found.error = kMethodMargin * block.unit * std::sqrt(squares / static_cast<double>(clear.size()));
+  return found;
+}
+
+ScoredModel scored(const Trained& trained, const train::Batch& examples) {
+  if (!trained.diverged.empty()) throw Error(trained.diverged, Error::Kind::kFailed);
+  return {trained.weights.config, score_rows(trained.weights, examples)};
+}
+
+}  // namespace
+
+void show_softmax_costs(const StudyOptions&, const train::DataSource& source, const TrainedGroup& trained,
+                        StudyResult& result) {
+  const train::Batch examples = source.validation(kRowSequences);
+  const ScoredModel softmax = scored(trained.rows[0].front(), examples),
+                    scaled_softmax = scaled_down(softmax),
+                    power = scored(trained.rows.back().front(), examples);
+  const auto context = std::make_shared<const ckks::Context>(ckks::secure_n16());
+  const ckks::Context& crypto = *context;
+  const program::KernelSeconds kernels = program::calibrate(crypto).kernels;
+  const program::CostModel costs = program::costs_of(crypto, ckks::plan_bootstraps(crypto, {{}}), kernels);
+  Table one({"method", "levels", "bootstraps", "seconds, predicted", "seconds, measured", "noise of the sums",
+             "worst weight error", "mean KL"});
+  Table all({"method", "128 tokens: weights", "with values", "1,024 tokens: weights", "with values",
+             "weights to the first's, 128", "1,024"});
+  double first_short = 0, first_long = 0;
+  const std::vector<SoftmaxMethod> methods = softmax_methods(softmax, scaled_softmax, power, kTokens);
+  for (size_t i = 0; i < methods.size(); ++i) {
+    const SoftmaxMethod& method = methods[i];
+    std::printf("%s\n", method.name.c_str());
+    std::fflush(stdout);
+    const BlockPlan block(method, 1, crypto, costs);
+    std::vector<BlockSeconds> seconds = {seconds_of(block, costs)};
+    for (const int blocks : std::span(kKeyBlocks).subspan(1)) {
+      const std::vector<SoftmaxMethod> longer =
+          softmax_methods(softmax, scaled_softmax, power, blocks * kTokens);
+      seconds.push_back(seconds_of(BlockPlan(longer[i], blocks, crypto, costs), costs));
+    }
+    const Measured run = measured(method, block, context);
+    const WeightErrors errors = weight_errors(method);
+    one.row({method.name, std::to_string(program::longest_path(block.program)),
+             std::to_string(block.plan.bootstraps), format("%.1f", seconds[0].all),
+             format("%.1f", run.seconds),
+             // Slots that leave an interval by noise are worth nothing.
+             run.error < 1 ? format("%.2g", run.error) : "lost in noise", format("%.2g", errors.worst),
+             format("%.2g", errors.kl)});
+    const double weights = seconds[0].weights, long_weights = long_context(seconds, &BlockSeconds::weights);
+    if (i == 0) first_short = weights, first_long = long_weights;
+    all.row({method.name, format("%.0f", kPythiaLayers * weights),
+             format("%.0f", kPythiaLayers * seconds[0].all), format("%.0f", kPythiaLayers * long_weights),
+             format("%.0f", kPythiaLayers * long_context(seconds, &BlockSeconds::all)),
+             format("%.1f", weights / first_short), format("%.1f", long_weights / first_long)});
+  }
+  result.table(message("one layer of Pythia 70M at ", kTokens, " tokens; in the fewest levels for errors of ",
+                       "2^-8, unless 21 iterations are those of the paper"),
+               one);
+  result.table("the six layers, predicted seconds", all);
+  result.note(message("Largest |score| of the softmax model: ", format("%.1f", softmax.scores.bound),
+                      ". Forms of exp without a maximum are given it scaled down to ",
+                      format("%.0f", scaled_softmax.scores.bound), ". ", crypto.describe()));
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,113 @@
+#include "cmd/study/softmax_methods.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "approx/exponential.h"
+#include "approx/goldschmidt.h"
+#include "approx/inverse.h"
+#include "attention/rows/row_weights.h"
+#include "ckks/base/error.h"
+
+namespace psm::cmd {
+namespace {
+
+using approx::Approximation;
+using approx::Interval;
+
+constexpr int kPaperDegree = 8, kPaperIterations = 21;  // app. approximations
+
+// The interval of a number of each row, widened.
+template <typename Number>
+Interval over_rows(const ScoreRows& scores, const Number& number) {
+  Interval seen{INFINITY, -INFINITY};
+  for (const auto& head : scores.heads)
+    for (const std::vector<double>& row : head) {
+      const double x = number(row);
+      seen = approx::hull(seen, {x, x});
+    }
+  return {seen.lo / kMethodMargin, seen.hi * kMethodMargin};
+}
+
+// The interval of the sums of exp's polynomial over each row, in a context as long or longer.
+Interval sums_of(const Approximation& exp, const ScoreRows& scores, int context) {
+  Interval sums = over_rows(scores, [&](std::vector<double> row) {
+    exp.evaluate(row);
+    return std::accumulate(row.begin(), row.end(), 0.0);
+  });
+  if (!(sums.lo > 0)) throw Error(message(exp.name(), ": a row adds up to ", sums.lo));
+  sums.hi *= static_cast<double>(context) / static_cast<double>(scores.heads[0].size());
+  return sums;
+}
+
+SoftmaxMethod power_method(const ScoredModel& model, attention::DivisionForm division) {
+  const int p = model.config.power;
+  const Interval denominators = over_rows(model.scores, [&](const std::vector<double>& row) {
+    double sum = 0;
+    for (const double x : row) sum += std::pow(x, p);
+    return model.config.epsilon + sum / static_cast<double>(row.size());
+  });
+  return {.name = message("PowerSoftmax, p = ", p),
+          .row = attention::power_softmax_polynomial(model.config, denominators, kMethodError, division),
+          .model = &model,
+          // L^(-1/p) x, which the slots hold, is within the root of the mean of x^p.
+          .score_bound = std::pow(denominators.hi, 1.0 / p),
+          .length_root = p};
+}
+
+}  // namespace
+
+ScoredModel scaled_down(const ScoredModel& softmax) {
+  ScoredModel scaled = softmax;
+  const double factor = std::min(1.0, kTakenScores / softmax.scores.bound);
+  for (auto& head : scaled.scores.heads)
+    for (std::vector<double>& row : head)
+      for (double& score : row) score *= factor;
+  scaled.scores.bound *= factor;
+  return scaled;
+}
+
+std::vector<SoftmaxMethod> softmax_methods(const ScoredModel& softmax, const ScoredModel& scaled_softmax,
+                                           const ScoredModel& power, int context) {
+  std::vector<SoftmaxMethod> methods = {power_method(power, attention::DivisionForm::kRelaxed)};
+  const double bound = kMethodMargin * softmax.scores.bound,
+               taken = kMethodMargin * scaled_softmax.scores.bound;
+  const auto by_division = [&](const char* name, const Approximation& exp, const auto& inverse_on) {
+    const Interval sums = sums_of(exp, scaled_softmax.scores, context);
+    methods.push_back(
+        {name, attention::softmax_without_maximum(exp, inverse_on(sums)), &scaled_softmax, taken});
+  };
+  by_division("exp, Goldschmidt; scores scaled down", approx::design_exp({-taken, taken}, kMethodError / 8),
+              [](Interval sums) { return approx::design_inverse(sums, kMethodError / 4); });
+  methods.push_back({"normalise and square",
+                     attention::normalise_square_softmax(bound, context, kMethodError), &softmax, bound});
+  by_division("Taylor of degree 8, 21 iterations", approx::taylor_exp({-taken, taken}, kPaperDegree, 0),
+              [](Interval sums) { return approx::goldschmidt_inverse(sums, kPaperIterations); });
+  methods.push_back(power_method(power, attention::DivisionForm::kGoldschmidt));
+  methods.back().name += ", 21 iterations";
+  return methods;
+}
+
+WeightErrors weight_errors(const SoftmaxMethod& method) {
+  WeightErrors errors;
+  double rows = 0;
+  for (const auto& head : method.model->scores.heads)
+    for (std::vector<double> row : head) {
+      std::vector<double> exact(row.size());
+      attention::row_weights(method.model->config, row.data(), static_cast<int>(row.size()), exact.data());
+      method.row.evaluate(row);
+      const double sum = std::accumulate(row.begin(), row.end(), 0.0),
+                   exact_sum = std::accumulate(exact.begin(), exact.end(), 0.0);
+      for (size_t j = 0; j < row.size(); ++j) {
+        errors.worst = std::max(errors.worst, std::abs(row[j] - exact[j]));
+        const double w = exact[j] / exact_sum, v = row[j] / sum;
+        if (w > 0) errors.kl += v > 0 ? w * std::log(w / v) : INFINITY;
+      }
+      ++rows;
+    }
+  errors.kl /= rows;
+  return errors;
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,67 @@
+#include "cmd/study/softmax_methods.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ckks/base/random/training_random.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+constexpr int kTokens = 16;
+
+ScoredModel model_of(attention::AttentionKind kind, double deviation) {
+  ScoredModel model;
+  model.config.attention = kind, model.config.epsilon = 0.2;
+  TrainingRandom random(5);
+  for (int head = 0; head < 8; ++head) {
+    auto& rows = model.scores.heads.emplace_back();
+    for (int t = 0; t < kTokens; ++t) {
+      auto& row = rows.emplace_back();
+      for (int j = 0; j <= t; ++j) {
+        row.push_back(deviation * random.normal());
+        model.scores.bound = std::max(model.scores.bound, std::abs(row.back()));
+      }
+    }
+  }
+  return model;
+}
+
+const ScoredModel kSoftmax = model_of(attention::AttentionKind::kSoftmax, 1.5),
+                  kScaled = scaled_down(kSoftmax),
+                  kPower = model_of(attention::AttentionKind::kPowerSoftmax, 1);
+
+TEST_CASE("scores that exp cannot take are scaled down") {
+  const ScoredModel wide = model_of(attention::AttentionKind::kSoftmax, 10), scaled = scaled_down(wide);
+  REQUIRE(wide.scores.bound > kTakenScores);
+  CHECK(scaled.scores.bound == doctest::Approx(kTakenScores));
+  CHECK(scaled.scores.heads[1][3][2] ==
+        doctest::Approx(wide.scores.heads[1][3][2] * kTakenScores / wide.scores.bound));
+  CHECK(kScaled.scores.bound == kSoftmax.scores.bound);
+}
+
+TEST_CASE("forms of the fewest levels have the error that is asked for, of their own model's weights") {
+  const std::vector<SoftmaxMethod> methods = softmax_methods(kSoftmax, kScaled, kPower, kTokens);
+  REQUIRE(methods.size() == 5);
+  for (size_t i = 0; i < 3; ++i) {
+    CAPTURE(methods[i].name);
+    CHECK_FALSE(methods[i].name.ends_with("21 iterations"));
+    const WeightErrors errors = weight_errors(methods[i]);
+    CHECK(errors.worst > 0);
+    CHECK(errors.worst <= kMethodError);
+    CHECK(std::abs(errors.kl) < kMethodError);
+  }
+}
+
+TEST_CASE("the paper's constants are what they are: 21 iterations divide exactly, a short series errs more") {
+  const std::vector<SoftmaxMethod> methods = softmax_methods(kSoftmax, kScaled, kPower, kTokens);
+  const SoftmaxMethod &power = methods.back(), &taylor = methods[methods.size() - 2];
+  CHECK(power.row.parts[0].depth() == 22);
+  CHECK(weight_errors(power).worst < kMethodError);
+  CHECK(taylor.row.parts[1].depth() == 22);
+  CHECK(weight_errors(taylor).worst > kMethodError);
+}
+
+}  // namespace
+}  // namespace psm::cmd

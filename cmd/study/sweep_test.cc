@@ -1,0 +1,208 @@
+#include "cmd/study/sweep.h"
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/parallel.h"
+#include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/shared_data.h"
+#include "cmd/testing/test_tasks.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+std::string fresh_folder(const std::string& name) {
+  const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / name;
+  std::filesystem::remove_all(folder);
+  return folder.string();
+}
+
+std::string items_of(const std::string& name, const StudyOptions& options) {
+  StudyResult result;
+  run_experiment(experiment_named(name), options, result);
+  return result.json().dump();
+}
+
+TEST_CASE("every experiment stands for something in the paper, and every item has a command") {
+  std::set<std::string_view> names, labels;
+  for (const Experiment& experiment : experiments()) {
+    CAPTURE(experiment.title);
+    CHECK_FALSE(command_of(experiment).empty());
+    REQUIRE_FALSE(experiment.labels.empty());
+    for (const std::string_view label : experiment.labels) CHECK(labels.insert(label).second);
+    CHECK(experiment.scaled_down.empty() == (experiment.command == "-"));
+    if (experiment.name.empty()) continue;
+    CHECK(names.insert(experiment.name).second);
+    CHECK((experiment.run != nullptr) == experiment.groups.empty());
+    CHECK(experiment_named(experiment.name).title == experiment.title);
+    for (const Group& group : experiment.groups)
+      for (size_t i = 0; i < group.rows.size(); ++i) CHECK(group.rows[i].from < static_cast<int>(i));
+  }
+  CHECK_THROWS_WITH_AS(experiment_named("moon"), doctest::Contains("there is no experiment 'moon'"), Error);
+}
+
+TEST_CASE("every figure and table of the paper is in the list" * doctest::test_suite("external")) {
+  const auto path = shared_data("../paper/000_bb983c41008484aa.txt");
+  if (!path) return;
+  const std::string paper = read_file(*path, 1 << 24);
+  std::set<std::string_view> labels;
+  for (const Experiment& experiment : experiments())
+    labels.insert(experiment.labels.begin(), experiment.labels.end());
+  int found = 0;
+  for (const std::string begin : {"\\label{fig:", "\\label{tab:"})
+    for (size_t at = paper.find(begin); at != std::string::npos; at = paper.find(begin, at + 1)) {
+      const size_t name = at + std::string("\\label{").size();
+      const std::string label = paper.substr(name, paper.find('}', name) - name);
+      // A line that LaTeX does not read.
+      const std::string line = paper.substr(paper.rfind('\n', at) + 1, at - paper.rfind('\n', at) - 1);
+      if (line.find('%') != std::string::npos) continue;
+      CAPTURE(label);
+      CHECK(labels.count(label) == 1);
+      ++found;
+    }
+  CHECK(found > 15);
+}
+
+TEST_CASE("the experiments without data run; the others say what is missing") {
+  const StudyOptions options{
+      .minutes = 1, .seeds = 1, .out = fresh_folder("cheap"), .data = "nowhere", .text = ""};
+  for (const char* name : {"softmax-curves", "division-error"}) {
+    const std::string items = items_of(name, options);
+    CHECK(items.find("\"plot\"") != std::string::npos);
+    CHECK(items.find("nan") == std::string::npos);
+  }
+  CHECK_THROWS_WITH_AS(items_of("power", options), doctest::Contains("--data"), Error);
+}
+
+// Generated novels: words of a small vocabulary in random order.
+std::string novels(const std::string& name) {
+  const std::string folder = fresh_folder(name);
+  std::filesystem::create_directories(folder + "/text");
+  TrainingRandom random(3);
+  for (const auto& [file, words] : {std::pair("train", 2000), std::pair("valid", 400)}) {
+    std::string text;
+    for (int i = 0; i < words; ++i) text += std::array{"the ", "whale ", "sea ", "ship\n"}[random.integer(4)];
+    write_file(folder + "/text/gutenberg7-" + file + ".txt", text);
+  }
+  return folder;
+}
+
+TEST_CASE("the experiments on text run; models are shared, and a second run gives the same result") {
+  set_thread_count(1);  // trainings this small wait for threads longer than they compute
+  const StudyOptions options{
+      .minutes = 1e-4, .seeds = 1, .out = fresh_folder("text"), .data = novels("novels"), .text = ""};
+  items_of("power", options);
+  const auto states = [&] {
+    std::map<std::string, std::filesystem::file_time_type> times;
+    for (const auto& entry : std::filesystem::directory_iterator(options.out + "/state"))
+      times[entry.path().string()] = entry.last_write_time();
+    return times;
+  };
+  const auto of_power = states();
+  items_of("attention-matrices", options);
+  CHECK(states() == of_power);
+  const std::string items = items_of("continual", options);
+  CHECK(states().size() == of_power.size() + 4);  // two trainings, two files each
+  const auto before = states();
+  CHECK(items_of("continual", options) == items);
+  CHECK(states() == before);
+  CHECK(items_of("range-loss", options).find("denominator from") != std::string::npos);
+}
+
+TEST_CASE("sweeps on text run, and say something of every training") {
+  set_thread_count(1);
+  const StudyOptions options{
+      .minutes = 1e-4, .seeds = 1, .out = fresh_folder("sweeps"), .data = novels("sweep data"), .text = ""};
+  for (const char* name : {"power", "stable", "epsilon", "depth"}) {
+    CAPTURE(name);
+    const Experiment& experiment = experiment_named(name);
+    StudyResult result;
+    run_experiment(experiment, options, result);
+    CHECK(result.json().dump().find("nan") == std::string::npos);
+    size_t found = 0, rows = experiment.paper.size();
+    for (const Group& group : experiment.groups) rows += 1 + group.rows.size();
+    for (const Json& item : result.json().array(name))
+      if (item.at("kind", name).string(name) == "table") found += item.at("rows", name).array(name).size();
+    CHECK(found == rows);
+  }
+}
+
+TEST_CASE("--text takes the novels' place") {
+  set_thread_count(1);
+  const std::string folder = novels("text only");
+  StudyOptions options{.minutes = 1e-4,
+                       .seeds = 1,
+                       .out = fresh_folder("own text"),
+                       .data = fresh_folder("no novels"),
+                       .text = ""};
+  CHECK_THROWS_WITH_AS(items_of("epsilon", options), doctest::Contains("--data"), Error);
+  options.text = folder + "/text/gutenberg7-train.txt";
+  CHECK(items_of("epsilon", options).find("epsilon = 0.1") != std::string::npos);
+}
+
+std::string halves(const std::string& name) {
+  const std::string folder = fresh_folder(name);
+  std::filesystem::create_directories(folder + "/image");
+  write_halves(folder + "/image/mnist-t10k-images-idx3-ubyte.gz",
+               folder + "/image/mnist-t10k-labels-idx1-ubyte.gz");
+  return folder;
+}
+
+TEST_CASE("the experiment on images runs to the polynomial model") {
+  const StudyOptions options{
+      .minutes = 0.002, .seeds = 2, .out = fresh_folder("vision"), .data = halves("halves"), .text = ""};
+  const std::string items = items_of("vision", options);
+  for (const char* text : {"Seed 2: ", "polynomial", "after range minimisation"})
+    CHECK(items.find(text) != std::string::npos);
+  CHECK(items.find("nan") == std::string::npos);
+}
+
+// Phrases of words that are all good or all bad, 12 words or 3, and pairs of a question and a sentence, with
+// GPT-2's tokenizer; nothing without the latter.
+std::optional<std::string> phrases(const std::string& name) {
+  const std::string folder = fresh_folder(name);
+  std::filesystem::create_directories(folder + "/glue");
+  std::filesystem::create_directories(folder + "/tokenizer");
+  for (const std::string file : {"tokenizer/gpt2-encoder.json", "tokenizer/gpt2-vocab.bpe"}) {
+    const auto path = shared_data(file);
+    if (!path) return std::nullopt;
+    std::filesystem::copy_file(*path, folder + "/" + file);
+  }
+  std::string text = "sentence\tlabel\n";
+  TrainingRandom random(4);
+  for (int n = 0; n < 2400; ++n) {
+    const int label = n % 2;
+    for (int w = 0; w < (n % 4 < 2 ? 12 : 3); ++w)
+      text += std::string(label ? "good" : "bad") + std::to_string(random.integer(10000)) + " ";
+    text += "\t" + std::to_string(label) + "\n";
+  }
+  write_file(folder + "/glue/sst2-train.tsv", text);
+  std::string pairs = "index\tquestion\tsentence\tlabel\n";
+  for (int n = 0; n < 200; ++n)
+    pairs += message(n, "\tWho is number ", n, " ?\t", n % 2 ? "It is " : "Nobody knows ", n, " .\t",
+                     n % 2 ? "entailment" : "not_entailment", "\n");
+  write_file(folder + "/glue/qnli-dev.tsv", pairs);
+  return folder;
+}
+
+TEST_CASE("the experiment on sentences runs to the polynomial model" * doctest::test_suite("external")) {
+  const std::optional<std::string> folder = phrases("phrases");
+  if (!folder) return;
+  const StudyOptions options{
+      .minutes = 0.002, .seeds = 1, .out = fresh_folder("sentences"), .data = *folder, .text = ""};
+  for (const char* name : {"sentences", "sentence-pairs"}) {
+    const std::string items = items_of(name, options);
+    CHECK(items.find("polynomials' intervals") != std::string::npos);
+    CHECK(items.find("nan") == std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace psm::cmd

@@ -1,0 +1,78 @@
+// A small model of random weights, a text, and its requests. For tests of conversations in one process.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "attention/batched/measure.h"
+#include "ckks/scheme/client/encryptor.h"
+#include "ckks/scheme/client/key_generator.h"
+#include "ckks/wire/key_file.h"
+#include "cmd/client/client_file.h"
+#include "cmd/compiler/compile.h"
+#include "cmd/generation/client/conversation.h"
+#include "cmd/generation/frames.h"
+#include "cmd/generation/server/text_program.h"
+#include "cmd/generation/text_ends.h"
+
+namespace psm::cmd {
+
+constexpr int kContext = 16, kVocab = 13;
+inline const std::vector<int> kText{1, 7, 3, 12, 0, 5, 5, 2, 9, 4, 11, 6, 8, 10, 1, 3};
+
+inline attention::Checkpoint small_model(uint64_t seed) {
+  const attention::ModelConfig config{.vocab = kVocab,
+                                      .context = kContext,
+                                      .layers = 2,
+                                      .width = 16,
+                                      .heads = 2,
+                                      .ffn = 32,
+                                      .rotary_fraction = 0.5,
+                                      .epsilon = 0.2,
+                                      .norm_epsilon = 1e-5};
+  attention::Checkpoint checkpoint;
+  checkpoint.weights = attention::random_weights(config, seed);
+  std::mt19937_64 random(seed);
+  std::vector<std::vector<int>> sequences(64);
+  for (auto& sequence : sequences)
+    for (int t = 0; t < kContext; ++t) sequence.push_back(static_cast<int>(random() % kVocab));
+  checkpoint.ranges = attention::measure_ranges(checkpoint.weights, sequences);
+  checkpoint.polynomial = attention::PolynomialOptions{.margin = 2};
+  return checkpoint;
+}
+
+// The model's program and client file, PATH.program and PATH.client, in a ring that offers no security.
+inline void compile_text(const std::string& path, uint64_t seed, CompiledFor purpose = CompiledFor::kText) {
+  const ckks::Context context(ckks::insecure_version(ckks::secure_n16(), 11));
+  compile_model(PackedModel(small_model(seed), context, 1), {}, context, purpose, path, false);
+}
+
+// A file of new evaluation keys.
+inline void write_keys(const std::string& path, const ckks::Context& context, const ckks::SecretKey& secret,
+                       const ckks::KeyRequest& request) {
+  const ckks::EvaluationKeys keys = ckks::KeyGenerator(secret).evaluation_keys(request);
+  wire::EvaluationKeysWriter writer(path, context, secret.fingerprint());
+  writer.write(keys);
+  writer.commit();
+}
+
+// A frame with these tokens of a text.
+inline Frame request_for(const TextModel& d, const ckks::SecretKey& secret, FrameKind kind, uint64_t text,
+                         int first, const std::vector<int>& tokens) {
+  const std::vector<PlanEnd> ends = kind == FrameKind::kPrompt ? d.prompt_inputs : d.token_inputs;
+  TextNote note;
+  note.program_id = d.id, note.request = text, note.names = names_of(ends);
+  note.first = first, note.count = static_cast<int>(tokens.size());
+  const ckks::Encoder encoder(*d.context);
+  ckks::SeededEncryptor encryptor(secret);
+  Frame frame{kind, {}};
+  wire::CiphertextWriter writer(&frame.payload, *d.context, secret.fingerprint(), note_text(note));
+  const std::vector<std::vector<int>> one{tokens};
+  for (const auto& p : encode_inputs(encoder, ends, attention::client_inputs(d.file.model, one)))
+    writer.write(encryptor.encrypt(p));
+  writer.commit();
+  return frame;
+}
+
+}  // namespace psm::cmd
