@@ -32,7 +32,7 @@ TEST_CASE("the levels of a layer are those of the block's description") {
     const int inverse = approx::design_inverse(ranges.denominator, options.inverse_error).depth();
     const int gelu = approx::design_gelu(ranges.gelu_input, options.gelu_error).depth();
     const std::vector<LayerPath> paths =
-        critical_paths(build_shape_program(config, packing, ranges, options));
+        critical_paths(build_program(shape_model(config, ranges, options), packing));
     REQUIRE(paths.size() == 2);
     for (size_t n = 0; n < 2; ++n) {
       CAPTURE(n);

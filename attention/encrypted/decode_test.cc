@@ -176,7 +176,7 @@ TEST_CASE("prompts of all lengths differ in constants, and so do tokens of all p
 TEST_CASE("a layer of one token repeats with its features, but for scores, caches and hidden units") {
   const ModelConfig config = small_config(16, 2, 32, 0.5);
   const Packing packing = make_packing(config, kContext, 512, 1);
-  const program::Program program = build_decode_shape_program(config, packing).program;
+  const program::Program program = build_decode_program(shape_model(config), packing).program;
   const size_t F = static_cast<size_t>(packing.features);
   int refreshed = 0;
   for (const program::Instruction& instruction : program.instructions)
@@ -259,12 +259,12 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
 
 TEST_CASE("several prompts at once, positions outside the cache and too few places are refused") {
   const ModelConfig config = small_config(16, 2, 32, 0.5);
-  CHECK_THROWS_WITH_AS(build_decode_shape_program(config, make_packing(config, 16, 512)),
+  CHECK_THROWS_WITH_AS(build_decode_program(shape_model(config), make_packing(config, 16, 512)),
                        doctest::Contains("one sequence"), Error);
   const Packing packing = make_packing(config, kContext, 512, 1);
-  CHECK_THROWS_AS(build_decode_shape_program(config, packing).at(-1), Error);
-  CHECK_THROWS_AS(build_decode_shape_program(config, packing).at(kContext), Error);
-  CHECK_THROWS_WITH_AS(build_decode_shape_program(config, make_packing(config, 2, 16, 1)),
+  CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).at(-1), Error);
+  CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).at(kContext), Error);
+  CHECK_THROWS_WITH_AS(build_decode_program(shape_model(config), make_packing(config, 2, 16, 1)),
                        doctest::Contains("4 places"), Error);
 }
 

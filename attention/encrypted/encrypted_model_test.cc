@@ -101,7 +101,7 @@ TEST_CASE("a layer is 12 levels deep through attention, and 4 more where the ser
   const Packing packing = make_packing(demonstration(1), 64, 1 << 15);
   const auto deepest = [&](bool client_norm) {
     return program::longest_path(
-        build_shape_program(demonstration(1), packing, kNarrow, {.client_norm = client_norm}));
+        build_program(shape_model(demonstration(1), kNarrow, {.client_norm = client_norm}), packing));
   };
   // q, k, v 1; skew and masks 1; scores 1; power 2; row sums 1; 1/x 4; division 1; output 1.
   CHECK(deepest(true) == 12);
@@ -112,7 +112,7 @@ TEST_CASE("a layer is 12 levels deep through attention, and 4 more where the ser
 TEST_CASE("two layers of width 64 on 64 tokens cost these instructions") {
   const ModelConfig config = demonstration(2);
   const program::Program program =
-      build_shape_program(config, make_packing(config, 64, 1 << 15), kNarrow, {.client_norm = true});
+      build_program(shape_model(config, kNarrow), make_packing(config, 64, 1 << 15));
   std::map<program::Opcode, int> count;
   for (const program::Instruction& instruction : program.instructions) count[instruction.opcode]++;
   CHECK(program.inputs.size() == 2);
@@ -128,7 +128,7 @@ TEST_CASE("powers of one ciphertext of heads are gone before those of the next a
   const auto together = static_cast<size_t>(packing.score_ciphertexts());
   REQUIRE(packing.head_ciphertexts() == 2);
   const program::CostModel costs(ckks::nominal_chain(ckks::insecure_bootstrappable(11)));
-  const program::Plan plan = program::plan(build_shape_program(config, packing, kNarrow, {}), {}, costs);
+  const program::Plan plan = program::plan(build_program(shape_model(config, kNarrow), packing), {}, costs);
   std::set<int> alive;
   size_t most = 0, made = 0;
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
@@ -146,8 +146,8 @@ TEST_CASE("powers of one ciphertext of heads are gone before those of the next a
 
 TEST_CASE("with 13 levels between bootstraps, two layers take two bootstraps and 57 Galois keys") {
   const ModelConfig config = demonstration(2);
-  const program::Plan plan = program::plan(
-      build_shape_program(config, make_packing(config, 64, 1 << 15), kNarrow, {.client_norm = true}));
+  const program::Plan plan =
+      program::plan(build_program(shape_model(config, kNarrow), make_packing(config, 64, 1 << 15)));
   CHECK(plan.bootstraps == 2);
   CHECK(plan.keys.galois_levels.size() == 57);
 }
@@ -158,7 +158,7 @@ TEST_CASE(
   const ModelConfig config = demonstration(2);
   const Packing packing = make_packing(config, 64, 1 << 15, 1);
   REQUIRE(packing.period() == 2048);
-  const program::Program program = build_shape_program(config, packing, kNarrow, {.client_norm = true});
+  const program::Program program = build_program(shape_model(config, kNarrow), packing);
   for (const size_t period : program.value_period) CHECK(period <= 2048);
   const program::BootstrapFigures sparse{
       .kind = {2048}, .entry_level = 3, .output_level = 14, .seconds = 12, .real_seconds = 12};

@@ -206,7 +206,8 @@ TEST_CASE("levels of one layer and of a head are those of their headers") {
     const Packing packing = make_packing(config, config.context, 2048);
     const ShapeRanges ranges;
     const PolynomialOptions options;
-    const LayerApproximations f = shape_polynomials(config, ranges, options);
+    const PolynomialModel model = shape_model(config, ranges, options);
+    const LayerApproximations& f = model.layers[0];
     const int norm = 2 + nn::products_depth(f.inverse_sqrt);
     const bool gated = config.feed_forward == FeedForwardKind::kSwiGlu;
     const int attention = 1 + 2 + 2 + 1 + f.inverse().depth() + 1 + 1 + packing.has_length_mask();
@@ -220,7 +221,7 @@ TEST_CASE("levels of one layer and of a head are those of their headers") {
       if (config.pooler)
         expected += 1 + approx::design_sigmoid(ranges.pooler_input, options.gelu_error).depth();
     }
-    CHECK(program::longest_path(build_shape_program(config, packing, ranges, options)) == expected);
+    CHECK(program::longest_path(build_program(model, packing)) == expected);
   }
 }
 
@@ -228,7 +229,7 @@ TEST_CASE("the parts that families add cost these instructions") {
   const auto counts = [](const ModelConfig& config) {
     std::map<program::Opcode, int> count;
     for (const program::Instruction& each :
-         build_shape_program(config, make_packing(config, config.context, 2048)).instructions)
+         build_program(shape_model(config), make_packing(config, config.context, 2048)).instructions)
       ++count[each.opcode];
     return count;
   };
@@ -261,8 +262,8 @@ TEST_CASE("a plan for one token is refused in words that name the field") {
   const auto refused = [](const ModelConfig& config, const char* why) {
     CAPTURE(why);
     const Packing packing = make_packing(config, config.context, 2048, 1);
-    CHECK_THROWS_WITH_AS(build_decode_shape_program(config, packing), doctest::Contains(why), Error);
-    CHECK_THROWS_WITH_AS(build_shape_program(config, packing, {}, {}, 4), doctest::Contains(why), Error);
+    CHECK_THROWS_WITH_AS(build_decode_program(shape_model(config), packing), doctest::Contains(why), Error);
+    CHECK_THROWS_WITH_AS(build_program(shape_model(config), packing, 4), doctest::Contains(why), Error);
   };
   refused(small("llama"), "block is pre_norm");
   refused(small("roberta"), "block is post_norm");

@@ -45,6 +45,8 @@ struct ModelWeights {
   // begins with `file`, the source of the weights.
   void validate(const std::string& file = {}) const;
   size_t parameters() const;
+  // Whether all is empty but the configuration and the number of layers.
+  bool is_shape() const { return layers.empty() || layers[0].wq.empty(); }
 };
 
 // Cuts the context to this many tokens, and the learned positions with it. Results for texts that short stay
