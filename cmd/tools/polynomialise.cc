@@ -139,8 +139,8 @@ int polynomialise(int argc, char** argv) {
   options.norm_error = norm_error;
   options.inverse_error = inverse_error;
   options.gelu_error = gelu_error;
-  if (!paper) options.division = attention::division_form_from(division);
-  options.softmax = attention::softmax_form_from(softmax);
+  if (!paper) options.division = attention::named<attention::DivisionForm>(division);
+  options.softmax = attention::named<attention::SoftmaxForm>(softmax);
   const attention::PolynomialModel model =
       attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, options);
   std::printf("intervals: as measured on training data, %.4g times wider%s\n%s",
