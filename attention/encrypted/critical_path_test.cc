@@ -30,7 +30,8 @@ TEST_CASE("the levels of a layer are those of the block's description") {
         approx::design_inverse_sqrt(ranges.variance, options.norm_error);
     const int norm = inverse_sqrt.depth(), product = nn::products_depth(inverse_sqrt) - norm;
     const int inverse = approx::design_inverse(ranges.denominator, options.inverse_error).depth();
-    const int gelu = approx::design_gelu(ranges.gelu_input, options.gelu_error).depth();
+    const int gelu =
+        approx::design_activation(approx::Activation::kGelu, ranges.gelu_input, options.gelu_error).depth();
     const std::vector<LayerPath> paths =
         critical_paths(build_program(shape_model(config, ranges, options), packing));
     REQUIRE(paths.size() == 2);

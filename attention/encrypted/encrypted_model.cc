@@ -72,7 +72,9 @@ PolynomialModel shape_model(const ModelConfig& config, const ShapeRanges& ranges
                                       .second_variance = ranges.variance});
   model.layers.assign(layers, layer_polynomials(config, model.ranges.layers[0], options));
   if (config.classes > 0 && config.has_final_norm()) model.final_inverse_sqrt = model.layers[0].inverse_sqrt;
-  if (config.pooler) model.pooler = approx::design_sigmoid(ranges.pooler_input, options.gelu_error);
+  if (config.pooler)
+    model.pooler =
+        approx::design_activation(approx::Activation::kSigmoid, ranges.pooler_input, options.gelu_error);
   return model;
 }
 

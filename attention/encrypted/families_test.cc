@@ -219,7 +219,9 @@ TEST_CASE("levels of one layer and of a head are those of their headers") {
       expected += 1 + 1;  // the token, and C
       if (config.has_final_norm()) expected += norm;
       if (config.pooler)
-        expected += 1 + approx::design_sigmoid(ranges.pooler_input, options.gelu_error).depth();
+        expected += 1 + approx::design_activation(approx::Activation::kSigmoid, ranges.pooler_input,
+                                                  options.gelu_error)
+                            .depth();
     }
     CHECK(program::longest_path(build_program(model, packing)) == expected);
   }
