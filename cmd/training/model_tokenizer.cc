@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "nn/text/files/tokenizer_file.h"
+#include "nn/text/bpe/tokenizer_file.h"
 #include "train/data/documents.h"
 
 namespace psm::cmd {
