@@ -65,11 +65,6 @@ void power_softmax_vjp(PowerForm form, const Scalar* x, const Scalar* w, const S
 }
 
 template <typename Scalar>
-void power_softmax_stable(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w) {
-  power_softmax(PowerForm::kStable, x, length, parameters, w);
-}
-
-template <typename Scalar>
 Scalar length_agnostic_denominator(const Scalar* x, int length, const PowerParameters& parameters) {
   return static_cast<Scalar>(parameters.epsilon) + nn::powers(x, Scalar(1), parameters.power,
                                                               static_cast<size_t>(length),
@@ -78,7 +73,6 @@ Scalar length_agnostic_denominator(const Scalar* x, int length, const PowerParam
 }
 
 #define PSM_INSTANTIATE(Scalar)                                                                        \
-  template void power_softmax_stable<Scalar>(const Scalar*, int, const PowerParameters&, Scalar*);     \
   template void power_softmax<Scalar>(PowerForm, const Scalar*, int, const PowerParameters&, Scalar*); \
   template void power_softmax_vjp<Scalar>(PowerForm, const Scalar*, const Scalar*, const Scalar*, int, \
                                           const PowerParameters&, Scalar*);                            \

@@ -6,7 +6,6 @@
 #include <cstdio>
 
 #include "attention/batched/measure.h"
-#include "attention/encrypted/critical_path.h"
 #include "attention/encrypted/encrypted_model.h"
 #include "attention/reference/range_use.h"
 #include "ckks/base/error.h"
@@ -14,7 +13,6 @@
 #include "ckks/base/progress.h"
 #include "ckks/program/machines/twin.h"
 #include "cmd/prompts/model_notes.h"
-#include "cmd/reports/path_report.h"
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
@@ -158,9 +156,6 @@ int polynomialise(int argc, char** argv) {
   } else {
     packing = attention::make_packing(config, config.context, kSlots);
     program = attention::build_program(model, packing);
-    const Figures paths = path_figures(attention::critical_paths(program));
-    std::printf("%s", paths.table().text().c_str());
-    json["levels"] = paths.json();
   }
 
   if (data.any() || codec_of(checkpoint.weights.config, checkpoint.notes).is_recall()) {
