@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <mutex>
 #include <tuple>
 
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
-#include "attention/reference/range_use.h"
 #include "attention/reference/reference_forward.h"
 #include "attention/testing/rough_weights.h"
 #include "ckks/base/error.h"
@@ -118,59 +116,6 @@ TEST_CASE(
           for (const auto& [site, values] : expected) check_close(shown[i].at(site), values, 2e-5);
         }
       }
-}
-
-TEST_CASE("measured ranges are those of the reference") {
-  const ModelWeights weights = rough_weights(small("gpt-neox"));
-  const Data data = data_of(weights.config, 40);
-  const Ranges fast = measure_ranges(weights, data.examples());
-  RangeMeter meter(weights.config);
-  for (size_t i = 0; i < data.texts.size(); ++i)
-    data.reference(weights, i, {{}, [&](Site site, int layer, int, std::span<const double> values) {
-                                  meter.see(site, layer, values);
-                                }});
-  const Ranges slow = meter.ranges();
-  const auto close = [](double x) { return doctest::Approx(x).epsilon(1e-5); };
-  const auto check = [&](approx::Interval a, approx::Interval b) {
-    CHECK(a.lo == close(b.lo));
-    CHECK(a.hi == close(b.hi));
-  };
-  for (size_t f = 0; f < fast.residual.size(); ++f) CHECK(fast.residual[f] == close(slow.residual[f]));
-  for (size_t n = 0; n < fast.layers.size(); ++n) {
-    check(fast.layers[n].variance, slow.layers[n].variance);
-    check(fast.layers[n].denominator, slow.layers[n].denominator);
-    CHECK(fast.layers[n].score == close(slow.layers[n].score));
-    CHECK(fast.layers[n].gelu_input == close(slow.layers[n].gelu_input));
-  }
-  check(fast.final_variance, slow.final_variance);
-}
-
-TEST_CASE("held-out values outside intervals are counted as the reference counts them") {
-  const ModelWeights weights = rough_weights(small("gpt-neox"));
-  const Data data = data_of(weights.config, 60);
-  Data few;
-  few.texts.assign(data.texts.begin(), data.texts.begin() + 2);
-  const PolynomialModel model =
-      make_polynomial(weights, measure_ranges(weights, few.examples()), {.margin = 1.01});
-  const std::vector<RangeUse> fast = count_range_leaves(model, data.examples());
-  RangeUseCounter counter(model);
-  for (size_t i = 0; i < data.texts.size(); ++i)
-    data.reference(
-        weights, i,
-        {polynomial_functions(model), [&](Site site, int layer, int, std::span<const double> values) {
-           counter.see(site, layer, values);
-         }});
-  REQUIRE(fast.size() == counter.uses().size());
-  long long outside = 0;
-  for (size_t u = 0; u < fast.size(); ++u) {
-    const RangeUse& slow = counter.uses()[u];
-    CAPTURE(slow.function);
-    CHECK(fast[u].function == slow.function);
-    CHECK(fast[u].values == slow.values);
-    CHECK(fast[u].outside == slow.outside);
-    outside += slow.outside;
-  }
-  CHECK(outside > 0);
 }
 
 TEST_CASE("neither the number of threads nor what else is run changes a bit") {

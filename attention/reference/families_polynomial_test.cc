@@ -8,7 +8,6 @@
 #include "attention/reference/range_use.h"
 #include "attention/rows/row_weights.h"
 #include "attention/testing/rough_weights.h"
-#include "attention/trained/model.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
@@ -141,30 +140,6 @@ TEST_CASE("a family's polynomial model differs from its model by no more than th
         }
       });
     }
-  }
-}
-
-TEST_CASE("the polynomial of a padded batch's sequence is close to training's batched model") {
-  const ModelWeights weights = rough_weights(small("roberta"));
-  const Data data = data_of(weights.config);
-  const PolynomialModel polynomial = make_polynomial(
-      weights, ranges_of(weights, data), {.norm_error = 1e-6, .inverse_error = 1e-6, .gelu_error = 1e-6});
-  std::vector<int> tokens, lengths;
-  for (const std::vector<int>& text : data.texts) {
-    tokens.insert(tokens.end(), text.begin(), text.end());
-    tokens.resize(tokens.size() + kLength - text.size());
-    lengths.push_back(static_cast<int>(text.size()));
-  }
-  REQUIRE(*std::min_element(lengths.begin(), lengths.end()) < kLength);
-  std::vector<float> values = flatten(weights), grads(values.size());
-  const Model<float> batched(weights.config, values.data(), grads.data());
-  nn::Tape<float> tape;
-  ForwardTensors<float> out;
-  batched.forward(tape, {.length = kLength, .tokens = tokens, .lengths = lengths}, out);
-  for (int s = 0; s < kExamples; ++s) {
-    const std::vector<double> logits = polynomial_forward(polynomial, data.texts[s]).logits;
-    REQUIRE(logits.size() == 3);
-    for (int i = 0; i < 3; ++i) CHECK(out.logits.row(s)[i] == doctest::Approx(logits[i]).epsilon(1e-4));
   }
 }
 
