@@ -52,7 +52,7 @@ struct FoldedLayer {
   std::vector<ckks::Plain> denominator_offset;
 };
 
-// Of a model without entries (shape_model): the same shapes without entries.
+// Folds a layer; a model without entries (shape_model) gives the same shapes without entries.
 FoldedLayer fold_layer(const PolynomialModel&, const Packing&, int layer);
 
 }  // namespace psm::attention
