@@ -3,18 +3,18 @@
 #include <algorithm>
 
 #include "attention/rows/power_softmax.h"
-#include "nn/kernels/row_maxima.h"
-#include "nn/kernels/row_operations.h"
+#include "nn/kernels/simd_kernels.h"
 
 namespace psm::attention {
 
 template <typename Scalar>
 void row_weights(const ModelConfig& config, const Scalar* x, int length, Scalar* w) {
   const auto count = static_cast<size_t>(length);
+  const nn::RowKernels<Scalar>& kernels = nn::row_kernels<Scalar>();
   switch (config.attention) {
     case AttentionKind::kSoftmax: {
-      const Scalar sum = nn::exponentials_above(x, nn::highest(x, count), count, w);
-      return nn::scale(w, 1 / sum, count);
+      const Scalar sum = kernels.exponentials_above(x, kernels.highest(x, count), count, w);
+      return kernels.scale(w, 1 / sum, count);
     }
     case AttentionKind::kPowerSoftmax:
       return power_softmax(config.form, x, length, PowerParameters::of(config), w);
@@ -30,9 +30,10 @@ template <typename Scalar>
 void row_weights_vjp(const ModelConfig& config, const Scalar* x, const Scalar* w, const Scalar* g, int length,
                      Scalar* grad_x) {
   const auto count = static_cast<size_t>(length);
+  const nn::RowKernels<Scalar>& kernels = nn::row_kernels<Scalar>();
   switch (config.attention) {
     case AttentionKind::kSoftmax:
-      return nn::softmax_vjp(w, g, nn::dot(g, w, count), count, grad_x);
+      return kernels.softmax_vjp(w, g, kernels.dot(g, w, count), count, grad_x);
     case AttentionKind::kPowerSoftmax:
       return power_softmax_vjp(config.form, x, w, g, length, PowerParameters::of(config), grad_x);
     case AttentionKind::kScaledRelu: {

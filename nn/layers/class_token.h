@@ -7,7 +7,7 @@
 #pragma once
 
 #include "nn/autograd/tape.h"
-#include "nn/kernels/row_operations.h"
+#include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {
 
@@ -29,8 +29,8 @@ struct PrependRowOp {
     token.start_gradient();
     for (int r = 0; r < y.rows; ++r) {
       const int b = r / (group + 1), i = r % (group + 1) - 1;
-      accumulate(i < 0 ? token.grad_row(0) : x.grad_row(b * group + i), y.grad_row(r),
-                 static_cast<size_t>(y.columns));
+      row_kernels<Scalar>().accumulate(i < 0 ? token.grad_row(0) : x.grad_row(b * group + i), y.grad_row(r),
+                                       static_cast<size_t>(y.columns));
     }
   }
 };
@@ -55,7 +55,7 @@ struct FirstRowsOp {
   void backward() {
     x.start_gradient();
     for (int b = 0; b < y.rows; ++b)
-      accumulate(x.grad_row(b * group), y.grad_row(b), static_cast<size_t>(y.columns));
+      row_kernels<Scalar>().accumulate(x.grad_row(b * group), y.grad_row(b), static_cast<size_t>(y.columns));
   }
 };
 

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "nn/autograd/tape.h"
-#include "nn/kernels/row_operations.h"
+#include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {
 
@@ -22,7 +22,7 @@ struct TableRowsOp {
   void forward() {
     for (int r = 0; r < y.rows; ++r) {
       std::memcpy(y.row(r), table.row(row_of(r)), y.columns * sizeof(Scalar));
-      if (x.value) accumulate(y.row(r), x.row(r), static_cast<size_t>(y.columns));
+      if (x.value) row_kernels<Scalar>().accumulate(y.row(r), x.row(r), static_cast<size_t>(y.columns));
     }
   }
 
@@ -31,8 +31,8 @@ struct TableRowsOp {
     if (x.value) x.start_gradient();
     for (int r = 0; r < y.rows; ++r) {
       const auto count = static_cast<size_t>(y.columns);
-      accumulate(table.grad_row(row_of(r)), y.grad_row(r), count);
-      if (x.value) accumulate(x.grad_row(r), y.grad_row(r), count);
+      row_kernels<Scalar>().accumulate(table.grad_row(row_of(r)), y.grad_row(r), count);
+      if (x.value) row_kernels<Scalar>().accumulate(x.grad_row(r), y.grad_row(r), count);
     }
   }
 };
