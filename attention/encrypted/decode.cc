@@ -11,9 +11,9 @@
 #include "attention/encrypted/encrypted_cache.h"
 #include "ckks/base/error.h"
 #include "nn/encrypted/dense_linear.h"
-#include "nn/encrypted/encrypted_gelu.h"
+#include "nn/encrypted/encrypted_activation.h"
+#include "nn/encrypted/encrypted_function.h"
 #include "nn/encrypted/encrypted_norm.h"
-#include "nn/encrypted/encrypted_power.h"
 #include "nn/encrypted/encrypted_sum.h"
 #include "nn/encrypted/spread_linear.h"
 

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
+#include "nn/encrypted/encrypted_activation.h"
 #include "nn/encrypted/encrypted_function.h"
-#include "nn/encrypted/encrypted_gelu.h"
 #include "nn/encrypted/encrypted_norm.h"
-#include "nn/encrypted/encrypted_power.h"
-#include "nn/encrypted/encrypted_swiglu.h"
 
 namespace psm::attention {
 

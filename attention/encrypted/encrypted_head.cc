@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "nn/encrypted/encrypted_gelu.h"
+#include "nn/encrypted/encrypted_activation.h"
 #include "nn/encrypted/encrypted_norm.h"
 
 namespace psm::attention {

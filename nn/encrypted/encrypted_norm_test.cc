@@ -9,7 +9,7 @@
 #include "approx/inverse.h"
 #include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
-#include "nn/encrypted/encrypted_gelu.h"
+#include "nn/encrypted/encrypted_activation.h"
 
 namespace psm::nn {
 namespace {

@@ -1,4 +1,4 @@
-#include "nn/encrypted/encrypted_swiglu.h"
+#include "nn/encrypted/encrypted_activation.h"
 
 #include <cmath>
 #include <map>
@@ -7,7 +7,6 @@
 #include "approx/activation.h"
 #include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
-#include "nn/encrypted/encrypted_gelu.h"
 
 namespace psm::nn {
 namespace {
