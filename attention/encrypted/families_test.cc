@@ -13,7 +13,7 @@
 #include "attention/batched/measure.h"
 #include "attention/encrypted/decode.h"
 #include "attention/encrypted/encrypted_model.h"
-#include "attention/testing/rough_weights.h"
+#include "attention/testing/small_families.h"
 #include "ckks/base/error.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/testing/longest_path.h"
@@ -25,50 +25,17 @@
 namespace psm::attention {
 namespace {
 
-constexpr int kContext = 13, kPatchInputs = 3;  // 16 places for tokens
-
 ModelConfig small(std::string_view family) {
-  ModelConfig config = preset(family);
-  config.vocab = 11, config.context = kContext, config.layers = 2, config.width = 16, config.heads = 4,
-  config.ffn = 20, config.epsilon = 0.05;
-  if (family == "llama") config.kv_heads = 2;
-  if (family == "roberta") config.classes = 3;
-  if (family == "vit") config.vocab = 0, config.patch_inputs = kPatchInputs, config.classes = 5;
+  ModelConfig config = small_family(family);
+  config.context = 13, config.ffn = 20;  // 16 places for tokens
+  if (family == "vit") config.classes = 5;
   return config;
-}
-
-struct Data {
-  std::vector<std::vector<int>> texts;
-  std::vector<std::vector<float>> images;
-  Examples examples() const { return images.empty() ? Examples(texts) : Examples(images); }
-};
-
-// Texts of all lengths from the longest on, or images.
-Data data_of(const ModelConfig& config, int count, uint64_t seed) {
-  Data data;
-  std::mt19937_64 random(seed);
-  std::normal_distribution<float> normal;
-  for (int i = 0; i < count; ++i)
-    if (config.patch_inputs > 0) {
-      std::vector<float>& image = data.images.emplace_back();
-      for (int k = 0; k < (config.context - 1) * config.patch_inputs; ++k) image.push_back(normal(random));
-    } else {
-      std::vector<int>& text = data.texts.emplace_back();
-      for (int t = 0; t < config.context - i % config.context; ++t)
-        text.push_back(static_cast<int>(random() % static_cast<unsigned>(config.vocab)));
-    }
-  return data;
-}
-
-std::vector<double> reference_logits(const PolynomialModel& model, const Data& data, size_t i) {
-  return data.images.empty() ? polynomial_forward(model, data.texts[i]).logits
-                             : polynomial_forward(model, data.images[i]).logits;
 }
 
 PolynomialModel polynomial(const ModelConfig& config, PolynomialOptions options = {}) {
   const ModelWeights weights = rough_weights(config);
   options.margin = 2;
-  return make_polynomial(weights, measure_ranges(weights, data_of(config, 64, 1).examples()), options);
+  return make_polynomial(weights, measure_ranges(weights, small_data(config, 64, 1).examples()), options);
 }
 
 constexpr PolynomialOptions kFine{.norm_error = 1e-4, .inverse_error = 1e-4, .gelu_error = 1e-4};
@@ -79,13 +46,14 @@ double twin_error(const ModelConfig& config, size_t slots, bool client_norm = tr
   options.client_norm = client_norm;
   const PolynomialModel model = polynomial(config, options);
   const Packing packing = make_packing(config, config.context, slots, at_once);
-  const Data data = data_of(config, packing.prompts, 2);
+  const SmallData data = small_data(config, packing.prompts, 2);
   const auto twin =
       program::run_twin(build_program(model, packing), client_inputs(model, packing, data.examples()));
   const auto logits = client_logits(model, packing, twin.outputs, data.examples());
   double worst = 0;
   for (size_t p = 0; p < data.examples().size(); ++p) {
-    const std::vector<double> expected = reference_logits(model, data, p);
+    const std::vector<double> expected =
+        data.with(p, [&](auto example) { return polynomial_forward(model, example).logits; });
     REQUIRE(logits[p].size() == expected.size());
     for (size_t i = 0; i < expected.size(); ++i)
       worst = std::max(worst, std::abs(logits[p][i] - expected[i]));
@@ -172,7 +140,7 @@ TEST_CASE("on ciphertexts of a small ring every family errs from its twin by wha
     const ModelConfig config = made(*variant);
     const PolynomialModel model = polynomial(config);
     const Packing packing = make_packing(config, config.context, size_t{1} << (spec.log_n - 1));
-    const Data data = data_of(config, packing.prompts, 2);
+    const SmallData data = small_data(config, packing.prompts, 2);
     const SlotVectors inputs = client_inputs(model, packing, data.examples());
     program::TestMachine machine(spec, build_program(model, packing));
     const program::Plan& plan = machine.plan_;
@@ -253,7 +221,7 @@ TEST_CASE("the parts that families add cost these instructions") {
   CHECK(counts(llama) == counts(all_keys));
   // A mask of lengths is a product a layer, and where scores have offsets one map for all layers.
   ModelConfig texts = small("roberta"), images = texts, offsets = texts;
-  images.patch_inputs = kPatchInputs, images.vocab = 0;
+  images.patch_inputs = 3, images.vocab = 0;
   offsets.score_offset = true;
   auto masked = counts(texts), unmasked = counts(images), shifted = counts(offsets);
   CHECK(masked[Opcode::kMultiply] == unmasked[Opcode::kMultiply] + 2);
@@ -276,8 +244,8 @@ TEST_CASE("a plan for one token is refused in words that name the field") {
 
 TEST_CASE("an image of fewer patches than the program was made for is refused") {
   const PolynomialModel model = polynomial(small("vit"));
-  const Packing packing = make_packing(model.weights.config, kContext, 2048);
-  const std::vector<std::vector<float>> images{std::vector<float>(5 * kPatchInputs, 1.0f)};
+  const Packing packing = make_packing(model.weights.config, 13, 2048);
+  const std::vector<std::vector<float>> images{std::vector<float>(5 * 3, 1.0f)};
   CHECK_THROWS_WITH_AS(client_inputs(model, packing, images), doctest::Contains("an image of 5 patches"),
                        Error);
 }

@@ -30,8 +30,8 @@ struct FoldedNorm {
 };
 FoldedNorm fold_norm(const PolynomialModel&, const Packing&, const approx::Approximation& inverse_sqrt);
 
-// A norm's result as the matrices behind it read it from slots: gamma . unit . h' + beta, h' the slots. Of a matrix
-// without entries it makes another.
+// A norm's result as the matrices behind it read it from slots: gamma . unit . h' + beta, h' the slots. A matrix
+// without entries gives another.
 struct NormReading {
   const std::vector<float>&gamma, &beta;  // no beta in RMSNorm
   std::vector<double> unit;               // of each real feature

@@ -40,6 +40,8 @@ struct PolynomialOptions {
   DivisionForm inverse_sqrt = DivisionForm::kRelaxed;   // of 1/sqrt(x)
   SoftmaxForm softmax = SoftmaxForm::kNormaliseSquare;  // of softmax models; error as inverse_error
   bool client_norm = true;  // the client sends the first layer's normalised state too
+
+  bool operator==(const PolynomialOptions&) const = default;
 };
 
 // The paper's polynomials (app. approximations) instead of those with the fewest levels.
