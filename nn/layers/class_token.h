@@ -8,6 +8,7 @@
 
 #include "nn/autograd/tape.h"
 #include "nn/kernels/simd_kernels.h"
+#include "nn/layers/embedding.h"
 
 namespace psm::nn {
 
@@ -44,26 +45,10 @@ Tensor<Scalar> prepend_row(Tape<Scalar>& tape, Tensor<Scalar> token, Tensor<Scal
 }
 
 template <typename Scalar>
-struct FirstRowsOp {
-  Tensor<Scalar> x, y;
-  int group;
-
-  void forward() {
-    for (int b = 0; b < y.rows; ++b) std::memcpy(y.row(b), x.row(b * group), y.columns * sizeof(Scalar));
-  }
-
-  void backward() {
-    x.start_gradient();
-    for (int b = 0; b < y.rows; ++b)
-      row_kernels<Scalar>().accumulate(x.grad_row(b * group), y.grad_row(b), static_cast<size_t>(y.columns));
-  }
-};
-
-template <typename Scalar>
 Tensor<Scalar> first_rows(Tape<Scalar>& tape, Tensor<Scalar> x, int group) {
   PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
   Tensor<Scalar> y = tape.tensor(x.rows / group, x.columns);
-  tape.record(FirstRowsOp<Scalar>{x, y, group});
+  tape.record(TableRowsOp<Scalar>{nullptr, group, y.rows * group, {}, x, y});
   return y;
 }
 
