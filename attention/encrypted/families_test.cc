@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "approx/activation.h"
-#include "attention/batched/measure.h"
 #include "attention/encrypted/decode.h"
 #include "attention/encrypted/encrypted_model.h"
-#include "attention/testing/small_families.h"
+#include "attention/encrypted/testing/small_models.h"
 #include "ckks/base/error.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/testing/longest_path.h"
@@ -32,33 +31,8 @@ ModelConfig small(std::string_view family) {
   return config;
 }
 
-PolynomialModel polynomial(const ModelConfig& config, PolynomialOptions options = {}) {
-  const ModelWeights weights = rough_weights(config);
-  options.margin = 2;
-  return make_polynomial(weights, measure_ranges(weights, small_data(config, 64, 1).examples()), options);
-}
-
-constexpr PolynomialOptions kFine{.norm_error = 1e-4, .inverse_error = 1e-4, .gelu_error = 1e-4};
-
-// The largest difference of logits between the twin of the slot program and the polynomial reference.
-double twin_error(const ModelConfig& config, size_t slots, bool client_norm = true, int at_once = 0) {
-  PolynomialOptions options = kFine;
-  options.client_norm = client_norm;
-  const PolynomialModel model = polynomial(config, options);
-  const Packing packing = make_packing(config, config.context, slots, at_once);
-  const SmallData data = small_data(config, packing.prompts, 2);
-  const auto twin =
-      program::run_twin(build_program(model, packing), client_inputs(model, packing, data.examples()));
-  const auto logits = client_logits(model, packing, twin.outputs, data.examples());
-  double worst = 0;
-  for (size_t p = 0; p < data.examples().size(); ++p) {
-    const std::vector<double> expected =
-        data.with(p, [&](auto example) { return polynomial_forward(model, example).logits; });
-    REQUIRE(logits[p].size() == expected.size());
-    for (size_t i = 0; i < expected.size(); ++i)
-      worst = std::max(worst, std::abs(logits[p][i] - expected[i]));
-  }
-  return worst;
+PolynomialOptions fine(bool client_norm) {
+  return {.norm_error = 1e-4, .inverse_error = 1e-4, .gelu_error = 1e-4, .client_norm = client_norm};
 }
 
 // A change of a family's architecture, each on its own.
@@ -112,11 +86,11 @@ TEST_CASE("the slot program of every family computes its polynomial model, promp
     CAPTURE(variant.family);
     CAPTURE(variant.what);
     const ModelConfig config = made(variant);
-    CHECK(twin_error(config, 2048) < 1e-9);
-    CHECK(twin_error(config, 2048, false, 2) < 1e-9);  // repeated; nothing normalised by the client
+    CHECK(twin_error(config, 2048, fine(true)) < 1e-9);
+    CHECK(twin_error(config, 2048, fine(false), 2) < 1e-9);  // repeated; nothing normalised by the client
     // As many ciphertexts for the state as heads allow.
     const Packing whole = make_packing(config, config.context, 2048);
-    CHECK(twin_error(config, static_cast<size_t>(whole.tokens * whole.head_features)) < 1e-9);
+    CHECK(twin_error(config, static_cast<size_t>(whole.tokens * whole.head_features), fine(true)) < 1e-9);
   }
 }
 
@@ -138,7 +112,7 @@ TEST_CASE("on ciphertexts of a small ring every family errs from its twin by wha
       return v.family == family && v.what == what;
     });
     const ModelConfig config = made(*variant);
-    const PolynomialModel model = polynomial(config);
+    const PolynomialModel model = rough_polynomial(config, {});
     const Packing packing = make_packing(config, config.context, size_t{1} << (spec.log_n - 1));
     const SmallData data = small_data(config, packing.prompts, 2);
     const SlotVectors inputs = client_inputs(model, packing, data.examples());
@@ -243,7 +217,7 @@ TEST_CASE("a plan for one token is refused in words that name the field") {
 }
 
 TEST_CASE("an image of fewer patches than the program was made for is refused") {
-  const PolynomialModel model = polynomial(small("vit"));
+  const PolynomialModel model = rough_polynomial(small("vit"), {});
   const Packing packing = make_packing(model.weights.config, 13, 2048);
   const std::vector<std::vector<float>> images{std::vector<float>(5 * 3, 1.0f)};
   CHECK_THROWS_WITH_AS(client_inputs(model, packing, images), doctest::Contains("an image of 5 patches"),
