@@ -20,8 +20,8 @@
 //     |Im 2u| = 2 sqrt(2 / pi) |y| (1 + 0.044715 (3 x^2 - y^2)) < 1.56 < pi / 2;
 // elsewhere |Re u| = sqrt(2 / pi) |x| (1 + 0.044715 (x^2 - 3 y^2)) > 1.22, and then |tanh u| < 1.2.
 //
-// design_activation takes the least degree 2^k - 1 (a level buys no less) that has the error, up to 511, and throws
-// psm::Error where that does not suffice. Both throw it for a radius that is not in (0, 1000].
+// design_activation takes the least degree 2^k - 1 that reaches the error, up to 511, because other degrees save no
+// level. It throws psm::Error if that does not suffice. Both functions throw it for a radius outside (0, 1000].
 #pragma once
 
 #include "approx/approximation.h"

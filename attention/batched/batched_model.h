@@ -2,9 +2,8 @@
 // one for each thread, of a few sequences of about the same length. With a polynomial model's functions it
 // computes the polynomial model.
 //
-// What the functions compute, and 1/sqrt, 1/x and sums that decide on an interval, is in double precision;
-// all products are fp32. Logits agree to some 1e-5 of the largest with attention/reference/reference_forward.h, which
-// does one sequence in double precision.
+// Functions, 1/sqrt, 1/x and sums that decide on an interval are in double precision; all products are fp32. Logits agree
+// to about 1e-5 of the largest with those of attention/reference/reference_forward.h, one sequence in double precision.
 //
 // Bits depend neither on the number of threads nor on the other sequences of a part. A part's tensors take
 // 128 MiB at most, unless one sequence takes more.
@@ -21,8 +20,8 @@
 
 namespace psm::attention {
 
-// Some of the examples, after their forward pass: number i of them has the rows i length .. i length +
-// lengths[i] of what has a row for each token (the rest is filled up), and is number examples[i] of all.
+// Some of the examples, after their forward pass. Number i of the part is examples[i]. In tensors with a row
+// for each token it has the rows from i length on, lengths[i] of them; the rest is filled up.
 template <typename Scalar>
 struct PartOf {
   std::span<const size_t> examples;
@@ -57,13 +56,13 @@ class BatchedModel {
   Model<float> model_;
 };
 
-// The scores of token t of example i of a part, whose scores are kept, in one head of a layer: one for each key
-// that the token sees.
+// The scores of token t of example i in one head of a layer, one for each key that the token sees. The part
+// must keep scores.
 template <typename Scalar>
 std::span<const Scalar> score_row(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, int layer,
                                   int head, int t);
 
-// Shows the values of all sites of example i of a part, whose scores are kept.
+// Calls `observe` for the values of all sites of example i of a part. The part must keep scores.
 template <typename Scalar>
 void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, const Observe& observe);
 

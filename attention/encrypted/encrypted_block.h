@@ -42,13 +42,13 @@ struct Projections {
 // One model's blocks.
 class EncryptedBlocks {
  public:
-  // `lengths`: the mask of lengths (encrypted_attention.h) where the packing has one. What is referred to
-  // outlives it.
+  // `lengths`: the mask of lengths (encrypted_attention.h), if the packing has one. The arguments must outlive
+  // the object.
   EncryptedBlocks(program::Builder&, const ModelConfig&, const Packing&, program::Value lengths = {});
 
   // Computes the norm before the block if h is missing; then x may be refreshed.
   Projections project(Stream&, const FoldedLayer&, const LayerApproximations&) const;
-  // The stream behind the block.
+  // Returns the stream after the block.
   Stream finish(const Stream&, const Projections&, const FoldedLayer&, const LayerApproximations&) const;
 
  private:
@@ -70,8 +70,8 @@ class EncryptedBlocks {
   std::vector<program::Value> skewed_lengths_;  // where scores have offsets
 };
 
-// 1 / (D + epsilon) as out of the polynomial of 1/x, from row_sum_factor * D of each ciphertext of heads. `block`:
-// adjacent slots with one D, where there are few enough of them for a bootstrap of blocks (bootstrap_kind.h).
+// 1 / (D + epsilon) by the polynomial of 1/x, from row_sum_factor * D of each ciphertext of heads. `block`:
+// the number of adjacent slots with one D, if a bootstrap of blocks can hold them (bootstrap_kind.h).
 std::vector<program::Value> invert_row_sums(program::Builder&, std::vector<program::Value> row_sums,
                                             const FoldedLayer&, const approx::Approximation& inverse,
                                             size_t block = 1);

@@ -19,8 +19,8 @@ namespace psm::attention {
 program::Program build_program(const PolynomialModel&, const Packing&, int cached_tokens = 0,
                                program::PlainKeeper* keeper = nullptr);
 
-// A model that exists only as a shape, for the meter: weights without entries, of which the same programs are built,
-// and the polynomials that a model with these ranges would need: about those of the model of Pythia 70M's shape in
+// A model that is only a shape, for the meter: weights without entries, of which the same programs are built, and the
+// polynomials that the ranges of ShapeRanges need. These are about those of the model of Pythia 70M's shape in
 // attention/PAPER.md, with a margin of 1.5.
 struct ShapeRanges {
   approx::Interval variance{0.8, 10};

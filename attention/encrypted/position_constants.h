@@ -1,5 +1,5 @@
-// What of a decoding program (decode.h) depends on the token's position t: plaintexts, and rotations to the token's
-// place in a cache. Its levels and instructions do not: one plan serves all positions (with_constants in planner.h).
+// The parts of a decoding program (decode.h) that depend on the token's position t: plaintexts, and rotations to the
+// token's place in a cache. Levels and instructions do not, so one plan serves all positions (with_constants in plan.h).
 //
 // A rotation by up to P places leads from a region to place t. It is made of two rotations, near + far, of G
 // and P / G kinds, none of them zero. So all positions have the same instructions, and keys are needed for G

@@ -16,10 +16,11 @@ namespace psm::attention {
 nn::SlotMatrix arrange(const FeatureLayout& rows, const FeatureLayout& columns,
                        const std::function<double(int row, int column)>& entry);
 
-// A real vector as one plaintext of period F for each ciphertext; of an empty one, of a shape's, without entries.
+// A real vector as one plaintext of period F for each ciphertext. An empty vector, a shape's, gives plaintexts without
+// entries.
 std::vector<ckks::Plain> arrange(const FeatureLayout&, int features, const std::vector<double>&);
 
-// R of each real feature: the same for the two of a complex feature.
+// R of each real feature. The two features of a complex one have the same.
 std::vector<double> residual_scale(const PolynomialModel&, const Packing&);
 
 // The argument of 1/sqrt for x' = x / R: sum_f weight[f] |x'_f|^2 + offset = input_scale (variance + epsilon)
@@ -30,8 +31,8 @@ struct FoldedNorm {
 };
 FoldedNorm fold_norm(const PolynomialModel&, const Packing&, const approx::Approximation& inverse_sqrt);
 
-// A norm's result as the matrices behind it read it from slots: gamma . unit . h' + beta, h' the slots. A matrix
-// without entries gives another.
+// A norm's result for the matrices after it: gamma . unit . h' + beta, h' the slots. A matrix without entries gives
+// another without.
 struct NormReading {
   const std::vector<float>&gamma, &beta;  // no beta in RMSNorm
   std::vector<double> unit;               // of each real feature

@@ -1,9 +1,9 @@
 // One sequence through a model in double precision: training's forward pass (attention/trained/model.h) on doubles.
+// transformers_facts_test.cc compares it with the models of transformers.
 //
-// A hook sees every value whose range matters, and every non-polynomial function can be replaced (by its
-// polynomial), which makes it the polynomial model that the slot programs of attention/encrypted must reproduce: they
-// agree to 1e-9, and with the models of transformers to 1e-6 (transformers_facts_test.cc). Over many examples
-// attention/batched does the same on floats.
+// A hook sees every value whose range matters. Every non-polynomial function can be replaced by its polynomial, which
+// turns it into the polynomial model that the slot programs of attention/encrypted must reproduce. For many examples
+// use attention/batched, which does the same on floats.
 #pragma once
 
 #include <span>

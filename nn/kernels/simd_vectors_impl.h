@@ -62,7 +62,7 @@ inline void map_row(size_t count, float* y, F f, const X*... x) {
       [&](size_t i, size_t n) { store_part(y + i, f(load_part(x + i, n)...), n); });
 }
 
-// All lanes put together, by halves: of the lanes i and i + w first.
+// Reduces all lanes by halves, first lanes i and i + w.
 template <typename Vector, typename Op>
 inline auto of_all_lanes(Vector v, Op op) {
   for (int w = kLanes / 2; w > 0; w /= 2)
