@@ -20,9 +20,8 @@
 //     |Im 2u| = 2 sqrt(2 / pi) |y| (1 + 0.044715 (3 x^2 - y^2)) < 1.56 < pi / 2;
 // elsewhere |Re u| = sqrt(2 / pi) |x| (1 + 0.044715 (x^2 - 3 y^2)) > 1.22, and then |tanh u| < 1.2.
 //
-// The design_ functions take the least degree 2^k - 1 that reaches the error, up to 511, because other
-// degrees save no level. They throw psm::Error if that does not suffice. All throw it for a radius outside
-// (0, 1000].
+// design_activation takes the least degree 2^k - 1 that reaches the error, up to 511, because other degrees save no
+// level. It throws psm::Error if that does not suffice. Both functions throw it for a radius outside (0, 1000].
 #pragma once
 
 #include "approx/approximation.h"
@@ -31,23 +30,13 @@ namespace psm::approx {
 
 inline constexpr double kGeluSlope = 1.702;
 
-double gelu(double z);
-double silu(double z);
-double gelu_erf(double z);
-double gelu_tanh(double z);
-double sigmoid(double z);
+enum class Activation { kSigmoid, kGelu, kSilu, kGeluErf, kGeluTanh };
 
-Approximation design_gelu(double radius, double absolute_error);
-Approximation design_silu(double radius, double absolute_error);
-Approximation design_gelu_erf(double radius, double absolute_error);
-Approximation design_gelu_tanh(double radius, double absolute_error);
-Approximation design_sigmoid(double radius, double absolute_error);
+double activation(Activation f, double z);
 
-// The minimax polynomial of a given degree.
-Approximation gelu_series(double radius, int degree_u);
-Approximation silu_series(double radius, int degree_u);
-Approximation gelu_erf_series(double radius, int degree_u);
-Approximation gelu_tanh_series(double radius, int degree_u);
-Approximation sigmoid_series(double radius, int degree);
+Approximation design_activation(Activation f, double radius, double absolute_error);
+
+// The minimax polynomial of a given degree: in z of the sigmoid, of the others in u.
+Approximation activation_series(Activation f, double radius, int degree);
 
 }  // namespace psm::approx

@@ -15,9 +15,9 @@ namespace {
 
 TEST_CASE("many numbers at once give the bits of each alone, however many they are") {
   for (const Approximation& f :
-       {design_gelu(6, 1e-4), design_sigmoid(6, 1e-4), design_inverse({0.2, 40}, 1e-3),
-        goldschmidt_inverse({0.2, 40}, 21), design_inverse_sqrt({0.1, 9}, 1e-4), design_exp({-4, 0}, 1e-4),
-        design_absolute_value(3, 1e-2)}) {
+       {design_activation(Activation::kGelu, 6, 1e-4), design_activation(Activation::kSigmoid, 6, 1e-4),
+        design_inverse({0.2, 40}, 1e-3), goldschmidt_inverse({0.2, 40}, 21),
+        design_inverse_sqrt({0.1, 9}, 1e-4), design_exp({-4, 0}, 1e-4), design_absolute_value(3, 1e-2)}) {
     CAPTURE(f.name());
     for (const size_t count : {0, 1, 8, 29}) {
       std::vector<double> x(count);

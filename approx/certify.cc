@@ -12,6 +12,16 @@ namespace {
 // Rounding of evaluate() in double precision: some units of 2^-53 of the sum of the terms.
 long double rounding(const Coefficients& c) { return 0x1p-50L * sum_of_absolute(c); }
 
+// A first look at |c - centre|, which decides how fine a proof has to be.
+long double seen(const Coefficients& c, long double centre) {
+  long double largest = 0;
+  for (int i = 0; i <= 256; ++i) {
+    const long double t = std::cos(3.14159265358979323846L * i / 256);
+    largest = std::max(largest, std::fabs(clenshaw(c, t) - centre));
+  }
+  return largest;
+}
+
 }  // namespace
 
 double certified_error(std::span<const double> series, const RealFunction& f,
@@ -27,13 +37,7 @@ double certified_error(std::span<const double> series, const RealFunction& f,
   Coefficients difference = chebyshev_interpolate(f, degree);
   const long double size = sum_of_absolute(difference);
   for (size_t k = 0; k < p.size(); ++k) difference[k] -= p[k];
-  // A first look at the error decides how fine the proof has to be.
-  long double seen = 0;
-  for (int i = 0; i <= 256; ++i) {
-    const long double t = std::cos(3.14159265358979323846L * i / 256);
-    seen = std::max(seen, std::fabs(clenshaw(difference, t)));
-  }
-  const SeriesRange range = certified_range(difference, std::max(seen * 5e-3L, size * 1e-17L));
+  const SeriesRange range = certified_range(difference, std::max(seen(difference, 0) * 5e-3L, size * 1e-17L));
   const long double interpolation_rounding = 0x1p-60L * degree * size;
   return static_cast<double>(std::max(std::fabs(range.lo), std::fabs(range.hi)) + tail +
                              interpolation_rounding + rounding(p));
@@ -44,12 +48,7 @@ double certified_inverse_sqrt_error(std::span<const double> series, Interval dom
   const Coefficients y{static_cast<long double>(domain.midpoint()),
                        static_cast<long double>(domain.width()) / 2};
   const Coefficients b = chebyshev_product(chebyshev_product(p, p), y);
-  long double seen = 0;
-  for (int i = 0; i <= 256; ++i) {
-    const long double t = std::cos(3.14159265358979323846L * i / 256);
-    seen = std::max(seen, std::fabs(clenshaw(b, t) - 1));
-  }
-  const SeriesRange range = certified_range(b, std::max(seen * 5e-3L, 1e-16L));
+  const SeriesRange range = certified_range(b, std::max(seen(b, 1) * 5e-3L, 1e-16L));
   if (range.lo <= 0 || clenshaw(p, 1.0L) <= 0) return std::numeric_limits<double>::infinity();
   const long double error = std::max(std::sqrt(range.hi) - 1, 1 - std::sqrt(range.lo));
   return static_cast<double>(error + rounding(p) * std::sqrt(static_cast<long double>(domain.hi)));

@@ -19,8 +19,9 @@ std::vector<long double> quarter_cosines(int n) {
 
 }  // namespace
 
-Coefficients chebyshev_least_squares(const RealFunction& f, int degree, int samples) {
-  PSM_CHECK(degree >= 0 && samples > degree, "degree ", degree, " samples ", samples);
+Coefficients chebyshev_interpolate(const RealFunction& f, int degree) {
+  PSM_CHECK(degree >= 0, "degree ", degree);
+  const int samples = degree + 1;
   const std::vector<long double> cosine = quarter_cosines(samples);
   const long long period = 4LL * samples;
   std::vector<long double> value(samples);
@@ -33,10 +34,6 @@ Coefficients chebyshev_least_squares(const RealFunction& f, int degree, int samp
     c[k] = sum * (k == 0 ? 1 : 2) / samples;
   }
   return c;
-}
-
-Coefficients chebyshev_interpolate(const RealFunction& f, int degree) {
-  return chebyshev_least_squares(f, degree, degree + 1);
 }
 
 Coefficients chebyshev_product(std::span<const long double> a, std::span<const long double> b) {

@@ -30,11 +30,6 @@ Real clenshaw(const Container& c, Real t) {
 // The polynomial of this degree through f at the degree + 1 zeros of T_{degree+1}.
 Coefficients chebyshev_interpolate(const RealFunction& f, int degree);
 
-// The best polynomial of this degree in the norm int f^2 / sqrt(1 - t^2) dt: the series of f, truncated. The
-// integrals are computed from `samples` points (at least degree + 1). They are exact if f is a polynomial of
-// degree below 2 * samples - degree.
-Coefficients chebyshev_least_squares(const RealFunction& f, int degree, int samples);
-
 // The product of two series: T_j T_k = (T_{j+k} + T_{|j-k|}) / 2.
 Coefficients chebyshev_product(std::span<const long double> a, std::span<const long double> b);
 

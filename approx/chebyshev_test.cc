@@ -25,13 +25,6 @@ TEST_CASE("interpolation reproduces polynomials of its degree") {
   for (size_t k = 0; k < c.size(); ++k) CHECK(std::fabs(found[k] - c[k]) < 1e-17L);
 }
 
-TEST_CASE("least squares drops the components of higher degree and keeps the others") {
-  const Coefficients c{0.5L, -1, 0.25L, 2, -0.125L};
-  const Coefficients found = chebyshev_least_squares([&](long double t) { return clenshaw(c, t); }, 2, 20);
-  REQUIRE(found.size() == 3);
-  for (size_t k = 0; k < 3; ++k) CHECK(std::fabs(found[k] - c[k]) < 1e-17L);
-}
-
 TEST_CASE("a product has the product of the values") {
   const Coefficients a{0.5L, -1, 0.25L, 2}, b{1, 0.5L, -3};
   const Coefficients product = chebyshev_product(a, b);

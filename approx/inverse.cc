@@ -67,14 +67,11 @@ std::optional<Approximation> best_start(Interval domain, double relative_error, 
   return best;
 }
 
-std::optional<Approximation> first_relaxed_inverse_sqrt(Interval domain, double relative_error) {
+// The first of `family` (goldschmidt_sqrt.h).
+std::optional<Approximation> first_inverse_sqrt(Approximation (*family)(Interval, int), Interval domain,
+                                                double relative_error) {
   return first_within(relative_error, 1, kMaxIterations,
-                      [&](int iterations) { return relaxed_goldschmidt_inverse_sqrt(domain, iterations); });
-}
-
-std::optional<Approximation> first_plain_inverse_sqrt(Interval domain, double relative_error) {
-  return first_within(relative_error, 1, kMaxIterations,
-                      [&](int iterations) { return goldschmidt_inverse_sqrt(domain, iterations); });
+                      [&](int iterations) { return family(domain, iterations); });
 }
 
 std::vector<Approximation> best_first(std::initializer_list<std::optional<Approximation>> found) {
@@ -85,20 +82,24 @@ std::vector<Approximation> best_first(std::initializer_list<std::optional<Approx
   return families;
 }
 
-[[noreturn]] void out_of_reach(const char* function, const Interval& domain, double error) {
-  throw Error(message(function, ": no program of ", kMaxLevels, " levels has relative error ", error, " on [",
+void check(const char* function, Interval domain, double relative_error) {
+  check_positive(domain, function);
+  check_error(relative_error, function);
+}
+
+Approximation found(std::optional<Approximation> best, const char* what, Interval domain, double error) {
+  if (best) return *best;
+  throw Error(message(what, ": no program of ", kMaxLevels, " levels has relative error ", error, " on [",
                       domain.lo, ", ", domain.hi, "]; narrow the interval or allow a larger error"));
 }
 
 }  // namespace
 
 Approximation design_inverse(Interval domain, double relative_error) {
-  check_positive(domain, "1/x");
-  check_error(relative_error, "1/x");
-  std::optional<Approximation> best = first_within(
-      relative_error, 1, kMaxLevels, [&](int levels) { return relaxed_goldschmidt_inverse(domain, levels); });
-  if (!best) out_of_reach("1/x", domain, relative_error);
-  return *best;
+  check("1/x", domain, relative_error);
+  return found(first_within(relative_error, 1, kMaxLevels,
+                            [&](int levels) { return relaxed_goldschmidt_inverse(domain, levels); }),
+               "1/x", domain, relative_error);
 }
 
 Interval inverse_reach(Interval domain, double relative_error) {
@@ -107,40 +108,33 @@ Interval inverse_reach(Interval domain, double relative_error) {
 }
 
 Approximation design_inverse_sqrt(Interval domain, double relative_error) {
-  check_positive(domain, "1/sqrt(x)");
-  check_error(relative_error, "1/sqrt(x)");
+  check("1/sqrt(x)", domain, relative_error);
   const std::optional<Approximation> series = shortest_series(domain, relative_error);
   const std::vector<Approximation> families =
       best_first({series, best_start(domain, relative_error, series ? series->depth() : kMaxLevels),
-                  first_relaxed_inverse_sqrt(domain, relative_error)});
-  if (families.empty()) out_of_reach("1/sqrt(x)", domain, relative_error);
-  return families.front();
+                  first_inverse_sqrt(relaxed_goldschmidt_inverse_sqrt, domain, relative_error)});
+  return found(families.empty() ? std::nullopt : std::optional(families.front()), "1/sqrt(x)", domain,
+               relative_error);
 }
 
 Approximation design_goldschmidt_inverse(Interval domain, double relative_error) {
-  check_positive(domain, "1/x");
-  check_error(relative_error, "1/x");
-  std::optional<Approximation> plain = first_within(relative_error, 0, kMaxLevels - 1, [&](int iterations) {
-    return goldschmidt_inverse(domain, iterations);
-  });
-  if (!plain) out_of_reach("1/x by Goldschmidt's plain iteration", domain, relative_error);
-  return *plain;
+  check("1/x", domain, relative_error);
+  return found(first_within(relative_error, 0, kMaxLevels - 1,
+                            [&](int iterations) { return goldschmidt_inverse(domain, iterations); }),
+               "1/x by Goldschmidt's plain iteration", domain, relative_error);
 }
 
 Approximation design_goldschmidt_inverse_sqrt(Interval domain, double relative_error) {
-  check_positive(domain, "1/sqrt(x)");
-  check_error(relative_error, "1/sqrt(x)");
-  std::optional<Approximation> plain = first_plain_inverse_sqrt(domain, relative_error);
-  if (!plain) out_of_reach("1/sqrt(x) by Goldschmidt's plain iteration", domain, relative_error);
-  return *plain;
+  check("1/sqrt(x)", domain, relative_error);
+  return found(first_inverse_sqrt(goldschmidt_inverse_sqrt, domain, relative_error),
+               "1/sqrt(x) by Goldschmidt's plain iteration", domain, relative_error);
 }
 
 std::vector<Approximation> inverse_sqrt_families(Interval domain, double relative_error) {
-  check_positive(domain, "1/sqrt(x)");
-  check_error(relative_error, "1/sqrt(x)");
+  check("1/sqrt(x)", domain, relative_error);
   return best_first({shortest_series(domain, relative_error), best_start(domain, relative_error, kMaxLevels),
-                     first_relaxed_inverse_sqrt(domain, relative_error),
-                     first_plain_inverse_sqrt(domain, relative_error)});
+                     first_inverse_sqrt(relaxed_goldschmidt_inverse_sqrt, domain, relative_error),
+                     first_inverse_sqrt(goldschmidt_inverse_sqrt, domain, relative_error)});
 }
 
 }  // namespace psm::approx

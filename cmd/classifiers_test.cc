@@ -15,7 +15,7 @@
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "nn/text/bpe/byte_bpe_files.h"
+#include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::cmd {
 namespace {

@@ -15,7 +15,7 @@
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "nn/text/files/tokenizer_file.h"
+#include "nn/text/bpe/tokenizer_file.h"
 
 namespace psm::cmd {
 namespace {

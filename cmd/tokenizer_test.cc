@@ -7,7 +7,7 @@
 #include "ckks/base/files/json_parser.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
-#include "nn/text/files/tokenizer_file.h"
+#include "nn/text/bpe/tokenizer_file.h"
 
 namespace psm::cmd {
 namespace {

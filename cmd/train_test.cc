@@ -18,7 +18,7 @@
 #include "nn/text/bpe/alphabet.h"
 #include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "nn/text/bpe/byte_bpe_files.h"
+#include "nn/text/bpe/tokenizer_json.h"
 #include "train/stages/recipe.h"
 
 namespace psm::cmd {

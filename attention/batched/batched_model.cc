@@ -41,18 +41,6 @@ struct Workspace {
   std::vector<float> patches;
 };
 
-// One row of floats after another, as doubles.
-class Doubles {
- public:
-  std::span<const double> of(const float* row, size_t count) {
-    values_.assign(row, row + count);
-    return values_;
-  }
-
- private:
-  std::vector<double> values_;
-};
-
 }  // namespace
 
 BatchedModel::BatchedModel(const ModelWeights& weights, ReplacedFunctions functions)
@@ -113,27 +101,35 @@ void BatchedModel::run(const Examples& examples, const BatchedOptions& options,
     });
 }
 
-std::span<const float> score_row(const ModelConfig& config, const BatchedPart& part, size_t i, int layer,
-                                 int head, int t) {
+template <typename Scalar>
+std::span<const Scalar> score_row(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, int layer,
+                                  int head, int t) {
   const int row = (static_cast<int>(i) * config.heads + head) * part.length + t;
   const int keys = config.causal ? t + 1 : part.lengths[i];
   return {part.out.scores[layer].row(row), static_cast<size_t>(keys)};
 }
 
-void observe(const ModelConfig& config, const BatchedPart& part, size_t i, const Observe& observe) {
-  const ForwardTensors<float>& out = part.out;
+template <typename Scalar>
+void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, const Observe& observe) {
+  const ForwardTensors<Scalar>& out = part.out;
   const int real = part.lengths[i], length = part.length, first = static_cast<int>(i) * length;
   const PowerParameters power = PowerParameters::of(config);
-  Doubles doubles;
-  const auto rows_of = [&](Site site, int layer, const nn::Tensor<float>& x) {
-    for (int t = 0; t < real; ++t)
-      observe(site, layer, t, doubles.of(x.row(first + t), static_cast<size_t>(x.columns)));
+  std::vector<double> doubles;
+  const auto show = [&](Site site, int layer, int position, std::span<const Scalar> row) {
+    doubles.assign(row.begin(), row.end());
+    observe(site, layer, position, doubles);
   };
-  const auto variance_of = [&](Site site, int layer, int position, const float* row) {
+  const auto row_of = [](const nn::Tensor<Scalar>& x, int row) {
+    return std::span<const Scalar>(x.row(row), static_cast<size_t>(x.columns));
+  };
+  const auto rows_of = [&](Site site, int layer, const nn::Tensor<Scalar>& x) {
+    for (int t = 0; t < real; ++t) show(site, layer, t, row_of(x, first + t));
+  };
+  const auto variance_of = [&](Site site, int layer, int position, const Scalar* row) {
     const double variance = row_moments(config, row).variance;
     observe(site, layer, position, {&variance, 1});
   };
-  const auto variances_of = [&](Site site, int layer, const nn::Tensor<float>& x) {
+  const auto variances_of = [&](Site site, int layer, const nn::Tensor<Scalar>& x) {
     for (int t = 0; t < real; ++t) variance_of(site, layer, t, x.row(first + t));
   };
   for (int n = 0; n < config.layers; ++n) {
@@ -146,27 +142,32 @@ void observe(const ModelConfig& config, const BatchedPart& part, size_t i, const
     }
     for (int head = 0; head < config.heads; ++head)
       for (int t = 0; t < real; ++t) {
-        const std::span<const float> row = score_row(config, part, i, n, head, t);
-        const auto scores = doubles.of(row.data(), row.size());
-        observe(Site::kScores, n, t, scores);
+        show(Site::kScores, n, t, score_row(config, part, i, n, head, t));
         if (config.attention != AttentionKind::kPowerSoftmax) continue;
         const double denominator =
-            length_agnostic_denominator(scores.data(), static_cast<int>(scores.size()), power);
+            length_agnostic_denominator(doubles.data(), static_cast<int>(doubles.size()), power);
         observe(Site::kDenominator, n, t, {&denominator, 1});
       }
     rows_of(Site::kGeluInput, n, out.gelu_inputs[n]);
   }
   rows_of(Site::kResidual, config.layers, out.residual.back());
   const bool classifier = config.classes > 0;  // one row for each example
-  if (const nn::Tensor<float>& x = out.final_norm_input; x.value != nullptr) {
+  if (const nn::Tensor<Scalar>& x = out.final_norm_input; x.value != nullptr) {
     if (classifier)
       variance_of(Site::kVariance, config.layers, 0, x.row(static_cast<int>(i)));
     else
       variances_of(Site::kVariance, config.layers, x);
   }
-  if (const nn::Tensor<float>& z = out.pooler_inputs; z.value != nullptr)
-    observe(Site::kPoolerInput, config.layers, 0,
-            doubles.of(z.row(static_cast<int>(i)), static_cast<size_t>(z.columns)));
+  if (const nn::Tensor<Scalar>& z = out.pooler_inputs; z.value != nullptr)
+    show(Site::kPoolerInput, config.layers, 0, row_of(z, static_cast<int>(i)));
 }
+
+#define PSM_INSTANTIATE(Scalar)                                                                           \
+  template std::span<const Scalar> score_row(const ModelConfig&, const PartOf<Scalar>&, size_t, int, int, \
+                                             int);                                                        \
+  template void observe(const ModelConfig&, const PartOf<Scalar>&, size_t, const Observe&);
+PSM_INSTANTIATE(float)
+PSM_INSTANTIATE(double)
+#undef PSM_INSTANTIATE
 
 }  // namespace psm::attention

@@ -2,8 +2,8 @@
 // one for each thread, of a few sequences of about the same length. With a polynomial model's functions it
 // computes the polynomial model.
 //
-// Functions, 1/sqrt, 1/x and sums that decide on an interval are in double precision; all products are fp32.
-// Tests compare it with attention/reference: logits agree to about 1e-5 of the largest.
+// Functions, 1/sqrt, 1/x and sums that decide on an interval are in double precision; all products are fp32. Logits agree
+// to about 1e-5 of the largest with those of attention/reference/reference_forward.h, one sequence in double precision.
 //
 // Bits depend neither on the number of threads nor on the other sequences of a part. A part's tensors take
 // 128 MiB at most, unless one sequence takes more.
@@ -22,12 +22,14 @@ namespace psm::attention {
 
 // Some of the examples, after their forward pass. Number i of the part is examples[i]. In tensors with a row
 // for each token it has the rows from i length on, lengths[i] of them; the rest is filled up.
-struct BatchedPart {
+template <typename Scalar>
+struct PartOf {
   std::span<const size_t> examples;
   int length;
   std::span<const int> lengths;
-  const ForwardTensors<float>& out;
+  const ForwardTensors<Scalar>& out;
 };
+using BatchedPart = PartOf<float>;
 
 struct BatchedOptions {
   bool keep_scores = false;   // ForwardTensors::scores
@@ -56,10 +58,12 @@ class BatchedModel {
 
 // The scores of token t of example i in one head of a layer, one for each key that the token sees. The part
 // must keep scores.
-std::span<const float> score_row(const ModelConfig& config, const BatchedPart& part, size_t i, int layer,
-                                 int head, int t);
+template <typename Scalar>
+std::span<const Scalar> score_row(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, int layer,
+                                  int head, int t);
 
-// Calls `observe` for example i of a part as reference_forward() does. The part must keep scores.
-void observe(const ModelConfig& config, const BatchedPart& part, size_t i, const Observe& observe);
+// Calls `observe` for the values of all sites of example i of a part. The part must keep scores.
+template <typename Scalar>
+void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, const Observe& observe);
 
 }  // namespace psm::attention

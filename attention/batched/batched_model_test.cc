@@ -3,59 +3,23 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <mutex>
 #include <tuple>
 
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
-#include "attention/reference/range_use.h"
 #include "attention/reference/reference_forward.h"
-#include "attention/testing/rough_weights.h"
+#include "attention/testing/small_families.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 
 namespace psm::attention {
 namespace {
 
-constexpr int kContext = 9, kPatchInputs = 3;
-
-ModelConfig small(std::string_view family, AttentionKind attention = AttentionKind::kPowerSoftmax) {
-  ModelConfig config = preset(family);
-  config.vocab = 11, config.context = kContext, config.layers = 2, config.width = 16, config.heads = 4,
-  config.ffn = 12, config.epsilon = 0.05, config.attention = attention;
-  if (family == "llama") config.kv_heads = 2;
-  config.score_offset = family != "gpt-neox";
-  if (family == "vit") config.vocab = 0, config.patch_inputs = kPatchInputs;
-  if (!config.causal) config.classes = 3;
-  return config;
-}
-
-struct Data {
-  std::vector<std::vector<int>> texts;
-  std::vector<std::vector<float>> images;
-
-  Examples examples() const { return images.empty() ? Examples(texts) : Examples(images); }
-  ForwardResult reference(const ModelWeights& weights, size_t i, const ReferenceHooks& hooks = {}) const {
-    return images.empty() ? reference_forward(weights, std::span(texts[i]), hooks)
-                          : reference_forward(weights, std::span(images[i]), hooks);
-  }
-};
-
 // Sequences of many lengths.
-Data data_of(const ModelConfig& config, int count) {
-  Data data;
-  TrainingRandom random(5);
-  for (int i = 0; i < count; ++i) {
-    if (config.patch_inputs > 0) {
-      data.images.emplace_back((1 + random.integer(kContext - 1)) * kPatchInputs);
-      for (float& x : data.images.back()) x = static_cast<float>(random.normal());
-    } else {
-      data.texts.emplace_back(1 + random.integer(kContext));
-      for (int& token : data.texts.back()) token = static_cast<int>(random.integer(11));
-    }
-  }
+SmallData data_of(const ModelConfig& config, int count) {
+  SmallData data = small_data(config, count);
+  for (size_t i = 0; i < data.images.size(); ++i) data.images[i].resize((1 + i % 8) * config.patch_inputs);
   return data;
 }
 
@@ -95,9 +59,10 @@ TEST_CASE(
         CAPTURE(family);
         CAPTURE(name_of(kind));
         CAPTURE(polynomial);
-        const ModelWeights weights = rough_weights(small(family, kind));
-        const ModelConfig& config = weights.config;
-        const Data data = data_of(config, 30);
+        ModelConfig config = small_family(family);
+        config.attention = kind, config.score_offset = config.block != BlockKind::kParallel;
+        const ModelWeights weights = rough_weights(config);
+        const SmallData data = data_of(config, 30);
         const PolynomialModel form = make_polynomial(weights, measure_ranges(weights, data.examples()),
                                                      {.inverse_error = 1e-2, .client_norm = false});
         const ReplacedFunctions functions = polynomial ? polynomial_functions(form) : ReplacedFunctions{};
@@ -112,7 +77,9 @@ TEST_CASE(
             });
         for (size_t i = 0; i < shown.size(); ++i) {
           Shown expected;
-          const ForwardResult result = data.reference(weights, i, {functions, into(expected)});
+          const ForwardResult result = data.with(i, [&](auto example) {
+            return reference_forward(weights, example, {functions, into(expected)});
+          });
           check_close(logits[i], result.logits, 2e-5);
           REQUIRE(shown[i].size() == expected.size());
           for (const auto& [site, values] : expected) check_close(shown[i].at(site), values, 2e-5);
@@ -120,62 +87,9 @@ TEST_CASE(
       }
 }
 
-TEST_CASE("measured ranges are those of the reference") {
-  const ModelWeights weights = rough_weights(small("gpt-neox"));
-  const Data data = data_of(weights.config, 40);
-  const Ranges fast = measure_ranges(weights, data.examples());
-  RangeMeter meter(weights.config);
-  for (size_t i = 0; i < data.texts.size(); ++i)
-    data.reference(weights, i, {{}, [&](Site site, int layer, int, std::span<const double> values) {
-                                  meter.see(site, layer, values);
-                                }});
-  const Ranges slow = meter.ranges();
-  const auto close = [](double x) { return doctest::Approx(x).epsilon(1e-5); };
-  const auto check = [&](approx::Interval a, approx::Interval b) {
-    CHECK(a.lo == close(b.lo));
-    CHECK(a.hi == close(b.hi));
-  };
-  for (size_t f = 0; f < fast.residual.size(); ++f) CHECK(fast.residual[f] == close(slow.residual[f]));
-  for (size_t n = 0; n < fast.layers.size(); ++n) {
-    check(fast.layers[n].variance, slow.layers[n].variance);
-    check(fast.layers[n].denominator, slow.layers[n].denominator);
-    CHECK(fast.layers[n].score == close(slow.layers[n].score));
-    CHECK(fast.layers[n].gelu_input == close(slow.layers[n].gelu_input));
-  }
-  check(fast.final_variance, slow.final_variance);
-}
-
-TEST_CASE("held-out values outside intervals are counted as the reference counts them") {
-  const ModelWeights weights = rough_weights(small("gpt-neox"));
-  const Data data = data_of(weights.config, 60);
-  Data few;
-  few.texts.assign(data.texts.begin(), data.texts.begin() + 2);
-  const PolynomialModel model =
-      make_polynomial(weights, measure_ranges(weights, few.examples()), {.margin = 1.01});
-  const std::vector<RangeUse> fast = count_range_leaves(model, data.examples());
-  RangeUseCounter counter(model);
-  for (size_t i = 0; i < data.texts.size(); ++i)
-    data.reference(
-        weights, i,
-        {polynomial_functions(model), [&](Site site, int layer, int, std::span<const double> values) {
-           counter.see(site, layer, values);
-         }});
-  REQUIRE(fast.size() == counter.uses().size());
-  long long outside = 0;
-  for (size_t u = 0; u < fast.size(); ++u) {
-    const RangeUse& slow = counter.uses()[u];
-    CAPTURE(slow.function);
-    CHECK(fast[u].function == slow.function);
-    CHECK(fast[u].values == slow.values);
-    CHECK(fast[u].outside == slow.outside);
-    outside += slow.outside;
-  }
-  CHECK(outside > 0);
-}
-
 TEST_CASE("neither the number of threads nor what else is run changes a bit") {
-  const ModelWeights weights = rough_weights(small("gpt-neox"));
-  const Data data = data_of(weights.config, 500);
+  const ModelWeights weights = rough_weights(small_family("gpt-neox"));
+  const SmallData data = data_of(weights.config, 500);
   const BatchedModel model(weights);
   const auto run = [&](const Examples& examples) {
     std::vector<std::vector<double>> logits(examples.size());
@@ -198,8 +112,8 @@ TEST_CASE("neither the number of threads nor what else is run changes a bit") {
 }
 
 TEST_CASE("one example that the model cannot read is an error") {
-  const BatchedModel model(rough_weights(small("gpt-neox")));
-  for (const std::vector<int>& bad : {std::vector<int>{}, {1, 11}, std::vector<int>(kContext + 1, 1)}) {
+  const BatchedModel model(rough_weights(small_family("gpt-neox")));
+  for (const std::vector<int>& bad : {std::vector<int>{}, {1, 11}, std::vector<int>(10, 1)}) {
     const std::vector<std::vector<int>> texts{{1, 2}, bad};
     CHECK_THROWS_AS(model.run(texts, {}, [](const BatchedPart&) {}), Error);
   }

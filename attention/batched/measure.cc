@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
+#include <mutex>
 
 #include "attention/batched/batched_model.h"
 #include "ckks/base/error.h"
@@ -43,40 +43,27 @@ double largest_of(std::span<const double> values) {
   return largest;
 }
 
-}  // namespace
-
-RangeMeter::RangeMeter(const ModelConfig& config)
-    : centred_(config.norm == NormKind::kLayerNorm),
-      post_norm_(config.block == BlockKind::kPostNorm),
-      classifies_(config.classes > 0),
-      seen_(nothing(config)) {}
-
-void RangeMeter::see_residual(std::span<const double> x) {
+// What the norms of a block read, feature by feature.
+void see_residual(const ModelConfig& config, Ranges& seen, std::span<const double> x) {
   double sum = 0;
   for (double value : x) sum += value;
-  const double mean = centred_ ? sum / static_cast<double>(x.size()) : 0;
-  for (size_t f = 0; f < x.size(); ++f)
-    seen_.residual[f] = std::max(seen_.residual[f], std::abs(x[f] - mean));
+  const double mean = config.norm == NormKind::kLayerNorm ? sum / static_cast<double>(x.size()) : 0;
+  for (size_t f = 0; f < x.size(); ++f) seen.residual[f] = std::max(seen.residual[f], std::abs(x[f] - mean));
 }
 
-void RangeMeter::see(Site site, int layer, std::span<const double> values) {
-  const bool behind = static_cast<size_t>(layer) == seen_.layers.size();
-  if (behind) {
-    if (site == Site::kResidual && classifies_ && !post_norm_) see_residual(values);
-    if (site == Site::kVariance) include(seen_.final_variance, values[0]);
-    if (site == Site::kPoolerInput) seen_.pooler_input = std::max(seen_.pooler_input, largest_of(values));
-    return;
-  }
-  LayerRanges& at = seen_.layers[layer];
+// The values of a site (functions.h).
+void see(const ModelConfig& config, Ranges& seen, Site site, int layer, std::span<const double> values) {
+  const bool behind = layer == config.layers, post_norm = config.block == BlockKind::kPostNorm;
+  LayerRanges none, &at = behind ? none : seen.layers[layer];
   switch (site) {
     case Site::kResidual:
-      if (!post_norm_) see_residual(values);
+      if (!post_norm && (!behind || config.classes > 0)) see_residual(config, seen, values);
       break;
     case Site::kSum:
-      see_residual(values);
+      see_residual(config, seen, values);
       break;
     case Site::kVariance:
-      include(at.variance, values[0]);
+      include(behind ? seen.final_variance : at.variance, values[0]);
       break;
     case Site::kScores:
       at.score = std::max(at.score, largest_of(values));
@@ -90,30 +77,30 @@ void RangeMeter::see(Site site, int layer, std::span<const double> values) {
     case Site::kSecondVariance:
       include(at.second_variance, values[0]);
       break;
-    case Site::kPoolerInput:  // behind the layers
+    case Site::kPoolerInput:
+      seen.pooler_input = std::max(seen.pooler_input, largest_of(values));
       break;
   }
 }
 
-Ranges RangeMeter::ranges() const {
-  Ranges ranges = seen_;
-  drop_unmeasured(ranges);
-  return ranges;
-}
+}  // namespace
 
 Ranges measure_ranges(const ModelWeights& weights, const Examples& examples) {
   if (examples.size() == 0) throw Error("no sequences to measure ranges on; give at least one");
   const ModelConfig& config = weights.config;
-  std::vector<RangeMeter> meters(examples.size(), RangeMeter(config));
+  Ranges all = nothing(config);
+  std::mutex mutex;
   BatchedModel(weights).run(
       examples, {.keep_scores = true, .progress = "measuring ranges"}, [&](const BatchedPart& part) {
+        Ranges seen = nothing(config);
         for (size_t i = 0; i < part.examples.size(); ++i)
           observe(config, part, i, [&](Site site, int layer, int, std::span<const double> values) {
-            meters[part.examples[i]].see(site, layer, values);
+            see(config, seen, site, layer, values);
           });
+        const std::lock_guard lock(mutex);
+        all = join(all, seen);
       });
-  Ranges all = meters[0].ranges();
-  for (const RangeMeter& meter : meters) all = join(all, meter.ranges());
+  drop_unmeasured(all);
   return all;
 }
 

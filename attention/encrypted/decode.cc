@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
+#include <memory>
 #include <set>
 
 #include "attention/encrypted/encrypted_attention.h"
@@ -11,16 +11,15 @@
 #include "attention/encrypted/encrypted_cache.h"
 #include "ckks/base/error.h"
 #include "nn/encrypted/dense_linear.h"
-#include "nn/encrypted/encrypted_gelu.h"
+#include "nn/encrypted/encrypted_activation.h"
+#include "nn/encrypted/encrypted_function.h"
 #include "nn/encrypted/encrypted_norm.h"
-#include "nn/encrypted/encrypted_power.h"
 #include "nn/encrypted/encrypted_sum.h"
 #include "nn/encrypted/spread_linear.h"
 
 namespace psm::attention {
 
 using program::Builder;
-using program::Instruction;
 using program::Program;
 using program::Value;
 
@@ -30,10 +29,6 @@ using Values = std::vector<Value>;
 
 constexpr size_t kLeastPlaces =
     4;  // for rotations to the places of a cache (PositionConstants::place_offsets)
-
-std::string weight_name(size_t layer, const char* weight) {
-  return "layer " + std::to_string(layer) + " / " + weight;
-}
 
 // 1 in the regions of these blocks.
 ckks::Plain region_mask(const nn::DenseShape& shape, int output, const std::vector<int>& blocks) {
@@ -49,7 +44,14 @@ ckks::Plain region_mask(const nn::DenseShape& shape, int output, const std::vect
 class Decoder {
  public:
   Decoder(Builder& builder, nn::WeightInputs& weights, const ModelConfig& config, const Packing& packing)
-      : builder_(builder), weights_(weights), packing_(packing) {
+      : builder_(builder),
+        weights_(weights),
+        packing_(packing),
+        power_(config.power),
+        theta_(rotary_angles(config, packing)),
+        key_factor_([packing, theta = theta_](int t) { return cache_key_mask(packing, theta, t, t + 1); }),
+        key_mask_(once(key_factor_, 0)),
+        constants_(packing) {
     const int F = packing.features, heads = packing.head_ciphertexts(), parts = packing.ffn.size() / F;
     const size_t places = packing.slots / static_cast<size_t>(F);
     if (places < kLeastPlaces)
@@ -69,19 +71,13 @@ class Decoder {
     attention_out_ = nn::choose_dense_shape(packing.slots, F, of_heads_, state);
     hidden_ = {packing.slots, F, ffn_places_};
     to_spread_ = nn::spreading(hidden_);
-    constants_.packing_ = packing;
-    constants_.power_ = config.power;
-    constants_.theta_ = rotary_angles(config, packing);
-    constants_.regions_ = project_.regions;
   }
 
   // The new x'; the token enters keys and values.
   Values layer(const Stream& stream, const FoldedLayer& folded, const LayerApproximations& polynomials,
                Values& keys, Values& values) {
-    constants_.layers_.push_back({.score = std::pow(std::abs(folded.row_sum_factor), 1.0 / constants_.power_),
-                                  .value_mask = folded.value_range / std::abs(folded.row_sum_factor),
-                                  .score_offset = folded.score_offset,
-                                  .biases = {folded.q_bias, folded.k_bias, in_unit(folded.v_bias, folded)}});
+    ++layer_;
+    score_ = std::pow(std::abs(folded.row_sum_factor), 1.0 / power_);
     const Projections projected = project(stream, folded, polynomials);
     for (size_t c = 0; c < of_heads_.size(); ++c) {
       Builder::Scope scope(builder_, "cache");
@@ -99,27 +95,42 @@ class Decoder {
 
   // After the last layer.
   PositionConstants constants_in(const Program& program) && {
-    std::map<int, const Instruction*> by_result;
-    for (const Instruction& instruction : program.instructions)
-      by_result.emplace(instruction.results[0].id, &instruction);
-    for (PositionConstants::Constant& constant : constants_.constants_)
-      constant.instruction = *by_result.at(constant.instruction.results[0].id);
+    constants_.finish(program);
     return std::move(constants_);
   }
 
  private:
-  using Kind = PositionConstants::Kind;
-  using Bias = PositionConstants::Bias;
+  using PlainAt = PositionConstants::PlainAt;
+  using Plains = PositionConstants::Plains;
 
-  // The instruction that made `first` is one that depends on the position.
-  Value depends(Kind kind, size_t ciphertext, int block, Value first) {
-    constants_.constants_.push_back(
-        {kind, constants_.layers_.size() - 1, ciphertext, block, {.results = {first}}});
-    return first;
+  // A period of `factor` from slot `first` on, zero elsewhere: what rotations sum.
+  Plains once(const PlainAt& factor, int first) const {
+    return std::make_shared<const PlainAt>([factor, first, slots = packing_.slots](int t) {
+      const ckks::Plain period = factor(t);
+      std::vector<ckks::Complex> all(slots);
+      std::ranges::copy(period.values(), all.begin() + first);
+      return ckks::Plain(std::move(all));
+    });
   }
-  const PositionConstants::Factors& factors() const { return constants_.layers_.back(); }
+
+  // x + factor weight. An encrypted weight is multiplied by what a plaintext one holds already.
+  Value add_scaled(Value x, const ckks::Plain& weight, bool real, const std::string& name,
+                   const PlainAt& factor) {
+    if (weights_.encrypted())
+      return builder_.add(x, constants_.multiply(builder_, weights_.input(weight, real, name),
+                                                 std::make_shared<const PlainAt>(factor)));
+    return constants_.add(builder_, x, std::make_shared<const PlainAt>([weight, factor](int t) {
+                            const ckks::Plain scale = factor(t);
+                            if (!weight.has_data()) return ckks::Plain::shape_only(scale.period(), false);
+                            std::vector<ckks::Complex> slots = scale.to_vector();
+                            for (size_t slot = 0; slot < slots.size(); ++slot)
+                              slots[slot] *= weight.at(slot % weight.period());
+                            return ckks::Plain(std::move(slots));
+                          }));
+  }
+
   // The weight's full name in the current layer.
-  std::string name(const char* weight) const { return weight_name(constants_.layers_.size() - 1, weight); }
+  std::string name(const char* weight) const { return "layer " + std::to_string(layer_) + " / " + weight; }
 
   // Blocks of the rows of q, k and v, of `which` 0, 1 and 2.
   int head_block(int which, size_t c) const {
@@ -143,40 +154,45 @@ class Decoder {
                                  nn::dense_map(nn::above_one_another(matrices), project_, of_state_),
                                  name("query, key, value, up"));
     for (Value& value : all) value = nn::sum_over_places(builder_, value, project_);
+    // half |s|^{1/p} (t + 1)^{-1/p} e^{i theta t}
+    const PlainAt query_factor = [power = power_, score = score_, theta = theta_,
+                                  F = static_cast<size_t>(packing_.features)](int t) {
+      std::vector<ckks::Complex> factor(F);
+      for (size_t f = 0; f < F; ++f)
+        factor[f] = std::polar(score * row_scale(t, power) / 2, theta[f % theta.size()] * t);
+      return ckks::Plain(std::move(factor));
+    };
+    const PlainAt value_factor = [packing = packing_,
+                                  factor = folded.value_range / std::abs(folded.row_sum_factor)](int t) {
+      return cache_value_mask(packing, factor, t, t + 1);
+    };
     Values parts;
     const size_t heads = of_heads_.size();
-    for (size_t c = 0; c < heads; ++c) parts.push_back(query(all, c));
-    for (size_t c = 0; c < heads; ++c) parts.push_back(entry(all, c, Kind::kKeyMask));
-    for (size_t c = 0; c < heads; ++c) parts.push_back(entry(all, c, Kind::kValueMask));
+    for (size_t c = 0; c < heads; ++c) parts.push_back(query(all, c, query_factor));
+    for (size_t c = 0; c < heads; ++c) parts.push_back(entry(all, head_block(1, c), key_mask_));
+    for (size_t c = 0; c < heads; ++c) parts.push_back(entry(all, head_block(2, c), once(value_factor, 0)));
     for (const Value value : halves(all)) parts.push_back(value);
     if (!normalised)
-      parts = nn::products_with_inverse_deviation_of_token(builder_, weights_, stream.x,
-                                                           folded.variance_weight, folded.variance_offset,
-                                                           polynomials.inverse_sqrt, parts, name("variance"));
+      parts = nn::products_with_inverse_deviation_of_token(builder_, weights_, stream.x, folded.norm.weight,
+                                                           folded.norm.offset, polynomials.inverse_sqrt,
+                                                           parts, name("variance"));
+    // What q, k and v have besides W x', as their masks leave it.
+    const std::vector<ckks::Plain> v_bias = in_unit(folded.v_bias, folded);
+    const auto with_bias = [&](size_t part, const ckks::Plain& bias, const char* which, size_t c,
+                               const PlainAt& factor) {
+      return add_scaled(parts[part * heads + c], bias, false, name(which) + std::to_string(c), factor);
+    };
     Projections projected;
     for (size_t c = 0; c < heads; ++c) {
-      projected.queries.push_back(with_bias(Bias::kQuery, parts[c], c));
-      projected.keys.push_back(with_bias(Bias::kKey, parts[heads + c], c));
-      projected.values.push_back(with_bias(Bias::kValue, parts[2 * heads + c], c));
+      projected.queries.push_back(with_bias(0, folded.q_bias[c], "bias of query ", c, query_factor));
+      projected.keys.push_back(with_bias(1, folded.k_bias[c], "bias of key ", c, key_factor_));
+      projected.values.push_back(with_bias(2, v_bias[c], "bias of value ", c, value_factor));
     }
     for (size_t i = 0; i < ffn_.size(); ++i)
       projected.halves.push_back(weights_.add(parts[3 * heads + i],
                                               nn::spread(hidden_, ffn_[i], folded.up_bias),
                                               name("bias of up") + " " + std::to_string(i)));
     return projected;
-  }
-
-  // What q, k or v has besides W x', as its mask leaves it.
-  Value with_bias(Bias which, Value x, size_t c) {
-    if (!weights_.encrypted())
-      return depends(Kind::kBias, c, static_cast<int>(which),
-                     builder_.add_plain(x, constants_.bias(factors(), which, c, 0)));
-    constexpr const char* kNames[] = {"bias of query ", "bias of key ", "bias of value "};
-    const size_t i = static_cast<size_t>(which);
-    const Value bias = weights_.input(factors().biases[i][c], false, name(kNames[i]) + std::to_string(c));
-    return builder_.add(x,
-                        depends(Kind::kBiasFactor, c, static_cast<int>(which),
-                                builder_.multiply_plain(bias, constants_.bias_factor(factors(), which, 0))));
   }
 
   // v / value_range. Slots of q and k lie next to v's, and their masks would leak a part of a much larger v.
@@ -195,26 +211,18 @@ class Decoder {
     return biases;
   }
 
-  Value query(const Values& projected, size_t c) {
-    const int block = head_block(0, c);
-    const Value masked = depends(Kind::kQueryMask, c, block,
-                                 builder_.multiply_plain(projected[project_.regions[block].output],
-                                                         constants_.query_mask(factors(), block, 0)));
+  Value query(const Values& projected, size_t c, const PlainAt& factor) {
+    const nn::DenseRegion& region = project_.regions[head_block(0, c)];
+    const Value masked = constants_.multiply(builder_, projected[region.output],
+                                             once(factor, region.first * packing_.features));
     return builder_.sum_over_rotations(masked, static_cast<size_t>(packing_.features));
   }
 
   // What is added to a cache.
-  Value entry(const Values& projected, size_t c, Kind mask) {
-    const int block = head_block(mask == Kind::kKeyMask ? 1 : 2, c);
-    const PositionConstants::Offsets offsets = constants_.place_offsets(block, 0);
-    const Value near = depends(Kind::kNearPlace, c, block,
-                               builder_.rotate(projected[project_.regions[block].output], offsets.near));
-    const Value moved = depends(Kind::kFarPlace, c, block, builder_.rotate(near, offsets.far));
-    const Value entry =
-        depends(mask, c, block,
-                builder_.multiply_plain(moved, mask == Kind::kKeyMask ? constants_.key_mask(0)
-                                                                      : constants_.value_mask(factors(), 0)));
-    return builder_.sum_over_rotations(entry, packing_.period());
+  Value entry(const Values& projected, int block, const Plains& mask) {
+    const nn::DenseRegion& region = project_.regions[block];
+    const Value moved = constants_.to_place(builder_, projected[region.output], region.first);
+    return builder_.sum_over_rotations(constants_.multiply(builder_, moved, mask), packing_.period());
   }
 
   // The stacks that gelu reads, spread for the map behind it; their real parts count.
@@ -248,7 +256,6 @@ class Decoder {
     Builder::Scope scope(builder_, "attention");
     const size_t F = static_cast<size_t>(packing_.features);
     const std::vector<double> ones(F, 1.0);
-    const double bound = factors().score;
     Values powers, row_sums;
     for (size_t c = 0; c < queries.size(); ++c) {
       Value score;
@@ -257,12 +264,12 @@ class Decoder {
         const Value products[] = {
             builder_.twice_real_part(builder_.multiply(builder_.conjugate(queries[c]), keys[c]))};
         score = builder_.linear(products, nn::block_sum_map(ones, packing_.head_features))[0];
-        if (!folded.score_offset.empty()) score = add_offsets(score, c);
-        builder_.check_range(score, -bound, bound, "scores, over the root of the largest denominator");
+        if (!folded.score_offset.empty()) score = add_offsets(score, folded.score_offset[c], c);
+        builder_.check_range(score, -score_, score_, "scores, over the root of the largest denominator");
       }
       {
         Builder::Scope inner(builder_, "power");
-        powers.push_back(nn::power_of(builder_, score, constants_.power_));
+        powers.push_back(nn::power_of(builder_, score, power_));
       }
       Builder::Scope inner(builder_, "denominator");
       const Value sum = builder_.sum_over_rotations(powers.back(), F);
@@ -284,19 +291,18 @@ class Decoder {
     return builder_.refresh(outputs);
   }
 
-  // Encrypted offsets are multiplied by what plaintext ones hold already.
-  Value add_offsets(Value score, size_t c) {
-    if (!weights_.encrypted())
-      return depends(Kind::kScoreOffsets, c, -1,
-                     builder_.add_plain(score, constants_.score_offsets(factors(), c, 0)));
+  Value add_offsets(Value score, const std::vector<double>& of_heads, size_t c) {
+    const size_t F = static_cast<size_t>(packing_.features);
     std::vector<ckks::Complex> offsets;
-    for (int f = 0; f < packing_.features; ++f)
-      offsets.push_back(factors().score_offset[c][f / packing_.head_features]);
-    const Value of_heads = weights_.input(ckks::Plain(std::move(offsets)), true,
-                                          name("score offsets") + " " + std::to_string(c));
-    return builder_.add(score,
-                        depends(Kind::kScoreMask, c, -1,
-                                builder_.multiply_plain(of_heads, constants_.score_mask(factors(), 0))));
+    for (size_t f = 0; f < F; ++f)
+      offsets.push_back(of_heads[f / static_cast<size_t>(packing_.head_features)]);
+    const PlainAt mask = [power = power_, scale = score_, period = packing_.tokens * F, F](int t) {
+      std::vector<ckks::Complex> slots(period);
+      std::fill_n(slots.begin(), static_cast<size_t>(t + 1) * F, scale * row_scale(t, power));
+      return ckks::Plain(std::move(slots));
+    };
+    return add_scaled(score, ckks::Plain(std::move(offsets)), true,
+                      name("score offsets") + " " + std::to_string(c), mask);
   }
 
   Values output(const Values& x, const Values& attention, const Values& hidden, const FoldedLayer& folded) {
@@ -327,7 +333,11 @@ class Decoder {
   Builder& builder_;
   nn::WeightInputs& weights_;
   const Packing& packing_;
-  int ffn_places_ = 1;
+  int power_, ffn_places_ = 1, layer_ = -1;
+  double score_ = 1;  // |s|^{1/p} of the layer
+  std::vector<double> theta_;
+  PlainAt key_factor_;
+  Plains key_mask_;  // of all layers
   PositionConstants constants_;
   std::vector<nn::Stack> of_state_, of_heads_, ffn_;  // blocks of columns: of the state, heads, hidden units
   nn::DenseShape project_, attention_out_;
@@ -339,13 +349,9 @@ Program DecodeProgram::at(int position) const {
   return program::with_constants(program, constants.at(position));
 }
 
-namespace {
-
-// folded(n), polynomials(n): layer n's.
-template <typename Folded, typename Polynomials>
-DecodeProgram build(const ModelConfig& config, const Packing& packing, bool client_norm, Weights kind,
-                    const Folded& folded, const Polynomials& polynomials,
-                    program::PlainKeeper* keeper = nullptr) {
+DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& packing, Weights kind,
+                                   program::PlainKeeper* keeper) {
+  const ModelConfig& config = model.weights.config;
   require_decodable(config);
   require_one_sequence(packing, 1);
   Builder builder(packing.slots, keeper);
@@ -355,18 +361,17 @@ DecodeProgram build(const ModelConfig& config, const Packing& packing, bool clie
     return state_inputs(builder, packing, name, static_cast<size_t>(packing.features));
   };
   Stream stream{state("x"), {}};
-  if (client_norm) stream.h = state("h");
+  if (model.options.client_norm) stream.h = state("h");
   for (int n = 0; n < config.layers; ++n) {
     Builder::Scope scope(builder, "layer " + std::to_string(n));
-    const FoldedLayer& layer = folded(n);
-    const LayerApproximations& functions = polynomials(n);
+    const FoldedLayer layer = fold_layer(model, packing, n);
     Values keys, values;
     for (int c = 0; c < packing.head_ciphertexts(); ++c) {
       keys.push_back(builder.input(keys_name(packing, n, c), false, packing.period()));
       values.push_back(builder.input(values_name(packing, n, c), false, packing.period()));
     }
     if (stream.h.empty()) stream.x = builder.refresh(stream.x);
-    stream = {decoder.layer(stream, layer, functions, keys, values), {}};
+    stream = {decoder.layer(stream, layer, model.layers[n], keys, values), {}};
     for (int c = 0; c < packing.head_ciphertexts(); ++c) {
       builder.output(keys_name(packing, n, c), keys[c]);
       builder.output(values_name(packing, n, c), values[c]);
@@ -376,27 +381,6 @@ DecodeProgram build(const ModelConfig& config, const Packing& packing, bool clie
   Program program = std::move(builder).finish();
   PositionConstants constants = std::move(decoder).constants_in(program);
   return {std::move(program), std::move(constants), std::move(weights).take()};
-}
-
-}  // namespace
-
-DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& packing, Weights weights,
-                                   program::PlainKeeper* keeper) {
-  FoldedLayer folded;
-  return build(
-      model.weights.config, packing, model.options.client_norm, weights,
-      [&](int n) -> const FoldedLayer& { return folded = fold_layer(model, packing, n); },
-      [&](int n) -> const LayerApproximations& { return model.layers[n]; }, keeper);
-}
-
-DecodeProgram build_decode_shape_program(const ModelConfig& config, const Packing& packing,
-                                         const ShapeRanges& ranges, const PolynomialOptions& options,
-                                         Weights weights) {
-  const FoldedLayer folded = shape_of_layer(config, packing);
-  const LayerApproximations polynomials = shape_polynomials(config, ranges, options);
-  return build(
-      config, packing, options.client_norm, weights, [&](int) -> const FoldedLayer& { return folded; },
-      [&](int) -> const LayerApproximations& { return polynomials; });
 }
 
 }  // namespace psm::attention

@@ -81,8 +81,4 @@ struct DecodeProgram {
 DecodeProgram build_decode_program(const PolynomialModel&, const Packing&, Weights = Weights::kPlain,
                                    program::PlainKeeper* keeper = nullptr);
 
-// Builds the program of a model that exists only as a shape, for the meter.
-DecodeProgram build_decode_shape_program(const ModelConfig&, const Packing&, const ShapeRanges& = {},
-                                         const PolynomialOptions& = {}, Weights = Weights::kPlain);
-
 }  // namespace psm::attention

@@ -18,13 +18,18 @@ namespace {
 
 constexpr int kContext = kSmallContext;
 
+PolynomialModel model_of(const ModelConfig& config, bool client_norm) {
+  return rough_polynomial(
+      config, {.norm_error = 1e-3, .inverse_error = 1e-3, .gelu_error = 1e-3, .client_norm = client_norm});
+}
+
 // The largest difference of logits between a prompt followed by tokens one by one, all on the twin, and one
 // pass over the whole text.
 double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, bool client_norm) {
   CAPTURE(slots);
-  const PolynomialModel model = lively_model(config, client_norm);
+  const PolynomialModel model = model_of(config, client_norm);
   const Packing packing = make_packing(config, kContext, slots, 1);
-  const std::vector<int> text = random_texts(1, config, 2)[0];
+  const std::vector<int> text = small_data(config, 1).texts[0];
   const size_t vocab = static_cast<size_t>(config.vocab);
   const std::vector<double> expected = polynomial_forward(model, text).logits;
   double worst = 0;
@@ -56,9 +61,9 @@ TEST_CASE("tokens one by one after a prompt have the logits of one pass over the
 // The largest difference of logits between a text token by token from its first one, with weights as inputs
 // and empty caches, and one pass over it.
 double encrypted_tokens_against_pass(const ModelConfig& config, size_t slots, bool client_norm) {
-  const PolynomialModel model = lively_model(config, client_norm);
+  const PolynomialModel model = model_of(config, client_norm);
   const Packing packing = make_packing(config, kContext, slots, 1);
-  const std::vector<int> text = random_texts(1, config, 2)[0];
+  const std::vector<int> text = small_data(config, 1).texts[0];
   const size_t vocab = static_cast<size_t>(config.vocab);
   const std::vector<double> expected = polynomial_forward(model, text).logits;
   SlotVectors kept;
@@ -99,7 +104,7 @@ bool same(const ckks::Plain& a, const ckks::Plain& b) {
 
 TEST_CASE("a program whose weights are inputs holds nothing of them") {
   const ModelConfig config = small_config(16, 2, 32, 0.25);
-  const PolynomialModel model = lively_model(config, true);
+  const PolynomialModel model = model_of(config, true);
   PolynomialModel other = model;
   for_each_parameter(other.weights, [](const std::string&, std::vector<float>& weights, int, int) {
     for (float& x : weights) x = x / 2 + 0.25f;
@@ -156,9 +161,9 @@ TEST_CASE("powers other than four, and score offsets that leave empty places zer
 
 TEST_CASE("prompts of all lengths differ in constants, and so do tokens of all positions") {
   const ModelConfig config = small_config(16, 2, 32, 0.5);
-  const PolynomialModel model = lively_model(config, true);
+  const PolynomialModel model = model_of(config, true);
   const Packing packing = make_packing(config, kContext, 512, 1);
-  const std::vector<std::vector<int>> text = random_texts(1, config, 2);
+  const std::vector<std::vector<int>> text = small_data(config, 1).texts;
   const SlotVectors inputs = client_inputs(model, packing, text);
   const program::Program all = build_program(model, packing, kContext),
                          five = build_program(model, packing, 5);
@@ -176,7 +181,7 @@ TEST_CASE("prompts of all lengths differ in constants, and so do tokens of all p
 TEST_CASE("a layer of one token repeats with its features, but for scores, caches and hidden units") {
   const ModelConfig config = small_config(16, 2, 32, 0.5);
   const Packing packing = make_packing(config, kContext, 512, 1);
-  const program::Program program = build_decode_shape_program(config, packing).program;
+  const program::Program program = build_decode_program(shape_model(config), packing).program;
   const size_t F = static_cast<size_t>(packing.features);
   int refreshed = 0;
   for (const program::Instruction& instruction : program.instructions)
@@ -195,10 +200,10 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
   ModelConfig config = small_config(64, 8, 128, 0.5);
   config.power = 2;  // a narrow 1/x: no error rests on a few slots
   const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(10);
-  const PolynomialModel model = lively_model(config, true);
+  const PolynomialModel model = model_of(config, true);
   const Packing packing = make_packing(config, kContext, 512, 1);
   REQUIRE(packing.period() == 512);  // errors repeat with no period
-  const std::vector<int> text = random_texts(1, config, 2)[0];
+  const std::vector<int> text = small_data(config, 1).texts[0];
   constexpr int kPrompt = 6;
   const DecodeProgram decode = build_decode_program(model, packing);
   constexpr int kCacheLevel = 8;
@@ -259,12 +264,12 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
 
 TEST_CASE("several prompts at once, positions outside the cache and too few places are refused") {
   const ModelConfig config = small_config(16, 2, 32, 0.5);
-  CHECK_THROWS_WITH_AS(build_decode_shape_program(config, make_packing(config, 16, 512)),
+  CHECK_THROWS_WITH_AS(build_decode_program(shape_model(config), make_packing(config, 16, 512)),
                        doctest::Contains("one sequence"), Error);
   const Packing packing = make_packing(config, kContext, 512, 1);
-  CHECK_THROWS_AS(build_decode_shape_program(config, packing).at(-1), Error);
-  CHECK_THROWS_AS(build_decode_shape_program(config, packing).at(kContext), Error);
-  CHECK_THROWS_WITH_AS(build_decode_shape_program(config, make_packing(config, 2, 16, 1)),
+  CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).at(-1), Error);
+  CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).at(kContext), Error);
+  CHECK_THROWS_WITH_AS(build_decode_program(shape_model(config), make_packing(config, 2, 16, 1)),
                        doctest::Contains("4 places"), Error);
 }
 

@@ -6,7 +6,7 @@
 
 #include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
-#include "nn/encrypted/encrypted_power.h"
+#include "nn/encrypted/encrypted_function.h"
 
 namespace psm::attention {
 namespace {

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
+#include "nn/encrypted/encrypted_activation.h"
 #include "nn/encrypted/encrypted_function.h"
-#include "nn/encrypted/encrypted_gelu.h"
 #include "nn/encrypted/encrypted_norm.h"
-#include "nn/encrypted/encrypted_power.h"
-#include "nn/encrypted/encrypted_swiglu.h"
 
 namespace psm::attention {
 
@@ -68,6 +66,16 @@ FeedMatrices feed_matrices(const FoldedLayer& folded) {
   return feed;
 }
 
+// scale[t] of encrypted_attention.h.
+std::vector<double> scales(const ModelConfig& config, const Packing& packing) {
+  std::vector<double> scale;
+  for (int t = 0; t < packing.tokens; ++t)
+    scale.push_back(packing.causal              ? row_scale(t, config.power)
+                    : packing.has_length_mask() ? 1  // that is the mask's
+                                                : row_scale(packing.length - 1, config.power));
+  return scale;
+}
+
 Values add(Builder& builder, const Values& x, const Values& y) {
   Values sum;
   for (size_t c = 0; c < x.size(); ++c) sum.push_back(builder.add(x[c], y[c]));
@@ -87,8 +95,16 @@ Values invert_row_sums(Builder& builder, Values row_sums, const FoldedLayer& fol
   return builder.refresh(denominators);
 }
 
-EncryptedBlocks::EncryptedBlocks(Builder& builder, const ModelConfig& config, const Packing& packing)
-    : builder_(builder), config_(config), packing_(packing) {}
+EncryptedBlocks::EncryptedBlocks(Builder& builder, const ModelConfig& config, const Packing& packing,
+                                 Value lengths)
+    : builder_(builder),
+      config_(config),
+      packing_(packing),
+      masks_(packing, rotary_angles(config, packing), scales(config, packing)),
+      lengths_(lengths) {
+  if (lengths_.valid() && config.has_score_offset())
+    skewed_lengths_ = masks_.skewed_lengths(builder, lengths_);
+}
 
 Projections EncryptedBlocks::project(Stream& stream, const FoldedLayer& folded,
                                      const LayerApproximations& polynomials) const {
@@ -101,8 +117,8 @@ Projections EncryptedBlocks::project(Stream& stream, const FoldedLayer& folded,
   if (!normalised) stream.x = builder_.refresh(stream.x);
   Values all = nn::encrypted_linear(builder_, normalised ? stream.h : stream.x, matrices);
   if (!normalised)
-    all = nn::products_with_inverse_deviation(builder_, stream.x, folded.variance_weight,
-                                              folded.variance_offset, polynomials.inverse_sqrt, all);
+    all = nn::products_with_inverse_deviation(builder_, stream.x, folded.norm.weight, folded.norm.offset,
+                                              polynomials.inverse_sqrt, all);
   const size_t heads = static_cast<size_t>(packing_.head_ciphertexts());
   const std::span<const Value> from(all);
   return {.q = add_biases(builder_, from.subspan(0, heads), folded.q_bias),
@@ -111,14 +127,7 @@ Projections EncryptedBlocks::project(Stream& stream, const FoldedLayer& folded,
           .half = add_biases(builder_, from.subspan(3 * heads), feed.bias)};
 }
 
-BlockAttention::BlockAttention(Builder& builder, const ModelConfig& config, const AttentionMasks& masks,
-                               Value lengths)
-    : builder_(builder), config_(config), masks_(masks), lengths_(lengths) {
-  if (lengths_.valid() && config.has_score_offset())
-    skewed_lengths_ = masks.skewed_lengths(builder, lengths_);
-}
-
-Values BlockAttention::scores(const Projections& of_h, const FoldedLayer& folded, size_t c) const {
+Values EncryptedBlocks::scores(const Projections& of_h, const FoldedLayer& folded, size_t c) const {
   Value k = of_h.k[c];
   if (lengths_.valid()) k = builder_.multiply(k, lengths_);
   Values scores = masks_.scores(builder_, of_h.q[c], k);
@@ -133,43 +142,35 @@ Values BlockAttention::scores(const Projections& of_h, const FoldedLayer& folded
   return scores;
 }
 
-Values BlockAttention::attend(const Projections& of_h, const FoldedLayer& folded,
-                              const approx::Approximation& inverse) const {
+// Scores and powers of one ciphertext of heads are gone before those of the next are made: long contexts have
+// hundreds of them. The denominators of all are refreshed together.
+Values EncryptedBlocks::attend(const Projections& of_h, const FoldedLayer& folded,
+                               const approx::Approximation& inverse) const {
   Builder::Scope scope(builder_, "attention");
-  return attention_of_scores(
-      builder_, of_h.q.size(), config_.power, folded, inverse,
-      {.scores = [&](size_t c) { return builder_.refresh(scores(of_h, folded, c)); },
-       .row_sums =
-           [&](const Values& powers) { return masks_.row_sums(builder_, powers, folded.row_sum_factor); },
-       .weigh = [&](const Values& powers, size_t c) { return masks_.weigh(builder_, powers, of_h.v[c]); }});
-}
-
-Values attention_of_scores(Builder& builder, size_t count, int power, const FoldedLayer& folded,
-                           const approx::Approximation& inverse, const ScoreReader& reader) {
   Values denominators, sums;
-  for (size_t c = 0; c < count; ++c) {
+  for (size_t c = 0; c < of_h.q.size(); ++c) {
     Values powers;
     {
-      Builder::Scope inner(builder, "scores");
-      powers = reader.scores(c);
+      Builder::Scope inner(builder_, "scores");
+      powers = builder_.refresh(scores(of_h, folded, c));
       for (Value score : powers)
-        builder.check_range(score, -1, 1, "scores, over the root of the largest denominator");
+        builder_.check_range(score, -1, 1, "scores, over the root of the largest denominator");
     }
     {
-      Builder::Scope inner(builder, "power");
-      for (Value& score : powers) score = nn::power_of(builder, score, power);
+      Builder::Scope inner(builder_, "power");
+      for (Value& score : powers) score = nn::power_of(builder_, score, config_.power);
     }
     {
-      Builder::Scope inner(builder, "denominator");
-      denominators.push_back(reader.row_sums(powers));
+      Builder::Scope inner(builder_, "denominator");
+      denominators.push_back(masks_.row_sums(builder_, powers, folded.row_sum_factor));
     }
-    Builder::Scope inner(builder, "values");
-    sums.push_back(reader.weigh(powers, c));
+    Builder::Scope inner(builder_, "values");
+    sums.push_back(masks_.weigh(builder_, powers, of_h.v[c]));
   }
-  denominators = invert_row_sums(builder, std::move(denominators), folded, inverse);
-  Builder::Scope inner(builder, "division");
-  for (size_t c = 0; c < count; ++c) sums[c] = builder.multiply(sums[c], denominators[c]);
-  return builder.refresh(sums);
+  denominators = invert_row_sums(builder_, std::move(denominators), folded, inverse);
+  Builder::Scope inner(builder_, "division");
+  for (size_t c = 0; c < sums.size(); ++c) sums[c] = builder_.multiply(sums[c], denominators[c]);
+  return builder_.refresh(sums);
 }
 
 // The hidden units from what their functions read: halves of gates first, then of up.
@@ -180,8 +181,9 @@ Values EncryptedBlocks::hidden(const Values& half, const approx::Approximation& 
   return nn::encrypted_swiglu(builder_, halves.first(count), halves.subspan(count), gelu);
 }
 
-Stream EncryptedBlocks::finish(const Stream& stream, const Projections& of_h, const Values& attention,
-                               const FoldedLayer& folded, const LayerApproximations& polynomials) const {
+Stream EncryptedBlocks::finish(const Stream& stream, const Projections& of_h, const FoldedLayer& folded,
+                               const LayerApproximations& polynomials) const {
+  const Values attention = attend(of_h, folded, polynomials.inverse());
   if (config_.block == BlockKind::kParallel) {
     Values units;
     {
@@ -222,7 +224,7 @@ Stream EncryptedBlocks::post_norm(const Stream& stream, const Values& attention,
     const Term terms[] = {{folded.skip, stream.h}, {folded.o, attention}};
     g = nn::encrypted_norm(builder_,
                            builder_.refresh(sum_of_maps(builder_, terms, folded.out_bias, packing_)),
-                           folded.variance_weight, folded.variance_offset, polynomials.inverse_sqrt);
+                           folded.norm.weight, folded.norm.offset, polynomials.inverse_sqrt);
   }
   Builder::Scope scope(builder_, "feed-forward");
   const FeedMatrices feed = feed_matrices(folded);

@@ -19,7 +19,6 @@
 //   feed-forward   1 (up) + depth of gelu + 1 (down);  1 more in SwiGLU
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "approx/approximation.h"
@@ -40,21 +39,23 @@ struct Projections {
   std::vector<program::Value> half;     // of what gelu reads; none in sequential blocks
 };
 
-// One model's blocks without attention itself, which BlockAttention or decode.h computes from queries, keys
-// and values.
+// One model's blocks.
 class EncryptedBlocks {
  public:
-  // The arguments must outlive the object.
-  EncryptedBlocks(program::Builder&, const ModelConfig&, const Packing&);
+  // `lengths`: the mask of lengths (encrypted_attention.h), if the packing has one. The arguments must outlive
+  // the object.
+  EncryptedBlocks(program::Builder&, const ModelConfig&, const Packing&, program::Value lengths = {});
 
   // Computes the norm before the block if h is missing; then x may be refreshed.
   Projections project(Stream&, const FoldedLayer&, const LayerApproximations&) const;
-  // Returns the stream after the block. `attention` is that of each ciphertext of heads, divided by V.
-  Stream finish(const Stream&, const Projections& of_h, const std::vector<program::Value>& attention,
-                const FoldedLayer&, const LayerApproximations&) const;
+  // Returns the stream after the block.
+  Stream finish(const Stream&, const Projections&, const FoldedLayer&, const LayerApproximations&) const;
 
  private:
   using Values = std::vector<program::Value>;
+  Values scores(const Projections&, const FoldedLayer&, size_t ciphertext) const;
+  // The output for each ciphertext of heads, divided by V.
+  Values attend(const Projections&, const FoldedLayer&, const approx::Approximation& inverse) const;
   Values hidden(const Values& half, const approx::Approximation& gelu) const;
   Stream pre_norm(const Stream&, const Values& attention, const FoldedLayer&,
                   const LayerApproximations&) const;
@@ -64,44 +65,10 @@ class EncryptedBlocks {
   program::Builder& builder_;
   const ModelConfig& config_;
   const Packing& packing_;
-};
-
-// Attention of all tokens of a prompt to one another.
-class BlockAttention {
- public:
-  // `lengths`: the mask of lengths (encrypted_attention.h), if the packing has one. The arguments must
-  // outlive the object.
-  BlockAttention(program::Builder&, const ModelConfig&, const AttentionMasks&, program::Value lengths = {});
-
-  // Returns the output for each ciphertext of heads, divided by V.
-  std::vector<program::Value> attend(const Projections&, const FoldedLayer&,
-                                     const approx::Approximation& inverse) const;
-
- private:
-  std::vector<program::Value> scores(const Projections&, const FoldedLayer&, size_t c) const;
-
-  program::Builder& builder_;
-  const ModelConfig& config_;
-  const AttentionMasks& masks_;
+  AttentionMasks masks_;
   program::Value lengths_;
   std::vector<program::Value> skewed_lengths_;  // where scores have offsets
 };
-
-// The operations that differ between forms of packing.
-struct ScoreReader {
-  // The scores of ciphertext c of heads.
-  std::function<std::vector<program::Value>(size_t c)> scores;
-  // row_sum_factor * D of the powers of all scores of a ciphertext of heads.
-  std::function<program::Value(const std::vector<program::Value>& powers)> row_sums;
-  // Their sum with the values of ciphertext c.
-  std::function<program::Value(const std::vector<program::Value>& powers, size_t c)> weigh;
-};
-// Attention of `count` ciphertexts of heads, divided by V. Scores and powers of one are freed before those of
-// the next are made, because long contexts have hundreds of them. The denominators of all are refreshed
-// together.
-std::vector<program::Value> attention_of_scores(program::Builder&, size_t count, int power,
-                                                const FoldedLayer&, const approx::Approximation& inverse,
-                                                const ScoreReader&);
 
 // 1 / (D + epsilon) by the polynomial of 1/x, from row_sum_factor * D of each ciphertext of heads. `block`:
 // the number of adjacent slots with one D, if a bootstrap of blocks can hold them (bootstrap_kind.h).

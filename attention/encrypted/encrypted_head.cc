@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "nn/encrypted/encrypted_gelu.h"
+#include "nn/encrypted/encrypted_activation.h"
 #include "nn/encrypted/encrypted_norm.h"
 
 namespace psm::attention {
@@ -54,28 +54,12 @@ FoldedHead fold_head(const PolynomialModel& model, const Packing& packing) {
   folded.pooler = h.matrix(w.pooler_weight, packing.state, packing.state, in);
   folded.pooler_bias = arrange(packing.state, F, scaled(h.bias(w.pooler_weight, w.pooler_bias), in));
   const size_t d = static_cast<size_t>(w.config.width);
-  folded.classes = arrange(packing.classes, packing.state, [&](int row, int column) {
-    return out * static_cast<double>(w.class_weight[row * d + column]);
-  });
+  folded.classes = {packing.classes.size(), packing.state.size(), {}};
+  if (!w.is_shape())
+    folded.classes = arrange(packing.classes, packing.state, [&](int row, int column) {
+      return out * static_cast<double>(w.class_weight[row * d + column]);
+    });
   folded.class_bias = arrange(packing.classes, F, {w.class_bias.begin(), w.class_bias.end()});
-  return folded;
-}
-
-FoldedHead shape_of_head(const ModelConfig& config, const Packing& packing,
-                         const approx::Approximation& inverse_sqrt, const approx::Approximation& sigmoid) {
-  const int state = packing.state.size();
-  FoldedHead folded;
-  if (config.has_final_norm()) {
-    folded.inverse_sqrt = inverse_sqrt;
-    folded.norm.weight.assign(static_cast<size_t>(state), 1.0 / config.width);
-  }
-  if (config.pooler) {
-    folded.sigmoid = sigmoid;
-    folded.pooler = {state, state, {}};
-    folded.pooler_bias = shape_of_plains(packing.state, packing.features);
-  }
-  folded.classes = {packing.classes.size(), state, {}};
-  folded.class_bias = shape_of_plains(packing.classes, packing.features);
   return folded;
 }
 

@@ -33,9 +33,6 @@ struct FoldedHead {
 
 // Folds the head of a classifier.
 FoldedHead fold_head(const PolynomialModel&, const Packing&);
-// The same shapes without entries, with the polynomials that the model needs.
-FoldedHead shape_of_head(const ModelConfig&, const Packing&, const approx::Approximation& inverse_sqrt,
-                         const approx::Approximation& sigmoid);
 
 // Computes the logits from x', or from h' of a kPostNorm model.
 std::vector<program::Value> encrypted_head(program::Builder&, const std::vector<program::Value>& state,

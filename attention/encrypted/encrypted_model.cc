@@ -14,23 +14,9 @@ using program::Builder;
 using program::Program;
 using program::Value;
 
-namespace {
-
-AttentionMasks masks_of(const ModelConfig& config, const Packing& packing) {
-  std::vector<double> scale;
-  for (int t = 0; t < packing.tokens; ++t)
-    scale.push_back(packing.causal              ? row_scale(t, config.power)
-                    : packing.has_length_mask() ? 1  // that is the mask's
-                                                : row_scale(packing.length - 1, config.power));
-  return AttentionMasks(packing, rotary_angles(config, packing), std::move(scale));
-}
-
-// What the builder needs of a model or of a shape: whether the client normalises for the first layer; and of
-// layer n the folded weights and the polynomials.
-template <typename Folded, typename Polynomials, typename Head>
-Program build(const ModelConfig& config, const Packing& packing, bool client_norm, int cached_tokens,
-              const Folded& folded, const Polynomials& polynomials, const Head& head,
-              program::PlainKeeper* keeper = nullptr) {
+Program build_program(const PolynomialModel& model, const Packing& packing, int cached_tokens,
+                      program::PlainKeeper* keeper) {
+  const ModelConfig& config = model.weights.config;
   if (cached_tokens != 0) {
     require_decodable(config);
     require_one_sequence(packing, cached_tokens);
@@ -40,20 +26,17 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
   const bool post_norm = config.block == BlockKind::kPostNorm;
   Stream stream;
   if (!post_norm) stream.x = input("x");
-  if (post_norm || client_norm) stream.h = input("h");
+  if (post_norm || model.options.client_norm) stream.h = input("h");
   Value lengths;
   if (packing.has_length_mask()) lengths = builder.input("lengths", true, packing.period());
-  const AttentionMasks masks = masks_of(config, packing);
-  const EncryptedBlocks blocks(builder, config, packing);
-  const BlockAttention attention(builder, config, masks, lengths);
+  const EncryptedBlocks blocks(builder, config, packing, lengths);
   const ckks::Plain key_mask =
       cached_tokens == 0 ? ckks::Plain()
                          : cache_key_mask(packing, rotary_angles(config, packing), 0, cached_tokens);
   for (int n = 0; n < config.layers; ++n) {
     Builder::Scope scope(builder, "layer " + std::to_string(n));
-    const FoldedLayer& layer = folded(n);
-    const LayerApproximations& functions = polynomials(n);
-    const Projections of_h = blocks.project(stream, layer, functions);
+    const FoldedLayer layer = fold_layer(model, packing, n);
+    const Projections of_h = blocks.project(stream, layer, model.layers[n]);
     if (cached_tokens != 0) {
       Builder::Scope inner(builder, "cache");
       const ckks::Plain value_mask =
@@ -64,20 +47,36 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
         builder.output(values_name(packing, n, c), builder.multiply_plain(of_h.v[at], value_mask));
       }
     }
-    stream =
-        blocks.finish(stream, of_h, attention.attend(of_h, layer, functions.inverse()), layer, functions);
+    stream = blocks.finish(stream, of_h, layer, model.layers[n]);
   }
   if (config.classes == 0) {
     state_outputs(builder, packing, stream.x);
   } else {
     const std::vector<Value> logits =
-        encrypted_head(builder, post_norm ? stream.h : stream.x, head(), packing);
+        encrypted_head(builder, post_norm ? stream.h : stream.x, fold_head(model, packing), packing);
     for (int c = 0; c < class_ciphertexts(packing); ++c) builder.output(class_output(packing, c), logits[c]);
   }
   return std::move(builder).finish();
 }
 
-}  // namespace
+PolynomialModel shape_model(const ModelConfig& config, const ShapeRanges& ranges,
+                            const PolynomialOptions& options) {
+  PolynomialModel model{.weights = {}, .measured = {}, .ranges = {}, .options = options, .layers = {}};
+  model.weights.config = config;
+  const size_t layers = static_cast<size_t>(config.layers);
+  model.weights.layers.resize(layers);
+  model.ranges.residual.assign(static_cast<size_t>(config.width), 1.0);
+  model.ranges.layers.assign(layers, {.variance = ranges.variance,
+                                      .denominator = ranges.denominator,
+                                      .gelu_input = ranges.gelu_input,
+                                      .second_variance = ranges.variance});
+  model.layers.assign(layers, layer_polynomials(config, model.ranges.layers[0], options));
+  if (config.classes > 0 && config.has_final_norm()) model.final_inverse_sqrt = model.layers[0].inverse_sqrt;
+  if (config.pooler)
+    model.pooler =
+        approx::design_activation(approx::Activation::kSigmoid, ranges.pooler_input, options.gelu_error);
+  return model;
+}
 
 std::vector<Value> state_inputs(Builder& builder, const Packing& packing, const char* name, size_t period) {
   std::vector<Value> ciphertexts;
@@ -94,39 +93,6 @@ void require_decodable(const ModelConfig& config) {
   if (const std::string other = config.departure_from_gpt_neox(); !other.empty())
     throw Error(message("tokens one by one are computed for GPT-NeoX's parallel block only: ", other,
                         "; run whole passes"));
-}
-
-LayerApproximations shape_polynomials(const ModelConfig& config, const ShapeRanges& ranges,
-                                      const PolynomialOptions& options) {
-  return layer_polynomials(config,
-                           {.variance = ranges.variance,
-                            .denominator = ranges.denominator,
-                            .gelu_input = ranges.gelu_input,
-                            .second_variance = ranges.variance},
-                           options);
-}
-
-Program build_program(const PolynomialModel& model, const Packing& packing, int cached_tokens,
-                      program::PlainKeeper* keeper) {
-  FoldedLayer folded;
-  return build(
-      model.weights.config, packing, model.options.client_norm, cached_tokens,
-      [&](int n) -> const FoldedLayer& { return folded = fold_layer(model, packing, n); },
-      [&](int n) -> const LayerApproximations& { return model.layers[n]; },
-      [&] { return fold_head(model, packing); }, keeper);
-}
-
-Program build_shape_program(const ModelConfig& config, const Packing& packing, const ShapeRanges& ranges,
-                            const PolynomialOptions& options, int cached_tokens) {
-  const FoldedLayer folded = shape_of_layer(config, packing);
-  const LayerApproximations polynomials = shape_polynomials(config, ranges, options);
-  return build(
-      config, packing, options.client_norm, cached_tokens, [&](int) -> const FoldedLayer& { return folded; },
-      [&](int) -> const LayerApproximations& { return polynomials; },
-      [&] {
-        return shape_of_head(config, packing, polynomials.inverse_sqrt,
-                             approx::design_sigmoid(ranges.pooler_input, options.gelu_error));
-      });
 }
 
 ClientModel client_model_of(const PolynomialModel& model, const Packing& packing) {

@@ -19,18 +19,16 @@ namespace psm::attention {
 program::Program build_program(const PolynomialModel&, const Packing&, int cached_tokens = 0,
                                program::PlainKeeper* keeper = nullptr);
 
-// A model that is only a shape, for the meter: weights without entries, and the polynomials that the ranges
-// of ShapeRanges need. These are about those of the model of Pythia 70M's shape in attention/PAPER.md, with a
-// margin of 1.5.
+// A model that is only a shape, for the meter: weights without entries, of which the same programs are built, and the
+// polynomials that the ranges of ShapeRanges need. These are about those of the model of Pythia 70M's shape in
+// attention/PAPER.md, with a margin of 1.5.
 struct ShapeRanges {
   approx::Interval variance{0.8, 10};
   approx::Interval denominator{1e-3, 1};
   double gelu_input = 6;    // or SiLU's
   double pooler_input = 4;  // of the sigmoid of a classifier's head
 };
-program::Program build_shape_program(const ModelConfig&, const Packing&, const ShapeRanges& = {},
-                                     const PolynomialOptions& = {}, int cached_tokens = 0);
-LayerApproximations shape_polynomials(const ModelConfig&, const ShapeRanges&, const PolynomialOptions&);
+PolynomialModel shape_model(const ModelConfig&, const ShapeRanges& = {}, const PolynomialOptions& = {});
 
 // Throws psm::Error on a model that cannot compute tokens one by one with cached keys and values (decode.h).
 void require_decodable(const ModelConfig&);

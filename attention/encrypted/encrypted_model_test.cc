@@ -1,14 +1,11 @@
 #include "attention/encrypted/encrypted_model.h"
 
-#include <cmath>
 #include <map>
-#include <random>
 #include <set>
 
 #include "attention/batched/measure.h"
 #include "attention/encrypted/testing/small_models.h"
 #include "ckks/base/error.h"
-#include "ckks/program/machines/twin.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/longest_path.h"
 #include "doctest/doctest.h"
@@ -16,67 +13,30 @@
 namespace psm::attention {
 namespace {
 
-// Random weights with biases, gammas and betas that are not neutral.
-ModelWeights lively_weights(const ModelConfig& config, uint64_t seed) {
-  ModelWeights weights = random_weights(config, seed);
-  std::mt19937_64 random(seed);
-  std::normal_distribution<float> normal;
-  for (LayerWeights& layer : weights.layers)
-    for (auto* vector : {&layer.norm1_gamma, &layer.norm1_beta, &layer.norm2_gamma, &layer.norm2_beta,
-                         &layer.bq, &layer.bk, &layer.bv, &layer.bo, &layer.b_up, &layer.b_down})
-      for (float& x : *vector) x += 0.2f * normal(random);
-  for (float& x : weights.final_beta) x += 0.2f * normal(random);
-  for (LayerWeights& layer : weights.layers)
-    for (float& c : layer.score_offset) c += normal(random);
-  return weights;
-}
-
-double worst_difference(std::span<const double> a, std::span<const double> b) {
-  REQUIRE(a.size() == b.size());
-  double worst = 0;
-  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
-  return worst;
-}
-
-// Logits of the twin of the program against the polynomial model, for prompts of several lengths.
-double twin_against_polynomial(const ModelConfig& config, size_t slots, bool client_norm,
-                               PolynomialOptions options = {}, int prompts_at_once = 0) {
-  const ModelWeights weights = lively_weights(config, 3);
-  options.margin = 2;
-  options.norm_error = options.inverse_error = options.gelu_error = 1e-3;
-  options.client_norm = client_norm;
-  const PolynomialModel model =
-      make_polynomial(weights, measure_ranges(weights, random_texts(64, config, 1)), options);
-  const Packing packing = make_packing(config, config.context, slots, prompts_at_once);
-  std::vector<std::vector<int>> prompts = random_texts(packing.prompts, config, 2);
-  for (size_t p = 1; p < prompts.size(); ++p) prompts[p].resize(prompts[p].size() / (p + 1) + 1);
-  const auto result =
-      program::run_twin(build_program(model, packing), client_inputs(model, packing, prompts));
-  const auto logits = client_logits(model, packing, result.outputs, prompts);
-  double worst = 0;
-  for (size_t p = 0; p < prompts.size(); ++p)
-    worst = std::max(worst, worst_difference(logits[p], polynomial_forward(model, prompts[p]).logits));
-  return worst;
+// The largest difference of logits, in polynomials of errors of a thousandth.
+double off(const ModelConfig& config, size_t slots, bool client_norm, int prompts_at_once = 0) {
+  return twin_error(
+      config, slots,
+      {.norm_error = 1e-3, .inverse_error = 1e-3, .gelu_error = 1e-3, .client_norm = client_norm},
+      prompts_at_once);
 }
 
 TEST_CASE("the slot program computes the polynomial model, for several prompts of different lengths") {
-  CHECK(twin_against_polynomial(small_config(16, 2, 32), 512, true) < 1e-9);  // 4 prompts
-  CHECK(twin_against_polynomial(small_config(16, 2, 32), 512, false, {}, 2) <
-        1e-9);  // 2 of them, each in two places
-  CHECK(twin_against_polynomial(small_config(16, 2, 32), 512, false) <
-        1e-9);  // the server normalises the first layer too
+  CHECK(off(small_config(16, 2, 32), 512, true) < 1e-9);      // 4 prompts
+  CHECK(off(small_config(16, 2, 32), 512, false, 2) < 1e-9);  // 2 of them, each in two places
+  CHECK(off(small_config(16, 2, 32), 512, false) < 1e-9);     // the server normalises the first layer too
   ModelConfig square = small_config(16, 2, 32), sixth = square;
   square.power = 2, sixth.power = 6;
-  CHECK(twin_against_polynomial(square, 512, true) < 1e-9);
-  CHECK(twin_against_polynomial(sixth, 512, true) < 1e-8);  // the wider division is rounded more
-  CHECK(twin_against_polynomial(small_config(16, 2, 32), 512, false, paper_polynomials()) <
-        1e-8);  // 22 levels
+  CHECK(off(square, 512, true) < 1e-9);
+  CHECK(off(sixth, 512, true) < 1e-8);  // the wider division is rounded more
+  PolynomialOptions paper = paper_polynomials();
+  paper.client_norm = false;
+  CHECK(twin_error(small_config(16, 2, 32), 512, paper) < 1e-8);  // 22 levels
 }
 
 TEST_CASE("a model wider than a ciphertext spreads over several, and padded heads and units do no harm") {
-  CHECK(twin_against_polynomial(small_config(32, 4, 48), 128, true) < 1e-9);  // F = 8: 2 ciphertexts, ffn 3
-  CHECK(twin_against_polynomial(small_config(24, 3, 40), 128, false) <
-        1e-9);  // three heads in places for four
+  CHECK(off(small_config(32, 4, 48), 128, true) < 1e-9);   // F = 8: 2 ciphertexts, ffn 3
+  CHECK(off(small_config(24, 3, 40), 128, false) < 1e-9);  // three heads in places for four
 }
 
 TEST_CASE("score offsets are added without a level, to the scores of tokens that a query sees alone") {
@@ -84,9 +44,9 @@ TEST_CASE("score offsets are added without a level, to the scores of tokens that
     ModelConfig config = small_config(16, 2, 32), wide = small_config(32, 4, 48),
                 padded = small_config(24, 3, 40);
     for (ModelConfig* each : {&config, &wide, &padded}) each->power = power, each->score_offset = true;
-    CHECK(twin_against_polynomial(config, 512, true) < 1e-8);
-    CHECK(twin_against_polynomial(wide, 128, true) < 1e-8);     // two ciphertexts of heads
-    CHECK(twin_against_polynomial(padded, 128, false) < 1e-8);  // one head's place is empty
+    CHECK(off(config, 512, true) < 1e-8);
+    CHECK(off(wide, 128, true) < 1e-8);     // two ciphertexts of heads
+    CHECK(off(padded, 128, false) < 1e-8);  // one head's place is empty
   }
 }
 
@@ -101,7 +61,7 @@ TEST_CASE("a layer is 12 levels deep through attention, and 4 more where the ser
   const Packing packing = make_packing(demonstration(1), 64, 1 << 15);
   const auto deepest = [&](bool client_norm) {
     return program::longest_path(
-        build_shape_program(demonstration(1), packing, kNarrow, {.client_norm = client_norm}));
+        build_program(shape_model(demonstration(1), kNarrow, {.client_norm = client_norm}), packing));
   };
   // q, k, v 1; skew and masks 1; scores 1; power 2; row sums 1; 1/x 4; division 1; output 1.
   CHECK(deepest(true) == 12);
@@ -112,7 +72,7 @@ TEST_CASE("a layer is 12 levels deep through attention, and 4 more where the ser
 TEST_CASE("two layers of width 64 on 64 tokens cost these instructions") {
   const ModelConfig config = demonstration(2);
   const program::Program program =
-      build_shape_program(config, make_packing(config, 64, 1 << 15), kNarrow, {.client_norm = true});
+      build_program(shape_model(config, kNarrow), make_packing(config, 64, 1 << 15));
   std::map<program::Opcode, int> count;
   for (const program::Instruction& instruction : program.instructions) count[instruction.opcode]++;
   CHECK(program.inputs.size() == 2);
@@ -128,7 +88,7 @@ TEST_CASE("powers of one ciphertext of heads are gone before those of the next a
   const auto together = static_cast<size_t>(packing.score_ciphertexts());
   REQUIRE(packing.head_ciphertexts() == 2);
   const program::CostModel costs(ckks::nominal_chain(ckks::insecure_bootstrappable(11)));
-  const program::Plan plan = program::plan(build_shape_program(config, packing, kNarrow, {}), {}, costs);
+  const program::Plan plan = program::plan(build_program(shape_model(config, kNarrow), packing), {}, costs);
   std::set<int> alive;
   size_t most = 0, made = 0;
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
@@ -146,8 +106,8 @@ TEST_CASE("powers of one ciphertext of heads are gone before those of the next a
 
 TEST_CASE("with 13 levels between bootstraps, two layers take two bootstraps and 57 Galois keys") {
   const ModelConfig config = demonstration(2);
-  const program::Plan plan = program::plan(
-      build_shape_program(config, make_packing(config, 64, 1 << 15), kNarrow, {.client_norm = true}));
+  const program::Plan plan =
+      program::plan(build_program(shape_model(config, kNarrow), make_packing(config, 64, 1 << 15)));
   CHECK(plan.bootstraps == 2);
   CHECK(plan.keys.galois_levels.size() == 57);
 }
@@ -158,7 +118,7 @@ TEST_CASE(
   const ModelConfig config = demonstration(2);
   const Packing packing = make_packing(config, 64, 1 << 15, 1);
   REQUIRE(packing.period() == 2048);
-  const program::Program program = build_shape_program(config, packing, kNarrow, {.client_norm = true});
+  const program::Program program = build_program(shape_model(config, kNarrow), packing);
   for (const size_t period : program.value_period) CHECK(period <= 2048);
   const program::BootstrapFigures sparse{
       .kind = {2048}, .entry_level = 3, .output_level = 14, .seconds = 12, .real_seconds = 12};
@@ -169,7 +129,8 @@ TEST_CASE(
 TEST_CASE("prompts that do not fit, and tokens that the model lacks, are refused") {
   const ModelConfig config = small_config(16, 2, 32);
   const ModelWeights weights = random_weights(config, 1);
-  const PolynomialModel model = make_polynomial(weights, measure_ranges(weights, random_texts(8, config, 1)));
+  const PolynomialModel model =
+      make_polynomial(weights, measure_ranges(weights, small_data(config, 8).examples()));
   const Packing packing = make_packing(config, config.context, 128);
   REQUIRE(packing.prompts == 1);
   using Prompts = std::vector<std::vector<int>>;

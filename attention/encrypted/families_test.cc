@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "approx/activation.h"
-#include "attention/batched/measure.h"
 #include "attention/encrypted/decode.h"
 #include "attention/encrypted/encrypted_model.h"
-#include "attention/testing/rough_weights.h"
+#include "attention/encrypted/testing/small_models.h"
 #include "ckks/base/error.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/planning/longest_path.h"
@@ -25,72 +24,15 @@
 namespace psm::attention {
 namespace {
 
-constexpr int kContext = 13, kPatchInputs = 3;  // 16 places for tokens
-
 ModelConfig small(std::string_view family) {
-  ModelConfig config = preset(family);
-  config.vocab = 11, config.context = kContext, config.layers = 2, config.width = 16, config.heads = 4,
-  config.ffn = 20, config.epsilon = 0.05;
-  if (family == "llama") config.kv_heads = 2;
-  if (family == "roberta") config.classes = 3;
-  if (family == "vit") config.vocab = 0, config.patch_inputs = kPatchInputs, config.classes = 5;
+  ModelConfig config = small_family(family);
+  config.context = 13, config.ffn = 20;  // 16 places for tokens
+  if (family == "vit") config.classes = 5;
   return config;
 }
 
-struct Data {
-  std::vector<std::vector<int>> texts;
-  std::vector<std::vector<float>> images;
-  Examples examples() const { return images.empty() ? Examples(texts) : Examples(images); }
-};
-
-// Texts of all lengths from the longest on, or images.
-Data data_of(const ModelConfig& config, int count, uint64_t seed) {
-  Data data;
-  std::mt19937_64 random(seed);
-  std::normal_distribution<float> normal;
-  for (int i = 0; i < count; ++i)
-    if (config.patch_inputs > 0) {
-      std::vector<float>& image = data.images.emplace_back();
-      for (int k = 0; k < (config.context - 1) * config.patch_inputs; ++k) image.push_back(normal(random));
-    } else {
-      std::vector<int>& text = data.texts.emplace_back();
-      for (int t = 0; t < config.context - i % config.context; ++t)
-        text.push_back(static_cast<int>(random() % static_cast<unsigned>(config.vocab)));
-    }
-  return data;
-}
-
-std::vector<double> reference_logits(const PolynomialModel& model, const Data& data, size_t i) {
-  return data.images.empty() ? polynomial_forward(model, data.texts[i]).logits
-                             : polynomial_forward(model, data.images[i]).logits;
-}
-
-PolynomialModel polynomial(const ModelConfig& config, PolynomialOptions options = {}) {
-  const ModelWeights weights = rough_weights(config);
-  options.margin = 2;
-  return make_polynomial(weights, measure_ranges(weights, data_of(config, 64, 1).examples()), options);
-}
-
-constexpr PolynomialOptions kFine{.norm_error = 1e-4, .inverse_error = 1e-4, .gelu_error = 1e-4};
-
-// The largest difference of logits between the twin of the slot program and the polynomial reference.
-double twin_error(const ModelConfig& config, size_t slots, bool client_norm = true, int at_once = 0) {
-  PolynomialOptions options = kFine;
-  options.client_norm = client_norm;
-  const PolynomialModel model = polynomial(config, options);
-  const Packing packing = make_packing(config, config.context, slots, at_once);
-  const Data data = data_of(config, packing.prompts, 2);
-  const auto twin =
-      program::run_twin(build_program(model, packing), client_inputs(model, packing, data.examples()));
-  const auto logits = client_logits(model, packing, twin.outputs, data.examples());
-  double worst = 0;
-  for (size_t p = 0; p < data.examples().size(); ++p) {
-    const std::vector<double> expected = reference_logits(model, data, p);
-    REQUIRE(logits[p].size() == expected.size());
-    for (size_t i = 0; i < expected.size(); ++i)
-      worst = std::max(worst, std::abs(logits[p][i] - expected[i]));
-  }
-  return worst;
+PolynomialOptions fine(bool client_norm) {
+  return {.norm_error = 1e-4, .inverse_error = 1e-4, .gelu_error = 1e-4, .client_norm = client_norm};
 }
 
 // A change of a family's architecture, each on its own.
@@ -144,11 +86,11 @@ TEST_CASE("the slot program of every family computes its polynomial model, promp
     CAPTURE(variant.family);
     CAPTURE(variant.what);
     const ModelConfig config = made(variant);
-    CHECK(twin_error(config, 2048) < 1e-9);
-    CHECK(twin_error(config, 2048, false, 2) < 1e-9);  // repeated; nothing normalised by the client
+    CHECK(twin_error(config, 2048, fine(true)) < 1e-9);
+    CHECK(twin_error(config, 2048, fine(false), 2) < 1e-9);  // repeated; nothing normalised by the client
     // As many ciphertexts for the state as heads allow.
     const Packing whole = make_packing(config, config.context, 2048);
-    CHECK(twin_error(config, static_cast<size_t>(whole.tokens * whole.head_features)) < 1e-9);
+    CHECK(twin_error(config, static_cast<size_t>(whole.tokens * whole.head_features), fine(true)) < 1e-9);
   }
 }
 
@@ -170,9 +112,9 @@ TEST_CASE("on ciphertexts of a small ring every family errs from its twin by wha
       return v.family == family && v.what == what;
     });
     const ModelConfig config = made(*variant);
-    const PolynomialModel model = polynomial(config);
+    const PolynomialModel model = rough_polynomial(config, {});
     const Packing packing = make_packing(config, config.context, size_t{1} << (spec.log_n - 1));
-    const Data data = data_of(config, packing.prompts, 2);
+    const SmallData data = small_data(config, packing.prompts, 2);
     const SlotVectors inputs = client_inputs(model, packing, data.examples());
     program::TestMachine machine(spec, build_program(model, packing));
     const program::Plan& plan = machine.plan_;
@@ -206,7 +148,8 @@ TEST_CASE("levels of one layer and of a head are those of their headers") {
     const Packing packing = make_packing(config, config.context, 2048);
     const ShapeRanges ranges;
     const PolynomialOptions options;
-    const LayerApproximations f = shape_polynomials(config, ranges, options);
+    const PolynomialModel model = shape_model(config, ranges, options);
+    const LayerApproximations& f = model.layers[0];
     const int norm = 2 + nn::products_depth(f.inverse_sqrt);
     const bool gated = config.feed_forward == FeedForwardKind::kSwiGlu;
     const int attention = 1 + 2 + 2 + 1 + f.inverse().depth() + 1 + 1 + packing.has_length_mask();
@@ -218,9 +161,11 @@ TEST_CASE("levels of one layer and of a head are those of their headers") {
       expected += 1 + 1;  // the token, and C
       if (config.has_final_norm()) expected += norm;
       if (config.pooler)
-        expected += 1 + approx::design_sigmoid(ranges.pooler_input, options.gelu_error).depth();
+        expected += 1 + approx::design_activation(approx::Activation::kSigmoid, ranges.pooler_input,
+                                                  options.gelu_error)
+                            .depth();
     }
-    CHECK(program::longest_path(build_shape_program(config, packing, ranges, options)) == expected);
+    CHECK(program::longest_path(build_program(model, packing)) == expected);
   }
 }
 
@@ -228,7 +173,7 @@ TEST_CASE("the parts that families add cost these instructions") {
   const auto counts = [](const ModelConfig& config) {
     std::map<program::Opcode, int> count;
     for (const program::Instruction& each :
-         build_shape_program(config, make_packing(config, config.context, 2048)).instructions)
+         build_program(shape_model(config), make_packing(config, config.context, 2048)).instructions)
       ++count[each.opcode];
     return count;
   };
@@ -250,7 +195,7 @@ TEST_CASE("the parts that families add cost these instructions") {
   CHECK(counts(llama) == counts(all_keys));
   // A mask of lengths is a product a layer, and where scores have offsets one map for all layers.
   ModelConfig texts = small("roberta"), images = texts, offsets = texts;
-  images.patch_inputs = kPatchInputs, images.vocab = 0;
+  images.patch_inputs = 3, images.vocab = 0;
   offsets.score_offset = true;
   auto masked = counts(texts), unmasked = counts(images), shifted = counts(offsets);
   CHECK(masked[Opcode::kMultiply] == unmasked[Opcode::kMultiply] + 2);
@@ -261,8 +206,8 @@ TEST_CASE("a plan for one token is refused in words that name the field") {
   const auto refused = [](const ModelConfig& config, const char* why) {
     CAPTURE(why);
     const Packing packing = make_packing(config, config.context, 2048, 1);
-    CHECK_THROWS_WITH_AS(build_decode_shape_program(config, packing), doctest::Contains(why), Error);
-    CHECK_THROWS_WITH_AS(build_shape_program(config, packing, {}, {}, 4), doctest::Contains(why), Error);
+    CHECK_THROWS_WITH_AS(build_decode_program(shape_model(config), packing), doctest::Contains(why), Error);
+    CHECK_THROWS_WITH_AS(build_program(shape_model(config), packing, 4), doctest::Contains(why), Error);
   };
   refused(small("llama"), "block is pre_norm");
   refused(small("roberta"), "block is post_norm");
@@ -272,9 +217,9 @@ TEST_CASE("a plan for one token is refused in words that name the field") {
 }
 
 TEST_CASE("an image of fewer patches than the program was made for is refused") {
-  const PolynomialModel model = polynomial(small("vit"));
-  const Packing packing = make_packing(model.weights.config, kContext, 2048);
-  const std::vector<std::vector<float>> images{std::vector<float>(5 * kPatchInputs, 1.0f)};
+  const PolynomialModel model = rough_polynomial(small("vit"), {});
+  const Packing packing = make_packing(model.weights.config, 13, 2048);
+  const std::vector<std::vector<float>> images{std::vector<float>(5 * 3, 1.0f)};
   CHECK_THROWS_WITH_AS(client_inputs(model, packing, images), doctest::Contains("an image of 5 patches"),
                        Error);
 }

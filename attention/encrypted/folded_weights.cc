@@ -18,10 +18,12 @@ class Writing {
   Writing(const PolynomialModel& model, const Packing& packing)
       : packing_(packing),
         d_(static_cast<size_t>(model.weights.config.width)),
+        shape_(model.weights.is_shape()),
         centred_(model.weights.config.norm == NormKind::kLayerNorm),
         range_(residual_scale(model, packing)) {}
 
   nn::SlotMatrix matrix(const std::vector<float>& matrix, double scale, const FeatureLayout& columns) const {
+    if (shape_) return {packing_.state.size(), columns.size(), {}};
     const size_t count = matrix.size() / d_;
     const Vector centred = centred_rows(matrix);
     return arrange(packing_.state, columns, [&](int row, int column) {
@@ -32,6 +34,7 @@ class Writing {
 
   // gamma . unit . h'
   nn::SlotMatrix skip(const NormReading& h) const {
+    if (shape_) return {packing_.state.size(), packing_.state.size(), {}};
     const double mean = centred_ ? 1 / static_cast<double>(d_) : 0;
     return arrange(packing_.state, packing_.state, [&](int row, int column) {
       return ((row == column) - mean) * static_cast<double>(h.gamma[column]) * h.unit[column] / range_[row];
@@ -40,6 +43,7 @@ class Writing {
 
   // The sum of these, some of them empty.
   std::vector<ckks::Plain> bias(std::initializer_list<const std::vector<float>*> terms) const {
+    if (shape_) return arrange(packing_.state, packing_.features, {});
     Vector sum(d_);
     double mean = 0;
     for (size_t i = 0; i < d_; ++i) {
@@ -67,21 +71,19 @@ class Writing {
 
   const Packing& packing_;
   size_t d_;
-  bool centred_;
+  bool shape_, centred_;
   Vector range_;
 };
-
-// The heads' places in a ciphertext, those of missing heads too.
-int heads_of_ciphertext(const Packing& packing) { return packing.features / packing.head_features; }
 
 std::vector<Vector> offsets_of(const ModelConfig& config, const Packing& packing, const LayerWeights& w,
                                double hi) {
   std::vector<Vector> folded;
-  const int heads = heads_of_ciphertext(packing);
+  const int heads = packing.features / packing.head_features;  // places, those of missing heads too
   for (int first = 0; first < packing.heads.size() / packing.head_features; first += heads) {
     Vector& offsets = folded.emplace_back(static_cast<size_t>(heads));
     for (int head = first; head < std::min(first + heads, config.heads); ++head)
-      offsets[head - first] = static_cast<double>(w.score_offset[head]) * std::pow(hi, -1.0 / config.power);
+      offsets[head - first] = (w.score_offset.empty() ? 1.0 : static_cast<double>(w.score_offset[head])) *
+                              std::pow(hi, -1.0 / config.power);
   }
   return folded;
 }
@@ -92,9 +94,7 @@ void set_units(FoldedLayer& folded, const ModelConfig& config, const Packing& pa
   const approx::Approximation& inverse = polynomials.inverse();
   const double hi = ranges.denominator.hi;
   folded.value_range = hi * inverse.output_scale();
-  folded.variance_offset = norm_offset(config, polynomials.inverse_sqrt);
   folded.row_sum_factor = inverse.input_scale() * hi;
-  folded.denominator_offset.clear();
   for (int first = 0; first < packing.heads.size(); first += packing.features) {
     std::vector<ckks::Complex> offset;
     for (int f = first; f < first + packing.features; ++f) {
@@ -127,6 +127,7 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
            row % config.head_dim();
   };
   const auto of_queries = [&](const Vector& of_keys) {
+    if (of_keys.empty()) return of_keys;
     Vector all(static_cast<size_t>(config.width));
     for (int row = 0; row < config.width; ++row) all[row] = of_keys[row_of(row)];
     return all;
@@ -170,35 +171,7 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
     if (skips) folded.skip = writing.skip(to_attention), folded.feed_skip = writing.skip(to_feed);
     folded.second_norm = fold_norm(model, packing, *polynomials.second_inverse_sqrt);
   }
-  folded.variance_weight = fold_norm(model, packing, polynomials.inverse_sqrt).weight;
-  return folded;
-}
-
-FoldedLayer shape_of_layer(const ModelConfig& config, const Packing& packing) {
-  auto biases = [&](const FeatureLayout& layout, bool real = false) {
-    return shape_of_plains(layout, packing.features, real);
-  };
-  const int state = packing.state.size(), heads = packing.heads.size(), ffn = packing.ffn.size();
-  FoldedLayer folded;
-  folded.q = folded.k = folded.v = {heads, state, {}};
-  folded.up = {ffn, state, {}};
-  folded.o = {state, heads, {}};
-  folded.down = {state, ffn, {}};
-  folded.q_bias = folded.k_bias = folded.v_bias = biases(packing.heads);
-  folded.up_bias = biases(packing.ffn);
-  folded.out_bias = biases(packing.state);
-  folded.denominator_offset = biases(packing.heads, true);
-  if (config.feed_forward == FeedForwardKind::kSwiGlu)
-    folded.gate = folded.up, folded.gate_bias = folded.up_bias;
-  if (config.block == BlockKind::kPostNorm) folded.skip = folded.feed_skip = {state, state, {}};
-  if (config.has_score_offset())
-    folded.score_offset.assign(static_cast<size_t>(packing.head_ciphertexts()),
-                               Vector(static_cast<size_t>(heads_of_ciphertext(packing)), 1.0));
-  folded.variance_weight.assign(static_cast<size_t>(state), 1.0 / config.width);
-  if (config.block != BlockKind::kParallel) {
-    folded.down_bias = folded.out_bias;
-    folded.second_norm.weight = folded.variance_weight;
-  }
+  folded.norm = fold_norm(model, packing, polynomials.inverse_sqrt);
   return folded;
 }
 

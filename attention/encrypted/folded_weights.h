@@ -44,9 +44,7 @@ struct FoldedLayer {
   double value_range = 1;
   // c for each head of each ciphertext of heads; empty without score offsets.
   std::vector<std::vector<double>> score_offset;
-  // 1/sqrt reads  sum_f variance_weight[f] |x'_f|^2 + variance_offset.
-  std::vector<double> variance_weight;
-  double variance_offset = 0;
+  FoldedNorm norm;         // N1, and N2 of a parallel block
   FoldedNorm second_norm;  // N2 of a sequential block
   // The argument of 1/x is row_sum_factor * D' + denominator_offset, D' the sum of the powers. Missing heads
   // have only padding.
@@ -54,9 +52,7 @@ struct FoldedLayer {
   std::vector<ckks::Plain> denominator_offset;
 };
 
+// Folds a layer; a model without entries (shape_model) gives the same shapes without entries.
 FoldedLayer fold_layer(const PolynomialModel&, const Packing&, int layer);
-
-// The same shapes without entries.
-FoldedLayer shape_of_layer(const ModelConfig&, const Packing&);
 
 }  // namespace psm::attention

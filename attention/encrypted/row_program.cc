@@ -6,7 +6,6 @@
 
 #include "ckks/base/error.h"
 #include "nn/encrypted/encrypted_function.h"
-#include "nn/encrypted/encrypted_power.h"
 #include "nn/encrypted/encrypted_sum.h"
 
 namespace psm::attention {

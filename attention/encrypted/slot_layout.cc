@@ -25,6 +25,9 @@ nn::SlotMatrix arrange(const FeatureLayout& rows, const FeatureLayout& columns,
 }
 
 std::vector<ckks::Plain> arrange(const FeatureLayout& layout, int features, const Vector& vector) {
+  if (vector.empty())
+    return std::vector<ckks::Plain>(static_cast<size_t>(layout.size() / features),
+                                    ckks::Plain::shape_only(static_cast<size_t>(features), false));
   std::vector<ckks::Plain> plains;
   auto part = [&](int i) { return i < 0 ? 0.0 : vector[i]; };
   for (int first = 0; first < layout.size(); first += features) {
@@ -34,11 +37,6 @@ std::vector<ckks::Plain> arrange(const FeatureLayout& layout, int features, cons
     plains.emplace_back(std::move(period));
   }
   return plains;
-}
-
-std::vector<ckks::Plain> shape_of_plains(const FeatureLayout& layout, int features, bool real) {
-  return std::vector<ckks::Plain>(static_cast<size_t>(layout.size() / features),
-                                  ckks::Plain::shape_only(static_cast<size_t>(features), real));
 }
 
 Vector scaled(Vector vector, double factor) {
@@ -57,16 +55,12 @@ Vector residual_scale(const PolynomialModel& model, const Packing& packing) {
   return scale;
 }
 
-double norm_offset(const ModelConfig& config, const approx::Approximation& inverse_sqrt) {
-  return inverse_sqrt.input_scale() * config.norm_epsilon + inverse_sqrt.input_offset();
-}
-
 FoldedNorm fold_norm(const PolynomialModel& model, const Packing& packing,
                      const approx::Approximation& inverse_sqrt) {
   const Vector range = residual_scale(model, packing);
   const ModelConfig& config = model.weights.config;
   const double scale = inverse_sqrt.input_scale();
-  FoldedNorm norm{{}, norm_offset(config, inverse_sqrt)};
+  FoldedNorm norm{{}, scale * config.norm_epsilon + inverse_sqrt.input_offset()};
   for (int f = 0; f < packing.state.size(); ++f) {
     const int re = packing.state.re[f];
     const double r = re < 0 ? 0 : range[re];
@@ -78,6 +72,7 @@ FoldedNorm fold_norm(const PolynomialModel& model, const Packing& packing,
 nn::SlotMatrix NormReading::matrix(const std::vector<float>& w, const FeatureLayout& rows,
                                    const FeatureLayout& state, double scale,
                                    const std::function<int(int)>& row_of) const {
+  if (w.empty()) return {rows.size(), state.size(), {}};
   const size_t d = gamma.size();
   return arrange(rows, state, [&](int row, int column) {
     const size_t i = static_cast<size_t>(row_of ? row_of(row) : row), j = static_cast<size_t>(column);
@@ -86,6 +81,7 @@ nn::SlotMatrix NormReading::matrix(const std::vector<float>& w, const FeatureLay
 }
 
 Vector NormReading::bias(const std::vector<float>& w, const std::vector<float>& b) const {
+  if (w.empty()) return {};
   const size_t d = gamma.size();
   Vector sum(b.begin(), b.end());
   sum.resize(w.size() / d);

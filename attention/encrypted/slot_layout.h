@@ -16,11 +16,9 @@ namespace psm::attention {
 nn::SlotMatrix arrange(const FeatureLayout& rows, const FeatureLayout& columns,
                        const std::function<double(int row, int column)>& entry);
 
-// A real vector as one plaintext of period F for each ciphertext.
+// A real vector as one plaintext of period F for each ciphertext. An empty vector, a shape's, gives plaintexts without
+// entries.
 std::vector<ckks::Plain> arrange(const FeatureLayout&, int features, const std::vector<double>&);
-
-// Plaintexts of the layout's ciphertexts without entries, for the meter.
-std::vector<ckks::Plain> shape_of_plains(const FeatureLayout&, int features, bool real = false);
 
 // R of each real feature. The two features of a complex one have the same.
 std::vector<double> residual_scale(const PolynomialModel&, const Packing&);
@@ -32,10 +30,9 @@ struct FoldedNorm {
   double offset = 0;
 };
 FoldedNorm fold_norm(const PolynomialModel&, const Packing&, const approx::Approximation& inverse_sqrt);
-// The offset, which does not depend on the weights.
-double norm_offset(const ModelConfig&, const approx::Approximation& inverse_sqrt);
 
-// A norm's result for the matrices after it: gamma . unit . h' + beta, h' the slots.
+// A norm's result for the matrices after it: gamma . unit . h' + beta, h' the slots. A matrix without entries gives
+// another without.
 struct NormReading {
   const std::vector<float>&gamma, &beta;  // no beta in RMSNorm
   std::vector<double> unit;               // of each real feature

@@ -4,6 +4,7 @@
 
 #include "attention/batched/measure.h"
 #include "attention/shape/config_json.h"
+#include "attention/testing/small_families.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "doctest/doctest.h"
@@ -35,13 +36,7 @@ TEST_CASE("a model comes back from its file bit for bit, with its notes and rang
   checkpoint.notes = {{"alphabet", "abc"}};
   save_checkpoint(path, checkpoint);
   Checkpoint read = load_checkpoint(path);
-  CHECK(read.weights.config == checkpoint.weights.config);
-  for_each_parameter(read.weights, [&](const std::string& name, const std::vector<float>& values, int, int) {
-    for_each_parameter(checkpoint.weights,
-                       [&](const std::string& other, const std::vector<float>& expected, int, int) {
-                         if (name == other) CHECK(values == expected);
-                       });
-  });
+  CHECK(read.weights == checkpoint.weights);
   CHECK(read.notes == checkpoint.notes);
   CHECK_FALSE(read.ranges.has_value());
 
@@ -50,13 +45,8 @@ TEST_CASE("a model comes back from its file bit for bit, with its notes and rang
   checkpoint.polynomial = PolynomialOptions{.margin = 1.5};
   save_checkpoint(path, checkpoint);
   read = load_checkpoint(path);
-  REQUIRE(read.ranges.has_value());
-  REQUIRE(read.polynomial.has_value());
-  CHECK(read.polynomial->margin == 1.5);
-  CHECK(read.ranges->residual == checkpoint.ranges->residual);
-  CHECK(read.ranges->layers[1].variance == checkpoint.ranges->layers[1].variance);
-  CHECK(read.ranges->layers[0].gelu_input == checkpoint.ranges->layers[0].gelu_input);
-  CHECK(read.ranges->final_variance == checkpoint.ranges->final_variance);
+  CHECK(read.polynomial == checkpoint.polynomial);
+  CHECK(read.ranges == checkpoint.ranges);
 }
 
 TEST_CASE(
@@ -78,14 +68,9 @@ TEST_CASE(
 
 TEST_CASE(
     "the configuration of every family survives its JSON, and one without the later fields is GPT-NeoX's") {
-  for (const char* family : {"gpt-neox", "llama", "roberta", "vit"}) {
-    ModelConfig config = preset(family);
-    config.vocab = 8, config.context = 5, config.layers = 1, config.width = 16, config.heads = 4,
-    config.ffn = 16;
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"}) {
+    ModelConfig config = small_family(family);
     config.feed_forward = config.biases ? FeedForwardKind::kGeluErf : FeedForwardKind::kSwiGlu;
-    if (config.causal) config.kv_heads = 2;
-    if (!config.causal) config.classes = 3;
-    if (config.block == BlockKind::kPreNorm && !config.causal) config.vocab = 0, config.patch_inputs = 9;
     CHECK(config_from_json(config_to_json(config), "test") == config);
   }
   const std::string text = config_to_json(example().config);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <tuple>
 
+#include "attention/trained/model.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "doctest/doctest.h"
@@ -37,17 +38,9 @@ ModelWeights tiny(std::string_view family) {
 // Values are the same, or close where a conversion rounds.
 void check_same(const ModelWeights& read, const ModelWeights& expected, float tolerance) {
   CHECK(read.config == expected.config);
-  const std::vector<float>*fields[2][200], **end[2] = {fields[0], fields[1]};
-  for_each_parameter(read,
-                     [&](const std::string&, const std::vector<float>& v, int, int) { *end[0]++ = &v; });
-  for_each_parameter(expected,
-                     [&](const std::string&, const std::vector<float>& v, int, int) { *end[1]++ = &v; });
-  REQUIRE(end[0] - fields[0] == end[1] - fields[1]);
-  for (std::ptrdiff_t k = 0; k < end[0] - fields[0]; ++k) {
-    REQUIRE(fields[0][k]->size() == fields[1][k]->size());
-    for (size_t i = 0; i < fields[0][k]->size(); ++i)
-      CHECK(std::abs((*fields[0][k])[i] - (*fields[1][k])[i]) <= tolerance);
-  }
+  const std::vector<float> a = flatten(read), b = flatten(expected);
+  REQUIRE(a.size() == b.size());
+  for (size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= tolerance);
 }
 
 // Rewrites a folder's tensors.

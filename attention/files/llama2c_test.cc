@@ -63,15 +63,8 @@ ModelWeights read(const std::string& bytes) { return read_llama2c(ByteSource("mo
 TEST_CASE("a model is read with and without the tables, tied and untied") {
   for (bool tied : {true, false})
     for (bool tables : {true, false}) {
-      const ModelWeights expected = tiny(tied), found = read(file_of(expected, tied, tables));
-      CHECK(found.config == expected.config);
-      std::vector<const std::vector<float>*> fields;
-      for_each_parameter(expected,
-                         [&](const auto&, const auto& values, int, int) { fields.push_back(&values); });
-      size_t k = 0;
-      for_each_parameter(found, [&](const std::string& name, const auto& values, int, int) {
-        CHECK_MESSAGE(values == *fields[k++], name);
-      });
+      const ModelWeights expected = tiny(tied);
+      CHECK(read(file_of(expected, tied, tables)) == expected);
     }
 }
 

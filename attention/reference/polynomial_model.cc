@@ -50,19 +50,18 @@ PolynomialRow attention_of(const ModelConfig& config, const LayerRanges& ranges,
              : normalise_square_softmax(ranges.score, config.context, error);
 }
 
-approx::Approximation activation_of(const ModelConfig& config, double radius, double error) {
-  switch (config.feed_forward) {
+approx::Activation activation_of(FeedForwardKind kind) {
+  switch (kind) {
     case FeedForwardKind::kGelu:
-      return approx::design_gelu(radius, error);
+      break;
     case FeedForwardKind::kGeluErf:
-      return approx::design_gelu_erf(radius, error);
+      return approx::Activation::kGeluErf;
     case FeedForwardKind::kGeluTanh:
-      return approx::design_gelu_tanh(radius, error);
+      return approx::Activation::kGeluTanh;
     case FeedForwardKind::kSwiGlu:
-      return approx::design_silu(radius, error);
+      return approx::Activation::kSilu;
   }
-  PSM_CHECK(false, "unknown feed-forward part ", static_cast<int>(config.feed_forward));
-  return approx::design_gelu(radius, error);
+  return approx::Activation::kGelu;
 }
 
 }  // namespace
@@ -97,8 +96,9 @@ approx::Approximation inverse_sqrt_of(approx::Interval variance, const Polynomia
 
 LayerApproximations layer_polynomials(const ModelConfig& config, const LayerRanges& ranges,
                                       const PolynomialOptions& options) {
-  LayerApproximations layer{inverse_sqrt_of(ranges.variance, options), attention_of(config, ranges, options),
-                            activation_of(config, ranges.gelu_input, options.gelu_error)};
+  LayerApproximations layer{
+      inverse_sqrt_of(ranges.variance, options), attention_of(config, ranges, options),
+      approx::design_activation(activation_of(config.feed_forward), ranges.gelu_input, options.gelu_error)};
   if (config.block != BlockKind::kParallel)
     layer.second_inverse_sqrt = inverse_sqrt_of(ranges.second_variance, options);
   return layer;
@@ -118,7 +118,9 @@ PolynomialModel make_polynomial(ModelWeights weights, const Ranges& measured,
     model.layers.push_back(layer_polynomials(config, layer, options));
   if (config.classes > 0 && config.has_final_norm())
     model.final_inverse_sqrt = inverse_sqrt_of(model.ranges.final_variance, options);
-  if (config.pooler) model.pooler = approx::design_sigmoid(model.ranges.pooler_input, options.gelu_error);
+  if (config.pooler)
+    model.pooler = approx::design_activation(approx::Activation::kSigmoid, model.ranges.pooler_input,
+                                             options.gelu_error);
   return model;
 }
 

@@ -169,8 +169,8 @@ TEST_CASE("ranges and errors that make no sense are refused, names parse back") 
   CHECK_THROWS_AS(normalise_square_softmax(1, 8, 0), Error);
   CHECK_THROWS_WITH_AS(normalise_square_softmax(1e9, 8, 0.1), doctest::Contains("smaller scores"), Error);
   for (SoftmaxForm form : {SoftmaxForm::kTaylorGoldschmidt, SoftmaxForm::kNormaliseSquare})
-    CHECK(softmax_form_from(name_of(form)) == form);
-  CHECK_THROWS_AS(softmax_form_from("taylor"), Error);
+    CHECK(named<SoftmaxForm>(name_of(form)) == form);
+  CHECK_THROWS_AS(named<SoftmaxForm>("taylor"), Error);
 }
 
 TEST_CASE(
@@ -187,8 +187,8 @@ TEST_CASE(
   CHECK(relaxed.levels < paper.levels - 10);
   CHECK(paper.error_bound < relaxed.error_bound);
   for (DivisionForm form : {DivisionForm::kRelaxed, DivisionForm::kGoldschmidt})
-    CHECK(division_form_from(name_of(form)) == form);
-  CHECK_THROWS_AS(division_form_from("newton"), Error);
+    CHECK(named<DivisionForm>(name_of(form)) == form);
+  CHECK_THROWS_AS(named<DivisionForm>("newton"), Error);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Every model of config.h, written for clarity: one sequence, double precision, plain loops in the order of
-// the equations in config.h. The trained, the polynomial and the encrypted models are compared with it.
+// One sequence through a model in double precision: training's forward pass (attention/trained/model.h) on doubles.
+// transformers_facts_test.cc compares it with the models of transformers.
 //
-// A hook sees every value whose range matters. Every non-polynomial function can be replaced by its
-// polynomial, which turns the reference into the plaintext polynomial model. It is slow; for many examples
-// use attention/batched.
+// A hook sees every value whose range matters. Every non-polynomial function can be replaced by its polynomial, which
+// turns it into the polynomial model that the slot programs of attention/encrypted must reproduce. For many examples
+// use attention/batched, which does the same on floats.
 #pragma once
 
 #include <span>

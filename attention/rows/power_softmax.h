@@ -46,8 +46,6 @@ double even_power(double x, int power);
 // constant in the stable form equals this, because there each row is divided by its own c.
 template <typename Scalar>
 void power_softmax(PowerForm form, const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
-template <typename Scalar>
-void power_softmax_stable(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
 
 // The vector-Jacobian product (*) of a form from x, w and g: grad_x <- dL/dx.
 template <typename Scalar>

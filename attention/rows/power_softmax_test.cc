@@ -4,7 +4,6 @@
 #include <limits>
 #include <vector>
 
-#include "attention/rows/softmax.h"
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 
@@ -75,62 +74,12 @@ TEST_CASE("the stable form survives scores whose power leaves float's range") {
   std::vector<float> w(3), grad(3);
   const std::vector<float> g = {1, -1, 2};
   const PowerParameters parameters{4, 1e-3, 1e-6};
-  power_softmax_stable(x.data(), 3, parameters, w.data());
+  power_softmax(PowerForm::kStable, x.data(), 3, parameters, w.data());
   CHECK(w[0] == doctest::Approx(1 / (1 + 0.0625 + 1e-3)));
   power_softmax_vjp(PowerForm::kStable, x.data(), w.data(), g.data(), 3, parameters, grad.data());
   for (float v : grad) CHECK(std::isfinite(v));
   power_softmax(PowerForm::kLipschitz, x.data(), 3, parameters, w.data());
   CHECK_FALSE(std::isfinite(w[0]));
-}
-
-template <typename Forward, typename Vjp>
-void check_gradient(const Row& x, Forward forward, Vjp vjp) {
-  const int length = static_cast<int>(x.size());
-  const Row g = random_row(length, 99);
-  Row w(length), grad(length);
-  forward(x, w);
-  vjp(x, w, g, grad);
-  for (int j = 0; j < length; ++j) {
-    const double step = 1e-6;
-    Row up = x, down = x, w_up(length), w_down(length);
-    up[j] += step, down[j] -= step;
-    forward(up, w_up);
-    forward(down, w_down);
-    double numeric = 0;
-    for (int i = 0; i < length; ++i) numeric += g[i] * (w_up[i] - w_down[i]) / (2 * step);
-    CHECK(grad[j] == doctest::Approx(numeric).epsilon(1e-6));
-  }
-}
-
-TEST_CASE("the gradient of every form agrees with finite differences") {
-  for (PowerForm form : kAllForms)
-    for (int power : {2, 4, 6})
-      for (int length : {1, 2, 7}) {
-        CAPTURE(name_of(form));
-        CAPTURE(power);
-        CAPTURE(length);
-        const PowerParameters parameters{power, 0.3, 0.05};
-        check_gradient(
-            random_row(length, 10 + power), [&](const Row& x, Row& w) { w = weigh(form, x, parameters); },
-            [&](const Row& x, const Row& w, const Row& g, Row& grad) {
-              power_softmax_vjp(form, x.data(), w.data(), g.data(), length, parameters, grad.data());
-            });
-      }
-}
-
-TEST_CASE("softmax sums to one, ignores a shift, and its gradient agrees with finite differences") {
-  Row x = random_row(6, 5), w(6), shifted(6);
-  softmax_row(x.data(), 6, w.data());
-  CHECK(total(w) == doctest::Approx(1));
-  CHECK(w[1] / w[0] == doctest::Approx(std::exp(x[1] - x[0])));
-  for (int j = 0; j < 6; ++j) shifted[j] = x[j] + 1000;
-  softmax_row(shifted.data(), 6, shifted.data());
-  for (int j = 0; j < 6; ++j) CHECK(shifted[j] == doctest::Approx(w[j]));
-  check_gradient(
-      x, [](const Row& in, Row& out) { softmax_row(in.data(), static_cast<int>(in.size()), out.data()); },
-      [](const Row&, const Row& weights, const Row& g, Row& grad) {
-        softmax_row_vjp(weights.data(), g.data(), static_cast<int>(g.size()), grad.data());
-      });
 }
 
 }  // namespace

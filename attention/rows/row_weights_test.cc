@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "ckks/base/random/training_random.h"
@@ -38,6 +39,18 @@ Row weigh(const ModelConfig& config, const Row& x) {
   Row w(x.size());
   row_weights(config, x.data(), static_cast<int>(x.size()), w.data());
   return w;
+}
+
+TEST_CASE("softmax sums to one and ignores a shift") {
+  ModelConfig config;
+  config.attention = AttentionKind::kSoftmax;
+  const Row x = random_row(6, 5), w = weigh(config, x);
+  Row shifted = x;
+  for (double& value : shifted) value += 1000;
+  const Row same = weigh(config, shifted);
+  CHECK(std::accumulate(w.begin(), w.end(), 0.0) == doctest::Approx(1));
+  CHECK(w[1] / w[0] == doctest::Approx(std::exp(x[1] - x[0])));
+  for (int j = 0; j < 6; ++j) CHECK(same[j] == doctest::Approx(w[j]));
 }
 
 TEST_CASE("scaled ReLU gives nothing to negative scores and divides the others by the row's length") {

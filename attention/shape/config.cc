@@ -15,99 +15,25 @@ void require(bool good, const std::string& what, const std::string& advice) {
 
 bool finite_positive(double x) { return std::isfinite(x) && x > 0; }
 
-constexpr std::pair<AttentionKind, std::string_view> kKinds[] = {
-    {AttentionKind::kSoftmax, "softmax"},
-    {AttentionKind::kPowerSoftmax, "power_softmax"},
-    {AttentionKind::kScaledRelu, "relu"}};
-constexpr std::pair<PowerForm, std::string_view> kForms[] = {{PowerForm::kPlain, "plain"},
-                                                             {PowerForm::kLipschitz, "lipschitz"},
-                                                             {PowerForm::kStable, "stable"},
-                                                             {PowerForm::kLengthAgnostic, "length_agnostic"}};
-constexpr std::pair<BlockKind, std::string_view> kBlocks[] = {{BlockKind::kParallel, "parallel"},
-                                                              {BlockKind::kPreNorm, "pre_norm"},
-                                                              {BlockKind::kPostNorm, "post_norm"}};
-constexpr std::pair<NormKind, std::string_view> kNorms[] = {{NormKind::kLayerNorm, "layer_norm"},
-                                                            {NormKind::kRmsNorm, "rms_norm"}};
-constexpr std::pair<FeedForwardKind, std::string_view> kFeedForwards[] = {
-    {FeedForwardKind::kGelu, "gelu"},
-    {FeedForwardKind::kGeluErf, "gelu_erf"},
-    {FeedForwardKind::kGeluTanh, "gelu_tanh"},
-    {FeedForwardKind::kSwiGlu, "swiglu"}};
-constexpr std::pair<PositionKind, std::string_view> kPositions[] = {{PositionKind::kRotary, "rotary"},
-                                                                    {PositionKind::kLearned, "learned"}};
-
-ModelConfig gpt_neox_preset() { return {}; }
-
-ModelConfig gpt2_preset() {
-  ModelConfig config;
-  config.block = BlockKind::kPreNorm, config.positions = PositionKind::kLearned;
-  config.feed_forward = FeedForwardKind::kGeluTanh;
-  return config;
-}
-
-ModelConfig llama_preset() {
-  ModelConfig config;
-  config.rotary_fraction = 1;
-  config.block = BlockKind::kPreNorm, config.norm = NormKind::kRmsNorm;
-  config.feed_forward = FeedForwardKind::kSwiGlu, config.biases = false;
-  return config;
-}
-
-ModelConfig roberta_preset() {
-  ModelConfig config;
-  config.block = BlockKind::kPostNorm, config.positions = PositionKind::kLearned;
-  config.causal = false, config.pooler = true;
-  return config;
-}
-
-ModelConfig vit_preset() {
-  ModelConfig config;
-  config.block = BlockKind::kPreNorm, config.positions = PositionKind::kLearned;
-  config.causal = false, config.norm_epsilon = 1e-12;
-  return config;
-}
-
-constexpr std::pair<ModelConfig (*)(), std::string_view> kPresets[] = {{gpt_neox_preset, "gpt-neox"},
-                                                                       {gpt2_preset, "gpt2"},
-                                                                       {llama_preset, "llama"},
-                                                                       {roberta_preset, "roberta"},
-                                                                       {vit_preset, "vit"}};
-
-template <typename Table, typename Value>
-std::string_view find_name(const Table& table, Value value) {
-  for (const auto& [entry, name] : table)
-    if (entry == value) return name;
-  PSM_CHECK(false, "unnamed value ", static_cast<int>(value));
-  return {};
-}
-
-template <typename Table>
-auto find_value(const Table& table, std::string_view name, std::string_view what) {
-  std::string known;
-  for (const auto& [entry, entry_name] : table) {
-    if (entry_name == name) return entry;
-    known += (known.empty() ? "" : ", ") + std::string(entry_name);
-  }
-  throw Error(message("unknown ", what, " \"", name, "\"; use one of: ", known));
-}
+constexpr std::string_view kFamilies[] = {"gpt-neox", "gpt2", "llama", "roberta", "vit"};
 
 }  // namespace
 
 void ModelConfig::validate() const {
-  constexpr int kMost = 1 << 20;
   for (auto [value, name] : std::initializer_list<std::pair<int, const char*>>{
            {context, "context"}, {layers, "layers"}, {width, "width"}, {heads, "heads"}, {ffn, "ffn"}}) {
-    require(value >= 1 && value <= kMost, message(name, " = ", value, " is not a size"),
-            message("give a number from 1 to ", kMost));
+    require(value >= 1 && value <= kMostSize, message(name, " = ", value, " is not a size"),
+            message("give a number from 1 to ", kMostSize));
   }
   const bool patches = patch_inputs != 0;
-  require(patches ? vocab == 0 : vocab >= 1 && vocab <= kMost, message("vocab = ", vocab, " is not a size"),
+  require(patches ? vocab == 0 : vocab >= 1 && vocab <= kMostSize,
+          message("vocab = ", vocab, " is not a size"),
           patches ? std::string("a model of patches has none: give 0")
-                  : message("give a number from 1 to ", kMost));
-  require(patch_inputs >= 0 && patch_inputs <= kMost,
+                  : message("give a number from 1 to ", kMostSize));
+  require(patch_inputs >= 0 && patch_inputs <= kMostSize,
           message("patch_inputs = ", patch_inputs, " is not a size"),
           "give the numbers in a patch, or 0 for tokens");
-  require(classes >= 0 && classes != 1 && classes <= kMost,
+  require(classes >= 0 && classes != 1 && classes <= kMostSize,
           message("classes = ", classes, " is no number of classes"),
           "give 2 or more, or 0 for a language model");
   require(width % heads == 0, message("width ", width, " is not a multiple of heads ", heads),
@@ -159,23 +85,34 @@ std::string ModelConfig::without_encrypted_form() const {
   return {};
 }
 
-std::string_view name_of(AttentionKind kind) { return find_name(kKinds, kind); }
-std::string_view name_of(PowerForm form) { return find_name(kForms, form); }
-AttentionKind attention_kind_from(std::string_view name) { return find_value(kKinds, name, "attention"); }
-PowerForm power_form_from(std::string_view name) { return find_value(kForms, name, "PowerSoftmax form"); }
-std::string_view name_of(BlockKind kind) { return find_name(kBlocks, kind); }
-std::string_view name_of(NormKind kind) { return find_name(kNorms, kind); }
-std::string_view name_of(FeedForwardKind kind) { return find_name(kFeedForwards, kind); }
-std::string_view name_of(PositionKind kind) { return find_name(kPositions, kind); }
-BlockKind block_kind_from(std::string_view name) { return find_value(kBlocks, name, "kind of block"); }
-NormKind norm_kind_from(std::string_view name) { return find_value(kNorms, name, "norm"); }
-FeedForwardKind feed_forward_kind_from(std::string_view name) {
-  return find_value(kFeedForwards, name, "feed-forward part");
-}
-PositionKind position_kind_from(std::string_view name) {
-  return find_value(kPositions, name, "kind of positions");
+size_t place_of(std::string_view name, std::span<const std::string_view> names, std::string_view what) {
+  std::string known;
+  for (size_t place = 0; place < names.size(); ++place) {
+    if (names[place] == name) return place;
+    known += (known.empty() ? "" : ", ") + std::string(names[place]);
+  }
+  throw Error(message("unknown ", what, " \"", name, "\"; use one of: ", known));
 }
 
-ModelConfig preset(std::string_view family) { return find_value(kPresets, family, "family of models")(); }
+ModelConfig preset(std::string_view family) {
+  place_of(family, kFamilies, "family of models");
+  ModelConfig config;
+  if (family == "gpt-neox") return config;
+  config.block = family == "roberta" ? BlockKind::kPostNorm : BlockKind::kPreNorm;
+  if (family == "llama") {
+    config.rotary_fraction = 1, config.biases = false;
+    config.norm = NormKind::kRmsNorm, config.feed_forward = FeedForwardKind::kSwiGlu;
+    return config;
+  }
+  config.positions = PositionKind::kLearned;
+  if (family == "gpt2") {
+    config.feed_forward = FeedForwardKind::kGeluTanh;
+    return config;
+  }
+  config.causal = false;
+  if (family == "roberta") config.pooler = true;
+  if (family == "vit") config.norm_epsilon = 1e-12;
+  return config;
+}
 
 }  // namespace psm::attention

@@ -40,6 +40,7 @@
 // encrypted.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -61,6 +62,8 @@ enum class BlockKind { kParallel, kPreNorm, kPostNorm };
 enum class NormKind { kLayerNorm, kRmsNorm };
 enum class FeedForwardKind { kGelu, kGeluErf, kGeluTanh, kSwiGlu };
 enum class PositionKind { kRotary, kLearned };
+
+inline constexpr int kMostSize = 1 << 20;  // of any number in it
 
 struct ModelConfig {
   int vocab = 0;    // 0 where patches take the place of tokens
@@ -113,19 +116,47 @@ struct ModelConfig {
   bool operator==(const ModelConfig&) const = default;
 };
 
-// Names in checkpoints and flags. The parsers throw psm::Error on anything else.
-std::string_view name_of(AttentionKind kind);
-std::string_view name_of(PowerForm form);
-AttentionKind attention_kind_from(std::string_view name);
-PowerForm power_form_from(std::string_view name);
-std::string_view name_of(BlockKind kind);
-std::string_view name_of(NormKind kind);
-std::string_view name_of(FeedForwardKind kind);
-std::string_view name_of(PositionKind kind);
-BlockKind block_kind_from(std::string_view name);
-NormKind norm_kind_from(std::string_view name);
-FeedForwardKind feed_forward_kind_from(std::string_view name);
-PositionKind position_kind_from(std::string_view name);
+// The names of an enumeration's values, in their order, as checkpoints and flags spell them; and what the values are.
+template <typename Enum>
+struct Names;
+template <>
+struct Names<AttentionKind> {
+  static constexpr std::string_view kWhat = "attention", kNames[] = {"softmax", "power_softmax", "relu"};
+};
+template <>
+struct Names<PowerForm> {
+  static constexpr std::string_view kWhat = "PowerSoftmax form",
+                                    kNames[] = {"plain", "lipschitz", "stable", "length_agnostic"};
+};
+template <>
+struct Names<BlockKind> {
+  static constexpr std::string_view kWhat = "kind of block", kNames[] = {"parallel", "pre_norm", "post_norm"};
+};
+template <>
+struct Names<NormKind> {
+  static constexpr std::string_view kWhat = "norm", kNames[] = {"layer_norm", "rms_norm"};
+};
+template <>
+struct Names<FeedForwardKind> {
+  static constexpr std::string_view kWhat = "feed-forward part",
+                                    kNames[] = {"gelu", "gelu_erf", "gelu_tanh", "swiglu"};
+};
+template <>
+struct Names<PositionKind> {
+  static constexpr std::string_view kWhat = "kind of positions", kNames[] = {"rotary", "learned"};
+};
+
+// The place of `name` among them. Throws psm::Error on another name.
+size_t place_of(std::string_view name, std::span<const std::string_view> names, std::string_view what);
+
+template <typename Enum>
+constexpr std::string_view name_of(Enum value) {
+  return Names<Enum>::kNames[static_cast<size_t>(value)];
+}
+template <typename Enum>
+Enum named(std::string_view name) {
+  return static_cast<Enum>(place_of(name, Names<Enum>::kNames, Names<Enum>::kWhat));
+}
 
 // The architecture of a family of models, without sizes: "gpt-neox", "gpt2", "llama", "roberta", "vit". The
 // caller sets all sizes, for the last two also `classes`, and for vit `patch_inputs`. Throws psm::Error on

@@ -101,20 +101,20 @@ TEST_CASE("parts that do not fit together are refused with the reason") {
 
 TEST_CASE("every name parses back to its value and others are refused") {
   for (auto kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu})
-    CHECK(attention_kind_from(name_of(kind)) == kind);
+    CHECK(named<AttentionKind>(name_of(kind)) == kind);
   for (auto form : {PowerForm::kPlain, PowerForm::kLipschitz, PowerForm::kStable, PowerForm::kLengthAgnostic})
-    CHECK(power_form_from(name_of(form)) == form);
+    CHECK(named<PowerForm>(name_of(form)) == form);
   for (auto kind : {BlockKind::kParallel, BlockKind::kPreNorm, BlockKind::kPostNorm})
-    CHECK(block_kind_from(name_of(kind)) == kind);
-  for (auto kind : {NormKind::kLayerNorm, NormKind::kRmsNorm}) CHECK(norm_kind_from(name_of(kind)) == kind);
+    CHECK(named<BlockKind>(name_of(kind)) == kind);
+  for (auto kind : {NormKind::kLayerNorm, NormKind::kRmsNorm}) CHECK(named<NormKind>(name_of(kind)) == kind);
   for (auto kind : {FeedForwardKind::kGelu, FeedForwardKind::kGeluErf, FeedForwardKind::kGeluTanh,
                     FeedForwardKind::kSwiGlu})
-    CHECK(feed_forward_kind_from(name_of(kind)) == kind);
+    CHECK(named<FeedForwardKind>(name_of(kind)) == kind);
   for (auto kind : {PositionKind::kRotary, PositionKind::kLearned})
-    CHECK(position_kind_from(name_of(kind)) == kind);
-  CHECK_THROWS_AS(attention_kind_from("softmix"), Error);
-  CHECK_THROWS_AS(norm_kind_from("batch_norm"), Error);
-  CHECK_THROWS_AS(power_form_from(""), Error);
+    CHECK(named<PositionKind>(name_of(kind)) == kind);
+  CHECK_THROWS_AS(named<AttentionKind>("softmix"), Error);
+  CHECK_THROWS_AS(named<NormKind>("batch_norm"), Error);
+  CHECK_THROWS_AS(named<PowerForm>(""), Error);
 }
 
 TEST_CASE("what has no encrypted form is named by its field") {

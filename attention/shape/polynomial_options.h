@@ -5,21 +5,27 @@
 #include <optional>
 #include <string_view>
 
+#include "attention/shape/config.h"
 #include "ckks/base/files/json.h"
 
 namespace psm::attention {
 
 // The polynomial form of softmax, for a model that was trained with it.
 enum class SoftmaxForm { kTaylorGoldschmidt, kNormaliseSquare };
-std::string_view name_of(SoftmaxForm form);
-SoftmaxForm softmax_form_from(std::string_view name);  // throws psm::Error on anything else
+template <>
+struct Names<SoftmaxForm> {
+  static constexpr std::string_view kWhat = "polynomial form of softmax",
+                                    kNames[] = {"taylor_goldschmidt", "normalise_square"};
+};
 
 // How 1/x and 1/sqrt(x) are made: in the fewest levels that reach the error (approx/inverse.h), or by
 // Goldschmidt's plain iterations as in the paper. These are 21 for 1/x, 22 levels, whatever the error. For
 // 1/sqrt(x) the paper names no number, so the fewest that reach the error are taken.
 enum class DivisionForm { kRelaxed, kGoldschmidt };
-std::string_view name_of(DivisionForm form);
-DivisionForm division_form_from(std::string_view name);  // throws psm::Error on anything else
+template <>
+struct Names<DivisionForm> {
+  static constexpr std::string_view kWhat = "form of the division", kNames[] = {"relaxed", "goldschmidt"};
+};
 
 inline constexpr double kMargin = 1.25;
 
@@ -34,6 +40,8 @@ struct PolynomialOptions {
   DivisionForm inverse_sqrt = DivisionForm::kRelaxed;   // of 1/sqrt(x)
   SoftmaxForm softmax = SoftmaxForm::kNormaliseSquare;  // of softmax models; error as inverse_error
   bool client_norm = true;  // the client sends the first layer's normalised state too
+
+  bool operator==(const PolynomialOptions&) const = default;
 };
 
 // The paper's polynomials (app. approximations) instead of those with the fewest levels.

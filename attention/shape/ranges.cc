@@ -2,26 +2,10 @@
 
 #include <algorithm>
 
+#include "attention/shape/members.h"
 #include "ckks/base/error.h"
 
 namespace psm::attention {
-namespace {
-
-Json interval_to_json(approx::Interval interval) { return Json(Json::Array{interval.lo, interval.hi}); }
-
-approx::Interval interval_from_json(const Json& json, const std::string& what) {
-  const Json::Array& ends = json.array(what);
-  if (ends.size() != 2)
-    throw Error(message(what, ": an interval of ", ends.size(), " numbers; give its two ends"));
-  const approx::Interval interval{ends[0].number(what), ends[1].number(what)};
-  if (!(interval.lo <= interval.hi))
-    throw Error(message(what, ": an interval from ", interval.lo, " to ", interval.hi,
-                        "; give the lesser end first"));
-  return interval;
-}
-
-}  // namespace
-
 Ranges join(const Ranges& a, const Ranges& b) {
   PSM_CHECK(a.residual.size() == b.residual.size() && a.layers.size() == b.layers.size(), "ranges of ",
             a.layers.size(), " and ", b.layers.size(), " layers");
@@ -48,39 +32,27 @@ void check_shape(const Ranges& ranges, const ModelConfig& config) {
                         "; measure them again"));
 }
 
-Json ranges_to_json(const Ranges& ranges) {
-  Json json;
-  Json::Array residual, layers;
-  for (double x : ranges.residual) residual.emplace_back(x);
-  for (const LayerRanges& layer : ranges.layers) {
-    Json entry;
-    entry["variance"] = interval_to_json(layer.variance);
-    entry["denominator"] = interval_to_json(layer.denominator);
-    entry["score"] = layer.score;
-    entry["gelu_input"] = layer.gelu_input;
-    entry["second_variance"] = interval_to_json(layer.second_variance);
-    layers.push_back(std::move(entry));
+template <typename Members, typename Described>
+void describe(Members& members, Described& ranges) {
+  if constexpr (requires { ranges.layers; }) {
+    members("residual", ranges.residual);
+    members("layers", ranges.layers);
+    members("final_variance", ranges.final_variance);
+    members("pooler_input", ranges.pooler_input);
+  } else {  // of a layer
+    members("variance", ranges.variance);
+    members("denominator", ranges.denominator);
+    members("score", ranges.score);
+    members("gelu_input", ranges.gelu_input);
+    members("second_variance", ranges.second_variance);
   }
-  json["residual"] = std::move(residual);
-  json["layers"] = std::move(layers);
-  json["final_variance"] = interval_to_json(ranges.final_variance);
-  json["pooler_input"] = ranges.pooler_input;
-  return json;
 }
 
+Json ranges_to_json(const Ranges& ranges) { return to_json(ranges); }
+
 Ranges ranges_from_json(const Json& json, const ModelConfig& config) {
-  const std::string what = "ranges of the model";
   Ranges ranges;
-  for (const Json& x : json.at("residual", what).array(what)) ranges.residual.push_back(x.number(what));
-  for (const Json& entry : json.at("layers", what).array(what)) {
-    ranges.layers.push_back({.variance = interval_from_json(entry.at("variance", what), what),
-                             .denominator = interval_from_json(entry.at("denominator", what), what),
-                             .score = entry.at("score", what).number(what),
-                             .gelu_input = entry.at("gelu_input", what).number(what),
-                             .second_variance = interval_from_json(entry.at("second_variance", what), what)});
-  }
-  ranges.pooler_input = json.at("pooler_input", what).number(what);
-  ranges.final_variance = interval_from_json(json.at("final_variance", what), what);
+  from_json(json, "ranges of the model", ranges);
   check_shape(ranges, config);
   return ranges;
 }

@@ -21,6 +21,8 @@ struct LayerRanges {
   double score = 0;              // max |s|
   double gelu_input = 0;         // max |argument of GELU or SiLU|
   approx::Interval second_variance{0, 0};  // as variance, in N2 of a sequential block
+
+  bool operator==(const LayerRanges&) const = default;
 };
 
 struct Ranges {
@@ -31,6 +33,8 @@ struct Ranges {
   approx::Interval
       final_variance;       // of the final norm, which the client of a language model computes exactly
   double pooler_input = 0;  // max |argument of the head's sigmoid|
+
+  bool operator==(const Ranges&) const = default;
 };
 
 // The smallest ranges that hold both.

@@ -24,6 +24,8 @@ struct LayerWeights {
   std::vector<float> w_gate;                   // [ffn][d], SwiGLU
   std::vector<float> w_up, b_up;               // [ffn][d], [ffn]
   std::vector<float> w_down, b_down;           // [d][ffn], [d]
+
+  bool operator==(const LayerWeights&) const = default;
 };
 
 struct ModelWeights {
@@ -39,12 +41,15 @@ struct ModelWeights {
   std::vector<float> pooler_weight, pooler_bias;  // D, e: [d][d], [d]
   std::vector<float> class_weight, class_bias;    // C, c: [classes][d], [classes]
 
+  bool operator==(const ModelWeights&) const = default;
   // Sets every vector to the size that the configuration asks for, with zeros.
   void resize(const ModelConfig& shape);
   // Throws psm::Error if a vector's size disagrees with the configuration or an entry is not finite. The line
   // begins with `file`, the source of the weights.
   void validate(const std::string& file = {}) const;
   size_t parameters() const;
+  // Whether all is empty but the configuration and the number of layers.
+  bool is_shape() const { return layers.empty() || layers[0].wq.empty(); }
 };
 
 // Cuts the context to this many tokens, and the learned positions with it. Results for texts that short stay

@@ -1,5 +1,6 @@
-// The trained model compared with an independent one: reference_forward, plain loops in double precision, its
-// gradient by Richardson's extrapolation of central differences (error O(h^4)).
+// Loss and gradients of the model, in both precisions, compared with its loss in double precision and Richardson's
+// extrapolation of central differences of that (error O(h^4)). That the loss is right is for transformers_facts_test.cc
+// and for the slot programs (attention/encrypted) to show.
 #include <algorithm>
 #include <cmath>
 
@@ -138,16 +139,16 @@ void check_both_precisions(const ModelConfig& config, const Examples& examples =
   check<float>(weights, examples, loss, gradient, 1e-5);
 }
 
-TEST_CASE("loss and gradients of a whole model agree with an independent reference: softmax") {
+TEST_CASE("the gradients of a whole model are the differences of its loss: softmax") {
   check_both_precisions(small(AttentionKind::kSoftmax, PowerForm::kStable, 4));
 }
 
-TEST_CASE("loss and gradients of a whole model agree with an independent reference: PowerSoftmax") {
+TEST_CASE("the gradients of a whole model are the differences of its loss: PowerSoftmax") {
   for (const PowerForm form : {PowerForm::kStable, PowerForm::kLengthAgnostic})
     for (const int power : {2, 4, 6}) check_both_precisions(small(AttentionKind::kPowerSoftmax, form, power));
 }
 
-TEST_CASE("loss and gradients of a whole model agree with an independent reference: score offsets") {
+TEST_CASE("the gradients of a whole model are the differences of its loss: score offsets") {
   for (const PowerForm form : {PowerForm::kPlain, PowerForm::kStable, PowerForm::kLengthAgnostic})
     for (const int power : {4, 6}) {
       ModelConfig config = small(AttentionKind::kPowerSoftmax, form, power);
@@ -164,14 +165,13 @@ ModelConfig family(std::string_view name) {
   return config;
 }
 
-TEST_CASE("loss and gradients of a whole model agree with an independent reference: Llama") {
+TEST_CASE("the gradients of a whole model are the differences of its loss: Llama") {
   ModelConfig config = family("llama");
   config.kv_heads = 2, config.heads = 4, config.width = 16;
   check_both_precisions(config);
 }
 
-TEST_CASE(
-    "loss and gradients of a whole model agree with an independent reference: RoBERTa, a filled-up batch") {
+TEST_CASE("the gradients of a whole model are the differences of its loss: RoBERTa, a filled-up batch") {
   ModelConfig config = family("roberta");
   config.classes = 3, config.feed_forward = FeedForwardKind::kGeluErf;
   Examples examples = kText;
@@ -179,7 +179,7 @@ TEST_CASE(
   check_both_precisions(config, examples);
 }
 
-TEST_CASE("loss and gradients of a whole model agree with an independent reference: ViT") {
+TEST_CASE("the gradients of a whole model are the differences of its loss: ViT") {
   ModelConfig config = family("vit");
   config.vocab = 0, config.patch_inputs = 3, config.classes = 3;
   Examples examples{.tokens = {}, .lengths = {}, .targets = {1, 2}, .patches = {}};

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <deque>
 
-#include "attention/reference/reference_forward.h"
-#include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 #include "nn/layers/class_token.h"
 #include "nn/layers/linear.h"
@@ -21,92 +19,6 @@ ModelConfig small(AttentionKind kind, PowerForm form) {
   config.rotary_fraction = 0.5, config.epsilon = 0.05;
   config.attention = kind, config.form = form;
   return config;
-}
-
-TEST_CASE("the batched fp32 model gives the reference's logits") {
-  for (AttentionKind kind :
-       {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu})
-    for (PowerForm form : {PowerForm::kStable, PowerForm::kLengthAgnostic}) {
-      const ModelWeights weights = random_weights(small(kind, form), 3);
-      std::vector<float> values = flatten(weights), grads(values.size());
-      const Model<float> model(weights.config, values.data(), grads.data());
-      const std::vector<int> tokens = {1, 2, 3, 4, 6, 5, 0, 1};
-      nn::Tape<float> tape;
-      ForwardTensors<float> out;
-      model.forward(tape, {.length = 4, .tokens = tokens}, out);
-      for (int s = 0; s < 2; ++s) {
-        const ForwardResult reference =
-            reference_forward(weights, std::span<const int>(tokens).subspan(s * 4, 4));
-        for (int i = 0; i < 4 * 7; ++i)
-          CHECK(out.logits.value[s * 28 + i] == doctest::Approx(reference.logits[i]).epsilon(1e-4));
-        for (int i = 0; i < 4 * 8; ++i)
-          CHECK(out.residual[2].value[s * 32 + i] == doctest::Approx(reference.hidden[i]).epsilon(1e-4));
-      }
-    }
-}
-
-// The families, small.
-ModelConfig small_of(std::string_view family) {
-  ModelConfig config = preset(family);
-  config.vocab = 7, config.context = 5, config.layers = 2, config.width = 16, config.heads = 4,
-  config.ffn = 12;
-  config.epsilon = 0.05;
-  if (family == "llama") config.kv_heads = 2;
-  if (family == "vit")
-    config.vocab = 0, config.patch_inputs = 3, config.feed_forward = FeedForwardKind::kGeluErf;
-  if (!config.causal) config.classes = 3;
-  return config;
-}
-
-std::vector<float> flat_weights(const ModelConfig& config) {
-  std::vector<float> values = flatten(random_weights(config, 3));
-  TrainingRandom random(4);
-  for (float& value : values) value += static_cast<float>(0.2 * random.normal());  // so that no bias is zero
-  return values;
-}
-
-TEST_CASE(
-    "every family's batched fp32 model gives the reference's logits, also where sequences are filled up") {
-  for (const char* family : {"gpt-neox", "llama", "roberta"}) {
-    CAPTURE(family);
-    const ModelConfig config = small_of(family);
-    std::vector<float> values = flat_weights(config), grads(values.size());
-    const ModelWeights weights = unflatten(config, values);
-    const Model<float> model(config, values.data(), grads.data());
-    const std::vector<int> tokens = {1, 2, 3, 4, 6, 5, 0, 0}, lengths = {4, 2};
-    nn::Tape<float> tape;
-    ForwardTensors<float> out;
-    model.forward(tape, {.length = 4, .tokens = tokens, .lengths = lengths}, out);
-    CHECK(out.logits.rows == 2 * config.outputs(4));
-    for (int s = 0; s < 2; ++s) {
-      const ForwardResult reference =
-          reference_forward(weights, std::span<const int>(tokens).subspan(s * 4, lengths[s]));
-      const float* logits = out.logits.row(s * config.outputs(4));
-      for (size_t i = 0; i < reference.logits.size(); ++i)
-        CHECK(logits[i] == doctest::Approx(reference.logits[i]).epsilon(2e-5));
-      for (size_t i = 0; i < reference.hidden.size(); ++i)
-        CHECK(out.residual[2].row(s * 4)[i] == doctest::Approx(reference.hidden[i]).epsilon(2e-5));
-    }
-  }
-}
-
-TEST_CASE("a model of patches gives the reference's logits, image by image") {
-  const ModelConfig config = small_of("vit");
-  std::vector<float> values = flat_weights(config), grads(values.size()), patches;
-  const Model<float> model(config, values.data(), grads.data());
-  TrainingRandom random(5);
-  for (int i = 0; i < 2 * 4 * 3; ++i) patches.push_back(static_cast<float>(random.normal()));
-  nn::Tape<float> tape;
-  ForwardTensors<float> out;
-  model.forward(tape, {.length = 5, .patches = patches}, out);
-  REQUIRE(out.logits.rows == 2);
-  for (int s = 0; s < 2; ++s) {
-    const ForwardResult reference =
-        reference_forward(unflatten(config, values), std::span<const float>(patches).subspan(s * 12, 12));
-    REQUIRE(reference.logits.size() == 3);
-    for (int i = 0; i < 3; ++i)
-      CHECK(out.logits.row(s)[i] == doctest::Approx(reference.logits[i]).epsilon(2e-5));
-  }
 }
 
 TEST_CASE("flatten and unflatten are inverse and the slices cover the array in order") {

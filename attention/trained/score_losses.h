@@ -19,7 +19,7 @@
 #include <cstddef>
 
 #include "attention/rows/power_softmax.h"
-#include "nn/kernels/row_operations.h"
+#include "nn/kernels/simd_kernels.h"
 #include "nn/layers/row_extremes.h"
 
 namespace psm::attention {
@@ -69,8 +69,8 @@ void score_losses_vjp(const ScoreLosses& losses, const Scalar* s, int length, si
     const Scalar slope = 2 * weight * static_cast<Scalar>(losses.denominator_excess) * std::log(ratio) *
                          static_cast<Scalar>(p) / (static_cast<Scalar>(length) * denominator);
     std::fill_n(scratch, count, Scalar(1));
-    nn::powers_vjp(s, Scalar(1), p, scratch, Scalar(0), slope, count, scratch);
-    nn::accumulate(ds, scratch, count);
+    nn::row_kernels<Scalar>().powers_vjp(s, Scalar(1), p, scratch, Scalar(0), slope, count, scratch);
+    nn::row_kernels<Scalar>().accumulate(ds, scratch, count);
   }
 }
 

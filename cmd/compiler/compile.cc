@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -47,35 +46,29 @@ program::EntryPoint plan_pass(const ckks::Context& context, const program::Progr
   return entry;
 }
 
-// Builds the programs of a model or of a shape.
-struct Builders {
-  std::function<program::Program(int cached_tokens)> pass;
-  std::function<attention::DecodeProgram(attention::Weights)> token;
-  program::PlainKeeper& keeper;
-};
-
-// Plans the entry points. Weights that are inputs are named so, and appended to `weights`.
-std::vector<program::EntryPoint> plan_entries(const Builders& build, const ckks::Context& context,
-                                              const attention::ModelConfig& config,
-                                              const attention::Packing& packing, CompiledFor purpose,
-                                              std::vector<nn::WeightInput>& weights) {
+// Plans the entry points of a model or of a shape. `keeper` takes the weights, null of a shape's; `constants` those of
+// each argument. Weights that are inputs are named so, and appended to `weights`.
+std::vector<program::EntryPoint> plan_entries(const attention::PolynomialModel& model,
+                                              const attention::Packing& packing, program::PlainKeeper* keeper,
+                                              program::PlainKeeper& constants, const ckks::Context& context,
+                                              CompiledFor purpose, std::vector<nn::WeightInput>& weights) {
   std::vector<program::EntryPoint> entries;
   if (purpose == CompiledFor::kPass) {
-    entries.push_back(plan_pass(context, build.pass(0)));
+    entries.push_back(plan_pass(context, attention::build_program(model, packing, 0, keeper)));
     return entries;
   }
   const bool secret_weights = purpose == CompiledFor::kEncryptedWeights;
   std::optional<program::Program> prompt;
-  if (!secret_weights) prompt = build.pass(packing.tokens);
-  attention::DecodeProgram token =
-      build.token(secret_weights ? attention::Weights::kEncrypted : attention::Weights::kPlain);
+  if (!secret_weights) prompt = attention::build_program(model, packing, packing.tokens, keeper);
+  attention::DecodeProgram token = attention::build_decode_program(
+      model, packing, secret_weights ? attention::Weights::kEncrypted : attention::Weights::kPlain, keeper);
   for (nn::WeightInput& weight : token.weights) {
     const std::string name = kWeightPrefix + weight.name;
     for (program::NamedValue& input : token.program.inputs)
       if (input.name == weight.name) input.name = name;
     weights.push_back({name, std::move(weight.weight)});
   }
-  return plan_text(context, config, packing, prompt, token, build.keeper);
+  return plan_text(context, model.weights.config, packing, prompt, token, constants);
 }
 
 // What running an entry point takes, by nominal costs: seconds follow from the limbs of each kernel.
@@ -220,13 +213,7 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
   client.model = attention::client_model_of(model.model, model.packing);
   program::PlainKeeper& keeper = writer.keeper();
   std::vector<nn::WeightInput> weights;
-  program.entries = plan_entries(
-      {[&](int cached) { return attention::build_program(model.model, model.packing, cached, &keeper); },
-       [&](attention::Weights of) {
-         return attention::build_decode_program(model.model, model.packing, of, &keeper);
-       },
-       keeper},
-      context, model.model.weights.config, model.packing, purpose, weights);
+  program.entries = plan_entries(model.model, model.packing, &keeper, keeper, context, purpose, weights);
   for (const nn::WeightInput& weight : weights)
     client.weights.push_back({weight.name, weight.weight.to_vector()});
   for (const program::EntryPoint& entry : program.entries) {
@@ -262,13 +249,8 @@ program::ProgramFile plan_shape(const attention::ModelConfig& config, const atte
   program::ProgramFile program;
   program.spec = context.spec();
   program.about = about(config, packing);
-  program.entries = plan_entries(
-      {[&](int cached) { return attention::build_shape_program(config, packing, {}, options, cached); },
-       [&](attention::Weights of) {
-         return attention::build_decode_shape_program(config, packing, {}, options, of);
-       },
-       shapes},
-      context, config, packing, purpose, weights);
+  program.entries = plan_entries(attention::shape_model(config, {}, options), packing, nullptr, shapes,
+                                 context, purpose, weights);
   return program;
 }
 

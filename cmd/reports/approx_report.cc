@@ -75,10 +75,11 @@ std::vector<approx::Approximation> find_inverse_sqrt(const ApproxRequest& r) {
 }
 
 // Sigmoid, GELU and SiLU.
-template <approx::Approximation (*kDesign)(double, double), approx::Approximation (*kSeries)(double, int)>
+template <approx::Activation kFunction>
 std::vector<approx::Approximation> find_activation(const ApproxRequest& r) {
   if (r.method != "best" && r.method != "series") no_such_method(r, "best and series");
-  return {r.degree > 0 ? kSeries(r.domain.hi, r.degree) : kDesign(r.domain.hi, r.error)};
+  return {r.degree > 0 ? approx::activation_series(kFunction, r.domain.hi, r.degree)
+                       : approx::design_activation(kFunction, r.domain.hi, r.error)};
 }
 
 std::vector<approx::Approximation> find_exp(const ApproxRequest& r) {
@@ -108,11 +109,11 @@ struct Function {
 constexpr Function kFunctions[] = {
     {"inverse", DomainShape::kEnds, find_inverse},
     {"inverse_sqrt", DomainShape::kEnds, find_inverse_sqrt},
-    {"sigmoid", DomainShape::kRadius, find_activation<approx::design_sigmoid, approx::sigmoid_series>},
-    {"gelu", DomainShape::kRadius, find_activation<approx::design_gelu, approx::gelu_series>},
-    {"gelu_erf", DomainShape::kRadius, find_activation<approx::design_gelu_erf, approx::gelu_erf_series>},
-    {"gelu_tanh", DomainShape::kRadius, find_activation<approx::design_gelu_tanh, approx::gelu_tanh_series>},
-    {"silu", DomainShape::kRadius, find_activation<approx::design_silu, approx::silu_series>},
+    {"sigmoid", DomainShape::kRadius, find_activation<approx::Activation::kSigmoid>},
+    {"gelu", DomainShape::kRadius, find_activation<approx::Activation::kGelu>},
+    {"gelu_erf", DomainShape::kRadius, find_activation<approx::Activation::kGeluErf>},
+    {"gelu_tanh", DomainShape::kRadius, find_activation<approx::Activation::kGeluTanh>},
+    {"silu", DomainShape::kRadius, find_activation<approx::Activation::kSilu>},
     {"exp", DomainShape::kEnds, find_exp},
     {"abs", DomainShape::kRadius, find_abs},
 };

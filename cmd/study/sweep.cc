@@ -8,7 +8,7 @@
 #include "attention/reference/range_use.h"
 #include "cmd/timing/train_suite.h"
 #include "cmd/training/training_run.h"
-#include "nn/text/files/tokenizer_file.h"
+#include "nn/text/bpe/tokenizer_file.h"
 #include "train/evaluation/polynomial_evaluation.h"
 #include "train/stages/score_scale.h"
 

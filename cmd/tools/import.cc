@@ -20,7 +20,7 @@
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/training/training_run.h"
-#include "nn/text/files/tokenizer_file.h"
+#include "nn/text/bpe/tokenizer_file.h"
 
 namespace psm::cmd {
 namespace {

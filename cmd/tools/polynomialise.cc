@@ -6,7 +6,6 @@
 #include <cstdio>
 
 #include "attention/batched/measure.h"
-#include "attention/encrypted/critical_path.h"
 #include "attention/encrypted/encrypted_model.h"
 #include "attention/reference/range_use.h"
 #include "ckks/base/error.h"
@@ -123,7 +122,7 @@ int polynomialise(int argc, char** argv) {
   if (paper && flags.given("division")) throw Error("--paper says how to divide; leave --division out");
   attention::PolynomialOptions options = paper ? attention::paper_polynomials() : defaults;
   if (margin != 0) options.margin = margin;
-  if (!paper) options.division = attention::division_form_from(division);
+  if (!paper) options.division = attention::named<attention::DivisionForm>(division);
   const attention::PolynomialModel model =
       attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, options);
   std::printf("intervals: as measured on training data, %.4g times wider%s\n%s",
@@ -141,9 +140,6 @@ int polynomialise(int argc, char** argv) {
   } else {
     packing = attention::make_packing(config, config.context, kSlots);
     program = attention::build_program(model, packing);
-    const Figures paths = path_figures(attention::critical_paths(program));
-    std::printf("%s", paths.table().text().c_str());
-    json["levels"] = paths.json();
   }
 
   if (data.any() || codec_of(checkpoint.weights.config, checkpoint.notes).is_recall()) {

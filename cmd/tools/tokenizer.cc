@@ -14,7 +14,7 @@
 #include "cmd/training/training_run.h"
 #include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "nn/text/bpe/byte_bpe_files.h"
+#include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::cmd {
 namespace {
@@ -96,7 +96,7 @@ Json train(const TokenizerFlags& flags) {
   const double seconds = seconds_now() - start;
   // Read again before it is written: a vocabulary can be larger than files that are read.
   const char* what = "the trained tokenizer";
-  const nn::Bpe tokenizer(nn::spec_from_tokenizer_json(nn::parse_tokenizer_json(file, what), what), what);
+  const nn::Bpe tokenizer(nn::read_tokenizer_json(file, what), what);
   flags.write(file);
   Json json = statistics(tokenizer, text, tokenizer.encode(text));
   json["seconds"] = seconds;

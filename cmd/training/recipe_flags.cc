@@ -149,7 +149,7 @@ train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Chec
   if (context_ > 0 && (task.recall_task() || task.source->patch_inputs() > 0))
     throw Error("--context is for texts; recall has sequences of 64 tokens, and an image all its patches");
   attention::ModelConfig& model = options.model;
-  model.attention = attention::attention_kind_from(attention_);
+  model.attention = attention::named<attention::AttentionKind>(attention_);
   if (paper_) train::follow_paper(options);
   set_if_given(model.power, power_);
   set_score_offset(options);

@@ -14,7 +14,7 @@
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 #include "nn/text/bpe/alphabet.h"
-#include "nn/text/files/tokenizer_file.h"
+#include "nn/text/bpe/tokenizer_file.h"
 #include "train/data/documents.h"
 #include "train/data/image_data.h"
 #include "train/data/labelled_text_data.h"

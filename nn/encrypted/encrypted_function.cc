@@ -3,6 +3,8 @@
 #include <bit>
 #include <utility>
 
+#include "ckks/base/error.h"
+
 namespace psm::nn {
 
 using approx::Approximation;
@@ -91,5 +93,12 @@ std::vector<Value> build_products(Builder& builder, const Approximation& f, Valu
 }
 
 int products_depth(const Approximation& f) { return f.depth() + (divisor(f) == 0 ? 1 : 0); }
+
+Value power_of(Builder& builder, Value x, int p) {
+  PSM_CHECK(p >= 1, "power ", p);
+  if (p == 1) return x;
+  if (p % 2 == 0) return builder.square(power_of(builder, x, p / 2));
+  return builder.multiply(power_of(builder, x, p / 2 + 1), power_of(builder, x, p / 2));
+}
 
 }  // namespace psm::nn

@@ -26,4 +26,7 @@ std::vector<program::Value> build_products(program::Builder&, const approx::Appr
                                            std::span<const program::Value> y, const std::string& what = {});
 int products_depth(const approx::Approximation&);
 
+// x^p by repeated squaring, p >= 1; depth ceil(log2 p).
+program::Value power_of(program::Builder&, program::Value x, int p);
+
 }  // namespace psm::nn

@@ -35,10 +35,13 @@ ProgramReport checked(const Approximation& f, double excess) {
 
 TEST_CASE("programs of activations agree with evaluate(), and what is refreshed stays within [-1, 1]") {
   for (const double radius : {0.5, 6.0, 30.0})
-    for (const Approximation& f :
-         {approx::gelu_series(radius, 15), approx::gelu_series(radius, 31), approx::sigmoid_series(radius, 7),
-          approx::sigmoid_series(radius, 31), approx::silu_series(radius, 15),
-          approx::design_gelu_erf(radius, 1e-4), approx::design_gelu_tanh(radius, 1e-4)})
+    for (const Approximation& f : {approx::activation_series(approx::Activation::kGelu, radius, 15),
+                                   approx::activation_series(approx::Activation::kGelu, radius, 31),
+                                   approx::activation_series(approx::Activation::kSigmoid, radius, 7),
+                                   approx::activation_series(approx::Activation::kSigmoid, radius, 31),
+                                   approx::activation_series(approx::Activation::kSilu, radius, 15),
+                                   approx::design_activation(approx::Activation::kGeluErf, radius, 1e-4),
+                                   approx::design_activation(approx::Activation::kGeluTanh, radius, 1e-4)})
       checked(f, f.error_bound());
 }
 

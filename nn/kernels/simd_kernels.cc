@@ -34,4 +34,9 @@ const SimdKernels& simd_kernels() {
   return chosen;
 }
 
+template <>
+const RowKernels<float>& row_kernels() {
+  return simd_kernels().rows;
+}
+
 }  // namespace psm::nn

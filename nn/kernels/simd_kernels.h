@@ -18,6 +18,53 @@ struct AdamWConstants {
   float scale, b1, b2, correct_m, correct_v, epsilon, rate;
 };
 
+// What is done with a row of numbers: vectorised for float, loops for double (references and gradient checks). Results
+// may take the place of an argument where it says so.
+template <typename Scalar>
+struct RowKernels {
+  // values[i] <- e^{values[i]}; of float arguments above 88 count as 88, below -87 the result is 0.
+  void (*exponentials)(Scalar* values, size_t count);
+  // y <- z * sigmoid(slope z)
+  void (*swish)(Scalar slope, const Scalar* z, Scalar* y, size_t count);
+  // grad_z += grad_y * (s + slope z s (1 - s)), s = sigmoid(slope z); without `add` what was in grad_z counts as 0.
+  void (*swish_vjp)(Scalar slope, const Scalar* z, const Scalar* grad_y, bool add, Scalar* grad_z,
+                    size_t count);
+
+  // max_i x_i, count >= 1; NaN are passed over unless x_0 is one.
+  Scalar (*highest)(const Scalar* x, size_t count);
+  // max_i |x_i|, and the first i that attains it, count >= 1; of float NaN count as larger than all others. The same bits
+  // on every instruction set, as highest().
+  Scalar (*magnitude)(const Scalar* x, size_t count);
+  size_t (*peak)(const Scalar* x, size_t count);
+
+  // sum_i a_i b_i
+  Scalar (*dot)(const Scalar* a, const Scalar* b, size_t count);
+  // x <- factor x
+  void (*scale)(Scalar* x, Scalar factor, size_t count);
+  // y_i <- e^{x_i - shift}, as exponentials(); their sum. y may be x.
+  Scalar (*exponentials_above)(const Scalar* x, Scalar shift, size_t count, Scalar* y);
+  // y_i <- w_i (g_i - inner). y may be g.
+  void (*softmax_vjp)(const Scalar* w, const Scalar* g, Scalar inner, size_t count, Scalar* y);
+  // y_i <- (stretch x_i)^p for even p, unless y == nullptr; their sum. y may be x.
+  Scalar (*powers)(const Scalar* x, Scalar stretch, int p, size_t count, Scalar* y);
+  // y_i <- scale (stretch x_i)^(p - 1) (g_i - inner). y may be g.
+  void (*powers_vjp)(const Scalar* x, Scalar stretch, int p, const Scalar* g, Scalar inner, Scalar scale,
+                     size_t count, Scalar* y);
+
+  // y <- y + x
+  void (*accumulate)(Scalar* y, const Scalar* x, size_t count);
+  // The mean of a row and the mean of (x - mean)^2.
+  void (*moments)(const Scalar* x, size_t count, Scalar* mean, Scalar* variance);
+  // y <- (x - mean) * inverse * gamma + beta, beta == nullptr: nothing added.
+  void (*standardise)(const Scalar* x, Scalar mean, Scalar inverse, const Scalar* gamma, const Scalar* beta,
+                      size_t count, Scalar* y);
+  // Its vector-Jacobian product where mean and inverse follow x: LayerNorm's (nn/layers/norm.h), or with
+  // dbeta == nullptr and mean 0 RMSNorm's. With z = (x - mean) * inverse and h = dy * gamma:
+  //     dx += (h - mean h - z mean (h z)) * inverse      dgamma += dy z      dbeta += dy
+  void (*standardise_vjp)(const Scalar* x, const Scalar* dy, Scalar mean, Scalar inverse, const Scalar* gamma,
+                          size_t count, Scalar* dx, Scalar* dgamma, Scalar* dbeta);
+};
+
 struct SimdKernels {
   const char* name;
   int tile_rows;                          // at most; rows of C that tile() computes at once
@@ -61,44 +108,7 @@ struct SimdKernels {
   void (*transpose)(const uint32_t* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* y,
                     std::ptrdiff_t y_row);
 
-  // values[i] <- e^{values[i]}; arguments above 88 count as 88, below -87 the result is 0.
-  void (*exponentials)(float* values, size_t count);
-  // y <- z * sigmoid(slope z)
-  void (*swish)(float slope, const float* z, float* y, size_t count);
-  // grad_z += grad_y * d swish / dz; without `add`, grad_z is not read and counts as 0.
-  void (*swish_vjp)(float slope, const float* z, const float* grad_y, bool add, float* grad_z, size_t count);
-
-  // max_i x_i, count >= 1; NaN are skipped unless x_0 is one.
-  float (*highest)(const float* x, size_t count);
-  // max_i |x_i|, and the first i that attains it, count >= 1; NaN count as larger than all others.
-  float (*magnitude)(const float* x, size_t count);
-  size_t (*peak)(const float* x, size_t count);
-
-  // sum_i a_i b_i
-  float (*dot)(const float* a, const float* b, size_t count);
-  // x <- factor x
-  void (*scale)(float* x, float factor, size_t count);
-  // y_i <- e^{x_i - shift}, as exponentials(); their sum.
-  float (*exponentials_above)(const float* x, float shift, size_t count, float* y);
-  // y_i <- w_i (g_i - inner)
-  void (*softmax_vjp)(const float* w, const float* g, float inner, size_t count, float* y);
-  // y_i <- (stretch x_i)^p for even p, unless y == nullptr; their sum.
-  float (*powers)(const float* x, float stretch, int p, size_t count, float* y);
-  // y_i <- scale (stretch x_i)^(p - 1) (g_i - inner)
-  void (*powers_vjp)(const float* x, float stretch, int p, const float* g, float inner, float scale,
-                     size_t count, float* y);
-
-  // y <- y + x
-  void (*accumulate)(float* y, const float* x, size_t count);
-  // The mean of a row and the mean of (x - mean)^2.
-  void (*moments)(const float* x, size_t count, float* mean, float* variance);
-  // y <- (x - mean) * inverse * gamma + beta, beta == nullptr: nothing added.
-  void (*standardise)(const float* x, float mean, float inverse, const float* gamma, const float* beta,
-                      size_t count, float* y);
-  // Its vector-Jacobian product, where mean and inverse depend on x: LayerNorm's (nn/layers/norm.h), or
-  // RMSNorm's with dbeta == nullptr and mean 0. Adds to dx, dgamma and dbeta.
-  void (*standardise_vjp)(const float* x, const float* dy, float mean, float inverse, const float* gamma,
-                          size_t count, float* dx, float* dgamma, float* dbeta);
+  RowKernels<float> rows;
   // A step of the weights w with their moments m and v.
   void (*adamw)(const AdamWConstants& constants, const float* decay, const float* gradient, size_t count,
                 float* w, float* m, float* v);
@@ -115,6 +125,17 @@ struct SimdKernels {
 // The best set that this processor runs. PSM_SIMD=scalar|avx2|avx512|avx512bf16 in the environment asks for a
 // lower one.
 const SimdKernels& simd_kernels();
+
+// Those of the set, or the loops.
+template <typename Scalar>
+const RowKernels<Scalar>& row_kernels();
+template <>
+const RowKernels<float>& row_kernels();
+template <>
+const RowKernels<double>& row_kernels();
+
+// x^n by repeated squaring, as the kernels do it.
+double integer_power(double x, int n);
 
 // All sets, the best first; kernels() gives nullptr if the build, the processor or the system lacks the set.
 struct SimdSet {

@@ -18,7 +18,7 @@ TEST_CASE("every instruction set's exponential is accurate to 2^-21 and saturate
       std::vector<float> x;
       for (double v = -86.9; v <= 88; v += 0.0137) x.push_back(static_cast<float>(v));
       std::vector<float> y = x;
-      set->exponentials(y.data(), y.size());
+      set->rows.exponentials(y.data(), y.size());
       double worst = 0;
       for (size_t i = 0; i < x.size(); ++i) {
         const double exact = std::exp(static_cast<double>(x[i]));
@@ -26,7 +26,7 @@ TEST_CASE("every instruction set's exponential is accurate to 2^-21 and saturate
       }
       CHECK(worst < std::ldexp(1, -21));
       float edges[] = {-88.0f, -1000.0f, 0.0f, 1000.0f};
-      set->exponentials(edges, 4);
+      set->rows.exponentials(edges, 4);
       CHECK(edges[0] == 0);
       CHECK(edges[1] == 0);
       CHECK(edges[2] == 1);
@@ -210,14 +210,14 @@ TEST_CASE(
         for (float& v : x) v = static_cast<float>(static_cast<int>(random.next_u64() % 9) - 4);
         const auto by_magnitude = [](float a, float b) { return std::abs(a) < std::abs(b); };
         const auto first = std::max_element(x.begin(), x.end(), by_magnitude) - x.begin();
-        CHECK(set->peak(x.data(), n) == static_cast<size_t>(first));
-        CHECK(set->magnitude(x.data(), n) == std::abs(x[first]));
-        CHECK(set->highest(x.data(), n) == *std::max_element(x.begin(), x.end()));
+        CHECK(set->rows.peak(x.data(), n) == static_cast<size_t>(first));
+        CHECK(set->rows.magnitude(x.data(), n) == std::abs(x[first]));
+        CHECK(set->rows.highest(x.data(), n) == *std::max_element(x.begin(), x.end()));
         x[n / 2] = -INFINITY;
-        CHECK(set->peak(x.data(), n) == n / 2);
+        CHECK(set->rows.peak(x.data(), n) == n / 2);
         x[n - 1] = NAN;
-        CHECK(set->peak(x.data(), n) == n - 1);
-        CHECK(std::isnan(set->magnitude(x.data(), n)));
+        CHECK(set->rows.peak(x.data(), n) == n - 1);
+        CHECK(std::isnan(set->rows.magnitude(x.data(), n)));
       }
     }
 }
@@ -233,10 +233,10 @@ TEST_CASE(
         for (size_t n : {1, 3, 16, 37}) {
           std::vector<float> z(n), y(n), g(n), grad(n, 1.0f);
           for (size_t i = 0; i < n; ++i) z[i] = static_cast<float>(4 * random.normal()), g[i] = 0.5f;
-          set->swish(slope, z.data(), y.data(), n);
+          set->rows.swish(slope, z.data(), y.data(), n);
           std::vector<float> alone(n, NAN);
-          set->swish_vjp(slope, z.data(), g.data(), true, grad.data(), n);
-          set->swish_vjp(slope, z.data(), g.data(), false, alone.data(), n);
+          set->rows.swish_vjp(slope, z.data(), g.data(), true, grad.data(), n);
+          set->rows.swish_vjp(slope, z.data(), g.data(), false, alone.data(), n);
           for (size_t i = 0; i < n; ++i) {
             const double s = 1 / (1 + std::exp(-slope * z[i]));
             CHECK(y[i] == doctest::Approx(z[i] * s).epsilon(1e-5));

@@ -30,18 +30,11 @@ inline Floats exponential(Floats x) {
 
 inline Floats sigmoid(Floats z) { return 1.0f / (1.0f + exponential(-z)); }
 
-void exponentials_of(float* values, size_t count) {
-  for_vectors(
-      count, [=](size_t i) { store(values + i, exponential(load(values + i))); },
-      [=](size_t i, size_t n) { store_part(values + i, exponential(load_part(values + i, n)), n); });
-}
-
-inline Floats swish_of(float slope, Floats z) { return z * sigmoid(slope * z); }
+void exponentials_of(float* values, size_t count) { map_row(count, values, exponential, values); }
 
 void swish_array(float slope, const float* z, float* y, size_t count) {
-  for_vectors(
-      count, [=](size_t i) { store(y + i, swish_of(slope, load(z + i))); },
-      [=](size_t i, size_t n) { store_part(y + i, swish_of(slope, load_part(z + i, n)), n); });
+  map_row(
+      count, y, [=](Floats v) { return v * sigmoid(slope * v); }, z);
 }
 
 // With s = sigmoid(slope z):  d swish / dz = s + slope z s (1 - s).
@@ -52,17 +45,12 @@ inline Floats swish_derivative(float slope, Floats z) {
 
 void swish_vjp_array(float slope, const float* z, const float* grad_y, bool add, float* grad_z,
                      size_t count) {
-  for_vectors(
-      count,
-      [=](size_t i) {
-        const Floats before = add ? load(grad_z + i) : Floats{};
-        store(grad_z + i, before + load(grad_y + i) * swish_derivative(slope, load(z + i)));
-      },
-      [=](size_t i, size_t n) {
-        const Floats before = add ? load_part(grad_z + i, n) : Floats{};
-        store_part(grad_z + i,
-                   before + load_part(grad_y + i, n) * swish_derivative(slope, load_part(z + i, n)), n);
-      });
+  const auto added = [=](Floats before, Floats dy, Floats v) {
+    return before + dy * swish_derivative(slope, v);
+  };
+  if (add) return map_row(count, grad_z, added, grad_z, grad_y, z);
+  map_row(
+      count, grad_z, [=](Floats dy, Floats v) { return added(Floats{}, dy, v); }, grad_y, z);
 }
 
 float highest_of(const float* x, size_t count) {
@@ -110,17 +98,13 @@ size_t peak_of(const float* x, size_t count) {
 }
 
 float dot_of(const float* a, const float* b, size_t count) {
-  Floats sum{};
-  for_vectors(
-      count, [&](size_t i) { sum += load(a + i) * load(b + i); },
-      [&](size_t i, size_t n) { sum += load_part(a + i, n) * load_part(b + i, n); });
-  return sum_of_lanes(sum);
+  return sum_row(
+      count, [](Floats x, Floats y) { return x * y; }, a, b);
 }
 
 void scale_of(float* x, float factor, size_t count) {
-  for_vectors(
-      count, [=](size_t i) { store(x + i, load(x + i) * factor); },
-      [=](size_t i, size_t n) { store_part(x + i, load_part(x + i, n) * factor, n); });
+  map_row(
+      count, x, [=](Floats v) { return v * factor; }, x);
 }
 
 float exponentials_above(const float* x, float shift, size_t count, float* y) {
@@ -140,9 +124,8 @@ float exponentials_above(const float* x, float shift, size_t count, float* y) {
 }
 
 void softmax_vjp_of(const float* w, const float* g, float inner, size_t count, float* y) {
-  for_vectors(
-      count, [=](size_t i) { store(y + i, load(w + i) * (load(g + i) - inner)); },
-      [=](size_t i, size_t n) { store_part(y + i, load_part(w + i, n) * (load_part(g + i, n) - inner), n); });
+  map_row(
+      count, y, [=](Floats v, Floats grad) { return v * (grad - inner); }, w, g);
 }
 
 // x^n by repeated squaring.
@@ -204,24 +187,21 @@ void powers_vjp_of(const float* x, float stretch, int p, const float* g, float i
         const auto vjp = [=](Floats v, Floats grad) __attribute__((always_inline)) {
           return integer_power(v * stretch, power - 1) * (grad - inner) * scale;
         };
-        for_vectors(
-            count, [=](size_t i) { store(y + i, vjp(load(x + i), load(g + i))); },
-            [=](size_t i, size_t n) { store_part(y + i, vjp(load_part(x + i, n), load_part(g + i, n)), n); });
+        map_row(count, y, vjp, x, g);
         return 0.0f;
       });
 }
 
 void accumulate_of(float* y, const float* x, size_t count) {
-  for_vectors(
-      count, [=](size_t i) { store(y + i, load(y + i) + load(x + i)); },
-      [=](size_t i, size_t n) { store_part(y + i, load_part(y + i, n) + load_part(x + i, n), n); });
+  map_row(
+      count, y, [](Floats a, Floats b) { return a + b; }, y, x);
 }
 
 void moments_of(const float* x, size_t count, float* mean, float* variance) {
-  Floats sum{}, squares{};
-  for_vectors(
-      count, [&](size_t i) { sum += load(x + i); }, [&](size_t i, size_t n) { sum += load_part(x + i, n); });
-  const float m = sum_of_lanes(sum) / static_cast<float>(count);
+  Floats squares{};
+  const float m = sum_row(
+                      count, [](Floats v) { return v; }, x) /
+                  static_cast<float>(count);
   const auto square = [=](Floats v) { return (v - m) * (v - m); };
   for_vectors(
       count, [&](size_t i) { squares += square(load(x + i)); },
@@ -257,32 +237,16 @@ void standardise_vjp_of(const float* x, const float* dy, float mean, float inver
     sum_hz += h * z;
     return dgamma_ + dy_ * z;
   };
-  for_vectors(
-      count,
-      [&](size_t i) {
-        store(dgamma + i, first(load(x + i), load(dy + i), load(gamma + i), load(dgamma + i)));
-      },
-      [&](size_t i, size_t n) {
-        store_part(dgamma + i,
-                   first(load_part(x + i, n), load_part(dy + i, n), load_part(gamma + i, n),
-                         load_part(dgamma + i, n)),
-                   n);
-      });
+  map_row(count, dgamma, first, x, dy, gamma, dgamma);
   if (dbeta) accumulate_of(dbeta, dy, count);
   const float mean_h = dbeta ? sum_of_lanes(sum_h) / static_cast<float>(count) : 0.0f;
   const float mean_hz = sum_of_lanes(sum_hz) / static_cast<float>(count);
-  const auto second = [&](Floats x_, Floats dy_, Floats gamma_) {
-    return (dy_ * gamma_ - mean_h - (x_ - mean) * inverse * mean_hz) * inverse;
-  };
-  for_vectors(
-      count,
-      [&](size_t i) { store(dx + i, load(dx + i) + second(load(x + i), load(dy + i), load(gamma + i))); },
-      [&](size_t i, size_t n) {
-        store_part(
-            dx + i,
-            load_part(dx + i, n) + second(load_part(x + i, n), load_part(dy + i, n), load_part(gamma + i, n)),
-            n);
-      });
+  map_row(
+      count, dx,
+      [&](Floats dx_, Floats x_, Floats dy_, Floats gamma_) {
+        return dx_ + (dy_ * gamma_ - mean_h - (x_ - mean) * inverse * mean_hz) * inverse;
+      },
+      dx, x, dy, gamma);
 }
 
 inline Floats root(Floats x) {

@@ -54,6 +54,14 @@ inline void for_vectors(size_t count, Whole whole, Rest rest) {
   if (i < count) rest(i, count - i);
 }
 
+// y_i <- f(x_i ..), of rows x that may be y.
+template <typename F, typename... X>
+inline void map_row(size_t count, float* y, F f, const X*... x) {
+  for_vectors(
+      count, [&](size_t i) { store(y + i, f(load(x + i)...)); },
+      [&](size_t i, size_t n) { store_part(y + i, f(load_part(x + i, n)...), n); });
+}
+
 // Reduces all lanes by halves, first lanes i and i + w.
 template <typename Vector, typename Op>
 inline auto of_all_lanes(Vector v, Op op) {
@@ -80,6 +88,16 @@ inline int32_t smallest_lane(Ints v) {
   return of_all_lanes(v, [](int32_t a, int32_t b) { return b < a ? b : a; });
 }
 #endif
+
+// sum_i f(x_i ..), where f of zeros is zero.
+template <typename F, typename... X>
+inline float sum_row(size_t count, F f, const X*... x) {
+  Floats sum{};
+  for_vectors(
+      count, [&](size_t i) { sum += f(load(x + i)...); },
+      [&](size_t i, size_t n) { sum += f(load_part(x + i, n)...); });
+  return sum_of_lanes(sum);
+}
 
 }  // namespace
 }  // namespace psm::nn

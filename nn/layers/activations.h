@@ -13,8 +13,7 @@
 #include <numbers>
 
 #include "nn/autograd/tape.h"
-#include "nn/kernels/fast_exp.h"
-#include "nn/kernels/row_operations.h"
+#include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {
 
@@ -22,10 +21,10 @@ template <typename Scalar>
 struct SwishOp {
   Tensor<Scalar> z, y;
   Scalar slope;
-  void forward() { swish_forward(slope, z.value, y.value, z.size()); }
+  void forward() { row_kernels<Scalar>().swish(slope, z.value, y.value, z.size()); }
   void backward() {
     const bool add = !z.first_gradient();
-    swish_backward(slope, z.value, y.grad, add, z.grad, z.size());
+    row_kernels<Scalar>().swish_vjp(slope, z.value, y.grad, add, z.grad, z.size());
   }
 };
 
@@ -173,7 +172,7 @@ struct AddOp {
       if (term.first_gradient())
         std::memcpy(term.grad, y.grad, n * sizeof(Scalar));
       else
-        accumulate(term.grad, y.grad, n);
+        row_kernels<Scalar>().accumulate(term.grad, y.grad, n);
     }
   }
 };

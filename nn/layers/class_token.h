@@ -7,7 +7,8 @@
 #pragma once
 
 #include "nn/autograd/tape.h"
-#include "nn/kernels/row_operations.h"
+#include "nn/kernels/simd_kernels.h"
+#include "nn/layers/embedding.h"
 
 namespace psm::nn {
 
@@ -29,8 +30,8 @@ struct PrependRowOp {
     token.start_gradient();
     for (int r = 0; r < y.rows; ++r) {
       const int b = r / (group + 1), i = r % (group + 1) - 1;
-      accumulate(i < 0 ? token.grad_row(0) : x.grad_row(b * group + i), y.grad_row(r),
-                 static_cast<size_t>(y.columns));
+      row_kernels<Scalar>().accumulate(i < 0 ? token.grad_row(0) : x.grad_row(b * group + i), y.grad_row(r),
+                                       static_cast<size_t>(y.columns));
     }
   }
 };
@@ -44,26 +45,10 @@ Tensor<Scalar> prepend_row(Tape<Scalar>& tape, Tensor<Scalar> token, Tensor<Scal
 }
 
 template <typename Scalar>
-struct FirstRowsOp {
-  Tensor<Scalar> x, y;
-  int group;
-
-  void forward() {
-    for (int b = 0; b < y.rows; ++b) std::memcpy(y.row(b), x.row(b * group), y.columns * sizeof(Scalar));
-  }
-
-  void backward() {
-    x.start_gradient();
-    for (int b = 0; b < y.rows; ++b)
-      accumulate(x.grad_row(b * group), y.grad_row(b), static_cast<size_t>(y.columns));
-  }
-};
-
-template <typename Scalar>
 Tensor<Scalar> first_rows(Tape<Scalar>& tape, Tensor<Scalar> x, int group) {
   PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
   Tensor<Scalar> y = tape.tensor(x.rows / group, x.columns);
-  tape.record(FirstRowsOp<Scalar>{x, y, group});
+  tape.record(TableRowsOp<Scalar>{nullptr, group, y.rows * group, {}, x, y});
   return y;
 }
 

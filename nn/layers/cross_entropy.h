@@ -10,7 +10,7 @@
 #include <span>
 
 #include "nn/autograd/tape.h"
-#include "nn/kernels/fast_exp.h"
+#include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {
 
@@ -20,7 +20,7 @@ template <typename Scalar>
 double softmax_of(const Scalar* z, int n, Scalar* p) {
   const Scalar highest = *std::max_element(z, z + n);
   for (int j = 0; j < n; ++j) p[j] = z[j] - highest;
-  exponentials(p, n);
+  row_kernels<Scalar>().exponentials(p, static_cast<size_t>(n));
   Scalar sum = 0;
   for (int j = 0; j < n; ++j) sum += p[j];
   for (int j = 0; j < n; ++j) p[j] /= sum;

@@ -9,7 +9,7 @@
 #include "nn/autograd/tape.h"
 #include "nn/kernels/gemm.h"
 #include "nn/kernels/growing_buffer.h"
-#include "nn/kernels/row_operations.h"
+#include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {
 
@@ -33,7 +33,8 @@ struct LinearOp {
                  factor(x), old, w.grad, x.columns);
     if (!b.value) return;
     b.start_gradient();
-    for (int r = 0; r < y.rows; ++r) accumulate(b.grad, y.grad_row(r), static_cast<size_t>(y.columns));
+    for (int r = 0; r < y.rows; ++r)
+      row_kernels<Scalar>().accumulate(b.grad, y.grad_row(r), static_cast<size_t>(y.columns));
   }
 
  private:

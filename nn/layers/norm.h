@@ -13,16 +13,25 @@
 #include <cmath>
 
 #include "nn/autograd/tape.h"
-#include "nn/kernels/row_operations.h"
+#include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {
 
-// m and v; `centred`: LayerNorm's.
+// m and v.
+template <typename Scalar>
+struct Moments {
+  Scalar mean, variance;
+};
+// `centred`: LayerNorm's.
 template <typename Scalar>
 Moments<Scalar> norm_moments(const Scalar* x, int columns, bool centred) {
   const auto d = static_cast<size_t>(columns);
-  if (centred) return moments(x, d);
-  return {0, dot(x, x, d) / static_cast<Scalar>(d)};
+  Moments<Scalar> found{0, 0};
+  if (centred)
+    row_kernels<Scalar>().moments(x, d, &found.mean, &found.variance);
+  else
+    found.variance = row_kernels<Scalar>().dot(x, x, d) / static_cast<Scalar>(d);
+  return found;
 }
 
 template <typename Scalar>
@@ -37,8 +46,9 @@ struct NormOp {
       const Moments<Scalar> of_row = norm_moments(x.row(r), x.columns, beta.value != nullptr);
       mean[r] = of_row.mean;
       inverse[r] = 1 / std::sqrt(of_row.variance + epsilon);
-      standardise(x.row(r), mean[r], inverse[r], gamma.value, static_cast<const Scalar*>(beta.value),
-                  static_cast<size_t>(x.columns), y.row(r));
+      row_kernels<Scalar>().standardise(x.row(r), mean[r], inverse[r], gamma.value,
+                                        static_cast<const Scalar*>(beta.value),
+                                        static_cast<size_t>(x.columns), y.row(r));
     }
   }
 
@@ -48,8 +58,8 @@ struct NormOp {
     Scalar* dbeta = nullptr;
     if (beta.value) beta.start_gradient(), dbeta = beta.grad;
     for (int r = 0; r < x.rows; ++r)
-      standardise_vjp(x.row(r), y.grad_row(r), mean[r], inverse[r], gamma.value,
-                      static_cast<size_t>(x.columns), x.grad_row(r), gamma.grad, dbeta);
+      row_kernels<Scalar>().standardise_vjp(x.row(r), y.grad_row(r), mean[r], inverse[r], gamma.value,
+                                            static_cast<size_t>(x.columns), x.grad_row(r), gamma.grad, dbeta);
   }
 };
 

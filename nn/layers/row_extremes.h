@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "nn/kernels/row_maxima.h"
+#include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {
 
@@ -20,9 +20,9 @@ struct Peak {
 
   // Adds the row that begins at place `begin`.
   void take(const Scalar* x, size_t count, size_t begin) {
-    const Scalar largest = nn::magnitude(x, count);
+    const Scalar largest = row_kernels<Scalar>().magnitude(x, count);
     if (sign != 0 && !(largest > magnitude)) return;
-    const size_t at = nn::peak(x, count);
+    const size_t at = row_kernels<Scalar>().peak(x, count);
     place = begin + at;
     magnitude = largest;
     sign = x[at] < 0 ? Scalar(-1) : Scalar(1);
@@ -32,7 +32,7 @@ struct Peak {
 // sum of max(0, |x_i| - limit)^2
 template <typename Scalar>
 Scalar excess(const Scalar* x, size_t count, Scalar limit) {
-  if (magnitude(x, count) <= limit) return 0;
+  if (row_kernels<Scalar>().magnitude(x, count) <= limit) return 0;
   Scalar sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (size_t i = 0; i < count; ++i) {
@@ -45,7 +45,7 @@ Scalar excess(const Scalar* x, size_t count, Scalar limit) {
 // dx_i += dy * 2 sign(x_i) max(0, |x_i| - limit)
 template <typename Scalar>
 void excess_vjp(const Scalar* x, size_t count, Scalar limit, Scalar dy, Scalar* dx) {
-  if (magnitude(x, count) <= limit) return;
+  if (row_kernels<Scalar>().magnitude(x, count) <= limit) return;
 #pragma omp simd
   for (size_t i = 0; i < count; ++i) {
     const Scalar beyond = std::max(std::abs(x[i]) - limit, Scalar(0));

@@ -1,8 +1,12 @@
 #include "attention/encrypted/testing/small_models.h"
 
-#include <random>
+#include <algorithm>
+#include <cmath>
 
 #include "attention/batched/measure.h"
+#include "attention/encrypted/encrypted_model.h"
+#include "ckks/base/error.h"
+#include "ckks/program/machines/twin.h"
 
 namespace psm::attention {
 
@@ -17,30 +21,29 @@ ModelConfig small_config(int width, int heads, int ffn, double rotary_fraction) 
           .norm_epsilon = 1e-5};
 }
 
-std::vector<std::vector<int>> random_texts(int count, const ModelConfig& config, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<std::vector<int>> result(static_cast<size_t>(count));
-  for (auto& text : result)
-    for (int t = 0; t < config.context; ++t)
-      text.push_back(static_cast<int>(random() % static_cast<unsigned>(config.vocab)));
-  return result;
+PolynomialModel rough_polynomial(const ModelConfig& config, PolynomialOptions options) {
+  const ModelWeights weights = rough_weights(config);
+  options.margin = 2;
+  return make_polynomial(weights, measure_ranges(weights, small_data(config, 64, 1).examples()), options);
 }
 
-PolynomialModel lively_model(const ModelConfig& config, bool client_norm) {
-  ModelWeights weights = random_weights(config, 3);
-  std::mt19937_64 random(3);
-  std::normal_distribution<float> normal;
-  for (LayerWeights& layer : weights.layers) {
-    for (auto* vector : {&layer.norm1_beta, &layer.norm2_beta, &layer.bq, &layer.bk, &layer.bv, &layer.bo,
-                         &layer.b_up, &layer.b_down})
-      for (float& x : *vector) x += 0.2f * normal(random);
-    for (float& c : layer.score_offset) c += normal(random);
+double twin_error(const ModelConfig& config, size_t slots, const PolynomialOptions& options,
+                  int prompts_at_once) {
+  const PolynomialModel model = rough_polynomial(config, options);
+  const Packing packing = make_packing(config, config.context, slots, prompts_at_once);
+  const SmallData data = small_data(config, packing.prompts, 2);
+  const auto twin =
+      program::run_twin(build_program(model, packing), client_inputs(model, packing, data.examples()));
+  const auto logits = client_logits(model, packing, twin.outputs, data.examples());
+  double worst = 0;
+  for (size_t p = 0; p < logits.size(); ++p) {
+    const std::vector<double> expected =
+        data.with(p, [&](auto example) { return polynomial_forward(model, example).logits; });
+    PSM_CHECK(logits[p].size() == expected.size());
+    for (size_t i = 0; i < expected.size(); ++i)
+      worst = std::max(worst, std::abs(logits[p][i] - expected[i]));
   }
-  PolynomialOptions options;
-  options.margin = 2;
-  options.norm_error = options.inverse_error = options.gelu_error = 1e-3;
-  options.client_norm = client_norm;
-  return make_polynomial(weights, measure_ranges(weights, random_texts(64, config, 1)), options);
+  return worst;
 }
 
 }  // namespace psm::attention

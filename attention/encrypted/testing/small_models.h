@@ -1,22 +1,24 @@
-// Polynomial models small enough for tests of tokens one by one.
+// Small models for slot programs, and how far a program is from the model that it computes.
 #pragma once
 
-#include <cstdint>
-#include <vector>
+#include <cstddef>
 
 #include "attention/reference/polynomial_model.h"
+#include "attention/testing/small_families.h"
 
 namespace psm::attention {
 
 constexpr int kSmallContext = 16;
 
-// Two layers, 13 tokens.
+// Two layers of GPT-NeoX's, 13 words.
 ModelConfig small_config(int width, int heads, int ffn, double rotary_fraction = 0.5);
 
-// Texts that fill the context.
-std::vector<std::vector<int>> random_texts(int count, const ModelConfig&, uint64_t seed);
+// Rough weights, made polynomial on intervals twice as wide as 64 examples ask for.
+PolynomialModel rough_polynomial(const ModelConfig&, PolynomialOptions options);
 
-// Random weights with biases and score offsets that are not zero.
-PolynomialModel lively_model(const ModelConfig&, bool client_norm);
+// The largest difference of logits between the twin of the slot program and the polynomial model, for as many
+// prompts, of different lengths, as the program takes.
+double twin_error(const ModelConfig&, size_t slots, const PolynomialOptions& options,
+                  int prompts_at_once = 0);
 
 }  // namespace psm::attention

@@ -9,7 +9,7 @@
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe.h"
-#include "nn/text/bpe/byte_bpe_files.h"
+#include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::nn {
 namespace {
@@ -95,8 +95,7 @@ TEST_CASE("a trained tokenizer encodes what it has not seen, and as well after i
       "the theatre the then<|endoftext|>the thé thé<|endoftext|>\n\nthe end of the text\n";
   const BpeSpec spec = train_byte_bpe(text, {.vocab = 300});
   const Bpe tokenizer(spec, "test");
-  const Bpe again(spec_from_tokenizer_json(parse_tokenizer_json(tokenizer_json(spec, 1), "test"), "test"),
-                  "test");
+  const Bpe again(read_tokenizer_json(tokenizer_json(spec, 1), "test"), "test");
   CHECK(tokenizer_json(again.spec(), 0) == tokenizer_json(spec, 0));
   CHECK(again.end() == 0);
   CHECK(tokenizer.end() == 0);

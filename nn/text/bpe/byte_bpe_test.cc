@@ -6,10 +6,10 @@
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe.h"
-#include "nn/text/bpe/byte_bpe_files.h"
 #include "nn/text/bpe/byte_level.h"
 #include "nn/text/bpe/byte_level_files.h"
-#include "nn/text/files/tokenizer_file.h"
+#include "nn/text/bpe/tokenizer_file.h"
+#include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::nn {
 namespace {
@@ -25,9 +25,7 @@ BpeSpec small_spec() {
   return spec;
 }
 
-BpeSpec read(const std::string& json) {
-  return spec_from_tokenizer_json(parse_tokenizer_json(json, "test"), "test");
-}
+BpeSpec read(const std::string& json) { return read_tokenizer_json(json, "test"); }
 
 std::vector<std::string> words(const std::string& text, WordRule rule = WordRule::kGpt2) {
   std::vector<std::string> out;

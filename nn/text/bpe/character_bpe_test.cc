@@ -4,7 +4,7 @@
 #include "ckks/base/files/hex.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe.h"
-#include "nn/text/bpe/character_bpe_files.h"
+#include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::nn {
 namespace {
@@ -97,9 +97,9 @@ TEST_CASE("without all bytes an unknown token, one for several characters, behin
 TEST_CASE("a tokenizer survives its file") {
   for (const SpacePrefix prefix :
        {SpacePrefix::kNever, SpacePrefix::kFirst, SpacePrefix::kPieces, SpacePrefix::kAlways}) {
-    const std::string file = character_tokenizer_json(with(prefix), 1);
-    const Bpe again(character_spec_from_tokenizer_json(parse_tokenizer_json(file, "test"), "test"), "test");
-    CHECK(character_tokenizer_json(again.spec(), 1) == file);
+    const std::string file = tokenizer_json(with(prefix), 1);
+    const Bpe again(read_tokenizer_json(file, "test"), "test");
+    CHECK(tokenizer_json(again.spec(), 1) == file);
     CHECK(again.start() == 1);
     CHECK(again.end() == 2);
   }
@@ -109,22 +109,21 @@ TEST_CASE("so do ends that are no added tokens") {
   BpeSpec spec = small_spec();
   spec.added.clear();
   spec.ends.end_is_added = true;
-  const std::string file = character_tokenizer_json(spec, 1);
-  const Bpe again(character_spec_from_tokenizer_json(parse_tokenizer_json(file, "test"), "test"), "test");
+  const std::string file = tokenizer_json(spec, 1);
+  const Bpe again(read_tokenizer_json(file, "test"), "test");
   CHECK(again.start() == 1);
   CHECK(again.end() == 2);
 }
 
 TEST_CASE("files that are damaged or ask for what is not supported are refused") {
-  const std::string good = character_tokenizer_json(small_spec(), 2);
+  const std::string good = tokenizer_json(small_spec(), 2);
   const auto refused = [&](const std::string& from, const std::string& to, const std::string& why) {
     std::string bad = good;
     const size_t at = bad.find(from);
     REQUIRE(at != std::string::npos);
     bad.replace(at, from.size(), to);
-    CHECK_THROWS_WITH_AS(
-        Bpe(character_spec_from_tokenizer_json(parse_tokenizer_json(bad, "test"), "test"), "test"),
-        doctest::Contains(why.c_str()), Error);
+    CHECK_THROWS_WITH_AS(Bpe(read_tokenizer_json(bad, "test"), "test"), doctest::Contains(why.c_str()),
+                         Error);
   };
   refused("\"Prepend\"", "\"Lowercase\"", "import the model with --tokenizer none");
   refused("\"pre_tokenizer\": null", "\"pre_tokenizer\": {\"type\": \"Whitespace\"}", "byte_fallback");

@@ -1,4 +1,4 @@
-#include "nn/encrypted/encrypted_swiglu.h"
+#include "nn/encrypted/encrypted_activation.h"
 
 #include <cmath>
 #include <map>
@@ -7,7 +7,6 @@
 #include "approx/activation.h"
 #include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
-#include "nn/encrypted/encrypted_gelu.h"
 
 namespace psm::nn {
 namespace {
@@ -38,7 +37,7 @@ SlotVector scaled(SlotVector slots, double factor) {
 
 TEST_CASE(
     "SwiGLU is silu of the gate times up, of the units in re and of those in im, one level above silu") {
-  const approx::Approximation silu = approx::design_silu(5, 1e-3);
+  const approx::Approximation silu = approx::design_activation(approx::Activation::kSilu, 5, 1e-3);
   constexpr double kBound = 3;
   Builder builder(kSlots);
   const Value gate[] = {builder.input("g0"), builder.input("g1")},
@@ -72,7 +71,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a function of reals other than GELU acts on both parts of a slot") {
-  const approx::Approximation sigmoid = approx::design_sigmoid(4, 1e-3);
+  const approx::Approximation sigmoid = approx::design_activation(approx::Activation::kSigmoid, 4, 1e-3);
   Builder builder(kSlots);
   const Value half[] = {builder.input("z")};
   builder.output("y", encrypted_gelu(builder, half, sigmoid, "sigmoid")[0]);

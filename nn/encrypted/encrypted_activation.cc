@@ -1,5 +1,8 @@
-#include "nn/encrypted/encrypted_gelu.h"
+#include "nn/encrypted/encrypted_activation.h"
 
+#include <utility>
+
+#include "ckks/base/error.h"
 #include "nn/encrypted/encrypted_function.h"
 
 namespace psm::nn {
@@ -7,6 +10,9 @@ namespace psm::nn {
 using program::Builder;
 using program::Value;
 
+namespace {
+
+// Twice re and twice im of each, one after the other.
 std::vector<Value> separate_parts(Builder& builder, std::span<const Value> values) {
   std::vector<Value> parts;
   for (Value z : values) {
@@ -16,8 +22,7 @@ std::vector<Value> separate_parts(Builder& builder, std::span<const Value> value
   return parts;
 }
 
-namespace {
-
+// What the approximation reads of these, refresh candidates.
 std::vector<Value> to_approximate(Builder& builder, std::vector<Value> parts,
                                   const approx::Approximation& f) {
   if (f.input_offset() != 0)
@@ -27,31 +32,46 @@ std::vector<Value> to_approximate(Builder& builder, std::vector<Value> parts,
 
 }  // namespace
 
-std::vector<Value> parts_to_approximate(Builder& builder, std::span<const Value> half,
-                                        const approx::Approximation& f) {
-  return to_approximate(builder, separate_parts(builder, half), f);
-}
-
 std::vector<Value> encrypted_gelu_of_real(Builder& builder, std::span<const Value> half,
                                           const approx::Approximation& gelu) {
   Builder::Scope scope(builder, "gelu");
   std::vector<Value> parts;
   for (const Value z : half) parts.push_back(builder.twice_real_part(z));
-  std::vector<Value> outputs;
-  for (const Value part : to_approximate(builder, std::move(parts), gelu))
-    outputs.push_back(build(builder, gelu, part, "input of gelu"));
-  return builder.refresh(outputs);
+  parts = to_approximate(builder, std::move(parts), gelu);
+  for (Value& part : parts) part = build(builder, gelu, part, "input of gelu");
+  return builder.refresh(parts);
 }
 
 std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half,
                                   const approx::Approximation& gelu, const std::string& label) {
   Builder::Scope scope(builder, label);
-  const std::vector<Value> parts = parts_to_approximate(builder, half, gelu);
+  const std::vector<Value> parts = to_approximate(builder, separate_parts(builder, half), gelu);
   std::vector<Value> outputs;
   for (size_t i = 0; i < parts.size(); i += 2) {
     const Value re = build(builder, gelu, parts[i], "input of " + label);
     const Value im = build(builder, gelu, parts[i + 1], "input of " + label);
     outputs.push_back(builder.add(re, builder.times_i(im)));
+  }
+  return builder.refresh(outputs);
+}
+
+std::vector<Value> encrypted_swiglu(Builder& builder, std::span<const Value> half_gate,
+                                    std::span<const Value> half_up, const approx::Approximation& silu) {
+  PSM_CHECK(half_gate.size() == half_up.size(), half_gate.size(), " gates for ", half_up.size());
+  std::vector<Value> gates;
+  {
+    Builder::Scope scope(builder, "silu");
+    gates = to_approximate(builder, separate_parts(builder, half_gate), silu);
+    for (Value& gate : gates) gate = build(builder, silu, gate, "input of silu");
+    gates = builder.refresh(gates);
+  }
+  Builder::Scope scope(builder, "gate");
+  const std::vector<Value> units = builder.refresh(separate_parts(builder, half_up));
+  std::vector<Value> outputs;
+  for (size_t i = 0; i < units.size(); i += 2) {
+    const std::pair<Value, Value> products[] = {{gates[i], units[i]},
+                                                {gates[i + 1], builder.times_i(units[i + 1])}};
+    outputs.push_back(builder.sum_of_products(products));
   }
   return builder.refresh(outputs);
 }

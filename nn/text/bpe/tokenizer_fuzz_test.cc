@@ -5,9 +5,8 @@
 #include "ckks/base/testing/check_fuzz.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe.h"
-#include "nn/text/bpe/byte_bpe_files.h"
-#include "nn/text/bpe/character_bpe_files.h"
 #include "nn/text/bpe/llama2_files.h"
+#include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::nn {
 namespace {
@@ -78,7 +77,7 @@ TEST_CASE("tokenizer.json") {
     return marks;
   };
   target.decode = [](std::string_view bytes) {
-    const Bpe tokenizer(spec_from_tokenizer_json(parse_tokenizer_json(bytes, "input"), "input"), "input");
+    const Bpe tokenizer(read_tokenizer_json(bytes, "input"), "input");
     std::vector<int> tokens = tokenizer.encode("the <|end|>  then\n\xc3\xa9");
     for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
     PSM_CHECK(tokenizer.decode(tokens).find("then\n\xc3\xa9") != std::string::npos);
@@ -100,11 +99,10 @@ TEST_CASE("tokenizer.json of character-level BPE") {
   target.name = "tokenizer.json of characters";
   for (const SpacePrefix prefix : {SpacePrefix::kAlways, SpacePrefix::kFirst}) {
     spec.prefix = prefix;
-    target.corpus.push_back(character_tokenizer_json(spec, 1));
+    target.corpus.push_back(tokenizer_json(spec, 1));
   }
   target.decode = [](std::string_view bytes) {
-    const Bpe tokenizer(character_spec_from_tokenizer_json(parse_tokenizer_json(bytes, "input"), "input"),
-                        "input");
+    const Bpe tokenizer(read_tokenizer_json(bytes, "input"), "input");
     std::vector<int> tokens;
     try {
       tokens = tokenizer.encode("ab <s> |a\n\xc3\xa9zz");

@@ -1,12 +1,17 @@
-// GELU on ciphertexts whose slots hold two hidden units each, in re and im; or another function of reals,
+// GELU and SwiGLU on ciphertexts whose slots hold two hidden units each, in re and im; or another function of reals,
 // such as the sigmoid of a classifier's head.
 //
 // gelu is a function of reals. 2 re = z + conj z and 2 im = -i z + conj(-i z) separate the parts. So the input is half
 // of the approximation's argument, input_scale * (hidden unit) / 2; the factor goes into W_up. The two real parts are
 // one refresh group: a bootstrap takes both. The result is out(re) + i out(im), gelu / output_scale.
 //
-// Levels: depth of gelu. Key-switches: 2 conjugations for each ciphertext, and those of two polynomials.
-// Refresh candidates: both halves, and the result.
+// SwiGLU is silu(g) u of each unit, from halves of g (in silu's input_scale) and of u / bound with |u| <= bound:
+//     y = S_re U_re + S_im (i U_im),    S = silu(g) / output_scale,    U = u / bound
+// is one sum of two products. Out comes silu(g) u / (output_scale bound), in [-1, 1].
+//
+// Levels: depth of gelu; of SwiGLU depth of silu + 1, from u 1. Key-switches: 2 conjugations for each ciphertext, and
+// those of two polynomials; in SwiGLU 4 and 1 relinearisation. Refresh candidates: all parts, before and behind silu,
+// and the result.
 #pragma once
 
 #include <span>
@@ -28,11 +33,8 @@ std::vector<program::Value> encrypted_gelu(program::Builder&, std::span<const pr
 std::vector<program::Value> encrypted_gelu_of_real(program::Builder&, std::span<const program::Value> half,
                                                    const approx::Approximation& gelu);
 
-// Twice re and twice im of each, one after the other.
-std::vector<program::Value> separate_parts(program::Builder&, std::span<const program::Value>);
-
-// The parts of halves as the approximation's arguments; refresh candidates.
-std::vector<program::Value> parts_to_approximate(program::Builder&, std::span<const program::Value> half,
-                                                 const approx::Approximation&);
+std::vector<program::Value> encrypted_swiglu(program::Builder&, std::span<const program::Value> half_gate,
+                                             std::span<const program::Value> half_up,
+                                             const approx::Approximation& silu);
 
 }  // namespace psm::nn

@@ -1,13 +1,14 @@
-#include "nn/kernels/row_operations.h"
-
 #include <cmath>
 #include <vector>
 
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
+#include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {
 namespace {
+
+const RowKernels<double>& doubles = row_kernels<double>();
 
 void check_equal(const std::vector<float>& here, const std::vector<double>& exact) {
   bool right = true;
@@ -29,30 +30,30 @@ TEST_CASE("every instruction set's rows agree with double precision at every len
           a[i] = static_cast<float>(random.normal()), b[i] = static_cast<float>(random.normal());
         const std::vector<double> x(a.begin(), a.end() - 1), g(b.begin(), b.end() - 1);
         std::vector<double> exact(n);
-        CHECK(set->dot(a.data(), b.data(), n) ==
-              doctest::Approx(dot(x.data(), g.data(), n)).epsilon(1e-5).scale(1));
+        CHECK(set->rows.dot(a.data(), b.data(), n) ==
+              doctest::Approx(doubles.dot(x.data(), g.data(), n)).epsilon(1e-5).scale(1));
 
-        const double exponentials = exponentials_above(x.data(), 0.5, n, exact.data());
-        CHECK(set->exponentials_above(a.data(), 0.5f, n, y.data()) ==
+        const double exponentials = doubles.exponentials_above(x.data(), 0.5, n, exact.data());
+        CHECK(set->rows.exponentials_above(a.data(), 0.5f, n, y.data()) ==
               doctest::Approx(exponentials).epsilon(1e-5));
         check_equal(y, exact);
 
-        softmax_vjp(x.data(), g.data(), 0.25, n, exact.data());
-        set->softmax_vjp(a.data(), b.data(), 0.25f, n, y.data());
+        doubles.softmax_vjp(x.data(), g.data(), 0.25, n, exact.data());
+        set->rows.softmax_vjp(a.data(), b.data(), 0.25f, n, y.data());
         check_equal(y, exact);
 
         for (const int p : {2, 4, 6, 8, 10, 12, 14, 16}) {
           CAPTURE(p);
-          const double sum = powers(x.data(), 0.5, p, n, exact.data());
-          CHECK(set->powers(a.data(), 0.5f, p, n, y.data()) == doctest::Approx(sum).epsilon(1e-5));
-          CHECK(set->powers(a.data(), 0.5f, p, n, nullptr) == doctest::Approx(sum).epsilon(1e-5));
+          const double sum = doubles.powers(x.data(), 0.5, p, n, exact.data());
+          CHECK(set->rows.powers(a.data(), 0.5f, p, n, y.data()) == doctest::Approx(sum).epsilon(1e-5));
+          CHECK(set->rows.powers(a.data(), 0.5f, p, n, nullptr) == doctest::Approx(sum).epsilon(1e-5));
           check_equal(y, exact);
-          powers_vjp(x.data(), 0.5, p, g.data(), 0.25, 3, n, exact.data());
-          set->powers_vjp(a.data(), 0.5f, p, b.data(), 0.25f, 3, n, y.data());
+          doubles.powers_vjp(x.data(), 0.5, p, g.data(), 0.25, 3, n, exact.data());
+          set->rows.powers_vjp(a.data(), 0.5f, p, b.data(), 0.25f, 3, n, y.data());
           check_equal(y, exact);
         }
 
-        set->scale(a.data(), -2, n);
+        set->rows.scale(a.data(), -2, n);
         for (size_t i = 0; i < n; ++i) exact[i] = -2 * x[i];
         check_equal(a, exact);
       }
@@ -76,31 +77,34 @@ TEST_CASE("every instruction set's norms agree with double precision at every le
         const auto x = row(n), dy = row(n), gamma = row(n), beta = row(n);
         const auto xd = exactly(x), dyd = exactly(dy), gammad = exactly(gamma), betad = exactly(beta);
         float mean = 0, variance = 0;
-        set->moments(x.data(), n, &mean, &variance);
-        const Moments<double> of_row = moments(xd.data(), n);
-        CHECK(mean == doctest::Approx(of_row.mean).epsilon(1e-5).scale(1));
-        CHECK(variance == doctest::Approx(of_row.variance).epsilon(1e-5).scale(1));
+        set->rows.moments(x.data(), n, &mean, &variance);
+        double exact_mean = 0, exact_variance = 0;
+        doubles.moments(xd.data(), n, &exact_mean, &exact_variance);
+        CHECK(mean == doctest::Approx(exact_mean).epsilon(1e-5).scale(1));
+        CHECK(variance == doctest::Approx(exact_variance).epsilon(1e-5).scale(1));
 
         std::vector<float> y = row(n);
         std::vector<double> exact(n);
         for (const bool shifted : {false, true}) {
-          set->standardise(x.data(), 0.5f, 2, gamma.data(), shifted ? beta.data() : nullptr, n, y.data());
-          standardise(xd.data(), 0.5, 2, gammad.data(), shifted ? betad.data() : nullptr, n, exact.data());
+          set->rows.standardise(x.data(), 0.5f, 2, gamma.data(), shifted ? beta.data() : nullptr, n,
+                                y.data());
+          doubles.standardise(xd.data(), 0.5, 2, gammad.data(), shifted ? betad.data() : nullptr, n,
+                              exact.data());
           check_equal(y, exact);
 
           auto dx = row(n), dgamma = row(n), dbeta = row(n);
           auto dxd = exactly(dx), dgammad = exactly(dgamma), dbetad = exactly(dbeta);
-          set->standardise_vjp(x.data(), dy.data(), 0.5f, 2, gamma.data(), n, dx.data(), dgamma.data(),
-                               shifted ? dbeta.data() : nullptr);
-          standardise_vjp(xd.data(), dyd.data(), 0.5, 2, gammad.data(), n, dxd.data(), dgammad.data(),
-                          shifted ? dbetad.data() : nullptr);
+          set->rows.standardise_vjp(x.data(), dy.data(), 0.5f, 2, gamma.data(), n, dx.data(), dgamma.data(),
+                                    shifted ? dbeta.data() : nullptr);
+          doubles.standardise_vjp(xd.data(), dyd.data(), 0.5, 2, gammad.data(), n, dxd.data(), dgammad.data(),
+                                  shifted ? dbetad.data() : nullptr);
           check_equal(dx, dxd);
           check_equal(dgamma, dgammad);
           check_equal(dbeta, dbetad);
         }
         auto sum = row(n);
         for (size_t i = 0; i < n; ++i) exact[i] = static_cast<double>(sum[i]) + xd[i];
-        set->accumulate(sum.data(), x.data(), n);
+        set->rows.accumulate(sum.data(), x.data(), n);
         check_equal(sum, exact);
       }
 }

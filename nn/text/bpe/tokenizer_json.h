@@ -1,0 +1,39 @@
+// The files that byte-pair encodings come in: tokenizer.json of the `tokenizers` library, of bytes or of characters,
+// and GPT-2's pair (a vocabulary in JSON, a list of merges).
+//
+//     {"added_tokens": [..], "post_processor": .., "decoder": ..,
+//      "normalizer", "pre_tokenizer"    of bytes: null or NFC; ByteLevel, or before it in a Sequence a Split by one of
+//                                       the expressions of nn/text/bpe/byte_level.h or Digits one by one
+//                                       of characters: Sequence of Prepend and Replace, and null; or null, and a
+//                                       Metaspace that does not split
+//      "model": {"type": "BPE", "byte_fallback": true of characters, "vocab": {characters: id},
+//                "merges": ["a b", ..] or [["a", "b"], ..], "ignore_merges", "unk_token", "fuse_unk"}}
+//
+// Files are untrusted. Sizes, depth and the number of values are bounded before anything is kept; what a file
+// asks for and is not done here is refused by name, and so is what the library would not read: members that it does
+// not know or that have another form. What of them decides no token is not looked at further: transformers turns
+// truncation and padding off. Every error is a psm::Error of one line that begins with `file`. Whether the parts fit
+// together is checked by the constructor of Bpe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "nn/text/bpe/bpe_spec.h"
+
+namespace psm::nn {
+
+inline constexpr size_t kMaxTokenizerBytes = size_t{32} << 20;
+
+BpeSpec read_tokenizer_json(std::string_view text, const std::string& file);
+
+// A file that the function above and the `tokenizers` library read; indent 0: in one line. Empty for other kinds than of
+// bytes and of characters.
+std::string tokenizer_json(const BpeSpec& spec, int indent);
+
+// GPT-2's files (encoder.json and vocab.bpe, elsewhere vocab.json and merges.txt): {characters: id}, and one
+// merge a line under a line that begins with #version. The special tokens of GPT-2 (<|endoftext|>) and of
+// RoBERTa (<s>, <pad>, </s>, <unk>, <mask>) are recognised by their names.
+BpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view merges, const std::string& file);
+
+}  // namespace psm::nn

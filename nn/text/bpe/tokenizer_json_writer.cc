@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <optional>
+
+#include "ckks/base/files/json.h"
+#include "nn/text/bpe/byte_level_files.h"
+#include "nn/text/bpe/tokenizer_json.h"
+
+namespace psm::nn {
+namespace {
+
+Json typed(const char* type) {
+  Json json;
+  json["type"] = type;
+  return json;
+}
+
+Json sequence(const char* list, Json::Array parts) {
+  Json json = typed("Sequence");
+  json[list] = std::move(parts);
+  return json;
+}
+
+Json added_tokens_json(const std::vector<AddedToken>& added) {
+  Json tokens = Json(Json::Array{});
+  for (const AddedToken& token : added)
+    tokens.push_back(Json::Object{{"id", token.id},
+                                  {"content", token.text},
+                                  {"single_word", false},
+                                  {"lstrip", token.strip_left},
+                                  {"rstrip", token.strip_right},
+                                  {"normalized", token.normalised},
+                                  {"special", token.special}});
+  return tokens;
+}
+
+// A token as the file writes it.
+std::string written(const BpeSpec& spec, int id) {
+  return spec.kind == BpeKind::kCharacters ? spec.tokens[id] : bytes_to_characters(spec.tokens[id]);
+}
+
+// The same at the ends of a text, where it may be an added one.
+std::string written_end(const BpeSpec& spec, int id) {
+  const auto added = std::find_if(spec.added.begin(), spec.added.end(),
+                                  [&](const AddedToken& token) { return token.id == id; });
+  return added != spec.added.end() ? added->text : written(spec, id);
+}
+
+// A TemplateProcessing; null if nothing is added at the ends.
+Json ends_json(const BpeSpec& spec) {
+  const TextEnds& ends = spec.ends;
+  if (!ends.start && !(ends.end && ends.end_is_added)) return Json();
+  const auto piece = [](const char* kind, const std::string& id, int type) {
+    return Json::Object{{kind, Json::Object{{"id", id}, {"type_id", type}}}};
+  };
+  Json single = Json(Json::Array{}), special = Json(Json::Object{});
+  const auto add = [&](int id) {
+    const std::string text = written_end(spec, id);
+    single.push_back(piece("SpecialToken", text, 0));
+    special[text] = Json::Object{{"id", text}, {"ids", Json::Array{id}}, {"tokens", Json::Array{Json(text)}}};
+  };
+  if (ends.start) add(*ends.start);
+  single.push_back(piece("Sequence", "A", 0));
+  if (ends.end && ends.end_is_added) add(*ends.end);
+  return Json::Object{{"type", "TemplateProcessing"},
+                      {"single", single},
+                      {"pair", Json::Array{piece("Sequence", "A", 0), piece("Sequence", "B", 1)}},
+                      {"special_tokens", std::move(special)}};
+}
+
+bool prefix_space(const BpeSpec& spec) { return spec.prefix == SpacePrefix::kPieces; }
+
+Json byte_level_json(bool space_in_front, bool own_expression) {
+  return Json::Object{{"type", "ByteLevel"},
+                      {"add_prefix_space", space_in_front},
+                      {"trim_offsets", true},
+                      {"use_regex", own_expression}};
+}
+
+Json pre_tokeniser_json(const BpeSpec& spec) {
+  const bool own_expression = spec.rule == WordRule::kGpt2;
+  Json byte_level = byte_level_json(prefix_space(spec), own_expression);
+  if (own_expression && !spec.single_digits) return byte_level;
+  Json first = spec.single_digits
+                   ? Json::Object{{"type", "Digits"}, {"individual_digits", true}}
+                   : Json::Object{{"type", "Split"},
+                                  {"pattern", Json::Object{{"Regex", std::string(expression_of(spec.rule))}}},
+                                  {"behavior", "Isolated"},
+                                  {"invert", false}};
+  return Json::Object{{"type", "Sequence"},
+                      {"pretokenizers", Json::Array{std::move(first), std::move(byte_level)}}};
+}
+
+Json post_processor_json(const BpeSpec& spec) {
+  const TextEnds& ends = spec.ends;
+  if (!ends.start || !ends.end || !ends.end_is_added) {
+    Json json = ends_json(spec);
+    return json.is_null() ? byte_level_json(prefix_space(spec), true) : json;
+  }
+  const auto token = [&](int id) { return Json::Array{written_end(spec, id), id}; };
+  return Json::Object{{"type", "RobertaProcessing"},
+                      {"sep", token(*ends.end)},
+                      {"cls", token(*ends.start)},
+                      {"trim_offsets", true},
+                      {"add_prefix_space", prefix_space(spec)}};
+}
+
+Json replace_json(const char* from, const char* to) {
+  Json json;
+  json["type"] = "Replace";
+  json["pattern"]["String"] = from;
+  json["content"] = to;
+  return json;
+}
+
+Json metaspace_json(SpacePrefix prefix) {
+  Json json = typed("Metaspace");
+  json["replacement"] = kMetaspace;
+  json["prepend_scheme"] = prefix == SpacePrefix::kFirst    ? "first"
+                           : prefix == SpacePrefix::kPieces ? "always"
+                                                            : "never";
+  json["split"] = false;
+  return json;
+}
+
+Json decoder_json(SpacePrefix prefix) {
+  Json::Array parts{replace_json(kMetaspace, " "), typed("ByteFallback"), typed("Fuse")};
+  if (prefix != SpacePrefix::kNever) {
+    Json strip = typed("Strip");
+    strip["content"] = " ";
+    strip["start"] = 1;
+    strip["stop"] = 0;
+    parts.push_back(std::move(strip));
+  }
+  return sequence("decoders", std::move(parts));
+}
+
+void add_rules_of_bytes(const BpeSpec& spec, Json& json) {
+  json["normalizer"] = spec.nfc ? typed("NFC") : Json();
+  json["pre_tokenizer"] = pre_tokeniser_json(spec);
+  json["post_processor"] = post_processor_json(spec);
+  json["decoder"] = byte_level_json(prefix_space(spec), true);
+}
+
+void add_rules_of_characters(const BpeSpec& spec, Json& json) {
+  const bool prepend = spec.prefix == SpacePrefix::kAlways;
+  Json prepended = typed("Prepend");
+  prepended["prepend"] = kMetaspace;
+  json["normalizer"] =
+      prepend ? sequence("normalizers", {std::move(prepended), replace_json(" ", kMetaspace)}) : Json();
+  json["pre_tokenizer"] = prepend ? Json() : metaspace_json(spec.prefix);
+  json["post_processor"] = ends_json(spec);
+  json["decoder"] = decoder_json(spec.prefix);
+}
+
+}  // namespace
+
+std::string tokenizer_json(const BpeSpec& spec, int indent) {
+  const bool characters = spec.kind == BpeKind::kCharacters;
+  if (!characters && spec.kind != BpeKind::kBytes) return "";
+  Json::Object vocabulary;
+  for (size_t t = 0; t < spec.tokens.size(); ++t)
+    if (!spec.tokens[t].empty())
+      vocabulary.emplace_back(written(spec, static_cast<int>(t)), static_cast<int64_t>(t));
+  Json::Array merges;
+  for (const auto& [left, right] : spec.merges) {
+    const std::string first = written(spec, left), second = written(spec, right);
+    merges.push_back(characters ? Json(Json::Array{first, second}) : Json(first + " " + second));
+  }
+  Json json;
+  json["version"] = "1.0";
+  json["truncation"] = Json();
+  json["padding"] = Json();
+  json["added_tokens"] = added_tokens_json(spec.added);
+  characters ? add_rules_of_characters(spec, json) : add_rules_of_bytes(spec, json);
+  Json& model = json["model"];
+  model["type"] = "BPE";
+  for (const char* name : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"})
+    model[name] = Json();
+  model["unk_token"] = spec.unknown ? Json(spec.tokens[*spec.unknown]) : Json();
+  model["fuse_unk"] = spec.one_unknown;
+  model["byte_fallback"] = characters;
+  if (spec.whole_words) model["ignore_merges"] = true;
+  model["vocab"] = std::move(vocabulary);
+  model["merges"] = std::move(merges);
+  return json.dump(indent);
+}
+
+}  // namespace psm::nn
