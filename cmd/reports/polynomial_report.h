@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "attention/encrypted/critical_path.h"
 #include "attention/reference/polynomial_model.h"
 #include "attention/reference/range_use.h"
 #include "ckks/base/files/json.h"
@@ -27,8 +26,5 @@ Figures range_use_figures(const std::vector<attention::RangeUse>& uses, int laye
 // Advice if values leave: the first function of the network that a value leaves, and the margin that would
 // have held it. Later functions follow, because that sequence is lost. Empty if no value leaves.
 std::string range_use_advice(const std::vector<attention::RangeUse>& uses);
-
-// For a model with a slot program (PowerSoftmax): each layer's longest paths and what consumes their levels.
-Figures path_figures(const std::vector<attention::LayerPath>& paths);
 
 }  // namespace psm::cmd

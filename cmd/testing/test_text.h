@@ -10,6 +10,7 @@
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/client/client_file.h"
+#include "cmd/client/encoding.h"
 #include "cmd/compiler/compile.h"
 #include "cmd/generation/client/conversation.h"
 #include "cmd/generation/frames.h"
