@@ -21,14 +21,4 @@ struct FileRingFlags {
 
 Json parameters_json(const ckks::Context& context);
 
-// The parameters of a model that is compiled: a secure set or, with --insecure, its chain in a smaller ring.
-struct RingFlags : FileRingFlags {
-  explicit RingFlags(Command& flags);
-  // Throws Error for a smaller ring without --insecure, and for an unknown kind of secret.
-  ckks::ParameterSpec spec() const;
-
-  const int64_t& log_n;
-  const std::string& secret;
-};
-
 }  // namespace psm::cmd

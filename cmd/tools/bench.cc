@@ -13,7 +13,7 @@
 #include "ckks/ring/kernels/backend.h"
 #include "cmd/compiler/shapes.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/protocol/ring_flags.h"
+#include "cmd/protocol/new_ring_flags.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"

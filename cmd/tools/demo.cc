@@ -11,7 +11,7 @@
 #include "cmd/prompts/comparison.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/protocol/notes.h"
-#include "cmd/protocol/ring_flags.h"
+#include "cmd/protocol/new_ring_flags.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/server/device_flag.h"
