@@ -1,4 +1,5 @@
 #include "ckks/scheme/public/packed_ciphertext.h"
+
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
