@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -78,32 +77,6 @@ uint64_t available_memory_bytes() {
     limit_to(address_space.rlim_cur, kibibytes("/proc/self/status", "VmSize"));
   }
   return available;
-}
-
-namespace {
-
-constexpr size_t kPageWords = (size_t{4} << 10) / sizeof(uint64_t);
-
-}  // namespace
-
-TouchedMemory::TouchedMemory(size_t bytes) : memory_(bytes / sizeof(uint64_t)) {
-  thread_ = std::thread([this] {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point start = Clock::now();
-    volatile uint64_t* const words = memory_.data();
-    for (size_t at = 0; at < memory_.size(); at += kPageWords) words[at] = 0;
-    seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
-  });
-}
-
-TouchedMemory::~TouchedMemory() {
-  finish();
-  buffer_pool::make_room(memory_.size() * sizeof(uint64_t));
-}
-
-double TouchedMemory::finish() {
-  if (thread_.joinable()) thread_.join();
-  return seconds_;
 }
 
 }  // namespace psm

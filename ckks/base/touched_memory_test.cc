@@ -1,3 +1,4 @@
+#include "ckks/base/touched_memory.h"
 
 #include <vector>
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
+#include "ckks/base/touched_memory.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/scheme/errors/noise.h"
 #include "cmd/client/client_file.h"

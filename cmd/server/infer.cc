@@ -16,6 +16,7 @@
 #include "ckks/base/interruption.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
+#include "ckks/base/touched_memory.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/protocol/group_files.h"
 #include "cmd/protocol/notes.h"
