@@ -60,13 +60,13 @@ while read -r command budget; do
   if [ "$lines" -gt "$budget" ] || [ "$lines" -lt 1000 ]; then bad=1; fi
 done <<BUDGETS
 keygen 8000
-encrypt 11000
+encrypt 11250
 decrypt 8600
 generate 15550
 infer 25300
 serve 24500
 show 20300
-train 17550
+train 17750
 evaluate 22250
 BUDGETS
 exit $bad

@@ -92,8 +92,9 @@ std::shared_ptr<const nn::Tokenizer> find_tokenizer(const std::string& asked, co
   if (source.format == "checkpoint" || source.format == "llama2c") return tokenizer_of(checkpoint);
   const fs::path folder =
       fs::is_directory(source.path) ? fs::path(source.path) : fs::path(source.path).parent_path();
-  const fs::path beside = folder / "tokenizer.json";
-  return fs::exists(beside) ? nn::load_tokenizer(beside.string()) : nullptr;
+  for (const char* name : {"tokenizer.json", "vocab.txt"})
+    if (fs::exists(folder / name)) return nn::load_tokenizer((folder / name).string());
+  return nullptr;
 }
 
 // What a model of patches reads.
@@ -127,9 +128,10 @@ int import_command(int argc, char** argv) {
                 "folder --out for transformers.");
   const std::string& from = flags.text("from", "", "folder or file of the model");
   const std::string& format = flags.text("format", "auto", message("what it is: ", kFormats));
-  const std::string& tokenizer_path = flags.text("tokenizer", "",
-                                                 "tokenizer.json, llama2.c's file or GPT-2's vocabulary; "
-                                                 "none: without; else tokenizer.json in the model's folder");
+  const std::string& tokenizer_path =
+      flags.text("tokenizer", "",
+                 "tokenizer.json, llama2.c's file, GPT-2's vocabulary or BERT's "
+                 "vocab.txt; none: without; else one in the model's folder");
   const std::string& merges = flags.text("merges", "", "GPT-2's merges, beside its vocabulary");
   const std::string& to = flags.text("to", "checkpoint", "what to write: checkpoint or hugging-face");
   const std::string& out =

@@ -26,9 +26,10 @@ struct TokenizerFlags {
       : flags(flags),
         text(flags.text("text", "", "the input: a file of text, for decode of tokens' numbers")),
         string(flags.text("string", "", "the input itself, in place of --text")),
-        tokenizer(flags.text(
-            "tokenizer", "",
-            "tokenizer.json, llama2.c's file, GPT-2's vocabulary, or a checkpoint that keeps its tokenizer")),
+        tokenizer(flags.text("tokenizer", "",
+                             "tokenizer.json, llama2.c's file, GPT-2's vocabulary, BERT's vocab.txt, or a "
+                             "checkpoint that keeps its "
+                             "tokenizer")),
         merges(flags.text("merges", "", "GPT-2's merges, beside its vocabulary")),
         vocab(flags.integer("vocab", 1024, 256, 1 << 20, "tokens to train, with special ones and 256 bytes")),
         special(flags.text("special", nn::kEndOfText,

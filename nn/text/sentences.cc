@@ -23,16 +23,14 @@ std::vector<int> sentence_tokens(const Tokenizer& tokenizer, std::string_view te
       throw Error("more than two texts with tabs between them; give one or two");
     second = tokenizer.encode(text.substr(tab + 1));
   }
-  const size_t around = is_pair ? 4 : 2;
+  const size_t between = is_pair ? static_cast<size_t>(tokenizer.ends_between()) : 0, around = 2 + between;
   if (longest < around)
     throw Error(message("a context of ", longest, " tokens has no room for a text; give at least ", around));
   while (first.size() + second.size() > longest - around)
     (!is_pair || first.size() > second.size() ? first : second).pop_back();
   std::vector<int> tokens{*tokenizer.start()};
   tokens.insert(tokens.end(), first.begin(), first.end());
-  tokens.push_back(*tokenizer.end());
-  if (!is_pair) return tokens;
-  tokens.push_back(*tokenizer.end());
+  tokens.insert(tokens.end(), between, *tokenizer.end());
   tokens.insert(tokens.end(), second.begin(), second.end());
   tokens.push_back(*tokenizer.end());
   return tokens;

@@ -1,8 +1,9 @@
 // The tokens that an encoder reads for a text, or for two texts with a tab between them (a question and a sentence):
 //
-//     <s> text </s>                     <s> first </s> </s> second </s>
+//     <s> text </s>                     <s> first </s> </s> second </s>         as RoBERTa was trained
+//     [CLS] text [SEP]                  [CLS] first [SEP] second [SEP]          as BERT was
 //
-// <s> and </s> are the tokenizer's start() and end(); this is how RoBERTa was trained.
+// They are the tokenizer's start() and end(), and ends_between() says how many stand in the middle.
 #pragma once
 
 #include <limits>

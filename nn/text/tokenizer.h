@@ -28,6 +28,8 @@ class Tokenizer {
   // The token before every text in the model's training, and the one that ends a text.
   virtual std::optional<int> start() const { return std::nullopt; }
   virtual std::optional<int> end() const { return std::nullopt; }
+  // How many end() stand between two texts that an encoder reads together.
+  virtual int ends_between() const { return 2; }
 };
 
 // A token's bytes for people: control characters and incomplete UTF-8 characters as \n, \t or \xNN.

@@ -5,6 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/utf8.h"
+#include "nn/text/bpe/bert_words.h"
 #include "nn/text/unicode/unicode_nfc.h"
 
 namespace psm::nn {
@@ -37,6 +38,10 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
 
 AddedTokens::Normalise normaliser(const BpeSpec& spec) {
   if (spec.kind == BpeKind::kBytes && spec.nfc) return to_nfc;
+  if (spec.kind == BpeKind::kWordPiece)
+    return [strips = spec.strips_accents, lower = spec.lower_case](std::string_view piece) {
+      return bert_text(piece, strips, lower);
+    };
   if (spec.kind != BpeKind::kCharacters || spec.prefix != SpacePrefix::kAlways) return nullptr;
   return [](std::string_view piece) {
     return piece.empty() ? std::string() : std::string(kMetaspace) + replaced(piece, " ", kMetaspace);
@@ -69,6 +74,8 @@ Bpe::Bpe(BpeSpec spec, const std::string& what)
   // Files name it by its text in the vocabulary.
   if (spec_.unknown && static_cast<size_t>(*spec_.unknown) >= spec_.tokens.size())
     throw Error(message(what, ": the unknown token, ", *spec_.unknown, ", is not in the vocabulary"));
+  if (spec_.kind == BpeKind::kWordPiece && (!spec_.unknown || !spec_.merges.empty()))
+    throw Error(what + " is WordPiece without an unknown token, or with merges");
   read_tokens(what);
   read_merges(what);
   if (spec_.kind == BpeKind::kLlama2 || !spec_.scores.empty()) read_scores(what);
@@ -132,7 +139,7 @@ void Bpe::read_scores(const std::string& what) {
 
 int Bpe::byte_of(int token) const {
   const std::string& text = spec_.tokens[token];
-  if (spec_.kind == BpeKind::kLlama2 && token <= kLlama2End) return -1;
+  if ((spec_.kind == BpeKind::kLlama2 && token <= kLlama2End) || spec_.kind == BpeKind::kWordPiece) return -1;
   if (of_characters()) return named_byte(text);
   return text.size() == 1 ? static_cast<unsigned char>(text[0]) : -1;
 }
@@ -157,6 +164,7 @@ void Bpe::cut(std::string_view text, const Added& added, const Word& word) const
   if (const size_t valid = is_utf8() ? utf8_valid_prefix(text) : text.size(); valid < text.size())
     throw Error(message("the text is not UTF-8 at byte ", valid, "; convert it"));
   added_.cut(text, added, [&](std::string_view piece, bool first) {
+    if (spec_.kind == BpeKind::kWordPiece) return for_each_bert_word(piece, word);
     std::string spaced;
     if (spec_.kind == BpeKind::kCharacters) piece = spaced = replaced(piece, " ", kMetaspace);
     const bool wanted =
@@ -172,6 +180,25 @@ void Bpe::cut(std::string_view text, const Added& added, const Word& word) const
       }
     });
   });
+}
+
+void Bpe::append_pieces(std::string_view word, std::vector<int>& tokens) const {
+  const size_t first = tokens.size();
+  const auto starts = [](char byte) { return (byte & 0xC0) != 0x80; };
+  bool known = static_cast<size_t>(std::count_if(word.begin(), word.end(), starts)) <= kLongestWord;
+  for (size_t begin = 0; known && begin < word.size();) {
+    const std::string rest = (begin > 0 ? kContinued : "") + std::string(word.substr(begin));
+    const size_t sign = rest.size() - (word.size() - begin);
+    size_t end = rest.size();
+    int token = -1;
+    while (end > sign && (token = find(std::string_view(rest).substr(0, end))) < 0) --end;
+    known = token >= 0;
+    tokens.push_back(token);
+    begin += end - sign;
+  }
+  if (known) return;
+  tokens.resize(first);
+  tokens.push_back(*spec_.unknown);
 }
 
 void Bpe::append_characters(std::string_view word, std::vector<int>& tokens) const {
@@ -216,11 +243,12 @@ void Bpe::encode_word(std::string_view word, Words& words, std::vector<int>& tok
     tokens.push_back(whole);
     return;
   }
-  append_characters(word, words.row);
+  spec_.kind == BpeKind::kWordPiece ? append_pieces(word, words.row) : append_characters(word, words.row);
   if (!merges_.empty() || !ranks_.empty())
     words.merger.run(words.row, [&](int left, int right) { return merge(left, right); });
   tokens.insert(tokens.end(), words.row.begin(), words.row.end());
-  if (spec_.kind != BpeKind::kBytes || words.ranges.size() == kMaxWords) return;
+  const bool repeats = spec_.kind == BpeKind::kBytes || spec_.kind == BpeKind::kWordPiece;
+  if (!repeats || words.ranges.size() == kMaxWords) return;
   words.ranges.emplace(word, Words::Range{words.tokens.size(), words.row.size()});
   words.tokens.insert(words.tokens.end(), words.row.begin(), words.row.end());
 }
@@ -244,8 +272,9 @@ std::string Bpe::bytes(int token) const {
   if (const std::string* added = added_.find(token)) return *added;
   if (static_cast<size_t>(token) >= spec_.tokens.size()) return "";
   if (const int byte = byte_of(token); byte >= 0) return std::string(1, static_cast<char>(byte));
-  return spec_.kind == BpeKind::kCharacters ? replaced(spec_.tokens[token], kMetaspace, " ")
-                                            : spec_.tokens[token];
+  const std::string& text = spec_.tokens[token];
+  if (spec_.kind == BpeKind::kWordPiece) return text.starts_with(kContinued) ? text.substr(2) : " " + text;
+  return spec_.kind == BpeKind::kCharacters ? replaced(text, kMetaspace, " ") : text;
 }
 
 std::string Bpe::decode(std::span<const int> tokens) const {
@@ -253,7 +282,9 @@ std::string Bpe::decode(std::span<const int> tokens) const {
   for (const int token : tokens)
     if (spec_.kind != BpeKind::kLlama2 || (token != spec_.ends.start && token != spec_.ends.end))
       text += bytes(token);
-  if (of_characters() && spec_.prefix != SpacePrefix::kNever && text.starts_with(' ')) text.erase(0, 1);
+  const bool prefixed =
+      of_characters() ? spec_.prefix != SpacePrefix::kNever : spec_.kind == BpeKind::kWordPiece;
+  if (prefixed && text.starts_with(' ')) text.erase(0, 1);
   return text;
 }
 

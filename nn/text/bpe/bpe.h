@@ -1,4 +1,5 @@
-// Byte-pair encoding (Sennrich et al., arXiv 1508.07909), of bytes (GPT-2's idea) or of characters.
+// Byte-pair encoding (Sennrich et al., arXiv 1508.07909), of bytes (GPT-2's idea) or of characters; and BERT's
+// WordPiece, which differs in how a word becomes tokens.
 //
 // A text is encoded in this order, as in the `tokenizers` library, and in llama2.c for its files:
 //   1. added tokens are cut out, and the rest is normalised (nn/text/bpe/added_tokens.h);
@@ -9,8 +10,12 @@
 //   4. in a word, the two neighbours whose merge has the lowest rank are merged, the leftmost of equals, until no two
 //      have a merge.
 //
+// WordPiece, of BERT's words (nn/text/bpe/bert_words.h): the longest token that begins the word, then the longest that
+// continues it, and so on. A word of which this leaves a rest, or of more than kLongestWord characters, is the unknown
+// token.
+//
 // So decode(encode(text)) is the normalised text, except for white space that an added token takes with it
-// and, for bytes, a space in front. No token is added at the ends; start() and end() say which ones a model
+// and, for bytes, a space in front; for WordPiece, words with one space between them. No token is added at the ends; start() and end() say which ones a model
 // expects there. A word of n bytes takes O(n log n) time and O(n) memory.
 #pragma once
 
@@ -31,7 +36,8 @@ class Bpe final : public Tokenizer {
  public:
   // Throws psm::Error that begins with `what` for ids outside [0, 2^20), for a byte of UTF-8 without a token (kBytes),
   // for two tokens of the same text, for a merge that is there twice or is not of tokens into a token, for a score that
-  // is not finite, for an added token that contradicts another, and for an end or unknown token that does not exist.
+  // is not finite, for an added token that contradicts another, and for an end or unknown token that does not exist, as
+  // WordPiece needs one.
   Bpe(BpeSpec spec, const std::string& what);
   Bpe(const Bpe&) = delete;
   Bpe& operator=(const Bpe&) = delete;
@@ -44,6 +50,7 @@ class Bpe final : public Tokenizer {
   std::string bytes(int token) const override;  // empty for an id that is no token
   std::optional<int> start() const override { return spec_.ends.start; }
   std::optional<int> end() const override { return spec_.ends.end; }
+  int ends_between() const override { return spec_.kind == BpeKind::kWordPiece ? 1 : 2; }
 
   // Visits the words of step 2, in order. No merge crosses a word's end. Throws psm::Error if the text is not UTF-8.
   using VisitWord = std::function<void(std::string_view word)>;
@@ -59,7 +66,7 @@ class Bpe final : public Tokenizer {
   void read_merges(const std::string& what);
   void read_scores(const std::string& what);
   const char* space() const { return spec_.kind == BpeKind::kCharacters ? kMetaspace : " "; }
-  bool is_utf8() const { return spec_.kind == BpeKind::kBytes || spec_.kind == BpeKind::kCharacters; }
+  bool is_utf8() const { return spec_.kind != BpeKind::kAlphabet && spec_.kind != BpeKind::kLlama2; }
   bool of_characters() const { return spec_.kind == BpeKind::kCharacters || spec_.kind == BpeKind::kLlama2; }
   // The byte that a token stands for, or -1.
   int byte_of(int token) const;
@@ -68,6 +75,8 @@ class Bpe final : public Tokenizer {
   // Steps 1 and 2: added(id) and word(text), in order.
   template <typename Added, typename Word>
   void cut(std::string_view text, const Added& added, const Word& word) const;
+  // WordPiece, for words that are not empty.
+  void append_pieces(std::string_view word, std::vector<int>& tokens) const;
   // Step 3.
   void append_characters(std::string_view word, std::vector<int>& tokens) const;
   void encode_word(std::string_view word, Words& words, std::vector<int>& tokens) const;

@@ -1,4 +1,4 @@
-// The parts of a byte-pair tokenizer, whether it was read or trained; nn/text/bpe/bpe.h runs it.
+// The parts of a byte-pair or WordPiece tokenizer, whether it was read or trained; nn/text/bpe/bpe.h runs it.
 #pragma once
 
 #include <optional>
@@ -16,6 +16,7 @@ enum class BpeKind : uint8_t {
   kBytes,         // of a word of UTF-8 (GPT-2, RoBERTa, GPT-NeoX, Llama 3, Qwen, SmolLM)
   kCharacters,    // of UTF-8, U+2581 for a space (Llama 2 and Mistral, as tokenizer.json has them)
   kLlama2,  // characters of any bytes; scores instead of merges, tokens 0 to 2 unknown, start and end (llama2.c)
+  kWordPiece,  // of BERT's words (bert_words.h); none are merged; "##" begins a token that continues a word
 };
 
 enum class SpacePrefix {
@@ -25,8 +26,9 @@ enum class SpacePrefix {
   kAlways,  // in front of every piece ("Prepend")
 };
 
-// The character for a space in tokens of characters.
-inline constexpr const char* kMetaspace = "\u2581";
+// The character for a space in tokens of characters, and the sign of a word that goes on.
+inline constexpr const char *kMetaspace = "\u2581", *kContinued = "##";
+inline constexpr size_t kLongestWord = 100;  // characters; WordPiece takes a longer word for unknown
 
 using Merges = std::vector<std::pair<int, int>>;  // in order of rank: two ids; what they make is a token
 
@@ -50,9 +52,11 @@ struct BpeSpec {
   bool nfc = false;            // texts are brought to normalisation form C first
   bool single_digits = false;  // numbers are cut out first, a word each
   bool whole_words = false;    // a word that is a token is not merged ("ignore_merges")
-  // For characters.
+  // For characters and WordPiece.
   std::optional<int> unknown;
   bool one_unknown = false;  // for several characters in a row
+  // For WordPiece.
+  bool strips_accents = false, lower_case = false;
 };
 
 }  // namespace psm::nn

@@ -76,6 +76,11 @@ void require_object(const Json& json, const char* name, std::initializer_list<co
   for (const char* member : members) object->at(member, what);
 }
 
+bool is_word_piece(const Json& model, const std::string& what) {
+  const Json* type = model.find("type");
+  return type != nullptr && type->string(what + "'s \"type\"") == "WordPiece";
+}
+
 // What the library asks of a file besides what is read here.
 void require_library_form(const Json& json, const std::string& file) {
   constexpr std::string_view kMembers[] = {"version",        "truncation", "padding",
@@ -93,8 +98,8 @@ void require_library_form(const Json& json, const std::string& file) {
   require_object(json, "decoder", {"type"}, file);
 }
 
-// The model, which is a BPE without dropout, prefixes and suffixes.
-const Json& bpe_model(const Json& json, const std::string& file) {
+// The model, which is a BPE without dropout, prefixes and suffixes, or a WordPiece.
+const Json& known_model(const Json& json, const std::string& file) {
   const Json* found = json.find("model");
   if (found == nullptr || !found->is_object())
     throw Error(
@@ -104,8 +109,10 @@ const Json& bpe_model(const Json& json, const std::string& file) {
   if (const Json* unknown = found->find("unk_token"); is_given(unknown))
     unknown->string(what + "'s \"unk_token\"");
   if (is_given(found->find("fuse_unk"))) flag(*found, "fuse_unk", what);
-  if (const Json* type = found->find("type"); type != nullptr && type->string(what + "'s \"type\"") != "BPE")
-    throw Error(message(what, " is ", type->string(what), "; only BPE is supported", kWithout));
+  if (is_word_piece(*found, what)) return *found;
+  if (const Json* type = found->find("type"); type != nullptr && type->string(what) != "BPE")
+    throw Error(
+        message(what, " is ", type->string(what), "; only BPE and WordPiece are supported", kWithout));
   for (const char* name : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"})
     if (const Json* value = found->find(name);
         is_given(value) && !(value->is_string() && value->string(name).empty()))
@@ -184,8 +191,8 @@ std::vector<AddedToken> read_added_tokens(const Json& json, const TokenIds& ids,
   return added;
 }
 
-// Reads the ends of a RobertaProcessing.
-void read_roberta(const Json& json, TextEnds& ends, const std::string& what) {
+// Reads the ends of a RobertaProcessing or BertProcessing.
+void read_processing(const Json& json, TextEnds& ends, const std::string& what) {
   const auto id_of = [&](const char* name) {
     const Json::Array& pair = json.at(name, what).array(what + "'s \"" + name + "\"");
     if (pair.size() != 2) throw Error(message(what, "'s \"", name, "\" is no token and its id"));
@@ -219,7 +226,7 @@ TextEnds read_ends(const Json& json, const std::vector<AddedToken>& added, const
   TextEnds ends;
   for (const Json* part : parts_of(json.find("post_processor"), "processors", what)) {
     const std::string type = type_of(*part, what);
-    if (type == "RobertaProcessing") read_roberta(*part, ends, what);
+    if (type == "RobertaProcessing" || type == "BertProcessing") read_processing(*part, ends, what);
     if (type == "TemplateProcessing") read_template(*part, ends, what);
   }
   for (const std::string_view name : {kEndOfText, "</s>", "<|end_of_text|>"})
@@ -236,7 +243,7 @@ void set_tokens(const TokenIds& ids, BpeSpec& spec, const std::string& what) {
   std::unordered_set<int> added;
   for (const AddedToken& token : spec.added) added.insert(token.id);
   for (const auto& [characters, id] : ids) {
-    if (spec.kind == BpeKind::kCharacters) {
+    if (spec.kind != BpeKind::kBytes) {
       spec.tokens[id] = characters;
     } else if (const auto bytes = characters_to_bytes(characters); bytes && !bytes->empty()) {
       spec.tokens[id] = *bytes;
@@ -358,15 +365,42 @@ std::optional<int> read_unknown(const Json& model, const TokenIds& ids, const st
   return found->second;
 }
 
+// What is said of BERT's words and pieces in only one way here.
+void read_word_piece(const Json& json, const Json& model, BpeSpec& spec, const std::string& file) {
+  spec.kind = BpeKind::kWordPiece;
+  const std::string what = file + ": the model";
+  const auto require = [&](bool good, const char* why) {
+    if (!good) throw Error(message(file, ": WordPiece ", why, " is not supported", kWithout));
+  };
+  require(model.at("continuing_subword_prefix", what).string(what) == kContinued,
+          "with another sign than ##");
+  require(model.at("max_input_chars_per_word", what).integer(what, 0, INT64_MAX) == kLongestWord,
+          "of words of more or less than 100 characters");
+  const auto is = [&](const Json* part, const char* type) {
+    return is_given(part) && type_of(*part, what) == type;
+  };
+  require(is(json.find("pre_tokenizer"), "BertPreTokenizer") && is(json.find("normalizer"), "BertNormalizer"),
+          "without BertNormalizer and BertPreTokenizer");
+  const Json& normaliser = *json.find("normalizer");
+  require(required_flag(normaliser, "clean_text", what) &&
+              required_flag(normaliser, "handle_chinese_chars", what),
+          "that keeps control characters, or Chinese characters together,");
+  spec.lower_case = required_flag(normaliser, "lowercase", what);
+  const bool given = is_given(normaliser.find("strip_accents"));
+  spec.strips_accents = given ? required_flag(normaliser, "strip_accents", what) : spec.lower_case;
+}
+
 }  // namespace
 
 BpeSpec read_tokenizer_json(std::string_view text, const std::string& file) {
   const Json json = parse_json(text, file + " (the tokenizer)", kLimits);
-  const Json& model = bpe_model(json, file);
+  const Json& model = known_model(json, file);
   const std::string what = file + ": the model";
   BpeSpec spec;
   spec.whole_words = flag(model, "ignore_merges", what);
-  if (flag(model, "byte_fallback", what)) {
+  if (is_word_piece(model, what)) {
+    read_word_piece(json, model, spec, file);
+  } else if (flag(model, "byte_fallback", what)) {
     spec.kind = BpeKind::kCharacters;
     if (spec.whole_words)
       throw Error(
@@ -379,11 +413,32 @@ BpeSpec read_tokenizer_json(std::string_view text, const std::string& file) {
     read_decoder(json.find("decoder"), file);
   }
   const TokenIds ids = read_vocabulary(model.at("vocab", what), file);
-  if (spec.kind == BpeKind::kCharacters) spec.unknown = read_unknown(model, ids, what);
+  if (spec.kind != BpeKind::kBytes) spec.unknown = read_unknown(model, ids, what);
   spec.added = read_added_tokens(json, ids, file);
   spec.ends = read_ends(json, spec.added, file);
   set_tokens(ids, spec, file);
-  spec.merges = read_merges(model.at("merges", what), ids, file);
+  if (spec.kind != BpeKind::kWordPiece) spec.merges = read_merges(model.at("merges", what), ids, file);
+  return spec;
+}
+
+BpeSpec spec_from_vocabulary(std::string_view lines, std::string_view config, const std::string& what) {
+  BpeSpec spec;
+  spec.kind = BpeKind::kWordPiece;
+  const Json json =
+      config.empty() ? Json(Json::Object{}) : parse_json(config, what + "'s tokenizer_config.json");
+  const auto given = [&](const char* name) { return is_given(json.find(name)); };
+  if (given("tokenize_chinese_chars") && !required_flag(json, "tokenize_chinese_chars", what))
+    throw Error(message(what, ": Chinese characters that stay together are not supported", kWithout));
+  spec.lower_case = !given("do_lower_case") || required_flag(json, "do_lower_case", what);
+  spec.strips_accents = given("strip_accents") ? required_flag(json, "strip_accents", what) : spec.lower_case;
+  for (const std::string_view line : lines_of(lines)) {
+    const int id = static_cast<int>(spec.tokens.size());
+    spec.tokens.emplace_back(line);
+    for (const std::string_view name : {"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"})
+      if (line == name) spec.added.push_back({.text = spec.tokens.back(), .id = id, .special = true});
+    if (line == "[UNK]") spec.unknown = id;
+    take_end(spec.ends, line, id);
+  }
   return spec;
 }
 

@@ -1,5 +1,5 @@
-// The files that byte-pair encodings come in: tokenizer.json of the `tokenizers` library, of bytes or of characters,
-// and GPT-2's pair (a vocabulary in JSON, a list of merges).
+// The files that tokenizers come in: tokenizer.json of the `tokenizers` library (byte-pair encoding of bytes or of
+// characters, WordPiece), GPT-2's pair (a vocabulary in JSON, a list of merges), and BERT's vocab.txt.
 //
 //     {"added_tokens": [..], "post_processor": .., "decoder": ..,
 //      "normalizer", "pre_tokenizer"    of bytes: null or NFC; ByteLevel, or before it in a Sequence a Split by one of
@@ -8,6 +8,10 @@
 //                                       Metaspace that does not split
 //      "model": {"type": "BPE", "byte_fallback": true of characters, "vocab": {characters: id},
 //                "merges": ["a b", ..] or [["a", "b"], ..], "ignore_merges", "unk_token", "fuse_unk"}}
+//
+// of WordPiece: BertNormalizer that cleans texts and parts Chinese characters, BertPreTokenizer, and the model
+//                {"type": "WordPiece", "vocab", "unk_token", "continuing_subword_prefix": "##",
+//                 "max_input_chars_per_word": 100}
 //
 // Files are untrusted. Sizes, depth and the number of values are bounded before anything is kept; what a file
 // asks for and is not done here is refused by name, and so is what the library would not read: members that it does
@@ -27,13 +31,17 @@ inline constexpr size_t kMaxTokenizerBytes = size_t{32} << 20;
 
 BpeSpec read_tokenizer_json(std::string_view text, const std::string& file);
 
-// A file that the function above and the `tokenizers` library read; indent 0: in one line. Empty for other kinds than of
-// bytes and of characters.
+// A file that the function above and the `tokenizers` library read; indent 0: in one line. Empty for an alphabet and
+// for llama2.c's kind.
 std::string tokenizer_json(const BpeSpec& spec, int indent);
 
 // GPT-2's files (encoder.json and vocab.bpe, elsewhere vocab.json and merges.txt): {characters: id}, and one
 // merge a line under a line that begins with #version. The special tokens of GPT-2 (<|endoftext|>) and of
 // RoBERTa (<s>, <pad>, </s>, <unk>, <mask>) are recognised by their names.
 BpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view merges, const std::string& file);
+
+// BERT's vocab.txt, a token a line. [UNK], [SEP], [PAD], [CLS] and [MASK] are recognised by their names. `config` is the
+// tokenizer_config.json next to it, or empty: do_lower_case (true unless given), strip_accents (as do_lower_case).
+BpeSpec spec_from_vocabulary(std::string_view lines, std::string_view config, const std::string& file);
 
 }  // namespace psm::nn

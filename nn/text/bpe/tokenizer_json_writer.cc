@@ -35,7 +35,7 @@ Json added_tokens_json(const std::vector<AddedToken>& added) {
 
 // A token as the file writes it.
 std::string written(const BpeSpec& spec, int id) {
-  return spec.kind == BpeKind::kCharacters ? spec.tokens[id] : bytes_to_characters(spec.tokens[id]);
+  return spec.kind == BpeKind::kBytes ? bytes_to_characters(spec.tokens[id]) : spec.tokens[id];
 }
 
 // The same at the ends of a text, where it may be an added one.
@@ -61,9 +61,15 @@ Json ends_json(const BpeSpec& spec) {
   if (ends.start) add(*ends.start);
   single.push_back(piece("Sequence", "A", 0));
   if (ends.end && ends.end_is_added) add(*ends.end);
+  Json pair = Json::Array{piece("Sequence", "A", 0), piece("Sequence", "B", 1)};
+  if (spec.kind == BpeKind::kWordPiece) {
+    pair = single;
+    pair.push_back(piece("Sequence", "B", 1));
+    if (ends.end) pair.push_back(piece("SpecialToken", written_end(spec, *ends.end), 1));
+  }
   return Json::Object{{"type", "TemplateProcessing"},
                       {"single", single},
-                      {"pair", Json::Array{piece("Sequence", "A", 0), piece("Sequence", "B", 1)}},
+                      {"pair", std::move(pair)},
                       {"special_tokens", std::move(special)}};
 }
 
@@ -152,11 +158,23 @@ void add_rules_of_characters(const BpeSpec& spec, Json& json) {
   json["decoder"] = decoder_json(spec.prefix);
 }
 
+void add_rules_of_word_piece(const BpeSpec& spec, Json& json) {
+  Json& normaliser = json["normalizer"] = typed("BertNormalizer");
+  normaliser["clean_text"] = normaliser["handle_chinese_chars"] = true;
+  normaliser["strip_accents"] = spec.strips_accents;
+  normaliser["lowercase"] = spec.lower_case;
+  json["pre_tokenizer"] = typed("BertPreTokenizer");
+  json["post_processor"] = ends_json(spec);
+  Json& decoder = json["decoder"] = typed("WordPiece");
+  decoder["prefix"] = kContinued;
+  decoder["cleanup"] = true;
+}
+
 }  // namespace
 
 std::string tokenizer_json(const BpeSpec& spec, int indent) {
-  const bool characters = spec.kind == BpeKind::kCharacters;
-  if (!characters && spec.kind != BpeKind::kBytes) return "";
+  const bool characters = spec.kind == BpeKind::kCharacters, pieces = spec.kind == BpeKind::kWordPiece;
+  if (!characters && !pieces && spec.kind != BpeKind::kBytes) return "";
   Json::Object vocabulary;
   for (size_t t = 0; t < spec.tokens.size(); ++t)
     if (!spec.tokens[t].empty())
@@ -171,8 +189,16 @@ std::string tokenizer_json(const BpeSpec& spec, int indent) {
   json["truncation"] = Json();
   json["padding"] = Json();
   json["added_tokens"] = added_tokens_json(spec.added);
-  characters ? add_rules_of_characters(spec, json) : add_rules_of_bytes(spec, json);
+  (pieces ? add_rules_of_word_piece : characters ? add_rules_of_characters : add_rules_of_bytes)(spec, json);
   Json& model = json["model"];
+  if (pieces) {
+    model["type"] = "WordPiece";
+    model["unk_token"] = spec.tokens[*spec.unknown];
+    model["continuing_subword_prefix"] = kContinued;
+    model["max_input_chars_per_word"] = kLongestWord;
+    model["vocab"] = std::move(vocabulary);
+    return json.dump(indent);
+  }
   model["type"] = "BPE";
   for (const char* name : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"})
     model[name] = Json();

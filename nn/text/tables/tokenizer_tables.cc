@@ -44,7 +44,7 @@ void describe(Tables& t, Form& form) {
     return;
   }
   BpeSpec& spec = form.bpe;
-  choice(t, spec.kind, BpeKind::kAlphabet, BpeKind::kLlama2);
+  choice(t, spec.kind, BpeKind::kAlphabet, BpeKind::kWordPiece);
   wire::list(t, spec.tokens, 4, [&](std::string& token) { t.text(token); });
   wire::list(t, spec.merges, 8,
              [&](auto& merge) { wire::integer(t, merge.first), wire::integer(t, merge.second); });
@@ -61,6 +61,8 @@ void describe(Tables& t, Form& form) {
   for (bool* property :
        {&spec.ends.end_is_added, &spec.nfc, &spec.single_digits, &spec.whole_words, &spec.one_unknown})
     wire::flag(t, *property);
+  if (spec.kind == BpeKind::kWordPiece)
+    for (bool* property : {&spec.strips_accents, &spec.lower_case}) wire::flag(t, *property);
 }
 
 }  // namespace

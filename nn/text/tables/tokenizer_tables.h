@@ -11,6 +11,7 @@
 //   u8      SpacePrefix
 //   u8      WordRule
 //   flags   the last token is added, NFC, single digits, whole words, one unknown token for several characters
+//   flags   strips accents, lower case; if it is WordPiece
 #pragma once
 
 #include <memory>

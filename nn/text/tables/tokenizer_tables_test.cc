@@ -35,6 +35,15 @@ BpeSpec characters_spec() {
   return spec;
 }
 
+BpeSpec pieces_spec() {
+  BpeSpec spec;
+  spec.kind = BpeKind::kWordPiece;
+  spec.tokens = {"[UNK]", "[SEP]", "a", "##b"};
+  spec.added = {{.text = "[SEP]", .id = 1, .special = true}};
+  spec.unknown = 0, spec.ends.end = 1, spec.lower_case = true;
+  return spec;
+}
+
 std::string llama2_bytes() {
   std::string file("\6\0\0\0", 4);
   for (const std::string text : {"<unk>", "<s>", "</s>", "<0x0A>", "<0xFF>", " ", "a", "b", " a", "ab"})
@@ -44,7 +53,10 @@ std::string llama2_bytes() {
 
 std::vector<std::shared_ptr<const Tokenizer>> all_kinds() {
   const auto bytes = std::make_shared<const Bpe>(bytes_spec(), "test");
-  return {alphabet_of("ab \n"), bytes, std::make_shared<const Bpe>(characters_spec(), "test"),
+  return {alphabet_of("ab \n"),
+          bytes,
+          std::make_shared<const Bpe>(characters_spec(), "test"),
+          std::make_shared<const Bpe>(pieces_spec(), "test"),
           std::make_shared<const Bpe>(llama2_spec(llama2_bytes(), "test"), "test"),
           std::make_shared<const SentenceTokenizer>(bytes, std::vector<int>{'a', 'b', 258}, "test")};
 }
@@ -66,7 +78,7 @@ TEST_CASE("what is no tokenizer is refused in one line") {
     CHECK_THROWS_WITH_AS(tokenizer_from_bytes(bytes, "the file"), doctest::Contains("the file"), Error);
   const std::string good = tokenizer_bytes(*all_kinds()[1]);
   CHECK_THROWS_WITH_AS(tokenizer_from_bytes(good + "x", "the file"), doctest::Contains("more in it"), Error);
-  std::string nested = tokenizer_bytes(*all_kinds()[4]), twice = nested;
+  std::string nested = tokenizer_bytes(*all_kinds().back()), twice = nested;
   const uint32_t size = static_cast<uint32_t>(nested.size());
   twice = std::string("\1\0\0\0\0", 5) + std::string(reinterpret_cast<const char*>(&size), 4) + nested;
   CHECK_THROWS_WITH_AS(tokenizer_from_bytes(twice, "the file"), doctest::Contains("sentences of sentences"),

@@ -1,5 +1,7 @@
-// Letters, numbers and white space for the regular expressions of byte-level tokenizers: \p{L}, \p{N} and \s
-// of Unicode 16.0, the version of the `tokenizers` library (0.23).
+// What the `tokenizers` library (0.23) asks of a character, in the versions of Unicode that it has:
+//   16.0   \p{L}, \p{N} and \s in the regular expressions of byte-level tokenizers
+//   8.0    what BERT's rules leave out, take for an accent, or for punctuation (nn/text/bpe/bert_words.h)
+//   17.0   lower cases
 #pragma once
 
 #include <cstdint>
@@ -9,5 +11,14 @@ namespace psm::nn {
 enum class TextClass : uint8_t { kOther, kLetter, kNumber, kSpace };
 
 TextClass text_class(char32_t code);
+
+// Left out are control characters and U+FFFD; accents are nonspacing marks; all other ASCII than letters, digits and
+// the space is punctuation.
+enum class BertClass : uint8_t { kOther, kLeftOut, kAccent, kPunctuation };
+
+BertClass bert_class(char32_t code);
+
+// The lower case that is one character, or `code` itself. (U+0130 alone has one of two.)
+char32_t lower_case(char32_t code);
 
 }  // namespace psm::nn

@@ -19,8 +19,8 @@ constexpr char32_t kLeadings = 19, kVowels = 21, kTrailings = 28;
 constexpr char32_t kSyllables = kLeadings * kVowels * kTrailings;
 
 // Below it nothing decomposes to other than two characters of which the second is at or above it: such a text
-// is NFC.
-constexpr char32_t kFirstCombining = 0x300;
+// is NFC. Below the first that decomposes, a text is NFD too.
+constexpr char32_t kFirstCombining = 0x300, kFirstComposite = 0xC0;
 
 struct Character {
   char32_t code;
@@ -102,18 +102,21 @@ char32_t compose(char32_t first, char32_t second) {
   return found == pairs.end() ? 0 : found->second;
 }
 
-}  // namespace
-
-std::string to_nfc(std::string_view text) {
-  std::vector<Character> characters;
-  bool plain = true;
+// Whether all characters are below `first`.
+bool is_below(std::string_view text, char32_t first) {
+  bool below = true;
   for (size_t at = 0; at < text.size();) {
     const Utf8Character character = utf8_at(text, at);
     PSM_CHECK(character.bytes > 0, at);
-    plain = plain && character.code < kFirstCombining;
+    below = below && character.code < first;
     at += static_cast<size_t>(character.bytes);
   }
-  if (plain) return std::string(text);
+  return below;
+}
+
+// Canonical decomposition in canonical order.
+std::vector<Character> decomposed(std::string_view text) {
+  std::vector<Character> characters;
   for (size_t at = 0; at < text.size();) {
     const Utf8Character character = utf8_at(text, at);
     decompose(character.code, characters);
@@ -133,13 +136,29 @@ std::string to_nfc(std::string_view text) {
     });
     begin = end;
   }
+  return characters;
+}
 
+std::string joined(const std::vector<Character>& characters) {
+  std::string out;
+  for (const Character& character : characters) append_utf8(out, character.code);
+  return out;
+}
+
+}  // namespace
+
+std::string to_nfd(std::string_view text) {
+  return is_below(text, kFirstComposite) ? std::string(text) : joined(decomposed(text));
+}
+
+std::string to_nfc(std::string_view text) {
+  if (is_below(text, kFirstCombining)) return std::string(text);
   // A character composes with the last starter if none between the two has its class or a higher one, or is a
   // starter.
   std::vector<Character> composed;
   size_t starter = 0;
   bool has_starter = false;
-  for (const Character& character : characters) {
+  for (const Character& character : decomposed(text)) {
     const bool adjacent = has_starter && starter + 1 == composed.size();
     const bool blocked =
         !adjacent && (!has_starter || composed.back().combining_class >= character.combining_class);
@@ -151,10 +170,7 @@ std::string to_nfc(std::string_view text) {
     if (character.combining_class == 0) starter = composed.size(), has_starter = true;
     composed.push_back(character);
   }
-  std::string out;
-  out.reserve(text.size());
-  for (const Character& character : composed) append_utf8(out, character.code);
-  return out;
+  return joined(composed);
 }
 
 }  // namespace psm::nn

@@ -25,6 +25,23 @@ TEST_CASE("the tables have every character of Unicode 16.0 that is a letter, a n
   CHECK(count[static_cast<size_t>(TextClass::kSpace)] == 25);
 }
 
+TEST_CASE("BERT's classes have the characters of Unicode 8.0, and lower cases are those of 17.0") {
+  int count[4] = {}, lowered = 0;
+  for (char32_t code = 0; code <= 0x10FFFF; ++code) {
+    if (code >= 0xD800 && code < 0xE000) continue;
+    ++count[static_cast<size_t>(bert_class(code))];
+    lowered += lower_case(code) != code;
+  }
+  CHECK(count[static_cast<size_t>(BertClass::kLeftOut)] == 137681);
+  CHECK(count[static_cast<size_t>(BertClass::kAccent)] == 1567);
+  CHECK(count[static_cast<size_t>(BertClass::kPunctuation)] == 726);
+  CHECK(lowered == 1487);
+  CHECK(lower_case(U'\u0100') == U'\u0101');
+  CHECK(lower_case(U'\u0101') == U'\u0101');
+  CHECK(lower_case(U'\u1e9e') == U'ß');
+  CHECK(lower_case(char32_t{0x16EB8}) == char32_t{0x16ED3});
+}
+
 TEST_CASE("NFC changes as many characters as Unicode 9.0 decomposes for good, and what it gives is NFC") {
   int changed = 0;
   for (char32_t code = 0; code <= 0x10FFFF; ++code) {
@@ -48,6 +65,7 @@ TEST_CASE("NFC composes, orders marks, keeps what is excluded apart, and compute
   CHECK(to_nfc("\u1112\u1161\u11ab") == "\ud55c");
   CHECK(to_nfc("\uac00\u11a8") == "\uac01");
   CHECK(to_nfc("\u0301e") == "\u0301e");
+  CHECK(to_nfd("\u00e9\u1e69q") == "e\u0301s\u0323\u0307q");
 }
 
 }  // namespace
