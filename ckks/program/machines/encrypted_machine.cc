@@ -61,6 +61,7 @@ class EncryptedMachine::Run {
       const NamedValue& input = plan_.program.inputs[i];
       if (shared_.contains(input.value.id)) continue;
       const auto found = inputs.find(input.name);
+      if (found == inputs.end() && options_.receive) continue;
       if (found == inputs.end())
         throw Error(message("input '", input.name, "' is missing; encrypt and send it"));
       const ckks::Level level = found->second.level();
@@ -238,7 +239,7 @@ class EncryptedMachine::Run {
     const ckks::Level level = plan_.argument_level[index_];
     switch (instruction_->opcode) {
       case Opcode::kInput:
-        return;  // loaded
+        return receive();
       case Opcode::kAdd:
         return store(0, evaluator_.add(argument(0), argument(1)));
       case Opcode::kSubtract:
@@ -294,6 +295,14 @@ class EncryptedMachine::Run {
         break;
     }
     refuse_opcode("encrypted machine", instruction_->opcode);
+  }
+
+  // An input that was not there at the start.
+  void receive() {
+    const Value value = instruction_->results[0];
+    if (!value_of(value).c[0].empty()) return;
+    ckks::Ciphertext received = options_.receive(value);
+    store(value, memory() == nullptr ? std::move(received) : received.in(memory()));
   }
 
   void rotate() {

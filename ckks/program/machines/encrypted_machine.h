@@ -51,6 +51,9 @@ struct RunOptions {
   std::function<void(size_t done, size_t total)> progress{};
   // Called with every result at the level of the plan; for oracles and tests.
   std::function<void(size_t instruction, Value, const ckks::Ciphertext&)> observe{};
+  // Brings an input that is missing, when its kInput is reached: from another machine that runs a part of the program.
+  // It has the level of the plan and is in the host's memory. Without it all inputs must be there at the start.
+  std::function<ckks::Ciphertext(Value)> receive{};
   // Checkpoints after these instructions, in ascending order.
   std::vector<size_t> checkpoint_after{};
   std::function<void(size_t next_instruction, const std::vector<std::pair<Value, const ckks::Ciphertext*>>&)>

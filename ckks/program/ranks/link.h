@@ -1,0 +1,60 @@
+// Messages between the ranks of one computation. A message is a list of words with a name. Messages of one name from one
+// rank arrive in the order in which they were sent; others overtake one another.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "ckks/base/buffer.h"
+
+namespace psm::program {
+
+class Link {
+ public:
+  virtual ~Link() = default;
+  virtual int rank() const = 0;
+  virtual int ranks() const = 0;
+  // Returns at once; the message travels while this rank computes.
+  virtual void send(int to, uint64_t name, Buffer words) = 0;
+  // Waits for a message. `from` may be kAnyRank; returns who sent it.
+  virtual std::pair<int, Buffer> receive(int from, uint64_t name) = 0;
+  // Ends all ranks. The message is printed once, with this rank's number; all exit with this code or are killed.
+  [[noreturn]] virtual void fail(const std::string& message, int exit_code) = 0;
+};
+
+constexpr int kAnyRank = -1;
+
+// Messages that have arrived and wait to be read. Thread-safe.
+class Mailbox {
+ public:
+  void put(int from, uint64_t name, Buffer words) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    messages_[name].emplace_back(from, std::move(words));
+    arrived_.notify_all();
+  }
+  std::pair<int, Buffer> take(int from, uint64_t name) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (;;) {
+      auto& queue = messages_[name];
+      for (auto at = queue.begin(); at != queue.end(); ++at) {
+        if (from != kAnyRank && at->first != from) continue;
+        std::pair<int, Buffer> message = std::move(*at);
+        queue.erase(at);
+        return message;
+      }
+      arrived_.wait(lock);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::map<uint64_t, std::deque<std::pair<int, Buffer>>> messages_;  // by name
+};
+
+}  // namespace psm::program

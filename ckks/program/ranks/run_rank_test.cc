@@ -1,0 +1,168 @@
+#include "ckks/program/ranks/run_rank.h"
+
+#include <set>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/program/ranks/testing/thread_links.h"
+#include "ckks/program/testing/test_machine.h"
+#include "doctest/doctest.h"
+
+namespace psm::program {
+namespace {
+
+using Ciphertexts = std::map<std::string, ckks::Ciphertext>;
+
+// Two layers, with every operation in them.
+Program two_layers() {
+  constexpr size_t kSlots = 512;
+  Builder b(kSlots);
+  const auto periodic = [](size_t period, double step) { return ckks::Plain(wave(period, step)); };
+  Value x = b.input("x"), r = b.input("r", true);
+  for (int layer = 0; layer < 2; ++layer) {
+    Builder::Scope scope(b, message("layer ", layer));
+    ckks::LinearTransform map{.outputs = 3, .terms = {}};
+    for (int k = 0; k < 12; ++k)
+      map.terms.push_back({.output = k % 3,
+                           .giant = 4 * (k / 6) - 4 * (k % 2),
+                           .input = k % 2,
+                           .baby = k / 3,
+                           .conjugate = k == 7,
+                           .weight = periodic(32, 0.1 * k + 0.1)});
+    const std::vector<Value> made = b.linear(std::vector<Value>{x, b.rotate(x, 3)}, map);
+    const std::vector<Value> turned = b.rotate_all(made[0], std::vector<int>{1, -2, 7});
+    Value sum = b.sum_of_products(std::vector<std::pair<Value, Value>>{{turned[0], made[1]}, {turned[2], r}});
+    sum = b.subtract(b.add(sum, b.conjugate(turned[1])), b.negate(b.times_i(made[2])));
+    sum = b.multiply_constant(b.add_plain(sum, periodic(64, 0.3)), 0.02);
+    Value real = b.multiply_constant(b.twice_real_part(b.multiply_plain(sum, periodic(kSlots, 0.7))), 0.3);
+    real = b.refresh(b.series(real, {{0.1, 0.2, 0.05, 0.3}}));
+    r = b.multiply_constant(b.sum_of_rotations(real, 64, 4), 0.2);
+    x = b.multiply(b.refresh(sum), real);
+  }
+  b.output("x", x);
+  b.output("r", r);
+  return std::move(b).finish();
+}
+
+// The program, its keys and inputs, and the outputs of one machine.
+struct Whole {
+  Whole() : test(ckks::insecure_bootstrappable(10), two_layers()) {
+    inputs = test.encrypt({{"x", wave(512, 0.1)}, {"r", wave(512, 0.2, true)}});
+    RunOptions options{.checkpoint_after = block_boundaries(plan)};
+    options.checkpoint = [&](size_t next, const auto& live) {
+      for (const auto& [value, ciphertext] : live) states[next].emplace(name_of(value), ciphertext->clone());
+    };
+    outputs = test.machine->run(inputs, options).outputs;
+  }
+
+  mutable TestMachine test;
+  const Plan& plan = test.plan_;
+  const ckks::TestParty& party = test.party;
+  CostModel costs{party.context.chain()};
+  Ciphertexts inputs, outputs;
+  std::map<size_t, Ciphertexts> states;  // after blocks
+};
+
+const Whole& whole() {
+  static const Whole made;
+  return made;
+}
+
+void check_same(const Ciphertexts& found, const Ciphertexts& expected) {
+  REQUIRE(found.size() == expected.size());
+  for (const auto& [name, ciphertext] : expected) {
+    CAPTURE(name);
+    REQUIRE(found.contains(name));
+    CHECK(ckks::same_bits(found.at(name), ciphertext));
+  }
+}
+
+// What rank 0 returns, and the states that it was handed.
+std::pair<Ciphertexts, std::map<size_t, Ciphertexts>> run(const ScheduleOptions& options, const Schedule& s,
+                                                          const Ciphertexts& inputs) {
+  const Whole& w = whole();
+  Ciphertexts outputs;
+  std::map<size_t, Ciphertexts> states;
+  const Ciphertexts none;
+  on_ranks(options.ranks, [&](Link& link) {
+    const RankPlan rank = rank_plan(w.plan, s, options, link.rank(), w.party.context.chain());
+    const ckks::Bootstrappers bootstrappers =
+        ckks::make_bootstrappers(w.party.context, w.party.encoder, bootstrap_kinds(rank.plan));
+    EncryptedMachine machine(rank.plan, w.party.encoder, *w.party.evaluator, &bootstrappers);
+    RunOptions run_options;
+    for (const auto& [at, next] : rank.checkpoints) run_options.checkpoint_after.push_back(at);
+    run_options.checkpoint = [&](size_t next, const auto& live) {
+      for (const auto& [value, ciphertext] : live)
+        states[rank.checkpoints.at(next - 1)].emplace(name_of(value), ciphertext->clone());
+    };
+    RunResult result = run_rank(machine, rank, w.party.context, w.party.keys.fingerprint, link,
+                                link.rank() == 0 ? inputs : none, run_options);
+    if (link.rank() == 0) outputs = std::move(result.outputs);
+  });
+  return {std::move(outputs), std::move(states)};
+}
+
+// As schedule(), but every task is on a rank of its own: what no cost would ask for must be right too.
+Schedule scattered(const ScheduleOptions& options) {
+  const Plan& plan = whole().plan;
+  Schedule s = schedule(plan, whole().costs, options);
+  std::map<int, int> home;
+  std::set<std::pair<int, int>> sent;
+  s.transfers.clear();
+  const auto bring = [&](Value value, int to) {
+    if (home.at(value.id) != to && sent.emplace(value.id, to).second)
+      s.transfers.push_back({.value = value, .from = home.at(value.id), .to = to});
+  };
+  for (size_t t = 0; t < s.tasks.size(); ++t) {
+    Task& task = s.tasks[t];
+    task.rank = task.part.opcode == Opcode::kInput ? 0 : static_cast<int>(t) % options.ranks;
+    for (Value value : task.part.results) home[value.id] = task.rank;
+    for (Value value : task.part.arguments) bring(value, task.rank);
+  }
+  for (const NamedValue& output : plan.program.outputs) bring(output.value, 0);
+  return s;
+}
+
+TEST_CASE("any number of ranks computes the bits of one, wherever the tasks are") {
+  for (const int ranks : {1, 2, 3, 4}) {
+    CAPTURE(ranks);
+    const ScheduleOptions options{.ranks = ranks, .link = {1e-6, 1e12}};
+    check_same(run(options, schedule(whole().plan, whole().costs, options), whole().inputs).first,
+               whole().outputs);
+    check_same(run(options, scattered(options), whole().inputs).first, whole().outputs);
+  }
+}
+
+TEST_CASE("rank 0 has the states of one machine, and any number of ranks goes on from them") {
+  const Whole& w = whole();
+  REQUIRE(w.states.size() == 2);  // behind the inputs, and between the layers
+  const ScheduleOptions options{.ranks = 3, .link = {1e-6, 1e12}, .gathers = true};
+  const auto [outputs, states] = run(options, schedule(w.plan, w.costs, options), w.inputs);
+  check_same(outputs, w.outputs);
+  REQUIRE(states.size() == w.states.size());
+  for (const auto& [next, state] : w.states) {
+    CAPTURE(next);
+    check_same(states.at(next), state);
+    for (const int ranks : {1, 2, 4}) {
+      const ScheduleOptions rest{.ranks = ranks, .link = options.link, .first = next};
+      check_same(run(rest, schedule(w.plan, w.costs, rest), state).first, w.outputs);
+    }
+  }
+}
+
+TEST_CASE("a message of another size is refused, with who sent it") {
+  const Whole& w = whole();
+  const ScheduleOptions options{.ranks = 2, .link = {1e-6, 1e12}};
+  const RankPlan rank = rank_plan(w.plan, scattered(options), options, 1, w.party.context.chain());
+  const ckks::Bootstrappers bootstrappers =
+      ckks::make_bootstrappers(w.party.context, w.party.encoder, bootstrap_kinds(rank.plan));
+  EncryptedMachine machine(rank.plan, w.party.encoder, *w.party.evaluator, &bootstrappers);
+  std::vector<Mailbox> mailboxes(2);
+  ThreadLink link(mailboxes, 1);
+  mailboxes[1].put(0, static_cast<uint64_t>(rank.plan.program.inputs[0].value.id), Buffer(5));
+  CHECK_THROWS_WITH_AS(run_rank(machine, rank, w.party.context, w.party.keys.fingerprint, link, {}),
+                       doctest::Contains("rank 0 sent 5 words"), Error);
+}
+
+}  // namespace
+}  // namespace psm::program

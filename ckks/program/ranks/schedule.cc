@@ -1,0 +1,313 @@
+#include "ckks/program/ranks/schedule.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/program/planning/meter.h"
+
+namespace psm::program {
+namespace {
+
+constexpr size_t kNowhere = std::numeric_limits<size_t>::max();
+
+// Something that does one thing at a time: a rank, or a direction of its link.
+class Lane {
+ public:
+  // The first moment from `from` on at which it is free for so long.
+  double fit(double from, double length) const {
+    auto next = std::upper_bound(busy_.begin(), busy_.end(), std::pair(from, kForever));
+    if (next != busy_.begin()) from = std::max(from, std::prev(next)->second);
+    for (; next != busy_.end() && next->first < from + length; ++next) from = std::max(from, next->second);
+    return from;
+  }
+  void take(double start, double length) {
+    const auto next = std::upper_bound(busy_.begin(), busy_.end(), std::pair(start, kForever));
+    if (next != busy_.begin() && std::prev(next)->second == start)
+      std::prev(next)->second = start + length;
+    else
+      busy_.insert(next, {start, start + length});
+  }
+  double end() const { return busy_.empty() ? 0 : busy_.back().second; }
+
+ private:
+  static constexpr double kForever = std::numeric_limits<double>::infinity();
+  std::vector<std::pair<double, double>> busy_;  // start and end, in order
+};
+
+// Those results of an instruction from `first` on.
+Instruction part_of(const Instruction& whole, size_t first, size_t count) {
+  Instruction part = whole;
+  const auto cut = [&](auto& list) { list = {list.begin() + first, list.begin() + first + count}; };
+  cut(part.results);
+  if (!whole.linear) {
+    cut(part.offsets);
+    return part;
+  }
+  ckks::LinearTransform map{.outputs = static_cast<int>(count), .terms = {}};
+  std::map<int, int> inputs;  // of the whole, in their order, and their numbers here
+  const auto from = static_cast<int>(first), to = static_cast<int>(first + count);
+  const auto is_of_part = [&](const ckks::TransformTerm& t) { return t.output >= from && t.output < to; };
+  for (const ckks::TransformTerm& term : whole.linear->terms)
+    if (is_of_part(term)) inputs[term.input] = 0;
+  part.arguments.clear();
+  for (auto& [input, number] : inputs) {
+    number = static_cast<int>(part.arguments.size());
+    part.arguments.push_back(whole.arguments[input]);
+  }
+  for (ckks::TransformTerm term : whole.linear->terms) {
+    if (!is_of_part(term)) continue;
+    term.output -= from;
+    term.input = inputs.at(term.input);
+    map.terms.push_back(std::move(term));
+  }
+  part.linear = std::make_shared<const ckks::LinearTransform>(std::move(map));
+  return part;
+}
+
+// The tasks of a plan from an instruction on, each instruction cut into at most so many parts.
+std::vector<Task> tasks_of(const Plan& plan, const CostModel& costs, const std::vector<double>& seconds,
+                           size_t first, size_t parts) {
+  std::vector<Task> tasks;
+  for (size_t i = first; i < plan.program.instructions.size(); ++i) {
+    const Instruction& whole = plan.program.instructions[i];
+    const bool can_be_cut = whole.opcode == Opcode::kLinear || whole.opcode == Opcode::kRotate;
+    const size_t results = whole.results.size(), count = can_be_cut ? std::min(parts, results) : 1;
+    if (count == 1) {
+      tasks.push_back({whole, i, seconds[i]});
+      continue;
+    }
+    const ckks::Level level = plan.argument_level[i];
+    // Arguments are brought to the level once.
+    double drops = seconds[i] - costs.seconds(whole, plan.program, level);
+    for (size_t k = 0; k < count; ++k) {
+      const size_t begin = results * k / count, end = results * (k + 1) / count;
+      Instruction part = part_of(whole, begin, end - begin);
+      const double of_part = costs.seconds(part, plan.program, level) + std::exchange(drops, 0);
+      tasks.push_back({std::move(part), i, of_part});
+    }
+  }
+  return tasks;
+}
+
+class Scheduler {
+ public:
+  Scheduler(const Plan& plan, const CostModel& costs, const ScheduleOptions& options, int used,
+            std::vector<Task> tasks)
+      : plan_(plan),
+        costs_(costs),
+        options_(options),
+        lanes_(static_cast<size_t>(used)),
+        floor_(lanes_.size(), 0),
+        made_by_(plan.level.size(), kNowhere),
+        here_(plan.level.size()) {
+    result_.ranks = options.ranks;
+    result_.tasks = std::move(tasks);
+    for (size_t t = 0; t < result_.tasks.size(); ++t)
+      for (Value value : result_.tasks[t].part.results) made_by_[id(value)] = t;
+    find_urgencies();
+  }
+
+  Schedule run() {
+    const std::vector<size_t> boundaries = block_boundaries(plan_);
+    size_t from = 0;
+    for (size_t b = 0; b <= boundaries.size(); ++b) {
+      const size_t last = b < boundaries.size() ? boundaries[b] : plan_.program.instructions.size();
+      size_t to = from;
+      while (to < result_.tasks.size() && result_.tasks[to].instruction <= last) ++to;
+      if (to == from) continue;
+      place_block(from, to);
+      for (size_t r = 0; r < lanes_.size(); ++r) floor_[r] = lanes_[r].work.end();
+      if (options_.gathers && b < boundaries.size())
+        for (Value value : live_after(plan_, last)) floor_[0] = std::max(floor_[0], bring(value, 0));
+      from = to;
+    }
+    for (const NamedValue& output : plan_.program.outputs)
+      result_.seconds = std::max(result_.seconds, bring(output.value, 0));
+    for (const Lanes& lanes : lanes_) result_.seconds = std::max(result_.seconds, lanes.work.end());
+    std::stable_sort(result_.tasks.begin(), result_.tasks.end(),
+                     [](const Task& a, const Task& b) { return a.start < b.start; });
+    std::stable_sort(result_.transfers.begin(), result_.transfers.end(),
+                     [](const Transfer& a, const Transfer& b) { return a.start < b.start; });
+    return std::move(result_);
+  }
+
+ private:
+  struct Lanes {
+    Lane work, out, in;
+  };
+
+  void find_urgencies() {
+    // By value: the longest path from its first use on, and the seconds of it in bootstraps.
+    std::vector<double> after(plan_.level.size(), 0), bootstraps(plan_.level.size(), 0);
+    urgency_.resize(result_.tasks.size());
+    for (size_t t = result_.tasks.size(); t-- > 0;) {
+      const Task& task = result_.tasks[t];
+      double longest = 0, in_bootstraps = 0;
+      for (Value value : task.part.results)
+        if (after[id(value)] > longest) longest = after[id(value)], in_bootstraps = bootstraps[id(value)];
+      longest += task.seconds;
+      if (task.part.opcode == Opcode::kBootstrap) in_bootstraps += task.seconds;
+      urgency_[t] = longest;
+      for (Value value : task.part.arguments)
+        if (longest > after[id(value)]) after[id(value)] = longest, bootstraps[id(value)] = in_bootstraps;
+      if (longest > result_.critical_path)
+        result_.critical_path = longest, result_.critical_bootstraps = in_bootstraps;
+      result_.total += task.seconds;
+    }
+  }
+
+  void place_block(size_t from, size_t to) {
+    std::vector<size_t> waits(to - from);  // arguments that are not there yet
+    std::vector<std::vector<size_t>> users(to - from);
+    const auto less = [&](size_t a, size_t b) {
+      return std::pair(urgency_[a], b) < std::pair(urgency_[b], a);
+    };
+    std::priority_queue<size_t, std::vector<size_t>, decltype(less)> ready(less);
+    for (size_t t = from; t < to; ++t) {
+      for (Value value : result_.tasks[t].part.arguments) {
+        const size_t maker = made_by_[id(value)];
+        if (maker == kNowhere || maker < from) continue;
+        ++waits[t - from];
+        users[maker - from].push_back(t);
+      }
+      if (waits[t - from] == 0) ready.push(t);
+    }
+    while (!ready.empty()) {
+      const size_t t = ready.top();
+      ready.pop();
+      place(result_.tasks[t]);
+      for (size_t user : users[t - from])
+        if (--waits[user - from] == 0) ready.push(user);
+    }
+  }
+
+  void place(Task& task) {
+    int best = 0;
+    double best_end = std::numeric_limits<double>::infinity();
+    const bool anywhere = task.part.opcode != Opcode::kInput;
+    for (int rank = 0; rank < (anywhere ? static_cast<int>(lanes_.size()) : 1); ++rank) {
+      double ready = floor_[static_cast<size_t>(rank)], sent = 0;
+      for (Value value : task.part.arguments) {
+        ready = std::max(ready, arrival(value, rank));
+        if (!is_on(value, rank)) sent += options_.link.seconds(bytes(value));
+      }
+      const double end = lane(rank).work.fit(ready, task.seconds) + task.seconds + sent;
+      if (end < best_end) best_end = end, best = rank;
+    }
+    task.rank = best;
+    double ready = floor_[static_cast<size_t>(best)];
+    for (Value value : task.part.arguments) ready = std::max(ready, bring(value, best));
+    task.start = lane(best).work.fit(ready, task.seconds);
+    lane(best).work.take(task.start, task.seconds);
+    for (Value value : task.part.results) here_[id(value)][best] = task.end();
+  }
+
+  Lanes& lane(int rank) { return lanes_[static_cast<size_t>(rank)]; }
+  size_t bytes(Value value) const { return costs_.chain().ciphertext_bytes(plan_.level[id(value)]); }
+  int home(Value value) const {
+    return made_by_[id(value)] == kNowhere ? 0 : result_.tasks[made_by_[id(value)]].rank;
+  }
+  bool is_on(Value value, int rank) const { return here_[id(value)].contains(rank) || home(value) == rank; }
+  double made(Value value) const {
+    const auto& here = here_[id(value)];
+    const auto found = here.find(home(value));
+    return found == here.end() ? 0 : found->second;
+  }
+
+  // When a transfer of the value could start.
+  double departure(Value value, int to) {
+    const double length = options_.link.seconds(bytes(value));
+    double start = made(value);
+    for (;;) {
+      const double out = lane(home(value)).out.fit(start, length);
+      const double in = lane(to).in.fit(out, length);
+      if (in == start) return start;
+      start = in;
+    }
+  }
+  double arrival(Value value, int rank) {
+    if (home(value) == rank) return made(value);
+    const auto found = here_[id(value)].find(rank);
+    return found != here_[id(value)].end() ? found->second
+                                           : departure(value, rank) + options_.link.seconds(bytes(value));
+  }
+  // The same, and sends it if it is not there.
+  double bring(Value value, int rank) {
+    const double there = arrival(value, rank);
+    if (is_on(value, rank)) return there;
+    const double length = options_.link.seconds(bytes(value)), start = there - length;
+    lane(home(value)).out.take(start, length);
+    lane(rank).in.take(start, length);
+    const size_t maker = made_by_[id(value)];
+    result_.transfers.push_back({value, maker == kNowhere ? 0 : result_.tasks[maker].instruction, home(value),
+                                 rank, bytes(value), start, there});
+    here_[id(value)][rank] = there;
+    return there;
+  }
+
+  const Plan& plan_;
+  const CostModel& costs_;
+  const ScheduleOptions& options_;
+  std::vector<Lanes> lanes_;
+  std::vector<double> floor_;                // by rank: the end of the block before
+  std::vector<size_t> made_by_;              // by value
+  std::vector<std::map<int, double>> here_;  // by value: on which ranks it is, from when on
+  std::vector<double> urgency_;              // by task
+  Schedule result_;
+};
+
+}  // namespace
+
+LinkModel parse_link(const std::string& text) {
+  const auto refuse = [&]() -> Error {
+    return Error(
+        message("--link ", text, " is no link; give one such as 10GbE, or 2us,40GbE with its latency"));
+  };
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto number = [&](std::string_view unit) {
+    double value = 0;
+    const auto [rest, error] = std::from_chars(at, end, value, std::chars_format::fixed);
+    if (error != std::errc() || !(value > 0 && value < 1e9) || !std::string_view(rest, end).starts_with(unit))
+      throw refuse();
+    at = rest + unit.size();
+    return value;
+  };
+  LinkModel link{.latency = 20e-6};
+  if (text.find("us,") != std::string::npos) link.latency = 1e-6 * number("us,");
+  link.bandwidth = 1e9 / 8 * number("GbE");
+  if (at != end) throw refuse();
+  return link;
+}
+
+std::vector<double> Schedule::busy() const {
+  std::vector<double> seconds(static_cast<size_t>(ranks));
+  for (const Task& task : tasks) seconds[static_cast<size_t>(task.rank)] += task.seconds;
+  return seconds;
+}
+
+Schedule schedule(const Plan& plan, const CostModel& costs, const ScheduleOptions& options) {
+  PSM_CHECK(options.ranks >= 1, options.ranks, " ranks");
+  const std::vector<double> seconds = meter(plan, costs).instruction_seconds;
+  std::optional<Schedule> best;
+  // On fewer ranks, too: where links are slow the others only cost time.
+  for (int used = options.ranks; used >= 1; used /= 2) {
+    for (const int parts : {1, used, 2 * used}) {
+      if (parts > 1 && used == 1) break;
+      Schedule next = Scheduler(plan, costs, options, used,
+                                tasks_of(plan, costs, seconds, options.first, static_cast<size_t>(parts)))
+                          .run();
+      if (!best || next.seconds < best->seconds) best = std::move(next);
+    }
+  }
+  return std::move(*best);
+}
+
+}  // namespace psm::program

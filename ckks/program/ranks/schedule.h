@@ -1,0 +1,76 @@
+// The schedule of a program on several ranks: processes that compute one program together, each with a memory of its
+// own. It says which rank computes what, in which order, and which ciphertexts travel.
+//
+// Tasks. An instruction is a task. One whose results do not need one another (kLinear, kRotate) may be cut into several
+// tasks, a few results each, so that ranks share it. A part computes its results as the whole would, bit for bit; what
+// the parts have in common (the decomposition of an argument, baby steps) each of them does again.
+//
+// Placement. List scheduling on the critical path (HEFT: Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002). The urgency of
+// a task is the longest path from its start to the end of the program. The most urgent task whose arguments are placed
+// is placed next, on the rank where it ends first, in the first gap that is long enough. Bytes that would have to travel
+// count as time, so a small instruction stays with its arguments. The program is cut in a few different ways, for all ranks
+// or for fewer, and the shortest schedule counts.
+//
+// Links. A ciphertext of b bytes takes latency + b / bandwidth. A rank sends one at a time, and receives one at a time,
+// while it computes. Whoever made a value sends it, to each rank that needs it once.
+//
+// Blocks. A rank computes the tasks of a block (block_boundaries) before those of the next one. So there is a moment at
+// which rank 0 can hold the state after a block, and save it. Inputs begin on rank 0, outputs end there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ckks/program/plan.h"
+#include "ckks/program/planning/cost_model.h"
+
+namespace psm::program {
+
+struct LinkModel {
+  double latency = 0;    // seconds
+  double bandwidth = 0;  // bytes a second, each way
+  double seconds(size_t bytes) const { return latency + static_cast<double>(bytes) / bandwidth; }
+};
+
+// "10GbE", or "2us,40GbE" with the latency, which is 20 us otherwise. Throws Error for anything else.
+LinkModel parse_link(const std::string&);
+
+struct Task {
+  Instruction part;        // the instruction, or some of its results
+  size_t instruction = 0;  // of the plan
+  double seconds = 0;      // predicted
+  int rank = 0;
+  double start = 0;
+  double end() const { return start + seconds; }
+};
+
+struct Transfer {
+  Value value;
+  size_t instruction = 0;  // of the plan, which made it
+  int from = 0, to = 0;
+  size_t bytes = 0;
+  double start = 0, end = 0;
+};
+
+struct Schedule {
+  int ranks = 1;
+  std::vector<Task> tasks;          // in an order that defines before it uses, and by start on each rank
+  std::vector<Transfer> transfers;  // in the order of their start
+  double seconds = 0;               // until the outputs are on rank 0
+  double total = 0;                 // of all tasks
+  double critical_path = 0;         // the longest path of tasks: no number of ranks takes less
+  double critical_bootstraps = 0;   // of that in bootstraps
+
+  std::vector<double> busy() const;  // by rank
+};
+
+struct ScheduleOptions {
+  int ranks = 1;
+  LinkModel link{};
+  size_t first = 0;      // instructions before it are done, and the values that are needed of them on rank 0
+  bool gathers = false;  // whether rank 0 gets the state after every block
+};
+
+Schedule schedule(const Plan&, const CostModel&, const ScheduleOptions&);
+
+}  // namespace psm::program
