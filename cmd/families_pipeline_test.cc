@@ -109,6 +109,36 @@ TEST_CASE("an encoder classifies texts of several lengths on ciphertexts, their 
   check_refused("demo --model " + model, "a classifier is run by");
 }
 
+TEST_CASE(
+    "BERT classifies pairs of sentences and single ones on ciphertexts, of several lengths in one run") {
+  attention::ModelConfig config = attention::preset("bert");
+  config.vocab = 17, config.context = 16, config.layers = 1, config.width = 16, config.heads = 2,
+  config.ffn = 20;
+  config.attention = attention::AttentionKind::kSoftmax, config.classes = 2, config.separator = 3;
+  const std::string folder = path_of("bert_files"), model = path_of("bert.safetensors");
+  std::filesystem::create_directories(folder);
+  attention::write_hugging_face(folder, attention::random_weights(config, 3));
+  write_file(folder + "/vocab.txt", kPieces);
+  write_file(path_of("mrpc.tsv"), paraphrases());
+  write_file(path_of("pairs.txt"), "A12.\tb3\na\nB4. [PAD] a\tA\nb1 b2\tb3 b44\n");
+  succeed("import", "--from " + folder + " --out " + model);
+  follow("bert", " --from " + model + " --sentences " + path_of("mrpc.tsv"),
+         "--prompts " + path_of("pairs.txt"), 4);
+  succeed("encrypt", "--insecure --client " + path_of("bert/poly.client") + " --keys " +
+                         path_of("bert/keys") + " --prompts " + path_of("pairs.txt") + " --out " +
+                         path_of("x.ct") + " --json " + path_of("x.json"));
+  // All four fill one ciphertext of states and one of lengths.
+  CHECK(json_of(path_of("x.json")).at("ciphertexts", "json").integer("ciphertexts", 0, 100) == 2);
+  const std::string back = path_of("bert_back");
+  succeed("import", "--from " + model + " --to hugging-face --out " + back);
+  CHECK(read_file(back + "/model.safetensors", 1 << 20) == read_file(folder + "/model.safetensors", 1 << 20));
+  CHECK(attention::read_hugging_face(back).weights.config == config);
+  std::string settings = read_file(folder + "/config.json", 1 << 16);
+  replace(settings, "\"sep_token_id\": 3", "\"sep_token_id\": 4");
+  write_file(folder + "/config.json", settings);
+  check_refused("import --from " + folder + " --out " + model, "mend sep_token_id in config.json");
+}
+
 TEST_CASE("a model of patches classifies images on ciphertexts, a class token before 16 patches") {
   const std::string images = path_of("images.idx"), labels = path_of("labels.idx");
   write_halves(images, labels);

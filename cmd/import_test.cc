@@ -127,7 +127,7 @@ TEST_CASE("what cannot be imported is refused in one line and leaves nothing") {
   check_refused("import --from " + folder + " --format gpt-neox" + to,
                 "holds a roberta model and --format says gpt-neox");
   check_refused("import --from " + folder + " --format onnx" + to,
-                "use auto, gpt-neox, gpt2, llama, roberta, vit, llama2c or checkpoint");
+                "use auto, gpt-neox, gpt2, llama, bert, roberta, vit, llama2c or checkpoint");
   write_file(path_of("short.bin"), "abc");
   check_refused("import --from " + path_of("short.bin") + to, "is not a model of llama2.c");
   write_file(folder + "/model.safetensors", std::string(8, '\x7f'));

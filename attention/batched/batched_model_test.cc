@@ -52,7 +52,7 @@ std::vector<double> logits_of(const ModelConfig& config, const BatchedPart& part
 
 TEST_CASE(
     "logits and every value whose range matters are the reference's, in every family and polynomial form") {
-  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"})
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"})
     for (const AttentionKind kind :
          {AttentionKind::kPowerSoftmax, AttentionKind::kSoftmax, AttentionKind::kScaledRelu})
       for (const bool polynomial : {false, true}) {

@@ -60,6 +60,7 @@ const Variant kVariants[] = {
     {"llama", "parallel", [](ModelConfig& c) { c.block = BlockKind::kParallel; }},
     {"llama", "of more units than a ciphertext",
      [](ModelConfig& c) { c.width = 32, c.heads = 8, c.ffn = 88; }},
+    {"bert", "as it is", [](ModelConfig&) {}},
     {"roberta", "as it is", [](ModelConfig&) {}},
     {"roberta", "score offsets",
      [](ModelConfig& c) { c.score_offset = true, c.feed_forward = FeedForwardKind::kGeluErf; }},
@@ -141,7 +142,7 @@ TEST_CASE("on ciphertexts of a small ring every family errs from its twin by wha
 }
 
 TEST_CASE("levels of one layer and of a head are those of their headers") {
-  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
     CAPTURE(family);
     ModelConfig config = small(family);
     config.layers = 1;

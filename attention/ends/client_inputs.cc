@@ -30,6 +30,12 @@ std::vector<double> embed(const ClientModel& w, const Examples& examples, size_t
   }
   if (w.shape.learned_positions)
     for (size_t i = 0; i < x.size(); ++i) x[i] += static_cast<double>(w.position_embedding[i]);
+  if (w.shape.separator > 0) {
+    std::vector<int> types;
+    append_token_types(examples.texts[example], w.shape.separator, types);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] += static_cast<double>(w.type_embedding[static_cast<size_t>(types[i / d]) * d + i % d]);
+  }
   return x;
 }
 

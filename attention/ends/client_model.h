@@ -1,7 +1,7 @@
 // The client's two ends of an encrypted model, and the parts of the model that they need: embedding, residual
 // ranges, final norm and unembedding. There is no layer and no program here.
 //
-// The client embeds its prompts (tokens or patches, with learned positions), removes the mean of every
+// The client embeds its prompts (tokens or patches, with learned positions and token types), removes the mean of every
 // token's features if the norm is LayerNorm, and sends
 //     x'  = (E[token] - mean) / R         (residual_scale; input "x", or "x0", "x1" ... of a wide model)
 //     h'  = N without gamma, beta          (input "h" ..., where sends_normalised)
@@ -37,6 +37,7 @@ struct ClientShape {
   bool sends_state = true;        // x'; false if the first norm is before the first block
   bool sends_normalised = false;  // h'
   int power = 0;                  // of PowerSoftmax, which masks of lengths go by
+  int separator = 0;              // the token that ends the first of two texts; 0: no token types
 
   int logit_count() const { return classes > 0 ? classes : vocab; }
   bool operator==(const ClientShape&) const = default;
@@ -47,7 +48,7 @@ struct ClientModel {
   Places packing;
   std::vector<double> residual_scale;  // R of each real feature
   // As in ModelWeights (attention/shape/weights.h); empty if the model has none.
-  std::vector<float> embedding, position_embedding, class_token, patch_weight, patch_bias;
+  std::vector<float> embedding, position_embedding, type_embedding, class_token, patch_weight, patch_bias;
   std::vector<float> final_gamma, final_beta, unembedding;
 
   // Calls f(name, values, wanted, end) for every list of floats. `wanted` is the length by the shape, `end`
@@ -88,6 +89,7 @@ void ClientModel::for_each_list(Model& m, const Function& f) {
   const auto in = ModelEnd::kInputs, out = ModelEnd::kOutputs;
   f("embedding", m.embedding, size(!patches, c.vocab, c.width), in);
   f("positions", m.position_embedding, size(c.learned_positions, c.context, c.width), in);
+  f("token types", m.type_embedding, size(c.separator > 0, 2, c.width), in);
   f("class token", m.class_token, size(patches, c.width, 1), in);
   f("patch weight", m.patch_weight, size(patches, c.width, c.patch_inputs), in);
   f("patch bias", m.patch_bias, size(patches, c.width, 1), in);

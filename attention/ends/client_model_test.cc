@@ -1,5 +1,6 @@
 #include "attention/ends/client_model.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "attention/ends/packing.h"
@@ -88,6 +89,27 @@ TEST_CASE("a classifier of texts is sent its norm and the mask of its lengths") 
   double square = 0;
   for (int f = 0; f < 8; ++f) square += states[0][f] * states[0][f] / 8;
   CHECK(square == doctest::Approx(1).epsilon(1e-3));
+}
+
+TEST_CASE("token types are added up to the first separator and behind it") {
+  ClientModel model = roberta();
+  model.shape.separator = 2;
+  for (int type = 0; type < 2; ++type)
+    for (int f = 0; f < 8; ++f) model.type_embedding.push_back(static_cast<float>(f % (type + 2)));
+  ClientModel shifted = model;  // the same, with each type's row in the positions that have it
+  shifted.shape.separator = 0;
+  for (size_t i = 0; i < shifted.position_embedding.size(); ++i)
+    shifted.position_embedding[i] += model.type_embedding[(i < 16 ? 0 : 8) + i % 8];
+  const std::vector<std::vector<int>> prompts = {{1, 2, 2, 6}};
+  const auto distance = [&](const std::vector<std::vector<int>>& texts) {
+    const SlotVectors a = client_inputs(model, texts), b = client_inputs(shifted, texts);
+    double most = 0;
+    for (size_t s = 0; s < a.at("h").size(); ++s)
+      most = std::max(most, std::abs(a.at("h")[s] - b.at("h")[s]));
+    return most;
+  };
+  CHECK(distance(prompts) < 1e-5);
+  CHECK(distance({{1, 6, 2}}) > 0.01);
 }
 
 TEST_CASE("answers that are not those of the prompts, or of the model, are refused") {

@@ -68,7 +68,7 @@ TEST_CASE(
 
 TEST_CASE(
     "the configuration of every family survives its JSON, and one without the later fields is GPT-NeoX's") {
-  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
     ModelConfig config = small_family(family);
     config.feed_forward = config.biases ? FeedForwardKind::kGeluErf : FeedForwardKind::kSwiGlu;
     CHECK(config_from_json(config_to_json(config), "test") == config);

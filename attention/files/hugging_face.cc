@@ -68,13 +68,23 @@ nn::NamedTensor* find(nn::Safetensors& file, const std::string& name) {
 }
 
 // Is this tensor no part of the model, in some version or for some task of transformers?
-bool is_ignored(const std::string& name) {
+bool is_ignored(const std::string& name, std::string_view family) {
+  constexpr std::pair<std::string_view, const char*> kHeads[] = {
+      {"bert", "cls."},       {"roberta", "lm_head."}, {"roberta", "roberta.pooler."},
+      {"roberta", "pooler."}, {"vit", "vit.pooler."},  {"vit", "pooler."}};
   for (const char* end : {".attention.bias", ".attention.masked_bias", ".attn.bias", ".attn.masked_bias",
                           ".rotary_emb.inv_freq", ".position_ids"})
     if (name.ends_with(end)) return true;
-  for (const char* start : {"roberta.pooler.", "vit.pooler.", "pooler."})
-    if (name.starts_with(start)) return true;
-  return false;
+  return std::any_of(std::begin(kHeads), std::end(kHeads),
+                     [&](const auto& head) { return head.first == family && name.starts_with(head.second); });
+}
+
+// As BERT's first files have them.
+void rename_norms(nn::Safetensors& file) {
+  for (nn::NamedTensor& tensor : file.tensors)
+    for (const auto& [old, now] : {std::pair(".gamma", ".weight"), std::pair(".beta", ".bias")})
+      if (const size_t at = tensor.name.rfind(old); tensor.name.ends_with(std::string("LayerNorm") + old))
+        tensor.name.replace(at, std::string::npos, now);
 }
 
 // Names the tensors of a model without head as those of one with a head are named.
@@ -83,6 +93,7 @@ void add_prefix(nn::Safetensors& file, std::string_view family) {
       {"gpt-neox", "gpt_neox.", "embed_in.weight"},
       {"gpt2", "transformer.", "wte.weight"},
       {"llama", "model.", "embed_tokens.weight"},
+      {"bert", "bert.", "embeddings.word_embeddings.weight"},
       {"roberta", "roberta.", "embeddings.word_embeddings.weight"},
       {"vit", "vit.", "embeddings.cls_token"}};
   for (const auto& [name, prefix, sign] : kPrefixes)
@@ -92,9 +103,9 @@ void add_prefix(nn::Safetensors& file, std::string_view family) {
     }
 }
 
-void drop_ignored(nn::Safetensors& file, bool masked_words, std::vector<std::string>& ignored) {
+void drop_ignored(nn::Safetensors& file, std::string_view family, std::vector<std::string>& ignored) {
   const auto drop = [&](const auto& tensor) {
-    const bool drops = is_ignored(tensor.name) || (masked_words && tensor.name.starts_with("lm_head."));
+    const bool drops = is_ignored(tensor.name, family);
     if (drops) ignored.push_back(tensor.name);
     return drops;
   };
@@ -165,36 +176,39 @@ void add_fresh(nn::Safetensors& file, const std::string& name, int64_t rows, int
   file.tensors.push_back({name + ".bias", {rows}, std::vector<float>(static_cast<size_t>(rows))});
 }
 
-// Sets the classes. The last of a head's `layers`, [classes][d], makes the logits; all are made anew if it is
-// missing or has other classes than asked for, which is answered.
-bool find_head(nn::Safetensors& file, std::initializer_list<const char*> layers, const FreshHead& head,
+// Sets the classes. The last of a head's `layers`, [classes][d], makes the logits. If it is missing or has other
+// classes than asked for, it is made anew, and so are the layers of a classifier before it.
+void find_head(nn::Safetensors& file, std::initializer_list<const char*> layers, const FreshHead& head,
                ImportedModel& out) {
   ModelConfig& config = out.weights.config;
   const nn::NamedTensor* last = find(file, std::string(*std::prev(layers.end())) + ".weight");
   if (last != nullptr)
     config.classes = last->shape.empty() ? 0 : static_cast<int>(std::min<int64_t>(last->shape[0], 1 << 20));
-  const bool fresh = last == nullptr || head.classes.value_or(config.classes) != config.classes;
-  if (fresh) {
+  if (last == nullptr || head.classes.value_or(config.classes) != config.classes) {
     config.classes = head.classes.value_or(2);
     TrainingRandom random(head.seed);
     std::erase_if(file.tensors, [](const auto& tensor) { return tensor.name.starts_with("classifier."); });
     for (const char* layer : layers)
-      add_fresh(file, layer, layer == *std::prev(layers.end()) ? config.classes : config.width, config.width,
-                random);
+      if (find(file, std::string(layer) + ".weight") == nullptr)
+        add_fresh(file, layer, layer == *std::prev(layers.end()) ? config.classes : config.width,
+                  config.width, random);
     out.changed.push_back(message("a fresh classifier for ", config.classes, " classes, to be trained"));
   }
   config.validate();
-  return fresh;
 }
 
-void read_roberta(nn::Safetensors& file, const HuggingFaceConfig& config, const FreshHead& head,
-                  const std::string& path, ImportedModel& out) {
-  convert_positions(file, config, path, out);
-  out.padding = config.position_rows - 1;
+// BERT or RoBERTa.
+void read_post_norm(nn::Safetensors& file, const HuggingFaceConfig& config, const FreshHead& head,
+                    const std::string& path, ImportedModel& out) {
   out.weights.config.pooler = true;
-  const bool fresh = find_head(file, {"classifier.dense", "classifier.out_proj"}, head, out);
+  if (config.model.separator > 0) {
+    find_head(file, {"bert.pooler.dense", "classifier"}, head, out);
+  } else {
+    convert_positions(file, config, path, out);
+    out.padding = config.position_rows - 1;
+    find_head(file, {"classifier.dense", "classifier.out_proj"}, head, out);
+  }
   take_stored_tensors(file, out.weights, path);
-  if (fresh) return;
   convert_classifier(out.weights, 2.0f);
   out.changed.push_back("tanh in the classifier is written as 2 sigmoid(2x) - 1");
 }
@@ -251,11 +265,12 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
   ImportedModel out;
   out.weights.config = config.model;
   const std::string_view family = family_of(config.model);
-  drop_ignored(file, family == "roberta", out.ignored);
+  drop_ignored(file, family, out.ignored);
+  if (family == "bert") rename_norms(file);
   add_prefix(file, family);
   nn::require_finite(file, weights_path);
-  if (family == "roberta") {
-    read_roberta(file, config, head, weights_path, out);
+  if (config.model.block == BlockKind::kPostNorm) {
+    read_post_norm(file, config, head, weights_path, out);
   } else if (family == "vit") {
     if (const fs::path preprocessor = folder / kPreprocessorName; fs::exists(preprocessor))
       require_known_preprocessor(read_file(preprocessor.string(), kMaxJsonBytes), preprocessor.string());
@@ -281,16 +296,17 @@ void write_hugging_face(const std::string& folder, const ModelWeights& weights,
     ModelWeights theirs = weights;
     convert_classifier(theirs, 0.5f);
     file.tensors = stored_tensors(theirs);
-    nn::NamedTensor& positions = *find(file, kPositions);
+  } else {
+    file.tensors = stored_tensors(weights);
+  }
+  if (nn::NamedTensor* const positions = find(file, kPositions)) {
     const int64_t d = weights.config.width;
     const int64_t unused =
         config.at("max_position_embeddings", kConfigName).integer(kConfigName, 0, INT64_MAX) -
         weights.config.context;
-    positions.values.insert(positions.values.begin(), static_cast<size_t>(unused * d), 0.0f);
-    positions.shape[0] += unused;
+    positions->values.insert(positions->values.begin(), static_cast<size_t>(unused * d), 0.0f);
+    positions->shape[0] += unused;
     file.tensors.push_back({kTokenTypes, {1, d}, std::vector<float>(static_cast<size_t>(d))});
-  } else {
-    file.tensors = stored_tensors(weights);
   }
   nn::write_safetensors((fs::path(folder) / kWeightsName).string(), file);
   write_file((fs::path(folder) / kConfigName).string(), config.dump() + "\n");

@@ -4,15 +4,16 @@
 //
 //     RoBERTa's positions    a table with unused rows in front, which are dropped, and the one row of the
 //                            table of token types, which every token gets, is added to all others
-//     RoBERTa's classifier   has tanh z = 2 sigmoid(2z) - 1, our pooler sigmoid (config.h): 2D, 2e, 2C and
+//     BERT's and RoBERTa's   classifier has tanh z = 2 sigmoid(2z) - 1, our pooler sigmoid (config.h): 2D, 2e, 2C and
 //                            c - sum of each row of C
+//     BERT's first files     call the parts of a norm gamma and beta
 //     a tied unembedding     is copied from the embedding
 //     ViT's patches          [d][channels][P][P] and tables of one batch lose or get these dimensions
 //     a model without head   gets the family's name in front of its tensors, as one with a head has it
 //
-// Left out: buffers of some versions (causal masks, rotary frequencies, position numbers), RoBERTa's head for
-// masked words, and the pooler of pre-training. A RoBERTa or ViT without a classifier, or with another number
-// of classes than requested, gets a fresh one.
+// Left out: buffers of some versions (causal masks, rotary frequencies, position numbers), heads for masked words and
+// next sentences, and the pooler of pre-training, which only BERT's classifier uses. A BERT, RoBERTa or ViT without a
+// classifier, or with another number of classes than requested, gets a fresh one.
 #pragma once
 
 #include <cstdint>

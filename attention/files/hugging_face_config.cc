@@ -252,6 +252,15 @@ void describe_roberta(Members& m, HuggingFaceConfig& config) {
   model.pooler = false;
 }
 
+void describe_bert(Members& m, HuggingFaceConfig& config) {
+  int types = 2;
+  m.size_or("type_vocab_size", types);
+  m.size_or("sep_token_id", config.model.separator, 1, Null::kMissing);
+  m.written("num_labels", config.model.classes);
+  if (types != 2) m.refuse(message("type_vocab_size is ", types));
+  if (m.reads()) config.model.pooler = false;
+}
+
 // The names of what every family's config.json says; nullptr: not there.
 struct Keys {
   const char* vocab = "vocab_size";
@@ -320,6 +329,18 @@ const std::vector<Known>& known_families() {
         {"rope_interleaved", false},
         {"rope_scaling", Json()}},
        {"attention_dropout", "is_llama_config", "pretraining_tp"}},
+      {"bert",
+       "bert",
+       {"BertForSequenceClassification", "BertForMaskedLM", "BertForPreTraining", "BertModel"},
+       {},
+       1e-12,
+       FeedForwardKind::kGeluErf,
+       {},
+       describe_bert,
+       {{"position_embedding_type", "absolute"}},
+       {"attention_probs_dropout_prob", "classifier_dropout", "directionality", "hidden_dropout_prob",
+        "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head",
+        "pooler_type", "tie_word_embeddings"}},
       {"roberta",
        "roberta",
        {"RobertaForSequenceClassification", "RobertaForMaskedLM", "RobertaModel"},
@@ -432,11 +453,11 @@ Json hugging_face_config_to_json(const ModelConfig& config, const std::optional<
   ModelConfig said = hugging_face_config_from_json(json.dump(0), "the configuration to be written").model;
   if (config.positions == PositionKind::kLearned)
     said.rotary_fraction = config.rotary_fraction, said.rotary_base = config.rotary_base;
-  if (!config.causal) said.classes = config.classes, said.pooler = family == "roberta";
+  if (!config.causal) said.classes = config.classes, said.pooler = family != "vit";
   if (said.key_heads() == config.key_heads()) said.kv_heads = config.kv_heads;
   said.form = config.form, said.power = config.power, said.epsilon = config.epsilon;
   said.stable_delta = config.stable_delta;
-  if (said != config || (family == "roberta" && config.classes == 0))
+  if (said != config || (config.block == BlockKind::kPostNorm && config.classes == 0))
     throw Error(message(
         "transformers has no such ", family, " model (attention ", name_of(config.attention),
         "): it must be softmax, with the family's own parts; keep it as a checkpoint of this program"));

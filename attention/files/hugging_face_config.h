@@ -1,4 +1,4 @@
-// config.json of Hugging Face's transformers: GPT-NeoX (Pythia), GPT-2, Llama, RoBERTa and ViT models.
+// config.json of Hugging Face's transformers: GPT-NeoX (Pythia), GPT-2, Llama, BERT, RoBERTa and ViT models.
 //
 //     model_type   architecture (config.h)                      keys read besides the sizes
 //     gpt_neox     kParallel or kPreNorm, LayerNorm,            use_parallel_residual, rotary_pct,
@@ -6,6 +6,8 @@
 //     gpt2         kPreNorm, LayerNorm, learned positions       layer_norm_epsilon, activation_function
 //     llama        kPreNorm, RMSNorm, SwiGLU, RoPE,             num_key_value_heads, rope_theta,
 //                  grouped keys                                 rms_norm_eps
+//     bert         kPostNorm, LayerNorm, learned positions,     sep_token_id (102 unless given),
+//                  bidirectional, two token types               type_vocab_size, layer_norm_eps
 //     roberta      kPostNorm, LayerNorm, learned positions,     type_vocab_size, pad_token_id,
 //                  bidirectional                                layer_norm_eps
 //     vit          kPreNorm, LayerNorm, learned positions,      image_size, patch_size, num_channels,
@@ -30,7 +32,7 @@
 namespace psm::attention {
 
 struct HuggingFaceConfig {
-  ModelConfig model;      // RoBERTa and ViT: without the head, which only the tensors tell
+  ModelConfig model;      // BERT, RoBERTa and ViT: without the head, which only the tensors tell
   bool tied = false;      // the unembedding is the embedding
   int position_rows = 0;  // RoBERTa: rows of its table of positions before the first that is used
   int token_types = 0;    // RoBERTa: rows of the table whose first is added to every token

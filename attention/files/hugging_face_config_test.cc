@@ -15,6 +15,13 @@ constexpr const char* kPythia =
   "model_type": "gpt_neox", "num_attention_heads": 8, "num_hidden_layers": 6, "rotary_emb_base": 10000,
   "rotary_pct": 0.25, "tie_word_embeddings": false, "torch_dtype": "float16", "use_cache": true,
   "use_parallel_residual": true, "vocab_size": 50304})";
+// google-bert/bert-base-uncased's.
+constexpr const char* kBert = R"({"architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1,
+  "gradient_checkpointing": false, "hidden_act": "gelu", "hidden_dropout_prob": 0.1, "hidden_size": 768,
+  "initializer_range": 0.02, "intermediate_size": 3072, "layer_norm_eps": 1e-12, "max_position_embeddings": 512,
+  "model_type": "bert", "num_attention_heads": 12, "num_hidden_layers": 12, "pad_token_id": 0,
+  "position_embedding_type": "absolute", "transformers_version": "4.6.0.dev0", "type_vocab_size": 2,
+  "use_cache": true, "vocab_size": 30522})";
 constexpr const char* kRoberta =
     R"({"architectures": ["RobertaForMaskedLM"], "hidden_act": "gelu", "hidden_size": 768,
   "intermediate_size": 3072, "layer_norm_eps": 1e-05, "max_position_embeddings": 514, "model_type": "roberta",
@@ -120,6 +127,19 @@ TEST_CASE("RoBERTa's positions begin behind the padding's") {
   CHECK(config.model.norm_epsilon == 1e-5);
 }
 
+TEST_CASE("BERT's positions begin with the first row, and its two token types part at [SEP]") {
+  const HuggingFaceConfig config = parsed(kBert);
+  ModelConfig expected = preset("bert");
+  expected.vocab = 30522, expected.context = 512, expected.layers = 12, expected.width = 768,
+  expected.heads = 12, expected.ffn = 3072;
+  expected.attention = AttentionKind::kSoftmax;
+  expected.feed_forward = FeedForwardKind::kGeluErf, expected.pooler = false;
+  CHECK(config.model == expected);
+  CHECK(config.position_rows == 0);
+  CHECK(parsed(with(kBert, "\"type_vocab_size\"", "\"sep_token_id\": 3, \"type_vocab_size\""))
+            .model.separator == 3);
+}
+
 TEST_CASE("GPT-2's configuration: tied, and with GELU by tanh") {
   const HuggingFaceConfig config = parsed(kGpt2);
   ModelConfig expected = preset("gpt2");
@@ -161,7 +181,7 @@ TEST_CASE("what is not made here is refused by the key that says it") {
     CHECK_THROWS_WITH_AS(parsed(text), doctest::Contains(why), Error);
   };
   refused(with(kPythia, "gpt_neox", "gptj"),
-          "model_type is gptj; of gpt_neox, gpt2, llama, roberta, vit a model can be read");
+          "model_type is gptj; of gpt_neox, gpt2, llama, bert, roberta, vit a model can be read");
   refused(with(kVit, "\"patch_size\": 16", "\"patch_size\": 15"),
           "patch_size 15 x 15 for images of 224 x 224");
   refused(with(kVit, "\"patch_size\": 16", "\"patch_size\": [16, 8]"), "patch_size 16 x 8");
@@ -191,6 +211,8 @@ TEST_CASE("what is not made here is refused by the key that says it") {
   refused(with(kGpt2, "\"n_ctx\": 1024", "\"scale_attn_by_inverse_layer_idx\": true"),
           "scale_attn_by_inverse_layer_idx is true");
   refused(with(kRoberta, "514", "2"), "leaves no position behind pad_token_id");
+  refused(with(kBert, "\"type_vocab_size\": 2", "\"type_vocab_size\": 1"), "type_vocab_size is 1");
+  refused(with(kBert, "\"vocab_size\": 30522", "\"vocab_size\": 100"), "separator = 102 is no token");
   refused("[]", "config.json");
   refused("{", "config.json (the model's configuration) ends early, after 1 bytes");
 }
@@ -219,7 +241,7 @@ TEST_CASE("a configuration that is written is read back, and what transformers h
 TEST_CASE("whatever stands in config.json, it is refused or makes a model's shape") {
   FuzzTarget target;
   target.name = "config.json";
-  target.corpus = {kPythia, kGpt2, kRoberta, kLlama, kVit};
+  target.corpus = {kPythia, kGpt2, kBert, kRoberta, kLlama, kVit};
   target.decode = [](std::string_view text) { parsed(std::string(text)).model.validate(); };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   const FuzzReport report = fuzz(target, 4000);

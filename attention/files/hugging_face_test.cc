@@ -31,7 +31,8 @@ ModelWeights tiny(std::string_view family) {
   config.ffn = 12;
   config.attention = AttentionKind::kSoftmax;
   if (family == "llama") config.kv_heads = 2;
-  if (family == "roberta") config.classes = 3;
+  if (!config.causal) config.classes = 3;
+  if (family == "bert") config.separator = 4;
   return random_weights(config, 3);
 }
 
@@ -102,13 +103,13 @@ TEST_CASE("a ViT comes back with the size of its images, and from the files of o
 }
 
 TEST_CASE("a model of every family comes back from transformers' files") {
-  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta"}) {
     CAPTURE(family);
     const std::string folder = fresh_folder(family);
     const ModelWeights weights = tiny(family);
     write_hugging_face(folder, weights);
     const ImportedModel read = read_hugging_face(folder);
-    check_same(read.weights, weights, std::string_view(family) == "roberta" ? 1e-6f : 0.0f);
+    check_same(read.weights, weights, weights.config.pooler ? 1e-6f : 0.0f);
     CHECK(read.ignored.empty());
     check_same(read_hugging_face(folder + "/model.safetensors").weights, read.weights, 0.0f);
   }
@@ -152,6 +153,35 @@ TEST_CASE(
         read_hugging_face(folder, {.classes = 4, .seed = 3}).weights.class_weight);
   for (size_t i = 0; i < weights.position_embedding.size(); ++i)
     CHECK(read.weights.position_embedding[i] == weights.position_embedding[i] + 0.5f);
+}
+
+TEST_CASE("BERT before it is given a task keeps its pooler, if it has one, and gets a fresh classifier") {
+  const std::string folder = fresh_folder("bare");
+  const ModelWeights weights = tiny("bert");
+  write_hugging_face(folder, weights);
+  change_tensors(folder, [](nn::Safetensors& file) {
+    std::erase_if(file.tensors, [](const auto& tensor) { return tensor.name.starts_with("classifier."); });
+    file.tensors.push_back({"cls.predictions.bias", {7}, std::vector<float>(7)});
+    for (nn::NamedTensor& tensor : file.tensors)
+      for (const auto& [now, old] :
+           {std::pair("LayerNorm.weight", "LayerNorm.gamma"), std::pair("LayerNorm.bias", "LayerNorm.beta")})
+        if (tensor.name.ends_with(now)) tensor.name.replace(tensor.name.rfind(now), std::string::npos, old);
+  });
+  const ImportedModel pretrained = read_hugging_face(folder, {.classes = 4});
+  CHECK(pretrained.ignored == std::vector<std::string>{"cls.predictions.bias"});
+  CHECK(pretrained.weights.class_weight.size() == 32);
+  CHECK(pretrained.weights.pooler_weight == weights.pooler_weight);
+  CHECK(pretrained.weights.type_embedding == weights.type_embedding);
+  CHECK(pretrained.weights.layers[1].norm2_gamma == weights.layers[1].norm2_gamma);
+  change_tensors(folder, [](nn::Safetensors& file) {
+    std::erase_if(file.tensors,
+                  [](const auto& tensor) { return tensor.name.find(".pooler.") != std::string::npos; });
+    for (nn::NamedTensor& tensor : file.tensors)
+      if (tensor.name.starts_with("bert.")) tensor.name.erase(0, 5);
+  });
+  const ImportedModel bare = read_hugging_face(folder);
+  CHECK(bare.weights.pooler_weight != weights.pooler_weight);
+  CHECK(bare.weights.embedding == weights.embedding);
 }
 
 TEST_CASE("a tensor with a value that is not finite is named, with its file") {

@@ -22,6 +22,7 @@ struct Family {
   std::string_view name;
   std::string_view layers;  // what a layer's names begin with, followed by its number
   std::span<const Name> names;
+  std::span<const Name> shared = {};  // further ones, which another family has too
 };
 
 constexpr Name kGptNeoxNames[] = {
@@ -85,6 +86,20 @@ constexpr Name kRobertaNames[] = {
     {"pooler_bias", "classifier.dense.bias"},
     {"class_weight", "classifier.out_proj.weight"},
     {"class_bias", "classifier.out_proj.bias"},
+};
+
+constexpr Name kBertNames[] = {
+    {"embedding", "bert.embeddings.word_embeddings.weight"},
+    {"position_embedding", "bert.embeddings.position_embeddings.weight"},
+    {"type_embedding", "bert.embeddings.token_type_embeddings.weight"},
+    {"embedding_gamma", "bert.embeddings.LayerNorm.weight"},
+    {"embedding_beta", "bert.embeddings.LayerNorm.bias"},
+    {"pooler_weight", "bert.pooler.dense.weight"},
+    {"pooler_bias", "bert.pooler.dense.bias"},
+    {"class_weight", "classifier.weight"},
+    {"class_bias", "classifier.bias"},
+};
+constexpr Name kPostNormNames[] = {
     {"wq", "attention.self.query.weight"},
     {"bq", "attention.self.query.bias"},
     {"wk", "attention.self.key.weight"},
@@ -133,12 +148,13 @@ constexpr Name kVitNames[] = {
 constexpr Family kGptNeox{"gpt-neox", "gpt_neox.layers.", kGptNeoxNames};
 constexpr Family kGpt2{"gpt2", "transformer.h.", kGpt2Names};
 constexpr Family kLlama{"llama", "model.layers.", kLlamaNames};
-constexpr Family kRoberta{"roberta", "roberta.encoder.layer.", kRobertaNames};
+constexpr Family kBert{"bert", "bert.encoder.layer.", kBertNames, kPostNormNames};
+constexpr Family kRoberta{"roberta", "roberta.encoder.layer.", kRobertaNames, kPostNormNames};
 constexpr Family kVit{"vit", "vit.encoder.layer.", kVitNames};
 
 const Family& family(const ModelConfig& config) {
   if (config.patch_inputs > 0) return kVit;
-  if (config.block == BlockKind::kPostNorm) return kRoberta;
+  if (config.block == BlockKind::kPostNorm) return config.separator > 0 ? kBert : kRoberta;
   if (config.feed_forward == FeedForwardKind::kSwiGlu) return kLlama;
   const bool gpt2 = config.block == BlockKind::kPreNorm && config.positions == PositionKind::kLearned;
   return gpt2 ? kGpt2 : kGptNeox;
@@ -168,10 +184,11 @@ struct ParameterName {
 
 std::string stored_name(const Family& family, const std::string& ours) {
   const ParameterName name(ours);
-  for (const Name& candidate : family.names)
-    if (candidate.ours == name.own)
-      return name.layer.empty() ? std::string(candidate.theirs)
-                                : message(family.layers, name.layer, ".", candidate.theirs);
+  for (const std::span<const Name> names : {family.names, family.shared})
+    for (const Name& candidate : names)
+      if (candidate.ours == name.own)
+        return name.layer.empty() ? std::string(candidate.theirs)
+                                  : message(family.layers, name.layer, ".", candidate.theirs);
   return "psm." + ours;
 }
 

@@ -3,9 +3,9 @@
 // A small model of each family gets its weights from `value`, a formula of the tensor's name and the place in
 // the tensor: exact in fp32, and nothing that a mistake here could share with one there. The numbers below
 // are the logits of transformers 5.23.0 (PyTorch 2.15.0, from_pretrained on a folder with the configuration
-// of the case and tensors by the formula, then .double(), attn_implementation="eager"): for a language model
-// the last token's for the last three words, for a classifier all. It takes RoPE's angles, RMSNorm and
-// softmax in fp32 in places, so they are compared to 2e-6.
+// of the case and tensors by the formula, then .double(), attn_implementation="eager"; BERT's are those of
+// 4.40.2 and PyTorch 1.13): for a language model the last token's for the last three words, for a classifier
+// all. It takes RoPE's angles, RMSNorm and softmax in fp32 in places, so they are compared to 2e-6.
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -52,6 +52,7 @@ ModelConfig tiny(std::string_view family) {
   if (family == "gpt-neox") config.rotary_fraction = 0.5;
   if (family == "llama") config.kv_heads = 2;
   if (!config.causal) config.classes = 3;
+  if (family == "bert") config.separator = 12;
   return config;
 }
 
@@ -155,6 +156,22 @@ TEST_CASE("RoBERTa's classes are those of transformers with token types, another
                        {}, more_rows);
   check_last(reference_forward(weights, std::vector<int>{0, 7, 12, 2, 2, 5, 9, 2}).logits,
              {0.924259669, 1.897675391, -0.908246618});
+}
+
+TEST_CASE("BERT's classes are those of transformers, for two texts and for one") {
+  const std::string rest =
+      R"("model_type": "bert", "vocab_size": 13, "hidden_size": 16, "num_hidden_layers": 2,
+      "num_attention_heads": 4, "intermediate_size": 24, "max_position_embeddings": 8, "type_vocab_size": 2,
+      "sep_token_id": 12, "layer_norm_eps": 1e-5})";
+  const std::vector<int> pair = {3, 0, 7, 12, 5, 5, 12};
+  const ModelWeights weights = model_from_files("bert", R"({"hidden_act": "gelu", )" + rest);
+  check_last(reference_forward(weights, pair).logits, {-1.117164309, 1.070947791, 1.200484926});
+  // Alone as in a batch there, filled up and masked.
+  check_last(reference_forward(weights, std::span(pair).first(4)).logits,
+             {-0.904943698, 1.172081554, 0.745486957});
+  check_last(
+      reference_forward(model_from_files("bert", R"({"hidden_act": "gelu_new", )" + rest), pair).logits,
+      {-1.117147709, 1.070811552, 1.200380556});
 }
 
 // The formula's pixels as an image of as many channels, in patches as the model reads them.

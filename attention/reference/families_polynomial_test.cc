@@ -73,7 +73,7 @@ double explained(const PolynomialModel& model, const Example& example) {
 }
 
 TEST_CASE("a family's polynomial model differs from its model by no more than the error bounds explain") {
-  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
     CAPTURE(family);
     const ModelWeights weights = rough_weights(small_family(family));
     const SmallData data = small_data(weights.config, 6);
@@ -162,7 +162,7 @@ TEST_CASE("a range that is too narrow is found at its own function and layer") {
 }
 
 TEST_CASE("a family's ranges survive their JSON bit by bit") {
-  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
     CAPTURE(family);
     const ModelWeights weights = rough_weights(small_family(family));
     const Ranges ranges = measure_ranges(weights, small_data(weights.config, 6).examples());

@@ -15,7 +15,7 @@ void require(bool good, const std::string& what, const std::string& advice) {
 
 bool finite_positive(double x) { return std::isfinite(x) && x > 0; }
 
-constexpr std::string_view kFamilies[] = {"gpt-neox", "gpt2", "llama", "roberta", "vit"};
+constexpr std::string_view kFamilies[] = {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"};
 
 }  // namespace
 
@@ -48,6 +48,10 @@ void ModelConfig::validate() const {
   require(classes == 0 || !causal, "a causal classifier would see nothing but its first token",
           "make it bidirectional");
   require(!pooler || classes > 0, "a pooler without classes", "give the classes or leave the pooler out");
+  require(separator == 0 || (separator > 0 && separator < vocab && !causal),
+          message("separator = ", separator, " is no token of a vocabulary of ", vocab,
+                  ", or the model is causal"),
+          "give the token between two texts of an encoder, or 0 without token types");
   require(feed_forward != FeedForwardKind::kSwiGlu || !biases, "SwiGLU with biases is not made here",
           "leave the biases out");
   require(std::isfinite(rotary_fraction) && rotary_fraction >= 0 && rotary_fraction <= 1,
@@ -98,7 +102,8 @@ ModelConfig preset(std::string_view family) {
   place_of(family, kFamilies, "family of models");
   ModelConfig config;
   if (family == "gpt-neox") return config;
-  config.block = family == "roberta" ? BlockKind::kPostNorm : BlockKind::kPreNorm;
+  const bool bert = family == "bert";
+  config.block = bert || family == "roberta" ? BlockKind::kPostNorm : BlockKind::kPreNorm;
   if (family == "llama") {
     config.rotary_fraction = 1, config.biases = false;
     config.norm = NormKind::kRmsNorm, config.feed_forward = FeedForwardKind::kSwiGlu;
@@ -110,8 +115,9 @@ ModelConfig preset(std::string_view family) {
     return config;
   }
   config.causal = false;
-  if (family == "roberta") config.pooler = true;
-  if (family == "vit") config.norm_epsilon = 1e-12;
+  config.pooler = config.block == BlockKind::kPostNorm;
+  if (family != "roberta") config.norm_epsilon = 1e-12;
+  if (bert) config.separator = 102;
   return config;
 }
 

@@ -7,11 +7,12 @@
 //          = W_down (silu(W_gate n) . W_up n)                                        kSwiGlu
 //
 // and a residual stream x that starts as E[token], or as a linear map of a patch, plus its position's row
-// P[t] if positions are learned:
+// P[t] if positions are learned, plus a token type's row if there is a separator: T[0] up to the first of its
+// tokens, T[1] behind it, which is where the second of two texts stands:
 //
 //     kParallel   x += A(N1(x)) + F(N2(x))                   GPT-NeoX
 //     kPreNorm    x += A(N1(x)), then x += F(N2(x))          Llama, GPT-2, ViT
-//     kPostNorm   x = N1(x + A(x)), then x = N2(x + F(x))    RoBERTa; x is normalised once before the first
+//     kPostNorm   x = N1(x + A(x)), then x = N2(x + F(x))    BERT, RoBERTa; x is normalised once before the first
 //                                                            block, and not after the last
 //
 //     LayerNorm   N(x) = (x - mean x) / sqrt(var x + norm_epsilon) . gamma + beta
@@ -33,7 +34,7 @@
 //     logits_t = U N(x_t)              classes = 0: a language model; U is a matrix of its own
 //     logits   = C N(x_0) + c          classes > 0: x_0 belongs to the first token, or to the class token
 //                                      that is put before the patches
-//     logits   = C sigmoid(D N(x_0) + e) + c      with pooler (RoBERTa has tanh there; since
+//     logits   = C sigmoid(D N(x_0) + e) + c      with pooler (BERT and RoBERTa have tanh there; since
 //                tanh z = 2 sigmoid(2z) - 1, its weights fit exactly: 2D, 2e, 2C, c - row sums of C)
 //
 // The default is GPT-NeoX; preset() has the others. without_encrypted_form() says which models cannot run
@@ -91,6 +92,7 @@ struct ModelConfig {
   int classes = 0;       // 0: a language model
   bool pooler = false;   // the hidden layer with sigmoid in a classifier's head
   int patch_inputs = 0;  // numbers in a patch; 0: tokens
+  int separator = 0;     // the token that ends the first of two texts; 0: there are no token types
 
   int head_dim() const { return width / heads; }
   int key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
@@ -158,9 +160,9 @@ Enum named(std::string_view name) {
   return static_cast<Enum>(place_of(name, Names<Enum>::kNames, Names<Enum>::kWhat));
 }
 
-// The architecture of a family of models, without sizes: "gpt-neox", "gpt2", "llama", "roberta", "vit". The
-// caller sets all sizes, for the last two also `classes`, and for vit `patch_inputs`. Throws psm::Error on
-// another name.
+// The architecture of a family of models, without sizes: "gpt-neox", "gpt2", "llama", "bert", "roberta", "vit". The
+// caller sets all sizes, for the last three also `classes`, and for vit `patch_inputs`. BERT's separator is the [SEP]
+// of its published vocabularies. Throws psm::Error on another name.
 ModelConfig preset(std::string_view family);
 
 }  // namespace psm::attention

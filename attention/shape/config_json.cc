@@ -32,6 +32,7 @@ void describe(Members& members, Config& config) {
   members("pooler", config.pooler);
   members("patch_inputs", config.patch_inputs);
   members("score_offset", config.score_offset);
+  members.or_zero("separator", config.separator);
 }
 
 std::string config_to_json(const ModelConfig& config) { return to_json(config).dump(0); }

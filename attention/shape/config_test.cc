@@ -49,12 +49,13 @@ TEST_CASE("impossible configurations are refused with bad input") {
 }
 
 TEST_CASE("the presets become whole with their sizes, and only GPT-NeoX's departs from nothing") {
-  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
     CAPTURE(family);
     ModelConfig config = preset(family);
     config.vocab = 8, config.context = 5, config.layers = 1, config.width = 16, config.heads = 4,
     config.ffn = 16;
     if (!config.causal) config.classes = 2;
+    if (config.separator > 0) config.separator = 7;
     if (config.block == BlockKind::kPreNorm && !config.causal) config.vocab = 0, config.patch_inputs = 9;
     CHECK_NOTHROW(config.validate());
     CHECK(config.departure_from_gpt_neox().empty() == (std::string_view(family) == "gpt-neox"));
@@ -93,6 +94,9 @@ TEST_CASE("parts that do not fit together are refused with the reason") {
   refused("a pooler without classes", [](ModelConfig& c) { c.pooler = true; });
   refused("patches without classes", [](ModelConfig& c) { c.patch_inputs = 4, c.vocab = 0; });
   refused("vocab = 8", [](ModelConfig& c) { c.patch_inputs = 4, c.classes = 2, c.causal = false; });
+  refused("separator = 3 is no token of a vocabulary of 8, or the model is causal",
+          [](ModelConfig& c) { c.separator = 3; });
+  refused("separator = 8", [](ModelConfig& c) { c.separator = 8, c.causal = false; });
   refused("SwiGLU with biases", [](ModelConfig& c) { c.feed_forward = FeedForwardKind::kSwiGlu; });
   refused("no room for a patch", [](ModelConfig& c) {
     c.patch_inputs = 4, c.classes = 2, c.causal = false, c.vocab = 0, c.context = 1;
@@ -118,7 +122,7 @@ TEST_CASE("every name parses back to its value and others are refused") {
 }
 
 TEST_CASE("what has no encrypted form is named by its field") {
-  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
     ModelConfig config = preset(family);
     if (!config.causal) config.classes = 2;
     CAPTURE(family);

@@ -39,6 +39,11 @@ void require_readable(const Readable& model, const Examples& examples) {
   for (const std::span<const float> image : examples.images) require_readable(model, image);
 }
 
+void append_token_types(std::span<const int> text, int separator, std::vector<int>& types) {
+  const auto end = std::find(text.begin(), text.end(), separator);
+  for (auto token = text.begin(); token != text.end(); ++token) types.push_back(token > end);
+}
+
 int longest_prompt(const Readable& model) {
   return model.patch_inputs > 0 ? (model.context - 1) * model.patch_inputs : model.context;
 }

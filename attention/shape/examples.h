@@ -38,6 +38,9 @@ void require_readable(const Readable& model, std::span<const float> patches);
 // The same of all examples.
 void require_readable(const Readable& model, const Examples& examples);
 
+// Appends each token's type: 0 up to the first `separator`, 1 behind it.
+void append_token_types(std::span<const int> text, int separator, std::vector<int>& types);
+
 // Numbers in the longest prompt of a model: tokens, or the grey values of an image.
 int longest_prompt(const Readable&);
 

@@ -30,6 +30,9 @@ struct WrittenMembers {
   void optional(const char* key, const std::optional<double>& value) {
     if (value) json[key] = *value;
   }
+  void or_zero(const char* key, int value) {
+    if (value != 0) json[key] = value;
+  }
 };
 
 struct ReadMembers {
@@ -42,6 +45,9 @@ struct ReadMembers {
   }
   void optional(const char* key, std::optional<double>& value) const {
     if (const Json* member = json.find(key)) value = member->number(message(what, ", ", key));
+  }
+  void or_zero(const char* key, int& value) const {
+    if (json.find(key) != nullptr) (*this)(key, value);
   }
 };
 

@@ -77,6 +77,7 @@ ModelWeights random_weights(const ModelConfig& config, uint64_t seed) {
   fill(weights.patch_weight, 1.0 / std::sqrt(std::max(1, config.patch_inputs)));
   fill(weights.class_token, 1.0);
   fill(weights.position_embedding, 1.0);
+  fill(weights.type_embedding, 1.0);
   ones(weights.embedding_gamma);
   for (LayerWeights& layer : weights.layers) {
     ones(layer.norm1_gamma);

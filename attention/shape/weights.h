@@ -34,6 +34,7 @@ struct ModelWeights {
   std::vector<float> patch_weight, patch_bias;         // [d][patch_inputs], [d]
   std::vector<float> class_token;                      // [d], before the patches
   std::vector<float> position_embedding;               // [context][d], learned positions
+  std::vector<float> type_embedding;                   // [2][d], token types
   std::vector<float> embedding_gamma, embedding_beta;  // [d], kPostNorm: the norm before the first block
   std::vector<LayerWeights> layers;
   std::vector<float> final_gamma, final_beta;     // [d]; none in kPostNorm
@@ -93,6 +94,7 @@ void for_each_parameter(Model& model, Visit&& visit) {
   }
   if (config.positions == PositionKind::kLearned)
     visit(std::string("position_embedding"), model.position_embedding, config.context, d);
+  if (config.separator > 0) visit(std::string("type_embedding"), model.type_embedding, 2, d);
   if (config.block == BlockKind::kPostNorm) norm("embedding", model.embedding_gamma, model.embedding_beta);
   for (size_t n = 0; n < model.layers.size(); ++n) {
     auto& layer = model.layers[n];

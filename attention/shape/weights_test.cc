@@ -73,6 +73,9 @@ TEST_CASE("each family has the parameters of its architecture and no others") {
   CHECK(names("roberta", [](ModelConfig& c) { c.classes = 3; }) ==
         "embedding 8x8 position_embedding 4x8 embedding_gamma 1x8 embedding_beta 1x8 " + block +
             "pooler_weight 8x8 pooler_bias 1x8 class_weight 3x8 class_bias 1x3 ");
+  CHECK(names("bert", [](ModelConfig& c) { c.classes = 3, c.separator = 2; }) ==
+        "embedding 8x8 position_embedding 4x8 type_embedding 2x8 embedding_gamma 1x8 embedding_beta 1x8 " +
+            block + "pooler_weight 8x8 pooler_bias 1x8 class_weight 3x8 class_bias 1x3 ");
   CHECK(names("vit", [](ModelConfig& c) { c.classes = 3, c.vocab = 0, c.patch_inputs = 9; }) ==
         "patch_weight 8x9 patch_bias 1x8 class_token 1x8 position_embedding 4x8 " + block +
             "final_gamma 1x8 final_beta 1x8 class_weight 3x8 class_bias 1x3 ");

@@ -10,6 +10,7 @@ ModelConfig small_family(std::string_view family) {
   config.vocab = 11, config.context = 9, config.layers = 2, config.width = 16, config.heads = 4,
   config.ffn = 12, config.epsilon = 0.05;
   if (family == "llama") config.kv_heads = 2;
+  if (family == "bert") config.separator = 5;
   if (family == "vit") config.vocab = 0, config.patch_inputs = 3;
   if (!config.causal) config.classes = 3;
   return config;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attention/shape/examples.h"
 #include "attention/trained/replaced_functions.h"
 #include "ckks/base/error.h"
 #include "nn/layers/activations.h"
@@ -71,7 +72,8 @@ void Model<Scalar>::end_gradients() {
 }
 
 template <typename Scalar>
-nn::Tensor<Scalar> Model<Scalar>::embedded(nn::Tape<Scalar>& tape, const ModelInput& input, int first) const {
+nn::Tensor<Scalar> Model<Scalar>::embedded(nn::Tape<Scalar>& tape, const ModelInput& input, int first,
+                                           ForwardTensors<Scalar>& out) const {
   nn::Tensor<Scalar> x;
   if (config.patch_inputs > 0) {
     const int patches = input.length - 1, rows = static_cast<int>(input.patches.size()) / config.patch_inputs;
@@ -80,6 +82,12 @@ nn::Tensor<Scalar> Model<Scalar>::embedded(nn::Tape<Scalar>& tape, const ModelIn
     x = nn::prepend_row(tape, class_token, nn::linear(tape, pixels, patch_weight, patch_bias), patches);
   } else {
     x = nn::embed(tape, input.tokens, embedding);
+  }
+  if (config.separator > 0) {
+    const auto length = static_cast<size_t>(input.length);
+    for (size_t begin = 0; begin < input.tokens.size(); begin += length)
+      append_token_types(input.tokens.subspan(begin, length), config.separator, out.token_types);
+    x = nn::embed(tape, std::span<const int>(out.token_types), type_embedding, x);
   }
   if (config.positions == PositionKind::kLearned) {
     // Later positions are read on tapes without gradients.
@@ -182,7 +190,7 @@ void Model<Scalar>::forward(nn::Tape<Scalar>& tape, const ModelInput& input,
                              config.causal,
                              input.lengths.empty() ? nullptr : input.lengths.data()};
   out.clear();
-  blocks(tape, shape, embedded(tape, input, 0), nullptr, out);
+  blocks(tape, shape, embedded(tape, input, 0, out), nullptr, out);
   out.logits = head(tape, out.residual.back(), length, out);
 }
 
@@ -193,7 +201,7 @@ void Model<Scalar>::read_next(nn::Tape<Scalar>& tape, std::span<const int> token
   const AttentionShape shape{static_cast<int>(tokens.size()), 1, config.heads, config.head_dim(),
                              config.kv_heads};
   out.clear();
-  blocks(tape, shape, embedded(tape, {.length = 1, .tokens = tokens}, past.tokens()), &past, out);
+  blocks(tape, shape, embedded(tape, {.length = 1, .tokens = tokens}, past.tokens(), out), &past, out);
   out.logits = head(tape, out.residual.back(), 1, out);
   past.advance();
 }

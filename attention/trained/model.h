@@ -59,11 +59,13 @@ struct ForwardTensors {
   std::vector<nn::Tensor<Scalar>> gelu_inputs;  // the argument of GELU or SiLU, ffn columns
   nn::Tensor<Scalar> final_norm_input;  // a row for each row of logits; empty where there is no final norm
   nn::Tensor<Scalar> pooler_inputs;     // the argument of the head's sigmoid; empty without a pooler
+  std::vector<int> token_types;         // of each token; empty without a separator
 
   void clear() {
     for (auto* list : {&residual, &norm1_inputs, &norm2_inputs, &queries, &keys, &values, &scores,
                        &score_loss, &mixed, &gelu_inputs})
       list->clear();
+    token_types.clear();
     logits = final_norm_input = pooler_inputs = {};
   }
 };
@@ -102,7 +104,7 @@ class Model {
   // If not null: functions in place of exact ones, in the forward pass of a tape without gradients. They must
   // outlive the model.
   const ReplacedFunctions* functions = nullptr;
-  nn::Tensor<Scalar> embedding, patch_weight, patch_bias, class_token, position_embedding;
+  nn::Tensor<Scalar> embedding, patch_weight, patch_bias, class_token, position_embedding, type_embedding;
   nn::Tensor<Scalar> embedding_gamma, embedding_beta;
   std::vector<Layer> layers;
   nn::Tensor<Scalar> final_gamma, final_beta, unembedding;
@@ -110,7 +112,8 @@ class Model {
 
  private:
   // Embeds the tokens from position `first` on.
-  nn::Tensor<Scalar> embedded(nn::Tape<Scalar>& tape, const ModelInput& input, int first) const;
+  nn::Tensor<Scalar> embedded(nn::Tape<Scalar>& tape, const ModelInput& input, int first,
+                              ForwardTensors<Scalar>& out) const;
   // A norm with the exact or the replaced 1/sqrt.
   nn::Tensor<Scalar> norm_at(Site site, int layer, nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x,
                              nn::Tensor<Scalar> gamma, nn::Tensor<Scalar> beta) const;

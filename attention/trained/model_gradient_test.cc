@@ -179,6 +179,14 @@ TEST_CASE("the gradients of a whole model are the differences of its loss: RoBER
   check_both_precisions(config, examples);
 }
 
+TEST_CASE("the gradients of a whole model are the differences of its loss: BERT, with two token types") {
+  ModelConfig config = family("bert");
+  config.classes = 3, config.separator = kText.tokens[2];
+  Examples examples = kText;
+  examples.lengths = {6, 4}, examples.targets = {2, 0};
+  check_both_precisions(config, examples);
+}
+
 TEST_CASE("the gradients of a whole model are the differences of its loss: ViT") {
   ModelConfig config = family("vit");
   config.vocab = 0, config.patch_inputs = 3, config.classes = 3;

@@ -26,7 +26,7 @@ void describe(Tables& t, attention::ClientShape& shape) {
   size(t, shape.vocab, 0, "vocabulary"), size(t, shape.context, 1, "context"),
       size(t, shape.width, 1, "width");
   size(t, shape.classes, 0, "number of classes"), size(t, shape.patch_inputs, 0, "patch");
-  size(t, shape.power, 1, "power");
+  size(t, shape.power, 1, "power"), size(t, shape.separator, 0, "separator");
   t.number(shape.norm_epsilon);
   for (bool* property : {&shape.removes_mean, &shape.learned_positions, &shape.final_norm, &shape.sends_state,
                          &shape.sends_normalised})
@@ -36,6 +36,7 @@ void describe(Tables& t, attention::ClientShape& shape) {
   if ((shape.vocab > 0) == (shape.patch_inputs > 0) || (shape.vocab == 0 && shape.classes == 0))
     t.refuse("its model reads neither tokens nor patches, or both");
   if (int64_t{shape.context} * shape.patch_inputs > kMostOfImage) t.refuse("its images are too large");
+  if (shape.separator > 0 && shape.separator >= shape.vocab) t.refuse("its separator is no token");
 }
 
 // The layouts follow from the model's shape.

@@ -70,7 +70,8 @@ ClientFile roberta() {
                     .final_norm = false,
                     .sends_state = false,
                     .sends_normalised = true,
-                    .power = 4},
+                    .power = 4,
+                    .separator = 3},
                    {.tokens = 4, .features = 2, .prompts = 2, .causal = false});
 }
 
@@ -215,8 +216,8 @@ TEST_CASE("a file that was cut, damaged or never was a client's is refused in on
   CHECK_NOTHROW(read_client_file(path_of("input.client"), attention::ModelEnd::kOutputs));
   CHECK_NOTHROW(read_client_head(path_of("input.client")));
   std::string other = bytes;
-  other[8] = 6;
-  check_bytes_refused(other, "it has version 6, this is version 5");
+  other[8] = 7;
+  check_bytes_refused(other, "it has version 7, this is version 6");
   check_bytes_refused(bytes + std::string(4, '\0'), "more in it than it says");
 }
 
@@ -277,6 +278,9 @@ TEST_CASE("a file that lies is refused: its model") {
     check_refused("is no size", [&](ClientFile& f) { f.logit_error = error; });
   check_refused("divides by no number", [&](ClientFile& f) { f.model.shape.norm_epsilon = -1; });
   check_refused("neither tokens nor patches", [&](ClientFile& f) { f.model.shape.patch_inputs = 3; });
+  for (auto* file : {neox, vit})
+    check_refused(
+        "its separator is no token", [](ClientFile& f) { f.model.shape.separator = 11; }, file());
   check_refused("weight: a is not finite", [&](ClientFile& f) { f.weights[0].period[1] = {0, HUGE_VAL}; });
   for (const size_t period : {3, 64})
     check_refused("no period of slots", [&](ClientFile& f) { f.weights[0].period.resize(period); });

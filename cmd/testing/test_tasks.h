@@ -31,6 +31,19 @@ inline std::string questions() {
   return text;
 }
 
+// The same pairs in MRPC's form, and a vocabulary of WordPiece for them.
+inline std::string paraphrases() {
+  std::string text = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n";
+  for (int n = 0; n < 60; ++n) {
+    const std::string number = std::to_string(n);
+    text += ((n % 4 < 2) == (n % 2 == 1) ? "1\t" : "0\t") + number + "\t" + number + "\t" +
+            (n % 4 < 2 ? "A" : "B") + number + ".\t" + (n % 2 ? "a" : "b") + number + "\n";
+  }
+  return text;
+}
+inline constexpr const char* kPieces =
+    "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n.\n##0\n##1\n##2\n##3\n##4\n##5\n##6\n##7\n##8\n##9\n";
+
 // Images of 28 x 28 in two classes: the left half is bright, or the right one.
 inline void write_halves(const std::string& images_path, const std::string& labels_path) {
   constexpr int kImages = 40, kSide = 28;

@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormats = "auto, gpt-neox, gpt2, llama, roberta, vit, llama2c or checkpoint";
+constexpr const char* kFormats = "auto, gpt-neox, gpt2, llama, bert, roberta, vit, llama2c or checkpoint";
 
 struct Source {
   std::string path, format;  // with "auto" resolved; "hugging-face" stands for any of its families
@@ -65,7 +65,7 @@ Imported read_model(const Source& source, const attention::FreshHead& head) {
     return out;
   }
   bool known = source.format == "hugging-face";
-  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"})
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"})
     known = known || source.format == family;
   if (!known) throw Error(message("--format ", source.format, " is not known; use ", kFormats));
   attention::ImportedModel model = attention::read_hugging_face(source.path, head);
@@ -123,7 +123,7 @@ std::string encrypted_form(attention::ModelConfig config) {
 int import_command(int argc, char** argv) {
   Command flags("bazel run //cmd:import -- --from PATH --out MODEL.safetensors [--tokenizer FILE] [flags]",
                 "Makes a checkpoint of a model in other files: a folder of transformers with config.json and "
-                "model.safetensors (GPT-NeoX such as Pythia, GPT-2, Llama, RoBERTa, ViT), or a file of "
+                "model.safetensors (GPT-NeoX such as Pythia, GPT-2, Llama, BERT, RoBERTa, ViT), or a file of "
                 "llama2.c. The tokenizer is kept in it. With --to hugging-face the model is written into the "
                 "folder --out for transformers.");
   const std::string& from = flags.text("from", "", "folder or file of the model");
@@ -137,8 +137,9 @@ int import_command(int argc, char** argv) {
   const std::string& out =
       flags.output("out", "the checkpoint, or the folder for transformers (made if it is missing)",
                    Flags::Output::kFileOrFolder);
-  const int64_t& classes = flags.integer(
-      "classes", 2, 2, 1 << 20, "of a RoBERTa or ViT; a fresh classifier where its file has none of so many");
+  const int64_t& classes =
+      flags.integer("classes", 2, 2, 1 << 20,
+                    "of a BERT, RoBERTa or ViT; a fresh classifier where its file has none of so many");
   const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of a fresh classifier");
   flags.begin(argc, argv, {"from", "out"});
   if (to != "checkpoint" && to != "hugging-face")
@@ -166,6 +167,10 @@ int import_command(int argc, char** argv) {
                         " stands at an end of the model's texts, and transformers takes it for padding; mend "
                         "pad_token_id in config.json, or train the model with a tokenizer of <s>, <pad> and "
                         "</s> in this order (//cmd:tokenizer -- --special)"));
+  if (tokenizer && config.separator > 0 && tokenizer->end() != config.separator)
+    throw Error(message("the model takes token ", config.separator,
+                        " for the end of the first of two texts, and its tokenizer ends them otherwise; mend "
+                        "sep_token_id in config.json"));
   const auto images = images_of(checkpoint);
   if (to == "checkpoint") {
     attention::save_checkpoint(target, checkpoint);

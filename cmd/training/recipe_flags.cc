@@ -12,7 +12,7 @@ namespace psm::cmd {
 TaskFlags::TaskFlags(Command& flags)
     : text_(flags.text("text", "", "the text of a language model; its last tenth is held out")),
       valid_(flags.text("valid", "", "the text held out, unless it is the last tenth of --text")),
-      sentences_(flags.text("sentences", "", "texts to classify, in a file of SST-2 or QNLI")),
+      sentences_(flags.text("sentences", "", "texts to classify, in a file of SST-2, QNLI or MRPC")),
       images_(flags.text("images", "", "images to classify, in MNIST's format")),
       labels_(flags.text("labels", "", "their labels")) {
   flags.when_read([this] {

@@ -1,7 +1,7 @@
 // Rows of a table, for tokens, for positions and for what a classifier reads (class_token.h):
 //
-//     embed           y_r = E[token_r]              dE[token_r] += dy_r, row after row
-//     add_positions   y_r = x_r + P[r mod length]   dP likewise;  dx_r += dy_r
+//     embed           y_r = E[token_r], or x_r + E[token_r]     dE[token_r] += dy_r, row after row;  dx_r += dy_r
+//     add_positions   y_r = x_r + P[r mod length]               likewise
 #pragma once
 
 #include <span>
@@ -39,9 +39,10 @@ struct TableRowsOp {
 
 // Tokens must lie in 0 .. table.rows - 1 (data sets check that) and outlive the backward pass.
 template <typename Scalar>
-Tensor<Scalar> embed(Tape<Scalar>& tape, std::span<const int> tokens, Tensor<Scalar> table) {
+Tensor<Scalar> embed(Tape<Scalar>& tape, std::span<const int> tokens, Tensor<Scalar> table,
+                     Tensor<Scalar> x = {}) {
   Tensor<Scalar> y = tape.tensor(static_cast<int>(tokens.size()), table.columns);
-  tape.record(TableRowsOp<Scalar>{tokens.data(), 0, 0, {}, table, y});
+  tape.record(TableRowsOp<Scalar>{tokens.data(), 0, 0, x, table, y});
   return y;
 }
 

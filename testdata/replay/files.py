@@ -221,7 +221,7 @@ class Program:
 def read_client(path):
     data = open(path, 'rb').read()
     magic, version, _, size, checksum = struct.unpack_from('<8sIIQQ', data)
-    assert (magic, version) == (b'PSMCLNT\n', 5), f'{path}: not a client file of version 5'
+    assert (magic, version) == (b'PSMCLNT\n', 6), f'{path}: not a client file of version 6'
     r = Reader(data[32:32 + size])
     assert crc64(r.data) == checksum, f'{path}: the checksum is wrong'
     c = SimpleNamespace(program=r.take(32), ring=read_parameters(r))
@@ -229,12 +229,13 @@ def read_client(path):
     r.list(lambda: (r.text(), [r.list(lambda: (r.text(), r.one('i'))) for _ in range(2)]))  # entry points
     r.one('d'), r.array('u1')  # error of a logit, what prompts are
     r.list(r.text), r.array('u1'), r.numbers('Bii')  # answers in words
-    _, _, c.width, _, _, _, c.epsilon, c.removes_mean, *_ = r.numbers('6id5B')
+    _, _, c.width, _, _, _, _, c.epsilon, c.removes_mean, *_ = r.numbers('7id5B')
     c.tokens, c.features, _, _, _ = r.numbers('4iB')
     c.residual, weights = r.array('<f8'), r.list(r.text)
     r.numbers(f'{len(weights)}i')
     c.lists, place = {}, 32 + size
-    for name in 'embedding positions class_token patch_weight patch_bias final_gamma final_beta unembedding'.split():
+    for name in ('embedding positions types class_token patch_weight patch_bias '
+                 'final_gamma final_beta unembedding').split():
         count, checksum = r.numbers('QQ')
         place = -(-place // 64) * 64 if count else place
         list_, place = data[place:place + 4 * count], place + 4 * count

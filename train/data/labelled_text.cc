@@ -50,10 +50,21 @@ const Format kQnli{"index\tquestion\tsentence\tlabel",
                      return LabelledText{message(fields[1], "\t", fields[2]), fields[3] == "not_entailment"};
                    }};
 
+const Format kMrpc{"Quality\t#1 ID\t#2 ID\t#1 String\t#2 String",
+                   "`Quality<tab>#1 ID<tab>#2 ID<tab>#1 String<tab>#2 String`",
+                   "pairs",
+                   "not 0 or 1, two numbers and two sentences with tabs between",
+                   "give a file of MRPC",
+                   [](const std::vector<std::string_view>& fields) -> std::optional<LabelledText> {
+                     if (fields.size() != 5 || fields[3].empty() || fields[4].empty()) return {};
+                     if (fields[0] != "0" && fields[0] != "1") return {};
+                     return LabelledText{message(fields[3], "\t", fields[4]), fields[0] == "1"};
+                   }};
+
 // The parts of a line between its tabs, up to one more than any format has.
 std::vector<std::string_view> fields_of(std::string_view line) {
   std::vector<std::string_view> fields;
-  for (size_t at = 0; at <= line.size() && fields.size() < 5;) {
+  for (size_t at = 0; at <= line.size() && fields.size() < 6;) {
     const size_t end = std::min(line.find('\t', at), line.size());
     fields.push_back(line.substr(at, end - at));
     at = end + 1;
@@ -152,8 +163,7 @@ LabelledSplit split_phrases(const std::vector<LabelledText>& phrases, size_t hel
 
 LabelledSplit split_pairs(const std::vector<LabelledText>& pairs, size_t held_out) {
   if (held_out == 0 || held_out >= pairs.size())
-    throw Error(
-        message("QNLI: ", pairs.size(), " pairs are too few to hold out ", held_out, "; give a larger file"));
+    throw Error(message(pairs.size(), " pairs are too few to hold out ", held_out, "; give a larger file"));
   LabelledSplit split;
   std::unordered_set<std::string_view> questions, sentences;  // views into `pairs`
   for (size_t k = 0; k < held_out; ++k) {
@@ -166,21 +176,24 @@ LabelledSplit split_pairs(const std::vector<LabelledText>& pairs, size_t held_ou
     if (!questions.contains(question_of(pair)) && !sentences.contains(sentence_of(pair)))
       split.training.push_back(pair);
   split.dropped = pairs.size() - held_out - split.training.size();
-  if (split.training.empty())
-    throw Error("QNLI: every pair shares its question or its sentence with a held-out one; hold out fewer");
+  if (split.training.empty()) throw Error("every pair shares a text with a held-out one; hold out fewer");
   return split;
 }
 
 LabelledSplit read_labelled_split(const std::string& path) {
-  const std::string text = nn::read_maybe_gzip(path, kMaxBytes);
-  if (has_heading(kQnli, text)) {
-    const std::vector<LabelledText> pairs = parse_qnli(text, path);
-    return split_pairs(pairs, held_out_of(pairs));
-  }
+  std::string text = nn::read_maybe_gzip(path, kMaxBytes);
+  if (text.starts_with("\ufeff")) text.erase(0, 3);  // MRPC's byte order mark
+  for (const Format* format : {&kQnli, &kMrpc})
+    if (has_heading(*format, text)) {
+      const std::vector<LabelledText> pairs = parse(*format, text, path);
+      return split_pairs(pairs, held_out_of(pairs));
+    }
   if (!has_heading(kSst2, text))
-    throw Error(message(path,
-                        ", line 1: the heading is neither SST-2's (sentence, label) nor QNLI's (index, "
-                        "question, sentence, label), with tabs between; give a file with one of them"));
+    throw Error(
+        message(path,
+                ", line 1: the heading is neither SST-2's (sentence, label) nor QNLI's (index, "
+                "question, sentence, label) nor MRPC's (Quality, #1 ID, ..), with tabs between; give a "
+                "file with one of them"));
   const std::vector<LabelledText> phrases = parse_sst2(text, path);
   return split_phrases(phrases, held_out_of(phrases), kLeastWords);
 }

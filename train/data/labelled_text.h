@@ -16,6 +16,11 @@
 //     0     <tab> What came .. ? <tab> As of .. <tab> entailment
 //
 // A question or a sentence may be in several lines.
+//
+// MRPC, pairs of sentences from the news. Do they say the same (1) or not (0)? It begins with a byte order mark.
+//
+//     Quality <tab> #1 ID <tab> #2 ID <tab> #1 String <tab> #2 String        the heading
+//     1       <tab> 70287 <tab> 70297 <tab> Amrozi .. <tab> Referring to ..
 #pragma once
 
 #include <cstddef>
@@ -44,11 +49,11 @@ std::vector<LabelledText> parse_qnli(std::string_view text, const std::string& w
 // are not held out, because nobody classifies them. Throws psm::Error if there are fewer such phrases, or if
 // nothing to train on remains.
 LabelledSplit split_phrases(const std::vector<LabelledText>& phrases, size_t held_out, size_t least_words);
-// Holds out `held_out` pairs, spread evenly over the file. No training pair has a question or a sentence of
-// one of them. Throws like split_phrases.
+// Holds out `held_out` pairs, spread evenly over the file. No training pair has the first or the second text of one
+// of them. Throws like split_phrases.
 LabelledSplit split_pairs(const std::vector<LabelledText>& pairs, size_t held_out);
 
-// Reads a file of either kind, by its heading, and holds out a tenth of it, or a thousand texts if that is
+// Reads a file of any kind, by its heading, and holds out a tenth of it, or a thousand texts if that is
 // less; for SST-2 phrases of kLeastWords or more. Throws psm::Error that names the file if it is of another
 // kind or has more than 256 MiB.
 inline constexpr size_t kLeastWords = 12;

@@ -119,6 +119,17 @@ TEST_CASE("QNLI itself: 5,463 pairs" * doctest::test_suite("external")) {
   CHECK(split.training.size() + split.dropped + split.held_out.size() == 5463);
 }
 
+TEST_CASE("MRPC itself: 4,076 pairs" * doctest::test_suite("external")) {
+  const auto path = shared_data("glue/msr_paraphrase_train.txt");
+  if (!path) return;
+  const LabelledSplit split = read_labelled_split(*path);
+  CHECK(split.held_out.size() == 407);
+  CHECK(split.held_out[0].text.starts_with("Amrozi accused his brother"));
+  CHECK(split.held_out[0].text.find("\tReferring to him") != std::string::npos);
+  CHECK(split.held_out[0].label == 1);
+  CHECK(split.training.size() + split.dropped + split.held_out.size() == 4076);
+}
+
 TEST_CASE("the heading says which file it is, and a tenth is held out") {
   const char* root = std::getenv("TEST_TMPDIR");
   const std::string path = (std::filesystem::path(root ? root : "/tmp") / "labelled.tsv").string();
@@ -134,6 +145,12 @@ TEST_CASE("the heading says which file it is, and a tenth is held out") {
   CHECK(read_labelled_split(path).held_out[1].text == "q10\ts10");
   write_file(path, phrases);
   CHECK(read_labelled_split(path).held_out[1].text == "10 2 3 4 5 6 7 8 9 10 11 12");
+  const std::string mrpc = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n";
+  write_file(path, mrpc + "1\t7\t8\tOne.\tTwo.\n0\t9\t8\tThree.\tFour.\n");
+  CHECK(read_labelled_split(path).held_out[0].text == "One.\tTwo.");
+  CHECK(read_labelled_split(path).training[0].label == 0);
+  write_file(path, mrpc + "1\t7\t8\tOne.\n");
+  CHECK_THROWS_WITH_AS(read_labelled_split(path), doctest::Contains("line 2: not 0 or 1"), Error);
   for (const char* other : {"", "text\tlabel\na\t1\n"}) {
     write_file(path, other);
     CHECK_THROWS_WITH_AS(read_labelled_split(path), doctest::Contains("the heading is neither SST-2's"),
