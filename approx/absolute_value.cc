@@ -11,7 +11,7 @@
 namespace psm::approx {
 namespace {
 
-constexpr int kMaxIterations = 20;
+constexpr int kMaxAbsIterations = 20;
 constexpr int kCells = 4096;
 
 struct Cubic {
@@ -78,7 +78,7 @@ Steps absolute_steps(const std::vector<double>& a, const std::vector<int>& multi
 
 Approximation absolute_value(double radius, int iterations) {
   check_radius(radius, "abs");
-  PSM_CHECK(1 <= iterations && iterations <= kMaxIterations, "iterations ", iterations);
+  PSM_CHECK(1 <= iterations && iterations <= kMaxAbsIterations, "iterations ", iterations);
   const long double e = balance(iterations);
   const SignIteration it = iterate(e, iterations);
 
@@ -113,11 +113,11 @@ Approximation design_absolute_value(double radius, double absolute_error) {
   if (!(absolute_error > 0 && absolute_error < radius))
     throw Error(message("abs: the error ", absolute_error, " is not between 0 and the radius ", radius,
                         "; give for example a thousandth of it"));
-  for (int iterations = 1; iterations <= kMaxIterations; ++iterations) {
+  for (int iterations = 1; iterations <= kMaxAbsIterations; ++iterations) {
     Approximation candidate = absolute_value(radius, iterations);
     if (candidate.error_bound() <= absolute_error) return candidate;
   }
-  throw Error(message("abs: ", kMaxIterations, " iterations do not reach the error ", absolute_error,
+  throw Error(message("abs: ", kMaxAbsIterations, " iterations do not reach the error ", absolute_error,
                       " for radius ", radius, "; allow a larger error"));
 }
 

@@ -14,9 +14,8 @@
 namespace psm::approx {
 namespace {
 
-constexpr long double kPi = std::numbers::pi_v<long double>;
 constexpr long double kRoot2 = std::numbers::sqrt2_v<long double>;
-constexpr int kMaxDegree = 511;
+constexpr int kMaxActivationDegree = 511;
 // Beyond this the certificate's interpolant would need too high a degree, and the series too many levels.
 constexpr double kMaxRadius = 1000;
 
@@ -108,7 +107,7 @@ double activation(Activation f, double z) { return gated(f).exact(z); }
 Approximation activation_series(Activation f, double radius, int degree) {
   const Gated& g = gated(f);
   check_activation_radius(radius, g.name);
-  PSM_CHECK(1 <= degree && degree <= kMaxDegree, "degree ", degree);
+  PSM_CHECK(1 <= degree && degree <= kMaxActivationDegree, "degree ", degree);
   const RealFunction r = fitted(f, radius);
   Coefficients c = remez(
                        r, [](long double) { return 1.0L; }, degree, 1e-3L)
@@ -149,13 +148,14 @@ Approximation design_activation(Activation f, double radius, double absolute_err
   check_error(absolute_error, name);
   const RealFunction r = fitted(f, radius);
   const double scale = f == Activation::kSigmoid ? 1 : radius;
-  for (int degree = 1; degree <= kMaxDegree; degree = 2 * degree + 1) {
+  for (int degree = 1; degree <= kMaxActivationDegree; degree = 2 * degree + 1) {
     if (interpolation_error(r, degree) * scale > 6 * absolute_error) continue;
     Approximation candidate = activation_series(f, radius, degree);
     if (candidate.error_bound() <= absolute_error) return candidate;
   }
-  throw Error(message(name, ": no polynomial of degree ", kMaxDegree, " has error ", absolute_error, " on [",
-                      -radius, ", ", radius, "]; shrink the range by training or allow a larger error"));
+  throw Error(message(name, ": no polynomial of degree ", kMaxActivationDegree, " has error ", absolute_error,
+                      " on [", -radius, ", ", radius,
+                      "]; shrink the range by training or allow a larger error"));
 }
 
 }  // namespace psm::approx

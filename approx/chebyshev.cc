@@ -1,14 +1,11 @@
 #include "approx/chebyshev.h"
 
 #include <algorithm>
-#include <numbers>
 
 #include "ckks/base/error.h"
 
 namespace psm::approx {
 namespace {
-
-constexpr long double kPi = std::numbers::pi_v<long double>;
 
 // cos(pi * j / (2 * n)) for j = 0 .. 4n - 1, so that cos(k * theta_i) is a table look-up.
 std::vector<long double> quarter_cosines(int n) {

@@ -6,10 +6,13 @@
 
 #include <cmath>
 #include <functional>
+#include <numbers>
 #include <span>
 #include <vector>
 
 namespace psm::approx {
+
+inline constexpr long double kPi = std::numbers::pi_v<long double>;
 
 using Coefficients = std::vector<long double>;
 using RealFunction = std::function<long double(long double)>;

@@ -13,7 +13,7 @@
 namespace psm::approx {
 namespace {
 
-constexpr int kMaxDegree = 63;
+constexpr int kMaxExpDegree = 63;
 constexpr int kMaxSquarings = 20;
 constexpr double kMaxArgument = 32;   // of the series: beyond it no degree allowed here is of use
 constexpr double kMaxExponent = 700;  // beyond it, either way, exp is no normal double much further
@@ -30,7 +30,7 @@ void check_exponent(Interval domain) {
 
 Approximation taylor_exp(Interval domain, int degree, int squarings) {
   check_exponent(domain);
-  PSM_CHECK(1 <= degree && degree <= kMaxDegree && 0 <= squarings && squarings <= kMaxSquarings, "degree ",
+  PSM_CHECK(1 <= degree && degree <= kMaxExpDegree && 0 <= squarings && squarings <= kMaxSquarings, "degree ",
             degree, " squarings ", squarings);
   const long double power = std::ldexp(1.0L, squarings);
   const long double a = static_cast<long double>(domain.width()) / 2 / power;

@@ -11,10 +11,10 @@
 namespace psm::approx {
 namespace {
 
-constexpr int kMaxLevels = 30;
+constexpr int kMaxDivisionLevels = 30;
 
 // Constants of the folded iteration; index i belongs to u_i.
-struct Folded {
+struct FoldedDivision {
   std::vector<double> lambda;
   std::vector<double> constant;  // c_i; c_0 is unused
   std::vector<int> multiple;     // m_i; m_0 is unused
@@ -87,12 +87,12 @@ long double rounding_of(int levels, long double e) { return levels * 0x1p-50L / 
 
 Approximation goldschmidt(Interval domain, int levels, bool relaxed) {
   check_positive(domain, "1/x");
-  PSM_CHECK(1 <= levels && levels <= kMaxLevels, "levels ", levels);
+  PSM_CHECK(1 <= levels && levels <= kMaxDivisionLevels, "levels ", levels);
   const long double e = static_cast<long double>(domain.lo) / domain.hi;
   const Relaxation s = relaxation(e, levels, relaxed);
   const Scaling scaling = best_scaling(s);
 
-  Folded folded;
+  FoldedDivision folded;
   long double output = s.k[levels] / domain.hi;
   for (int i = 0; i < levels; ++i) {
     folded.lambda.push_back(static_cast<double>(scaling.lambda[i]));
@@ -130,7 +130,7 @@ Approximation relaxed_goldschmidt_inverse(Interval domain, int levels) {
 
 double relaxed_goldschmidt_reach(int levels, double relative_error) {
   check_error(relative_error, "1/x");
-  PSM_CHECK(1 <= levels && levels <= kMaxLevels, "levels ", levels);
+  PSM_CHECK(1 <= levels && levels <= kMaxDivisionLevels, "levels ", levels);
   const auto holds = [&](double ratio) {
     return relaxation(1 / static_cast<long double>(ratio), levels, true).rho[levels] +
                rounding_of(levels, 1 / static_cast<long double>(ratio)) <=

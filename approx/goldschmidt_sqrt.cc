@@ -15,14 +15,14 @@
 namespace psm::approx {
 namespace {
 
-constexpr int kMaxIterations = 30;
+constexpr int kMaxRootIterations = 30;
 constexpr int kMaxSeriesDegree = 1023;
-constexpr int kMaxStartLevels = 8;
+constexpr int kMaxRootStartLevels = 8;
 
 double exact_inverse_sqrt(double x) { return 1 / std::sqrt(x); }
 
 // Constants of the folded iteration; index i belongs to B_i and Z_i, i = 0 .. K - 1.
-struct Folded {
+struct FoldedRoot {
   std::vector<double> start;       // series of Z_0 (empty: Z_0 = 1)
   std::vector<double> start_core;  // series of B_0
   std::vector<double> a;           // A_i
@@ -67,7 +67,7 @@ Iteration iterate(long double e, int count, bool relaxed) {
 }
 
 // Folds the constants; returns what Z_K must be multiplied by to be z_K.
-long double fold(const Iteration& it, Folded& folded, std::vector<long double>& mu) {
+long double fold(const Iteration& it, FoldedRoot& folded, std::vector<long double>& mu) {
   const int count = static_cast<int>(it.alpha.size());
   // f_i at x = lo, where it is largest.
   const auto largest = [&](int i) { return it.alpha[i] - it.beta[i] * it.e[i]; };
@@ -115,10 +115,10 @@ Approximation::Facts facts_for(Interval domain, std::string method) {
 
 Approximation unstarted(Interval domain, int iterations, bool relaxed) {
   check_positive(domain, "1/sqrt(x)");
-  PSM_CHECK(1 <= iterations && iterations <= kMaxIterations, "iterations ", iterations);
+  PSM_CHECK(1 <= iterations && iterations <= kMaxRootIterations, "iterations ", iterations);
   const long double e = static_cast<long double>(domain.lo) / domain.hi;
   const Iteration it = iterate(e, iterations, relaxed);
-  Folded folded;
+  FoldedRoot folded;
   std::vector<long double> mu;
   long double output = fold(it, folded, mu);
   const long double low = std::sqrt(it.e.back());
@@ -149,7 +149,7 @@ Approximation relaxed_goldschmidt_inverse_sqrt(Interval domain, int iterations) 
 
 std::optional<InverseSqrtStart> inverse_sqrt_start(Interval domain, int levels) {
   check_positive(domain, "1/sqrt(x)");
-  PSM_CHECK(1 <= levels && levels <= kMaxStartLevels, "levels ", levels);
+  PSM_CHECK(1 <= levels && levels <= kMaxRootStartLevels, "levels ", levels);
   InverseSqrtStart start{domain, levels, minimax_inverse_sqrt(domain, (1 << levels) - 1), 0};
   start.error = certified_inverse_sqrt_error(to_double(start.p), domain);
   if (!(start.error < 1)) return std::nullopt;
@@ -157,12 +157,12 @@ std::optional<InverseSqrtStart> inverse_sqrt_start(Interval domain, int levels) 
 }
 
 Approximation start_goldschmidt_inverse_sqrt(const InverseSqrtStart& start, int iterations) {
-  PSM_CHECK(1 <= iterations && iterations <= kMaxIterations, "iterations ", iterations);
+  PSM_CHECK(1 <= iterations && iterations <= kMaxRootIterations, "iterations ", iterations);
   const Interval domain = start.domain;
   const Coefficients& p = start.p;
   const long double d = start.error;
   const Iteration it = iterate((1 - d) * (1 - d) / ((1 + d) * (1 + d)), iterations, true);
-  Folded folded;
+  FoldedRoot folded;
   std::vector<long double> mu;
   long double output = fold(it, folded, mu);
   const long double low = std::sqrt(it.e.back());

@@ -1,7 +1,6 @@
 #include "approx/remez.h"
 
 #include <algorithm>
-#include <numbers>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -9,7 +8,6 @@
 namespace psm::approx {
 namespace {
 
-constexpr long double kPi = std::numbers::pi_v<long double>;
 constexpr int kMaxSteps = 60;
 constexpr int kGridPerExtremum = 12;
 

@@ -5,7 +5,7 @@
 
 namespace psm::attention {
 
-template <typename Members, typename Config>
+template <typename Members, Either<ModelConfig> Config>
 void describe(Members& members, Config& config) {
   members("vocab", config.vocab);
   members("context", config.context);

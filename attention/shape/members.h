@@ -14,6 +14,10 @@
 
 namespace psm::attention {
 
+// The struct, or the struct const: what is read into, and what is written.
+template <typename Value, typename Struct>
+concept Either = std::is_same_v<std::remove_const_t<Value>, Struct>;
+
 template <typename Value>
 Json to_json(const Value& value);
 // Throws psm::Error that begins with `what` on members that are missing or malformed.

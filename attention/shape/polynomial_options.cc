@@ -9,7 +9,7 @@ PolynomialOptions paper_polynomials() {
       .margin = kMargin, .division = DivisionForm::kGoldschmidt, .inverse_sqrt = DivisionForm::kGoldschmidt};
 }
 
-template <typename Members, typename Options>
+template <typename Members, Either<PolynomialOptions> Options>
 void describe(Members& members, Options& options) {
   members.optional("margin", options.margin);
   members("norm_error", options.norm_error);

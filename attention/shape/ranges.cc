@@ -32,20 +32,21 @@ void check_shape(const Ranges& ranges, const ModelConfig& config) {
                         "; measure them again"));
 }
 
-template <typename Members, typename Described>
+template <typename Members, Either<LayerRanges> Layer>
+void describe(Members& members, Layer& layer) {
+  members("variance", layer.variance);
+  members("denominator", layer.denominator);
+  members("score", layer.score);
+  members("gelu_input", layer.gelu_input);
+  members("second_variance", layer.second_variance);
+}
+
+template <typename Members, Either<Ranges> Described>
 void describe(Members& members, Described& ranges) {
-  if constexpr (requires { ranges.layers; }) {
-    members("residual", ranges.residual);
-    members("layers", ranges.layers);
-    members("final_variance", ranges.final_variance);
-    members("pooler_input", ranges.pooler_input);
-  } else {  // of a layer
-    members("variance", ranges.variance);
-    members("denominator", ranges.denominator);
-    members("score", ranges.score);
-    members("gelu_input", ranges.gelu_input);
-    members("second_variance", ranges.second_variance);
-  }
+  members("residual", ranges.residual);
+  members("layers", ranges.layers);
+  members("final_variance", ranges.final_variance);
+  members("pooler_input", ranges.pooler_input);
 }
 
 Json ranges_to_json(const Ranges& ranges) { return to_json(ranges); }

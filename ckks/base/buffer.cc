@@ -34,7 +34,7 @@ uint8_t* map_aligned(size_t bytes) {
   return aligned;
 }
 
-class Pool {
+class BufferPool {
  public:
   // `bytes` receives what was taken, which release() wants back with the side.
   uint64_t* allocate(size_t words, bool secret, size_t& bytes) {
@@ -129,8 +129,8 @@ class Pool {
 };
 
 // Never destroyed: buffers in static objects may outlive any order of destruction.
-Pool& pool() {
-  static Pool* const instance = new Pool;
+BufferPool& pool() {
+  static BufferPool* const instance = new BufferPool;
   return *instance;
 }
 

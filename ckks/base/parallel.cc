@@ -62,7 +62,7 @@ void wait_until(const std::atomic<uint32_t>& value, const Done& done) {
 }
 
 // One loop at a time. Its caller is thread 0 and works like the others, so a loop ends even if no other comes.
-class Pool {
+class ThreadPool {
  public:
   // Returns whether the pool ran the loop; it does not while it runs the loop of another caller.
   bool run(size_t begin, size_t end, int threads, FunctionRef<void(size_t, size_t)> piece) {
@@ -177,7 +177,8 @@ void set_thread_count(int count) {
 bool in_parallel_loop() { return in_loop; }
 
 void run_pieces(size_t begin, size_t end, FunctionRef<void(size_t, size_t)> piece) {
-  static Pool& pool = *new Pool;  // never destroyed: its threads sleep in it until the process ends
+  static ThreadPool& pool =
+      *new ThreadPool;  // never destroyed: its threads sleep in it until the process ends
   if (!pool.run(begin, end, thread_count(), piece)) piece(begin, end);
 }
 

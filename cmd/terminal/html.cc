@@ -5,7 +5,7 @@
 namespace psm::cmd {
 namespace {
 
-constexpr char kStyle[] =
+constexpr char kPageStyle[] =
     ":root{color-scheme:light dark}"
     ":root{--ink:#222;--paper:#fff;--faint:#555;--line:#ddd;--rule:#444;--box:#f3f3f3}"
     "@media(prefers-color-scheme:dark){:root{--ink:#ddd;--paper:#121212;--faint:#aaa;--line:#444;--rule:#999;"
@@ -63,7 +63,7 @@ std::string html_lines(const Facts& facts) { return list_of("facts lines", facts
 std::string html_page(const std::string& title, const std::string& body) {
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">" +
-         html_tagged("title", title) + "\n<style>" + kStyle + "</style></head><body>\n" +
+         html_tagged("title", title) + "\n<style>" + kPageStyle + "</style></head><body>\n" +
          html_tagged("h1", title) + "\n" + body + "</body></html>\n";
 }
 

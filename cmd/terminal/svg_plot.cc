@@ -20,7 +20,7 @@ constexpr size_t kColours = 6;
 constexpr const char* kDashes = " stroke-dasharray=\"6 4\"";
 
 // Curves have the classes k0 to k5.
-constexpr char kStyle[] =
+constexpr char kPlotStyle[] =
     ":root{color-scheme:light dark}text{font-family:sans-serif;fill:#222}"
     ".title{font-size:17px;font-weight:bold}"
     ".panel{font-size:14px;font-weight:bold}.label{font-size:13px}.tick{font-size:12px}"
@@ -274,7 +274,7 @@ std::string SvgFigure::text() const {
   std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + fixed(kWidth) + " " +
                     fixed(height) + "\" width=\"" + fixed(kWidth) + "\" height=\"" + fixed(height) +
                     "\" role=\"img\" aria-label=\"" + xml_escape(heard(title_, panels_)) + "\">\n<title>" +
-                    xml_escape(title_) + "</title>\n<style>" + kStyle +
+                    xml_escape(title_) + "</title>\n<style>" + kPlotStyle +
                     "</style>\n<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n";
   PlotColours own;
   text_at(out, kLeft, 26, "class=\"title\"", title_);

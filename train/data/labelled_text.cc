@@ -12,7 +12,7 @@ namespace psm::train {
 namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
-constexpr size_t kHeldOut = 1000;
+constexpr size_t kMostHeldOut = 1000;
 
 // One kind of file, and how errors call its parts.
 struct Format {
@@ -123,7 +123,7 @@ std::string_view sentence_of(const LabelledText& pair) {
 }
 
 size_t held_out_of(const std::vector<LabelledText>& texts) {
-  return std::clamp<size_t>(texts.size() / 10, 1, kHeldOut);
+  return std::clamp<size_t>(texts.size() / 10, 1, kMostHeldOut);
 }
 
 }  // namespace

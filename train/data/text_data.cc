@@ -10,11 +10,11 @@
 namespace psm::train {
 namespace {
 
-constexpr double kHeldOut = 0.1;
+constexpr double kShareHeldOut = 0.1;
 
 // Where the last part of a text begins: in front of a character of UTF-8, not in one.
 size_t held_out_begin(std::string_view text) {
-  size_t begin = static_cast<size_t>(static_cast<double>(text.size()) * (1 - kHeldOut));
+  size_t begin = static_cast<size_t>(static_cast<double>(text.size()) * (1 - kShareHeldOut));
   const auto inside = [&] { return begin < text.size() && (text[begin] & 0xC0) == 0x80; };
   for (int i = 0; i < 3 && begin > 0 && inside(); ++i) --begin;
   return begin;
@@ -25,7 +25,7 @@ size_t held_out_begin(std::string_view text) {
 TextData::TextData(std::string_view text, int context, std::shared_ptr<const nn::Tokenizer> tokenizer)
     : context_(context),
       description_(message("text of ", text.size(), " bytes, checksum ", checksum64(text.data(), text.size()),
-                           ", context ", context, ", held out ", kHeldOut)) {
+                           ", context ", context, ", held out ", kShareHeldOut)) {
   const size_t begin = held_out_begin(text);
   tokenise(text.substr(0, begin), text.substr(begin), nn::alphabet_of(text), std::move(tokenizer));
 }

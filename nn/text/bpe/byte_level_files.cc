@@ -28,7 +28,7 @@ constexpr std::array<int, kEnd> make_bytes() {
   return table;
 }
 
-constexpr std::array<int, kEnd> kBytes = make_bytes();
+constexpr std::array<int, kEnd> kByteOfCharacter = make_bytes();
 
 // In the order of WordRule.
 constexpr std::string_view kExpressions[] = {
@@ -56,8 +56,9 @@ std::optional<std::string> characters_to_bytes(std::string_view characters) {
   std::string out;
   for (size_t at = 0; at < characters.size();) {
     const Utf8Character character = utf8_at(characters, at);
-    if (character.bytes == 0 || character.code >= kEnd || kBytes[character.code] < 0) return std::nullopt;
-    out.push_back(static_cast<char>(kBytes[character.code]));
+    if (character.bytes == 0 || character.code >= kEnd || kByteOfCharacter[character.code] < 0)
+      return std::nullopt;
+    out.push_back(static_cast<char>(kByteOfCharacter[character.code]));
     at += static_cast<size_t>(character.bytes);
   }
   return out;
