@@ -66,7 +66,7 @@ generate 15550
 infer 25300
 serve 24500
 show 20300
-train 17750
+train 17800
 evaluate 22250
 BUDGETS
 exit $bad
