@@ -55,6 +55,7 @@ TEST_CASE("one command generates on ciphertexts what the clear program generates
   const Json json = parse_json(read_file(json_path, 1 << 20), "run");
   const auto number = [&](const char* name) { return json.at(name, "run").number(name); };
   CHECK(number("tokens") == 12);
+  CHECK(number("decrypted_ciphertexts") == 12);
   CHECK(number("seconds_prompt") > 0);
   CHECK(number("seconds_per_token") > 0);
   CHECK(number("ratio_token_to_pass") > 0);
@@ -154,6 +155,19 @@ TEST_CASE("a server elsewhere is a command that speaks through pipes; what is no
   refused_here("--tokens 3" + kPrompt + " --server \"" + server("--state /proc/none") + "\"",
                "cannot keep a text");
   refused_here("--tokens 3" + kPrompt + " --server \"" + server("--program twice") + "\"", "given twice");
+  // It greets for ever, does not end, or does not read.
+  const std::string greet = "(: | " + server() + ")";
+  refused_here("--tokens 3" + kPrompt + " --server \"" + greet + " >" + path_of("greeting") +
+                   "; exec <&-; while cat " + path_of("greeting") + " 2>/dev/null; do :; done\"",
+               "the pipe to the server is closed");
+  const std::string twice = "cat " + path_of("greeting") + " " + path_of("greeting");
+  refused_here("--tokens 3" + kPrompt + " --server \"" + twice + "; cat >/dev/null; exec sleep 1000\"",
+               "something else than an answer");
+  const Outcome stopped = run_command_line(
+      arguments("--tokens 3" + kPrompt + " --server \"" + twice + "; exec sleep 1000\""),
+      ": >" + path_of("out") + "; " + signalled("TERM", "grep -q 'server is ready' " + path_of("out")));
+  CHECK(stopped.exit_code == 143);
+  CHECK(stopped.err.find("interrupted: ") != std::string::npos);
   check_refused(arguments("--tokens 3 --server true" + kPrompt, path_of("new")), "--tokens 0");
   // The other way round: a server whose client says nonsense, or nothing.
   const auto served = [&](const std::string& input) {

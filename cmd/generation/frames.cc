@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstring>
 #include <utility>
@@ -20,6 +21,17 @@ namespace {
 constexpr size_t kHead = 4 + 8;
 // Memory grows with what has arrived, not with what was announced.
 constexpr size_t kPiece = size_t{1} << 20;
+constexpr char kNothing[] = "nothing was kept";
+
+// Waits until the pipe can be read, or can take PIPE_BUF bytes. Throws Interrupted.
+void await(int pipe, short event) {
+  constexpr int kMilliseconds = 200;  // between two looks for an interruption
+  for (pollfd state{pipe, event, 0};;) {
+    const int ready = ::poll(&state, 1, kMilliseconds);
+    stop_if_interrupted(kNothing);
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return;
+  }
+}
 
 }  // namespace
 
@@ -34,7 +46,8 @@ void FrameChannel::send(FrameKind kind, std::string_view payload) {
   wire::put(head, static_cast<uint64_t>(payload.size()));
   const auto write_all = [&](const char* data, size_t bytes) {
     while (bytes > 0) {
-      const ssize_t written = ::write(out_, data, bytes);
+      await(out_, POLLOUT);
+      const ssize_t written = ::write(out_, data, std::min<size_t>(bytes, PIPE_BUF));
       if (written < 0 && errno == EINTR) continue;
       if (written <= 0) throw Error(message("the pipe to ", peer_, " is closed: ", std::strerror(errno)));
       data += written;
@@ -47,13 +60,8 @@ void FrameChannel::send(FrameKind kind, std::string_view payload) {
 
 size_t FrameChannel::read(void* data, size_t bytes) {
   size_t got = 0;
-  constexpr int kMilliseconds = 200;  // between two looks for an interruption
-  constexpr char kNothing[] = "nothing was kept";
   while (got < bytes) {
-    pollfd arrived{in_, POLLIN, 0};
-    const int ready = ::poll(&arrived, 1, kMilliseconds);
-    stop_if_interrupted(kNothing);
-    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    await(in_, POLLIN);
     const ssize_t count = ::read(in_, static_cast<char*>(data) + got, bytes - got);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw Error(message("cannot read from ", peer_, ": ", std::strerror(errno)));

@@ -20,7 +20,7 @@ extern char** environ;
 
 namespace psm::cmd {
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command) {
+ChildProcess::ChildProcess(const std::vector<std::string>& command, int64_t patience) : patience_(patience) {
   int request[2], answer[2];
   if (::pipe2(request, O_CLOEXEC) != 0 || ::pipe2(answer, O_CLOEXEC) != 0)
     throw Error(message("cannot make a pipe: ", std::strerror(errno)), Error::Kind::kFailed);
@@ -60,8 +60,8 @@ void ChildProcess::finish() {
   ::close(to_);
   ::close(from_);
   if (interrupted()) ::kill(process_, SIGTERM);
-  while (::waitpid(process_, &status_, 0) < 0 && errno == EINTR) {
-  }
+  for (; ::waitpid(process_, &status_, WNOHANG) == 0; ::usleep(1000))
+    if (patience_-- == 0) ::kill(process_, SIGKILL);
   process_ = -1;
 }
 

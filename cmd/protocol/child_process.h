@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,9 @@ namespace psm::cmd {
 
 class ChildProcess {
  public:
-  // A program and its arguments. Throws Error if it cannot be started.
-  explicit ChildProcess(const std::vector<std::string>& command);
+  // A program and its arguments. Throws Error if it cannot be started. It is killed if it has not ended `patience`
+  // milliseconds after its pipes were closed.
+  explicit ChildProcess(const std::vector<std::string>& command, int64_t patience = INT64_MAX);
   // Closes the pipes and waits for the process. It ends after its current computation, or at once after an
   // interruption.
   ~ChildProcess();
@@ -31,6 +33,7 @@ class ChildProcess {
   void finish();
 
   std::string command_;
+  int64_t patience_;
   pid_t process_ = -1;  // none after finish()
   int from_ = -1, to_ = -1, status_ = 0;
 };

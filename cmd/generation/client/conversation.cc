@@ -58,7 +58,8 @@ void Conversation::say(FrameKind kind, const std::string& payload) {
   try {
     server_.send(kind, payload);
   } catch (const Error&) {
-    while (true) receive(kMaxLine);  // what it said last, or that it is gone
+    receive(kMaxLine);  // throws what it said last, or that it is gone
+    throw;
   }
 }
 
@@ -89,7 +90,7 @@ std::string Conversation::encrypted(const TextNote& note, const std::vector<std:
   return bytes;
 }
 
-attention::SlotVectors Conversation::answer_to(const TextNote& expected, int window) {
+attention::SlotVectors Conversation::answer_to(const TextNote& expected, int window, Answer answer) {
   const std::vector<PlanEnd> ends = d_.outputs(expected.first, window);
   const Frame frame = receive(longest_file(*d_.context, ends));
   if (frame.kind != FrameKind::kAnswer) throw Error("the server sent something else than an answer");
@@ -101,7 +102,11 @@ attention::SlotVectors Conversation::answer_to(const TextNote& expected, int win
   const ptrdiff_t shift = static_cast<ptrdiff_t>(note.count - 1) * d_.file.model.packing.features;
   attention::SlotVectors outputs;
   for (size_t i = 0; i < ends.size(); ++i) {
-    std::vector<std::complex<double>> slots = decryptor_.decrypt(file.load(i));
+    const ckks::Ciphertext ciphertext = file.load(i);
+    ckks::require_owner(ciphertext, secret_);
+    if (answer == Answer::kDropped) continue;
+    std::vector<std::complex<double>> slots = decryptor_.decrypt(ciphertext);
+    ++decrypted_;
     std::rotate(slots.begin(), slots.begin() + shift, slots.end());
     outputs.emplace(ends[i].name, std::move(slots));
   }

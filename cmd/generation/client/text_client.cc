@@ -56,7 +56,7 @@ TextClient::Step TextClient::next() {
   for (; !prompts && fed_ < known - 1; ++fed_) {
     const TextNote note = note_of(fed_, 1);
     send(FrameKind::kToken, note, d_.token_inputs);
-    server_.answer_to(note, window_);
+    server_.answer_to(note, window_, Conversation::Answer::kDropped);
   }
   TextNote note;
   bool whole = false;
@@ -78,7 +78,7 @@ TextClient::Step TextClient::next() {
     note = note_of(window_, T / 2);
     send(FrameKind::kPrompt, note, d_.prompt_inputs);
   }
-  const attention::SlotVectors answer = server_.answer_to(note, window_);
+  const attention::SlotVectors answer = server_.answer_to(note, window_, Conversation::Answer::kRead);
   fed_ = known;
   Step step{.position = known,
             .token = 0,

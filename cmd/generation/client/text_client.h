@@ -41,6 +41,8 @@ class TextClient {
   Step next();
   // The server's figures of its runs.
   Json figures() { return server_.figures(); }
+  // Counts the ciphertexts that were decrypted: those of the answers that tokens were picked from.
+  size_t decrypted() const { return server_.decrypted(); }
 
  private:
   // Sends a request. If the folder has the same request, encrypted earlier, sends that.

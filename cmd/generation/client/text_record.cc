@@ -3,11 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <filesystem>
-#include <numeric>
 #include <utility>
-#include <vector>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -15,23 +14,40 @@
 
 namespace psm::cmd {
 
+namespace {
+
+// Orders as the numbers do, -0 like 0. Below them all: 0, of what is not a number.
+uint64_t order(double z) {
+  const auto bits = std::bit_cast<uint64_t>(z + 0.0);
+  const uint64_t negative = 0 - (bits >> 63), number = 0 - uint64_t{z == z};
+  return (bits ^ (negative | uint64_t{1} << 63)) & number;
+}
+
+}  // namespace
+
 int Sampler::pick(std::span<const double> logits, int position) const {
-  std::vector<double> z(logits.begin(), logits.end());
-  for (double& value : z)
-    if (std::isnan(value)) value = -INFINITY;
-  std::vector<int> order(z.size());
-  std::iota(order.begin(), order.end(), 0);
-  const size_t most = temperature == 0 ? 1 : top_k > 0 ? std::min<size_t>(top_k, z.size()) : z.size();
-  std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(most), order.end(),
-                    [&](int a, int b) { return z[a] != z[b] ? z[a] > z[b] : a < b; });
-  const double largest = z[order[0]];
-  if (temperature == 0 || !std::isfinite(largest)) return order[0];
-  std::vector<double> sums;
-  double sum = 0;
-  for (size_t i = 0; i < most; ++i) sums.push_back(sum += std::exp((z[order[i]] - largest) / temperature));
+  const bool some = temperature > 0 && top_k > 0;
+  const size_t most = some ? std::min<size_t>(top_k, logits.size()) : logits.size();
+  // The largest that as many logits reach, bit by bit.
+  uint64_t border = 0;
+  for (int bit = 63; bit >= 0; --bit) {
+    const uint64_t raised = border | uint64_t{1} << bit;
+    size_t reach = 0;
+    for (const double z : logits) reach += order(z) >= raised;
+    border |= uint64_t{reach >= most} << bit;
+  }
   TrainingRandom random = TrainingRandom(seed).split(static_cast<uint64_t>(position));
-  const double drawn = random.uniform() * sum;
-  return order[std::min<size_t>(std::upper_bound(sums.begin(), sums.end(), drawn) - sums.begin(), most - 1)];
+  uint64_t largest = 0, token = 0;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const double uniform = (static_cast<double>(random.next_u64() >> 12) + 0.5) * 0x1p-52;
+    const double gumbel = -std::log(-std::log(uniform));
+    const uint64_t among = 0 - uint64_t{order(logits[i]) >= border};
+    const uint64_t score = order(logits[i] + temperature * gumbel) & among;
+    const uint64_t larger = 0 - uint64_t{score > largest};
+    largest ^= (largest ^ score) & larger;
+    token ^= (token ^ i) & larger;
+  }
+  return static_cast<int>(token);
 }
 
 namespace {

@@ -17,11 +17,14 @@ namespace psm::cmd {
 // Picks the next token from its logits z over the vocabulary:
 //
 //     temperature 0     the largest z; of equal ones the first
-//     temperature T     i with probability ~ e^{z_i / T}, among the k tokens of the largest z (k = 0: all)
+//     temperature T     i with probability ~ e^{z_i / T}, among the k tokens of the largest z (k = 0: all) and those
+//                       equal to the last of them
 //
-// The draw depends on seed and position alone, so a resumed run draws the same. It never fails: a server's answer can
-// make logits anything, and a client that then behaved differently would tell the server something (ckks/SECURITY.md).
-// A logit that is not a number counts as -infinity. If none is a number, token 0 is picked.
+// Both are argmax_i (z_i + T g_i) with g_i = -log(-log u_i), u_i uniform in (0, 1) (Gumbel, "Statistical theory of
+// extreme values", 1954). The draws g depend on seed and position alone, so a resumed run draws the same. No branch, no
+// address and no order of work depends on a logit. It never fails: a server's answer can make logits anything, and a
+// client that then behaved differently would tell the server something (ckks/SECURITY.md). A logit that is not a number
+// is below all numbers. If none is a number, token 0 is picked.
 struct Sampler {
   double temperature = 0;
   int top_k = 0;

@@ -57,6 +57,7 @@ void TextSession::add_to(Json& json, const TextModel& model) const {
   for (const PlanEnd& cache : model.caches) highest = std::max(highest, int{cache.level});
   json["cache_level"] = highest;
   json["peak_rss_bytes"] = peak_bytes;
+  json["decrypted_ciphertexts"] = static_cast<uint64_t>(decrypted);
 }
 
 std::string TextSession::breakdown_table() const {
@@ -98,10 +99,12 @@ TextSession run_session(const std::vector<std::string>& command, const TextModel
                         const ckks::SecretKey& secret, TextRecord& record, const TextFolder& folder,
                         int wanted, const std::function<void(double seconds)>& ready,
                         const std::function<void(const TextClient::Step&)>& show) {
+  // An honest server waits for the client, or stops as the client does.
+  constexpr int64_t kPatience = 10'000;
   try {
     const double starting = seconds_now();
     const InterruptionWatch watch;
-    ChildProcess process(command);
+    ChildProcess process(command, kPatience);
     FrameChannel channel(process.from(), process.to(), "the server", [&] { return process.ending(); });
     TextClient client(model, secret, channel, record, folder);
     ready(seconds_now() - starting);
@@ -113,6 +116,7 @@ TextSession run_session(const std::vector<std::string>& command, const TextModel
           .push_back(step.seconds);
       show(step);
     }
+    session.decrypted = client.decrypted();
     read_figures(client.figures(), model.takes_prompts(), session);
     return session;
   } catch (const Interrupted&) {

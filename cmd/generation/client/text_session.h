@@ -26,6 +26,7 @@ struct TextSession {
   Json computation, operation;
   int64_t peak_bytes = 0, cache_bytes = 0, bootstraps_per_token = 0,
           bootstraps_per_prompt = 0;  // of the server
+  size_t decrypted = 0;               // ciphertexts
 
   // Seconds of a token over those of a pass; 0 without one of them.
   double token_to_pass() const { return passes.empty() ? 0 : median(tokens) / median(passes); }
