@@ -63,7 +63,7 @@ keygen 8000
 encrypt 11250
 decrypt 8600
 generate 15550
-infer 25300
+infer 26400
 serve 24500
 show 20300
 train 17800

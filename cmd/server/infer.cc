@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
 #include "ckks/base/touched_memory.h"
+#include "ckks/program/ranks/mpi/mpi_link.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/protocol/group_files.h"
 #include "cmd/protocol/notes.h"
@@ -24,10 +26,12 @@
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/server/chosen_engine.h"
+#include "cmd/server/dealer.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
 #include "cmd/server/inference_state.h"
 #include "cmd/server/program_parts.h"
+#include "cmd/server/ranked_server.h"
 #include "cmd/server/run_figures.h"
 #include "cmd/server/server.h"
 #include "cmd/terminal/command.h"
@@ -63,7 +67,7 @@ class Request {
   // Runs the groups that are not finished yet and writes the answers; what is finished is kept, whatever the
   // next group brings. `before`: groups of earlier requests.
   // With `digests`, a line of text for each instruction is added to it.
-  void run(Server& server, const PlanEnds& ends, RunFigures& figures, Progress& progress, size_t before,
+  void run(Passes& server, const PlanEnds& ends, RunFigures& figures, Progress& progress, size_t before,
            std::string* digests) {
     wire::CiphertextReader file(paths_.in, *pass_.context, kMaxCiphertexts);
     if (file.checksum() != checksum_) throw Error(paths_.shown + " changed after it was checked");
@@ -91,7 +95,7 @@ class Request {
   }
 
  private:
-  void run_group(wire::CiphertextReader& file, size_t group, Server& server, RunFigures& figures,
+  void run_group(wire::CiphertextReader& file, size_t group, Passes& server, RunFigures& figures,
                  Progress& progress, size_t before, std::string* digests) {
     program::RunOptions options;
     RunDigests of_run;
@@ -169,6 +173,15 @@ bool is_answered(const std::string& in, const std::string& out, const ckks::Cont
   }
 }
 
+// A file of the folders.
+Request::Paths paths_in(const std::string& in, const std::string& out, const std::string& state,
+                        const std::string& name) {
+  const auto file = [&](const std::string& folder) {
+    return (std::filesystem::path(resolve_user_path(folder)) / name).string();
+  };
+  return {(std::filesystem::path(in) / name).string(), file(in), file(out), state.empty() ? "" : file(state)};
+}
+
 // One file; or of a folder all files whose answers are not there yet, by name.
 std::vector<Request::Paths> requests(const std::string& in, const std::string& out, const std::string& state,
                                      const ckks::Context& context) {
@@ -188,8 +201,7 @@ std::vector<Request::Paths> requests(const std::string& in, const std::string& o
     any = true;
     const std::string answer = (fs::path(to) / name).string();
     if (is_answered(entry.path().string(), answer, context)) continue;
-    all.push_back({(fs::path(in) / name).string(), entry.path().string(), answer,
-                   states.empty() ? "" : (fs::path(states) / name).string()});
+    all.push_back(paths_in(in, out, state, name));
   }
   if (failed) throw Error(message("cannot read ", in, ": ", failed.message()));
   if (!any) throw Error(message("the folder ", in, " has no files"));
@@ -203,14 +215,18 @@ struct RemovedIfEmpty {
   const std::string path;
 };
 
-int infer(int argc, char** argv) {
-  Command flags("bazel run //cmd:infer -- --program PROGRAM --keys FILE --in FILE --out FILE [flags]",
-                "Runs a compiled model on encrypted prompts. Needs the program and evaluation.keys; sees no "
-                "secret key. With --state a run that was interrupted goes on from its last completed block. "
-                "If a group of prompts cannot be run, the answers of those before it are written all the "
-                "same. If --in is a folder, its files are answered one after the other, with the keys read "
-                "once, into files of the same names in the folder --out; those whose answers are there "
-                "already are left out, and what is wrong with one holds up no other.");
+// `link`: to the other ranks; null if this process is alone. `dealer` is for a folder's files; it outlives an error, so
+// that this does not wait for the other ranks.
+int infer(int argc, char** argv, program::Link* link, std::optional<Dealer>& dealer) {
+  Command flags(
+      "bazel run //cmd:infer -- --program PROGRAM --keys FILE --in FILE --out FILE [flags]",
+      "Runs a compiled model on encrypted prompts. Needs the program and evaluation.keys; sees no "
+      "secret key. With --state a run that was interrupted goes on from its last completed block. "
+      "If a group of prompts cannot be run, the answers of those before it are written all the "
+      "same. If --in is a folder, its files are answered one after the other, with the keys read "
+      "once, into files of the same names in the folder --out; those whose answers are there "
+      "already are left out, and what is wrong with one holds up no other. Built with --config=mpi and "
+      "started as mpirun -n R, R processes compute each pass together, or share the files of a folder.");
   const std::string& program_path = flags.text("program", "", "the program (NAME.program of //cmd:compile)");
   const std::string& keys_path = flags.text("keys", "", "evaluation keys (evaluation.keys of //cmd:keygen)");
   const std::string& in =
@@ -221,30 +237,48 @@ int infer(int argc, char** argv) {
       "state", "folder to save the run in after every block, and to resume it from", Flags::Output::kFolder);
   const std::string& digests_path =
       flags.output("digests", "file for a digest of every instruction's result, a line each");
+  const std::string& network =
+      flags.text("link", "10GbE",
+                 "what is between the ranks of mpirun: its speed, with the latency if known (2us,40GbE)");
   const LedgerFlag ledger_file(flags);
   const FileRingFlags ring(flags);
   const DeviceFlag device_flag(flags);
   const MemoryFlag memory_flag(flags);
   flags.begin(argc, argv, {"program", "keys", "in", "out"});
   const bool is_folder = std::filesystem::is_directory(resolve_user_path(in));
-  if (is_folder) {
+  const bool leads = link == nullptr || link->rank() == 0;
+  const bool shares_passes = link != nullptr && !is_folder;
+  const program::LinkModel model = program::parse_link(network);
+  for (const char* flag : {"device", "digests", "ledger"})
+    if (link != nullptr && flags.given(flag))
+      throw Error(message("--", flag, " is for one process; leave it out, or run without mpirun"));
+  if (leads && is_folder) {
     require_writable_folder(resolve_user_path(out));
-  } else {
+  } else if (leads) {
     AtomicFile probe(resolve_user_path(out));
   }
   const std::unique_ptr<ckks::Device> device = device_flag.open();
 
   const double start = seconds_now();
   const std::string key_file = resolve_user_path(keys_path);
-  PlannedPass pass(program::load_program(resolve_user_path(program_path)));
-  pass.reading.encoded_limit =
-      memory_flag.left_for_plaintexts(pass.reading.least_bytes(), pass.reading.encoded_limit);
-  ring.require_security(*pass.context);
+  program::VerifiedProgram verified = program::load_program(resolve_user_path(program_path));
+  const program::ProgramDigest digest = verified.file.digest;
+  PlannedPass pass(std::move(verified));
+  if (!shares_passes)
+    pass.reading.encoded_limit =
+        memory_flag.left_for_plaintexts(pass.reading.least_bytes(), pass.reading.encoded_limit);
+  if (leads || !ring.insecure) ring.require_security(*pass.context);
   const ckks::Context& context = *pass.context;
   const PlanEnds ends = ends_of(pass);
 
   // All that can be known to fail is refused before the keys are read.
   wire::EvaluationKeysReader key_reader(key_file, context);
+  key_reader.require(pass.keys);
+  if (link != nullptr) require_same(*link, digest, key_reader.fingerprint());
+  if (shares_passes && !leads) {
+    RankedServer(pass, key_reader, *link, model, memory_flag, false).serve();
+    return 0;
+  }
   const InterruptionWatch watch;
   const RemovedIfEmpty out_folder{resolve_user_path(out)};
   std::vector<std::unique_ptr<Request>> all;
@@ -266,34 +300,58 @@ int infer(int argc, char** argv) {
     throw Error(message("these files were not answered, for the reasons above: ", unanswered),
                 Error::Kind::kFailed);
   };
-  for (Request::Paths& paths : requests(in, out, state_path, context)) {
-    attempt(std::string(paths.shown), [&] {
-      const wire::CiphertextReader file(paths.in, context, kMaxCiphertexts);
-      auto request = std::make_unique<Request>(std::move(paths), file, pass, ends, program_path);
-      if (key_reader.fingerprint() != request->keys())
-        throw Error(message(request->paths().shown, " belongs to another key pair than ", keys_path));
-      groups += request->groups();
-      most_groups = std::max(most_groups, request->groups());
-      all.push_back(std::move(request));
-    });
+  const auto opened = [&](Request::Paths paths) {
+    const wire::CiphertextReader file(paths.in, context, kMaxCiphertexts);
+    auto request = std::make_unique<Request>(std::move(paths), file, pass, ends, program_path);
+    if (key_reader.fingerprint() != request->keys())
+      throw Error(message(request->paths().shown, " belongs to another key pair than ", keys_path));
+    return request;
+  };
+  if (leads) {
+    for (Request::Paths& paths : requests(in, out, state_path, context)) {
+      attempt(std::string(paths.shown), [&] {
+        auto request = opened(std::move(paths));
+        groups += request->groups();
+        most_groups = std::max(most_groups, request->groups());
+        all.push_back(std::move(request));
+      });
+    }
   }
-  if (all.empty()) {
+  if (link != nullptr && is_folder) {
+    std::vector<std::string> names;
+    for (const auto& request : all) names.push_back(std::filesystem::path(request->paths().in).filename());
+    dealer.emplace(*link, std::move(names));
+  }
+  if (dealer ? dealer->count() == 0 : all.empty()) {
     require_all();
-    std::printf("%s has the answers of all files of %s\n", out.c_str(), in.c_str());
+    if (leads) std::printf("%s has the answers of all files of %s\n", out.c_str(), in.c_str());
     return 0;
   }
+  if (dealer) all.clear();  // each is opened by the rank that gets it
   // In addition to what the machine holds: the inputs of the group that runs, and the answers of its file.
-  require_memory(pass.server_bytes() + group_bytes(context, ends.inputs) +
-                 most_groups * group_bytes(context, ends.outputs));
+  if (!shares_passes)
+    require_memory(pass.server_bytes() + group_bytes(context, ends.inputs) +
+                   most_groups * group_bytes(context, ends.outputs));
   require_device_room(device.get(), pass);
 
   RunFigures figures(pass);
-  auto memory = std::make_unique<TouchedMemory>(static_cast<size_t>(pass.reading.run_bytes()));
-  const ckks::EvaluationKeys keys = read_keys(key_reader, pass.keys);
-  figures.touched(memory->finish());
-  memory.reset();
+  ckks::EvaluationKeys keys;
+  if (!shares_passes) {
+    TouchedMemory memory(static_cast<size_t>(pass.reading.run_bytes()));
+    keys = read_keys(key_reader, pass.keys);
+    figures.touched(memory.finish());
+  }
   const double loaded = seconds_now();
-  Server server(pass, keys, device.get());
+  std::unique_ptr<Passes> server;
+  RankedServer* ranked = nullptr;
+  if (shares_passes) {
+    auto made =
+        std::make_unique<RankedServer>(pass, key_reader, *link, model, memory_flag, !state_path.empty());
+    ranked = made.get();
+    server = std::move(made);
+  } else {
+    server = std::make_unique<Server>(pass, keys, device.get());
+  }
   const double prepared = seconds_now();
   figures.prepared(prepared - loaded);
 
@@ -304,16 +362,41 @@ int infer(int argc, char** argv) {
     size_t before = 0;
     for (auto& request : all) {
       attempt(request->paths().shown, [&] {
-        request->run(server, ends, figures, progress, before, digests_path.empty() ? nullptr : &digests);
+        request->run(*server, ends, figures, progress, before, digests_path.empty() ? nullptr : &digests);
         ++answered;
       });
       before += request->groups();
       request.reset();  // and its answers
     }
+    for (std::string name = dealer ? dealer->next() : ""; !name.empty(); name = dealer->next()) {
+      attempt((std::filesystem::path(in) / name).string(), [&] {
+        opened(paths_in(in, out, state_path, name))->run(*server, ends, figures, progress, 0, nullptr);
+        ++answered;
+      });
+    }
   }
-  if (answered == 0) require_all();
+  if (dealer && !leads) {
+    link->send(0, kRankReport, program::words_of(unanswered));
+    return 0;
+  }
+  for (int rank = 1; dealer && rank < link->ranks(); ++rank) {
+    const std::string theirs = program::text_of(link->receive(rank, kRankReport).second);
+    unanswered += (unanswered.empty() || theirs.empty() ? "" : ", ") + theirs;
+  }
+  if (answered == 0 && !dealer) require_all();
   const double inferred = seconds_now();
   if (!digests_path.empty()) write_file(resolve_user_path(digests_path), digests);
+  if (ranked != nullptr) {
+    const Figures ranks = ranked->finish(), summary = ranked->summary();
+    std::printf("%s\n%sinferred in %s; wrote %s\n%s", context.describe().c_str(),
+                ranks.table().text().c_str(), seconds_text(inferred - prepared).c_str(), out.c_str(),
+                summary.lines().c_str());
+    Json json = summary.object();
+    json["params"] = parameters_json(context);
+    json["by_rank"] = ranks.json();
+    flags.write_json(json);
+    return 0;
+  }
 
   program::Ledger ledger(pass.plan, pass.context->scales());
   figures.predict_seconds();
@@ -343,7 +426,24 @@ int infer(int argc, char** argv) {
   return 0;
 }
 
+int infer_on_ranks(int argc, char** argv) {
+  const std::unique_ptr<program::Link> link = program::open_link();
+  std::optional<Dealer> dealer;
+  if (link == nullptr) return infer(argc, argv, nullptr, dealer);
+  std::string why = "out of memory";
+  int exit_code = 1;
+  try {
+    return infer(argc, argv, link.get(), dealer);
+  } catch (const Error& error) {
+    why = visible(error.what());
+    exit_code = error.exit_code();
+  } catch (const std::bad_alloc&) {
+  }
+  link->fail(why, exit_code);
+  return exit_code;  // not reached, which a compiler does not see through a virtual call
+}
+
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::infer, argc, argv); }
+int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::infer_on_ranks, argc, argv); }

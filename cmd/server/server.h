@@ -14,18 +14,27 @@
 
 namespace psm::cmd {
 
-class Server {
+// Whoever computes passes of the model: this process, or several ranks (ranked_server.h).
+class Passes {
+ public:
+  virtual ~Passes() = default;
+  // One pass of the model; inputs by the names of the program. Or the rest of one.
+  virtual program::RunResult run(const std::map<std::string, ckks::Ciphertext>& inputs,
+                                 const program::RunOptions& options) = 0;
+  virtual program::RunResult resume(program::RunState checkpoint, const program::RunOptions& options) = 0;
+};
+
+class Server final : public Passes {
  public:
   // Encodes the plaintexts that all runs share. Throws Error if a key is missing or of another key pair.
   // Computes on `device` unless that is null; inputs and outputs are in the host's memory.
   Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys, ckks::Device* device = nullptr);
 
-  // One pass of the model; inputs by the names of the program. Or the rest of one.
   program::RunResult run(const std::map<std::string, ckks::Ciphertext>& inputs,
-                         const program::RunOptions& options = {}) {
+                         const program::RunOptions& options = {}) override {
     return machine_.run(inputs, options);
   }
-  program::RunResult resume(program::RunState checkpoint, const program::RunOptions& options) {
+  program::RunResult resume(program::RunState checkpoint, const program::RunOptions& options) override {
     return machine_.resume(std::move(checkpoint), options);
   }
 

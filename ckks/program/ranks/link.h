@@ -1,5 +1,5 @@
-// Messages between the ranks of one computation. A message is a list of words with a name. Messages of one name from one
-// rank arrive in the order in which they were sent; others overtake one another.
+// Messages between the ranks of one computation. A message is a list of words with a name, a small number. Messages of
+// one name from one rank arrive in the order in which they were sent; others overtake one another.
 #pragma once
 
 #include <condition_variable>
@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "ckks/base/buffer.h"
@@ -28,6 +29,12 @@ class Link {
 };
 
 constexpr int kAnyRank = -1;
+// The name of a message that brings value 0, value 1 and so on. The names before are their users'.
+constexpr uint64_t kFirstValue = 16;
+
+// A text as words: its length, then its bytes.
+Buffer words_of(std::string_view text);
+std::string text_of(const Buffer& words);
 
 // Messages that have arrived and wait to be read. Thread-safe.
 class Mailbox {

@@ -1,17 +1,15 @@
-#include "ckks/program/ranks/run_rank.h"
+#include "ckks/program/ranks/linked_run.h"
 
 #include <set>
 #include <vector>
 
 #include "ckks/base/error.h"
-#include "ckks/program/ranks/testing/thread_links.h"
+#include "ckks/program/ranks/testing/rank_threads.h"
 #include "ckks/program/testing/test_machine.h"
 #include "doctest/doctest.h"
 
 namespace psm::program {
 namespace {
-
-using Ciphertexts = std::map<std::string, ckks::Ciphertext>;
 
 // Two layers, with every operation in them.
 Program two_layers() {
@@ -60,7 +58,7 @@ struct Whole {
   const ckks::TestParty& party = test.party;
   CostModel costs{party.context.chain()};
   Ciphertexts inputs, outputs;
-  std::map<size_t, Ciphertexts> states;  // after blocks
+  States states;
 };
 
 const Whole& whole() {
@@ -77,29 +75,9 @@ void check_same(const Ciphertexts& found, const Ciphertexts& expected) {
   }
 }
 
-// What rank 0 returns, and the states that it was handed.
-std::pair<Ciphertexts, std::map<size_t, Ciphertexts>> run(const ScheduleOptions& options, const Schedule& s,
-                                                          const Ciphertexts& inputs) {
-  const Whole& w = whole();
-  Ciphertexts outputs;
-  std::map<size_t, Ciphertexts> states;
-  const Ciphertexts none;
-  on_ranks(options.ranks, [&](Link& link) {
-    const RankPlan rank = rank_plan(w.plan, s, options, link.rank(), w.party.context.chain());
-    const ckks::Bootstrappers bootstrappers =
-        ckks::make_bootstrappers(w.party.context, w.party.encoder, bootstrap_kinds(rank.plan));
-    EncryptedMachine machine(rank.plan, w.party.encoder, *w.party.evaluator, &bootstrappers);
-    RunOptions run_options;
-    for (const auto& [at, next] : rank.checkpoints) run_options.checkpoint_after.push_back(at);
-    run_options.checkpoint = [&](size_t next, const auto& live) {
-      for (const auto& [value, ciphertext] : live)
-        states[rank.checkpoints.at(next - 1)].emplace(name_of(value), ciphertext->clone());
-    };
-    RunResult result = run_rank(machine, rank, w.party.context, w.party.keys.fingerprint, link,
-                                link.rank() == 0 ? inputs : none, run_options);
-    if (link.rank() == 0) outputs = std::move(result.outputs);
-  });
-  return {std::move(outputs), std::move(states)};
+std::pair<Ciphertexts, States> run(const ScheduleOptions& options, const Schedule& s,
+                                   const Ciphertexts& inputs) {
+  return run_on_threads(whole().plan, s, options, whole().party, inputs);
 }
 
 // As schedule(), but every task is on a rank of its own: what no cost would ask for must be right too.
@@ -159,8 +137,8 @@ TEST_CASE("a message of another size is refused, with who sent it") {
   EncryptedMachine machine(rank.plan, w.party.encoder, *w.party.evaluator, &bootstrappers);
   std::vector<Mailbox> mailboxes(2);
   ThreadLink link(mailboxes, 1);
-  mailboxes[1].put(0, static_cast<uint64_t>(rank.plan.program.inputs[0].value.id), Buffer(5));
-  CHECK_THROWS_WITH_AS(run_rank(machine, rank, w.party.context, w.party.keys.fingerprint, link, {}),
+  mailboxes[1].put(0, kFirstValue + static_cast<uint64_t>(rank.plan.program.inputs[0].value.id), Buffer(5));
+  CHECK_THROWS_WITH_AS(machine.run({}, linked({}, rank, w.party.context, w.party.keys.fingerprint, link)),
                        doctest::Contains("rank 0 sent 5 words"), Error);
 }
 

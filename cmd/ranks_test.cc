@@ -1,0 +1,180 @@
+// Several processes for one prompt, or for a folder of prompts, as mpirun starts them. In a small ring that offers no
+// security.
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "ckks/base/files/file.h"
+#include "ckks/base/testing/skip.h"
+#include "cmd/testing/test_pipeline.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+constexpr uint64_t kMaxAnswer = uint64_t{1} << 26;
+
+bool has_mpi() {
+  if (std::getenv("PSM_MPI") != nullptr) return true;
+  say_skipped("this build has no MPI: bazel test --config=mpi //cmd:ranks_test");
+  return false;
+}
+
+const std::string kClient = path_of("model.client");
+
+// A model, keys, and files of prompts, made once for all cases.
+void prepare() {
+  if (std::filesystem::exists(kClient)) return;
+  make_model(path_of("model.safetensors"), 1);
+  make_model(path_of("other.safetensors"), 2);
+  compile(path_of("other.safetensors"), "other");
+  compile(path_of("model.safetensors"), "model");
+  for (const char* keys : {"keys", "other_keys"})
+    must("keygen", "--client " + kClient + " --out " + path_of(keys) + " --insecure");
+  std::filesystem::create_directory(path_of("prompts"));
+  for (int file = 0; file < 5; ++file)
+    must("encrypt", "--client " + kClient + " --keys " + path_of("keys") + " --sample 2 --insecure --seed " +
+                        std::to_string(file) + " --out " + path_of("prompts/" + std::to_string(file)));
+}
+
+std::string infer(const std::string& in, const std::string& out, const std::string& program = "model.program",
+                  const std::string& keys = "keys") {
+  return "infer --program " + path_of(program) + " --keys " + path_of(keys) + "/evaluation.keys --in " +
+         path_of(in) + " --out " + path_of(out) + " --insecure ";
+}
+
+// One process each, on however many processors there are. A run that hangs is ended, and fails.
+const std::string kMpirun = "timeout -s KILL 100 mpirun --quiet --oversubscribe --allow-run-as-root -n ";
+
+Outcome on_ranks(int ranks, const std::string& command) {
+  return run_command_line(command, kMpirun + std::to_string(ranks) + " ");
+}
+
+std::string answers(const std::string& name) { return read_file(path_of(name), kMaxAnswer); }
+
+const std::string& expected() {
+  static const std::string bytes = [] {
+    prepare();
+    must_run(infer("prompts/0", "one.ct"));
+    return answers("one.ct");
+  }();
+  return bytes;
+}
+
+size_t lines_with(const std::string& text, const std::string& what) {
+  size_t count = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+// One line says which rank failed and why, and no rank goes on.
+void check_failed_once(const Outcome& outcome, const std::string& why) {
+  CAPTURE(outcome.err);
+  CHECK(outcome.exit_code != 0);
+  CHECK(outcome.exit_code != 124);
+  CHECK(outcome.exit_code != 137);
+  CHECK(lines_with(outcome.err, "error: ") == 1);
+  CHECK(outcome.err.find(why) != std::string::npos);
+}
+
+TEST_CASE("a build without MPI refuses to be one of several ranks") {
+  if (std::getenv("PSM_MPI") != nullptr) return;
+  const Outcome outcome = run_command_line("infer --help", "OMPI_COMM_WORLD_SIZE=2 ");
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.err == "error: one of 2 ranks, but this build has no MPI; build with --config=mpi\n");
+}
+
+TEST_CASE("two, three and four ranks have the answers of one process, bit for bit") {
+  if (!has_mpi()) return;
+  for (const int ranks : {2, 3, 4}) {
+    CAPTURE(ranks);
+    const std::string out = "ranks.ct", json = path_of("ranks.json");
+    expected();
+    const Outcome outcome = on_ranks(ranks, infer("prompts/0", out) + "--link 1us,1000GbE --json " + json);
+    REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+    CHECK(answers(out) == expected());
+    CHECK(lines_with(outcome.err, "INSECURE") == 1);
+    CHECK(outcome.out.find("peak memory") != std::string::npos);
+    const Json report = json_in("ranks.json");
+    REQUIRE(report.at("by_rank", "json").array("by_rank").size() == static_cast<size_t>(ranks));
+    double sent = 0;
+    for (const Json& rank : report.at("by_rank", "json").array("by_rank")) {
+      CHECK(rank.at("peak_rss_bytes", "json").number("peak_rss_bytes") > 1e6);
+      sent += rank.at("sent_bytes", "json").number("sent_bytes");
+    }
+    CHECK(sent > 0);
+  }
+}
+
+TEST_CASE("a rank that is killed ends all, and any number of ranks goes on from the last block") {
+  if (!has_mpi()) return;
+  const std::string state = path_of("state");
+  expected();
+  for (const int then : {2, 1}) {
+    CAPTURE(then);
+    const std::string out = "resumed.ct";
+    std::filesystem::remove(path_of(out));
+    const std::string run = infer("prompts/0", out) + "--state " + state + " ";
+    // The last process that mpirun started is its last rank. Without --quiet, mpirun says what became of it.
+    const std::string line =
+        "timeout -s KILL 100 mpirun --oversubscribe --allow-run-as-root -n 3 " + located(run) + " 2>" +
+        path_of("err") + " >" + path_of("out") + " </dev/null & until [ -e " + state +
+        "/group-0 ]; do sleep 0.005; done; kill -KILL $(pgrep -P $(pgrep -P $!) | tail -1); wait $!";
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(std::system(("bash -c '" + line + "'").c_str()) != 0);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
+    const std::string said = read_file(path_of("err"), 1 << 20);
+    CAPTURE(said);
+    CHECK(said.find("process rank 2") != std::string::npos);
+    CHECK(said.find("exited on signal 9") != std::string::npos);
+    REQUIRE(std::filesystem::exists(state + "/group-0"));
+    CHECK_FALSE(std::filesystem::exists(path_of(out)));
+    const Outcome outcome = then == 1 ? run_command_line(run) : on_ranks(then, run);
+    REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+    CHECK(outcome.out.find("goes on from its state") != std::string::npos);
+    CHECK(answers(out) == expected());
+  }
+}
+
+TEST_CASE("ranks that differ refuse to start, in one line") {
+  if (!has_mpi()) return;
+  expected();
+  const auto with = [&](const std::string& second) {
+    return run_command_line(infer("prompts/0", "never.ct") + ": -n 1 " + located(second), kMpirun + "1 ");
+  };
+  check_failed_once(with(infer("prompts/0", "never.ct", "other.program")),
+                    "error: rank 0: rank 1 has another --program than rank 0");
+  check_failed_once(with(infer("prompts/0", "never.ct", "model.program", "other_keys")),
+                    "error: rank 0: rank 1 has --keys of another key pair than rank 0");
+  check_failed_once(with(infer("prompts/0", "never.ct", "none.program")), "error: rank 1: cannot read");
+  check_failed_once(on_ranks(2, infer("prompts/none", "never.ct")), "error: rank 0: cannot read");
+  check_failed_once(on_ranks(2, infer("prompts/0", "never.ct") + "--digests " + path_of("digests")),
+                    "--digests is for one process");
+  check_failed_once(on_ranks(2, infer("prompts/0", "never.ct") + "--link fast"), "--link fast is no link");
+  check_failed_once(on_ranks(2, infer("prompts/0", "never.ct") + "--memory 1MB"),
+                    "--memory 1MB is too little");
+  CHECK_FALSE(std::filesystem::exists(path_of("never.ct")));
+}
+
+TEST_CASE("ranks share the files of a folder, and what is wrong with one holds up no other") {
+  if (!has_mpi()) return;
+  expected();
+  must_run(infer("prompts", "singly"));
+  write_file(path_of("prompts/bad"), "no prompts");
+  const Outcome some = on_ranks(3, infer("prompts", "shared"));
+  check_failed_once(some, "error: rank 0: these files were not answered");
+  CHECK(some.err.find("prompts/bad") != std::string::npos);
+  std::filesystem::remove(path_of("prompts/bad"));
+  for (int file = 0; file < 5; ++file)
+    CHECK(answers("shared/" + std::to_string(file)) == answers("singly/" + std::to_string(file)));
+  std::filesystem::remove(path_of("shared/3"));
+  CHECK(on_ranks(3, infer("prompts", "shared")).exit_code == 0);
+  CHECK(answers("shared/3") == answers("singly/3"));
+  const Outcome done = on_ranks(3, infer("prompts", "shared"));
+  CHECK(done.exit_code == 0);
+  CHECK(done.out.find("has the answers of all files") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace psm::cmd
