@@ -192,6 +192,10 @@ TEST_CASE("a call or an input that is not the harness's is refused in one line")
     write_file(data + "test_pixels.txt", pixels);
     refused("client_preprocess_input 0", "test_pixels.txt: ");
   }
+  std::string many;
+  for (int i = 0; i < 4097; ++i) many += "0\n";
+  write_file(data + "test_pixels.txt", many);
+  refused("client_preprocess_input 0", "more than 4096 images");
 }
 
 }  // namespace

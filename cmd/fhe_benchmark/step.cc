@@ -35,6 +35,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMostInput = uint64_t{1} << 28;  // bytes
+constexpr size_t kMostImages = 4096;                // that //cmd:encrypt takes
 
 // What a step knows: where files are, and the flags behind the size.
 struct Task {
@@ -115,6 +116,8 @@ int prepare_input(const Task& task) {
   for (std::string line; std::getline(lines, line);)
     if (!line.empty()) content += task.has_images() ? image_of(line, side, file) : pair_of(line, file);
   if (content.empty()) throw Error(file + " holds no input");
+  if (task.has_images() && content.size() > kMostImages * side * side)
+    throw Error(message(file, " holds more than ", kMostImages, " images, which is all that one run takes"));
   fs::create_directories(task.io + "/intermediate");
   write_file(task.prompts(), task.has_images() ? idx_of(content, side) : content);
   return 0;
@@ -125,7 +128,7 @@ int encrypt_input(const Task& task) {
   std::vector<std::string> words{
       "--client",  task.model + ".client", "--keys", task.io + "/secret_key",
       "--prompts", task.prompts(),         "--out",  task.io + "/ciphertexts_upload/prompts.ct"};
-  if (task.has_images()) words.push_back("--sample=4096");  // all that the command takes
+  if (task.has_images()) words.push_back("--sample=" + std::to_string(kMostImages));
   return start("encrypt", std::move(words), task);
 }
 
