@@ -431,6 +431,8 @@ BpeSpec spec_from_vocabulary(std::string_view lines, std::string_view config, co
     throw Error(message(what, ": Chinese characters that stay together are not supported", kWithout));
   spec.lower_case = !given("do_lower_case") || required_flag(json, "do_lower_case", what);
   spec.strips_accents = given("strip_accents") ? required_flag(json, "strip_accents", what) : spec.lower_case;
+  if (std::count(lines.begin(), lines.end(), '\n') > kMaxTokens)
+    throw Error(message(what, " has more than ", kMaxTokens, " lines, a token each"));
   for (const std::string_view line : lines_of(lines)) {
     const int id = static_cast<int>(spec.tokens.size());
     spec.tokens.emplace_back(line);

@@ -84,15 +84,32 @@ TEST_CASE("what is not done here is refused by name") {
                        Error);
 }
 
+// What it encodes are tokens.
+void check_tokens(const Bpe& tokenizer) {
+  const Tokens tokens = tokenizer.encode("Una unaffable\n\xc3\xa9,[SEP]");
+  for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
+  tokenizer.decode(tokens);
+}
+
+TEST_CASE("whatever the vocab.txt, it is refused or encodes") {
+  FuzzTarget target;
+  target.name = "vocab.txt";
+  target.corpus = {kVocabulary};
+  target.decode = [](std::string_view bytes) {
+    check_tokens(Bpe(spec_from_vocabulary(bytes, "", "input"), "input"));
+  };
+  target.fixed_bytes = 65536, target.bytes_per_byte = 400;
+  check_fuzz(target);
+  CHECK_THROWS_WITH_AS(spec_from_vocabulary(std::string(kMaxTokens + 1, '\n'), "", "test"),
+                       doctest::Contains("has more than 1048576 lines"), Error);
+}
+
 TEST_CASE("whatever the tokenizer.json, it is refused or encodes") {
   FuzzTarget target;
   target.name = "tokenizer.json of WordPiece";
   target.corpus = {tokenizer_json(spec(), 0), tokenizer_json(spec(R"({"do_lower_case": false})"), 1)};
   target.decode = [](std::string_view bytes) {
-    const Bpe tokenizer(read_tokenizer_json(bytes, "input"), "input");
-    const Tokens tokens = tokenizer.encode("Una unaffable\n\xc3\xa9,[SEP]");
-    for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
-    tokenizer.decode(tokens);
+    check_tokens(Bpe(read_tokenizer_json(bytes, "input"), "input"));
   };
   // A single id may ask for a vocabulary of 2^20.
   target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
