@@ -65,7 +65,7 @@ decrypt 8600
 generate 15550
 infer 26400
 serve 24500
-show 20300
+show 20850
 train 17800
 evaluate 22250
 BUDGETS

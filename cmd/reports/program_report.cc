@@ -325,10 +325,10 @@ Json program_json(const ShownProgram& shown, bool instructions) {
   return json;
 }
 
-std::string program_page(const ShownProgram& shown) {
+std::string program_page(const ShownProgram& shown, const std::string& more) {
   std::string body = html_lines(head_figures(shown).front().facts());
   for (const ShownEntry& entry : shown.entries) body += entry_html(shown, entry);
-  return html_page(shown.name, body);
+  return html_page(shown.name, body + more);
 }
 
 }  // namespace psm::cmd

@@ -207,6 +207,30 @@ TEST_CASE("the command prints, writes, and refuses what is no program") {
   check_refused("show --program " + path_of("damaged.program"), "it is damaged");
   check_refused("show --program " + path_of("j.json"), "it is not a program");
   check_refused(show + " --entry prompt", "it has pass, token");
+  check_refused(show + " --ranks 3 --link fast", "--link fast is no link");
+}
+
+TEST_CASE("ranks are predicted, from the seconds of one process on, and drawn in lanes") {
+  write_sample("ranks.program", false);
+  output_of("show --program " + path_of("ranks.program") +
+            " --entry pass --ranks 3 --link 2us,100GbE --json " + path_of("ranks.json") + " --html " +
+            path_of("ranks.html"));
+  const Json json = parse_json(read_file(path_of("ranks.json"), 1 << 22), "json");
+  const Json& pass = json.at("ranks", "json").at("pass", "json");
+  const Json::Array& counts = pass.at("ranks_0", "json").at("rows", "json").array("rows");
+  REQUIRE(counts.size() == 7);
+  const double alone = json.at("entries", "json").array("entries")[0].at("seconds", "json").number("seconds");
+  CHECK(counts[0].at("seconds", "json").number("seconds") == doctest::Approx(alone));
+  for (size_t i = 1; i < counts.size(); ++i) {
+    const auto of = [&](size_t row, const char* key) { return counts[row].at(key, "json").number(key); };
+    CHECK(of(i, "seconds") <= of(i - 1, "seconds"));
+    CHECK(of(i, "seconds") >= of(i, "critical_seconds") * (1 - 1e-9));
+  }
+  CHECK(pass.at("by_rank", "json").at("rows", "json").array("rows").size() == 3);
+  const std::string page = read_file(path_of("ranks.html"), 1 << 22);
+  CHECK(page.find(">rank 2</text>") != std::string::npos);
+  CHECK(page.find(">rank 3</text>") == std::string::npos);
+  CHECK(page.find("bootstrap [layer 0 / &lt;b&gt;bold") != std::string::npos);
   check_refused("show", "--program is needed");
 }
 

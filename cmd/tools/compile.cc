@@ -13,7 +13,7 @@
 #include "ckks/wire/key_file.h"
 #include "cmd/compiler/shapes.h"
 #include "cmd/protocol/new_ring_flags.h"
-#include "cmd/reports/program_report.h"
+#include "cmd/reports/ranks_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 
@@ -30,7 +30,7 @@ CompiledFor purpose_of(const std::string& name) {
 // What a shape would take on this machine, which is timed.
 void dry_run(const attention::ModelConfig& config, const attention::PolynomialOptions& options,
              const ckks::Context& context, CompiledFor purpose, int prompts, const Command& flags,
-             const std::string& name) {
+             const RanksFlags& ranks, const std::string& name) {
   const attention::Packing packing =
       attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), prompts);
   program::VerifiedProgram planned{plan_shape(config, packing, options, context, purpose),
@@ -51,6 +51,11 @@ void dry_run(const attention::ModelConfig& config, const attention::PolynomialOp
   json["calibrated_while_busy"] = machine.busy;
   json["key_file_bytes"] = key_bytes;
   json["weight_file_bytes"] = program_bytes;
+  if (ranks.given()) {
+    const RanksReport on_ranks(shown, ranks, true);
+    std::printf("%s", on_ranks.text().c_str());
+    json["ranks"] = on_ranks.json();
+  }
   flags.write_json(json);
 }
 
@@ -74,6 +79,7 @@ int compile(int argc, char** argv) {
       flags.truth("dry-run", false, "--shape: predict what the program takes, and write nothing");
   const std::string& out = flags.text("out", "", "name of the files to write, without .program and .client");
   const RingFlags ring(flags);
+  const RanksFlags ranks(flags);
   flags.begin(argc, argv);
   if (flags.given("model") == flags.given("shape"))
     throw Error("exactly one of --model and --shape is needed");
@@ -82,6 +88,7 @@ int compile(int argc, char** argv) {
     if (paper) throw Error("--paper is for --shape; //cmd:polynomialise -- --paper makes such a model");
     if (dry) throw Error("--dry-run is for --shape; //cmd:show says what a compiled model takes");
   }
+  if (ranks.given() && !dry) throw Error("--ranks is for --dry-run; //cmd:show has it for a program");
   if (dry == flags.given("out")) throw Error("exactly one of --out and --dry-run is needed");
   const CompiledFor compiled_for = purpose_of(purpose);
   if (compiled_for != CompiledFor::kPass && flags.given("prompts"))
@@ -99,7 +106,7 @@ int compile(int argc, char** argv) {
     if (compiled_for != CompiledFor::kPass) attention::require_decodable(config);
     const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
     if (dry) {
-      dry_run(config, options, context, compiled_for, together, flags, shape.shape);
+      dry_run(config, options, context, compiled_for, together, flags, ranks, shape.shape);
       return 0;
     }
     checkpoint = random_model(config, 1, 1).checkpoint;

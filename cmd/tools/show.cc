@@ -1,10 +1,11 @@
 // Shows what a program's file holds: as text, for machines (--json), or as a page (--html).
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "ckks/base/files/file.h"
 #include "ckks/program/planning/calibrate.h"
-#include "cmd/reports/program_report.h"
+#include "cmd/reports/ranks_report.h"
 #include "cmd/terminal/command.h"
 
 namespace psm::cmd {
@@ -19,6 +20,7 @@ int show(int argc, char** argv) {
   const std::string& html_path = flags.output("html", "write a page to this file");
   const bool& calibrated =
       flags.truth("calibrate", false, "predict the seconds of this machine, which is timed first");
+  const RanksFlags ranks(flags);
   flags.begin(argc, argv, {"program"});
 
   const std::string path = resolve_user_path(program_path);
@@ -27,13 +29,19 @@ int show(int argc, char** argv) {
       calibrated ? program::calibrate(*program.context) : program::Calibration{};
   const ShownProgram shown(std::move(program), std::filesystem::path(path).filename().string(),
                            calibrated ? &machine : nullptr, entry);
+  std::optional<RanksReport> on_ranks;
+  if (ranks.given()) on_ranks.emplace(shown, ranks, calibrated);
   if (text || (flags.json_path().empty() && html_path.empty())) {
-    const std::string printed = program_text(shown);
+    const std::string printed = program_text(shown) + (on_ranks ? on_ranks->text() : "");
     std::fwrite(printed.data(), 1, printed.size(), stdout);
   }
-  if (!flags.json_path().empty()) flags.write_json(program_json(shown));
+  if (!flags.json_path().empty()) {
+    Json json = program_json(shown);
+    if (on_ranks) json["ranks"] = on_ranks->json();
+    flags.write_json(json);
+  }
   if (!html_path.empty()) {
-    write_file(resolve_user_path(html_path), program_page(shown));
+    write_file(resolve_user_path(html_path), program_page(shown, on_ranks ? on_ranks->html() : ""));
     std::printf("wrote %s\n", html_path.c_str());
   }
   return 0;

@@ -215,6 +215,15 @@ Calibration calibrate(const ckks::Context& context, double seconds) {
   return {result, stopwatch.machine_is_busy(), spread};
 }
 
+KernelSeconds at_threads(const KernelSeconds& one, const KernelSeconds& two, int threads) {
+  KernelSeconds result;
+  for (size_t k = 0; k < kWorkKindCount; ++k) {
+    const double fixed = std::clamp(2 * two.seconds[k] - one.seconds[k], 0.0, one.seconds[k]);
+    result.seconds[k] = fixed + (one.seconds[k] - fixed) / threads;
+  }
+  return result;
+}
+
 double encode_seconds_per_byte(const ckks::Context& context) {
   const ckks::Encoder encoder(context);
   constexpr size_t kPlaintexts = 16;

@@ -24,6 +24,10 @@ struct Calibration {
 // times as long if other programs disturb it.
 Calibration calibrate(const ckks::Context&, double seconds = 2);
 
+// The seconds with so many threads, from those with one and with two: of a kernel that takes s_1 and s_2, f = 2 s_2 -
+// s_1 does not get shorter, so s = f + (s_1 - f) / threads. Memory that more cores have is not known to it.
+KernelSeconds at_threads(const KernelSeconds& one, const KernelSeconds& two, int threads);
+
 // Seconds for each byte of encoded plaintexts, with all threads. A first pass takes this much longer than a
 // warm one, if its memory has been touched (ckks/base/memory.h).
 double encode_seconds_per_byte(const ckks::Context&);

@@ -35,6 +35,15 @@ TEST_CASE("every kernel is timed, and an NTT of four times the degree takes more
   CHECK(of(large, WorkKind::kNtt) > 2 * of(small, WorkKind::kNtt));
 }
 
+TEST_CASE("what two threads do not halve, more do not shorten") {
+  KernelSeconds one, two;
+  one.seconds = {1, 1, 1, 1, 1, 1, 0};
+  two.seconds = {0.5, 0.75, 1, 0.4, 2, 0.5, 0};
+  CHECK(at_threads(one, two, 1).seconds == one.seconds);
+  CHECK(at_threads(one, two, 4).seconds ==
+        std::array<double, kWorkKindCount>{0.25, 0.625, 1, 0.25, 1, 0.25, 0});
+}
+
 TEST_CASE("a machine that other programs keep busy is noticed, and changes the figures little") {
   set_thread_count(1);
   const ckks::Context context(ckks::insecure_leveled(13, 4));

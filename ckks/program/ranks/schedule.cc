@@ -15,6 +15,8 @@
 namespace psm::program {
 namespace {
 
+// Bootstraps stay together, as their keys are most of a rank's memory, unless this share of one is saved elsewhere.
+constexpr double kNewKeys = 0.1;
 constexpr size_t kNowhere = std::numeric_limits<size_t>::max();
 
 // Something that does one thing at a time: a rank, or a direction of its link.
@@ -141,6 +143,7 @@ class Scheduler {
  private:
   struct Lanes {
     Lane work, out, in;
+    bool bootstraps = false;  // whether the rank has their keys
   };
 
   void find_urgencies() {
@@ -198,10 +201,12 @@ class Scheduler {
         ready = std::max(ready, arrival(value, rank));
         if (!is_on(value, rank)) sent += options_.link.seconds(bytes(value));
       }
+      if (task.part.opcode == Opcode::kBootstrap && !lane(rank).bootstraps) sent += kNewKeys * task.seconds;
       const double end = lane(rank).work.fit(ready, task.seconds) + task.seconds + sent;
       if (end < best_end) best_end = end, best = rank;
     }
     task.rank = best;
+    lane(best).bootstraps |= task.part.opcode == Opcode::kBootstrap;
     double ready = floor_[static_cast<size_t>(best)];
     for (Value value : task.part.arguments) ready = std::max(ready, bring(value, best));
     task.start = lane(best).work.fit(ready, task.seconds);

@@ -8,7 +8,7 @@
 // Placement. List scheduling on the critical path (HEFT: Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002). The urgency of
 // a task is the longest path from its start to the end of the program. The most urgent task whose arguments are placed
 // is placed next, on the rank where it ends first, in the first gap that is long enough. Bytes that would have to travel
-// count as time, so a small instruction stays with its arguments. The program is cut in a few different ways, for all ranks
+// count as time, so a small instruction stays with its arguments; so do keys of bootstraps on a rank without them. The program is cut in a few different ways, for all ranks
 // or for fewer, and the shortest schedule counts.
 //
 // Links. A ciphertext of b bytes takes latency + b / bandwidth. A rank sends one at a time, and receives one at a time,

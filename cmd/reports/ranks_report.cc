@@ -1,0 +1,226 @@
+#include "cmd/reports/ranks_report.h"
+
+#include <algorithm>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "ckks/program/ranks/rank_plan.h"
+#include "cmd/terminal/html.h"
+#include "cmd/terminal/svg_plot.h"
+
+namespace psm::cmd {
+namespace {
+
+using program::Opcode;
+using program::Schedule;
+using program::Task;
+
+constexpr int kMostRanks = 64, kMostThreads = 16;
+
+program::CostModel costs_for(const ShownProgram& shown, const ShownEntry& entry,
+                             const program::KernelSeconds& kernels) {
+  const ckks::Context& context = *shown.program.context;
+  return program::costs_of(
+      context, ckks::plan_bootstraps(context, program::bootstrap_kinds(entry.point->plan)), kernels);
+}
+
+// What more ranks would not make shorter.
+const char* limit_of(const Schedule& s) {
+  if (s.critical_path > 0.9 * s.seconds) return "critical path";
+  const std::vector<double> busy = s.busy();
+  return *std::max_element(busy.begin(), busy.end()) > 0.9 * s.seconds ? "computing"
+                                                                       : "critical path and link";
+}
+
+double sent_bytes(const Schedule& s, int rank = -1) {
+  double bytes = 0;
+  for (const program::Transfer& transfer : s.transfers)
+    if (rank == -1 || transfer.from == rank) bytes += static_cast<double>(transfer.bytes);
+  return bytes;
+}
+
+Figures count_figures(const program::Plan& plan, const program::CostModel& costs,
+                      program::ScheduleOptions options) {
+  Figures figures({"limited by"});
+  double alone = 0;
+  for (options.ranks = 1; options.ranks <= kMostRanks; options.ranks *= 2) {
+    const Schedule s = program::schedule(plan, costs, options);
+    if (options.ranks == 1) alone = s.seconds;
+    figures.row()
+        .both("ranks", "ranks", options.ranks)
+        .number("seconds", "a pass", s.seconds, seconds_text)
+        .number("speedup", "times as fast", s.seconds > 0 ? alone / s.seconds : 1, "%.2f")
+        .number("critical_seconds", "critical path", s.critical_path, seconds_text)
+        .number("critical_bootstrap_share", "in bootstraps",
+                s.critical_path > 0 ? s.critical_bootstraps / s.critical_path : 0, percent)
+        .number("sent_bytes", "sent", sent_bytes(s), bytes_text)
+        .both("limit", "limited by", limit_of(s));
+  }
+  return figures;
+}
+
+Figures rank_figures(const program::Plan& plan, const program::CostModel& costs,
+                     const program::ScheduleOptions& options, const Schedule& s) {
+  Figures figures;
+  const std::vector<double> busy = s.busy();
+  for (int rank = 0; rank < options.ranks; ++rank) {
+    const program::Plan own = program::rank_plan(plan, s, options, rank, costs.chain()).plan;
+    const program::MeterReading reading = program::meter(own, costs);
+    const double seconds = busy[static_cast<size_t>(rank)];
+    figures.row()
+        .both("rank", "rank", rank)
+        .both("instructions", "instructions", static_cast<int64_t>(own.program.instructions.size()))
+        .both("bootstraps", "bootstraps", own.bootstraps)
+        .number("seconds", "computing", seconds, seconds_text)
+        .number("share", "of a pass", s.seconds > 0 ? seconds / s.seconds : 0, percent)
+        .number("sent_bytes", "sends", sent_bytes(s, rank), bytes_text)
+        .both("keys", "keys", static_cast<int64_t>(reading.keys.count(costs.chain())))
+        .number("key_bytes", "bytes of keys", reading.key_bytes(), bytes_text)
+        .number("run_bytes", "working memory", reading.run_bytes(), bytes_text);
+  }
+  return figures;
+}
+
+Figures thread_figures(const program::Work& work, const program::KernelSeconds& one,
+                       const program::KernelSeconds& two) {
+  Figures figures({"limited by"});
+  const double alone = one.of(work);
+  for (int threads = 1; threads <= kMostThreads; threads *= 2) {
+    const program::KernelSeconds kernels = program::at_threads(one, two, threads);
+    size_t slowest = 0;  // the kernel that loses most against ideal scaling
+    const auto lost = [&](size_t k) {
+      return work.limbs[k] * (kernels.seconds[k] - one.seconds[k] / threads);
+    };
+    for (size_t k = 1; k < program::kWorkKindCount; ++k)
+      if (lost(k) > lost(slowest)) slowest = k;
+    const double seconds = kernels.of(work);
+    figures.row()
+        .both("threads", "threads", threads)
+        .number("seconds", "a pass", seconds, seconds_text)
+        .number("speedup", "times as fast", alone / seconds, "%.2f")
+        .both("limit", "limited by",
+              threads == 1 ? "" : program::name(static_cast<program::WorkKind>(slowest)));
+  }
+  return figures;
+}
+
+// A lane for each rank, from the left to the right in time. Neighbours of one colour are one box.
+std::string lanes(const Schedule& s) {
+  constexpr double kWidth = 1000, kLeft = 60, kHeight = 24;
+  static constexpr std::pair<const char*, const char*> kColours[] = {
+      {"bootstrap", "#d55e00"}, {"map", "#0072b2"}, {"other", "#009e73"}};
+  const auto kind_of = [](Opcode opcode) {
+    return opcode == Opcode::kBootstrap ? 0 : opcode == Opcode::kLinear ? 1 : 2;
+  };
+  struct Box {
+    int kind = -1;
+    double from = 0, to = 0;
+    std::string label;
+  };
+  std::string out;
+  const auto rectangle = [&](int rank, const Box& box) {
+    if (box.kind < 0) return;
+    out += message("<rect x=\"", format("%.2f", kLeft + kWidth * box.from / s.seconds), "\" y=\"",
+                   rank * (kHeight + 6), "\" width=\"",
+                   format("%.2f", std::max(0.3, kWidth * (box.to - box.from) / s.seconds)), "\" height=\"",
+                   kHeight, "\" fill=\"", kColours[box.kind].second, "\"><title>", xml_escape(box.label),
+                   "</title></rect>");
+  };
+  for (int rank = 0; rank < s.ranks; ++rank) {
+    out += message("<text x=\"0\" y=\"", rank * (kHeight + 6) + 17, "\" fill=\"currentColor\">rank ", rank,
+                   "</text>");
+    Box box;
+    for (const Task& task : s.tasks) {
+      if (task.rank != rank || task.seconds == 0) continue;
+      const int kind = kind_of(task.part.opcode);
+      if (kind != box.kind || task.start - box.to > 1e-3 * s.seconds) {
+        rectangle(rank, box);
+        box = {kind, task.start, task.end(), program::describe(task.part)};
+      }
+      box.to = task.end();
+    }
+    rectangle(rank, box);
+  }
+  std::string legend;
+  for (const auto& [name, colour] : kColours)
+    legend += message(" <span style=\"color:", colour, "\">&#9632;</span> ", name);
+  return message("<svg viewBox=\"0 0 ", kLeft + kWidth, " ", s.ranks * (kHeight + 6),
+                 "\" width=\"100%\" font-size=\"14\">", out, "</svg><p>", seconds_text(s.seconds), legend,
+                 "</p>\n");
+}
+
+}  // namespace
+
+RanksFlags::RanksFlags(Command& flags)
+    : ranks(flags.integer("ranks", 0, 0, 1024,
+                          "predict passes on 1 to 64 ranks of mpirun, and what each of this many would do")),
+      network(flags.text("link", "10GbE",
+                         "what is between the ranks: its speed, with the latency if known (2us,40GbE)")) {}
+
+RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, bool measured) : shown_(shown) {
+  const program::ScheduleOptions chosen{.ranks = static_cast<int>(flags.ranks),
+                                        .link = program::parse_link(flags.network)};
+  machines_.push_back({shown.machine, shown.kernels});
+  if (measured) {
+    const int threads = thread_count();
+    const auto timed = [&](int count) {
+      set_thread_count(count);
+      return program::calibrate(*shown.program.context).kernels;
+    };
+    one_and_two_ = {timed(1), timed(2)};
+    set_thread_count(threads);
+    machines_.clear();
+    for (const int cores : {2, 16})
+      machines_.push_back({message(cores, " cores each"),
+                           program::at_threads(one_and_two_->first, one_and_two_->second, cores)});
+  }
+  for (const ShownEntry& entry : shown.entries) add(entry, chosen);
+}
+
+void RanksReport::add(const ShownEntry& entry, const program::ScheduleOptions& chosen) {
+  const program::Plan& plan = entry.point->plan;
+  Entry& added = entries_.emplace_back(Entry{entry.point->name, {}, {}});
+  const std::string link = message("latency ", format("%.0f us, ", 1e6 * chosen.link.latency),
+                                   bytes_text(chosen.link.bandwidth), "/s");
+  for (const Machine& machine : machines_) {
+    const program::CostModel costs = costs_for(shown_, entry, machine.kernels);
+    added.parts.push_back({message("ranks of ", machine.name, ", ", link),
+                           message("ranks_", added.parts.size()), count_figures(plan, costs, chosen)});
+  }
+  const program::CostModel costs = costs_for(shown_, entry, machines_.front().kernels);
+  const Schedule s = program::schedule(plan, costs, chosen);
+  added.parts.push_back({message(chosen.ranks, " ranks of ", machines_.front().name), "by_rank",
+                         rank_figures(plan, costs, chosen, s)});
+  added.drawing = lanes(s);
+  if (one_and_two_)
+    added.parts.push_back({"one process, measured with 1 and 2 threads, predicted beyond", "threads",
+                           thread_figures(entry.reading.work, one_and_two_->first, one_and_two_->second)});
+}
+
+std::string RanksReport::text() const {
+  std::string out;
+  for (const Entry& entry : entries_)
+    for (const Part& part : entry.parts)
+      out += message("\n", entry.name, ": ", part.title, "\n", part.figures.table().text());
+  return out;
+}
+
+Json RanksReport::json() const {
+  Json json = Json(Json::Object{});
+  for (const Entry& entry : entries_)
+    for (const Part& part : entry.parts)
+      json[entry.name][part.key] = Json::Object{{"of", part.title}, {"rows", part.figures.json()}};
+  return json;
+}
+
+std::string RanksReport::html() const {
+  std::string out;
+  for (const Entry& entry : entries_) {
+    out += html_tagged("h2", entry.name + " on several ranks") + "\n" + entry.drawing;
+    for (const Part& part : entry.parts) out += html_of(part.figures.table(), part.title);
+  }
+  return out;
+}
+
+}  // namespace psm::cmd

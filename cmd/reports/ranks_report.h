@@ -1,0 +1,59 @@
+// A report of how a program would run on several ranks (ckks/program/ranks/schedule.h), predicted: for 1 to 64 of them,
+// for each rank of a chosen number, and for one process with more threads. The page has a drawing with a lane for each
+// rank.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ckks/program/ranks/schedule.h"
+#include "cmd/reports/program_report.h"
+#include "cmd/terminal/command.h"
+#include "cmd/terminal/figures.h"
+
+namespace psm::cmd {
+
+// --ranks and --link. Nothing is reported unless --ranks is given.
+struct RanksFlags {
+  explicit RanksFlags(Command& flags);
+  bool given() const { return ranks > 0; }
+
+  const int64_t& ranks;
+  const std::string& network;
+};
+
+class RanksReport {
+ public:
+  // `measured`: whether to time this machine with one and with two threads. Then ranks of 2 and of 16 cores are
+  // predicted, else those of the program's machine.
+  RanksReport(const ShownProgram& shown, const RanksFlags& flags, bool measured);
+
+  std::string text() const;
+  Json json() const;
+  std::string html() const;
+
+ private:
+  struct Machine {
+    std::string name;
+    program::KernelSeconds kernels;
+  };
+  struct Part {
+    std::string title, key;
+    Figures figures;
+  };
+  struct Entry {
+    std::string name;
+    std::vector<Part> parts;
+    std::string drawing;
+  };
+  void add(const ShownEntry& entry, const program::ScheduleOptions& chosen);
+
+  const ShownProgram& shown_;
+  std::vector<Machine> machines_;
+  std::optional<std::pair<program::KernelSeconds, program::KernelSeconds>> one_and_two_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace psm::cmd
