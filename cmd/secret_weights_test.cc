@@ -33,7 +33,7 @@ const std::string kPrompt = " --prompt \"k0 v1 k2 v3 k0\"";
 const std::string kPlainKeys = path_of("plain-keys");  // for plaintext weights
 
 std::string arguments(const std::string& rest, const std::string& keys = kKeys) {
-  return "generate --insecure --log-n 11 --model " + kModel + " --keys " + keys + " " + rest;
+  return "generate --insecure --reuse-keys --log-n 11 --model " + kModel + " --keys " + keys + " " + rest;
 }
 
 // The model; keys for both kinds of weights, and the encrypted weights.
@@ -98,7 +98,8 @@ TEST_CASE(
   check_refused(arguments(more, mixed), "without the keys that it is under");
   const std::string model = path_of("other.safetensors");
   make_model(model, 2);
-  check_refused("generate --insecure --model " + model + " --keys " + kKeys + " " + more, "another model");
+  check_refused("generate --insecure --reuse-keys --model " + model + " --keys " + kKeys + " " + more,
+                "another model");
   std::string bytes = read_file(other + "/weights.ct", 1 << 28);
   bytes[bytes.size() / 2] ^= 1;
   write_file(other + "/weights.ct", bytes);

@@ -18,7 +18,7 @@ using File = std::unique_ptr<std::FILE, Closer>;
 
 // A line "Key:   123 kB" of a file of /proc.
 uint64_t kibibytes(const char* path, const char* key) {
-  const File file(std::fopen(path, "r"));
+  const File file(std::fopen(path, "re"));
   if (!file) return 0;
   char line[256];
   const size_t length = std::strlen(key);
@@ -34,14 +34,14 @@ uint64_t kibibytes(const char* path, const char* key) {
 
 // A file that holds one number; 0 where it is missing or says "max".
 uint64_t number(const char* path) {
-  const File file(std::fopen(path, "r"));
+  const File file(std::fopen(path, "re"));
   unsigned long long value = 0;
   return file && std::fscanf(file.get(), "%llu", &value) == 1 ? value : 0;
 }
 
 // The number in a line "key 123" of such a file.
 uint64_t number_of(const std::string& path, const char* key) {
-  const File file(std::fopen(path.c_str(), "r"));
+  const File file(std::fopen(path.c_str(), "re"));
   char name[64];
   unsigned long long value = 0;
   while (file && std::fscanf(file.get(), "%63s %llu", name, &value) == 2) {

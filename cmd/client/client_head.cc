@@ -15,7 +15,7 @@ namespace psm::cmd {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'S', 'M', 'C', 'L', 'N', 'T', '\n'};
-constexpr uint32_t kVersion = 6;
+constexpr uint32_t kVersion = 7;
 constexpr size_t kHeaderBytes = 32, kAlignment = 64;
 static_assert(std::endian::native == std::endian::little, "lists are read as they lie in the file");
 
@@ -33,6 +33,7 @@ void describe(Tables& t, ClientHead& head) {
   wire::describe(t, head.keys);
   wire::list(t, head.entries, 12, [&](ClientEntry& entry) {
     wire::name(t, entry.name), describe_ends(t, entry.inputs), describe_ends(t, entry.outputs);
+    t.number(entry.overflow);
   });
 }
 

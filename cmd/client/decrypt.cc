@@ -6,6 +6,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/utf8.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/client/secret_key_file.h"
@@ -105,7 +106,7 @@ int decrypt(int argc, char** argv) {
       std::vector<int> predicted;
       for (const int t : answers.scored_positions(length)) predicted.push_back(argmax(logits[row + t]));
       const std::string line = answers.list(predicted);
-      std::printf("prompt %zu: %s\n", number++, line.c_str());
+      std::printf("prompt %zu: %s\n", number++, visible(line).c_str());
       lines.push_back(line);
       row += static_cast<size_t>(answers.rows(length));
     }

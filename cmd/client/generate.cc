@@ -8,6 +8,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/utf8.h"
 #include "ckks/base/random/random.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/wire/client/secret_key_file.h"
@@ -71,6 +72,28 @@ int compile(const std::string& model, const std::string& out, bool encrypted_wei
   return compiler.wait();
 }
 
+// Without the line's end.
+std::string prompt_of(const std::string& path) {
+  constexpr size_t kLongest = 1 << 24;
+  std::string text;
+  if (path != "-") {
+    text = read_file(resolve_user_path(path), kLongest);
+  } else {
+    for (int c; text.size() < kLongest && (c = std::getchar()) != EOF;) text += static_cast<char>(c);
+  }
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+// A bound on the probability that a bootstrap of the text overflows (ckks/bootstrap/overflow.h).
+double overflow_of(const TextModel& model, size_t prompt, int64_t tokens, bool slide) {
+  if (!model.takes_prompts())
+    return static_cast<double>(static_cast<int64_t>(prompt) + tokens - 1) * model.token_overflow;
+  const int64_t passes = 1 + (slide ? tokens / std::max(1, model.tokens / 2) : 0);
+  return static_cast<double>(passes) * model.prompt_overflow +
+         static_cast<double>(tokens) * model.token_overflow;
+}
+
 struct Paths {
   std::string client, program;
 };
@@ -92,7 +115,10 @@ int generate(int argc, char** argv) {
       flags.text("client", "", "instead: the client's file (NAME.client of //cmd:compile --for text)");
   const std::string& program_path =
       flags.text("program", "", "--client: the program, for a server that runs here and for --compare");
-  const std::string& prompt = flags.text("prompt", "", "the text to go on with");
+  const std::string& typed =
+      flags.text("prompt", "", "the text to go on with, which others see in a list of processes");
+  const std::string& prompt_path =
+      flags.text("prompt-file", "", "instead: a file with the text; -: standard input");
   const int64_t& tokens =
       flags.integer("tokens", 16, 0, kMaxText, "tokens to generate; 0: makes the keys and stops");
   const double& temperature =
@@ -112,6 +138,10 @@ int generate(int argc, char** argv) {
   const std::string& server_command =
       flags.text("server", "",
                  "a shell command that runs the server elsewhere, such as \"ssh HOST serve --program ...\"");
+  const bool& reuse_keys =
+      flags.truth("reuse-keys", false,
+                  "the keys of another text: if both texts are published, more decryptions under "
+                  "one key are");
   const bool& compare =
       flags.truth("compare", false, "compare text and logits with those of the program in the clear");
   const bool& encrypted_weights = flags.truth("encrypted-weights", false,
@@ -132,6 +162,8 @@ int generate(int argc, char** argv) {
   if (window != "error" && window != "slide")
     throw Error(message("--window ", window, " is not offered; there are: error, slide"));
   if (flags.given("top-k") && temperature == 0) throw Error("--top-k is for --temperature above 0");
+  if (flags.given("prompt") && flags.given("prompt-file")) throw Error("give --prompt or --prompt-file");
+  const std::string prompt = flags.given("prompt-file") ? prompt_of(prompt_path) : typed;
   const bool slide = window == "slide";
   if (tokens == 0 && !flags.given("keys"))
     throw Error("--tokens 0 makes keys to keep; give --keys a folder for them");
@@ -251,6 +283,11 @@ int generate(int argc, char** argv) {
   }
 
   const bool resumed = record.has_value();
+  const std::string used = key_folder + "/text.made";
+  if (!record && !reuse_keys && std::filesystem::exists(used))
+    throw Error(
+        message("a text was generated under the keys of ", key_folder,
+                " already; a published text is a decryption, so give a new --keys folder, or --reuse-keys"));
   if (!record) {
     record = TextRecord{.text = PublicSeedSource().identifier(),
                         .program = model.id,
@@ -265,6 +302,12 @@ int generate(int argc, char** argv) {
   if (record->keys != secret->fingerprint().key)
     throw Error(message("the text in ", state_path, " is under another key pair than ", files.secret));
 
+  write_file(used, "");
+  const double overflow = overflow_of(model, begun.size(), tokens, slide);
+  std::printf("probability of an overflow, which costs a number its precision, in this text: at most %s\n",
+              power_of_two_text(overflow).c_str());
+  json["overflow"] = overflow;
+
   const std::string server_state = state_path.empty() ? "" : folder.path() + "/server";
   std::vector<std::string> command{"/bin/sh", "-c", server_command};
   if (server_command.empty())
@@ -276,22 +319,22 @@ int generate(int argc, char** argv) {
                                                  : "";
     const std::string quote = codec.answers().words ? "" : "'";
     std::printf("  token %-4d %-12s %s%s\n", step.position,
-                (quote + codec.symbol(step.token) + quote).c_str(), seconds_text(step.seconds).c_str(),
-                note.c_str());
+                (quote + visible(codec.symbol(step.token)) + quote).c_str(),
+                seconds_text(step.seconds).c_str(), note.c_str());
     std::fflush(stdout);
   };
   const auto ready = [&](double seconds) {
     std::printf("the server is ready after %s\nprompt (%s): %s\n", seconds_text(seconds).c_str(),
-                counted(begun.size(), "token").c_str(), nn::printable(codec.decode(begun)).c_str());
+                counted(begun.size(), "token").c_str(), visible(codec.decode(begun)).c_str());
     if (resumed)
       std::printf("resumed after %s: %s\n", counted(record->tokens.size() - begun.size(), "token").c_str(),
-                  codec.decode(std::span(record->tokens).subspan(begun.size())).c_str());
+                  visible(codec.decode(std::span(record->tokens).subspan(begun.size()))).c_str());
     std::fflush(stdout);
   };
   const TextSession session = run_session(command, model, *secret, *record, folder, wanted, ready, show);
   const std::vector<TextClient::Step>& steps = session.steps;
   const std::span<const int> generated = std::span(record->tokens).subspan(begun.size());
-  std::printf("text: %s\n", codec.decode(generated).c_str());
+  std::printf("text: %s\n", visible(codec.decode(generated)).c_str());
   if (!session.token_seconds.empty())
     std::printf(
         "a token %s at the client, %s of it the server's%s\n",
@@ -320,7 +363,7 @@ int generate(int argc, char** argv) {
                 same == static_cast<ptrdiff_t>(generated.size())
                     ? "the same"
                     : message("the same for ", counted(static_cast<size_t>(same), "token")).c_str(),
-                codec.decode(comparison.free_running).c_str());
+                visible(codec.decode(comparison.free_running)).c_str());
     json["free_running"]["text"] = codec.decode(comparison.free_running);
     json["free_running"]["same_tokens"] = static_cast<int64_t>(same);
     std::printf("the program in the clear on the same text:\n%s", comparison.text().c_str());

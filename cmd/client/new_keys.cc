@@ -40,21 +40,21 @@ fs::path folder_of(const KeyFiles& files) { return fs::path(files.secret).parent
 
 }  // namespace
 
-NewKeyFiles::Folder::Folder(const std::string& path) : made(fs::create_directories(path)) {
+LockedFolder::LockedFolder(const std::string& path, const char* does) : made(fs::create_directories(path)) {
   descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) throw Error(message("cannot open ", path, ": ", std::strerror(errno)));
   if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(descriptor);
-  throw Error(message("another process is making keys in ", path));
+  throw Error(message("another process ", does, " in ", path));
 }
 
-NewKeyFiles::Folder::~Folder() { ::close(descriptor); }
+LockedFolder::~LockedFolder() { ::close(descriptor); }
 
 NewKeyFiles::NewKeyFiles(const KeyFiles& places)
     : places_(places),
       making_((folder_of(places) / ".new-keys.part").string()),
       files_(making_),
-      folder_(folder_of(places).string()) {
+      folder_(folder_of(places).string(), "is making keys") {
   for (const std::string& file : all_of(places)) {
     if (fs::exists(file))
       throw Error(message(file, " exists already; give another folder, or remove the old keys first"));

@@ -20,6 +20,17 @@ struct NewKeys {
   std::string text(const ckks::Context& context, const ckks::KeyRequest& request) const;  // two lines
 };
 
+// A folder that one process at a time uses (on file systems with locks): made unless it exists, open and locked. Throws
+// Error, which says what another process `does` there, if that has it.
+struct LockedFolder {
+  LockedFolder(const std::string& path, const char* does);
+  ~LockedFolder();
+  LockedFolder(const LockedFolder&) = delete;
+  LockedFolder& operator=(const LockedFolder&) = delete;
+  bool made;
+  int descriptor;
+};
+
 // The files of a new key pair, in a folder inside the pair's folder. So a killed process leaves no part of a
 // pair in its place, and the next key generation removes what it left.
 class NewKeyFiles {
@@ -37,20 +48,10 @@ class NewKeyFiles {
   void keep();
 
  private:
-  // Open and locked.
-  struct Folder {
-    explicit Folder(const std::string& path);
-    ~Folder();
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    bool made;
-    int descriptor;
-  };
-
   const KeyFiles places_;
   const std::string making_;  // the inner folder
   const KeyFiles files_;
-  const Folder folder_;
+  const LockedFolder folder_;
 };
 
 // Throws Error if there are keys already, or if the new ones fail their test; throws Interrupted after an

@@ -216,9 +216,13 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
   program.entries = plan_entries(model.model, model.packing, &keeper, keeper, context, purpose, weights);
   for (const nn::WeightInput& weight : weights)
     client.weights.push_back({weight.name, weight.weight.to_vector()});
+  // A full bootstrap's; one of few values overflows less often.
+  const double overflow =
+      context.can_bootstrap() ? std::exp2(ckks::BootstrapPlan(context).rare_multiple().log2_probability) : 0;
   for (const program::EntryPoint& entry : program.entries) {
     client.keys.merge(entry.keys);
-    client.entries.push_back({entry.name, inputs_of(entry.plan), outputs_of(entry.plan)});
+    client.entries.push_back(
+        {entry.name, inputs_of(entry.plan), outputs_of(entry.plan), entry.plan.bootstraps * overflow});
   }
   describe_prompts(model.model.weights.config, notes, client);
 

@@ -31,6 +31,8 @@ struct TextEnds {
   uint64_t id = 0;
   std::shared_ptr<const ckks::Context> context;
   int tokens = 0;  // places of the caches: no prompt is longer
+  // The client's bounds on the probability of an overflow in a run (ClientEntry).
+  double prompt_overflow = 0, token_overflow = 0;
   // The client's ends. Those of a prompt are empty if prompts come token by token.
   std::vector<PlanEnd> prompt_inputs, prompt_outputs, token_inputs, token_outputs;
   std::vector<PlanEnd> caches;  // at the levels that a token takes

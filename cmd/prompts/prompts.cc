@@ -6,6 +6,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/utf8.h"
 #include "nn/inputs/idx.h"
 #include "nn/text/sentences.h"
 
@@ -68,7 +69,7 @@ void PromptCodec::describe_answers() {
   }
   for (int token = 0; token < vocab_; ++token) answers_.symbols.push_back(std::to_string(token));
   for (int token = 0; tokenizer_ && token < tokenizer_->vocab(); ++token)
-    answers_.symbols.push_back(nn::printable(tokenizer_->bytes(token)));
+    answers_.symbols.push_back(visible(tokenizer_->bytes(token)));
   for (int token = 0; token < static_cast<int>(answers_.symbols.size()); ++token)
     answers_.short_symbols.push_back(tokenizer_ && tokenizer_->bytes(token).size() <= 1);
 }

@@ -5,6 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
+#include "ckks/base/files/utf8.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/reports/ledger_report.h"

@@ -90,7 +90,7 @@ TEST_CASE("the text has a head, and a line for each instruction with levels, sca
   REQUIRE(plan.bootstraps > 0);
   CHECK(text.starts_with("sample.program\n"));
   CHECK(text.find(shown.program.context->describe()) != std::string::npos);
-  CHECK(text.find("a\\x09sample\n") != std::string::npos);
+  CHECK(text.find("a\\tsample\n") != std::string::npos);
   CHECK(text.find("on a nominal machine at N = 2^16") != std::string::npos);
   CHECK(text.find("predicted error") == std::string::npos);
   for (const char c : text) CHECK((c == '\n' || static_cast<unsigned char>(c) >= 0x20));

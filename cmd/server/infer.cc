@@ -14,6 +14,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/hex.h"
+#include "ckks/base/files/utf8.h"
 #include "ckks/base/interruption.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"

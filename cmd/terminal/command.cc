@@ -5,6 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/utf8.h"
 #include "ckks/base/interruption.h"
 #include "ckks/base/parallel.h"
 #include "cmd/terminal/units.h"

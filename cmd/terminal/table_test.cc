@@ -36,14 +36,5 @@ TEST_CASE("bytes and seconds are written with fitting units") {
   CHECK(percent(0.9734) == "97.3%");
 }
 
-TEST_CASE("what would hide, move or fill is shown, and the rest stays") {
-  CHECK(visible("layer 0 / größe, 层 \xf0\x9f\x98\x80") == "layer 0 / größe, 层 \xf0\x9f\x98\x80");
-  CHECK(visible("a\x1b[2J\nb\x7f") == "a\\x1b[2J\\x0ab\\x7f");
-  CHECK(visible("\xe2\x80\xae") == "\\xe2\\x80\\xae");  // right to left
-  CHECK(visible("\xc2\x9b") == "\\xc2\\x9b");           // CSI in one character
-  CHECK(visible("\xff\xc0\x80\xe2\x80") == "\\xff\\xc0\\x80\\xe2\\x80");
-  CHECK(visible("\xed\xa0\x80\xf4\x90\x80\x80").find('\xed') == std::string::npos);
-}
-
 }  // namespace
 }  // namespace psm::cmd

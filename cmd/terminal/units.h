@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 
 namespace psm::cmd {
 
@@ -15,9 +14,5 @@ std::string range_text(double lo, double hi);  // "[0.2, 125]"
 std::string power_of_two_text(double value);   // "2^-12.5"; "0" of what is not positive
 std::string bytes_text(double bytes);          // "5.87 GB" (10^9)
 std::string seconds_text(double seconds);      // "35 us", "1.2 ms", "43 ms", "1.24 s", "3 min 20 s"
-
-// The text with control characters, characters that nobody sees and bytes that are not UTF-8 written as \x1b, so that
-// none moves a terminal's cursor, turns the direction of what follows, or hides.
-std::string visible(std::string_view text);
 
 }  // namespace psm::cmd

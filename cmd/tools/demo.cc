@@ -5,6 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/utf8.h"
 #include "ckks/base/memory.h"
 #include "ckks/program/machines/twin.h"
 #include "cmd/deployment/deployment.h"
@@ -209,7 +210,7 @@ int demo(int argc, char** argv) {
     const train::Batch batch =
         task->recall_task()->test(static_cast<int>(prompt_count), static_cast<uint64_t>(seed) + 1);
     encrypted_accuracy = accuracy(batch, scored);
-    std::printf("  prompt 0     %s\n", codec.decode(prompts[0]).c_str());
+    std::printf("  prompt 0     %s\n", visible(codec.decode(prompts[0])).c_str());
     std::vector<int> answers, truth;
     for (const int t : codec.scored_positions(context_length)) {
       answers.push_back(argmax(scored[answers.size()]));
@@ -226,8 +227,7 @@ int demo(int argc, char** argv) {
       for (const auto& row : logits) tokens.push_back(argmax(row));
       return codec.list(tokens);
     };
-    std::printf("  prompt                              %s\n",
-                nn::printable(codec.decode(prompts[0])).c_str());
+    std::printf("  prompt                              %s\n", visible(codec.decode(prompts[0])).c_str());
     std::printf("  next at each position, encrypted    %s\n", next_tokens(scored).c_str());
     std::printf("  next at each position, in the clear %s\n", next_tokens(twin.scored(codec)).c_str());
     std::printf("  //cmd:generate goes on with a text, token by token\n");

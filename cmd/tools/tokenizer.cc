@@ -9,6 +9,7 @@
 #include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/utf8.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/training/training_run.h"
@@ -115,7 +116,7 @@ Json encode(const TokenizerFlags& flags) {
   json["tokens"] = Json::Array{};
   for (const int token : tokens) {
     if (flags.pieces) {
-      lines += message(token, "\t", nn::printable(tokenizer->bytes(token)), "\n");
+      lines += message(token, "\t", visible(tokenizer->bytes(token)), "\n");
     } else {
       lines += (lines.empty() ? "" : " ") + std::to_string(token);
     }

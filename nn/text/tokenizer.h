@@ -32,9 +32,6 @@ class Tokenizer {
   virtual int ends_between() const { return 2; }
 };
 
-// A token's bytes for people: control characters and incomplete UTF-8 characters as \n, \t or \xNN.
-std::string printable(std::string_view bytes);
-
 // The byte that a token's text names, "<0x0A>", as SentencePiece writes it; else -1.
 int named_byte(std::string_view text);
 

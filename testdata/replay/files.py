@@ -221,12 +221,12 @@ class Program:
 def read_client(path):
     data = open(path, 'rb').read()
     magic, version, _, size, checksum = struct.unpack_from('<8sIIQQ', data)
-    assert (magic, version) == (b'PSMCLNT\n', 6), f'{path}: not a client file of version 6'
+    assert (magic, version) == (b'PSMCLNT\n', 7), f'{path}: not a client file of version 7'
     r = Reader(data[32:32 + size])
     assert crc64(r.data) == checksum, f'{path}: the checksum is wrong'
     c = SimpleNamespace(program=r.take(32), ring=read_parameters(r))
     read_key_request(r)
-    r.list(lambda: (r.text(), [r.list(lambda: (r.text(), r.one('i'))) for _ in range(2)]))  # entry points
+    r.list(lambda: (r.text(), [r.list(lambda: (r.text(), r.one('i'))) for _ in range(2)], r.one('d')))  # entry points
     r.one('d'), r.array('u1')  # error of a logit, what prompts are
     r.list(r.text), r.array('u1'), r.numbers('Bii')  # answers in words
     _, _, c.width, _, _, _, _, c.epsilon, c.removes_mean, *_ = r.numbers('7id5B')

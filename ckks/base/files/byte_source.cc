@@ -10,7 +10,7 @@
 
 namespace psm {
 
-ByteSource::ByteSource(const std::string& path) : name_(path), file_(std::fopen(path.c_str(), "rb")) {
+ByteSource::ByteSource(const std::string& path) : name_(path), file_(std::fopen(path.c_str(), "rbe")) {
   struct stat status;
   if (!file_ || fstat(fileno(file_.get()), &status) != 0) {
     throw Error(message("cannot read ", path, ": ", std::strerror(errno)));

@@ -44,5 +44,14 @@ TEST_CASE("every code point comes back from its UTF-8, and no other bytes are ta
   }
 }
 
+TEST_CASE("what would hide, move or fill is shown, and the rest stays") {
+  CHECK(visible("layer 0 / größe, 层 \xf0\x9f\x98\x80") == "layer 0 / größe, 层 \xf0\x9f\x98\x80");
+  CHECK(visible("a\x1b[2J\nb\x7f") == "a\\x1b[2J\\nb\\x7f");
+  CHECK(visible("\xe2\x80\xae") == "\\xe2\\x80\\xae");  // right to left
+  CHECK(visible("\xc2\x9b") == "\\xc2\\x9b");           // CSI in one character
+  CHECK(visible("\xff\xc0\x80\xe2\x80") == "\\xff\\xc0\\x80\\xe2\\x80");
+  CHECK(visible("\xed\xa0\x80\xf4\x90\x80\x80").find('\xed') == std::string::npos);
+}
+
 }  // namespace
 }  // namespace psm

@@ -56,4 +56,8 @@ inline void append_utf8(std::string& text, char32_t code) {
   }
 }
 
+// The text for people: line ends and tabs as \n and \t, and other control characters, characters that nobody sees and
+// bytes that are not UTF-8 as \x1b. So none moves a terminal's cursor, turns the direction of what follows, or hides.
+std::string visible(std::string_view text);
+
 }  // namespace psm

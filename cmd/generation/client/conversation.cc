@@ -19,7 +19,9 @@ TextEnds ends_of(const ClientFile& file) {
     if (entry.name == kPrompt) prompt = &entry;
     if (entry.name == kToken) token = &entry;
   }
-  return TextEnds(prompt->inputs, prompt->outputs, token->inputs, token->outputs);
+  TextEnds ends(prompt->inputs, prompt->outputs, token->inputs, token->outputs);
+  ends.prompt_overflow = prompt->overflow, ends.token_overflow = token->overflow;
+  return ends;
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TextRecord TextRecord::parse(const std::string& note, const std::string& path, i
 }
 
 TextFolder::TextFolder(std::string folder) : folder_(std::move(folder)) {
-  if (!folder_.empty()) std::filesystem::create_directories(folder_);
+  if (!folder_.empty()) lock_.emplace(folder_, "goes on with the text");
 }
 
 TextFolder::~TextFolder() {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/client/new_keys.h"
 #include "cmd/protocol/notes.h"
 
 namespace psm::cmd {
@@ -58,7 +59,7 @@ void describe(Tables& t, TextRecord& record) {
 
 class TextFolder {
  public:
-  // Makes the folder unless it exists. Empty: nothing is kept.
+  // Makes the folder unless it exists, and locks it. Empty: nothing is kept. Throws Error if another process has it.
   explicit TextFolder(std::string folder);
   ~TextFolder();  // removes it if nothing came into it
   TextFolder(const TextFolder&) = delete;
@@ -72,6 +73,7 @@ class TextFolder {
 
  private:
   std::string folder_;
+  std::optional<LockedFolder> lock_;
 };
 
 }  // namespace psm::cmd

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ckks/base/files/utf8.h"
 #include "ckks/base/interruption.h"
 #include "cmd/protocol/child_process.h"
 #include "cmd/terminal/command.h"
@@ -74,7 +75,7 @@ std::string TextSession::breakdown_table() const {
   for (size_t i = 0; i < std::max(computed.size(), operations.size()); ++i) {
     std::vector<std::string> row;
     for (const auto* of : {&computed, &operations}) {
-      row.push_back(i < of->size() ? (*of)[i].second : "");
+      row.push_back(i < of->size() ? visible((*of)[i].second) : "");
       row.push_back(i < of->size() ? format("%.2f", (*of)[i].first) : "");
     }
     table.row(std::move(row));

@@ -22,7 +22,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, Normalise normalise, co
   for (size_t place = 0; place < tokens_.size(); ++place) {
     const AddedToken& added = tokens_[place];
     const auto refuse = [&](const auto&... why) {
-      throw Error(message(what, ": added token \"", printable(added.text), "\" ", why...));
+      throw Error(message(what, ": added token \"", visible(added.text), "\" ", why...));
     };
     if (added.text.empty() || utf8_valid_prefix(added.text) < added.text.size())
       refuse("is empty or no UTF-8");
@@ -45,8 +45,8 @@ void AddedTokens::require_apart(const std::vector<std::string>& merged, const st
     if (static_cast<size_t>(added.id) >= merged.size()) continue;
     const std::string& token = merged[added.id];
     if (!token.empty() && token != added.text)
-      throw Error(message(what, ": added token \"", printable(added.text), "\" has the id of \"",
-                          printable(token), "\", ", added.id));
+      throw Error(message(what, ": added token \"", visible(added.text), "\" has the id of \"",
+                          visible(token), "\", ", added.id));
   }
 }
 

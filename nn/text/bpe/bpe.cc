@@ -97,8 +97,7 @@ void Bpe::read_tokens(const std::string& what) {
     if (spec_.kind == BpeKind::kLlama2 && (t <= kLlama2End || byte >= 0)) continue;
     const auto [other, fresh] = ids_.emplace(text, t);
     if (!fresh)
-      throw Error(
-          message(what, ": tokens ", other->second, " and ", t, " are both \"", printable(text), "\""));
+      throw Error(message(what, ": tokens ", other->second, " and ", t, " are both \"", visible(text), "\""));
   }
   // The others never stand in UTF-8, and vocabularies that were trained on it lack some of them.
   for (int byte = 0; spec_.kind == BpeKind::kBytes && byte < 0xF5; ++byte)
@@ -118,9 +117,9 @@ void Bpe::read_merges(const std::string& what) {
     const std::string both = spec_.tokens[left] + spec_.tokens[right];
     const int merged = find(both);
     if (merged < 0)
-      throw Error(message(what, ": merge ", rank, " makes \"", printable(both), "\", which is no token"));
+      throw Error(message(what, ": merge ", rank, " makes \"", visible(both), "\", which is no token"));
     if (!merges_.emplace(pair_key(left, right), Merge{static_cast<int>(rank), merged}).second)
-      throw Error(message(what, ": merge ", rank, " into \"", printable(both), "\" stands twice"));
+      throw Error(message(what, ": merge ", rank, " into \"", visible(both), "\" stands twice"));
   }
 }
 
@@ -224,7 +223,7 @@ void Bpe::append_characters(std::string_view word, std::vector<int>& tokens) con
       if (!spec_.one_unknown) flush();
       unknown = true;
     } else {
-      throw Error(message("the text has \"", printable(character),
+      throw Error(message("the text has \"", visible(character),
                           "\", and the tokenizer no token for it; leave it out"));
     }
   }

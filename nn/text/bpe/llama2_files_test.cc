@@ -5,6 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/utf8.h"
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe.h"
@@ -47,7 +48,7 @@ TEST_CASE("characters without a token become bytes, and come back") {
   for (const std::string text : {"abc", " abc", "é\n\xff", "a b  c", ""})
     CHECK(tokenizer.decode(tokenizer.encode(text)) == text);
   CHECK(tokenizer.decode(std::vector<int>{1, 15, 12, 2}) == "abc");
-  CHECK(printable(tokenizer.bytes(3)) == "\\n");
+  CHECK(visible(tokenizer.bytes(3)) == "\\n");
   CHECK_THROWS_WITH_AS(tokenizer.encode("ad"),
                        "the text has \"d\", and the tokenizer no token for it; leave it out", Error);
 }

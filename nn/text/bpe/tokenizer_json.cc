@@ -8,6 +8,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/files/utf8.h"
 #include "nn/text/bpe/byte_level_files.h"
 #include "nn/text/bpe/text_ends.h"
 #include "nn/text/lines.h"
@@ -61,7 +62,7 @@ AddedToken read_added(const Json& json, const std::string& file) {
   added.strip_left = required_flag(json, "lstrip", what);
   added.strip_right = required_flag(json, "rstrip", what);
   if (required_flag(json, "single_word", what))
-    throw Error(message(what, " (\"", printable(added.text),
+    throw Error(message(what, " (\"", visible(added.text),
                         "\") is for whole words only; that is not supported", kWithout));
   return added;
 }
@@ -88,11 +89,11 @@ void require_library_form(const Json& json, const std::string& file) {
                                            "post_processor", "decoder",    "model"};
   for (const auto& [name, value] : json.object(file))
     if (std::find(std::begin(kMembers), std::end(kMembers), name) == std::end(kMembers))
-      throw Error(message(file, " has a member \"", printable(name),
+      throw Error(message(file, " has a member \"", visible(name),
                           "\", which the tokenizers library does not know", kWithout));
   if (const Json* version = json.find("version"))
     if (const std::string& text = version->string(file + ": \"version\""); text != "1.0")
-      throw Error(message(file, ": version \"", printable(text), "\" is not known; only 1.0 is", kWithout));
+      throw Error(message(file, ": version \"", visible(text), "\" is not known; only 1.0 is", kWithout));
   require_object(json, "truncation", {"max_length", "strategy", "stride"}, file);
   require_object(json, "padding", {"strategy", "direction", "pad_id", "pad_type_id", "pad_token"}, file);
   require_object(json, "decoder", {"type"}, file);
@@ -138,7 +139,7 @@ TokenIds read_vocabulary(const Json& vocabulary, const std::string& file) {
 int merged_id(const TokenIds& ids, std::string_view characters, size_t rank, const std::string& file) {
   const auto found = ids.find(characters);
   if (found == ids.end())
-    throw Error(message(file, ": merge ", rank, " names \"", printable(characters), "\", which is no token"));
+    throw Error(message(file, ": merge ", rank, " names \"", visible(characters), "\", which is no token"));
   return found->second;
 }
 
@@ -146,8 +147,7 @@ int merged_id(const TokenIds& ids, std::string_view characters, size_t rank, con
 void add_merge(std::string_view line, const TokenIds& ids, Merges& merges, const std::string& file) {
   const size_t rank = merges.size(), space = line.find(' ');
   if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos)
-    throw Error(
-        message(file, ": merge ", rank, ", \"", printable(line), "\", is not two tokens and a space"));
+    throw Error(message(file, ": merge ", rank, ", \"", visible(line), "\", is not two tokens and a space"));
   merges.emplace_back(merged_id(ids, line.substr(0, space), rank, file),
                       merged_id(ids, line.substr(space + 1), rank, file));
 }
@@ -184,7 +184,7 @@ std::vector<AddedToken> read_added_tokens(const Json& json, const TokenIds& ids,
     const int id =
         in_vocabulary != ids.end() ? in_vocabulary->second : taken.try_emplace(text, next).first->second;
     if (last.id != id)
-      throw Error(message(file, ": the added token \"", printable(text), "\" has the id ", last.id,
+      throw Error(message(file, ": the added token \"", visible(text), "\" has the id ", last.id,
                           ", and the tokenizers library gives it ", id, kWithout));
     next = std::max(next, id + 1);
   }
@@ -248,7 +248,7 @@ void set_tokens(const TokenIds& ids, BpeSpec& spec, const std::string& what) {
     } else if (const auto bytes = characters_to_bytes(characters); bytes && !bytes->empty()) {
       spec.tokens[id] = *bytes;
     } else if (!added.contains(id)) {
-      throw Error(message(what, ": token ", id, ", \"", printable(characters),
+      throw Error(message(what, ": token ", id, ", \"", visible(characters),
                           "\", is not written in byte-level characters"));
     }
   }
@@ -271,7 +271,7 @@ WordRule read_split(const Json& json, const std::string& what) {
     throw Error(message(what, " splits otherwise than into the words of a regular expression"));
   const std::optional<WordRule> rule = rule_of(expression->string(what + "'s expression"));
   if (!rule)
-    throw Error(message(what, " has the expression ", printable(expression->string(what)),
+    throw Error(message(what, " has the expression ", visible(expression->string(what)),
                         "; only those of GPT-2, Llama 3 and Qwen 2 are supported", kWithout));
   return *rule;
 }
@@ -336,7 +336,7 @@ SpacePrefix metaspace_prefix(const Json& json, const std::string& what) {
   if (scheme == "always") return SpacePrefix::kPieces;
   if (scheme == "never") return SpacePrefix::kNever;
   throw Error(
-      message(what, "'s \"prepend_scheme\" is ", printable(scheme), "; first, always and never are known"));
+      message(what, "'s \"prepend_scheme\" is ", visible(scheme), "; first, always and never are known"));
 }
 
 SpacePrefix read_spaces(const Json& json, const std::string& file) {
@@ -361,7 +361,7 @@ std::optional<int> read_unknown(const Json& model, const TokenIds& ids, const st
   const std::string& text = unknown->string(what + "'s \"unk_token\"");
   const auto found = ids.find(text);
   if (found == ids.end())
-    throw Error(message(what, "'s \"unk_token\", \"", printable(text), "\", is no token"));
+    throw Error(message(what, "'s \"unk_token\", \"", visible(text), "\", is no token"));
   return found->second;
 }
 
