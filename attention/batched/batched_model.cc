@@ -44,9 +44,7 @@ struct Workspace {
 }  // namespace
 
 BatchedModel::BatchedModel(const ModelWeights& weights, ReplacedFunctions functions)
-    : values_(flatten(weights)),
-      functions_(std::move(functions)),
-      model_(weights.config, values_.data(), nullptr) {
+    : functions_(std::move(functions)), model_(weights) {
   model_.functions = &functions_;
 }
 

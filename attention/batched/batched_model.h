@@ -38,8 +38,9 @@ struct BatchedOptions {
 
 class BatchedModel {
  public:
-  // Objects that `functions` refer to must outlive the model.
+  // The weights, and objects that `functions` refer to, must outlive the model.
   explicit BatchedModel(const ModelWeights& weights, ReplacedFunctions functions = {});
+  explicit BatchedModel(const ModelWeights&& weights, ReplacedFunctions functions = {}) = delete;
   BatchedModel(const BatchedModel&) = delete;
   BatchedModel& operator=(const BatchedModel&) = delete;
 
@@ -51,7 +52,6 @@ class BatchedModel {
            const std::function<void(const BatchedPart&)>& visit) const;
 
  private:
-  std::vector<float> values_;
   ReplacedFunctions functions_;
   Model<float> model_;
 };

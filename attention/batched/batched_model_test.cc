@@ -112,7 +112,8 @@ TEST_CASE("neither the number of threads nor what else is run changes a bit") {
 }
 
 TEST_CASE("one example that the model cannot read is an error") {
-  const BatchedModel model(rough_weights(small_family("gpt-neox")));
+  const ModelWeights weights = rough_weights(small_family("gpt-neox"));
+  const BatchedModel model(weights);
   for (const std::vector<int>& bad : {std::vector<int>{}, {1, 11}, std::vector<int>(10, 1)}) {
     const std::vector<std::vector<int>> texts{{1, 2}, bad};
     CHECK_THROWS_AS(model.run(texts, {}, [](const BatchedPart&) {}), Error);

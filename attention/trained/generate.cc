@@ -40,8 +40,7 @@ std::vector<std::vector<int>> generate(const ModelWeights& weights, int start, s
                         "; ask for fewer"));
   if (start < 0 || start >= config.vocab)
     throw Error(message("token ", start, " is not in the model's vocabulary of ", config.vocab));
-  std::vector<float> values = flatten(weights);
-  const Model<float> model(config, values.data(), nullptr);
+  const Model<float> model(weights);
   std::vector<std::vector<int>> texts(count, {start});
   const TrainingRandom streams(seed);
   const size_t groups = (texts.size() + kGroup - 1) / kGroup;

@@ -61,6 +61,24 @@ Model<Scalar>::Model(const ModelConfig& shape, Scalar* values, Scalar* grads)
 }
 
 template <typename Scalar>
+Model<Scalar>::Model(const ModelWeights& weights) requires std::is_same_v<Scalar, float>
+    : config(weights.config),
+      layers(config.layers),
+      rotary_(config.context, config.rotary_dims(), config.rotary_base) {
+  std::vector<const float*> values;
+  for_each_parameter(weights,
+                     [&](const std::string&, const std::vector<float>& field, int rows, int columns) {
+                       PSM_CHECK(field.size() == static_cast<size_t>(rows) * columns);
+                       values.push_back(field.data());
+                     });
+  size_t next = 0;
+  for_each_parameter(*this, [&](const std::string&, nn::Tensor<float>& tensor, int rows, int columns) {
+    tensor = {const_cast<float*>(values[next++]), nullptr, rows,
+              columns};  // tapes without gradients only read
+  });
+}
+
+template <typename Scalar>
 void Model<Scalar>::begin_gradients() {
   for (nn::PlacedGradient<Scalar>& gradient : gradients_) gradient.place = nullptr;
 }

@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "attention/shape/functions.h"
@@ -83,6 +84,8 @@ class Model {
   // values and grads hold all parameters, flat. Both must outlive the model. grads is null for models on
   // tapes without gradients.
   Model(const ModelConfig& shape, Scalar* values, Scalar* grads);
+  // Reads the weights where they are, for tapes without gradients. They must outlive the model.
+  explicit Model(const ModelWeights& weights) requires std::is_same_v<Scalar, float>;
 
   // Call these around a backward pass. The old contents of grads are forgotten without being written.
   // Afterwards the gradients of parameters without any contribution are zero. Without these calls, gradients

@@ -97,7 +97,8 @@ TEST_CASE("a polynomial model's likelihoods are those of its forward pass") {
 
 TEST_CASE("the number of threads changes no bit, nor does a second call") {
   const Texts texts = random_texts(200);
-  const attention::BatchedModel model(attention::random_weights(small(), 5));
+  const attention::ModelWeights weights = attention::random_weights(small(), 5);
+  const attention::BatchedModel model(weights);
   const int threads = thread_count();
   set_thread_count(1);
   const auto one = score_texts(model, texts.scored);
@@ -121,8 +122,9 @@ TEST_CASE("logits that are no numbers give a likelihood that is none") {
 TEST_CASE("a model that is no causal language model and a token of another vocabulary are refused") {
   attention::ModelConfig config = small(attention::AttentionKind::kSoftmax);
   config.causal = false;
-  const attention::BatchedModel both_ways(attention::random_weights(config, 1)),
-      model(attention::random_weights(small(), 1));
+  const attention::ModelWeights bidirectional = attention::random_weights(config, 1),
+                                causal = attention::random_weights(small(), 1);
+  const attention::BatchedModel both_ways(bidirectional), model(causal);
   const std::vector<int> tokens = {1, kVocab};
   const ScoredText text{tokens, 1};
   CHECK_THROWS_WITH_AS(score_texts(both_ways, {&text, 1}), doctest::Contains("only a causal language model"),
