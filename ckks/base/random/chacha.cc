@@ -23,8 +23,12 @@ void chacha_internal::blocks_scalar(const uint32_t* key, uint64_t nonce, uint64_
 
 void chacha20_blocks(const std::array<uint32_t, 8>& key, uint64_t nonce, uint64_t counter, uint8_t* out,
                      size_t blocks) {
+#if defined(__x86_64__)
   static const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
   static const bool has_avx2 = __builtin_cpu_supports("avx2");
+#else
+  constexpr bool has_avx512 = false, has_avx2 = false;
+#endif
   const auto take = [&](size_t count) {
     blocks -= count;
     counter += count;

@@ -1,5 +1,6 @@
 #include "ckks/ring/kernels/backend_list.h"
 
+#if defined(__x86_64__)
 namespace psm::ckks {
 namespace {
 
@@ -15,3 +16,4 @@ const LinkedBackends kSimd{{&kAvx2Kernels, has_avx2}, {&kAvx512IfmaKernels, has_
 
 }  // namespace
 }  // namespace psm::ckks
+#endif
