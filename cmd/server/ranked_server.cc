@@ -7,6 +7,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
+#include "ckks/base/touched_memory.h"
 #include "ckks/program/planning/calibrate.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/terminal/table.h"
@@ -21,6 +22,17 @@ Buffer words_of_numbers(const std::vector<uint64_t>& numbers) {
   Buffer words(numbers.size());
   std::copy(numbers.begin(), numbers.end(), words.begin());
   return words;
+}
+
+// Waits until all ranks are here.
+void meet(program::Link& link) {
+  if (link.rank() != 0) {
+    link.send(0, kReady, Buffer(1));
+    link.receive(0, kReady);
+    return;
+  }
+  for (int rank = 1; rank < link.ranks(); ++rank) link.receive(rank, kReady);
+  for (int rank = 1; rank < link.ranks(); ++rank) link.send(rank, kReady, Buffer(1));
 }
 
 void send_to_others(program::Link& link, RankMessage name, const std::vector<uint64_t>& numbers) {
@@ -58,7 +70,11 @@ struct RankedServer::Share {
     pass.reading.encoded_limit =
         memory.left_for_plaintexts(pass.reading.least_bytes(), pass.reading.encoded_limit);
     require_memory(pass.server_bytes());
-    keys = read_keys(reader, pass.keys);
+    {
+      TouchedMemory memory_of_a_pass(static_cast<size_t>(pass.reading.run_bytes()));
+      keys = read_keys(reader, pass.keys);
+      memory_of_a_pass.finish();
+    }
     server.emplace(pass, keys);
   }
 
@@ -96,6 +112,7 @@ void RankedServer::begin(size_t first) {
   share_.reset();  // and its keys
   options_.first = first;
   share_ = std::make_unique<Share>(whole_, *costs_, options_, link_.rank(), keys_, memory_);
+  meet(link_);
 }
 
 program::RunResult RankedServer::compute(const std::map<std::string, ckks::Ciphertext>& inputs,
@@ -208,7 +225,7 @@ Figures RankedServer::summary() const {
       .both("pass", "a pass", Json::Object{{"predicted_seconds", s.seconds}, {"seconds", measured}},
             message(seconds_text(s.seconds), " predicted, ", seconds_text(measured), " measured (",
                     format("%.2f", measured / s.seconds), " of it)"))
-      .number("total_seconds", "on one rank, predicted", s.total, seconds_text)
+      .number("total_seconds", "work of all ranks", s.total, seconds_text)
       .number("critical_seconds", "critical path", s.critical_path, seconds_text)
       .number("critical_bootstrap_seconds", "in bootstraps", s.critical_bootstraps, seconds_text);
   return figures;

@@ -20,7 +20,7 @@
 namespace psm::cmd {
 
 // Messages of ranks to one another, by name.
-enum RankMessage : uint64_t { kIdentity, kRankCosts, kRankPass, kRankReport, kFiles, kNextFile };
+enum RankMessage : uint64_t { kIdentity, kRankCosts, kRankPass, kReady, kRankReport, kFiles, kNextFile };
 static_assert(kNextFile < program::kFirstValue);
 
 // Tells rank 0 what this rank would compute with. Rank 0 throws Error if it is not the same everywhere.

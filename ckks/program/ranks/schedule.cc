@@ -17,6 +17,7 @@ namespace {
 
 // Bootstraps stay together, as their keys are most of a rank's memory, unless this share of one is saved elsewhere.
 constexpr double kNewKeys = 0.1;
+constexpr double kUsualLatency = 500e-6;  // how often a rank looks for messages (mpi/mpi_link.cc)
 constexpr size_t kNowhere = std::numeric_limits<size_t>::max();
 
 // Something that does one thing at a time: a rank, or a direction of its link.
@@ -43,29 +44,32 @@ class Lane {
   std::vector<std::pair<double, double>> busy_;  // start and end, in order
 };
 
-// Those results of an instruction from `first` on.
-Instruction part_of(const Instruction& whole, size_t first, size_t count) {
+// Some results of an instruction.
+Instruction part_of(const Instruction& whole, const std::vector<size_t>& results) {
   Instruction part = whole;
-  const auto cut = [&](auto& list) { list = {list.begin() + first, list.begin() + first + count}; };
-  cut(part.results);
+  const auto pick = [&](const auto& from, auto& to) {
+    to.clear();
+    for (size_t result : results) to.push_back(from[result]);
+  };
+  pick(whole.results, part.results);
   if (!whole.linear) {
-    cut(part.offsets);
+    pick(whole.offsets, part.offsets);
     return part;
   }
-  ckks::LinearTransform map{.outputs = static_cast<int>(count), .terms = {}};
-  std::map<int, int> inputs;  // of the whole, in their order, and their numbers here
-  const auto from = static_cast<int>(first), to = static_cast<int>(first + count);
-  const auto is_of_part = [&](const ckks::TransformTerm& t) { return t.output >= from && t.output < to; };
+  std::vector<int> outputs(whole.results.size(), -1);  // of the whole, and their numbers here
+  for (size_t r = 0; r < results.size(); ++r) outputs[results[r]] = static_cast<int>(r);
+  std::map<int, int> inputs;  // the same, in their order
+  ckks::LinearTransform map{.outputs = static_cast<int>(results.size()), .terms = {}};
   for (const ckks::TransformTerm& term : whole.linear->terms)
-    if (is_of_part(term)) inputs[term.input] = 0;
+    if (outputs[term.output] >= 0) inputs[term.input] = 0;
   part.arguments.clear();
   for (auto& [input, number] : inputs) {
     number = static_cast<int>(part.arguments.size());
     part.arguments.push_back(whole.arguments[input]);
   }
   for (ckks::TransformTerm term : whole.linear->terms) {
-    if (!is_of_part(term)) continue;
-    term.output -= from;
+    if (outputs[term.output] < 0) continue;
+    term.output = outputs[term.output];
     term.input = inputs.at(term.input);
     map.terms.push_back(std::move(term));
   }
@@ -73,14 +77,27 @@ Instruction part_of(const Instruction& whole, size_t first, size_t count) {
   return part;
 }
 
-// The tasks of a plan from an instruction on, each instruction cut into at most so many parts.
+// How instructions are cut: into at most so many parts, of neighbours or of every so manieth result.
+struct Cut {
+  size_t parts = 1;
+  bool deals = false;
+
+  std::vector<size_t> part(size_t k, size_t count, size_t results) const {
+    std::vector<size_t> chosen;
+    for (size_t r = 0; r < results; ++r)
+      if ((deals ? r % count : r * count / results) == k) chosen.push_back(r);
+    return chosen;
+  }
+};
+
+// The tasks of a plan from an instruction on.
 std::vector<Task> tasks_of(const Plan& plan, const CostModel& costs, const std::vector<double>& seconds,
-                           size_t first, size_t parts) {
+                           size_t first, const Cut& cut) {
   std::vector<Task> tasks;
   for (size_t i = first; i < plan.program.instructions.size(); ++i) {
     const Instruction& whole = plan.program.instructions[i];
     const bool can_be_cut = whole.opcode == Opcode::kLinear || whole.opcode == Opcode::kRotate;
-    const size_t results = whole.results.size(), count = can_be_cut ? std::min(parts, results) : 1;
+    const size_t results = whole.results.size(), count = can_be_cut ? std::min(cut.parts, results) : 1;
     if (count == 1) {
       tasks.push_back({whole, i, seconds[i]});
       continue;
@@ -89,8 +106,7 @@ std::vector<Task> tasks_of(const Plan& plan, const CostModel& costs, const std::
     // Arguments are brought to the level once.
     double drops = seconds[i] - costs.seconds(whole, plan.program, level);
     for (size_t k = 0; k < count; ++k) {
-      const size_t begin = results * k / count, end = results * (k + 1) / count;
-      Instruction part = part_of(whole, begin, end - begin);
+      Instruction part = part_of(whole, cut.part(k, count, results));
       const double of_part = costs.seconds(part, plan.program, level) + std::exchange(drops, 0);
       tasks.push_back({std::move(part), i, of_part});
     }
@@ -285,7 +301,7 @@ LinkModel parse_link(const std::string& text) {
     at = rest + unit.size();
     return value;
   };
-  LinkModel link{.latency = 20e-6};
+  LinkModel link{.latency = kUsualLatency};
   if (text.find("us,") != std::string::npos) link.latency = 1e-6 * number("us,");
   link.bandwidth = 1e9 / 8 * number("GbE");
   if (at != end) throw refuse();
@@ -304,11 +320,11 @@ Schedule schedule(const Plan& plan, const CostModel& costs, const ScheduleOption
   std::optional<Schedule> best;
   // On fewer ranks, too: where links are slow the others only cost time.
   for (int used = options.ranks; used >= 1; used /= 2) {
-    for (const int parts : {1, used, 2 * used}) {
-      if (parts > 1 && used == 1) break;
-      Schedule next = Scheduler(plan, costs, options, used,
-                                tasks_of(plan, costs, seconds, options.first, static_cast<size_t>(parts)))
-                          .run();
+    const auto ranks = static_cast<size_t>(used);
+    for (const Cut& cut : {Cut{}, Cut{ranks}, Cut{2 * ranks}, Cut{ranks, true}}) {
+      if (cut.parts > 1 && used == 1) break;
+      Schedule next =
+          Scheduler(plan, costs, options, used, tasks_of(plan, costs, seconds, options.first, cut)).run();
       if (!best || next.seconds < best->seconds) best = std::move(next);
     }
   }

@@ -2,14 +2,14 @@
 // own. It says which rank computes what, in which order, and which ciphertexts travel.
 //
 // Tasks. An instruction is a task. One whose results do not need one another (kLinear, kRotate) may be cut into several
-// tasks, a few results each, so that ranks share it. A part computes its results as the whole would, bit for bit; what
-// the parts have in common (the decomposition of an argument, baby steps) each of them does again.
+// tasks, some of the results each, so that ranks share it. A part computes its results as the whole would, bit for bit;
+// what the parts have in common (the decomposition of an argument, baby steps) each of them does again.
 //
 // Placement. List scheduling on the critical path (HEFT: Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002). The urgency of
 // a task is the longest path from its start to the end of the program. The most urgent task whose arguments are placed
 // is placed next, on the rank where it ends first, in the first gap that is long enough. Bytes that would have to travel
-// count as time, so a small instruction stays with its arguments; so do keys of bootstraps on a rank without them. The program is cut in a few different ways, for all ranks
-// or for fewer, and the shortest schedule counts.
+// count as time, so a small instruction stays with its arguments; so do the keys of bootstraps on a rank that has none
+// yet. The program is cut in a few different ways, for all ranks or for fewer, and the shortest schedule counts.
 //
 // Links. A ciphertext of b bytes takes latency + b / bandwidth. A rank sends one at a time, and receives one at a time,
 // while it computes. Whoever made a value sends it, to each rank that needs it once.
@@ -32,7 +32,7 @@ struct LinkModel {
   double seconds(size_t bytes) const { return latency + static_cast<double>(bytes) / bandwidth; }
 };
 
-// "10GbE", or "2us,40GbE" with the latency, which is 20 us otherwise. Throws Error for anything else.
+// "10GbE", or "2us,40GbE" with the latency, which is 500 us otherwise. Throws Error for anything else.
 LinkModel parse_link(const std::string&);
 
 struct Task {
