@@ -53,8 +53,10 @@ LockedFolder::~LockedFolder() { ::close(descriptor); }
 NewKeyFiles::NewKeyFiles(const KeyFiles& places)
     : places_(places),
       making_((folder_of(places) / ".new-keys.part").string()),
+      whole_((folder_of(places) / ".new-keys.whole").string()),
       files_(making_),
       folder_(folder_of(places).string(), "is making keys") {
+  if (fs::exists(whole_)) move_whole();
   for (const std::string& file : all_of(places)) {
     if (fs::exists(file))
       throw Error(message(file, " exists already; give another folder, or remove the old keys first"));
@@ -70,8 +72,15 @@ NewKeyFiles::~NewKeyFiles() {
 }
 
 void NewKeyFiles::keep() {
-  const std::vector<std::string> from = all_of(files_), to = all_of(places_);
-  for (size_t i = 0; i < from.size(); ++i) fs::rename(from[i], to[i]);
+  fs::rename(making_, whole_);
+  move_whole();
+}
+
+void NewKeyFiles::move_whole() {
+  const std::vector<std::string> from = all_of(KeyFiles(whole_)), to = all_of(places_);
+  for (size_t i = 0; i < from.size(); ++i)
+    if (fs::exists(from[i])) fs::rename(from[i], to[i]);
+  fs::remove(whole_);
   if (::fsync(folder_.descriptor) != 0)
     throw Error(message("cannot make sure of the names of ", places_.secret,
                         " and the files beside it: ", std::strerror(errno)),

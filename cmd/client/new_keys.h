@@ -32,7 +32,8 @@ struct LockedFolder {
 };
 
 // The files of a new key pair, in a folder inside the pair's folder. So a killed process leaves no part of a
-// pair in its place, and the next key generation removes what it left.
+// pair in its place, and the next key generation removes what it left. A pair that is whole is moved to its place even if
+// the process is killed meanwhile: the next key generation goes on with that.
 class NewKeyFiles {
  public:
   // Makes the pair's folder unless it exists. Throws Error if one of the files exists already, or if another
@@ -48,8 +49,10 @@ class NewKeyFiles {
   void keep();
 
  private:
+  void move_whole();
+
   const KeyFiles places_;
-  const std::string making_;  // the inner folder
+  const std::string making_, whole_;  // the inner folder, while files are made and while they are moved
   const KeyFiles files_;
   const LockedFolder folder_;
 };

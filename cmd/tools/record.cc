@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/utf8.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/random.h"
 #include "ckks/program/errors/ledger.h"
@@ -122,8 +123,9 @@ int record(int argc, char** argv) {
     std::printf(
         "%s\ntext: %s\nrecorded %s of %zu instructions in %s, with a secret key that is a test key and "
         "published there;\ncheck it with bazel run //cmd:replay -- --record %s%s\n",
-        context.describe().c_str(), recording.text.c_str(), counted(recording.runs.size(), "run").c_str(),
-        instructions, out.c_str(), out.c_str(), ring.insecure ? " --insecure" : "");
+        context.describe().c_str(), visible(recording.text).c_str(),
+        counted(recording.runs.size(), "run").c_str(), instructions, out.c_str(), out.c_str(),
+        ring.insecure ? " --insecure" : "");
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(folder, ignored);  // half a record is useless

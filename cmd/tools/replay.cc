@@ -7,6 +7,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
+#include "ckks/base/files/utf8.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/wire/client/secret_key_file.h"
@@ -129,7 +130,7 @@ int replay(int argc, char** argv) {
   std::printf("%s\nthe same bits in all %zu instructions of %s, with %s here and %s there; text: %s\n",
               context->describe().c_str(), instructions, counted(recording.runs.size(), "run").c_str(),
               device ? device_flag.name.c_str() : ckks::kernels().name, recording.made_with.c_str(),
-              recording.text.c_str());
+              visible(recording.text).c_str());
   Json json;
   json["runs"] = static_cast<int64_t>(recording.runs.size());
   json["instructions"] = static_cast<int64_t>(instructions);

@@ -1,0 +1,261 @@
+// Faults at every file operation of a command: the disk is full, a call is interrupted, a write or read is short, the
+// process is killed. The command succeeds or says one clear error, what it leaves is whole or not there, and the same
+// command again gives the same result. In a small ring that offers no security.
+//
+// A command runs under ptrace(2), with one thread, so its system calls are seen one by one. The first, the middle and the
+// last of a series of the same call on the same file are chosen; for commands that take long, every second or third of
+// these.
+#include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "ckks/base/testing/runfile.h"
+#include "ckks/base/testing/skip.h"
+#include "ckks/base/testing/text.h"
+#include "cmd/testing/test_pipeline.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Fault { kNone, kKill, kNoSpace, kInterrupted, kShort };
+
+struct Operation {
+  long call;
+  uint64_t file;
+  bool operator==(const Operation&) const = default;
+};
+
+struct Run {
+  int exit_code = -1;  // 128 + 9: killed
+  std::vector<Operation> operations;
+};
+
+// Calls that change files, of which `files` are open; openat(2) only where it may make one.
+std::optional<Operation> operation_of(const user_regs_struct& regs, const std::set<uint64_t>& files) {
+  const auto call = static_cast<long>(regs.orig_rax);
+  switch (call) {
+    case SYS_openat:
+      return regs.rdx & O_CREAT ? std::optional(Operation{call, 0}) : std::nullopt;
+    case SYS_write:
+    case SYS_pwrite64:
+    case SYS_fsync:
+      return files.contains(regs.rdi) ? std::optional(Operation{call, regs.rdi}) : std::nullopt;
+    case SYS_rename:
+    case SYS_mkdir:
+    case SYS_unlink:
+    case SYS_unlinkat:
+    case SYS_rmdir:
+      return Operation{call, 0};
+    default:
+      return std::nullopt;
+  }
+}
+
+// Runs a command with a fault at one of its operations, or, for kShort, with every read and write short. Words are
+// separated by single spaces. Returns nullopt if the system forbids tracing.
+std::optional<Run> run_with(const std::string& line, Fault fault, size_t at = 0) {
+  std::istringstream text(located(line) + " --threads 1");
+  std::vector<std::string> words(std::istream_iterator<std::string>(text), {});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const std::string out = path_of("out"), err = path_of("err");
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto to = [](const std::string& path, int descriptor) {
+      ::dup2(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), descriptor);
+    };
+    to(out, STDOUT_FILENO), to(err, STDERR_FILENO);
+    if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(99);
+    ::execv(arguments[0], arguments.data());
+    _exit(98);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  if (!WIFSTOPPED(status)) return std::nullopt;
+  ::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+  Run run;
+  std::set<uint64_t> files;  // descriptors that openat(2) made, and no pipes
+  bool inside = false;
+  std::optional<int> answer;  // of a call that is not made
+  for (int signal = 0;;) {
+    ::ptrace(PTRACE_SYSCALL, child, nullptr, signal);
+    REQUIRE(waitpid(child, &status, 0) == child);
+    signal = 0;
+    if (!WIFSTOPPED(status)) break;
+    if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
+      if (WSTOPSIG(status) != SIGTRAP) signal = WSTOPSIG(status);
+      continue;
+    }
+    inside = !inside;
+    user_regs_struct regs;
+    ::ptrace(PTRACE_GETREGS, child, nullptr, &regs);
+    if (!inside) {
+      if (static_cast<long>(regs.orig_rax) == SYS_openat) files.insert(regs.rax);
+      if (answer) {
+        regs.rax = static_cast<uint64_t>(-*answer);
+        ::ptrace(PTRACE_SETREGS, child, nullptr, &regs);
+        answer.reset();
+      }
+      continue;
+    }
+    const auto call = static_cast<long>(regs.orig_rax);
+    if (call == SYS_close) files.erase(regs.rdi);
+    if (fault == Fault::kShort && (call == SYS_read || call == SYS_write || call == SYS_pwrite64) &&
+        regs.rdx > 1) {
+      regs.rdx = (regs.rdx + 1) / 2;
+      ::ptrace(PTRACE_SETREGS, child, nullptr, &regs);
+    }
+    const std::optional<Operation> operation = operation_of(regs, files);
+    if (!operation) continue;
+    run.operations.push_back(*operation);
+    if (run.operations.size() != at + 1) continue;
+    if (fault == Fault::kKill) ::kill(child, SIGKILL);
+    if (fault == Fault::kNoSpace) answer = ENOSPC;
+    if (fault == Fault::kInterrupted) answer = EINTR;
+    if (answer) {
+      regs.orig_rax = static_cast<uint64_t>(-1);
+      ::ptrace(PTRACE_SETREGS, child, nullptr, &regs);
+    }
+  }
+  run.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return run;
+}
+
+// The first, the middle and the last of each series of equal operations.
+std::vector<size_t> chosen(const std::vector<Operation>& all) {
+  std::vector<size_t> places;
+  for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    while (end < all.size() && all[end] == all[begin]) ++end;
+    for (const size_t place : {begin, (begin + end) / 2, end - 1})
+      if (places.empty() || places.back() < place) places.push_back(place);
+  }
+  return places;
+}
+
+// `clear` removes what the command wrote; `result` reads it, and is empty if it is not there. Every `step`-th of the chosen
+// operations is faulted.
+void check_faults(const std::string& command, const std::function<void()>& clear,
+                  const std::function<std::string()>& result, size_t step = 1) {
+  CAPTURE(command);
+  clear();
+  const std::optional<Run> whole = run_with(command, Fault::kNone);
+  if (!whole) return say_skipped("this system does not let a process trace its child");
+  INFO(read_file(path_of("err"), 1 << 20));
+  REQUIRE(whole->exit_code == 0);
+  const std::string expected = result();
+  REQUIRE(expected != "");
+  clear();
+  CHECK(run_with(command, Fault::kShort)->exit_code == 0);
+  CHECK(result() == expected);
+  size_t failed = 0;
+  const std::vector<size_t> places = chosen(whole->operations);
+  for (size_t i = 0; i < places.size(); i += step) {
+    const size_t at = places[i];
+    for (const Fault fault : {Fault::kKill, i / step % 2 == 0 ? Fault::kNoSpace : Fault::kInterrupted}) {
+      const std::string what = message("fault ", static_cast<int>(fault), " at operation ", at, " of ",
+                                       whole->operations.size(), ", call ", whole->operations[at].call);
+      CAPTURE(what);
+      clear();
+      const Run run = *run_with(command, fault, at);
+      const std::string err = read_file(path_of("err"), 1 << 20), left = result();
+      CAPTURE(err);
+      CHECK((left == "" || left == expected));
+      if (run.exit_code != 0) {
+        ++failed;
+        CHECK(run.exit_code == (fault == Fault::kKill ? 128 + SIGKILL : run.exit_code));
+        CHECK(run.exit_code != 128 + SIGABRT);
+        CHECK(run.exit_code != 128 + SIGSEGV);
+        if (fault != Fault::kKill) CHECK(count(err, "error: ") == 1);
+        if (left != expected) run_with(command, Fault::kNone);
+      }
+      CHECK(result() == expected);
+    }
+  }
+  CHECK(failed > 0);
+}
+
+const std::string kModel = path_of("model.safetensors"), kCompiled = path_of("model"),
+                  kKeys = path_of("keys"), kPrompts = path_of("prompts.ct"), kAnswers = path_of("answers.ct");
+
+std::string bytes_of(const std::string& path) { return fs::exists(path) ? read_file(path, 1 << 30) : ""; }
+// Drawn keys and ciphertexts differ in every run, and have the same lengths.
+std::string sizes_of(const std::vector<std::string>& paths) {
+  std::string sizes;
+  for (const std::string& path : paths) {
+    if (!fs::exists(path)) return "";
+    sizes += message(fs::file_size(path), " ");
+  }
+  return sizes;
+}
+std::function<void()> removing(const std::vector<std::string>& paths) {
+  return [paths] {
+    for (const std::string& path : paths) fs::remove_all(path);
+  };
+}
+
+TEST_CASE(
+    "a fault at any file operation of compile, keygen, encrypt, infer or decrypt leaves nothing "
+    "half-written") {
+  make_model(kModel, 1);
+  const std::string client = kCompiled + ".client", program = kCompiled + ".program";
+  check_faults("compile --insecure --log-n 11 --model " + kModel + " --out " + kCompiled,
+               removing({client, program}),
+               [&] { return bytes_of(client) == "" ? "" : bytes_of(program) + bytes_of(client); });
+  const std::string secret = kKeys + "/secret.key";
+  check_faults(
+      "keygen --insecure --client " + client + " --out " + kKeys, removing({kKeys}),
+      [&] {
+        return sizes_of({secret, kKeys + "/public.key", kKeys + "/evaluation.keys"});
+      },
+      2);
+  check_faults("encrypt --insecure --sample 1 --client " + client + " --keys " + kKeys + " --out " + kPrompts,
+               removing({kPrompts}), [&] { return sizes_of({kPrompts}); });
+  const std::string state = path_of("state");
+  check_faults(
+      "infer --insecure --program " + program + " --keys " + kKeys + "/evaluation.keys --in " + kPrompts +
+          " --out " + kAnswers + " --state " + state,
+      removing({kAnswers, state}), [&] { return bytes_of(kAnswers); }, 2);
+  const std::string logits = path_of("logits");
+  check_faults("decrypt --insecure --client " + client + " --keys " + kKeys + " --in " + kAnswers +
+                   " --logits " + logits,
+               removing({logits}), [&] { return bytes_of(logits); });
+}
+
+TEST_CASE("a fault at a file operation of a client that generates loses no token") {
+  const std::string keys = path_of("text_keys"), state = path_of("text_state"), prompt = path_of("prompt");
+  if (!fs::exists(kModel)) make_model(kModel, 1);
+  write_file(prompt, "k0 v1 k2 v3 k0");
+  output_of("compile --insecure --log-n 11 --for text --model " + kModel + " --out " + path_of("text"));
+  const std::string client = "generate --insecure --client " + path_of("text.client") + " --program " +
+                             path_of("text.program") + " --keys " + keys;
+  output_of(client + " --tokens 0");
+  fs::remove(keys + "/text.made");
+  check_faults(
+      client + " --tokens 2 --prompt-file " + prompt + " --state " + state,
+      removing({state, keys + "/text.made"}),
+      [&] {
+        const std::string out = bytes_of(path_of("out"));
+        return contains(out, "\ntext: ") ? text_in(out) : "";
+      },
+      3);
+}
+
+}  // namespace
+}  // namespace psm::cmd
