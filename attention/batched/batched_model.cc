@@ -61,7 +61,10 @@ void BatchedModel::run(const Examples& examples, const BatchedOptions& options,
     first += count;
   }
 
-  const auto run_part = [&](std::span<const size_t> part, Workspace& work) {
+  if (options.states) options.states->resize(parts.size());
+
+  const auto run_part = [&](size_t p, Workspace& work) {
+    const std::span<const size_t> part = parts[p];
     const int length = examples.length(config(), part.front());
     work.tokens.clear(), work.lengths.clear(), work.patches.clear();
     const size_t inputs = config().patch_inputs;
@@ -79,11 +82,18 @@ void BatchedModel::run(const Examples& examples, const BatchedOptions& options,
     }
     work.tape.restart();
     work.out.keep_scores = options.keep_scores;
-    model_.forward(
-        work.tape,
-        {.length = length, .tokens = work.tokens, .lengths = work.lengths, .patches = work.patches},
-        work.out);
+    ModelInput input{.length = length,
+                     .tokens = work.tokens,
+                     .lengths = work.lengths,
+                     .patches = work.patches,
+                     .layer = options.layer};
+    if (options.states) input.state = (*options.states)[p];
+    model_.forward(work.tape, input, work.out);
     visit({part, length, work.lengths, work.out});
+    if (options.states) {
+      const nn::Tensor<float>& x = work.out.residual.back();
+      (*options.states)[p].assign(x.value, x.value + x.size());
+    }
   };
 
   const auto at_once = std::min(static_cast<size_t>(thread_count()), parts.size());
@@ -94,7 +104,7 @@ void BatchedModel::run(const Examples& examples, const BatchedOptions& options,
     progress = std::make_unique<Progress>(options.progress, static_cast<double>(examples.size()));
   for (size_t start = 0; start < parts.size(); start += at_once)
     parallel_for(0, std::min(at_once, parts.size() - start), [&](size_t p) {
-      run_part(parts[start + p], *workspaces[p]);
+      run_part(start + p, *workspaces[p]);
       if (progress) progress->advance(static_cast<double>(parts[start + p].size()));
     });
 }
@@ -130,7 +140,8 @@ void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, co
   const auto variances_of = [&](Site site, int layer, const nn::Tensor<Scalar>& x) {
     for (int t = 0; t < real; ++t) variance_of(site, layer, t, x.row(first + t));
   };
-  for (int n = 0; n < config.layers; ++n) {
+  for (int n = 0; n < static_cast<int>(out.norm1_inputs.size()); ++n) {
+    if (out.norm1_inputs[n].value == nullptr) continue;
     rows_of(Site::kResidual, n, out.residual[n]);
     if (config.block == BlockKind::kPostNorm) rows_of(Site::kSum, n, out.norm1_inputs[n]);
     variances_of(Site::kVariance, n, out.norm1_inputs[n]);
@@ -148,6 +159,7 @@ void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, co
       }
     rows_of(Site::kGeluInput, n, out.gelu_inputs[n]);
   }
+  if (out.residual.size() <= static_cast<size_t>(config.layers)) return;
   rows_of(Site::kResidual, config.layers, out.residual.back());
   const bool classifier = config.classes > 0;  // one row for each example
   if (const nn::Tensor<Scalar>& x = out.final_norm_input; x.value != nullptr) {

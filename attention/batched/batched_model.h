@@ -34,6 +34,9 @@ using BatchedPart = PartOf<float>;
 struct BatchedOptions {
   bool keep_scores = false;   // ForwardTensors::scores
   std::string progress = {};  // what a progress bar says; empty: none
+  // If not -1: this layer alone. `states` has x of each part: what the run of the layer before left there.
+  int layer = -1;
+  std::vector<std::vector<float>>* states = nullptr;
 };
 
 class BatchedModel {
@@ -62,7 +65,8 @@ template <typename Scalar>
 std::span<const Scalar> score_row(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, int layer,
                                   int head, int t);
 
-// Calls `observe` for the values of all sites of example i of a part. The part must keep scores.
+// Calls `observe` for the values of all sites of example i of a part, in the layers that were run. The part must keep
+// scores.
 template <typename Scalar>
 void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, const Observe& observe);
 

@@ -4,9 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "attention/batched/batched_model.h"
 #include "ckks/base/error.h"
+#include "ckks/base/progress.h"
 
 namespace psm::attention {
 namespace {
@@ -83,23 +86,43 @@ void see(const ModelConfig& config, Ranges& seen, Site site, int layer, std::spa
   }
 }
 
-}  // namespace
-
-Ranges measure_ranges(const ModelWeights& weights, const Examples& examples) {
+Ranges measured(const ModelWeights& weights, const Examples& examples, const BatchedOptions& options) {
   if (examples.size() == 0) throw Error("no sequences to measure ranges on; give at least one");
   const ModelConfig& config = weights.config;
   Ranges all = nothing(config);
   std::mutex mutex;
-  BatchedModel(weights).run(
-      examples, {.keep_scores = true, .progress = "measuring ranges"}, [&](const BatchedPart& part) {
-        Ranges seen = nothing(config);
-        for (size_t i = 0; i < part.examples.size(); ++i)
-          observe(config, part, i, [&](Site site, int layer, int, std::span<const double> values) {
-            see(config, seen, site, layer, values);
-          });
-        const std::lock_guard lock(mutex);
-        all = join(all, seen);
+  BatchedModel(weights).run(examples, options, [&](const BatchedPart& part) {
+    Ranges seen = nothing(config);
+    for (size_t i = 0; i < part.examples.size(); ++i)
+      observe(config, part, i, [&](Site site, int layer, int, std::span<const double> values) {
+        see(config, seen, site, layer, values);
       });
+    const std::lock_guard lock(mutex);
+    all = join(all, seen);
+  });
+  return all;
+}
+
+constexpr const char* kProgress = "measuring ranges";
+
+}  // namespace
+
+Ranges measure_ranges(const ModelWeights& weights, const Examples& examples) {
+  Ranges all = measured(weights, examples, {.keep_scores = true, .progress = kProgress});
+  drop_unmeasured(all);
+  return all;
+}
+
+Ranges measure_ranges(ModelWeights& weights, const LayerReader& read, const Examples& examples) {
+  Ranges all = nothing(weights.config);
+  std::vector<std::vector<float>> states;
+  Progress progress(kProgress, weights.config.layers);
+  for (int n = 0; n < weights.config.layers; ++n) {
+    const LayerWeights norms = std::exchange(weights.layers[n], read(n));
+    all = join(all, measured(weights, examples, {.keep_scores = true, .layer = n, .states = &states}));
+    weights.layers[n] = norms;
+    progress.advance();
+  }
   drop_unmeasured(all);
   return all;
 }

@@ -11,4 +11,8 @@ namespace psm::attention {
 // Throws psm::Error without examples, and on one that the model cannot read.
 Ranges measure_ranges(const ModelWeights& weights, const Examples& examples);
 
+// The same with one layer in memory at a time, and the states of all examples: `read` gives the layers, of which
+// `weights` has the norms alone. It comes back as it was.
+Ranges measure_ranges(ModelWeights& weights, const LayerReader& read, const Examples& examples);
+
 }  // namespace psm::attention

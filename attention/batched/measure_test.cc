@@ -1,5 +1,6 @@
 #include "attention/batched/measure.h"
 
+#include "attention/testing/small_families.h"
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
@@ -46,6 +47,25 @@ TEST_CASE("the residual range is that of centred features") {
   const Ranges after = measure_ranges(weights, sequences);
   for (size_t f = 0; f < before.residual.size(); ++f)
     CHECK(after.residual[f] == doctest::Approx(before.residual[f]).epsilon(1e-3));
+}
+
+TEST_CASE("layer by layer the ranges have the same bits, and the weights come back as they were") {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
+    CAPTURE(family);
+    const ModelWeights whole = rough_weights(small_family(family));
+    const SmallData data = small_data(whole.config, 5);
+    ModelWeights norms = whole;
+    for (LayerWeights& layer : norms.layers)
+      for_each_layer_parameter(whole.config, "", layer,
+                               [](const std::string& name, std::vector<float>& field, int, int) {
+                                 if (!name.starts_with("norm")) field.clear();
+                               });
+    const ModelWeights before = norms;
+    CHECK(measure_ranges(
+              norms, [&](int n) { return whole.layers[n]; }, data.examples()) ==
+          measure_ranges(whole, data.examples()));
+    CHECK(norms == before);
+  }
 }
 
 TEST_CASE("ranges need data") {

@@ -55,7 +55,7 @@ FoldedHead fold_head(const PolynomialModel& model, const Packing& packing) {
   folded.pooler_bias = arrange(packing.state, F, scaled(h.bias(w.pooler_weight, w.pooler_bias), in));
   const size_t d = static_cast<size_t>(w.config.width);
   folded.classes = {packing.classes.size(), packing.state.size(), {}};
-  if (!w.is_shape())
+  if (!w.class_weight.empty())
     folded.classes = arrange(packing.classes, packing.state, [&](int row, int column) {
       return out * static_cast<double>(w.class_weight[row * d + column]);
     });

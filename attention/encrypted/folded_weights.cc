@@ -15,10 +15,10 @@ using Vector = std::vector<double>;
 // What writes to the state: rows less their mean (where LayerNorm reads them) and over R.
 class Writing {
  public:
-  Writing(const PolynomialModel& model, const Packing& packing)
+  Writing(const PolynomialModel& model, const Packing& packing, bool is_shape)
       : packing_(packing),
         d_(static_cast<size_t>(model.weights.config.width)),
-        shape_(model.weights.is_shape()),
+        shape_(is_shape),
         centred_(model.weights.config.norm == NormKind::kLayerNorm),
         range_(residual_scale(model, packing)) {}
 
@@ -110,11 +110,12 @@ void set_units(FoldedLayer& folded, const ModelConfig& config, const Packing& pa
 
 FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int index) {
   const ModelConfig& config = model.weights.config;
-  const LayerWeights& w = model.weights.layers[index];
+  const LayerWeights read = model.read_layer ? model.read_layer(index) : LayerWeights{};
+  const LayerWeights& w = model.read_layer ? read : model.weights.layers[index];
   const LayerApproximations& polynomials = model.layers[index];
   const NormReading to_attention = attention_reading(model, packing, index),
                     to_feed = feed_reading(model, packing, index);
-  const Writing writing(model, packing);
+  const Writing writing(model, packing, w.wq.empty());
   const int F = packing.features;
 
   const double hi = model.ranges.layers[index].denominator.hi;

@@ -52,7 +52,8 @@ struct FoldedLayer {
   std::vector<ckks::Plain> denominator_offset;
 };
 
-// Folds a layer; a model without entries (shape_model) gives the same shapes without entries.
+// Folds a layer, which model.read_layer reads if there is one. A model without entries (shape_model) gives the same
+// shapes without entries.
 FoldedLayer fold_layer(const PolynomialModel&, const Packing&, int layer);
 
 }  // namespace psm::attention

@@ -36,13 +36,22 @@ Checkpoint load_checkpoint(ByteSource source) {
   return checkpoint_from(nn::read_safetensors(std::move(source)), path);
 }
 
+Checkpoint open_checkpoint(ByteSource source) {
+  const std::string path = source.name();
+  return checkpoint_from(nn::open_safetensors(std::move(source)), path);
+}
+
 Checkpoint checkpoint_from(nn::Safetensors file, const std::string& path) {
   Checkpoint checkpoint;
   ModelWeights& weights = checkpoint.weights;
   weights.config = config_from_json(metadata_at(file, "config", path), path + ", config");
   nn::require_finite(file, path);
-  take_stored_tensors(file, weights, path);
-  weights.validate(path);
+  if (file.load) {
+    checkpoint.read_layer = take_stored_ends(file, weights, path);
+  } else {
+    take_stored_tensors(file, weights, path);
+    weights.validate(path);
+  }
   const auto read = [&](const char* key, const auto& from_json) {
     const auto text = file.metadata.find(key);
     if (text == file.metadata.end()) return;

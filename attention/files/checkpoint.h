@@ -22,6 +22,8 @@ struct Checkpoint {
   std::optional<Ranges> ranges;                 // as measured
   std::optional<PolynomialOptions> polynomial;  // with the ranges, all that make_polynomial needs
   std::map<std::string, std::string> notes;
+  LayerReader read_layer =
+      {};  // of open_checkpoint and cmd/compiler/shapes.h: `weights` has the layers' norms alone
 };
 
 // Written whole or not at all.
@@ -29,7 +31,9 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
 // Throws psm::Error on a file that is missing, truncated, altered, or not a model of this kind.
 Checkpoint load_checkpoint(ByteSource source);
-// The same from the file's content. Messages name `path`.
+// The same, but the file is checked without keeping it in memory, and its layers are read by read_layer.
+Checkpoint open_checkpoint(ByteSource source);
+// Either from the file's content. Messages name `path`.
 Checkpoint checkpoint_from(nn::Safetensors file, const std::string& path);
 
 }  // namespace psm::attention

@@ -1,6 +1,8 @@
 #include "attention/files/checkpoint.h"
 
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 
 #include "attention/batched/measure.h"
 #include "attention/shape/config_json.h"
@@ -47,6 +49,43 @@ TEST_CASE("a model comes back from its file bit for bit, with its notes and rang
   read = load_checkpoint(path);
   CHECK(read.polynomial == checkpoint.polynomial);
   CHECK(read.ranges == checkpoint.ranges);
+}
+
+TEST_CASE("a file is read layer by layer with the bits of all at once, and not after it changed") {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
+    CAPTURE(family);
+    const std::string path = scratch("layers.safetensors");
+    Checkpoint checkpoint;
+    checkpoint.weights = rough_weights(small_family(family));
+    checkpoint.notes = {{"alphabet", "abc"}};
+    save_checkpoint(path, checkpoint);
+    const Checkpoint opened = open_checkpoint(path);
+    CHECK(opened.notes == checkpoint.notes);
+    CHECK(opened.weights.layers[1].norm2_gamma == checkpoint.weights.layers[1].norm2_gamma);
+    ModelWeights weights = opened.weights;
+    for (int n : {1, 0}) {
+      CHECK(weights.layers[n].wq.empty());
+      weights.layers[n] = opened.read_layer(n);
+    }
+    CHECK(weights == checkpoint.weights);
+
+    const std::string before = read_file(path, 1 << 20);
+    checkpoint.weights.layers[1].w_down[5] += 1;
+    save_checkpoint(path + "2", checkpoint);
+    const std::string after = read_file(path + "2", 1 << 20);
+    REQUIRE(after.size() == before.size());
+    uint64_t header = 0;
+    std::memcpy(&header, before.data(), sizeof header);
+    std::fstream in_place(path, std::ios::in | std::ios::out | std::ios::binary);
+    in_place.seekp(static_cast<std::streamoff>(8 + header));
+    in_place << after.substr(8 + header);
+    in_place.close();
+    CHECK(opened.read_layer(0) == weights.layers[0]);
+    CHECK_THROWS_WITH_AS(opened.read_layer(1), doctest::Contains("was changed while it was read"), Error);
+  }
+  std::string damaged = read_file(scratch("layers.safetensors"), 1 << 20);
+  damaged.back() ^= 1;
+  CHECK_THROWS_AS(open_checkpoint(ByteSource("damaged", damaged)), Error);
 }
 
 TEST_CASE(

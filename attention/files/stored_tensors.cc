@@ -200,6 +200,8 @@ struct Stored {
   std::vector<Field*> parts;
   bool transposed = false;
   int runs = 1;
+  std::string layer = {};  // its number; empty: a parameter of none
+  bool of_norm = false;
 };
 
 // [rows][columns] as [columns][rows].
@@ -227,7 +229,13 @@ auto stored_list(Weights& weights) {
     Shape shape = parsed.is_vector() ? Shape{columns}
                   : transposed       ? Shape{columns, rows}
                                      : Shape{rows, columns};
-    list.push_back({stored_name(names, name), std::move(shape), {&field}, transposed});
+    list.push_back({stored_name(names, name),
+                    std::move(shape),
+                    {&field},
+                    transposed,
+                    1,
+                    std::string(parsed.layer),
+                    parsed.own.starts_with("norm")});
   });
   if (!fused) return list;
   const int64_t d = config.width;
@@ -236,9 +244,10 @@ auto stored_list(Weights& weights) {
     auto& layer = weights.layers[n];
     const std::string name = message(names.layers, n, ".", gpt2 ? kGpt2Fused : kFused);
     const Shape shape = gpt2 ? Shape{d, 3 * d} : Shape{3 * d, d};
-    list.push_back({name + "weight", shape, {&layer.wq, &layer.wk, &layer.wv}, gpt2, runs});
+    const std::string number = std::to_string(n);
+    list.push_back({name + "weight", shape, {&layer.wq, &layer.wk, &layer.wv}, gpt2, runs, number});
     if (config.biases)
-      list.push_back({name + "bias", {3 * d}, {&layer.bq, &layer.bk, &layer.bv}, false, runs});
+      list.push_back({name + "bias", {3 * d}, {&layer.bq, &layer.bk, &layer.bv}, false, runs, number});
   }
   return list;
 }
@@ -285,7 +294,7 @@ std::string_view family_of(const ModelConfig& config) { return family(config).na
 
 std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights) {
   std::vector<nn::NamedTensor> tensors;
-  for (auto& [name, shape, parts, transposed, runs] : stored_list(weights)) {
+  for (auto& [name, shape, parts, transposed, runs, layer, of_norm] : stored_list(weights)) {
     nn::NamedTensor tensor{std::move(name), std::move(shape), {}};
     if (parts.size() == 1) {
       tensor.values = *parts[0];
@@ -301,26 +310,51 @@ std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights) {
   return tensors;
 }
 
-void take_stored_tensors(nn::Safetensors& file, ModelWeights& weights, const std::string& path) {
+namespace {
+
+using Wanted = Stored<std::vector<float>>;
+
+std::vector<Wanted> checked_list(const nn::Safetensors& file, ModelWeights& weights,
+                                 const std::string& path) {
   // Refused before the layers are made, so that a damaged number of layers cannot ask for all memory.
   if (static_cast<size_t>(weights.config.layers) > file.tensors.size())
     throw Error(message(path, " has ", file.tensors.size(), " tensors, which does not fit ",
                         weights.config.layers, " layers; the file is damaged or of another model"));
   weights.layers.resize(weights.config.layers);
-  const auto wanted = stored_list(weights);
+  std::vector<Wanted> wanted = stored_list(weights);
   check_names(file, wanted, family_of(weights.config), path);
-  for (const auto& [name, shape, parts, transposed, runs] : wanted) {
-    std::vector<float> values = file.take(name, shape, path);
-    if (transposed) values = transpose(values, static_cast<size_t>(shape[0]));
-    if (parts.size() == 1) {
-      *parts[0] = std::move(values);
-      continue;
-    }
-    for (std::vector<float>* part : parts) part->resize(values.size() / 3);
-    for_each_run(runs, values.size() / 3, [&](size_t from, size_t to, size_t part, size_t run) {
-      std::copy_n(values.begin() + from, run, parts[part]->begin() + to);
-    });
+  return wanted;
+}
+
+void take(nn::Safetensors& file, const Wanted& wanted, const std::string& path) {
+  std::vector<float> values = file.take(wanted.name, wanted.shape, path);
+  if (wanted.transposed) values = transpose(values, static_cast<size_t>(wanted.shape[0]));
+  if (wanted.parts.size() == 1) {
+    *wanted.parts[0] = std::move(values);
+    return;
   }
+  for (std::vector<float>* part : wanted.parts) part->resize(values.size() / 3);
+  for_each_run(wanted.runs, values.size() / 3, [&](size_t from, size_t to, size_t part, size_t run) {
+    std::copy_n(values.begin() + from, run, wanted.parts[part]->begin() + to);
+  });
+}
+
+}  // namespace
+
+void take_stored_tensors(nn::Safetensors& file, ModelWeights& weights, const std::string& path) {
+  for (const Wanted& wanted : checked_list(file, weights, path)) take(file, wanted, path);
+}
+
+LayerReader take_stored_ends(nn::Safetensors file, ModelWeights& weights, const std::string& path) {
+  for (const Wanted& wanted : checked_list(file, weights, path))
+    if (wanted.layer.empty() || wanted.of_norm) take(file, wanted, path);
+  return [file = std::move(file), config = weights.config, path](int n) mutable {
+    ModelWeights one;
+    one.config = config;
+    for (const Wanted& wanted : checked_list(file, one, path))
+      if (wanted.layer == std::to_string(n)) take(file, wanted, path);
+    return std::move(one.layers[n]);
+  };
 }
 
 }  // namespace psm::attention

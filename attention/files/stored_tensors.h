@@ -33,4 +33,8 @@ std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights);
 // that names `path` and the tensors that are missing, unknown, or of another shape or type.
 void take_stored_tensors(nn::Safetensors& file, ModelWeights& weights, const std::string& path);
 
+// The same for a file whose tensors are read when they are asked for: reads all but what layers have besides norms. The
+// result reads a layer.
+LayerReader take_stored_ends(nn::Safetensors file, ModelWeights& weights, const std::string& path);
+
 }  // namespace psm::attention

@@ -57,6 +57,7 @@ struct PolynomialModel {
   PolynomialOptions options;
   std::vector<LayerApproximations> layers;
   std::optional<approx::Approximation> final_inverse_sqrt = {}, pooler = {};  // of a classifier
+  LayerReader read_layer = {};  // for the encrypted compiler, where `weights` has not all of the layers
 
   // Whether the first layer's first norm is computed by the client, exactly.
   bool client_normalises() const {

@@ -4,18 +4,76 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"
 
 namespace psm::attention {
+namespace {
+
+void make_zeros(const std::string&, std::vector<float>& values, int rows, int columns) {
+  values.assign(static_cast<size_t>(rows) * columns, 0.0f);
+}
+void make_ones(std::vector<float>& gamma) { gamma.assign(gamma.size(), 1.0f); }
+
+// One stream of normal numbers. Its state is a counter, so any place in it is reached at once.
+class Normals {
+ public:
+  explicit Normals(uint64_t seed) : random_(seed) {}
+
+  void skip(uint64_t count) { random_ = behind(count); }
+  void fill(std::vector<float>& values, double deviation) {
+    constexpr size_t kBlock = size_t{1} << 14;
+    parallel_for(0, (values.size() + kBlock - 1) / kBlock, [&](size_t block) {
+      const size_t first = block * kBlock, last = std::min(values.size(), first + kBlock);
+      TrainingRandom random = behind(first);
+      for (size_t i = first; i < last; ++i) values[i] = static_cast<float>(deviation * random.normal());
+    });
+    skip(values.size());
+  }
+
+ private:
+  TrainingRandom behind(uint64_t count) const {
+    TrainingRandom one = random_;
+    one.normal();
+    return TrainingRandom::resume(random_.state() + count * (one.state() - random_.state()));
+  }
+
+  TrainingRandom random_;
+};
+
+// What random_ends draws before the layers, and random_layer for each.
+uint64_t normals_before_layers(const ModelConfig& config) {
+  ModelWeights ends;
+  ends.config = config;
+  uint64_t count = 0;
+  for_each_parameter(ends, [&](const std::string& name, const auto&, int rows, int columns) {
+    const bool drawn = name == "embedding" || name == "patch_weight" || name == "class_token" ||
+                       name == "position_embedding" || name == "type_embedding";
+    if (drawn) count += static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns);
+  });
+  return count;
+}
+
+uint64_t normals_of_layer(const ModelConfig& config) {
+  LayerWeights layer;
+  uint64_t count = 0;
+  for_each_layer_parameter(
+      config, "", layer, [&](const std::string& name, const auto&, int rows, int columns) {
+        const bool drawn = name.starts_with("w") ||
+                           (config.positions == PositionKind::kRotary && (name == "bq" || name == "bk"));
+        if (drawn) count += static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns);
+      });
+  return count;
+}
+
+}  // namespace
 
 void ModelWeights::resize(const ModelConfig& shape) {
   shape.validate();
   *this = {};
   config = shape;
   layers.resize(shape.layers);
-  for_each_parameter(*this, [](const std::string&, std::vector<float>& values, int rows, int columns) {
-    values.assign(static_cast<size_t>(rows) * columns, 0.0f);
-  });
+  for_each_parameter(*this, make_zeros);
 }
 
 void ModelWeights::validate(const std::string& file) const {
@@ -63,42 +121,61 @@ void set_context(ModelWeights& weights, int tokens) {
   config.context = tokens;
 }
 
-ModelWeights random_weights(const ModelConfig& config, uint64_t seed) {
+ModelWeights random_ends(const ModelConfig& config, uint64_t seed) {
+  config.validate();
   ModelWeights weights;
-  weights.resize(config);
-  TrainingRandom random(seed);
-  auto fill = [&](std::vector<float>& values, double deviation) {
-    for (float& value : values) value = static_cast<float>(deviation * random.normal());
-  };
-  const auto ones = [&](std::vector<float>& gamma) { gamma.assign(gamma.size(), 1.0f); };
+  weights.config = config;
+  for_each_parameter(weights, make_zeros);  // there are no layers yet
+  weights.layers.resize(static_cast<size_t>(config.layers));
+  for (LayerWeights& layer : weights.layers) {
+    for_each_layer_parameter(config, "", layer,
+                             [](const std::string& name, std::vector<float>& field, int rows, int columns) {
+                               if (name.starts_with("norm")) make_zeros(name, field, rows, columns);
+                             });
+    make_ones(layer.norm1_gamma), make_ones(layer.norm2_gamma);
+  }
+  Normals normals(seed);
+  const double from_width = 1.0 / std::sqrt(config.width);
+  normals.fill(weights.embedding, 1.0);
+  normals.fill(weights.patch_weight, 1.0 / std::sqrt(std::max(1, config.patch_inputs)));
+  normals.fill(weights.class_token, 1.0);
+  normals.fill(weights.position_embedding, 1.0);
+  normals.fill(weights.type_embedding, 1.0);
+  make_ones(weights.embedding_gamma);
+  normals.skip(static_cast<uint64_t>(config.layers) * normals_of_layer(config));
+  make_ones(weights.final_gamma);
+  normals.fill(weights.unembedding, from_width);
+  normals.fill(weights.pooler_weight, from_width);
+  normals.fill(weights.class_weight, from_width);
+  return weights;
+}
+
+LayerWeights random_layer(const ModelConfig& config, uint64_t seed, int index) {
+  LayerWeights layer;
+  for_each_layer_parameter(config, "", layer, make_zeros);
+  Normals normals(seed);
+  normals.skip(normals_before_layers(config) + static_cast<uint64_t>(index) * normals_of_layer(config));
   const double from_width = 1.0 / std::sqrt(config.width), from_ffn = 1.0 / std::sqrt(config.ffn);
   const double residual = config.block == BlockKind::kPostNorm ? 1.0 : 1.0 / std::sqrt(2.0 * config.layers);
-  fill(weights.embedding, 1.0);
-  fill(weights.patch_weight, 1.0 / std::sqrt(std::max(1, config.patch_inputs)));
-  fill(weights.class_token, 1.0);
-  fill(weights.position_embedding, 1.0);
-  fill(weights.type_embedding, 1.0);
-  ones(weights.embedding_gamma);
-  for (LayerWeights& layer : weights.layers) {
-    ones(layer.norm1_gamma);
-    ones(layer.norm2_gamma);
-    fill(layer.wq, from_width);
-    fill(layer.wk, from_width);
-    if (config.positions == PositionKind::kRotary) {
-      fill(layer.bq, 1.0);
-      fill(layer.bk, 1.0);
-    }
-    layer.score_offset.assign(layer.score_offset.size(), static_cast<float>(config.power));
-    fill(layer.wv, from_width);
-    fill(layer.wo, from_width * residual);
-    fill(layer.w_gate, from_width);
-    fill(layer.w_up, from_width);
-    fill(layer.w_down, from_ffn * residual);
+  make_ones(layer.norm1_gamma), make_ones(layer.norm2_gamma);
+  normals.fill(layer.wq, from_width);
+  normals.fill(layer.wk, from_width);
+  if (config.positions == PositionKind::kRotary) {
+    normals.fill(layer.bq, 1.0);
+    normals.fill(layer.bk, 1.0);
   }
-  ones(weights.final_gamma);
-  fill(weights.unembedding, from_width);
-  fill(weights.pooler_weight, from_width);
-  fill(weights.class_weight, from_width);
+  layer.score_offset.assign(layer.score_offset.size(), static_cast<float>(config.power));
+  normals.fill(layer.wv, from_width);
+  normals.fill(layer.wo, from_width * residual);
+  normals.fill(layer.w_gate, from_width);
+  normals.fill(layer.w_up, from_width);
+  normals.fill(layer.w_down, from_ffn * residual);
+  return layer;
+}
+
+ModelWeights random_weights(const ModelConfig& config, uint64_t seed) {
+  ModelWeights weights = random_ends(config, seed);
+  for (int n = 0; n < config.layers; ++n) weights.layers[n] = random_layer(config, seed, n);
   return weights;
 }
 

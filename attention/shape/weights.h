@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,9 +50,11 @@ struct ModelWeights {
   // begins with `file`, the source of the weights.
   void validate(const std::string& file = {}) const;
   size_t parameters() const;
-  // Whether all is empty but the configuration and the number of layers.
-  bool is_shape() const { return layers.empty() || layers[0].wq.empty(); }
 };
+
+// Returns all parameters of a layer, so that only one layer needs to be in memory. `layers` of the model's ModelWeights
+// has the norms alone then.
+using LayerReader = std::function<LayerWeights(int layer)>;
 
 // Cuts the context to this many tokens, and the learned positions with it. Results for texts that short stay
 // the same. Throws psm::Error on more tokens than the context has, and on models of patches.
@@ -70,20 +73,49 @@ void set_context(ModelWeights& weights, int tokens);
 // distance alone. At zero the gradient of their product vanishes, and a model would learn "the token before"
 // late or never.
 ModelWeights random_weights(const ModelConfig& config, uint64_t seed);
+// The same in pieces: all but what layers have besides norms, and one layer.
+ModelWeights random_ends(const ModelConfig& config, uint64_t seed);
+LayerWeights random_layer(const ModelConfig& config, uint64_t seed, int layer);
+
+// for_each_parameter for one layer, whose names begin with `prefix`.
+template <typename Layer, typename Visit>
+void for_each_layer_parameter(const ModelConfig& config, const std::string& prefix, Layer& layer,
+                              Visit&& visit) {
+  const int d = config.width, ffn = config.ffn, key_width = config.key_width();
+  const bool betas = config.norm == NormKind::kLayerNorm;
+  const auto bias = [&](const char* name, auto& values, int size) {
+    if (config.biases) visit(prefix + name, values, 1, size);
+  };
+  visit(prefix + "norm1_gamma", layer.norm1_gamma, 1, d);
+  if (betas) visit(prefix + "norm1_beta", layer.norm1_beta, 1, d);
+  visit(prefix + "norm2_gamma", layer.norm2_gamma, 1, d);
+  if (betas) visit(prefix + "norm2_beta", layer.norm2_beta, 1, d);
+  visit(prefix + "wq", layer.wq, d, d);
+  bias("bq", layer.bq, d);
+  visit(prefix + "wk", layer.wk, key_width, d);
+  bias("bk", layer.bk, key_width);
+  visit(prefix + "wv", layer.wv, key_width, d);
+  bias("bv", layer.bv, key_width);
+  if (config.has_score_offset()) visit(prefix + "score_offset", layer.score_offset, 1, config.heads);
+  visit(prefix + "wo", layer.wo, d, d);
+  bias("bo", layer.bo, d);
+  if (config.feed_forward == FeedForwardKind::kSwiGlu) visit(prefix + "w_gate", layer.w_gate, ffn, d);
+  visit(prefix + "w_up", layer.w_up, ffn, d);
+  bias("b_up", layer.b_up, ffn);
+  visit(prefix + "w_down", layer.w_down, d, ffn);
+  bias("b_down", layer.b_down, d);
+}
 
 // Calls visit(name, field, rows, columns) for each parameter of the configuration, in a fixed order. Vectors
 // have one row; a name is like "layers.3.w_up". Model is anything with the members of ModelWeights.
 template <typename Model, typename Visit>
 void for_each_parameter(Model& model, Visit&& visit) {
   const ModelConfig& config = model.config;
-  const int d = config.width, ffn = config.ffn, key_width = config.key_width();
+  const int d = config.width;
   const bool betas = config.norm == NormKind::kLayerNorm;
   const auto norm = [&](const std::string& name, auto& gamma, auto& beta) {
     visit(name + "_gamma", gamma, 1, d);
     if (betas) visit(name + "_beta", beta, 1, d);
-  };
-  const auto bias = [&](const std::string& name, auto& values, int size) {
-    if (config.biases) visit(name, values, 1, size);
   };
   if (config.patch_inputs > 0) {
     visit(std::string("patch_weight"), model.patch_weight, d, config.patch_inputs);
@@ -96,26 +128,8 @@ void for_each_parameter(Model& model, Visit&& visit) {
     visit(std::string("position_embedding"), model.position_embedding, config.context, d);
   if (config.separator > 0) visit(std::string("type_embedding"), model.type_embedding, 2, d);
   if (config.block == BlockKind::kPostNorm) norm("embedding", model.embedding_gamma, model.embedding_beta);
-  for (size_t n = 0; n < model.layers.size(); ++n) {
-    auto& layer = model.layers[n];
-    const std::string prefix = "layers." + std::to_string(n) + ".";
-    norm(prefix + "norm1", layer.norm1_gamma, layer.norm1_beta);
-    norm(prefix + "norm2", layer.norm2_gamma, layer.norm2_beta);
-    visit(prefix + "wq", layer.wq, d, d);
-    bias(prefix + "bq", layer.bq, d);
-    visit(prefix + "wk", layer.wk, key_width, d);
-    bias(prefix + "bk", layer.bk, key_width);
-    visit(prefix + "wv", layer.wv, key_width, d);
-    bias(prefix + "bv", layer.bv, key_width);
-    if (config.has_score_offset()) visit(prefix + "score_offset", layer.score_offset, 1, config.heads);
-    visit(prefix + "wo", layer.wo, d, d);
-    bias(prefix + "bo", layer.bo, d);
-    if (config.feed_forward == FeedForwardKind::kSwiGlu) visit(prefix + "w_gate", layer.w_gate, ffn, d);
-    visit(prefix + "w_up", layer.w_up, ffn, d);
-    bias(prefix + "b_up", layer.b_up, ffn);
-    visit(prefix + "w_down", layer.w_down, d, ffn);
-    bias(prefix + "b_down", layer.b_down, d);
-  }
+  for (size_t n = 0; n < model.layers.size(); ++n)
+    for_each_layer_parameter(config, "layers." + std::to_string(n) + ".", model.layers[n], visit);
   if (config.has_final_norm()) norm("final", model.final_gamma, model.final_beta);
   if (config.classes == 0) return visit(std::string("unembedding"), model.unembedding, config.vocab, d);
   if (config.pooler) {

@@ -1,9 +1,11 @@
 #include "attention/shape/weights.h"
 
+#include <cmath>
 #include <limits>
 #include <set>
 
 #include "ckks/base/error.h"
+#include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 
 namespace psm::attention {
@@ -43,6 +45,32 @@ TEST_CASE("random weights have the configuration's sizes, distinct names and val
   CHECK(names.size() == 2 * 16 + 4);
   CHECK(weights.layers[1].wq == random_weights(small(), 1).layers[1].wq);
   CHECK(weights.layers[1].wq != random_weights(small(), 2).layers[1].wq);
+}
+
+TEST_CASE("layers are drawn one by one from one stream, in every family") {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
+    CAPTURE(family);
+    ModelConfig config = preset(family);
+    config.vocab = 300, config.context = 5, config.layers = 3, config.width = 80, config.heads = 4;
+    config.ffn = 320;
+    if (config.patch_inputs > 0) config.vocab = 0, config.patch_inputs = 12;
+    if (!config.causal) config.classes = 3;
+    const ModelWeights all = random_weights(config, 7);
+    ModelWeights pieces = random_ends(config, 7);
+    CHECK(pieces.layers[2].wq.empty());
+    CHECK(pieces.layers[2].norm1_gamma == all.layers[2].norm1_gamma);
+    for (int n : {2, 0, 1}) pieces.layers[n] = random_layer(config, 7, n);
+    CHECK(pieces == all);
+    uint64_t drawn = 0;
+    for_each_parameter(all, [&](const std::string&, const std::vector<float>& values, int, int) {
+      if (values != std::vector<float>(values.size(), values[0])) drawn += values.size();
+    });
+    TrainingRandom random(7);
+    double last = 0;
+    for (uint64_t i = 0; i < drawn; ++i) last = random.normal();
+    CHECK((config.classes > 0 ? all.class_weight : all.unembedding).back() ==
+          static_cast<float>(1.0 / std::sqrt(80.0) * last));
+  }
 }
 
 TEST_CASE("each family has the parameters of its architecture and no others") {

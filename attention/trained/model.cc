@@ -68,7 +68,7 @@ Model<Scalar>::Model(const ModelWeights& weights) requires std::is_same_v<Scalar
   std::vector<const float*> values;
   for_each_parameter(weights,
                      [&](const std::string&, const std::vector<float>& field, int rows, int columns) {
-                       PSM_CHECK(field.size() == static_cast<size_t>(rows) * columns);
+                       PSM_CHECK(field.empty() || field.size() == static_cast<size_t>(rows) * columns);
                        values.push_back(field.data());
                      });
   size_t next = 0;
@@ -207,9 +207,19 @@ void Model<Scalar>::forward(nn::Tape<Scalar>& tape, const ModelInput& input,
                              config.kv_heads,
                              config.causal,
                              input.lengths.empty() ? nullptr : input.lengths.data()};
-  out.clear();
-  blocks(tape, shape, embedded(tape, input, 0, out), nullptr, out);
-  out.logits = head(tape, out.residual.back(), length, out);
+  const bool alone = input.layer >= 0;
+  out.clear(std::max(0, input.layer));
+  nn::Tensor<Scalar> x;
+  if (input.layer <= 0) {
+    x = embedded(tape, input, 0, out);
+  } else {
+    x = tape.tensor(static_cast<int>(size / one) * length, config.width);
+    PSM_CHECK(input.layer < config.layers && input.state.size() == x.size(), input.layer);
+    std::copy(input.state.begin(), input.state.end(), x.value);
+  }
+  const std::span<const Layer> all(layers);
+  blocks(tape, shape, x, alone ? all.subspan(static_cast<size_t>(input.layer), 1) : all, nullptr, out);
+  if (!alone || input.layer + 1 == config.layers) out.logits = head(tape, out.residual.back(), length, out);
 }
 
 template <typename Scalar>
@@ -219,15 +229,17 @@ void Model<Scalar>::read_next(nn::Tape<Scalar>& tape, std::span<const int> token
   const AttentionShape shape{static_cast<int>(tokens.size()), 1, config.heads, config.head_dim(),
                              config.kv_heads};
   out.clear();
-  blocks(tape, shape, embedded(tape, {.length = 1, .tokens = tokens}, past.tokens(), out), &past, out);
+  blocks(tape, shape, embedded(tape, {.length = 1, .tokens = tokens}, past.tokens(), out), layers, &past,
+         out);
   out.logits = head(tape, out.residual.back(), 1, out);
   past.advance();
 }
 
 template <typename Scalar>
 void Model<Scalar>::blocks(nn::Tape<Scalar>& tape, const AttentionShape& shape, nn::Tensor<Scalar> x,
-                           KeyValueCache<Scalar>* past, ForwardTensors<Scalar>& out) const {
-  for (const Layer& layer : layers) {
+                           std::span<const Layer> computed, KeyValueCache<Scalar>* past,
+                           ForwardTensors<Scalar>& out) const {
+  for (const Layer& layer : computed) {
     const int n = static_cast<int>(&layer - layers.data());
     const auto norm1 = [&](nn::Tensor<Scalar> y) {
       out.norm1_inputs.push_back(y);

@@ -39,6 +39,10 @@ struct ModelInput {
   std::span<const int> tokens = {};   // sequences * length
   std::span<const int> lengths = {};  // real tokens of each sequence, the first ones; empty: all of `length`
   std::span<const float> patches = {};  // sequences * (length - 1) * patch_inputs
+  // If not -1: this layer alone. `state` is x entering it, a row for each token; layer 0 reads the embedding. Logits
+  // come after the last layer. The results' lists have empty tensors for the layers before.
+  int layer = -1;
+  std::span<const float> state = {};
 };
 
 // The results of a forward pass, for losses and measurements. Vectors have an entry for each layer, unless
@@ -62,10 +66,11 @@ struct ForwardTensors {
   nn::Tensor<Scalar> pooler_inputs;     // the argument of the head's sigmoid; empty without a pooler
   std::vector<int> token_types;         // of each token; empty without a separator
 
-  void clear() {
+  // `layers`: how many will not be computed, before those that are.
+  void clear(int layers = 0) {
     for (auto* list : {&residual, &norm1_inputs, &norm2_inputs, &queries, &keys, &values, &scores,
                        &score_loss, &mixed, &gelu_inputs})
-      list->clear();
+      list->assign(static_cast<size_t>(layers), {});
     token_types.clear();
     logits = final_norm_input = pooler_inputs = {};
   }
@@ -84,7 +89,8 @@ class Model {
   // values and grads hold all parameters, flat. Both must outlive the model. grads is null for models on
   // tapes without gradients.
   Model(const ModelConfig& shape, Scalar* values, Scalar* grads);
-  // Reads the weights where they are, for tapes without gradients. They must outlive the model.
+  // Reads the weights where they are, for tapes without gradients. They must outlive the model. A layer that
+  // has norms alone (LayerReader) is not for reading.
   explicit Model(const ModelWeights& weights) requires std::is_same_v<Scalar, float>;
 
   // Call these around a backward pass. The old contents of grads are forgotten without being written.
@@ -125,7 +131,8 @@ class Model {
                             nn::Tensor<Scalar> n, KeyValueCache<Scalar>* past,
                             ForwardTensors<Scalar>& out) const;
   void blocks(nn::Tape<Scalar>& tape, const AttentionShape& shape, nn::Tensor<Scalar> x,
-              KeyValueCache<Scalar>* past, ForwardTensors<Scalar>& out) const;
+              std::span<const Layer> computed, KeyValueCache<Scalar>* past,
+              ForwardTensors<Scalar>& out) const;
   nn::Tensor<Scalar> feed(nn::Tape<Scalar>& tape, const Layer& layer, nn::Tensor<Scalar> n,
                           ForwardTensors<Scalar>& out) const;
   nn::Tensor<Scalar> head(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, int length,

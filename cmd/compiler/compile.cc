@@ -99,8 +99,10 @@ attention::PolynomialModel polynomial_model_of(attention::Checkpoint checkpoint)
         message("attention ", attention::name_of(checkpoint.weights.config.attention),
                 " is polynomial in the clear only; take a power_softmax model for encrypted inference"));
   }
-  return attention::make_polynomial(std::move(checkpoint.weights), *checkpoint.ranges,
-                                    *checkpoint.polynomial);
+  attention::PolynomialModel model =
+      attention::make_polynomial(std::move(checkpoint.weights), *checkpoint.ranges, *checkpoint.polynomial);
+  model.read_layer = std::move(checkpoint.read_layer);
+  return model;
 }
 
 // The program in the clear: the error of every value, what every range check saw, and of a logit the root mean square

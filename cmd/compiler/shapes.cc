@@ -80,7 +80,8 @@ RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, in
   PSM_CHECK(prompts >= 1, prompts);
   RandomModel model;
   attention::ModelWeights& weights = model.checkpoint.weights;
-  weights = attention::random_weights(config, seed);
+  weights = attention::random_ends(config, seed);
+  model.checkpoint.read_layer = [config, seed](int n) { return attention::random_layer(config, seed, n); };
   TrainingRandom lengths = TrainingRandom(seed).split(0), tokens = TrainingRandom(seed).split(1);
   const auto width = static_cast<size_t>(config.width);
   for (size_t begin = 0; begin < weights.embedding.size(); begin += width) {
@@ -94,10 +95,13 @@ RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, in
     for (int& token : sequence) token = static_cast<int>(tokens.integer(static_cast<uint64_t>(config.vocab)));
   }
   double largest = 0;
-  for (const attention::LayerRanges& layer : attention::measure_ranges(weights, measured).layers)
+  const auto ranges = [&] {
+    return attention::measure_ranges(weights, model.checkpoint.read_layer, measured);
+  };
+  for (const attention::LayerRanges& layer : ranges().layers)
     largest = std::max(largest, layer.denominator.hi);
   weights.config.epsilon = largest / kDenominatorSpan;
-  model.checkpoint.ranges = attention::measure_ranges(weights, measured);
+  model.checkpoint.ranges = ranges();
   model.checkpoint.polynomial = attention::PolynomialOptions{};
   measured.resize(static_cast<size_t>(prompts));
   model.prompts = std::move(measured);

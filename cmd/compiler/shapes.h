@@ -34,9 +34,10 @@ struct ShapeFlags {
 //   epsilon     1/600 of the largest denominator: those of 1/x span a factor of about 600
 // The reference forward pass measures the ranges on the prompts and further sequences.
 //
-// Its results mean nothing, but it costs as much as a trained model of this shape.
+// Its results mean nothing, but it costs as much as a trained model of this shape. Layers are drawn again whenever they
+// are needed, so that one at a time is in memory.
 struct RandomModel {
-  attention::Checkpoint checkpoint;
+  attention::Checkpoint checkpoint;       // with read_layer
   std::vector<std::vector<int>> prompts;  // of config.context tokens each
 };
 

@@ -100,7 +100,7 @@ int compile(int argc, char** argv) {
   ring.require_security(context);
   attention::Checkpoint checkpoint;
   if (flags.given("model")) {
-    checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
+    checkpoint = attention::open_checkpoint(resolve_user_path(model_path));
   } else {
     const attention::ModelConfig config = shape.config();
     if (compiled_for != CompiledFor::kPass) attention::require_decodable(config);

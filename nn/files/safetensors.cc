@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -34,21 +35,32 @@ uint64_t add_text(uint64_t sum, const std::string& text) {
   return checksum64(text.data(), text.size(), checksum64(&length, sizeof length, sum));
 }
 
-// Over metadata, names, shapes and values, each preceded by its length.
-std::string checksum_of(const Safetensors& content) {
-  uint64_t sum = 0;
-  for (const auto& [key, value] : content.metadata) sum = add_text(add_text(sum, key), value);
-  for (const NamedTensor& tensor : content.tensors) {
-    sum = add_text(sum, tensor.name);
-    const uint64_t rank = tensor.shape.size();
-    sum = checksum64(&rank, sizeof rank, sum);
-    sum = checksum64(tensor.shape.data(), rank * sizeof(int64_t), sum);
-    sum = checksum64(tensor.values.data(), tensor.values.size() * sizeof(float), sum);
-  }
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum));
-  return text;
+uint64_t add_values(uint64_t sum, const std::vector<float>& values) {
+  return checksum64(values.data(), values.size() * sizeof(float), sum);
 }
+
+// Over metadata, names, shapes and values, each preceded by its length.
+class Checksum {
+ public:
+  explicit Checksum(const std::map<std::string, std::string>& metadata) {
+    for (const auto& [key, value] : metadata) sum_ = add_text(add_text(sum_, key), value);
+  }
+  void add(const NamedTensor& tensor) {
+    sum_ = add_text(sum_, tensor.name);
+    const uint64_t rank = tensor.shape.size();
+    sum_ = checksum64(&rank, sizeof rank, sum_);
+    sum_ = checksum64(tensor.shape.data(), rank * sizeof(int64_t), sum_);
+    sum_ = add_values(sum_, tensor.values);
+  }
+  std::string text() const {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum_));
+    return text;
+  }
+
+ private:
+  uint64_t sum_ = 0;
+};
 
 std::string shape_text(std::span<const int64_t> shape) {
   std::string text = "[";
@@ -128,6 +140,14 @@ Entry parse_entry(const std::string& path, const std::string& name, const Json& 
   return entry;
 }
 
+void require_finite(const NamedTensor& tensor, const std::string& path) {
+  for (size_t i = 0; i < tensor.values.size(); ++i)
+    if (!std::isfinite(tensor.values[i]))
+      throw Error(message(path, ": tensor ", tensor.name, " holds a value that is not finite (number ", i,
+                          " of ", tensor.values.size(), " is ", tensor.values[i],
+                          "); the training that made it diverged, or the file is damaged: give another"));
+}
+
 // In `content`, const or not; throws psm::Error as Safetensors::at says.
 template <typename Content>
 auto find_tensor(Content& content, const std::string& name, std::span<const int64_t> shape,
@@ -152,24 +172,22 @@ const std::vector<float>& Safetensors::at(const std::string& name, std::span<con
 std::vector<float> Safetensors::take(const std::string& name, std::span<const int64_t> shape,
                                      const std::string& file) {
   const auto found = find_tensor(*this, name, shape, file);
+  if (load) return load(static_cast<size_t>(found - tensors.begin()));
   std::vector<float> values = std::move(found->values);
   tensors.erase(found);
   return values;
 }
 
 void require_finite(const Safetensors& file, const std::string& path) {
-  for (const NamedTensor& tensor : file.tensors)
-    for (size_t i = 0; i < tensor.values.size(); ++i)
-      if (!std::isfinite(tensor.values[i]))
-        throw Error(message(path, ": tensor ", tensor.name, " holds a value that is not finite (number ", i,
-                            " of ", tensor.values.size(), " is ", tensor.values[i],
-                            "); the training that made it diverged, or the file is damaged: give another"));
+  for (const NamedTensor& tensor : file.tensors) require_finite(tensor, path);
 }
 
 void write_safetensors(const std::string& path, const Safetensors& content) {
   Json header;
   for (const auto& [key, value] : content.metadata) header[kMetadataKey][key] = Json(value);
-  header[kMetadataKey][kChecksumKey] = Json(checksum_of(content));
+  Checksum checksum(content.metadata);
+  for (const NamedTensor& tensor : content.tensors) checksum.add(tensor);
+  header[kMetadataKey][kChecksumKey] = Json(checksum.text());
   uint64_t offset = 0;
   for (const NamedTensor& tensor : content.tensors) {
     Json::Array shape(tensor.shape.begin(), tensor.shape.end());
@@ -190,26 +208,59 @@ void write_safetensors(const std::string& path, const Safetensors& content) {
   file.commit();
 }
 
-Safetensors read_safetensors(ByteSource source, ChecksumRule rule, uint64_t max_bytes) {
+namespace {
+
+// An open file, past its header: of each tensor of `content` its entry.
+struct OpenFile {
+  ByteSource source;
+  uint64_t data = 0;  // where it begins
+  std::vector<Entry> entries = {};
+
+  void read(void* to, uint64_t count) {
+    if (!source.read(to, count)) refuse(source.name(), message("it has only ", source.size(), " bytes"));
+  }
+  std::vector<float> values(const Entry& entry);
+};
+
+std::vector<float> OpenFile::values(const Entry& entry) {
+  std::vector<float> values(entry.count);
+  source.seek(data + entry.begin);
+  if (entry.type->convert == nullptr) {
+    read(values.data(), entry.end - entry.begin);
+    return values;
+  }
+  std::vector<char> stored;
+  for (uint64_t done = 0; done < entry.count;) {
+    const uint64_t count = std::min(kConvertedAtOnce, entry.count - done);
+    stored.resize(count * entry.type->bytes);
+    read(stored.data(), stored.size());
+    entry.type->convert(stored.data(), count, values.data() + done);
+    done += count;
+  }
+  return values;
+}
+
+// Calls see(tensor) with each tensor's values in place, in the file's order.
+template <typename See>
+Safetensors read_through(OpenFile& file, ChecksumRule rule, uint64_t max_bytes, See&& see) {
+  ByteSource& source = file.source;
   const std::string& path = source.name();
   if (source.size() > max_bytes)
     throw Error(message("cannot read ", path, ": it has ", source.size(), " bytes, at most ", max_bytes,
                         " are expected here"));
-  const auto read = [&](void* to, uint64_t count) {
-    if (!source.read(to, count)) refuse(path, message("it has only ", source.size(), " bytes"));
-  };
   uint64_t length = 0;
-  read(&length, sizeof length);
+  file.read(&length, sizeof length);
   if (length > source.left())
     refuse(path, message("its header claims ", length, " bytes but the file has ", source.size()));
   if (length > kHeaderLimits.max_bytes)
     refuse(path,
            message("its header has ", length, " bytes, at most ", kHeaderLimits.max_bytes, " are read"));
-  const uint64_t data = source.position() + length, data_bytes = source.size() - data;
+  file.data = source.position() + length;
+  const uint64_t data_bytes = source.size() - file.data;
 
   const Json header = [&] {
     std::string text(length, '\0');
-    read(text.data(), text.size());
+    file.read(text.data(), text.size());
     return parse_json(text, path, kHeaderLimits);
   }();
   Safetensors content;
@@ -241,31 +292,48 @@ Safetensors read_safetensors(ByteSource source, ChecksumRule rule, uint64_t max_
   if (covered != data_bytes)
     refuse(path, message("its tensors take ", covered, " bytes but ", data_bytes, " are there"));
 
-  std::vector<char> stored;
-  for (Entry& entry : entries) {
+  for (Entry& entry : entries)
     if (entry.type->skipped) {
       content.skipped.push_back(
           {std::move(entry.name), std::string(entry.type->name), std::move(entry.shape)});
-      continue;
+    } else {
+      content.tensors.push_back({entry.name, entry.shape, {}});
+      file.entries.push_back(std::move(entry));
     }
-    content.tensors.push_back({std::move(entry.name), std::move(entry.shape), {}});
-    std::vector<float>& values = content.tensors.back().values;
-    values.resize(entry.count);
-    source.seek(data + entry.begin);
-    if (entry.type->convert == nullptr) {
-      read(values.data(), entry.end - entry.begin);
-      continue;
-    }
-    for (uint64_t done = 0; done < entry.count;) {
-      const uint64_t count = std::min(kConvertedAtOnce, entry.count - done);
-      stored.resize(count * entry.type->bytes);
-      read(stored.data(), stored.size());
-      entry.type->convert(stored.data(), count, values.data() + done);
-      done += count;
-    }
+  Checksum sum(content.metadata);
+  for (size_t i = 0; i < file.entries.size(); ++i) {
+    content.tensors[i].values = file.values(file.entries[i]);
+    sum.add(content.tensors[i]);
+    see(content.tensors[i]);
   }
-  if (checksum.empty() ? rule == ChecksumRule::kRequired : checksum != checksum_of(content))
+  if (checksum.empty() ? rule == ChecksumRule::kRequired : checksum != sum.text())
     refuse(path, checksum.empty() ? "it has no checksum" : "its checksum does not fit its content");
+  return content;
+}
+
+}  // namespace
+
+Safetensors read_safetensors(ByteSource source, ChecksumRule rule, uint64_t max_bytes) {
+  OpenFile file{std::move(source)};
+  return read_through(file, rule, max_bytes, [](const NamedTensor&) {});
+}
+
+Safetensors open_safetensors(ByteSource source, ChecksumRule rule, uint64_t max_bytes) {
+  const auto file = std::make_shared<OpenFile>(OpenFile{std::move(source)});
+  file->source.set_unbuffered();  // a buffer would hide that the file changed
+  std::vector<uint64_t> sums;
+  Safetensors content = read_through(*file, rule, max_bytes, [&](NamedTensor& tensor) {
+    require_finite(tensor, file->source.name());
+    sums.push_back(add_values(0, tensor.values));
+    tensor.values = {};
+  });
+  content.load = [file, sums = std::move(sums)](size_t index) {
+    std::vector<float> values = file->values(file->entries[index]);
+    if (add_values(0, values) != sums[index])
+      throw Error(
+          message(file->source.name(), " was changed while it was read; leave it alone and start again"));
+    return values;
+  };
   return content;
 }
 

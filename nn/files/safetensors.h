@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -40,11 +41,13 @@ struct Safetensors {
   std::map<std::string, std::string> metadata;  // without the checksum
   std::vector<NamedTensor> tensors;
   std::vector<SkippedTensor> skipped;
+  // Of open_safetensors: reads the values of tensors[index] again.
+  std::function<std::vector<float>(size_t index)> load = {};
 
   // Throws psm::Error if there is no such tensor, or if it has another shape.
   const std::vector<float>& at(const std::string& name, std::span<const int64_t> shape,
                                const std::string& file) const;
-  // The same, moved out of the list, so that values are never in memory twice.
+  // The same, moved out of the list, so that values are never in memory twice; or loaded.
   std::vector<float> take(const std::string& name, std::span<const int64_t> shape, const std::string& file);
 };
 
@@ -57,5 +60,10 @@ enum class ChecksumRule { kRequired, kIfPresent };
 // Refuses files larger than max_bytes before reading them.
 Safetensors read_safetensors(ByteSource source, ChecksumRule rule = ChecksumRule::kRequired,
                              uint64_t max_bytes = uint64_t{4} << 30);
+
+// Checks the file tensor by tensor, all values finite too, and keeps none: load() reads them when they are asked for.
+// It throws psm::Error if the file has changed by then.
+Safetensors open_safetensors(ByteSource source, ChecksumRule rule = ChecksumRule::kRequired,
+                             uint64_t max_bytes = uint64_t{64} << 30);
 
 }  // namespace psm::nn
