@@ -118,9 +118,9 @@ Ranges measure_ranges(ModelWeights& weights, const LayerReader& read, const Exam
   std::vector<std::vector<float>> states;
   Progress progress(kProgress, weights.config.layers);
   for (int n = 0; n < weights.config.layers; ++n) {
-    const LayerWeights norms = std::exchange(weights.layers[n], read(n));
+    LayerWeights norms = std::exchange(weights.layers[n], read(n));
     all = join(all, measured(weights, examples, {.keep_scores = true, .layer = n, .states = &states}));
-    weights.layers[n] = norms;
+    weights.layers[n] = std::move(norms);  // a copy would leave the memory in place
     progress.advance();
   }
   drop_unmeasured(all);

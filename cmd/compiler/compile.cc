@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "cmd/prompts/model_notes.h"
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/server/planned_pass.h"
+#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 namespace {
@@ -241,6 +243,21 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
   client.program = writer.finish(program);
   write_client_file(path + ".client", client);
   return made;
+}
+
+void require_disk(const attention::ModelConfig& config, const std::string& path) {
+  double weights = 0;
+  const attention::LayerWeights layer;
+  attention::for_each_layer_parameter(
+      config, "", layer,
+      [&](const auto&, const auto&, int rows, int columns) { weights += 1.0 * rows * columns; });
+  const double bytes = 4 * weights * config.layers;
+  std::error_code unknown;  // of a folder that is not there, which opening the file refuses
+  const auto space = std::filesystem::space(std::filesystem::absolute(path).parent_path(), unknown);
+  if (!unknown && static_cast<double>(space.available) < bytes)
+    throw Error(message(path, ".program takes at least ", bytes_text(bytes), ", its disk has room for ",
+                        bytes_text(static_cast<double>(space.available)),
+                        "; make room or give another folder"));
 }
 
 program::ProgramFile plan_shape(const attention::ModelConfig& config, const attention::Packing& packing,

@@ -1,6 +1,6 @@
 // The compiler: from a polynomial model to the program's file (ckks/program/file) and the client's file (cmd/client).
 //
-// It folds the weights layer by layer, so that only one layer's constants are in memory. It places the
+// It reads and folds the weights layer by layer, so that only one layer is in memory. It places the
 // bootstraps and gives every value its level, by nominal costs, so that the same model gives the same file on
 // every machine. It lists the keys, and runs the program once in the clear to predict its errors.
 #pragma once
@@ -44,6 +44,10 @@ struct Compiled {
 // needs more levels than there are.
 Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks::Context& context,
                        CompiledFor purpose, const std::string& path, bool predicts = true);
+
+// Throws Error if the disk of PATH.program has less room than the weights of the layers take, 4 bytes each: compiling a
+// large model takes minutes before it would notice.
+void require_disk(const attention::ModelConfig& config, const std::string& path);
 
 // The program of a shape, planned in the same way but without weights, to predict its cost. Nothing is
 // written, and it cannot run. `packing` has the shape's places in the ring's slots.

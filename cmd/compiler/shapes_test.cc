@@ -3,6 +3,9 @@
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
 #include "attention/reference/range_use.h"
+#include "ckks/base/error.h"
+#include "ckks/base/memory.h"
+#include "cmd/compiler/compile.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
@@ -35,6 +38,23 @@ TEST_CASE("a random model's prompts stay within its intervals, which span what a
     CHECK((use.values > 0) == (use.layer > 0 || use.function != "1/sqrt(variance)"));
     CHECK(use.outside == 0);
   }
+}
+
+TEST_CASE("a random model takes the memory of a layer or two, and not of all") {
+  attention::ModelConfig config = small();
+  config.layers = 16, config.width = 384, config.ffn = 4 * config.width;
+  const size_t all = sizeof(float) * 12 * 384 * 384 * 16;
+  const uint64_t before = current_resident_bytes();
+  const RandomModel model = random_model(config, 3, 1);
+  CHECK(peak_resident_bytes() - before < all / 2);
+}
+
+TEST_CASE("a disk that cannot hold a model's program is found before it is compiled") {
+  attention::ModelConfig config = small();
+  CHECK_NOTHROW(require_disk(config, "program"));
+  CHECK_NOTHROW(require_disk(config, "absent/program"));
+  config.layers = config.width = config.ffn = 1 << 16;
+  CHECK_THROWS_WITH_AS(require_disk(config, "program"), doctest::Contains("make room"), Error);
 }
 
 TEST_CASE("the seed decides weights, ranges and prompts") {

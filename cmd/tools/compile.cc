@@ -95,12 +95,14 @@ int compile(int argc, char** argv) {
     throw Error("--prompts is for whole passes; a text is one sequence");
 
   const int together = compiled_for == CompiledFor::kPass ? static_cast<int>(prompts) : 1;
+  const std::string path = resolve_user_path(out), file = path + ".program", client_file = path + ".client";
   const double start = seconds_now();
   const ckks::Context context(ring.spec());
   ring.require_security(context);
   attention::Checkpoint checkpoint;
   if (flags.given("model")) {
     checkpoint = attention::open_checkpoint(resolve_user_path(model_path));
+    require_disk(checkpoint.weights.config, path);
   } else {
     const attention::ModelConfig config = shape.config();
     if (compiled_for != CompiledFor::kPass) attention::require_decodable(config);
@@ -109,12 +111,12 @@ int compile(int argc, char** argv) {
       dry_run(config, options, context, compiled_for, together, flags, ranks, shape.shape);
       return 0;
     }
+    require_disk(config, path);
     checkpoint = random_model(config, 1, 1).checkpoint;
     checkpoint.polynomial = options;
   }
   const Notes notes = std::move(checkpoint.notes);
   const PackedModel model(std::move(checkpoint), context, together);
-  const std::string path = resolve_user_path(out), file = path + ".program", client_file = path + ".client";
   const Compiled made = compile_model(model, notes, context, compiled_for, path);
   const program::ProgramFile& program = made.program;
   const double seconds = seconds_now() - start;

@@ -41,7 +41,7 @@ struct Safetensors {
   std::map<std::string, std::string> metadata;  // without the checksum
   std::vector<NamedTensor> tensors;
   std::vector<SkippedTensor> skipped;
-  // Of open_safetensors: reads the values of tensors[index] again.
+  // Set by open_safetensors: reads the values of tensors[index] again.
   std::function<std::vector<float>(size_t index)> load = {};
 
   // Throws psm::Error if there is no such tensor, or if it has another shape.
