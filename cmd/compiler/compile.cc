@@ -214,10 +214,10 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
   program::ProgramFile& program = made.program;
   ClientFile& client = made.client;
   program.spec = client.spec = context.spec();
-  client.model = attention::client_model_of(model.model, model.packing);
   program::PlainKeeper& keeper = writer.keeper();
   std::vector<nn::WeightInput> weights;
   program.entries = plan_entries(model.model, model.packing, &keeper, keeper, context, purpose, weights);
+  client.model = attention::client_model_of(model.model, model.packing);  // no layer is in memory any more
   for (const nn::WeightInput& weight : weights)
     client.weights.push_back({weight.name, weight.weight.to_vector()});
   // A full bootstrap's; one of few values overflows less often.
