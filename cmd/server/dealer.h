@@ -20,11 +20,7 @@ class Dealer {
       count_ = link.receive(0, kFiles).second[0];
       return;
     }
-    for (int to = 1; to < link.ranks(); ++to) {
-      Buffer words(1);
-      words[0] = count_;
-      link.send(to, kFiles, std::move(words));
-    }
+    send_to_others(link, kFiles, {count_});
     if (count_ > 0) thread_ = std::thread([this] { serve(); });
   }
   ~Dealer() {

@@ -35,11 +35,11 @@ void meet(program::Link& link) {
   for (int rank = 1; rank < link.ranks(); ++rank) link.send(rank, kReady, Buffer(1));
 }
 
+}  // namespace
+
 void send_to_others(program::Link& link, RankMessage name, const std::vector<uint64_t>& numbers) {
   for (int to = 1; to < link.ranks(); ++to) link.send(to, name, words_of_numbers(numbers));
 }
-
-}  // namespace
 
 void require_same(program::Link& link, const program::ProgramDigest& digest, ckks::Fingerprint keys) {
   std::vector<uint64_t> mine{kRanksVersion, 0, 0, 0, 0, keys.parameters, keys.key};

@@ -23,6 +23,9 @@ namespace psm::cmd {
 enum RankMessage : uint64_t { kIdentity, kRankCosts, kRankPass, kReady, kRankReport, kFiles, kNextFile };
 static_assert(kNextFile < program::kFirstValue);
 
+// Sends the same message to every rank but this one, rank 0.
+void send_to_others(program::Link& link, RankMessage name, const std::vector<uint64_t>& numbers);
+
 // Tells rank 0 what this rank would compute with. Rank 0 throws Error if it is not the same everywhere.
 void require_same(program::Link& link, const program::ProgramDigest& digest, ckks::Fingerprint keys);
 
