@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <memory>
 #include <new>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +18,6 @@
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
 #include "ckks/base/touched_memory.h"
-#include "ckks/program/ranks/mpi/mpi_link.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/protocol/group_files.h"
 #include "cmd/protocol/notes.h"
@@ -27,12 +25,11 @@
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/server/chosen_engine.h"
-#include "cmd/server/dealer.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
 #include "cmd/server/inference_state.h"
 #include "cmd/server/program_parts.h"
-#include "cmd/server/ranked_server.h"
+#include "cmd/server/ranks.h"
 #include "cmd/server/run_figures.h"
 #include "cmd/server/server.h"
 #include "cmd/terminal/command.h"
@@ -216,9 +213,8 @@ struct RemovedIfEmpty {
   const std::string path;
 };
 
-// `link`: to the other ranks; null if this process is alone. `dealer` is for a folder's files; it outlives an error, so
-// that this does not wait for the other ranks.
-int infer(int argc, char** argv, program::Link* link, std::optional<Dealer>& dealer) {
+// `ranks`: null if this process is alone.
+int infer(int argc, char** argv, Ranks* ranks) {
   Command flags(
       "bazel run //cmd:infer -- --program PROGRAM --keys FILE --in FILE --out FILE [flags]",
       "Runs a compiled model on encrypted prompts. Needs the program and evaluation.keys; sees no "
@@ -247,11 +243,12 @@ int infer(int argc, char** argv, program::Link* link, std::optional<Dealer>& dea
   const MemoryFlag memory_flag(flags);
   flags.begin(argc, argv, {"program", "keys", "in", "out"});
   const bool is_folder = std::filesystem::is_directory(resolve_user_path(in));
-  const bool leads = link == nullptr || link->rank() == 0;
-  const bool shares_passes = link != nullptr && !is_folder;
-  const program::LinkModel model = program::parse_link(network);
+  const bool leads = ranks == nullptr || ranks->leads();
+  const bool shares_passes = ranks != nullptr && !is_folder, shares_files = ranks != nullptr && is_folder;
+  if (ranks == nullptr && flags.given("link"))
+    throw Error("--link is between the ranks of mpirun; leave it out");
   for (const char* flag : {"device", "digests", "ledger"})
-    if (link != nullptr && flags.given(flag))
+    if (ranks != nullptr && flags.given(flag))
       throw Error(message("--", flag, " is for one process; leave it out, or run without mpirun"));
   if (leads && is_folder) {
     require_writable_folder(resolve_user_path(out));
@@ -275,9 +272,9 @@ int infer(int argc, char** argv, program::Link* link, std::optional<Dealer>& dea
   // All that can be known to fail is refused before the keys are read.
   wire::EvaluationKeysReader key_reader(key_file, context);
   key_reader.require(pass.keys);
-  if (link != nullptr) require_same(*link, digest, key_reader.fingerprint());
+  if (ranks != nullptr) ranks->require_same(digest, key_reader.fingerprint());
   if (shares_passes && !leads) {
-    RankedServer(pass, key_reader, *link, model, memory_flag, false).serve();
+    ranks->share(pass, key_reader, network, memory_flag, false)->serve();
     return 0;
   }
   const InterruptionWatch watch;
@@ -318,17 +315,18 @@ int infer(int argc, char** argv, program::Link* link, std::optional<Dealer>& dea
       });
     }
   }
-  if (link != nullptr && is_folder) {
+  size_t files = all.size();
+  if (shares_files) {
     std::vector<std::string> names;
     for (const auto& request : all) names.push_back(std::filesystem::path(request->paths().in).filename());
-    dealer.emplace(*link, std::move(names));
+    files = ranks->deal(std::move(names));
+    all.clear();  // each is opened by the rank that gets it
   }
-  if (dealer ? dealer->count() == 0 : all.empty()) {
+  if (files == 0) {
     require_all();
     if (leads) std::printf("%s has the answers of all files of %s\n", out.c_str(), in.c_str());
     return 0;
   }
-  if (dealer) all.clear();  // each is opened by the rank that gets it
   // In addition to what the machine holds: the inputs of the group that runs, and the answers of its file.
   if (!shares_passes)
     require_memory(pass.server_bytes() + group_bytes(context, ends.inputs) +
@@ -343,16 +341,14 @@ int infer(int argc, char** argv, program::Link* link, std::optional<Dealer>& dea
     figures.touched(memory.finish());
   }
   const double loaded = seconds_now();
-  std::unique_ptr<Passes> server;
-  RankedServer* ranked = nullptr;
+  std::unique_ptr<SharedPasses> shared;
+  std::unique_ptr<Server> own;
   if (shares_passes) {
-    auto made =
-        std::make_unique<RankedServer>(pass, key_reader, *link, model, memory_flag, !state_path.empty());
-    ranked = made.get();
-    server = std::move(made);
+    shared = ranks->share(pass, key_reader, network, memory_flag, !state_path.empty());
   } else {
-    server = std::make_unique<Server>(pass, keys, device.get());
+    own = std::make_unique<Server>(pass, keys, device.get());
   }
+  Passes& server = shares_passes ? static_cast<Passes&>(*shared) : *own;
   const double prepared = seconds_now();
   figures.prepared(prepared - loaded);
 
@@ -363,38 +359,32 @@ int infer(int argc, char** argv, program::Link* link, std::optional<Dealer>& dea
     size_t before = 0;
     for (auto& request : all) {
       attempt(request->paths().shown, [&] {
-        request->run(*server, ends, figures, progress, before, digests_path.empty() ? nullptr : &digests);
+        request->run(server, ends, figures, progress, before, digests_path.empty() ? nullptr : &digests);
         ++answered;
       });
       before += request->groups();
       request.reset();  // and its answers
     }
-    for (std::string name = dealer ? dealer->next() : ""; !name.empty(); name = dealer->next()) {
+    for (std::string name = shares_files ? ranks->next() : ""; !name.empty(); name = ranks->next()) {
       attempt((std::filesystem::path(in) / name).string(), [&] {
-        opened(paths_in(in, out, state_path, name))->run(*server, ends, figures, progress, 0, nullptr);
+        opened(paths_in(in, out, state_path, name))->run(server, ends, figures, progress, 0, nullptr);
         ++answered;
       });
     }
   }
-  if (dealer && !leads) {
-    link->send(0, kRankReport, program::words_of(unanswered));
-    return 0;
-  }
-  for (int rank = 1; dealer && rank < link->ranks(); ++rank) {
-    const std::string theirs = program::text_of(link->receive(rank, kRankReport).second);
-    unanswered += (unanswered.empty() || theirs.empty() ? "" : ", ") + theirs;
-  }
-  if (answered == 0 && !dealer) require_all();
+  if (shares_files) unanswered = ranks->gather(unanswered);
+  if (!leads) return 0;
+  if (answered == 0 && !shares_files) require_all();
   const double inferred = seconds_now();
   if (!digests_path.empty()) write_file(resolve_user_path(digests_path), digests);
-  if (ranked != nullptr) {
-    const Figures ranks = ranked->finish(), summary = ranked->summary();
+  if (shares_passes) {
+    const Figures by_rank = shared->finish(), summary = shared->summary();
     std::printf("%s\n%sinferred in %s; wrote %s\n%s", context.describe().c_str(),
-                ranks.table().text().c_str(), seconds_text(inferred - prepared).c_str(), out.c_str(),
+                by_rank.table().text().c_str(), seconds_text(inferred - prepared).c_str(), out.c_str(),
                 summary.lines().c_str());
     Json json = summary.object();
     json["params"] = parameters_json(context);
-    json["by_rank"] = ranks.json();
+    json["by_rank"] = by_rank.json();
     flags.write_json(json);
     return 0;
   }
@@ -428,19 +418,18 @@ int infer(int argc, char** argv, program::Link* link, std::optional<Dealer>& dea
 }
 
 int infer_on_ranks(int argc, char** argv) {
-  const std::unique_ptr<program::Link> link = program::open_link();
-  std::optional<Dealer> dealer;
-  if (link == nullptr) return infer(argc, argv, nullptr, dealer);
+  const std::unique_ptr<Ranks> ranks = open_ranks();
+  if (ranks == nullptr) return infer(argc, argv, nullptr);
   std::string why = "out of memory";
   int exit_code = 1;
   try {
-    return infer(argc, argv, link.get(), dealer);
+    return infer(argc, argv, ranks.get());
   } catch (const Error& error) {
     why = visible(error.what());
     exit_code = error.exit_code();
   } catch (const std::bad_alloc&) {
   }
-  link->fail(why, exit_code);
+  ranks->fail(why, exit_code);
   return exit_code;  // not reached, which a compiler does not see through a virtual call
 }
 

@@ -15,14 +15,7 @@
 namespace psm::cmd {
 namespace {
 
-constexpr uint64_t kRanksVersion = 1;  // raised whenever builds would not understand each other
 constexpr uint64_t kNoFurtherPass = ~uint64_t{0};
-
-Buffer words_of_numbers(const std::vector<uint64_t>& numbers) {
-  Buffer words(numbers.size());
-  std::copy(numbers.begin(), numbers.end(), words.begin());
-  return words;
-}
 
 // Waits until all ranks are here.
 void meet(program::Link& link) {
@@ -37,27 +30,14 @@ void meet(program::Link& link) {
 
 }  // namespace
 
-void send_to_others(program::Link& link, RankMessage name, const std::vector<uint64_t>& numbers) {
-  for (int to = 1; to < link.ranks(); ++to) link.send(to, name, words_of_numbers(numbers));
+Buffer words_of_numbers(const std::vector<uint64_t>& numbers) {
+  Buffer words(numbers.size());
+  std::copy(numbers.begin(), numbers.end(), words.begin());
+  return words;
 }
 
-void require_same(program::Link& link, const program::ProgramDigest& digest, ckks::Fingerprint keys) {
-  std::vector<uint64_t> mine{kRanksVersion, 0, 0, 0, 0, keys.parameters, keys.key};
-  std::memcpy(mine.data() + 1, digest.data(), digest.size());
-  if (link.rank() != 0) return link.send(0, kIdentity, words_of_numbers(mine));
-  for (int rank = 1; rank < link.ranks(); ++rank) {
-    const Buffer theirs = link.receive(rank, kIdentity).second;
-    const auto differs = [&](size_t from, size_t to) {
-      return theirs.size() != mine.size() ||
-             !std::equal(mine.begin() + from, mine.begin() + to, theirs.begin() + from);
-    };
-    const char* what = differs(0, 1)   ? "another version of this command"
-                       : differs(1, 5) ? "another --program"
-                       : differs(5, 7) ? "--keys of another key pair"
-                                       : nullptr;
-    if (what != nullptr)
-      throw Error(message("rank ", rank, " has ", what, " than rank 0; give all ranks the same"));
-  }
+void send_to_others(program::Link& link, RankMessage name, const std::vector<uint64_t>& numbers) {
+  for (int to = 1; to < link.ranks(); ++to) link.send(to, name, words_of_numbers(numbers));
 }
 
 // A rank's part of a pass.

@@ -1,8 +1,8 @@
 // Several processes, the ranks, that compute each pass together (ckks/program/ranks): each of them loads the keys of its
 // own instructions, encodes and maps their constants alone, and sends what others need.
 //
-// Rank 0 has prompts, states and answers. It says at which instruction a pass begins; every rank then makes the same
-// schedule from the same costs, which rank 0 measured.
+// Rank 0 says at which instruction a pass begins; every rank then makes the same schedule from the same costs, which
+// rank 0 measured.
 #pragma once
 
 #include <map>
@@ -12,10 +12,7 @@
 #include <vector>
 
 #include "ckks/program/ranks/linked_run.h"
-#include "ckks/wire/key_file.h"
-#include "cmd/server/device_flag.h"
-#include "cmd/server/server.h"
-#include "cmd/terminal/figures.h"
+#include "cmd/server/ranks.h"
 
 namespace psm::cmd {
 
@@ -23,28 +20,23 @@ namespace psm::cmd {
 enum RankMessage : uint64_t { kIdentity, kRankCosts, kRankPass, kReady, kRankReport, kFiles, kNextFile };
 static_assert(kNextFile < program::kFirstValue);
 
+Buffer words_of_numbers(const std::vector<uint64_t>& numbers);
 // Sends the same message to every rank but this one, rank 0.
 void send_to_others(program::Link& link, RankMessage name, const std::vector<uint64_t>& numbers);
 
-// Tells rank 0 what this rank would compute with. Rank 0 throws Error if it is not the same everywhere.
-void require_same(program::Link& link, const program::ProgramDigest& digest, ckks::Fingerprint keys);
-
-class RankedServer final : public Passes {
+class RankedServer final : public SharedPasses {
  public:
-  // `gathers`: whether states are saved, which rank 0 must have then. Rank 0 measures this machine.
+  // Rank 0 measures this machine.
   RankedServer(const PlannedPass& whole, wire::EvaluationKeysReader& keys, program::Link& link,
                const program::LinkModel& model, const MemoryFlag& memory, bool gathers);
   ~RankedServer() override;
 
-  // Rank 0. A run's options have a state's instructions of the whole plan, and no observer.
   program::RunResult run(const std::map<std::string, ckks::Ciphertext>& inputs,
                          const program::RunOptions& options) override;
   program::RunResult resume(program::RunState checkpoint, const program::RunOptions& options) override;
-  // The other ranks: computes passes until rank 0 calls finish(), and reports to it.
-  void serve();
-  // Rank 0: no further pass. Returns a row for each rank, seconds of a pass. And what concerns all of them.
-  Figures finish();
-  Figures summary() const;
+  void serve() override;
+  Figures finish() override;
+  Figures summary() const override;
 
  private:
   struct Share;

@@ -7,8 +7,7 @@
 
 namespace psm::program {
 
-// Null if this process is alone. Throws Error if mpirun started several, and this build has no MPI. Destroyed, it waits
-// for the other ranks to end.
+// Null if this process is alone. Destroyed, it waits for the other ranks to end.
 std::unique_ptr<Link> open_link();
 
 }  // namespace psm::program

@@ -1,11 +1,12 @@
+// A build without MPI.
 #include <cstdlib>
 
 #include "ckks/base/error.h"
-#include "ckks/program/ranks/mpi/mpi_link.h"
+#include "cmd/server/ranks.h"
 
-namespace psm::program {
+namespace psm::cmd {
 
-std::unique_ptr<Link> open_link() {
+std::unique_ptr<Ranks> open_ranks() {
   // What Open MPI and others tell a process of how many it is one.
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const char* size = std::getenv(name); size != nullptr && std::atoi(size) > 1)
@@ -14,4 +15,4 @@ std::unique_ptr<Link> open_link() {
   return nullptr;
 }
 
-}  // namespace psm::program
+}  // namespace psm::cmd
