@@ -55,7 +55,7 @@ while read -r command budget; do
 done <<BUDGETS
 keygen 8000
 encrypt 11250
-demo 49600
+demo 48000
 decrypt 8600
 generate 15550
 infer 25100

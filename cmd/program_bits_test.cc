@@ -18,6 +18,7 @@
 #include "ckks/device/testing/test_device.h"
 #include "ckks/ring/kernels/backend.h"
 #include "cmd/deployment/deployment.h"
+#include "cmd/server/device_flag.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 
@@ -30,7 +31,7 @@ std::string digest_of_run(const std::string& model, const ckks::ParameterSpec& s
   restart_kernel_randomness();
   const Deployment deployment(attention::load_checkpoint(model), spec);
   RunFigures figures(deployment);
-  Session session(deployment, figures, device);
+  Session session(deployment, figures, engine_on(device, *deployment.context));
   const auto prompts = train::RecallTask({}).test(deployment.packing.prompts, 7).texts();
   const auto inputs =
       session.encrypt(attention::client_inputs(deployment.model, deployment.packing, prompts));

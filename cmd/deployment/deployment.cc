@@ -66,7 +66,7 @@ TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<
   return run;
 }
 
-Session::Session(const PlannedPass& pass, RunFigures& figures, ckks::Device* device)
+Session::Session(const PlannedPass& pass, RunFigures& figures, std::unique_ptr<const ckks::Engine> device)
     : d_(pass),
       figures_(figures),
       encoder_(*d_.context),
@@ -83,7 +83,7 @@ Session::Session(const PlannedPass& pass, RunFigures& figures, ckks::Device* dev
     figures_.touched(memory.finish());
   }
   const double made = seconds_now();
-  server_ = std::make_unique<Server>(d_, keys_, device);
+  server_ = std::make_unique<Server>(d_, keys_, std::move(device));
   seconds_.keygen = made - begin;
   seconds_.server = seconds_now() - made;
   figures_.prepared(seconds_.server);

@@ -66,7 +66,7 @@ class Session {
 
   // Makes the keys that the pass asks for, with a progress bar. Meanwhile the memory that a pass takes is touched;
   // `figures` learns of that and of every pass. Arguments outlive the session.
-  Session(const PlannedPass& pass, RunFigures& figures, ckks::Device* device = nullptr);
+  Session(const PlannedPass& pass, RunFigures& figures, std::unique_ptr<const ckks::Engine> device = nullptr);
 
   Ciphertexts encrypt(const attention::SlotVectors& inputs);
   program::RunResult run(const Ciphertexts& inputs, program::RunOptions options = {});

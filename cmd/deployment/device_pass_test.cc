@@ -6,6 +6,7 @@
 #include "ckks/base/testing/runfile.h"
 #include "ckks/device/emulated_device.h"
 #include "cmd/deployment/deployment.h"
+#include "cmd/server/device_flag.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
@@ -24,7 +25,7 @@ TEST_CASE("a pass that is counted asks for what a pass on the emulated device as
   ckks::LaunchLog first;
   {
     RunFigures figures(deployment);
-    Session session(deployment, figures, &device);
+    Session session(deployment, figures, engine_on(&device, *deployment.context));
     CHECK(counted.key_bytes == session.keys().bytes());
     const auto inputs =
         session.encrypt(attention::client_inputs(deployment.model, deployment.packing, prompts));

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/device/device.h"
 #include "ckks/engine/engine.h"
 #include "ckks/wire/key_file.h"
 
@@ -19,8 +18,8 @@ class ChosenEngine {
  public:
   // Null is the processor. Keys go to the device once; throws Error where they find no room. `kinds`: of bootstraps, whose
   // transforms are encoded.
-  ChosenEngine(const ckks::Context& context, const ckks::EvaluationKeys& keys, ckks::Device* device,
-               const std::set<ckks::BootstrapKind>& kinds);
+  ChosenEngine(const ckks::Context& context, const ckks::EvaluationKeys& keys,
+               std::unique_ptr<const ckks::Engine> device, const std::set<ckks::BootstrapKind>& kinds);
 
   const ckks::Encoder encoder;
   const ckks::Evaluator evaluator;

@@ -1,14 +1,9 @@
 #include "cmd/server/device_flag.h"
 
-#include <charconv>
-#include <cmath>
-
 #include "ckks/base/error.h"
-#include "ckks/base/memory.h"
 #include "ckks/device/cuda/cuda_device.h"
+#include "ckks/device/device_engine.h"
 #include "ckks/device/emulated_device.h"
-#include "cmd/terminal/table.h"
-#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 
@@ -31,39 +26,8 @@ void DeviceFlag::require_room(const ckks::Device* device, size_t bytes) {
                       bytes >> 20, " MiB; use one with more, or compute without --device"));
 }
 
-std::optional<double> parse_bytes(const std::string& text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (error != std::errc() || !std::isfinite(number) || number <= 0) return std::nullopt;
-  std::string unit(rest, end);
-  if (unit.starts_with(' ')) unit.erase(0, 1);
-  for (const auto& [name, factor] : {std::pair("MB", 1e6), {"GB", 1e9}, {"TB", 1e12}})
-    if (unit == name) return number * factor;
-  return std::nullopt;
-}
-
-MemoryFlag::MemoryFlag(Flags& flags)
-    : text_(flags.text("memory", "",
-                       "how much memory to take, such as 16GB: what is left beside keys and ciphertexts "
-                       "keeps encoded weights for further runs")) {}
-
-size_t MemoryFlag::left_for_plaintexts(double least, size_t usual) const {
-  if (text_.empty()) return usual;
-  const std::optional<double> bytes = parse_bytes(text_);
-  if (!bytes) throw Error(message("--memory ", text_, " is no size; give one such as 700MB or 16GB"));
-  if (*bytes < least)
-    throw Error(
-        message("--memory ", text_, " is too little: keys and ciphertexts alone take ", bytes_text(least)));
-  return static_cast<size_t>(*bytes - least);
-}
-
-void require_memory(size_t bytes) {
-  const uint64_t available = available_memory_bytes();
-  if (available == 0 || bytes <= available) return;
-  throw Error(message("this needs about ", bytes_text(static_cast<double>(bytes)), " of memory, ",
-                      bytes_text(static_cast<double>(available)),
-                      " are available; close other programs or use a larger machine"));
+std::unique_ptr<const ckks::Engine> engine_on(ckks::Device* device, const ckks::Context& context) {
+  return device == nullptr ? nullptr : std::make_unique<ckks::DeviceEngine>(context, *device);
 }
 
 }  // namespace psm::cmd

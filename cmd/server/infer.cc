@@ -28,6 +28,7 @@
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
 #include "cmd/server/inference_state.h"
+#include "cmd/server/memory_flag.h"
 #include "cmd/server/program_parts.h"
 #include "cmd/server/ranks.h"
 #include "cmd/server/run_figures.h"
@@ -346,7 +347,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   if (shares_passes) {
     shared = ranks->share(pass, key_reader, network, memory_flag, !state_path.empty());
   } else {
-    own = std::make_unique<Server>(pass, keys, device.get());
+    own = std::make_unique<Server>(pass, keys, engine_on(device.get(), context));
   }
   Passes& server = shares_passes ? static_cast<Passes&>(*shared) : *own;
   const double prepared = seconds_now();

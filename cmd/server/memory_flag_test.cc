@@ -1,8 +1,9 @@
+#include "cmd/server/memory_flag.h"
+
 #include <array>
 #include <string>
 
 #include "ckks/base/error.h"
-#include "cmd/server/device_flag.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ckks/wire/key_file.h"
-#include "cmd/server/device_flag.h"
+#include "cmd/server/memory_flag.h"
 #include "cmd/server/server.h"
 #include "cmd/terminal/figures.h"
 

@@ -14,6 +14,7 @@
 #include "cmd/generation/server/text_server.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"
+#include "cmd/server/memory_flag.h"
 #include "cmd/terminal/command.h"
 
 namespace psm::cmd {
@@ -67,7 +68,7 @@ void serve(int argc, char** argv, FrameChannel& client) {
   Ciphertexts encrypted;
   if (weights) encrypted = weights->read(reader.fingerprint());
   HeldKeys keys(reader, context);
-  TextServer(program, keys, kept, device.get(), &encrypted).serve(client);
+  TextServer(program, keys, kept, engine_on(device.get(), context), &encrypted).serve(client);
 }
 
 }  // namespace

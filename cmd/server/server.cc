@@ -4,8 +4,9 @@
 
 namespace psm::cmd {
 
-Server::Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys, ckks::Device* device)
-    : own_(*pass.context, keys, device, program::bootstrap_kinds(pass.plan)),
+Server::Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys,
+               std::unique_ptr<const ckks::Engine> device)
+    : own_(*pass.context, keys, std::move(device), program::bootstrap_kinds(pass.plan)),
       machine_(pass.plan, own_.encoder, own_.evaluator, &own_.bootstrappers,
                {.encoded_bytes = pass.reading.encoded_limit}) {
   machine_.prepare();

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ class Server final : public Passes {
  public:
   // Encodes the plaintexts that all runs share. Throws Error if a key is missing or of another key pair.
   // Computes on `device` unless that is null; inputs and outputs are in the host's memory.
-  Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys, ckks::Device* device = nullptr);
+  Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys,
+         std::unique_ptr<const ckks::Engine> device = nullptr);
 
   program::RunResult run(const std::map<std::string, ckks::Ciphertext>& inputs,
                          const program::RunOptions& options = {}) override {

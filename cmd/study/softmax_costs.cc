@@ -15,7 +15,7 @@
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/server/device_flag.h"
+#include "cmd/server/memory_flag.h"
 #include "cmd/study/experiment.h"
 #include "cmd/study/softmax_methods.h"
 #include "cmd/terminal/command.h"

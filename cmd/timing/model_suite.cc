@@ -12,6 +12,7 @@
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
+#include "cmd/server/memory_flag.h"
 #include "cmd/server/program_parts.h"
 
 namespace psm::cmd {
@@ -141,7 +142,7 @@ ModelTimes model_suite(const Deployment& d, const std::string& name,
   times.ledger.set_ranges(twin.observations);
   times.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
   options.starting("keys");
-  Session session(d, figures, options.device);
+  Session session(d, figures, engine_on(options.device, *d.context));
   const Session::Ciphertexts inputs = session.encrypt(attention::client_inputs(d.model, d.packing, prompts));
   const ckks::Ciphertext complex_value = session.value_to_bootstrap();
 

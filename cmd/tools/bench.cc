@@ -17,6 +17,7 @@
 #include "cmd/reports/ledger_report.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
+#include "cmd/server/memory_flag.h"
 #include "cmd/terminal/command.h"
 #include "cmd/timing/bench_suite.h"
 #include "cmd/timing/device_suite.h"

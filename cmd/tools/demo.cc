@@ -15,8 +15,7 @@
 #include "cmd/protocol/notes.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/reports/polynomial_report.h"
-#include "cmd/server/device_flag.h"
-#include "cmd/server/device_pass.h"
+#include "cmd/server/memory_flag.h"
 #include "cmd/server/run_figures.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
@@ -90,9 +89,7 @@ int demo(int argc, char** argv) {
   const std::string& save = flags.output("save", "write the polynomial model to this file");
   const LedgerFlag ledger_file(flags);
   const RingFlags ring(flags);
-  const DeviceFlag device_flag(flags);
   flags.begin(argc, argv);
-  const std::unique_ptr<ckks::Device> device = device_flag.open();
   const ckks::ParameterSpec spec = ring.spec();
   if (flags.given("model") && flags.given("text")) throw Error("--model and --text exclude each other");
   if (flags.given("model") && flags.given("save"))
@@ -163,7 +160,6 @@ int demo(int argc, char** argv) {
   RunFigures figures(deployment, clear_bytes);
   print_plan(deployment, figures);
   require_memory(deployment.server_bytes() + static_cast<size_t>(clear_bytes));
-  require_device_room(device.get(), deployment);
 
   std::vector<std::vector<int>> prompts{codec.encode(prompt)};
   if (codec.is_recall() && prompt.empty())
@@ -176,7 +172,7 @@ int demo(int argc, char** argv) {
   program::Ledger ledger(deployment.plan, deployment.context->scales());
   ledger.set_ranges(twin.observations);
   ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
-  Session session(deployment, figures, device.get());
+  Session session(deployment, figures);
   const Session::Seconds& seconds = session.seconds();
   std::printf("  keys: %s in %s\n  the server encodes the bootstrap's transforms: %s\n",
               bytes_text(static_cast<double>(session.keys().bytes())).c_str(),

@@ -17,6 +17,7 @@
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"
+#include "cmd/server/memory_flag.h"
 #include "cmd/server/program_parts.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
@@ -85,7 +86,7 @@ int replay(int argc, char** argv) {
   HeldKeys keys(reader, *context);
 
   KeptText kept("", program, reader.fingerprint());
-  TextServer server(program, keys, kept, device.get());
+  TextServer server(program, keys, kept, engine_on(device.get(), *context));
   RunDigests digests;
   server.observe(
       [&](size_t instruction, const ckks::Ciphertext& result) { digests.add(instruction, result); });

@@ -28,14 +28,14 @@ double sum(const std::vector<double>& values) { return std::accumulate(values.be
 
 }  // namespace
 
-TextServer::TextServer(const TextProgram& program, HeldKeys& keys, KeptText& kept, ckks::Device* device,
-                       const Ciphertexts* weights)
+TextServer::TextServer(const TextProgram& program, HeldKeys& keys, KeptText& kept,
+                       std::unique_ptr<const ckks::Engine> device, const Ciphertexts* weights)
     : d_(program),
       kept_(kept),
       weights_(weights),
       keys_(keys),
       on_device_(device != nullptr),
-      own_(*d_.context, first_keys(program, keys, kept, on_device_), device, d_.bootstraps) {}
+      own_(*d_.context, first_keys(program, keys, kept, on_device_), std::move(device), d_.bootstraps) {}
 
 Greeting TextServer::greeting() const {
   return {d_.id,

@@ -32,8 +32,8 @@ class TextServer {
  public:
   // Throws Error if a key is missing or of another key pair. `device` is null for the processor; `weights`
   // are needed if the program has encrypted weights. All arguments must outlive the object.
-  TextServer(const TextProgram& program, HeldKeys& keys, KeptText& kept, ckks::Device* device = nullptr,
-             const Ciphertexts* weights = nullptr);
+  TextServer(const TextProgram& program, HeldKeys& keys, KeptText& kept,
+             std::unique_ptr<const ckks::Engine> device = nullptr, const Ciphertexts* weights = nullptr);
 
   Greeting greeting() const;
   // The answer to one frame. Throws Error if the frame is refused.
