@@ -9,19 +9,17 @@
 #include "ckks/base/parallel.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/precision.h"
+#include "ckks/program/planning/calibrate.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
-#include "cmd/timing/roofline.h"
 
 namespace psm::cmd {
 namespace {
 
-using program::CostModel;
-using program::Instruction;
-using program::Opcode;
+using program::EffortSum;
 using program::Work;
 using program::WorkKind;
 
@@ -35,13 +33,10 @@ class Suite {
         encoder_(context),
         secret_(ckks::SecretKey::generate(context)),
         generator_(secret_),
-        encryptor_(secret_),
-        model_(context.chain()) {
-    program_.slots = static_cast<size_t>(context.slots());
-  }
+        encryptor_(secret_) {}
 
   BenchFigures run() {
-    machine_ = measure_machine(context_.ring());
+    kernels_ = program::calibrate(context_).kernels;
     transforms();
     operations();
     bootstrap();
@@ -50,8 +45,8 @@ class Suite {
   }
 
  private:
-  void add(const char* name, int limbs, Times times, const OperationCount& count) {
-    const double median = 1e3 * times.median, roofline = count.roofline_ms(machine_);
+  void add(const char* name, int limbs, Times times, const Work& work) {
+    const double median = 1e3 * times.median, kernels = 1e3 * kernels_.of(work);
     row_name_ = message(name, ", ", limbs, " limbs");
     row_ = &figures_.operations.row()
                 .both("name", "operation", name)
@@ -60,12 +55,8 @@ class Suite {
                 .json("backend", ckks::kernels().name)
                 .number("median_ms", "median ms", median, "%.4g")
                 .number("min_ms", "min ms", 1e3 * times.least, "%.4g")
-                .number("roofline_ms", "roofline ms", roofline, "%.4g")
-                .cell("of roofline", format("%.1fx", median / roofline))
-                .json("bytes", static_cast<int64_t>(count.bytes))
-                .cell("bytes", bytes_text(count.bytes))
-                .json("macs", static_cast<int64_t>(count.macs))
-                .cell("MACs", format("%.3g", count.macs));
+                .number("kernels_ms", "kernels ms", kernels, "%.4g")
+                .cell("of kernels", format("%.2fx", median / kernels));
   }
 
   // What only the last row has.
@@ -82,9 +73,9 @@ class Suite {
   }
 
   template <typename Body>
-  void time(const char* name, int limbs, const OperationCount& count, const Body& body) {
+  void time(const char* name, int limbs, const Work& work, const Body& body) {
     starting(name);
-    add(name, limbs, measure(options_.repetitions, body), count);
+    add(name, limbs, measure(options_.repetitions, body), work);
   }
 
   void starting(const char* name) const { options_.starting(message("timing ", name)); }
@@ -93,34 +84,26 @@ class Suite {
     return ckks::expand(encryptor_.encrypt(encoder_.encode(values, level)));
   }
 
-  double limb_bytes() const { return model_.chain().limb_bytes(); }
-  Work work_of(const Instruction& instruction, ckks::Level level) const {
-    return model_.effort(instruction, program_, level).work;
-  }
-  // `limbs_moved`: of operands and results; `work` tells how many limbs of keys are read.
-  OperationCount count_of(const Work& work, double limbs_moved) const {
-    return {.bytes = limb_bytes() * (limbs_moved + work[WorkKind::kKeyRead]),
-            .macs = macs_of(work, context_.log_n())};
+  Work of_rotations(ckks::Level level, int64_t count) const {
+    EffortSum sum(context_.chain());
+    sum.rotate(level, count);
+    return sum.effort.work;
   }
 
   void transforms() {
     const int threads = thread_count();
-    const MachineRates all = machine_;
+    const program::KernelSeconds all = kernels_;
     set_thread_count(1);
-    machine_ = measure_machine(context_.ring());
+    kernels_ = program::calibrate(context_).kernels;
     const ckks::Ring& ring = context_.ring();
     Buffer limb(ring.n());
     for (size_t i = 0; i < limb.size(); ++i) limb[i] = ring.q(0).value - 1 - i;
     Work work;
     work[WorkKind::kNtt] = 1;
-    OperationCount count = count_of(work, 4);  // the limb in and out, roots and their quotients
-    count.in_cache = true;
-    time("ntt_forward", 1, count,
-         [&] { ckks::kernels().ntt_forward(limb.data(), limb.data(), ring.ntt(0)); });
-    time("ntt_inverse", 1, count,
-         [&] { ckks::kernels().ntt_inverse(limb.data(), limb.data(), ring.ntt(0)); });
+    time("ntt_forward", 1, work, [&] { ckks::kernels().ntt_forward(limb.data(), limb.data(), ring.ntt(0)); });
+    time("ntt_inverse", 1, work, [&] { ckks::kernels().ntt_inverse(limb.data(), limb.data(), ring.ntt(0)); });
     set_thread_count(threads);
-    machine_ = all;
+    kernels_ = all;
   }
 
   void operations() {
@@ -137,46 +120,37 @@ class Suite {
 
     Work encoding;
     encoding[WorkKind::kNtt] = kFew;
-    OperationCount encode = count_of(encoding, kFew);
-    encode.bytes += 16.0 * context_.slots();
-    time("encode", kFew, encode, [&] { encoder_.encode(x, kFew - 1); });
+    time("encode", kFew, encoding, [&] { encoder_.encode(x, kFew - 1); });
 
-    const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
     for (const int limbs : {kFew, kMany}) {
       const ckks::Level level = ckks::level_of({limbs, 0});
       const ckks::Ciphertext a = encrypt(x, level);
-      time("rotate", limbs, count_of(work_of(rotate, level), 4 * limbs), [&] { evaluator.rotate(a, 1); });
+      time("rotate", limbs, of_rotations(level, 1), [&] { evaluator.rotate(a, 1); });
     }
     const ckks::Ciphertext a = encrypt(x, kMany - 1);
     {
       // What a second rotation of the same ciphertext adds.
-      const Instruction twice{.opcode = Opcode::kRotate, .offsets = {1, 2}};
-      const Work both = work_of(twice, kMany - 1), single = work_of(rotate, kMany - 1);
+      const Work both = of_rotations(kMany - 1, 2), single = of_rotations(kMany - 1, 1);
       Work further;
       for (size_t i = 0; i < program::kWorkKindCount; ++i) further.limbs[i] = both.limbs[i] - single.limbs[i];
-      const double digit_limbs = context_.digit_count(kMany - 1) * (kMany + context_.p_count(kMany - 1));
       const ckks::Hoisted hoisted = evaluator.hoist(a);
-      time("rotate_hoisted", kMany, count_of(further, digit_limbs + 3 * kMany),
-           [&] { evaluator.apply_galois(hoisted, g); });
+      time("rotate_hoisted", kMany, further, [&] { evaluator.apply_galois(hoisted, g); });
     }
     for (const int limbs : {kFew, kMany}) {
       const ckks::Level level = ckks::level_of({limbs, 0});
       const ckks::Ciphertext b = encrypt(x, level), c = encrypt(x, level);
       // A relinearisation is a rotation's key switch; four products before it.
-      Work work = work_of(rotate, level);
+      Work work = of_rotations(level, 1);
+      work[WorkKind::kPermute] = 0;
       work[WorkKind::kMultiply] += 4 * limbs;
-      time("multiply_relinearise", limbs, count_of(work, 6 * limbs), [&] { evaluator.multiply(b, c); });
+      time("multiply_relinearise", limbs, work, [&] { evaluator.multiply(b, c); });
     }
-    {
-      const ckks::Plaintext plain = encoder_.encode(x, kMany - 1);
-      Work work;
-      work[WorkKind::kMultiply] = 2 * kMany;
-      time("multiply_plain", kMany, count_of(work, 5 * kMany), [&] { evaluator.multiply_plain(a, plain); });
-    }
-    Work rescaling;
-    rescaling[WorkKind::kNtt] = 2 * kMany;
-    rescaling[WorkKind::kMultiply] = 2 * (kMany - 1);  // by the inverse of the last prime
-    time("rescale", kMany, count_of(rescaling, 4 * kMany - 2), [&] { evaluator.rescale(a); });
+    const ckks::Plaintext plain = encoder_.encode(x, kMany - 1);
+    EffortSum product(context_.chain()), rescaling(context_.chain());
+    product.multiply_plain(kMany - 1, x.size(), x.size());
+    time("multiply_plain", kMany, product.effort.work, [&] { evaluator.multiply_plain(a, plain); });
+    rescaling.rescale(kMany - 1);
+    time("rescale", kMany, rescaling.effort.work, [&] { evaluator.rescale(a); });
   }
 
   void bootstrap() {
@@ -189,11 +163,10 @@ class Suite {
       keys.reset();  // one set of keys in memory
       keys.emplace(generator_.evaluation_keys(request));
     });
-    const auto key_bytes = static_cast<double>(keys->bytes());
     Work making;  // b = -a s + e + ...: a transform of e and a product for each limb of b
-    making[WorkKind::kNtt] = making[WorkKind::kMultiply] = key_bytes / (2 * limb_bytes());
-    add("bootstrap_keygen", context_.max_level() + 1, times,
-        {.bytes = key_bytes, .macs = macs_of(making, context_.log_n())});
+    making[WorkKind::kNtt] = making[WorkKind::kMultiply] =
+        static_cast<double>(keys->bytes()) / (2.0 * static_cast<double>(context_.chain().limb_bytes()));
+    add("bootstrap_keygen", context_.max_level() + 1, times, making);
     more_bytes("key_bytes", keys->bytes());
 
     refresh("bootstrap_full", bootstrapper, *keys, context_.slots());
@@ -230,10 +203,7 @@ class Suite {
     const Times times =
         time_runs(options_.bootstrap_repetitions, 0, [&] { out = bootstrapper.apply(evaluator, in); });
     const ckks::Precision of_random = precision_of(out, random);
-    OperationCount count = count_of(program::figures_of(bootstrapper.plan(), {}).effort.work,
-                                    2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
-    count.bytes += static_cast<double>(bootstrapper.bytes());
-    add(name, out.level() + 1, times, count);
+    add(name, out.level() + 1, times, program::figures_of(bootstrapper.plan(), {}).effort.work);
     more("usable_levels", out.level() - entry);
     more("precision_mean_bits", of_random.mean);
     more("precision_min_bits", std::min(of_random.worst, of_constant.worst));
@@ -246,9 +216,7 @@ class Suite {
   ckks::SecretKey secret_;
   ckks::KeyGenerator generator_;
   ckks::SeededEncryptor encryptor_;
-  CostModel model_;
-  program::Program program_;  // only its number of slots is asked for
-  MachineRates machine_;
+  program::KernelSeconds kernels_;
   BenchFigures figures_;
   Figures::Row* row_ = nullptr;  // the last one
   std::string row_name_;

@@ -22,7 +22,6 @@
 #include "cmd/timing/bench_suite.h"
 #include "cmd/timing/device_suite.h"
 #include "cmd/timing/model_suite.h"
-#include "cmd/timing/roofline.h"
 #include "cmd/timing/train_suite.h"
 #include "cmd/training/training_run.h"
 
@@ -113,9 +112,6 @@ ModelToTime model_to_time(const Bench& bench, const ckks::Context& context) {
 Json time_ckks(const Bench& bench) {
   const auto context = bench.context();
   require_memory(ckks_suite_bytes(*context));
-  const MachineRates machine = measure_machine(context->ring());
-  std::printf("memory read at %s/s, %.3g modular multiply-accumulates a second\n",
-              bytes_text(machine.bytes_per_second).c_str(), machine.macs_per_second);
   for (const int limbs : {10, 20}) {
     const ckks::Level level = ckks::level_of({limbs, 0});
     std::printf("in memory at %d limbs: a ciphertext %s, a key %s\n", limbs,
@@ -229,9 +225,9 @@ struct Suite {
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all{
       {"ckks",
-       "operations of the scheme and its bootstrap, medians and minima by the clock, compared with their "
-       "roofline: the bytes and the modular multiply-accumulates that each must take, over the memory "
-       "bandwidth and the multiply-accumulate rate measured on this machine; about a minute",
+       "operations of the scheme and its bootstrap, medians and minima by the clock, compared with the time "
+       "of "
+       "their kernels as predictions count it; about a minute",
        {},
        time_ckks},
       {"kernels",
