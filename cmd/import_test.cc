@@ -43,8 +43,7 @@ TEST_CASE("a model of transformers becomes a checkpoint, and goes back into the 
     const Json figures = run_for_json("import --from " + folder + " --out " + checkpoint);
     CHECK(figures.at("architecture", "").string("") == family);
     CHECK(attention::load_checkpoint(checkpoint).weights.layers[1].w_down == tiny(family).layers[1].w_down);
-    run_for_json("import --format checkpoint --from " + checkpoint + " --to hugging-face --out " + folder +
-                 "-back");
+    run_for_json("import --from " + checkpoint + " --to hugging-face --out " + folder + "-back");
     for (const char* name : {"/model.safetensors", "/config.json"})
       CHECK(read_file(folder + "-back" + name, 1 << 20) == read_file(folder + name, 1 << 20));
   }
@@ -124,10 +123,6 @@ TEST_CASE("what cannot be imported is refused in one line and leaves nothing") {
   attention::write_hugging_face(folder, tiny("roberta"));
   check_refused("import --from " + folder, "--out is needed");
   check_refused("import --from " + path_of("nowhere") + to, "nowhere");
-  check_refused("import --from " + folder + " --format gpt-neox" + to,
-                "holds a roberta model and --format says gpt-neox");
-  check_refused("import --from " + folder + " --format onnx" + to,
-                "use auto, gpt-neox, gpt2, llama, bert, roberta, vit, llama2c or checkpoint");
   write_file(path_of("short.bin"), "abc");
   check_refused("import --from " + path_of("short.bin") + to, "is not a model of llama2.c");
   write_file(folder + "/model.safetensors", std::string(8, '\x7f'));

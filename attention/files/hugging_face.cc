@@ -245,20 +245,17 @@ void read_vit(nn::Safetensors& file, const HuggingFaceConfig& config, const Fres
 }  // namespace
 
 ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) {
-  const bool is_folder = fs::is_directory(path);
-  const fs::path folder = is_folder ? fs::path(path) : fs::path(path).parent_path();
+  const fs::path folder = path;
   const std::string config_path = (folder / kConfigName).string();
   const HuggingFaceConfig config =
       hugging_face_config_from_json(read_file(config_path, kMaxJsonBytes), config_path);
-  if (is_folder && !fs::exists(folder / kWeightsName) && !fs::exists(folder / kIndexName) &&
+  const bool whole = fs::exists(folder / kWeightsName), in_parts = !whole && fs::exists(folder / kIndexName);
+  if (!whole && !in_parts &&
       (fs::exists(folder / "pytorch_model.bin") || fs::exists(folder / "pytorch_model.bin.index.json")))
     throw Error(message(path,
                         " has its weights in pytorch_model.bin, which only PyTorch reads; load it in Python "
                         "and save it by model.save_pretrained(FOLDER, safe_serialization=True)"));
-  const bool in_parts = is_folder && !fs::exists(folder / kWeightsName) && fs::exists(folder / kIndexName);
-  const std::string weights_path = in_parts    ? (folder / kIndexName).string()
-                                   : is_folder ? (folder / kWeightsName).string()
-                                               : path;
+  const std::string weights_path = (folder / (in_parts ? kIndexName : kWeightsName)).string();
   nn::Safetensors file =
       in_parts ? read_parts(folder) : nn::read_safetensors(weights_path, nn::ChecksumRule::kIfPresent);
 

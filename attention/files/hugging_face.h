@@ -40,11 +40,10 @@ struct FreshHead {
   uint64_t seed = 1;
 };
 
-// `path` is a folder with config.json and model.safetensors (or its parts, as model.safetensors.index.json
-// lists them), or such a .safetensors file next to its config.json. Throws psm::Error on files that are
-// missing, damaged, hostile or of another kind of model, and names missing and unknown tensors. Takes the
-// memory of the values in fp32 and of one tensor.
-ImportedModel read_hugging_face(const std::string& path, const FreshHead& head = {});
+// The folder has config.json and model.safetensors, or its parts, as model.safetensors.index.json lists them. Throws
+// psm::Error on files that are missing, damaged, hostile or of another kind of model, and names missing and unknown
+// tensors. Takes the memory of the values in fp32 and of one tensor.
+ImportedModel read_hugging_face(const std::string& folder, const FreshHead& head = {});
 
 // Writes both files into an existing folder, so that transformers reads the same model. Each is written whole
 // or not at all. `images`: for a ViT. Throws psm::Error on a model that transformers does not have

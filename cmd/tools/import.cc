@@ -27,11 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormats = "auto, gpt-neox, gpt2, llama, bert, roberta, vit, llama2c or checkpoint";
-
-struct Source {
-  std::string path, format;  // with "auto" resolved; "hugging-face" stands for any of its families
-};
+// A folder holds transformers' files.
+enum class SourceKind { kTransformers, kCheckpoint, kLlama2c };
 
 // Does the file begin as safetensors do, with the length of a header and its brace?
 bool looks_like_safetensors(const std::string& path) {
@@ -40,11 +37,10 @@ bool looks_like_safetensors(const std::string& path) {
   return start[8] == '{' && start[6] == 0 && start[7] == 0;
 }
 
-Source find_source(const std::string& path, const std::string& format) {
-  if (format != "auto") return {path, format};
-  if (fs::is_directory(path)) return {path, "hugging-face"};
-  if (!path.ends_with(".safetensors") && !looks_like_safetensors(path)) return {path, "llama2c"};
-  return {path, fs::exists(fs::path(path).parent_path() / "config.json") ? "hugging-face" : "checkpoint"};
+SourceKind kind_of(const std::string& path) {
+  if (fs::is_directory(path)) return SourceKind::kTransformers;
+  return path.ends_with(".safetensors") || looks_like_safetensors(path) ? SourceKind::kCheckpoint
+                                                                        : SourceKind::kLlama2c;
 }
 
 struct Imported {
@@ -53,47 +49,37 @@ struct Imported {
   std::optional<int> padding;  // in transformers' files
 };
 
-Imported read_model(const Source& source, const attention::FreshHead& head) {
+Imported read_model(const std::string& path, const attention::FreshHead& head) {
   Imported out;
-  if (source.format == "checkpoint") {
-    out.checkpoint = attention::load_checkpoint(source.path);
+  if (kind_of(path) == SourceKind::kCheckpoint) {
+    out.checkpoint = attention::load_checkpoint(path);
     return out;
   }
-  if (source.format == "llama2c") {
-    out.checkpoint.weights = attention::read_llama2c(source.path);
+  if (kind_of(path) == SourceKind::kLlama2c) {
+    out.checkpoint.weights = attention::read_llama2c(path);
     out.changed.push_back("RoPE's pairs of neighbours are pairs of halves");
     return out;
   }
-  bool known = source.format == "hugging-face";
-  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"})
-    known = known || source.format == family;
-  if (!known) throw Error(message("--format ", source.format, " is not known; use ", kFormats));
-  attention::ImportedModel model = attention::read_hugging_face(source.path, head);
+  attention::ImportedModel model = attention::read_hugging_face(path, head);
   out.checkpoint.weights = std::move(model.weights);
   out.ignored = std::move(model.ignored), out.changed = std::move(model.changed);
   out.padding = model.padding;
   if (model.images)
     write_notes(PromptCodec(*model.images, out.checkpoint.weights.config.classes), out.checkpoint.notes,
                 out.checkpoint.weights.config);
-  const std::string_view family = attention::family_of(out.checkpoint.weights.config);
-  if (source.format != "hugging-face" && family != source.format)
-    throw Error(message(source.path, " holds a ", family, " model and --format says ", source.format,
-                        "; leave it out"));
   return out;
 }
 
 // The tokenizer that was asked for, that the checkpoint keeps, or that lies in the folder of transformers'
 // files; null if there is none, or none is wanted.
 std::shared_ptr<const nn::Tokenizer> find_tokenizer(const std::string& asked, const std::string& merges,
-                                                    const Source& source,
+                                                    const fs::path& source,
                                                     const attention::Checkpoint& checkpoint) {
   if (asked == "none") return nullptr;
   if (!asked.empty()) return load_user_tokenizer(asked, merges);
-  if (source.format == "checkpoint" || source.format == "llama2c") return tokenizer_of(checkpoint);
-  const fs::path folder =
-      fs::is_directory(source.path) ? fs::path(source.path) : fs::path(source.path).parent_path();
+  if (kind_of(source) != SourceKind::kTransformers) return tokenizer_of(checkpoint);
   for (const char* name : {"tokenizer.json", "vocab.txt"})
-    if (fs::exists(folder / name)) return nn::load_tokenizer((folder / name).string());
+    if (fs::exists(source / name)) return nn::load_tokenizer((source / name).string());
   return nullptr;
 }
 
@@ -127,7 +113,6 @@ int import_command(int argc, char** argv) {
                 "llama2.c. The tokenizer is kept in it. With --to hugging-face the model is written into the "
                 "folder --out for transformers.");
   const std::string& from = flags.text("from", "", "folder or file of the model");
-  const std::string& format = flags.text("format", "auto", message("what it is: ", kFormats));
   const std::string& tokenizer_path =
       flags.text("tokenizer", "",
                  "tokenizer.json, llama2.c's file, GPT-2's vocabulary or BERT's "
@@ -149,7 +134,7 @@ int import_command(int argc, char** argv) {
   if (to != "checkpoint") require_writable_folder(target);
 
   const double start = seconds_now();
-  const Source source = find_source(resolve_user_path(from), format);
+  const std::string source = resolve_user_path(from);
   Imported model =
       read_model(source, {flags.given("classes") ? std::optional(static_cast<int>(classes)) : std::nullopt,
                           static_cast<uint64_t>(seed)});
