@@ -64,11 +64,7 @@ TextNote TextServer::require_note(wire::CiphertextReader& file, const std::vecto
 }
 
 void TextServer::run(program::EncryptedMachine& machine, const TextNote& request, int window,
-                     Ciphertexts inputs, program::RunOptions options) {
-  if (observer_)
-    options.observe = [&](size_t instruction, program::Value, const ckks::Ciphertext& result) {
-      observer_(instruction, result);
-    };
+                     Ciphertexts inputs, const program::RunOptions& options) {
   program::RunResult result = machine.run(inputs, options);
   inputs.clear();
   Memory* const memory = own_.evaluator.engine().memory();
