@@ -6,7 +6,6 @@
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
 #include "attention/reference/range_use.h"
-#include "cmd/timing/train_suite.h"
 #include "cmd/training/training_run.h"
 #include "nn/text/bpe/tokenizer_file.h"
 #include "train/evaluation/polynomial_evaluation.h"

@@ -27,6 +27,16 @@ int StudyOptions::examples(int wanted) const {
   return std::max(std::min(4, wanted), static_cast<int>(wanted * std::min(1.0, minutes)));
 }
 
+double training_step_flops(const attention::ModelConfig& model, int batch) {
+  const double d = model.width, tokens = static_cast<double>(batch) * model.context;
+  const double pairs = tokens * (model.causal ? (model.context + 1) / 2.0 : model.context);
+  const double outside = model.classes > 0 ? batch * d * (model.classes + (model.pooler ? d : 0)) +
+                                                 tokens * d * model.patch_inputs
+                                           : tokens * d * model.vocab;
+  const double products = model.layers * (tokens * d * (4 * d + 2.0 * model.ffn) + 2 * pairs * d) + outside;
+  return 3 * 2 * products;
+}
+
 std::string StudyOptions::data_file(const std::string& name) const {
   const std::string path = (std::filesystem::path(data) / name).string();
   if (!std::filesystem::exists(path))

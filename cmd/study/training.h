@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/shape/config.h"
 #include "cmd/terminal/svg_plot.h"
 #include "train/stages/loop.h"
 
@@ -36,6 +37,12 @@ struct StudyOptions {
   // The path of a file of the data folder; throws psm::Error if there is none.
   std::string data_file(const std::string& name) const;
 };
+
+// The floating-point operations of a step of training, of the matrix products that it needs, two for each entry and inner
+// index: in each layer W_q, W_k, W_v, W_o, W_up and W_down on every token, and q k' and w v on the pairs of tokens that
+// the causal mask leaves; and the unembedding. All count three times, because a product's backward pass is two products
+// of its size.
+double training_step_flops(const attention::ModelConfig& model, int batch);
 
 struct CurvePoint {
   size_t step = 0;

@@ -98,5 +98,12 @@ TEST_CASE("curves and final figures are means over the seeds, the latter with th
   CHECK(weight_seed(1) != data_seed(1));
 }
 
+TEST_CASE("the operations of a step are those counted by hand") {
+  attention::ModelConfig model;
+  model.vocab = 5, model.context = 3, model.layers = 2, model.width = 4, model.heads = 2, model.ffn = 7;
+  // A token: four 4 x 4 products and two 4 x 7 a layer, 4 x 5 at the end; a sequence: 6 pairs, twice 4.
+  CHECK(training_step_flops(model, 2) == 6 * (2 * 3 * (2 * (64 + 56) + 20) + 2 * 2 * (6 * 8)));
+}
+
 }  // namespace
 }  // namespace psm::cmd

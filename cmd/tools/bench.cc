@@ -1,5 +1,5 @@
-// bazel run //cmd:bench -- --suite NAME [flags]: times the encrypted operations, the kernels they are made of, a step of
-// training, or encrypted passes of a whole model. suites() is the registry.
+// bazel run //cmd:bench -- --suite NAME [flags]: times the encrypted operations, the kernels they are made of, or
+// encrypted passes of a whole model. suites() is the registry.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -22,7 +22,6 @@
 #include "cmd/timing/bench_suite.h"
 #include "cmd/timing/device_suite.h"
 #include "cmd/timing/model_suite.h"
-#include "cmd/timing/train_suite.h"
 #include "cmd/training/training_run.h"
 
 namespace psm::cmd {
@@ -146,18 +145,6 @@ Json time_kernels(const Bench& bench) {
   return figures.json();
 }
 
-Json time_training(const Bench& bench) {
-  TrainSuiteOptions options = default_train_suite();
-  options.steps = static_cast<int>(bench.repetitions);
-  options.starting = [](const std::string& what) { say("timing " + what); };
-  const attention::ModelConfig& m = options.model;
-  std::printf("%s\nd = %d, %d layers, %d heads, context %d, batch %d, vocabulary %d\n",
-              processor_name().c_str(), m.width, m.layers, m.heads, m.context, options.batch, m.vocab);
-  const Figures figures = train_suite(options);
-  print(figures);
-  return figures.json();
-}
-
 Json time_model(const Bench& bench) {
   const std::unique_ptr<ckks::Device> device = bench.device.open();
   const auto context = bench.context();
@@ -234,11 +221,6 @@ const std::vector<Suite>& suites() {
        "what a limb of each kernel takes with every backend, as predictions count it",
        {},
        time_kernels},
-      {"train",
-       "a step of training (GPT-NeoX, d = 256, 6 layers), softmax and PowerSoftmax on one thread and on all, "
-       "in fp32 and in bf16, compared with the rate of multiply-adds measured on this machine",
-       {},
-       time_training},
       {"model",
        "encrypted passes of a whole model, a shape with random weights or a trained one: the first, warm "
        "ones and bootstraps between them; seconds by what is computed and by operation, memory, and the "

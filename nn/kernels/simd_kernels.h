@@ -107,14 +107,6 @@ struct SimdKernels {
   // A step of the weights w with their moments m and v.
   void (*adamw)(const AdamWConstants& constants, const float* decay, const float* gradient, size_t count,
                 float* w, float* m, float* v);
-
-  // Independent multiply-adds on registers, the processor's peak for benchmarks. Each round is
-  // multiply_adds_flops operations; the result is positive.
-  float (*multiply_adds)(size_t rounds);
-  int multiply_adds_flops;
-  // The same for pairs of bf16 numbers; without the unit, for fp32 numbers.
-  float (*multiply_adds_bf16)(size_t rounds);
-  int multiply_adds_bf16_flops;
 };
 
 // The best set that this processor runs. PSM_SIMD=scalar|avx2|avx512|avx512bf16 in the environment asks for a

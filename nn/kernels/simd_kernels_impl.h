@@ -34,11 +34,7 @@ constexpr SimdKernels kKernels = {.name = PSM_SIMD_NAME,
                                            .moments = moments_of,
                                            .standardise = standardise_of,
                                            .standardise_vjp = standardise_vjp_of},
-                                  .adamw = adamw_of,
-                                  .multiply_adds = chains_fp32,
-                                  .multiply_adds_flops = 2 * kChains * kLanes,
-                                  .multiply_adds_bf16 = chains_bf16,
-                                  .multiply_adds_bf16_flops = kBf16Flops};
+                                  .adamw = adamw_of};
 
 }  // namespace
 }  // namespace psm::nn

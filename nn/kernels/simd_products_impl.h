@@ -279,39 +279,5 @@ void transpose_of(const uint32_t* x, std::ptrdiff_t x_row, int rows, int columns
     for (int j = 0; j < columns; ++j) y[j * y_row + i] = x[i * x_row + j];
 }
 
-// Twelve chains hide the latency (4 to 6 cycles on 2 units) and leave four of sixteen registers for the operands.
-constexpr int kChains = 12;
-
-template <typename Vector, typename Step>
-float chains_of_multiply_adds(Vector factor, Vector term, size_t rounds, Step step) {
-  Floats chain[kChains] = {};
-  __asm__ volatile("" : "+m"(factor), "+m"(term));  // values that the compiler does not know
-  for (; rounds > 0; --rounds)
-#pragma GCC unroll 12
-    for (int i = 0; i < kChains; ++i) chain[i] = step(chain[i], factor, term);
-  Floats sum{};
-  for (int i = 0; i < kChains; ++i) sum += chain[i];
-  return sum[0];
-}
-
-float chains_fp32(size_t rounds) {
-  return chains_of_multiply_adds(all(0.5f), all(1.0f), rounds,
-                                 [](Floats sum, Floats factor, Floats term) { return sum * factor + term; });
-}
-
-#if defined(PSM_BF16_UNIT)
-float chains_bf16(size_t rounds) {
-  const Words ones = Words{} + 0x3F803F80u;
-  return chains_of_multiply_adds(ones, ones, rounds, [](Floats sum, Words a, Words b) {
-    Bf16Pairs::accumulate(sum, a, b);
-    return sum;
-  });
-}
-constexpr int kBf16Flops = 4 * kChains * kLanes;
-#else
-constexpr auto chains_bf16 = chains_fp32;
-constexpr int kBf16Flops = 2 * kChains * kLanes;
-#endif
-
 }  // namespace
 }  // namespace psm::nn
