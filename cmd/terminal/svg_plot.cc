@@ -83,46 +83,17 @@ void segment(std::string& out, double x1, double y1, double x2, double y2, const
 
 std::string class_of(size_t colour) { return "class=\"k" + std::to_string(colour) + "\""; }
 
-// Whether the point lies on that of an earlier line which is at the same place of the x axis.
-bool is_covered(const SvgPanel& panel, size_t line, size_t point, const Axis& y) {
-  const auto& [px, py] = panel.lines[line].points[point];
-  for (size_t e = 0; e < line; ++e) {
-    const PlotPoints& earlier = panel.lines[e].points;
-    if (point < earlier.size() && earlier[point].first == px && y.shows(earlier[point].second) &&
-        std::fabs(y(earlier[point].second) - y(py)) < kStroke)
-      return true;
+void draw_line(std::string& out, const PlotPoints& points, const Axis& x, const Axis& y, size_t colour,
+               bool dashed) {
+  std::string path;
+  bool pen_down = false;
+  for (const auto& [px, py] : points) {
+    const bool shown = x.shows(px) && y.shows(py);
+    if (shown) path += (pen_down ? 'L' : 'M') + fixed(x(px)) + " " + fixed(y(py));
+    pen_down = shown;
   }
-  return false;
-}
-
-// Returns whether the whole line is dashed.
-bool draw_line(std::string& out, const SvgPanel& panel, size_t line, const Axis& x, const Axis& y,
-               size_t colour) {
-  const PlotPoints& points = panel.lines[line].points;
-  std::string paths[2];  // solid; dashed where it lies on an earlier line
-  const auto draw = [&](bool dashed, char how, size_t point) {
-    paths[dashed] += how + fixed(x(points[point].first)) + " " + fixed(y(points[point].second));
-  };
-  bool pen_down = false, pen_dashes = false, was_covered = false, any_solid = false;
-  for (size_t i = 0; i < points.size(); ++i) {
-    if (!x.shows(points[i].first) || !y.shows(points[i].second)) {
-      pen_down = false;
-      continue;
-    }
-    const bool covered = is_covered(panel, line, i, y), dashes = pen_down && was_covered && covered;
-    if (!pen_down) draw(false, 'M', i);
-    if (pen_down && dashes != pen_dashes) draw(dashes, 'M', i - 1);
-    if (pen_down) draw(dashes, 'L', i);
-    any_solid = any_solid || (pen_down && !dashes);
-    pen_down = true, pen_dashes = dashes, was_covered = covered;
-  }
-  const bool any_dashed = !paths[true].empty();
-  for (const bool dashed : {false, true}) {
-    if (dashed ? !any_dashed : any_dashed && !any_solid) continue;
-    out += "<path d=\"" + paths[dashed] + "\" fill=\"none\" " + class_of(colour) + " stroke-width=\"" +
-           tick_text(kStroke) + "\" stroke-linejoin=\"round\"" + (dashed ? kDashes : "") + "/>\n";
-  }
-  return any_dashed && !any_solid;
+  out += "<path d=\"" + path + "\" fill=\"none\" " + class_of(colour) + " stroke-width=\"" +
+         tick_text(kStroke) + "\" stroke-linejoin=\"round\"" + (dashed ? kDashes : "") + "/>\n";
 }
 
 // A legend's entries, from left to right and row by row.
@@ -204,7 +175,8 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top,
   for (size_t i = 0; i < panel.lines.size(); ++i) {
     const std::string& name = panel.lines[i].name;
     const size_t colour = colours.at(name);
-    const bool dashed = draw_line(out, panel, i, x, y, colour);
+    const bool dashed = i % 2 == 1;  // two on top of each other are both seen
+    draw_line(out, panel.lines[i].points, x, y, colour, dashed);
     legend_entry(name, class_of(colour), dashed);
   }
   for (const auto& [name, value] : panel.levels) {
@@ -238,7 +210,7 @@ std::string heard(const std::string& title, const std::deque<SvgPanel>& panels) 
 }  // namespace
 
 PlotPoints held(const PlotPoints& values) {
-  PlotPoints points;  // two for each value, so that is_covered() finds those of another line
+  PlotPoints points;
   for (const auto& [x, y] : values) points.insert(points.end(), {{x, y}, {x + 1, y}});
   return points;
 }

@@ -9,8 +9,8 @@
 //     panel.band("first half", 0, 2);
 //     write_file(path, figure.text());
 //
-// Points that are not finite, or not positive on a logarithmic axis, interrupt their line. A line on top of
-// an earlier one is dashed, so that both are visible. Colours suit colour-blind readers and the light or dark
+// Points that are not finite, or not positive on a logarithmic axis, interrupt their line. Every second line is dashed,
+// so that two on top of each other are both visible. Colours suit colour-blind readers and the light or dark
 // scheme. A curve has the same colour in every panel, by its name.
 #pragma once
 

@@ -51,25 +51,10 @@ TEST_CASE("a figure has its panels, lines, levels and escaped names") {
   CHECK(text.rfind("<svg", 0) == 0);
   CHECK(text.find("</svg>") != std::string::npos);
   CHECK(count(text, "<path") == 3);
-  CHECK(count(text, "stroke-dasharray") == 2);  // the level and its entry in the legend
+  // The level, the second line, and their entries in the legend.
+  CHECK(count(text, "stroke-dasharray") == 4);
   CHECK(text.find(">a &lt; b &amp; c</text>") != std::string::npos);
   CHECK(text.find("nan") == std::string::npos);
-}
-
-TEST_CASE("a line is dashed where it lies on an earlier one, and there alone") {
-  const auto dashes = [](PlotPoints second, PlotPoints first = {{0, 0}, {1, 1}, {2, 4}, {3, 9}}) {
-    SvgFigure figure("");
-    SvgPanel& panel = figure.panel("", "x", "y");
-    panel.line("f", std::move(first));
-    panel.line("g", std::move(second));
-    const std::string text = figure.text();
-    return std::pair(count(text, "<path"), count(text, "stroke-dasharray=\"6 4\""));
-  };
-  CHECK(dashes({{0, 0}, {1, 1}, {2, 4}, {3, 9}}) == std::pair(2, 2));  // and its entry in the legend
-  CHECK(dashes({{0, 0}, {1, 1}, {2, 8}, {3, 9}}) == std::pair(3, 1));
-  CHECK(dashes({{0, 5}, {1, 1}, {2, 8}, {3, 2}}) == std::pair(2, 0));  // a crossing
-  CHECK(dashes({{0.5, 0}, {1.5, 1}, {2.5, 4}, {3.5, 9}}) == std::pair(2, 0));
-  CHECK(dashes(held({{0, 1}, {1, 1}, {2, 9}}), held({{0, 1}, {1, 1.01}, {2, 9}})) == std::pair(2, 2));
 }
 
 TEST_CASE("a curve has the same colour in every panel, and new ones of a panel have different ones") {
