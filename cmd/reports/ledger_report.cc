@@ -23,21 +23,6 @@ using program::Opcode;
 constexpr size_t kCostliest = 10, kMostListed = 8;
 constexpr size_t kPanelRows = 1000, kMostPanels = 4;  // of the chart of levels
 
-constexpr char kStyle[] =
-    "<style>details{border-bottom:1px solid #8884}summary{padding:.35em 0;cursor:pointer}"
-    "summary small{opacity:.7;margin-left:.6em}details td,details th{white-space:nowrap;font-size:85%}"
-    "input[type=search]{font:inherit;width:100%;box-sizing:border-box;padding:.4em .6em;margin:.3em "
-    "0}</style>\n";
-
-// A row is shown if its words contain what is searched.
-constexpr char kScript[] =
-    "<script>for(const box of document.querySelectorAll('input[type=search]'))box.oninput=()=>{"
-    "const wanted=box.value.toLowerCase();"
-    "for(const part of box.parentNode.querySelectorAll('details')){let shown=0;"
-    "for(const row of part.querySelectorAll('tbody tr')){"
-    "row.hidden=![...row.cells].map(cell=>cell.textContent).join(' ').toLowerCase().includes(wanted);"
-    "shown+=!row.hidden}part.hidden=!shown;part.open=wanted!=''}}</script>\n";
-
 // Nothing of what nobody knows.
 std::string known(double value, std::string (*text)(double)) { return value > 0 ? text(value) : ""; }
 
@@ -129,32 +114,6 @@ std::string charts(const std::vector<LedgerRow>& all) {
   return html_wide("Along the program", figure.text());
 }
 
-// All rows; neighbours of one block, "layer 3 / attention", are folded together.
-std::string instructions(const program::Ledger& ledger) {
-  const std::span<const LedgerRow> rows = ledger.rows();
-  std::string out =
-      "<div><input type=\"search\" placeholder=\"Search labels, operations and values\" "
-      "aria-label=\"Search instructions\">\n";
-  for (size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-    const std::string block = program::block_of(rows[begin].label, 2);
-    size_t count = 0, bootstraps = 0;
-    double seconds = 0;
-    for (; end < rows.size() && program::block_of(rows[end].label, 2) == block; ++end) {
-      seconds += rows[end].seconds > 0 ? rows[end].seconds : rows[end].predicted_seconds;
-      count += begins_instruction(rows, end);
-      bootstraps += begins_instruction(rows, end) && rows[end].opcode == Opcode::kBootstrap;
-    }
-    const std::string name = block.empty() ? "outside blocks" : block;
-    out += "<details><summary>" + xml_escape(name) +
-           html_tagged("small", counted(count, "instruction") +
-                                    (bootstraps > 0 ? ", " + counted(bootstraps, "bootstrap") : "") + ", " +
-                                    seconds_text(seconds)) +
-           "</summary>" + html_of(row_figures(ledger, rows.subspan(begin, end - begin)).table(), name) +
-           "</details>\n";
-  }
-  return out + "</div>\n" + kScript;
-}
-
 }  // namespace
 
 std::string list_text(const std::vector<std::string>& items) {
@@ -242,11 +201,12 @@ Figures sum_figures(const std::vector<LedgerSummary>& groups, const char* what) 
 }
 
 std::string ledger_html(const program::Ledger& ledger) {
-  return kStyle + charts(ledger.rows()) +
+  return charts(ledger.rows()) +
          html_of(row_figures(ledger, ledger.costliest(kCostliest)).table(), "The costliest instructions") +
          html_of(sum_figures(ledger.summary(), "block").table(), "By block") +
          html_of(sum_figures(ledger.by_kind(), "operation").table(), "By operation") +
-         html_tagged("h3", "One row for every result") + instructions(ledger);
+         "<details><summary>One row for every result</summary>" +
+         html_of(row_figures(ledger, ledger.rows()).table(), "Results") + "</details>\n";
 }
 
 std::string ledger_page(const LedgerReport& report) {

@@ -45,7 +45,7 @@ struct ShownProgram {
 // `instructions`: whether to print a line for each instruction's result.
 std::string program_text(const ShownProgram&, bool instructions = true);
 Json program_json(const ShownProgram&, bool instructions = true);
-// One file that loads nothing from a network. A few lines of script search its instructions. `more` is HTML for its end.
+// One file that loads nothing from a network. `more` is HTML for its end.
 std::string program_page(const ShownProgram&, const std::string& more = "");
 
 }  // namespace psm::cmd
