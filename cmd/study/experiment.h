@@ -61,8 +61,7 @@ struct Experiment {
   double trainings = 0;
   void (*show)(const StudyOptions& options, const train::DataSource& source, const TrainedGroup& trained,
                StudyResult& result) = nullptr;
-  void (*run)(StudyResult& result) = nullptr;             // instead of groups
-  std::vector<std::vector<std::string_view>> paper = {};  // the paper's figures; the heading first
+  void (*run)(StudyResult& result) = nullptr;  // instead of groups
   std::string_view note = {};
 };
 

@@ -233,14 +233,6 @@ void run_experiment(const Experiment& experiment, const StudyOptions& options, S
   } else {
     Sweep(experiment, options, result).run();
   }
-  if (!experiment.paper.empty()) {
-    const auto cells = [&](size_t row) {
-      return std::vector<std::string>(experiment.paper[row].begin(), experiment.paper[row].end());
-    };
-    Table paper(cells(0));
-    for (size_t i = 1; i < experiment.paper.size(); ++i) paper.row(cells(i));
-    result.table("in the paper", paper);
-  }
   if (!experiment.note.empty()) result.note(std::string(experiment.note));
 }
 

@@ -126,7 +126,7 @@ TEST_CASE("sweeps on text run, and say something of every training") {
     StudyResult result;
     run_experiment(experiment, options, result);
     CHECK(result.json().dump().find("nan") == std::string::npos);
-    size_t found = 0, rows = experiment.paper.size();
+    size_t found = 0, rows = 0;
     for (const Group& group : experiment.groups) rows += 1 + group.rows.size();
     for (const Json& item : result.json().array(name))
       if (item.at("kind", name).string(name) == "table") found += item.at("rows", name).array(name).size();

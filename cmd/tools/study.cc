@@ -1,12 +1,16 @@
-// bazel run //cmd:study -- list | run NAME|all [flags]: the paper's figures and tables about models, measured
-// here.
+// bazel run //cmd:study -- list | run NAME|all | verify [NAME] | tables | data [flags]: the paper's figures and tables
+// about models, measured here; and whether what the documents state is what was measured.
 #include <cstdio>
 #include <filesystem>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/processor.h"
+#include "cmd/claims/data_files.h"
+#include "cmd/claims/results.h"
+#include "cmd/protocol/child_process.h"
 #include "cmd/study/sweep.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/html.h"
@@ -20,7 +24,9 @@ std::string labels_of(const Experiment& experiment) {
   return labels;
 }
 
-void list() {
+constexpr uint64_t kMaxFile = 16 << 20;
+
+int list() {
   for (const Experiment& experiment : experiments()) {
     std::printf("%s: %s\n  command      %s\n", labels_of(experiment).c_str(), experiment.title.data(),
                 command_of(experiment).c_str());
@@ -28,6 +34,7 @@ void list() {
       std::printf("  budget       %s\n  scaled down  %s\n", experiment.budget.data(),
                   experiment.scaled_down.data());
   }
+  return 0;
 }
 
 void run(const Experiment& experiment, const StudyOptions& options) {
@@ -58,15 +65,95 @@ void run(const Experiment& experiment, const StudyOptions& options) {
   std::printf("%swrote %s.html and .json\n", result.text().c_str(), file.c_str());
 }
 
+// Fills the blocks of all documents.
+int write_tables(const std::string& repository) {
+  const std::vector<Result> results = read_results(repository + "/" + kResultsFolder);
+  int unsupported = 0;
+  for (const std::string name : kDocuments) {
+    const std::string file = repository + "/" + name, old = read_file(file, kMaxFile),
+                      document = with_results(old, results);
+    if (document != old) write_file(file, document);
+    for (const std::string& figure : unsupported_figures(document, results)) {
+      std::printf("%s:%s is in no result\n", name.c_str(), figure.c_str());
+      ++unsupported;
+    }
+  }
+  return unsupported > 0;
+}
+
+// Runs the command of one result anew, or of all that have one, and compares. Writes the new figures if asked to.
+int verify(const std::string& repository, const std::string& name, bool write) {
+  int failed = 0, compared = 0;
+  for (Result& result : read_results(repository + "/" + kResultsFolder)) {
+    if (name.empty() ? result.command.empty() : result.name != name) continue;
+    std::printf("== %s: %s\n", result.name.c_str(), result.command.c_str());
+    std::fflush(stdout);
+    ChildProcess git({"git", "describe", "--always", "--dirty", "--abbrev=8"});
+    std::string commit = git.output();
+    if (commit.ends_with('\n')) commit.pop_back();
+    const double start = seconds_now();
+    const std::vector<std::optional<double>> values = measure_again(result);
+    const bool same_machine = result.machine == processor_name();
+    Table table({"figure", "stated", "now", "tolerance", ""});
+    for (size_t i = 0; i < values.size(); ++i) {
+      const Figure& figure = result.figures[i];
+      if (!values[i]) continue;
+      const bool confirmed = is_confirmed(figure, *values[i], same_machine);
+      failed += !confirmed, ++compared;
+      table.row({figure.name, format("%.6g", figure.value) + " " + figure.unit, format("%.6g", *values[i]),
+                 percent(figure.tolerance), confirmed ? "" : "DIFFERS"});
+      result.json["figures"][figure.name]["value"] = *values[i];
+    }
+    std::printf("%sstated for %s, now on %s%s\n", table.text().c_str(),
+                result.machine.empty() ? "an unknown machine" : result.machine.c_str(),
+                processor_name().c_str(), same_machine ? "" : "; times are not compared");
+    if (!write) continue;
+    result.json["commit"] = commit;
+    result.json["machine"] = processor_name();
+    result.json["seconds"] = seconds_now() - start;
+    write_file(message(repository, "/", kResultsFolder, "/", result.name, ".json"), file_of(result.json));
+  }
+  if (compared == 0) throw Error(message("there is no result \'", name, "\' with a figure to compare"));
+  std::printf("%d of %d figures differ\n", failed, compared);
+  return failed > 0 && !write;
+}
+
+// Says which files of testdata/data.json a folder has; makes the novels from raw ones first.
+int data_at_hand(const std::string& repository, const std::string& folder, const std::string& raw) {
+  const Json data = parse_json(read_file(repository + "/testdata/data.json", kMaxFile), "data.json");
+  if (!raw.empty()) {
+    std::vector<std::string> novels;
+    for (const Json& novel : data.at("novels", "data.json").array("novels"))
+      novels.push_back(read_file(raw + "/" + novel.at("raw", "novels").string("raw"), kMaxFile));
+    const auto [train, held_out] = prepare_novels(novels);
+    std::filesystem::create_directories(folder + "/text");
+    write_file(folder + "/text/gutenberg7-train.txt", train);
+    write_file(folder + "/text/gutenberg7-valid.txt", held_out);
+  }
+  int wanting = 0;
+  for (const DataFile& file : check_data(data, folder)) {
+    const bool there = file.state == DataState::kThere;
+    std::printf("%s: %s\n", file.path.c_str(),
+                there                               ? "there"
+                : file.state == DataState::kMissing ? "MISSING"
+                                                    : "DIFFERS from the file that was measured with");
+    if (!there) std::printf("  get it     %s\n  prepare it %s\n", file.source.c_str(), file.prepared.c_str());
+    wanting += !there;
+  }
+  return wanting > 0;
+}
+
 int study(int argc, char** argv) {
-  Command flags("bazel run //cmd:study -- list | run NAME|all [flags]",
-                "Runs the paper's experiments on models at sizes that two cores can train, and writes "
-                "NAME.json and NAME.html, a page with all plots and tables. `list` names every figure and "
-                "table, its command, its budget and what is scaled down. An interrupted training goes on "
-                "where it was when the same command is given again.",
-                Command::Writes::kNothing);
-  const auto& words =
-      flags.words("list | run NAME", 1, 2, "list, or run and the name of an experiment or all");
+  Command flags(
+      "bazel run //cmd:study -- list | run NAME|all | verify [NAME] | tables | data [flags]",
+      "Runs the paper's experiments on models at sizes that two cores can train, and writes "
+      "NAME.json and NAME.html, a page with all plots and tables. `list` names every figure and "
+      "table, its command, its budget and what is scaled down. An interrupted training goes on "
+      "where it was when the same command is given again. `verify` runs the command of each result in "
+      "testdata/results again and compares. `tables` writes the results into the documents. `data` "
+      "says which outside files are in the folder of --check, which differ, and where to get the others.",
+      Command::Writes::kNothing);
+  const auto& words = flags.words("list | run NAME | ..", 1, 2, "what to do, and with what");
   StudyOptions options;
   const double& minutes =
       flags.number("minutes", options.minutes, 1e-4, 1e6,
@@ -78,13 +165,20 @@ int study(int argc, char** argv) {
   const std::string& data = flags.text("data", "../shared/data", "folder of the data");
   const std::string& text = flags.text(
       "text", "", "another text for language models than the novels of --data; its last tenth is held out");
+  const std::string& repository = flags.text("repository", ".", "root of the repository");
+  const bool& write = flags.truth("write", false, "verify: keep the new figures in the results");
+  const std::string& checked = flags.text("check", "../shared/data", "data: the folder to look at");
+  const std::string& raw =
+      flags.text("raw", "", "data: folder of raw novels, from which the texts are made first");
   flags.begin(argc, argv);
-  if (words[0] == "list" && words.size() == 1) {
-    list();
-    return 0;
-  }
+  const std::string root = resolve_user_path(repository);
+  if (words[0] == "verify") return verify(root, words.size() == 2 ? words[1] : "", write);
+  if (words.size() == 1 && words[0] == "list") return list();
+  if (words.size() == 1 && words[0] == "tables") return write_tables(root);
+  if (words.size() == 1 && words[0] == "data")
+    return data_at_hand(root, resolve_user_path(checked), raw.empty() ? "" : resolve_user_path(raw));
   if (words[0] != "run" || words.size() != 2)
-    throw Error("give either list, or run and the name of an experiment");
+    throw Error("give list, tables or data alone, verify with or without a name, or run and an experiment");
   options = {.minutes = minutes,
              .seeds = static_cast<int>(seeds),
              .out = resolve_user_path(out),
