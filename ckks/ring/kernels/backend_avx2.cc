@@ -3,6 +3,7 @@
 #include "ckks/ring/kernels/avx2.h"
 #include "ckks/ring/kernels/backend_list.h"
 #include "ckks/ring/kernels/ntt_avx2.h"
+#include "ckks/ring/kernels/sums_avx2.h"
 
 namespace psm::ckks {
 namespace {
@@ -77,92 +78,6 @@ void subtract_scale_add(uint64_t* out, const uint64_t* a, const uint64_t* b, Mul
   }
 }
 
-// A sum of products: each at most 7/8 q, so that four of them on a reduced rest stay below 4q.
-struct Sum {
-  static constexpr size_t kMaxProducts = 4;
-  Doubles value;
-
-  void add_product(Doubles x, Doubles w, const DoubleModulus& m) {
-    value = _mm256_add_pd(value, multiply(x, w, m));
-  }
-  void fold(size_t products, const DoubleModulus& m) {
-    if (products % kMaxProducts == 0) value = reduce(value, m);
-  }
-};
-
-void tensor_product(uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64_t* const* a0,
-                    const uint64_t* const* a1, const uint64_t* const* b0, const uint64_t* const* b1,
-                    size_t count, size_t n, const Modulus& modulus) {
-  const DoubleModulus m = broadcast(modulus);
-  for (size_t i = 0; i < n; i += 4) {
-    Sum sum0{_mm256_setzero_pd()}, sum1{_mm256_setzero_pd()}, sum2{_mm256_setzero_pd()};
-    for (size_t k = 0; k < count; ++k) {
-      const Doubles x0 = load_residues(a0[k] + i), x1 = load_residues(a1[k] + i);
-      const Doubles y0 = load_residues(b0[k] + i), y1 = load_residues(b1[k] + i);
-      sum0.add_product(x0, y0, m);
-      sum0.fold(k + 1, m);
-      sum1.add_product(x0, y1, m);
-      sum1.add_product(x1, y0, m);
-      sum1.fold(2 * (k + 1), m);
-      sum2.add_product(x1, y1, m);
-      sum2.fold(k + 1, m);
-    }
-    store_integers(out0 + i, canonical(sum0.value, m));
-    store_integers(out1 + i, canonical(sum1.value, m));
-    store_integers(out2 + i, canonical(sum2.value, m));
-  }
-}
-
-// Four residues of `bits` bits from residue `first` on: the eight bytes from where one begins hold it.
-inline Doubles load_packed(const uint8_t* packed, size_t first, int bits) {
-  const size_t bit = first * static_cast<size_t>(bits);
-  const uint8_t* from = packed + bit / 8;
-  const __m256i at = _mm256_add_epi64(_mm256_set1_epi64x(static_cast<int64_t>(bit % 8)),
-                                      _mm256_setr_epi64x(0, bits, 2 * bits, 3 * bits));
-  const __m256i words =
-      _mm256_i64gather_epi64(reinterpret_cast<const long long*>(from), _mm256_srli_epi64(at, 3), 1);
-  const __m256i shifted = _mm256_srlv_epi64(words, _mm256_and_si256(at, _mm256_set1_epi64x(7)));
-  return to_doubles(_mm256_and_si256(shifted, _mm256_set1_epi64x((int64_t{1} << bits) - 1)));
-}
-
-void packed_inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
-                               const uint8_t* const* b0, const uint8_t* const* b1, size_t count, size_t n,
-                               const Modulus& modulus) {
-  const DoubleModulus m = broadcast(modulus);
-  for (size_t i = 0; i < n; i += 4) {
-    Sum sum0{_mm256_setzero_pd()}, sum1{_mm256_setzero_pd()};
-    for (size_t k = 0; k < count; ++k) {
-      const Doubles x = load_residues(a[k] + i);
-      sum0.add_product(x, load_packed(b0[k], i, modulus.bits), m);
-      sum1.add_product(x, load_packed(b1[k], i, modulus.bits), m);
-      sum0.fold(k + 1, m);
-      sum1.fold(k + 1, m);
-    }
-    store_integers(out0 + i, canonical(sum0.value, m));
-    store_integers(out1 + i, canonical(sum1.value, m));
-  }
-}
-
-constexpr size_t kTile = 256;  // residues of each input that stay in the first-level cache
-
-void basis_convert(uint64_t* const* out, size_t out_count, const uint64_t* const* y, size_t in_count,
-                   const uint64_t* c, const Modulus* p, size_t n) {
-  for (size_t begin = 0; begin < n; begin += kTile) {
-    const size_t end = n - begin < kTile ? n : begin + kTile;
-    for (size_t j = 0; j < out_count; ++j) {
-      const DoubleModulus m = broadcast(p[j]);
-      for (size_t i = begin; i < end; i += 4) {
-        Sum sum{_mm256_setzero_pd()};
-        for (size_t k = 0; k < in_count; ++k) {
-          sum.add_product(load_residues(y[k] + i), broadcast_residue(c[j * in_count + k]), m);
-          sum.fold(k + 1, m);
-        }
-        store_integers(out[j] + i, canonical(sum.value, m));
-      }
-    }
-  }
-}
-
 void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
                        size_t n) {
   const Doubles magic = _mm256_set1_pd(0x1p52);  // an integer below it is the low bits of the sum with it
@@ -187,53 +102,29 @@ void reduce_centered(uint64_t* out, const uint64_t* a, size_t n, const Modulus& 
   }
 }
 
+// brv_3(i') = g brv_3(i) + s with an odd g (automorphism.h), so the lowest bits of brv_3(i) and brv_3(i') differ
+// by s alone: each half of a block comes from one half of its source.
 void automorphism(uint64_t* out, const uint64_t* a, const AutomorphismView& table) {
-  kScalarKernels.automorphism(out, a, table);
-}
-
-// The four residues from place i on of a transform that is constant on runs of 2^log_run <= 4, of which c
-// holds one each.
-inline Doubles load_runs(const uint64_t* c, size_t i, int log_run) {
-  const uint64_t* from = c + (i >> log_run);
-  if (log_run == 0) return load_residues(from);
-  if (log_run == 2) return broadcast_residue(*from);
-  const double low = static_cast<double>(static_cast<int64_t>(from[0]));
-  const double high = static_cast<double>(static_cast<int64_t>(from[1]));
-  return _mm256_setr_pd(low, low, high, high);
-}
-
-// out[r][i] (+)= sum_k a[k][i] * factor(r, k, i), four residues at a time.
-template <typename Factor>
-void sums_of_products(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols, size_t n,
-                      const DoubleModulus& m, bool accumulate, const Factor& factor) {
-  for (size_t begin = 0; begin < n; begin += kTile) {
-    const size_t end = n - begin < kTile ? n : begin + kTile;
-    for (size_t r = 0; r < rows; ++r) {
-      for (size_t i = begin; i < end; i += 4) {
-        Sum sum{accumulate ? load_residues(out[r] + i) : _mm256_setzero_pd()};
-        for (size_t k = 0; k < cols; ++k) {
-          sum.add_product(load_residues(a[k] + i), factor(r, k, i), m);
-          sum.fold(k + 1, m);
-        }
-        store_integers(out[r] + i, canonical(sum.value, m));
-      }
+  __m256i places[8][2];  // of the 32-bit halves of four residues
+  for (int s = 0; s < 8; ++s) {
+    for (int half = 0; half < 2; ++half) {
+      const __m256i place =
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(table.permutations[s] + 4 * half));
+      const __m256i low = _mm256_slli_epi64(_mm256_and_si256(place, _mm256_set1_epi64x(3)), 1);
+      const __m256i high = _mm256_slli_epi64(_mm256_or_si256(low, _mm256_set1_epi64x(1)), 32);
+      places[s][half] = _mm256_or_si256(low, high);
     }
   }
-}
-
-void matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
-                    const uint64_t* const* c, size_t run, size_t n, const Modulus& modulus, bool accumulate) {
-  const int log_run = __builtin_ctzll(run);
-  sums_of_products(out, rows, a, cols, n, broadcast(modulus), accumulate,
-                   [&](size_t r, size_t k, size_t i) { return load_runs(c[r * cols + k], i, log_run); });
-}
-
-void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
-                        const uint64_t* c, size_t run, size_t n, const Modulus& modulus, bool accumulate) {
-  const int log_run = __builtin_ctzll(run);
-  sums_of_products(out, rows, a, cols, n, broadcast(modulus), accumulate, [&](size_t r, size_t k, size_t i) {
-    return broadcast_residue(c[(i >> log_run) * rows * cols + matrix_constant(rows, cols, r, k)]);
-  });
+  for (size_t block = 0; block < table.n / 8; ++block) {
+    const uint32_t entry = table.blocks[block], s = entry % 8;
+    const uint64_t* source = a + 8 * (entry / 8 - table.first_block);
+    for (size_t half = 0; half < 2; ++half) {
+      const size_t from = table.permutations[s][4 * half] & 4;
+      const __m256i residues = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source + from));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 8 * block + 4 * half),
+                          _mm256_permutevar8x32_epi32(residues, places[s][half]));
+    }
+  }
 }
 
 }  // namespace

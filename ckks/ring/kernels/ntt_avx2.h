@@ -4,9 +4,11 @@
 // While it runs, the limb's words hold doubles. Two layers are taken at once (radix 4), large blocks one
 // after the other; the last two layers happen on 16 residues, transposed. A block is a node of a binary tree:
 // the whole limb is node 1, and root(t) splits node t into 2t and 2t + 1.
+//
+// Bounds are in multiples of q. Primes below 2^47 are kAmple: the product is at most 1/2 + B/32, so a forward
+// transform, which begins at 1, stays below 16 = 2^51 / 2^47 in 17 layers without any reduction. For longer
+// primes roots are centred where a loop repays it, and some values are reduced to 1/2.
 #pragma once
-
-#include <cstring>
 
 #include "ckks/ring/kernels/avx2.h"
 #include "ckks/ring/kernels/backend_list.h"
@@ -16,6 +18,7 @@ namespace {
 
 constexpr int kLeafBits = 11;
 constexpr int kNarrowLayers = 2;
+constexpr int kAmpleBits = 47;
 
 inline Doubles load(const uint64_t* p) { return _mm256_loadu_pd(reinterpret_cast<const double*>(p)); }
 inline void store(uint64_t* p, Doubles x) { _mm256_storeu_pd(reinterpret_cast<double*>(p), x); }
@@ -30,157 +33,247 @@ inline void transpose(Doubles* v) {
   v[3] = _mm256_permute2f128_pd(b, d, 0x31);
 }
 
-// Eight successive roots, the even ones and the odd ones.
-inline void load_even_odd(const uint64_t* roots, Doubles& even, Doubles& odd) {
-  const Doubles a = load_residues(roots), b = load_residues(roots + 4);
-  const Doubles low = _mm256_permute2f128_pd(a, b, 0x20), high = _mm256_permute2f128_pd(a, b, 0x31);
-  even = _mm256_unpacklo_pd(low, high);
-  odd = _mm256_unpackhi_pd(low, high);
+// Takes one vector from the same place of each of kParts parts of a to body, and stores the results in x.
+template <size_t kParts, Doubles (*kLoad)(const uint64_t*) = load, void (*kStore)(uint64_t*, Doubles) = store,
+          typename Body>
+[[gnu::always_inline]] inline void for_parts(uint64_t* x, const uint64_t* a, size_t size, const Body& body) {
+  const size_t part = size / kParts;
+  for (size_t i = 0; i < part; i += 4) {
+    Doubles v[kParts];
+#pragma GCC unroll 4
+    for (size_t k = 0; k < kParts; ++k) v[k] = kLoad(a + k * part + i);
+    body(v);
+#pragma GCC unroll 4
+    for (size_t k = 0; k < kParts; ++k) kStore(x + k * part + i, v[k]);
+  }
 }
 
-// (x, y) -> (x + w y, x - w y).
-inline void forward_butterfly(Doubles& x, Doubles& y, Doubles w, const DoubleModulus& m) {
-  const Doubles product = multiply<Quotient::kLarge>(y, w, m);
-  y = _mm256_sub_pd(x, product);
-  x = _mm256_add_pd(x, product);
-}
+// The roots of a node and of its two children.
+struct RootTriple {
+  Doubles node, left, right;
+};
 
-// Two layers of v[0..3] with the roots of a node and of its children. With all |v| <= 7.5q: the first two are
-// reduced to 0.51q, the first layer gives at most (0.51 + 2 + 7.5/4) q < 4.4q, the second (4.4 + 2 + 4.4/4) q
-// = 7.5q.
-inline void forward_radix_4(Doubles* v, Doubles w, Doubles left, Doubles right, const DoubleModulus& m) {
-  v[0] = reduce(v[0], m);
-  v[1] = reduce(v[1], m);
-  forward_butterfly(v[0], v[2], w, m);
-  forward_butterfly(v[1], v[3], w, m);
-  forward_butterfly(v[0], v[1], left, m);
-  forward_butterfly(v[2], v[3], right, m);
-}
+template <bool kAmple>
+class Roots {
+ public:
+  Roots(const uint64_t* roots, const DoubleModulus& m) : roots_(roots), m_(m) {}
 
-// (x, y) -> (x + y, (x - y) w).
-inline void inverse_butterfly(Doubles& x, Doubles& y, Doubles w, const DoubleModulus& m) {
-  const Doubles difference = _mm256_sub_pd(x, y);
-  x = _mm256_add_pd(x, y);
-  y = multiply<Quotient::kLarge>(difference, w, m);
-}
+  Doubles at(size_t t) const {
+    const Doubles w = broadcast_residue(roots_[t]);
+    return kAmple ? w : centred(w, m_);
+  }
+  RootTriple triple(size_t t) const { return {at(t), at(2 * t), at(2 * t + 1)}; }
+  // The triples of four successive nodes, not centred.
+  RootTriple four_triples(size_t t) const {
+    const Doubles a = load_residues(roots_ + 2 * t), b = load_residues(roots_ + 2 * t + 4);
+    const Doubles low = _mm256_permute2f128_pd(a, b, 0x20), high = _mm256_permute2f128_pd(a, b, 0x31);
+    return {load_residues(roots_ + t), _mm256_unpacklo_pd(low, high), _mm256_unpackhi_pd(low, high)};
+  }
 
-// The same two layers back. With all |v| <= q: the first gives at most (2 + 2/4) q, the second 5q, and
-// everything is reduced to 0.51q at the end.
-inline void inverse_radix_4(Doubles* v, Doubles w, Doubles left, Doubles right, const DoubleModulus& m) {
-  inverse_butterfly(v[0], v[1], left, m);
-  inverse_butterfly(v[2], v[3], right, m);
-  inverse_butterfly(v[0], v[2], w, m);
-  inverse_butterfly(v[1], v[3], w, m);
-  for (int k = 0; k < 4; ++k) v[k] = reduce(v[k], m);
-}
+ private:
+  const uint64_t* roots_;
+  DoubleModulus m_;
+};
 
-// One or two wide layers of the block of 2^log_size residues that is node t.
-template <bool kForward>
-void pass(uint64_t* x, int layers, int log_size, size_t t, const uint64_t* roots,
-          const DoubleModulus& modulus) {
-  const DoubleModulus m = modulus;  // a copy that no store can be suspected of changing
-  const Doubles w = broadcast_residue(roots[t]);
-  if (layers == 1) {
-    const size_t half = size_t{1} << (log_size - 1);
-    for (size_t i = 0; i < half; i += 4) {
-      Doubles a = load(x + i), b = load(x + half + i);
-      if constexpr (kForward) {
-        a = reduce(a, m);
-        forward_butterfly(a, b, w, m);
-      } else {
-        inverse_butterfly(a, b, w, m);
-        a = reduce(a, m);
-        b = reduce(b, m);
+template <bool kAmple>
+class Forward {
+ public:
+  explicit Forward(const NttView& tables)
+      : log_n_(tables.log_n), m_(broadcast(tables.modulus)), roots_(tables.roots, m_) {}
+
+  // Takes node t, a block of 2^log_size residues, through all layers. The first pass reads the words of a.
+  void block(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
+    if (log_size > kLeafBits) {
+      two_layers(x, a, log_size, t);
+      for (size_t child = 0; child < 4; ++child) {
+        block(x + (child << (log_size - 2)), a, log_size - 2, 4 * t + child);
       }
-      store(x + i, a);
-      store(x + half + i, b);
+      return;
     }
-    return;
+    // An odd number of wide layers begins with a single one.
+    const int wide = log_size - kNarrowLayers;
+    if (wide % 2 == 1) one_layer(x, a, log_size, t);
+    for (int above = wide % 2; above < wide; above += 2) {
+      for (size_t node = 0; node < size_t{1} << above; ++node)
+        two_layers(x + (node << (log_size - above)), a, log_size - above, (t << above) + node);
+    }
+    narrow_layers(x, size_t{1} << log_size, t << wide);
   }
-  const Doubles left = broadcast_residue(roots[2 * t]), right = broadcast_residue(roots[2 * t + 1]);
-  const size_t stride = size_t{1} << (log_size - 2);
-  for (size_t i = 0; i < stride; i += 4) {
-    Doubles v[4] = {load(x + i), load(x + stride + i), load(x + 2 * stride + i), load(x + 3 * stride + i)};
-    if constexpr (kForward) {
-      forward_radix_4(v, w, left, right, m);
+
+ private:
+  // (x, y) -> (x + w y, x - w y).
+  static void butterfly(Doubles& x, Doubles& y, Doubles w, const DoubleModulus& m) {
+    const Doubles product = multiply(y, w, m);
+    y = _mm256_sub_pd(x, product);
+    x = _mm256_add_pd(x, product);
+  }
+
+  // Two layers of v[0 .. 3], of which the first kReduced are reduced before.
+  template <int kReduced>
+  static void radix_4(Doubles* v, const RootTriple& w, const DoubleModulus& m) {
+    if constexpr (!kAmple) {
+#pragma GCC unroll 4
+      for (int k = 0; k < kReduced; ++k) v[k] = reduce(v[k], m);
+    }
+    butterfly(v[0], v[2], w.node, m);
+    butterfly(v[1], v[3], w.node, m);
+    butterfly(v[0], v[1], w.left, m);
+    butterfly(v[2], v[3], w.right, m);
+  }
+
+  // Every second pass reduces. It leads from 3.9 to at most 1/2 + 1/2 + 3.9/8 < 1.5 in a layer and to 2.2 in
+  // two; the pass after it leads back to 3.9.
+  void two_layers(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
+    const DoubleModulus m = m_;
+    const RootTriple w = roots_.triple(t);
+    const size_t size = size_t{1} << log_size;
+    if (t == 1) {
+      for_parts<4, load_residues>(x, a, size, [=](Doubles* v) { radix_4<0>(v, w, m); });
+    } else if ((log_n_ - log_size) / 2 % 2 == 0) {
+      for_parts<4>(x, x, size, [=](Doubles* v) { radix_4<0>(v, w, m); });
     } else {
-      inverse_radix_4(v, w, left, right, m);
+      for_parts<4>(x, x, size, [=](Doubles* v) { radix_4<2>(v, w, m); });
     }
-    for (size_t k = 0; k < 4; ++k) store(x + k * stride + i, v[k]);
   }
-}
 
-// The last two layers of `size` residues, whose first four are node t; doubles become words again.
-void forward_narrow(uint64_t* x, size_t size, size_t t, const uint64_t* roots, const DoubleModulus& m) {
-  for (size_t i = 0; i < size; i += 16) {
-    const size_t node = t + i / 4;
-    Doubles v[4] = {load(x + i), load(x + i + 4), load(x + i + 8), load(x + i + 12)}, left, right;
-    load_even_odd(roots + 2 * node, left, right);
-    transpose(v);
-    forward_radix_4(v, load_residues(roots + node), left, right, m);
-    transpose(v);
-    for (size_t k = 0; k < 4; ++k) store_integers(x + i + 4 * k, canonical(v[k], m));
+  // Leads from 3.9 to 1.5 too.
+  void one_layer(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
+    const auto body = [m = m_, w = roots_.at(t)](Doubles* v) {
+      if constexpr (!kAmple) v[0] = reduce(v[0], m);
+      butterfly(v[0], v[1], w, m);
+    };
+    const size_t size = size_t{1} << log_size;
+    if (t == 1) return for_parts<2, load_residues>(x, a, size, body);
+    for_parts<2>(x, x, size, body);
   }
-}
 
-void inverse_narrow(uint64_t* x, size_t size, size_t t, const uint64_t* roots, const DoubleModulus& m) {
-  for (size_t i = 0; i < size; i += 16) {
-    const size_t node = t + i / 4;
-    Doubles v[4], left, right;
-    for (size_t k = 0; k < 4; ++k) v[k] = load_residues(x + i + 4 * k);
-    load_even_odd(roots + 2 * node, left, right);
-    transpose(v);
-    inverse_radix_4(v, load_residues(roots + node), left, right, m);
-    transpose(v);
-    for (size_t k = 0; k < 4; ++k) store(x + i + 4 * k, v[k]);
-  }
-}
-
-// All layers of a block that is node t.
-template <bool kForward>
-void block(uint64_t* x, int log_size, size_t t, const uint64_t* roots, const DoubleModulus& m) {
-  const int wide = log_size - kNarrowLayers;
-  if (log_size > kLeafBits) {
-    if constexpr (kForward) pass<true>(x, 2, log_size, t, roots, m);
-    for (size_t child = 0; child < 4; ++child) {
-      block<kForward>(x + (child << (log_size - 2)), log_size - 2, 4 * t + child, roots, m);
+  // The last two layers of `size` residues, whose first four are node t: from 1/2 to 1.2 and 2.
+  void narrow_layers(uint64_t* x, size_t size, size_t t) const {
+    const DoubleModulus m = m_;
+    for (size_t i = 0; i < size; i += 16) {
+      const RootTriple w = roots_.four_triples(t + i / 4);
+      for_parts<4, load, store_integers>(x + i, x + i, 16, [=](Doubles* v) {
+        transpose(v);
+        radix_4<4>(v, w, m);
+        transpose(v);
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) v[k] = canonical(v[k], m);
+      });
     }
-    if constexpr (!kForward) pass<false>(x, 2, log_size, t, roots, m);
-    return;
   }
-  // An odd number of wide layers begins with a single one; `above` of them lie over the next pass.
-  const auto pass_below = [&](int above) {
-    const int layers = above == 0 && wide % 2 == 1 ? 1 : 2;
-    for (size_t node = 0; node < size_t{1} << above; ++node) {
-      pass<kForward>(x + (node << (log_size - above)), layers, log_size - above, (t << above) + node, roots,
-                     m);
+
+  int log_n_;
+  DoubleModulus m_;
+  Roots<kAmple> roots_;
+};
+
+// Between passes all values are at most 1 (1.2 for kAmple).
+template <bool kAmple>
+class Inverse {
+ public:
+  explicit Inverse(const NttView& tables)
+      : m_(broadcast(tables.modulus)),
+        roots_(tables.inverse_roots, m_),
+        inverse_n_(centred(broadcast_residue(tables.inverse_n.value), m_)),
+        inverse_n_root_(centred(broadcast_residue(tables.inverse_n_root.value), m_)) {}
+
+  void block(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
+    if (log_size > kLeafBits) {
+      for (size_t child = 0; child < 4; ++child) {
+        const size_t at = child << (log_size - 2);
+        block(x + at, a + at, log_size - 2, 4 * t + child);
+      }
+      return two_layers(x, log_size, t);
     }
-  };
-  if constexpr (kForward) {
-    for (int above = 0; above < wide; above += above == 0 && wide % 2 == 1 ? 1 : 2) pass_below(above);
-    forward_narrow(x, size_t{1} << log_size, t << wide, roots, m);
-  } else {
-    inverse_narrow(x, size_t{1} << log_size, t << wide, roots, m);
-    for (int above = wide - 2; above >= 0; above -= 2) pass_below(above);
-    if (wide % 2 == 1) pass_below(0);
+    const int wide = log_size - kNarrowLayers;
+    narrow_layers(x, a, size_t{1} << log_size, t << wide);
+    for (int above = wide - 2; above >= 0; above -= 2) {
+      for (size_t node = 0; node < size_t{1} << above; ++node)
+        two_layers(x + (node << (log_size - above)), log_size - above, (t << above) + node);
+    }
+    if (wide % 2 == 1) one_layer(x, log_size, t);
   }
-}
+
+ private:
+  // (x, y) -> (x + y, (x - y) w).
+  static void butterfly(Doubles& x, Doubles& y, Doubles w, const DoubleModulus& m) {
+    const Doubles difference = _mm256_sub_pd(x, y);
+    x = _mm256_add_pd(x, y);
+    y = multiply(difference, w, m);
+  }
+  // The last one, which divides by N: (x, y) -> ((x + y) / N, (x - y) w / N) in [0, q).
+  void top_butterfly(Doubles& x, Doubles& y, const DoubleModulus& m) const {
+    const Doubles difference = _mm256_sub_pd(x, y);
+    x = canonical(multiply(_mm256_add_pd(x, y), inverse_n_, m), m);
+    y = canonical(multiply(difference, inverse_n_root_, m), m);
+  }
+
+  // Sums are 2 and 4, products at most 1/2 + 2/8 = 3/4 and 1/2 + 4/8 = 1.
+  static void radix_4(Doubles* v, const RootTriple& w, const DoubleModulus& m) {
+    butterfly(v[0], v[1], w.left, m);
+    butterfly(v[2], v[3], w.right, m);
+    butterfly(v[0], v[2], w.node, m);
+    butterfly(v[1], v[3], w.node, m);
+    v[0] = reduce(v[0], m);
+    if constexpr (!kAmple) v[1] = reduce(v[1], m);
+  }
+
+  void two_layers(uint64_t* x, int log_size, size_t t) const {
+    const DoubleModulus m = m_;
+    const RootTriple w = roots_.triple(t);
+    const size_t size = size_t{1} << log_size;
+    if (t > 1) return for_parts<4>(x, x, size, [=](Doubles* v) { radix_4(v, w, m); });
+    for_parts<4, load, store_integers>(x, x, size, [=, this](Doubles* v) {
+      butterfly(v[0], v[1], w.left, m);
+      butterfly(v[2], v[3], w.right, m);
+      top_butterfly(v[0], v[2], m);
+      top_butterfly(v[1], v[3], m);
+    });
+  }
+
+  void one_layer(uint64_t* x, int log_size, size_t t) const {
+    const DoubleModulus m = m_;
+    const Doubles w = roots_.at(t);
+    const size_t size = size_t{1} << log_size;
+    if (t == 1) {
+      return for_parts<2, load, store_integers>(x, x, size,
+                                                [=, this](Doubles* v) { top_butterfly(v[0], v[1], m); });
+    }
+    for_parts<2>(x, x, size, [=](Doubles* v) {
+      butterfly(v[0], v[1], w, m);
+      v[0] = reduce(v[0], m);
+    });
+  }
+
+  // The first two layers of `size` residues in [0, q). Differences are at most 1 and 2, which suits roots that
+  // are not centred: products are at most 3/4 and 1 too.
+  void narrow_layers(uint64_t* x, const uint64_t* a, size_t size, size_t t) const {
+    const DoubleModulus m = m_;
+    for (size_t i = 0; i < size; i += 16) {
+      const RootTriple w = roots_.four_triples(t + i / 4);
+      for_parts<4, load_residues>(x + i, a + i, 16, [=](Doubles* v) {
+        transpose(v);
+        radix_4(v, w, m);
+        transpose(v);
+      });
+    }
+  }
+
+  DoubleModulus m_;
+  Roots<kAmple> roots_;
+  Doubles inverse_n_, inverse_n_root_;
+};
 
 void ntt_forward(uint64_t* x, const uint64_t* a, const NttView& tables) {
-  if (tables.log_n < 4) return kScalarKernels.ntt_forward(x, a, tables);
-  const size_t n = size_t{1} << tables.log_n;
-  for (size_t i = 0; i < n; i += 4) store(x + i, load_residues(a + i));
-  block<true>(x, tables.log_n, 1, tables.roots, broadcast(tables.modulus));
+  if (tables.log_n < 5) return kScalarKernels.ntt_forward(x, a, tables);
+  if (tables.modulus.bits <= kAmpleBits) return Forward<true>(tables).block(x, a, tables.log_n, 1);
+  Forward<false>(tables).block(x, a, tables.log_n, 1);
 }
 
 void ntt_inverse(uint64_t* x, const uint64_t* a, const NttView& tables) {
-  if (tables.log_n < 4) return kScalarKernels.ntt_inverse(x, a, tables);
-  if (x != a) std::memcpy(x, a, sizeof(uint64_t) << tables.log_n);
-  const DoubleModulus m = broadcast(tables.modulus);
-  block<false>(x, tables.log_n, 1, tables.inverse_roots, m);
-  const Doubles inverse_n = broadcast_residue(tables.inverse_n.value);
-  const size_t n = size_t{1} << tables.log_n;
-  for (size_t i = 0; i < n; i += 4) store_integers(x + i, canonical(multiply(load(x + i), inverse_n, m), m));
+  if (tables.log_n < 5) return kScalarKernels.ntt_inverse(x, a, tables);
+  if (tables.modulus.bits <= kAmpleBits) return Inverse<true>(tables).block(x, a, tables.log_n, 1);
+  Inverse<false>(tables).block(x, a, tables.log_n, 1);
 }
 
 }  // namespace
