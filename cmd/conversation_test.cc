@@ -83,7 +83,7 @@ std::vector<TextClient::Step> generate(TextRecord& record, int count) {
 // With the program in the clear.
 TextComparison compared(const TextRecord& record, const std::vector<TextClient::Step>& steps) {
   TextTwin twin(parties().path + ".program", parties().model);
-  return compare_text(twin, record.tokens, record.prompt, steps, record.sampler);
+  return compare_text(twin, parties().model, record.tokens, record.prompt, steps, record.sampler);
 }
 
 TEST_CASE(
@@ -110,10 +110,14 @@ TEST_CASE(
   CHECK(comparison.free_running == generated);
 }
 
-TEST_CASE("a text that is drawn with a temperature is the clear program's") {
-  TextRecord record{.text = 5, .prompt = 10, .tokens = {kText.begin(), kText.begin() + 10}};
+TEST_CASE("beyond the places the window slides to the last half of them, as the clear program's does") {
+  TextRecord record{.text = 5, .prompt = 14, .tokens = {kText.begin(), kText.begin() + 14}};
   record.sampler.temperature = 1.5;
-  const std::vector<TextClient::Step> steps = generate(record, 6);
+  const std::vector<TextClient::Step> steps = generate(record, 6);  // after 14, 15, 16 and 8, 9, 10 tokens
+  for (size_t i = 0; i < steps.size(); ++i) {
+    CHECK(steps[i].was_prompt == (i == 0 || i == 3));
+    CHECK(steps[i].window == (i < 3 ? 0 : 9));
+  }
   const TextComparison comparison = compared(record, steps);
   CHECK(comparison.positions.size() == 6);
   // More than forty deviations. The sampler's draws have a seed, and none is so near the border of two tokens that such
@@ -127,7 +131,7 @@ TEST_CASE("a text that is drawn with a temperature is the clear program's") {
     logits[picked] -= 2 * kMost;
     CHECK(record.sampler.pick(logits, step.position) == picked);
   }
-  const std::vector<int> generated(record.tokens.begin() + 10, record.tokens.end());
+  const std::vector<int> generated(record.tokens.begin() + 14, record.tokens.end());
   CHECK(comparison.free_running == generated);
 }
 
@@ -238,7 +242,6 @@ TEST_CASE(
   check_refused(server, p.request(FrameKind::kToken, 6, 3, {1}), "another text");
   check_refused(server, p.request(FrameKind::kPrompt, 6, 0, {1}), "another text");
   check_refused(server, p.request(FrameKind::kPrompt, 5, 0, {1}), "from token 0 on");
-  check_refused(server, p.request(FrameKind::kPrompt, 5, 3, {1}), "keeps a text");
   check_refused(server, p.request(FrameKind::kToken, 5, 3, {1, 2}), "one at a time");
   const ckks::SecretKey other = ckks::SecretKey::generate(*p.model.context);
   check_refused(server, request_for(p.model, other, FrameKind::kToken, 5, 3, {1}), "another key pair");
@@ -255,7 +258,9 @@ TEST_CASE(
   CHECK(server.answer({FrameKind::kRepeat, {}}) == answer);
   for (int t = 3; t < kContext; ++t) server.answer(p.request(FrameKind::kToken, 5, t, {kText[t]}));
   check_refused(server, p.request(FrameKind::kToken, 5, kContext, {1}), "all 16 places");
-  CHECK(server.kept.next() == kContext);
+  server.answer(p.request(FrameKind::kPrompt, 5, 8, {kText.begin(), kText.begin() + 8}));
+  CHECK(server.kept.window() == 8);
+  CHECK(server.kept.next() == 16);
 }
 
 TEST_CASE("what a folder keeps of another program or key pair, or in another shape, is refused") {

@@ -87,7 +87,8 @@ TEST_CASE("a text of weights that the server cannot read is the clear model's, u
   CHECK(steps[0].computed == 4);
   for (size_t i = 0; i < steps.size(); ++i) CHECK(!steps[i].was_prompt);
   TextTwin twin(owner().path + ".program", owner().model);
-  const TextComparison comparison = compare_text(twin, record.tokens, record.prompt, steps, record.sampler);
+  const TextComparison comparison =
+      compare_text(twin, owner().model, record.tokens, record.prompt, steps, record.sampler);
   REQUIRE(comparison.positions.size() == 8);
   for (const TextComparison::Position& p : comparison.positions) {
     CAPTURE(p.position);

@@ -59,7 +59,7 @@ TEST_CASE("the note of a file in a conversation, and the server's greeting") {
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   check_fuzz(target);
   target.name = "greeting";
-  target.corpus = {note_text(Greeting{1, 2, 3, 0xfedcba9876543210, 7})};
+  target.corpus = {note_text(Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7})};
   target.decode = [](std::string_view text) {
     const Greeting read = parse_note<Greeting>(std::string(text), "input");
     PSM_CHECK(note_text(parse_note<Greeting>(note_text(read), "again")) == note_text(read));

@@ -249,12 +249,13 @@ TEST_CASE("what cannot be generated is refused before anything is computed") {
   prepare();
   refused_here("--tokens 3", "--prompt is needed");
   refused_here("--tokens 3 --prompt \"k0 k9\"", "k9");
-  refused_here("--tokens 13" + kPrompt, "at most --tokens 12");
+  refused_here("--tokens 13" + kPrompt, "at most --tokens 12, or --window slide");
   refused_here("--tokens 3 --prompt \"k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0\"",
                "longer than the 16 that the model takes");
   check_refused("generate --insecure --tokens 0 --model " + kModel, "give --keys a folder");
   refused_here("--tokens -1" + kPrompt, "tokens");
   refused_here("--tokens 3 --top-k 3" + kPrompt, "--temperature");
+  refused_here("--tokens 3 --window ring" + kPrompt, "error, slide");
   check_refused("generate --tokens 3", "--model and --client");
   const std::string unmade = " --for text --out " + path_of("unmade");
   check_refused("compile --shape gpt2" + unmade, "tokens one by one are computed for GPT-NeoX");
@@ -326,6 +327,16 @@ TEST_CASE("where no token comes after the first, none is timed") {
       output_of(arguments("--log-n 11 --encrypted-weights --tokens 1 --compare" + kPrompt, ""));
   CHECK(out.find("in the clear, the same: ") != std::string::npos);
   CHECK(out.find("\na token ") == std::string::npos);
+}
+
+TEST_CASE("beyond the places of a model its window slides") {
+  prepare();
+  const std::string out = output_of(arguments("--tokens 14 --window slide --compare" + kPrompt));
+  CHECK(out.find("the program's own text in the clear, the same: ") != std::string::npos);
+  size_t passes = 0;
+  for (size_t at = 0; (at = out.find("(a whole pass)", at)) != std::string::npos; ++at) ++passes;
+  CHECK(passes == 2);
+  static_assert(kPromptTokens + 14 - 1 > kPlaces);
 }
 
 TEST_CASE("random weights of a published shape, few layers") {

@@ -43,9 +43,9 @@ struct Scene {
   }
 
   Greeting greeting() const {
-    return {model.id, model.context->fingerprint(), secret.fingerprint().key, 0, 0};
+    return {model.id, model.context->fingerprint(), secret.fingerprint().key, 0, 0, 0};
   }
-  const std::vector<PlanEnd>& ends_of(size_t step) const { return model.outputs(notes[step - 1].first); }
+  const std::vector<PlanEnd>& ends_of(size_t step) const { return model.outputs(notes[step - 1].first, 0); }
   bool is_read(size_t step) const { return notes[step - 1].first + notes[step - 1].count >= kPromptTokens; }
 
   // What of an answer is not as it should be.
@@ -214,7 +214,7 @@ TEST_CASE(
         if (kind == static_cast<int>(scene.honest[step].kind)) continue;
         stops("kind", bytes_of({static_cast<FrameKind>(kind), scene.honest[step].payload}));
       }
-      const size_t free = step == 0 ? 4 : 0;  // the next token of no text
+      const size_t free = step == 0 ? 8 : 0;  // the window and the next token of no text
       for (int flip = 0; flip < 20; ++flip) {
         std::string damaged = right;
         damaged[random() % (damaged.size() - free)] ^= static_cast<char>(1 << random() % 7);

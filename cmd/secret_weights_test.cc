@@ -80,6 +80,7 @@ TEST_CASE(
     "weights of another owner or model, damaged ones and what goes with no encrypted weights are refused") {
   prepare();
   const std::string more = "--encrypted-weights --tokens 2" + kPrompt, other = path_of("other-keys");
+  check_refused(arguments(more + " --window slide"), "--window slide is for plaintext weights");
   output_of(arguments("--encrypted-weights --tokens 0", other));
   // A model under its owner's key, and prompts under another party's.
   const std::string mixed = path_of("mixed");

@@ -40,14 +40,15 @@ std::vector<int> drawn_prompt(const TextModel& model, uint64_t seed) {
   return prompt;
 }
 
-void require_room(int64_t prompt, int64_t tokens, int64_t places) {
+void require_room(int64_t prompt, int64_t tokens, int64_t places, bool slide) {
   if (prompt > places)
     throw Error(message("a prompt of ", prompt, " tokens is longer than the ", places,
                         " that the model takes; shorten it"));
   // The last token that is picked is not computed on.
-  if (prompt + tokens - 1 > places)
+  if (!slide && prompt + tokens - 1 > places)
     throw Error(message("a prompt of ", prompt, " tokens and ", tokens, " more need ", prompt + tokens - 1,
-                        " places, and the model has ", places, "; at most --tokens ", places - prompt + 1));
+                        " places, and the model has ", places, "; at most --tokens ", places - prompt + 1,
+                        ", or --window slide"));
 }
 
 // Compiles the model in a process of its own, for the ring of the keys that are there: this process holds the secret
@@ -85,10 +86,12 @@ std::string prompt_of(const std::string& path) {
 }
 
 // A bound on the probability that a bootstrap of the text overflows (ckks/bootstrap/overflow.h).
-double overflow_of(const TextModel& model, size_t prompt, int64_t tokens) {
-  const int64_t one_by_one = tokens - 1 + (model.takes_prompts() ? 0 : static_cast<int64_t>(prompt));
-  return (model.takes_prompts() ? model.prompt_overflow : 0) +
-         static_cast<double>(one_by_one) * model.token_overflow;
+double overflow_of(const TextModel& model, size_t prompt, int64_t tokens, bool slide) {
+  if (!model.takes_prompts())
+    return static_cast<double>(static_cast<int64_t>(prompt) + tokens - 1) * model.token_overflow;
+  const int64_t passes = 1 + (slide ? tokens / std::max(1, model.tokens / 2) : 0);
+  return static_cast<double>(passes) * model.prompt_overflow +
+         static_cast<double>(tokens) * model.token_overflow;
 }
 
 struct Paths {
@@ -125,6 +128,9 @@ int generate(int argc, char** argv) {
   const int64_t& seed =
       flags.integer("seed", 1, 1, INT64_MAX,
                     "of the choice, and of the prompt of a model without tokenizer; cryptography takes none");
+  const std::string& window = flags.text("window", "error",
+                                         "beyond the tokens that the model takes: error, or slide (the last "
+                                         "half of them is sent again as a prompt, a whole pass)");
   const std::string& keys_path = flags.text(
       "keys", "", "folder of the keys; made if there are none. Else they are thrown away after the run");
   const std::string& state_path = flags.text(
@@ -153,9 +159,12 @@ int generate(int argc, char** argv) {
       throw Error(message("--", name, " is for --model; what was compiled says it"));
   if (flags.given("device") && !server_command.empty())
     throw Error("--device is for a server that runs here; give it to the command of --server");
+  if (window != "error" && window != "slide")
+    throw Error(message("--window ", window, " is not offered; there are: error, slide"));
   if (flags.given("top-k") && temperature == 0) throw Error("--top-k is for --temperature above 0");
   if (flags.given("prompt") && flags.given("prompt-file")) throw Error("give --prompt or --prompt-file");
   const std::string prompt = flags.given("prompt-file") ? prompt_of(prompt_path) : typed;
+  const bool slide = window == "slide";
   if (tokens == 0 && !flags.given("keys"))
     throw Error("--tokens 0 makes keys to keep; give --keys a folder for them");
   const bool compiles = flags.given("model"), has_program = compiles || flags.given("program");
@@ -185,6 +194,9 @@ int generate(int argc, char** argv) {
   const PromptCodec codec =
       codec_of_form(model.file.prompts, model.file.model.shape, model.file.model.shape.classes, paths.client);
   const bool encrypted = !model.weights.empty();
+  if (slide && encrypted)
+    throw Error(
+        "--window slide is for plaintext weights: with encrypted ones no pass takes half a window at once");
   const Sampler sampler{temperature, static_cast<int>(top_k), static_cast<uint64_t>(seed)};
   std::vector<int> begun;
   if (!prompt.empty()) begun = codec.encode(prompt);
@@ -206,7 +218,7 @@ int generate(int argc, char** argv) {
   } else if (begun.empty() && tokens > 0) {
     throw Error("--prompt is needed: the text to go on with");
   }
-  if (tokens > 0) require_room(static_cast<int64_t>(begun.size()), tokens, model.tokens);
+  if (tokens > 0) require_room(static_cast<int64_t>(begun.size()), tokens, model.tokens, slide);
 
   const bool new_keys = !std::filesystem::exists(files.secret);
   if (new_keys && !server_command.empty())
@@ -291,7 +303,7 @@ int generate(int argc, char** argv) {
     throw Error(message("the text in ", state_path, " is under another key pair than ", files.secret));
 
   write_file(used, "");
-  const double overflow = overflow_of(model, begun.size(), tokens);
+  const double overflow = overflow_of(model, begun.size(), tokens, slide);
   std::printf("probability of an overflow, which costs a number its precision, in this text: at most %s\n",
               power_of_two_text(overflow).c_str());
   json["overflow"] = overflow;
@@ -342,7 +354,8 @@ int generate(int argc, char** argv) {
   session.add_to(json, model);
   if (compare) {
     TextTwin twin(paths.program, model);
-    const TextComparison comparison = compare_text(twin, record->tokens, record->prompt, steps, sampler);
+    const TextComparison comparison =
+        compare_text(twin, model, record->tokens, record->prompt, steps, sampler);
     const auto differs = std::mismatch(comparison.free_running.begin(), comparison.free_running.end(),
                                        generated.begin(), generated.end());
     const auto same = differs.first - comparison.free_running.begin();

@@ -39,9 +39,9 @@ struct TextEnds {
   std::vector<PlanEnd> weights;
 
   bool takes_prompts() const { return !prompt_inputs.empty(); }
-  // The outputs of the run on tokens from `first` on.
-  const std::vector<PlanEnd>& outputs(int first) const {
-    return first == 0 && takes_prompts() ? prompt_outputs : token_outputs;
+  // The outputs of the run on tokens from `first` on, if the caches begin at token `window`.
+  const std::vector<PlanEnd>& outputs(int first, int window) const {
+    return first == window && takes_prompts() ? prompt_outputs : token_outputs;
   }
 };
 
@@ -72,12 +72,13 @@ struct Greeting {
   // The program's id, or that of encrypted weights; fingerprints.
   uint64_t program = 0, parameters = 0, keys = 0;
   uint64_t text = 0;  // that it keeps; 0: none
-  int next = 0;       // token
+  int window = 0, next = 0;
 };
 
 template <typename Tables>
 void describe(Tables& t, Greeting& greeting) {
   t.number(greeting.program), t.number(greeting.parameters), t.number(greeting.keys), t.number(greeting.text);
+  bounded(t, greeting.window, 0, kMaxText, "its window");
   bounded(t, greeting.next, 0, 2 * kMaxText, "its next token");
 }
 

@@ -2,7 +2,7 @@
 // (ckks/wire/tables.h) that begins with its kind, so that it is not taken for another. FORMATS.md has the
 // kinds that both sides read. Each side keeps four more for itself:
 //
-//     kKeptText      text.ct of a server: as kText
+//     kKeptText      text.ct of a server: as kText, then i32 first token in the caches
 //     kWeightsOwner  weights.owner: u64 number of the weights, u64 checksum of the client file's tables
 //     kGroup         group-N of a server's state: u64 program id, u64 checksum of the request, u64 group, i32 next
 //                    instruction

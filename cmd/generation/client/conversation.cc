@@ -92,8 +92,8 @@ std::string Conversation::encrypted(const TextNote& note, const std::vector<std:
   return bytes;
 }
 
-attention::SlotVectors Conversation::answer_to(const TextNote& expected, Answer answer) {
-  const std::vector<PlanEnd> ends = d_.outputs(expected.first);
+attention::SlotVectors Conversation::answer_to(const TextNote& expected, int window, Answer answer) {
+  const std::vector<PlanEnd> ends = d_.outputs(expected.first, window);
   const Frame frame = receive(longest_file(*d_.context, ends));
   if (frame.kind != FrameKind::kAnswer) throw Error("the server sent something else than an answer");
   wire::CiphertextReader file(ByteSource("the server's answer", frame.payload), *d_.context, ends.size());

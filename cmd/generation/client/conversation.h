@@ -36,9 +36,10 @@ class Conversation {
                         const std::vector<PlanEnd>& ends);
   // Sends a frame. If the server is gone, reports the reason that it may have sent.
   void say(FrameKind kind, const std::string& payload);
-  // Receives the answer to the request of `note`. The last token's slots come first. An answer that is not read is checked and not decrypted, and nothing is returned.
+  // Receives the answer to the request of `note`, whose caches begin at token `window`. The last token's
+  // slots come first. An answer that is not read is checked and not decrypted, and nothing is returned.
   enum class Answer { kRead, kDropped };
-  attention::SlotVectors answer_to(const TextNote& note, Answer answer);
+  attention::SlotVectors answer_to(const TextNote& note, int window, Answer answer);
   // Counts the ciphertexts that were decrypted.
   size_t decrypted() const { return decrypted_; }
   // The server's figures of its runs.

@@ -24,6 +24,7 @@ TextClient::TextClient(const TextModel& model, const ckks::SecretKey& secret, Ch
   if (greeting.text != record_.text)
     throw Error(
         "the server keeps another text than this --state; give it another --state, or go on with that one");
+  window_ = greeting.window;
   fed_ = greeting.next;
   const int known = static_cast<int>(record_.tokens.size());
   // A prompt that comes token by token may have stopped anywhere.
@@ -49,26 +50,39 @@ void TextClient::send(FrameKind kind, TextNote note, const std::vector<PlanEnd>&
 
 TextClient::Step TextClient::next() {
   const double begin = seconds_now();
-  const int known = static_cast<int>(record_.tokens.size());
+  const int known = static_cast<int>(record_.tokens.size()), T = d_.tokens;
   const bool prompts = d_.takes_prompts();
   const int fed = fed_;
   for (; !prompts && fed_ < known - 1; ++fed_) {
     const TextNote note = note_of(fed_, 1);
     send(FrameKind::kToken, note, d_.token_inputs);
-    server_.answer_to(note, Conversation::Answer::kDropped);
+    server_.answer_to(note, window_, Conversation::Answer::kDropped);
   }
-  const bool whole = prompts && known == record_.prompt;
-  const TextNote note = whole ? note_of(0, known) : note_of(known - 1, 1);
-  if (fed_ == known)  // the answer was computed before this run began
+  TextNote note;
+  bool whole = false;
+  if (fed_ == known) {  // the answer was computed before this run began
+    whole = prompts && (window_ == 0 ? known == record_.prompt : known - window_ == T / 2);
+    note = whole ? note_of(window_, known - window_) : note_of(known - 1, 1);
     server_.say(FrameKind::kRepeat, {});
-  else if (whole)
+  } else if (fed_ == 0 && prompts) {
+    whole = true;
+    note = note_of(0, known);
     send(FrameKind::kPrompt, note, d_.prompt_inputs);
-  else
+  } else if (known - window_ <= T) {
+    note = note_of(known - 1, 1);
     send(FrameKind::kToken, note, d_.token_inputs);
-  const attention::SlotVectors answer = server_.answer_to(note, Conversation::Answer::kRead);
+  } else {
+    PSM_CHECK(prompts, "a window slides by prompts");
+    whole = true;
+    window_ = known - T / 2;
+    note = note_of(window_, T / 2);
+    send(FrameKind::kPrompt, note, d_.prompt_inputs);
+  }
+  const attention::SlotVectors answer = server_.answer_to(note, window_, Conversation::Answer::kRead);
   fed_ = known;
   Step step{.position = known,
             .token = 0,
+            .window = window_,
             .logits = attention::client_logits(d_.file.model, answer, std::vector<std::vector<int>>{{0}})[0],
             .seconds = 0,
             .was_prompt = whole,

@@ -1,8 +1,12 @@
 // The client of a conversation (cmd/generation/frames.h): for each token it embeds, encrypts, sends,
 // decrypts, and picks the next one. It holds the secret key; the server never links this.
 //
-// With encrypted weights there is no pass for prompts. The tokens of a prompt are sent one by one, and all
-// answers except the last are dropped unread.
+// Beyond T tokens. The server has places for the keys and values of T tokens, and emptying one would cost a
+// level. With `slide` the client then sends the last T/2 tokens of the text as a prompt. So there is a whole
+// pass once in T/2 tokens, and a token sees the T/2 to T tokens before it.
+//
+// With encrypted weights there is no pass for prompts. The tokens of a prompt are sent one by one, all
+// answers except the last are dropped unread, and no window slides.
 //
 // Decrypted values change only the encrypted tokens, never what is sent or when: the client does not stop
 // early, and does not repeat a request because an answer looks wrong (ckks/SECURITY.md).
@@ -21,6 +25,7 @@ class TextClient {
   struct Step {
     int position = 0;  // of the token that was picked
     int token = 0;
+    int window = 0;              // the first token that the server saw for it
     std::vector<double> logits;  // decrypted
     double seconds = 0;          // from the one before it
     bool was_prompt = false;     // a whole pass
@@ -49,7 +54,7 @@ class TextClient {
   Conversation server_;
   TextRecord& record_;
   const TextFolder& folder_;
-  int fed_ = 0;  // the token that comes next at the server
+  int window_ = 0, fed_ = 0;  // of the server: the first token in its caches, and the one that comes next
 };
 
 }  // namespace psm::cmd

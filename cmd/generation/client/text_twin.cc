@@ -92,19 +92,23 @@ Json TextComparison::json() const {
   return json;
 }
 
-TextComparison compare_text(TextTwin& twin, const std::vector<int>& tokens, int prompt,
-                            const std::vector<TextClient::Step>& steps, const Sampler& sampler) {
+TextComparison compare_text(TextTwin& twin, const TextModel& model, const std::vector<int>& tokens,
+                            int prompt, const std::vector<TextClient::Step>& steps, const Sampler& sampler) {
   TextComparison out;
   for (const TextClient::Step& step : steps) {
-    const TextTwin::Logits logits =
-        twin.after(std::span(tokens).first(static_cast<size_t>(step.position)), true);
+    const auto read = std::span(tokens).subspan(static_cast<size_t>(step.window),
+                                                static_cast<size_t>(step.position - step.window));
+    const TextTwin::Logits logits = twin.after(read, true);
     const PositionComparison at = compare_position(logits.clear, step.logits);
     out.positions.push_back({at, step.position, logits.predicted_std});
     out.all.add(at, logits.clear, logits.predicted_std);
   }
   std::vector<int> text(tokens.begin(), tokens.begin() + prompt);
+  const auto T = static_cast<size_t>(model.tokens);
+  size_t window = 0;
   while (text.size() < tokens.size()) {
-    const TextTwin::Logits logits = twin.after(text, false);
+    if (text.size() - window > T) window = text.size() - T / 2;
+    const TextTwin::Logits logits = twin.after(std::span(text).subspan(window), false);
     text.push_back(sampler.pick(logits.clear, static_cast<int>(text.size())));
   }
   out.free_running = {text.begin() + prompt, text.end()};

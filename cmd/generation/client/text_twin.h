@@ -59,7 +59,7 @@ struct TextComparison {
 
 // `steps` are those of one run, of the text `tokens`, whose first `prompt` tokens are the prompt. The
 // free-running text has as many tokens.
-TextComparison compare_text(TextTwin& twin, const std::vector<int>& tokens, int prompt,
-                            const std::vector<TextClient::Step>& steps, const Sampler& sampler);
+TextComparison compare_text(TextTwin& twin, const TextModel& model, const std::vector<int>& tokens,
+                            int prompt, const std::vector<TextClient::Step>& steps, const Sampler& sampler);
 
 }  // namespace psm::cmd

@@ -16,11 +16,19 @@
 namespace psm::cmd {
 namespace {
 
-// That of the answer, which is kept with the caches.
-struct KeptNote : TextNote {
+struct KeptNote {
   static constexpr NoteKind kKind = NoteKind::kKeptText;
   static constexpr const char* kWhat = "text that a server keeps";
+
+  TextNote text;
+  int window = 0;
 };
+
+template <typename Tables>
+void describe(Tables& t, KeptNote& note) {
+  describe(t, note.text);
+  bounded(t, note.window, 0, kMaxText, "its window");
+}
 
 // In the order of the answer's note.
 void write_all(wire::CiphertextWriter& writer, const std::vector<std::string>& names, const Ciphertexts& of) {
@@ -57,15 +65,16 @@ void KeptText::load() {
   const ckks::Context& context = *ends_.context;
   const std::vector<std::string> names = names_of(ends_.caches);
   wire::CiphertextReader file(path(), context, kMaxCiphertexts);
-  const auto note = parse_note<KeptNote>(file.note(), path());
+  const auto [note, window] = parse_note<KeptNote>(file.note(), path());
   if (note.program_id != ends_.id)
     throw Error(message(path(), " keeps a text of another program; give another --state, or remove it"));
   if (file.fingerprint() != keys_)
     throw Error(message(path(), " keeps a text under another key pair; give another --state, or remove it"));
+  const int cached = note.first + note.count - window;
   // A prompt's answer has its plan's levels, a token's has the token's.
   std::vector<PlanEnd> ends = ends_.caches;
-  for (const PlanEnd& end : ends_.outputs(note.first)) ends.push_back(end);
-  bool fits = note.request != 0 && note.first + note.count <= ends_.tokens &&
+  for (const PlanEnd& end : ends_.outputs(note.first, window)) ends.push_back(end);
+  bool fits = note.request != 0 && cached >= 1 && cached <= ends_.tokens && note.first >= window &&
               file.heads().size() == ends.size() && note.names.size() + names.size() == ends.size();
   for (size_t i = 0; fits && i < ends.size(); ++i)
     fits = file.heads()[i].level == ends[i].level && file.heads()[i].scale == context.scale(ends[i].level) &&
@@ -80,6 +89,7 @@ void KeptText::load() {
     }
   }
   last_ = note;
+  window_ = window;
 }
 
 Ciphertexts KeptText::caches() const {
@@ -110,7 +120,7 @@ std::string KeptText::answer() const {
   return bytes;
 }
 
-void KeptText::keep(const TextNote& note, Ciphertexts outputs) {
+void KeptText::keep(const TextNote& note, int window, Ciphertexts outputs) {
   Ciphertexts caches;
   for (const auto& [name, level] : ends_.caches) {
     const auto found = outputs.find(name);
@@ -118,7 +128,7 @@ void KeptText::keep(const TextNote& note, Ciphertexts outputs) {
     caches.insert(outputs.extract(found));
   }
   if (!folder_.empty()) {
-    wire::CiphertextWriter writer(path(), *ends_.context, keys_, note_text(KeptNote{note}));
+    wire::CiphertextWriter writer(path(), *ends_.context, keys_, note_text(KeptNote{note, window}));
     write_all(writer, names_of(ends_.caches), caches);
     write_all(writer, note.names, outputs);
     writer.commit();
@@ -127,6 +137,7 @@ void KeptText::keep(const TextNote& note, Ciphertexts outputs) {
   for (const auto& [name, cache] : caches) caches_.emplace(name, cache);
   answer_ = std::move(outputs);
   last_ = note;
+  window_ = window;
 }
 
 }  // namespace psm::cmd

@@ -24,15 +24,18 @@ class KeptText {
   // Throws Error if that belongs to another program or key pair. The ends must outlive the object.
   KeptText(const std::string& folder, const TextEnds& ends, ckks::Fingerprint keys);
 
-  uint64_t text() const { return last_.request; }         // 0: none
+  uint64_t text() const { return last_.request; }  // 0: none
+  int window() const { return window_; }           // the first token in the caches
+  int cached() const { return text() == 0 ? 0 : next() - window_; }
   int next() const { return last_.first + last_.count; }  // the token that comes next
   Ciphertexts caches() const;                             // copies; zeros, places all empty, of no text
   size_t cache_bytes() const;
   // The file of the last answer, as sent. Throws Error if there is none.
   std::string answer() const;
 
-  // Keeps the outputs of a run on the tokens of `note`. If they cannot be saved, throws Error and keeps the old state.
-  void keep(const TextNote& note, Ciphertexts outputs);
+  // Keeps the outputs of a run on the tokens of `note`; `window` as above. If they cannot be saved, throws
+  // Error and keeps the old state.
+  void keep(const TextNote& note, int window, Ciphertexts outputs);
 
  private:
   // Locks the folder if there is one.
@@ -52,6 +55,7 @@ class KeptText {
   const TextEnds& ends_;
   const ckks::Fingerprint keys_;
   TextNote last_;  // of the answer
+  int window_ = 0;
   std::map<std::string, ckks::PackedCiphertext> caches_;
   Ciphertexts answer_;
 };

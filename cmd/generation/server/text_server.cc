@@ -38,8 +38,12 @@ TextServer::TextServer(const TextProgram& program, HeldKeys& keys, KeptText& kep
       own_(*d_.context, first_keys(program, keys, kept, on_device_), std::move(device), d_.bootstraps) {}
 
 Greeting TextServer::greeting() const {
-  return {d_.id, d_.context->fingerprint(), own_.evaluator.keys().fingerprint.key, kept_.text(),
-          kept_.next()};
+  return {d_.id,
+          d_.context->fingerprint(),
+          own_.evaluator.keys().fingerprint.key,
+          kept_.text(),
+          kept_.window(),
+          kept_.text() == 0 ? 0 : kept_.next()};
 }
 
 program::MachineOptions TextServer::options(size_t encoded_bytes) const {
@@ -59,8 +63,8 @@ TextNote TextServer::require_note(wire::CiphertextReader& file, const std::vecto
   return note;
 }
 
-void TextServer::run(program::EncryptedMachine& machine, const TextNote& request, Ciphertexts inputs,
-                     const program::RunOptions& options) {
+void TextServer::run(program::EncryptedMachine& machine, const TextNote& request, int window,
+                     Ciphertexts inputs, const program::RunOptions& options) {
   program::RunResult result = machine.run(inputs, options);
   inputs.clear();
   Memory* const memory = own_.evaluator.engine().memory();
@@ -70,7 +74,7 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
                               : own_.evaluator.drop_to_level(cache.in(memory), level).in(nullptr);
   }
   TextNote note = request;
-  note.names = names_of(d_.outputs(note.first));
+  note.names = names_of(d_.outputs(note.first, window));
   Json times;
   times["first"] = note.first;
   times["count"] = note.count;
@@ -87,7 +91,7 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
   for (const auto& [name, seconds] : operation) times["operation"][name] = seconds;
   times["encoded_bytes"] = static_cast<uint64_t>(machine.encoded_bytes());
   runs_.push_back(std::move(times));
-  kept_.keep(note, std::move(result.outputs));
+  kept_.keep(note, window, std::move(result.outputs));
 }
 
 void TextServer::hold(const ckks::KeyRequest& keys) {
@@ -102,9 +106,9 @@ void TextServer::prompt(const std::string& bytes) {
   const TextNote note = require_note(file, ends);
   if (kept_.text() != 0 && kept_.text() != note.request)
     throw Error("the server keeps another text; go on with it, or give the server another --state");
-  if (note.first != kept_.next())
-    throw Error(message("a prompt from token ", note.first, " on; the next one is ", kept_.next()));
-  if (kept_.text() != 0) throw Error("a prompt, where the server keeps a text; send its tokens one by one");
+  if (kept_.text() == 0 ? note.first != 0 : note.first <= kept_.window())
+    throw Error(message("a prompt from token ", note.first, " on, where the server keeps those from ",
+                        kept_.window(), " on; send what follows"));
   if (note.count > d_.tokens)
     throw Error(message("a prompt of ", note.count, " tokens; the model has places for ", d_.tokens));
   Ciphertexts inputs;
@@ -114,7 +118,7 @@ void TextServer::prompt(const std::string& bytes) {
   program::EncryptedMachine machine(d_.prompt().plan, own_.encoder, own_.evaluator, &own_.bootstrappers,
                                     options(d_.prompt_reading.encoded_limit));
   Progress progress("the prompt's pass", static_cast<double>(d_.prompt().plan.program.instructions.size()));
-  run(machine, note, std::move(inputs),
+  run(machine, note, note.first, std::move(inputs),
       {.constants = d_.prompt().constants(note.count),
        .progress = [&](size_t done, size_t) { progress.set(static_cast<double>(done)); }});
 }
@@ -127,11 +131,13 @@ void TextServer::token(const std::string& bytes) {
   if (kept_.text() != 0 && kept_.text() != note.request)
     throw Error("the token is of another text than the one that the server keeps");
   if (note.count != 1) throw Error(message(note.count, " tokens at once; send one at a time, or a prompt"));
-  const int next = kept_.next();
+  const int next = kept_.text() == 0 ? 0 : kept_.next();
   if (note.first < next)
     throw Error(message("token ", note.first, " was computed already; the next one is ", next));
   if (note.first > next) throw Error(message("token ", note.first, " leaves a gap; the next one is ", next));
-  if (next >= d_.tokens) throw Error(message("all ", d_.tokens, " places of keys and values are taken"));
+  if (kept_.cached() >= d_.tokens)
+    throw Error(message("all ", d_.tokens,
+                        " places of keys and values are taken; send a later part of the text as a prompt"));
   Ciphertexts inputs;
   for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
   inputs.merge(kept_.caches());
@@ -141,7 +147,8 @@ void TextServer::token(const std::string& bytes) {
                                                                  own_.evaluator, &own_.bootstrappers,
                                                                  options(d_.token_reading.encoded_limit));
   }
-  run(*token_machine_, note, std::move(inputs), {.constants = d_.token().constants(next)});
+  run(*token_machine_, note, kept_.window(), std::move(inputs),
+      {.constants = d_.token().constants(kept_.cached())});
 }
 
 Json TextServer::figures() const {

@@ -7,7 +7,7 @@
 // has all. Encrypted weights stay as they are.
 //
 // These are refused without changing the state: ciphertexts of another program, key pair, text or level; a prompt while
-// a text is kept; a token that was computed already, that leaves a gap, or that is beyond T.
+// another text is kept; a token that was computed already, that leaves a gap, or that is beyond T.
 #pragma once
 
 #include <functional>
@@ -50,7 +50,7 @@ class TextServer {
   void token(const std::string& file);
   // Requires a note of this model, key pair and text, with these ciphertexts at these levels.
   TextNote require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const;
-  void run(program::EncryptedMachine& machine, const TextNote& note, Ciphertexts inputs,
+  void run(program::EncryptedMachine& machine, const TextNote& note, int window, Ciphertexts inputs,
            const program::RunOptions& options);
   program::MachineOptions options(size_t encoded_bytes) const;
   Json figures() const;
