@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 #include "approx/domain.h"
 #include "approx/goldschmidt.h"
@@ -75,6 +74,14 @@ std::optional<Approximation> first_inverse_sqrt(Approximation (*family)(Interval
                       [&](int iterations) { return family(domain, iterations); });
 }
 
+std::vector<Approximation> best_first(std::initializer_list<std::optional<Approximation>> found) {
+  std::vector<Approximation> families;
+  for (const std::optional<Approximation>& candidate : found)
+    if (candidate) families.push_back(*candidate);
+  std::stable_sort(families.begin(), families.end(), cheaper);
+  return families;
+}
+
 void check(const char* function, Interval domain, double relative_error) {
   check_positive(domain, function);
   check_error(relative_error, function);
@@ -102,18 +109,32 @@ Interval inverse_reach(Interval domain, double relative_error) {
 
 Approximation design_inverse_sqrt(Interval domain, double relative_error) {
   check("1/sqrt(x)", domain, relative_error);
-  std::optional<Approximation> best = shortest_series(domain, relative_error);
-  for (const std::optional<Approximation>& candidate :
-       {best_start(domain, relative_error, best ? best->depth() : kMaxLevels),
-        first_inverse_sqrt(relaxed_goldschmidt_inverse_sqrt, domain, relative_error)})
-    if (candidate && (!best || cheaper(*candidate, *best))) best = candidate;
-  return found(std::move(best), "1/sqrt(x)", domain, relative_error);
+  const std::optional<Approximation> series = shortest_series(domain, relative_error);
+  const std::vector<Approximation> families =
+      best_first({series, best_start(domain, relative_error, series ? series->depth() : kMaxLevels),
+                  first_inverse_sqrt(relaxed_goldschmidt_inverse_sqrt, domain, relative_error)});
+  return found(families.empty() ? std::nullopt : std::optional(families.front()), "1/sqrt(x)", domain,
+               relative_error);
+}
+
+Approximation design_goldschmidt_inverse(Interval domain, double relative_error) {
+  check("1/x", domain, relative_error);
+  return found(first_within(relative_error, 0, kMaxLevels - 1,
+                            [&](int iterations) { return goldschmidt_inverse(domain, iterations); }),
+               "1/x by Goldschmidt's plain iteration", domain, relative_error);
 }
 
 Approximation design_goldschmidt_inverse_sqrt(Interval domain, double relative_error) {
   check("1/sqrt(x)", domain, relative_error);
   return found(first_inverse_sqrt(goldschmidt_inverse_sqrt, domain, relative_error),
                "1/sqrt(x) by Goldschmidt's plain iteration", domain, relative_error);
+}
+
+std::vector<Approximation> inverse_sqrt_families(Interval domain, double relative_error) {
+  check("1/sqrt(x)", domain, relative_error);
+  return best_first({shortest_series(domain, relative_error), best_start(domain, relative_error, kMaxLevels),
+                     first_inverse_sqrt(relaxed_goldschmidt_inverse_sqrt, domain, relative_error),
+                     first_inverse_sqrt(goldschmidt_inverse_sqrt, domain, relative_error)});
 }
 
 }  // namespace psm::approx

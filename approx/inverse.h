@@ -5,6 +5,8 @@
 // outside (0, 1), and if no method reaches the error.
 #pragma once
 
+#include <vector>
+
 #include "approx/approximation.h"
 
 namespace psm::approx {
@@ -22,6 +24,11 @@ Approximation design_inverse_sqrt(Interval domain, double relative_error);
 Interval inverse_reach(Interval domain, double relative_error);
 
 // The paper's plain iterations alone, the fewest that reach the error.
+Approximation design_goldschmidt_inverse(Interval domain, double relative_error);
 Approximation design_goldschmidt_inverse_sqrt(Interval domain, double relative_error);
+
+// The candidates of the design, the best first: from each family of goldschmidt_sqrt.h the member with the
+// fewest levels that reaches the error, if 24 levels suffice. The paper's plain iteration is among them.
+std::vector<Approximation> inverse_sqrt_families(Interval domain, double relative_error);
 
 }  // namespace psm::approx

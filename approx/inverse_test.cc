@@ -63,6 +63,22 @@ TEST_CASE("only the ratio of the ends counts") {
   CHECK(a.evaluate(0.5) * 0.5 == doctest::Approx(b.evaluate(500) * 500).epsilon(1e-10));
 }
 
+TEST_CASE("families are listed best first, the paper's iteration among them") {
+  const std::vector<Approximation> root = inverse_sqrt_families({1e-2, 1}, 0x1p-12);
+  REQUIRE(root.size() == 4);
+  CHECK(root[0].depth() == 6);
+  CHECK(root[3].depth() == 17);
+  for (const Approximation& member : root) CHECK(member.error_bound() <= 0x1p-12);
+}
+
+TEST_CASE("Goldschmidt's plain iteration for 1/x takes the fewest iterations that have the error") {
+  const Approximation plain = design_goldschmidt_inverse({1e-3, 1}, 0x1p-12);
+  CHECK(plain.depth() == 14);
+  CHECK(plain.method() == "Goldschmidt, 13 iterations");
+  CHECK_THROWS_WITH_AS(design_goldschmidt_inverse({1e-8, 1}, 1e-5), doctest::Contains("plain iteration"),
+                       Error);
+}
+
 TEST_CASE("Goldschmidt's plain iteration for 1/sqrt(x) takes the fewest iterations that have the error") {
   const Approximation plain = design_goldschmidt_inverse_sqrt({1e-2, 1}, 0x1p-12);
   CHECK(plain.method() == "Goldschmidt, 9 iterations");

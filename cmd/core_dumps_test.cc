@@ -96,6 +96,7 @@ TEST_CASE("no command that holds a secret key or what was decrypted leaves a cor
            {"decrypt", "--client", both + " --in " + nowhere},
            {"demo", "--model", ""},
            {"generate", "--client", "--prompt x --program x"},
+           {"record", "--client", "--program x --prompt x --out " + nowhere},
            {"bench", "--model", "--suite model"},
            {"study", "", "run power --text " + text + " --out " + nowhere}}) {
     CAPTURE(command);

@@ -28,15 +28,6 @@ std::string trained() {
   return file;
 }
 
-TEST_CASE("every command knows the version, which is MODULE.bazel's") {
-  const std::string said = output("--version");
-  REQUIRE(said.starts_with("powersoftmax "));
-  const std::string version = said.substr(13, said.size() - 14);
-  CHECK(said == "powersoftmax " + version + "\n");
-  CHECK(read_file(runfile("MODULE.bazel"), 1 << 16)
-            .find("name = \"powersoftmax\", version = \"" + version + "\"") != std::string::npos);
-}
-
 TEST_CASE("a tokenizer is trained, encodes a file, and decodes it to the same bytes") {
   const std::string file = trained(), flag = " --tokenizer " + file;
   const auto tokenizer = nn::load_tokenizer(file);

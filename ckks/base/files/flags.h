@@ -34,7 +34,7 @@ class Flags {
                          const std::string& help);
   const double& number(const std::string& name, double value, double lo, double hi, const std::string& help);
   const bool& truth(const std::string& name, bool value, const std::string& help);
-  // Words without a flag, such as the action of //cmd:tokenizer. They are allowed only if this was called.
+  // Words without a flag, such as the function of //cmd:approx. They are allowed only if this was called.
   const std::vector<std::string>& words(const std::string& name, size_t min, size_t max,
                                         const std::string& help);
 

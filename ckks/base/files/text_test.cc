@@ -9,8 +9,18 @@
 namespace psm {
 namespace {
 
-TEST_CASE("hexadecimal digits bring bytes back, and what is none is refused") {
+TEST_CASE("numbers pass through sixteen hexadecimal digits, and what is no such number is refused") {
+  for (const uint64_t number : {uint64_t{0}, uint64_t{0x0123456789abcdef}, ~uint64_t{0}}) {
+    CHECK(number_from_hex(hex(number)) == number);
+  }
   CHECK(hex(uint64_t{0x0123456789abcdef}) == "0123456789abcdef");
+  for (const char* wrong :
+       {"", "0123456789abcde", "0123456789abcdef0", "0123456789ABCDEF", "0x23456789abcdef"}) {
+    CHECK_FALSE(number_from_hex(wrong).has_value());
+  }
+}
+
+TEST_CASE("hexadecimal digits bring bytes back, and what is none is refused") {
   const std::string bytes("\x00\x7f\xff", 3);
   CHECK(hex(bytes.data(), bytes.size()) == "007fff");
   CHECK(from_hex("007fff") == bytes);

@@ -64,7 +64,11 @@ TextNote TextServer::require_note(wire::CiphertextReader& file, const std::vecto
 }
 
 void TextServer::run(program::EncryptedMachine& machine, const TextNote& request, int window,
-                     Ciphertexts inputs, const program::RunOptions& options) {
+                     Ciphertexts inputs, program::RunOptions options) {
+  if (observer_)
+    options.observe = [&](size_t instruction, program::Value, const ckks::Ciphertext& result) {
+      observer_(instruction, result);
+    };
   program::RunResult result = machine.run(inputs, options);
   inputs.clear();
   Memory* const memory = own_.evaluator.engine().memory();

@@ -42,6 +42,11 @@ class TextServer {
   Frame reply_or_refuse(const Frame& request);
   // Serves until the client closes its pipe. Throws Error for a malformed frame, after telling the client.
   void serve(FrameChannel& client);
+  // Calls `observer` with every result of every instruction from now on. Instructions count from 0 in the
+  // prompt's or the token's plan.
+  void observe(std::function<void(size_t instruction, const ckks::Ciphertext&)> observer) {
+    observer_ = std::move(observer);
+  }
 
  private:
   // Holds the keys of the current run.
@@ -51,11 +56,12 @@ class TextServer {
   // Requires a note of this model, key pair and text, with these ciphertexts at these levels.
   TextNote require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const;
   void run(program::EncryptedMachine& machine, const TextNote& note, int window, Ciphertexts inputs,
-           const program::RunOptions& options);
+           program::RunOptions options);
   program::MachineOptions options(size_t encoded_bytes) const;
   Json figures() const;
 
   const TextProgram& d_;
+  std::function<void(size_t, const ckks::Ciphertext&)> observer_;
   KeptText& kept_;
   const Ciphertexts* weights_;
   HeldKeys& keys_;

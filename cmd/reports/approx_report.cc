@@ -1,0 +1,277 @@
+#include "cmd/reports/approx_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "approx/absolute_value.h"
+#include "approx/activation.h"
+#include "approx/domain.h"
+#include "approx/exponential.h"
+#include "approx/goldschmidt.h"
+#include "approx/goldschmidt_sqrt.h"
+#include "approx/inverse.h"
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/program/machines/twin.h"
+#include "cmd/terminal/svg_plot.h"
+#include "nn/encrypted/encrypted_function.h"
+
+namespace psm::cmd {
+namespace {
+
+constexpr size_t kTwinSlots = 1024;
+constexpr int kPlotPoints = 1200;
+
+// Point number i of n of the domain; geometric where it is positive, so that a small end is seen.
+double point_of(const approx::Interval& domain, double share) {
+  const double x =
+      domain.lo > 0 ? domain.lo * std::pow(domain.hi / domain.lo, share) : domain.lo + share * domain.width();
+  return std::clamp(x, domain.lo, domain.hi);
+}
+
+std::string scientific(double value) { return format("%.3g", value); }
+
+const char* name_of(approx::ErrorKind kind) {
+  return kind == approx::ErrorKind::kRelative ? "relative" : "absolute";
+}
+
+[[noreturn]] void no_such_method(const ApproxRequest& request, const char* methods) {
+  throw Error(message(request.function, " has no method '", request.method, "'; its methods are ", methods));
+}
+
+std::vector<approx::Approximation> find_inverse(const ApproxRequest& r) {
+  const bool plain = r.method == "plain";
+  if (r.method != "best" && !plain && r.method != "relaxed") no_such_method(r, "best, plain and relaxed");
+  approx::check_positive(r.domain, "1/x");
+  if (r.iterations > 0)
+    return {plain ? approx::goldschmidt_inverse(r.domain, r.iterations)
+                  : approx::relaxed_goldschmidt_inverse(r.domain, r.iterations + 1)};
+  return {plain ? approx::design_goldschmidt_inverse(r.domain, r.error)
+                : approx::design_inverse(r.domain, r.error)};
+}
+
+std::vector<approx::Approximation> find_inverse_sqrt(const ApproxRequest& r) {
+  if (r.method != "best" && r.method != "plain" && r.method != "relaxed" && r.method != "series")
+    no_such_method(r, "best, plain, relaxed and series");
+  if (r.method == "series" && r.degree > 0) {
+    if (const auto series = approx::series_inverse_sqrt(r.domain, r.degree)) return {*series};
+    throw Error(message("1/sqrt(x): degree ", r.degree, " is too low for [", r.domain.lo, ", ", r.domain.hi,
+                        "]: its error reaches 100%; give a higher --degree"));
+  }
+  if (r.method == "plain" && r.iterations > 0)
+    return {approx::goldschmidt_inverse_sqrt(r.domain, r.iterations)};
+  if (r.method == "relaxed" && r.iterations > 0)
+    return {approx::relaxed_goldschmidt_inverse_sqrt(r.domain, r.iterations)};
+  const std::vector<approx::Approximation> families = approx::inverse_sqrt_families(r.domain, r.error);
+  if (r.method == "best") return families;
+  const std::string prefix = r.method == "plain"     ? "Goldschmidt"
+                             : r.method == "relaxed" ? "relaxed"
+                                                     : "minimax";
+  for (const approx::Approximation& member : families)
+    if (member.method().rfind(prefix, 0) == 0) return {member};
+  throw Error(message("1/sqrt(x): method ", r.method, " does not reach the error ", r.error,
+                      "; use --method best or allow a larger error"));
+}
+
+// Sigmoid, GELU and SiLU.
+template <approx::Activation kFunction>
+std::vector<approx::Approximation> find_activation(const ApproxRequest& r) {
+  if (r.method != "best" && r.method != "series") no_such_method(r, "best and series");
+  return {r.degree > 0 ? approx::activation_series(kFunction, r.domain.hi, r.degree)
+                       : approx::design_activation(kFunction, r.domain.hi, r.error)};
+}
+
+std::vector<approx::Approximation> find_exp(const ApproxRequest& r) {
+  if (r.method == "series") {
+    if (r.degree == 0)
+      throw Error("exp by series needs a degree; give --degree, and --iterations for its squarings");
+    if (r.degree > 63 || r.iterations > 20)
+      throw Error("exp by series goes up to --degree 63 and --iterations 20; give smaller ones");
+    return {approx::taylor_exp(r.domain, r.degree, r.iterations)};
+  }
+  if (r.method != "best") no_such_method(r, "best and series");
+  return {approx::design_exp(r.domain, r.error)};
+}
+
+std::vector<approx::Approximation> find_abs(const ApproxRequest& r) {
+  if (r.method != "best" && r.method != "relaxed") no_such_method(r, "best and relaxed");
+  if (r.iterations > 20) throw Error("abs goes up to --iterations 20; give fewer");
+  if (r.iterations > 0) return {approx::absolute_value(r.domain.hi, r.iterations)};
+  return {approx::design_absolute_value(r.domain.hi, r.error)};
+}
+
+struct Function {
+  const char* name;
+  DomainShape shape;
+  std::vector<approx::Approximation> (*find)(const ApproxRequest&);
+};
+constexpr Function kFunctions[] = {
+    {"inverse", DomainShape::kEnds, find_inverse},
+    {"inverse_sqrt", DomainShape::kEnds, find_inverse_sqrt},
+    {"sigmoid", DomainShape::kRadius, find_activation<approx::Activation::kSigmoid>},
+    {"gelu", DomainShape::kRadius, find_activation<approx::Activation::kGelu>},
+    {"gelu_erf", DomainShape::kRadius, find_activation<approx::Activation::kGeluErf>},
+    {"gelu_tanh", DomainShape::kRadius, find_activation<approx::Activation::kGeluTanh>},
+    {"silu", DomainShape::kRadius, find_activation<approx::Activation::kSilu>},
+    {"exp", DomainShape::kEnds, find_exp},
+    {"abs", DomainShape::kRadius, find_abs},
+};
+
+const Function& function_named(const std::string& name) {
+  for (const Function& function : kFunctions)
+    if (name == function.name) return function;
+  throw Error(message("unknown function '", name, "'; it is one of ", approx_functions()));
+}
+
+PlotPoints sample(const approx::Approximation& a, double (*value)(const approx::Approximation&, double)) {
+  PlotPoints points(kPlotPoints + 1);
+  for (int i = 0; i <= kPlotPoints; ++i) {
+    const double x = point_of(a.domain(), static_cast<double>(i) / kPlotPoints);
+    points[i] = {x, value(a, x)};
+  }
+  return points;
+}
+
+std::string number_text(double value) { return format("%.15g", value); }
+
+// What methods are compared by.
+void add_costs(const approx::Approximation& a, Figures::Row& row) {
+  row.both("method", "method", a.method())
+      .both("levels", "levels", a.depth())
+      .both("products", "ciphertext products", a.multiplications())
+      .both("degree", "degree", static_cast<int64_t>(a.degree()))
+      .both("error_bound", message("proven ", name_of(a.error_kind()), " error"), a.error_bound(),
+            scientific(a.error_bound()) + " = " + power_of_two_text(a.error_bound()));
+}
+
+std::string interval_text(const approx::Interval& x, const char* pattern) {
+  return "[" + format(pattern, x.lo) + ", " + format(pattern, x.hi) + "]";
+}
+
+}  // namespace
+
+std::string approx_functions() {
+  std::string names;
+  for (const Function& function : kFunctions)
+    names += (names.empty()                           ? ""
+              : &function == std::end(kFunctions) - 1 ? " or "
+                                                      : ", ") +
+             std::string(function.name);
+  return names;
+}
+
+DomainShape domain_shape(const std::string& function) { return function_named(function).shape; }
+
+std::vector<approx::Approximation> find_approximations(const ApproxRequest& r) {
+  std::vector<approx::Approximation> found = function_named(r.function).find(r);
+  if (found.empty())
+    throw Error(message(r.function, ": no program of 24 levels has error ", r.error, " on [", r.domain.lo,
+                        ", ", r.domain.hi, "]; narrow the interval or allow a larger error"));
+  return found;
+}
+
+ApproxMeasurement measure(const approx::Approximation& a, int points, uint64_t seed) {
+  PSM_CHECK(points >= 2, points);
+  ApproxMeasurement m;
+  m.points = points;
+  std::vector<double> x(points), error(points);
+  std::mt19937_64 random(seed);
+  const int even = points / 2;
+  for (int i = 0; i < points; ++i) {
+    const double share = i < even ? static_cast<double>(i) / (even > 1 ? even - 1 : 1)
+                                  : static_cast<double>(random() >> 11) * 0x1p-53;
+    x[i] = point_of(a.domain(), share);
+  }
+  parallel_for(0, x.size(), [&](size_t i) { error[i] = a.error_at(x[i]); });
+  for (int i = 0; i < points; ++i)
+    if (error[i] >= m.worst_error) {
+      m.worst_error = error[i];
+      m.worst_at = x[i];
+    }
+
+  program::Builder builder(kTwinSlots);
+  const program::Value v = builder.input("v", true);
+  builder.output("out", nn::build(builder, a, v, "the input"));
+  const program::Program program = std::move(builder).finish();
+  program::SlotVector input(kTwinSlots);
+  for (size_t i = 0; i < kTwinSlots; ++i)
+    input[i] =
+        a.input_scale() * point_of(a.domain(), static_cast<double>(i) / (kTwinSlots - 1)) + a.input_offset();
+  const program::TwinResult twin = program::run_twin(program, {{"v", input}});
+  const program::SlotVector& out = twin.outputs.at("out");
+  for (size_t i = 0; i < kTwinSlots; ++i) {
+    m.program_difference =
+        std::max(m.program_difference, std::abs(out[i] - a.evaluate_normalised(input[i].real())));
+    m.largest_output = std::max(m.largest_output, std::abs(out[i]));
+  }
+  for (const program::Instruction& instruction : program.instructions) {
+    if (instruction.opcode == program::Opcode::kRefresh) ++m.refresh_candidates;
+    if (instruction.opcode == program::Opcode::kSeries) m.series.push_back(instruction.series->coefficients);
+  }
+  return m;
+}
+
+Figures family_figures(const std::vector<approx::Approximation>& approximations) {
+  Figures figures;
+  for (const approx::Approximation& a : approximations) add_costs(a, figures.row());
+  return figures;
+}
+
+Figures approx_figures(const std::vector<approx::Approximation>& approximations, const ApproxMeasurement& m) {
+  PSM_CHECK(!approximations.empty());
+  const approx::Approximation& a = approximations.front();
+  Json::Array series;
+  for (const std::vector<double>& coefficients : m.series)
+    series.emplace_back(Json::Array(coefficients.begin(), coefficients.end()));
+  Figures figures;
+  Figures::Row& row = figures.row();
+  row.json("function", a.function())
+      .both("domain", "interval", Json::Array{a.domain().lo, a.domain().hi},
+            interval_text(a.domain(), "%.15g"))
+      .json("error_kind", name_of(a.error_kind()))
+      .both("certificate", "proof", a.certificate());
+  add_costs(a, row);
+  row.json("input_scale", a.input_scale())
+      .json("input_offset", a.input_offset())
+      .cell("input", "v = " + number_text(a.input_scale()) + " x" +
+                         (a.input_offset() == 0 ? ""
+                                                : (a.input_offset() < 0 ? " - " : " + ") +
+                                                      number_text(std::fabs(a.input_offset()))))
+      .both("input_range", "range of v", Json::Array{a.input_range().lo, a.input_range().hi},
+            interval_text(a.input_range(), "%.6g"))
+      .json("output_scale", a.output_scale())
+      .json("measured", Json::Object{{"points", m.points},
+                                     {"worst_error", m.worst_error},
+                                     {"worst_at", m.worst_at},
+                                     {"largest_output", m.largest_output},
+                                     {"program_difference", m.program_difference},
+                                     {"refresh_candidates", m.refresh_candidates}})
+      .cell("measured error", scientific(m.worst_error) + " at x = " + format("%.6g", m.worst_at) +
+                                  format(", the worst of %.0f points", m.points))
+      .cell("refresh candidates", std::to_string(m.refresh_candidates))
+      .cell("output", "P(x) = " + number_text(a.output_scale()) + " out, |out| at most " +
+                          format("%.6g", m.largest_output))
+      .cell("program less formula", scientific(m.program_difference) + " at most, on the twin")
+      .json("chebyshev_series", std::move(series))
+      .json("other_methods", family_figures({approximations.begin() + 1, approximations.end()}).json());
+  return figures;
+}
+
+std::string plot_svg(const approx::Approximation& a) {
+  SvgFigure figure(a.name() + format(" (depth %.0f)", a.depth()));
+  const bool wide = a.domain().lo > 0 && a.domain().hi > 20 * a.domain().lo;
+  SvgPanel& values = figure.panel("function and polynomial", "x", a.function());
+  values.x_log = values.y_log = wide;
+  values.line(a.function(), sample(a, [](const approx::Approximation& f, double x) { return f.exact(x); }));
+  values.line("polynomial",
+              sample(a, [](const approx::Approximation& f, double x) { return f.evaluate(x); }));
+  SvgPanel& errors = figure.panel(std::string(name_of(a.error_kind())) + " error", "x", "error");
+  errors.x_log = wide;
+  errors.y_log = true;
+  errors.line("error", sample(a, [](const approx::Approximation& f, double x) { return f.error_at(x); }));
+  errors.level("proven bound", a.error_bound());
+  return figure.text();
+}
+
+}  // namespace psm::cmd

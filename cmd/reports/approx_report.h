@@ -1,0 +1,52 @@
+// The work of //cmd:approx: picks approximations for a request, and reports them as text, plot and JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "approx/approximation.h"
+#include "cmd/terminal/figures.h"
+
+namespace psm::cmd {
+
+// The functions that //cmd:approx knows, with the form of each one's interval.
+std::string approx_functions();
+enum class DomainShape { kEnds, kRadius };
+// Throws psm::Error on an unknown function.
+DomainShape domain_shape(const std::string& function);
+
+struct ApproxRequest {
+  std::string function;
+  approx::Interval domain;      // kRadius: [-radius, radius]
+  double error = 0;             // relative for inverse, inverse_sqrt and exp; absolute for the others
+  int iterations = 0;           // with `method` plain or relaxed, instead of an error; 0: not given
+  int degree = 0;               // with `method` series, instead of an error; 0: not given
+  std::string method = "best";  // best, plain, relaxed, series
+};
+
+// The approximations that answer the request, the best first: for 1/sqrt(x) and method "best" every family's cheapest
+// member, otherwise one. Throws psm::Error if the function has no such method, or if the error cannot be reached.
+std::vector<approx::Approximation> find_approximations(const ApproxRequest& request);
+
+// Measurements of a run of the program.
+struct ApproxMeasurement {
+  double worst_error = 0;  // over `points` points: half of them evenly spaced, half drawn with the seed
+  double worst_at = 0;
+  int points = 0;
+  double program_difference = 0;  // |twin - evaluate|, normalised
+  double largest_output = 0;      // |out|, normalised
+  int refresh_candidates = 0;
+  std::vector<std::vector<double>> series;  // Chebyshev coefficients of the program's Series instructions
+};
+ApproxMeasurement measure(const approx::Approximation& approximation, int points, uint64_t seed);
+
+// The methods that reach the error, compared.
+Figures family_figures(const std::vector<approx::Approximation>& approximations);
+// The certificate of the first one with its measurement; the others are for machines.
+Figures approx_figures(const std::vector<approx::Approximation>& approximations,
+                       const ApproxMeasurement& measurement);
+// Panels: the function with the polynomial, and the error with its bound.
+std::string plot_svg(const approx::Approximation& approximation);
+
+}  // namespace psm::cmd

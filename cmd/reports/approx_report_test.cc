@@ -1,0 +1,94 @@
+#include "cmd/reports/approx_report.h"
+
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/json_parser.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+ApproxRequest request(const std::string& function, approx::Interval domain, double error) {
+  ApproxRequest r;
+  r.function = function;
+  r.domain = domain;
+  r.error = error;
+  return r;
+}
+
+TEST_CASE("every function answers a request with an error that the measurement confirms") {
+  for (const ApproxRequest& r :
+       {request("inverse", {1e-3, 8}, 0x1p-12), request("inverse_sqrt", {1e-2, 2}, 0x1p-12),
+        request("sigmoid", {-8, 8}, 1e-3), request("gelu", {-6, 6}, 1e-3), request("gelu_erf", {-6, 6}, 1e-3),
+        request("silu", {-10, 10}, 1e-3), request("exp", {-8, 0}, 0x1p-12), request("abs", {-4, 4}, 0.05)}) {
+    CAPTURE(r.function);
+    const std::vector<approx::Approximation> found = find_approximations(r);
+    REQUIRE_FALSE(found.empty());
+    CHECK(found.front().error_bound() <= r.error);
+    const ApproxMeasurement m = measure(found.front(), 4000, 7);
+    CHECK(m.worst_error <= found.front().error_bound());
+    CHECK(m.worst_error > 0.1 * found.front().error_bound());
+    CHECK(m.program_difference < 1e-12);
+    CHECK(m.largest_output <= 1 + found.front().error_bound());
+    CHECK(approx_figures(found, m).lines().find(found.front().method()) != std::string::npos);
+    CHECK(plot_svg(found.front()).find("proven bound") != std::string::npos);
+  }
+}
+
+TEST_CASE("the plain method is the paper's iteration, also with a given number of iterations") {
+  ApproxRequest r = request("inverse", {1e-3, 1}, 0x1p-12);
+  r.method = "plain";
+  CHECK(find_approximations(r).front().depth() == 14);
+  r.iterations = 21;
+  CHECK(find_approximations(r).front().depth() == 22);
+  r.method = "relaxed";
+  r.iterations = 7;
+  CHECK(find_approximations(r).front().depth() == 8);
+}
+
+TEST_CASE("a series has the degree that was asked for") {
+  for (const char* function : {"gelu", "gelu_erf", "gelu_tanh", "silu"}) {
+    CAPTURE(function);
+    ApproxRequest r = request(function, {-6, 6}, 1e-3);
+    r.degree = 15;
+    const std::vector<approx::Approximation> found = find_approximations(r);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].function() == function);
+    CHECK(found[0].degree() == 30);  // in z
+  }
+}
+
+TEST_CASE("the report as JSON holds the certificate, the measurement and the other methods") {
+  const std::vector<approx::Approximation> found =
+      find_approximations(request("inverse_sqrt", {1e-2, 1}, 0x1p-12));
+  const Json json =
+      parse_json(approx_figures(found, measure(found.front(), 1000, 1)).object().dump(), "report");
+  CHECK(json.at("levels", "report").integer("levels", 0, 100) == 6);
+  CHECK(json.at("error_bound", "report").number("bound") <= 0x1p-12);
+  CHECK(json.at("measured", "report").at("worst_error", "report").number("worst") <= 0x1p-12);
+  CHECK(json.at("other_methods", "report").array("others").size() == 3);
+  CHECK(json.at("chebyshev_series", "report").array("series").size() == 1);
+}
+
+TEST_CASE("what cannot be answered is refused in one line") {
+  CHECK_THROWS_AS(domain_shape("tangent"), Error);
+  CHECK_THROWS_AS(find_approximations(request("inverse", {0, 1}, 1e-3)), Error);
+  for (const char* function :
+       {"inverse", "inverse_sqrt", "sigmoid", "gelu", "gelu_erf", "gelu_tanh", "silu", "exp", "abs"}) {
+    ApproxRequest r = request(function, {1, 2}, 1e-3);
+    r.method = "magic";
+    CHECK_THROWS_WITH_AS(find_approximations(r), doctest::Contains("has no method 'magic'"), Error);
+  }
+  CHECK_THROWS_WITH_AS(find_approximations(request("inverse", {1e-300, 1e300}, 1e-3)),
+                       doctest::Contains("beyond what double precision resolves"), Error);
+  CHECK_THROWS_WITH_AS(find_approximations(request("exp", {-1e5, 0}, 1e-3)),
+                       doctest::Contains("beyond double precision"), Error);
+  ApproxRequest r = request("inverse_sqrt", {1e-6, 1}, 1e-3);
+  r.method = "series";
+  r.degree = 2;
+  CHECK_THROWS_WITH_AS(find_approximations(r), doctest::Contains("higher --degree"), Error);
+}
+
+}  // namespace
+}  // namespace psm::cmd
