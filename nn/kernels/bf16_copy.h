@@ -3,7 +3,7 @@
 //
 // A word is a pair of neighbours in a row, the one of even index in the lower half; what is beyond the last
 // column is zero. Kernels read several rows side by side, 1 KiB of each. The distance of rows puts these into
-// different sets of a first-level cache.
+// different sets of a first-level cache, and lets tiles of 16 rows and 16 words be read at the edges.
 #pragma once
 
 #include <cstddef>

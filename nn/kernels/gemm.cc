@@ -47,17 +47,15 @@ struct Rows {
   std::ptrdiff_t row_stride, step_stride, block_stride;
 };
 
-// Steps of a kernel for a sum of `depth` products.
-template <typename Operands>
-constexpr int steps_of(int depth) {
-  return (depth + Operands::kDepth - 1) / Operands::kDepth;
-}
-
 // Products of fp32 numbers.
 struct Fp32Operands {
   typedef float Item;
   static constexpr int kDepth = 1;  // of a step
   static constexpr auto tile = &SimdKernels::tile;
+  static constexpr auto tile_rows = &SimdKernels::tile_rows;
+  static constexpr auto tile_columns = &SimdKernels::tile_columns;
+
+  static int steps(const SimdKernels&, int depth) { return depth; }
 
   // Panels of `width` columns, one behind the other: panel[l * width + j] <- element (j, l), zero behind the
   // last column.
@@ -74,8 +72,11 @@ struct Fp32Operands {
   // For several panels A is packed: in place its rows, where they are a power of two long, would lie in the
   // same few sets of the cache, and each step of A' in another line.
   static bool in_place(Factor, int panels) { return panels == 1; }
-  static Rows<float> rows_in_place(Factor a, int block) {
-    return {a.first, a.stride, a.step, block * a.stride};
+  static Rows<float> rows(const SimdKernels&, Factor a, int depth, int block, const float* packed) {
+    if (packed == nullptr) return {a.first, a.stride, a.step, block * a.stride};
+    const std::ptrdiff_t whole = static_cast<std::ptrdiff_t>(block) * depth;
+    if (a.step == 1) return {packed, depth, 1, whole};
+    return {packed, 1, block, whole};
   }
   static void pack_rows(const SimdKernels& kernels, Factor a, int depth, int rows, int block, float* packed) {
     if (a.step != 1) return copy_panels(kernels, a, depth, rows, block, packed);
@@ -97,30 +98,60 @@ struct Bf16Operands {
   typedef uint32_t Item;
   static constexpr int kDepth = 2;
   static constexpr auto tile = &SimdKernels::tile_bf16;
+  static constexpr auto tile_rows = &SimdKernels::bf16_tile_rows;
+  static constexpr auto tile_columns = &SimdKernels::bf16_tile_columns;
+
+  static int pairs(int depth) { return (depth + 1) / 2; }
+  static int padded(const SimdKernels& kernels, int count) {
+    return (count + kernels.bf16_padding - 1) / kernels.bf16_padding * kernels.bf16_padding;
+  }
+  static int steps(const SimdKernels& kernels, int depth) { return padded(kernels, pairs(depth)); }
 
   static void pack_panels(const SimdKernels& kernels, Factor b, int depth, int columns, int width,
                           uint32_t* packed) {
-    const int pairs = steps_of<Bf16Operands>(depth);
-    const std::ptrdiff_t panel = static_cast<std::ptrdiff_t>(pairs) * width;
-    if (columns % width != 0) std::fill_n(packed + columns / width * panel, panel, 0u);
+    const std::ptrdiff_t panel = static_cast<std::ptrdiff_t>(steps(kernels, depth)) * width;
+    for (int j = 0; j < columns; j += width) {
+      uint32_t* const begin = packed + j / width * panel;
+      std::fill(begin + (columns - j < width ? 0 : pairs(depth) * width), begin + panel, 0u);
+    }
     if (b.step != 1) return zip(kernels, b, depth, columns, packed, width, panel);
-    auto* const paired = turned_buffer.at_least<uint32_t>(static_cast<size_t>(panel));
+    auto* const paired = turned_buffer.at_least<uint32_t>(static_cast<size_t>(width) * pairs(depth));
     for (int j = 0; j < columns; j += width, packed += panel) {
       const int here = std::min(width, columns - j);
-      kernels.pair_bf16(b.first + j * b.stride, b.stride, here, depth, paired, pairs);
-      kernels.transpose(paired, pairs, here, pairs, packed, width);
+      kernels.pair_bf16(b.first + j * b.stride, b.stride, here, depth, paired, pairs(depth));
+      kernels.transpose(paired, pairs(depth), here, pairs(depth), packed, width);
     }
   }
 
   static bool in_place(Factor a, int) { return a.step == 1 && a.copy.pairs; }
-  static Rows<uint32_t> rows_in_place(Factor a, int block) {
-    return {a.copy.pairs, a.copy.row, 1, block * a.copy.row};
+  // Where operands are padded a kernel takes rows of pairs alone.
+  static bool turned(const SimdKernels& kernels, Factor a) { return a.step != 1 && kernels.bf16_padding > 1; }
+  static Rows<uint32_t> rows(const SimdKernels& kernels, Factor a, int depth, int block,
+                             const uint32_t* packed) {
+    if (packed == nullptr) return {a.copy.pairs, a.copy.row, 1, block * a.copy.row};
+    const std::ptrdiff_t row_steps = steps(kernels, depth), whole = block * row_steps;
+    if (a.step == 1 || turned(kernels, a)) return {packed, row_steps, 1, whole};
+    return {packed, 1, block, whole};
   }
+
   static void pack_rows(const SimdKernels& kernels, Factor a, int depth, int rows, int block,
                         uint32_t* packed) {
-    const std::ptrdiff_t pairs = steps_of<Bf16Operands>(depth);
-    if (a.step != 1) return zip(kernels, a, depth, rows, packed, block, block * pairs);
-    kernels.pair_bf16(a.first, a.stride, rows, depth, packed, pairs);
+    const std::ptrdiff_t row_steps = steps(kernels, depth);
+    if (a.step == 1) {
+      kernels.pair_bf16(a.first, a.stride, rows, depth, packed, row_steps);
+    } else if (!turned(kernels, a)) {
+      return zip(kernels, a, depth, rows, packed, block, block * row_steps);
+    } else {
+      auto* const zipped = turned_buffer.at_least<uint32_t>(static_cast<size_t>(block) * pairs(depth));
+      for (int i = 0; i < rows; i += block) {
+        const int here = std::min(block, rows - i);
+        zip(kernels, a.from(i, 0), depth, here, zipped, block, 0);
+        kernels.transpose(zipped, block, pairs(depth), here, packed + i * row_steps, row_steps);
+      }
+    }
+    for (int row = 0; row < rows; ++row)
+      std::fill(packed + row * row_steps + pairs(depth), packed + (row + 1) * row_steps, 0u);
+    std::fill(packed + rows * row_steps, packed + padded(kernels, rows) * row_steps, 0u);
   }
 
  private:
@@ -141,7 +172,7 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
   const SimdKernels& kernels = simd_kernels();
   const auto [m, n, k] = shape;
   constexpr int kDepthBlock = kPanelBytes / static_cast<int>(sizeof(Item)) * Operands::kDepth;
-  const int width = kernels.tile_columns, tile_rows = kernels.tile_rows;
+  const int width = kernels.*Operands::tile_columns, tile_rows = kernels.*Operands::tile_rows;
   const int row_block = kRowBlock / tile_rows * tile_rows;
   const bool parallel =
       !in_parallel_loop() && static_cast<double>(m) * n * k > kParallelWork && thread_count() > 1;
@@ -150,19 +181,17 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
   const int task_rows = tasks >= 8 || !parallel ? row_block : tile_rows * 2;
   const int row_tasks = (m + task_rows - 1) / task_rows;
 
-  const int column_bytes = static_cast<int>(sizeof(Item)) * steps_of<Operands>(std::min(k, kDepthBlock));
+  const int column_bytes =
+      static_cast<int>(sizeof(Item)) * Operands::steps(kernels, std::min(k, kDepthBlock));
   const int column_block = kPackedBytes / (column_bytes * width) * width;
   const bool in_place = Operands::in_place(a, (n + width - 1) / width);
 
   for (int depth0 = 0; depth0 < k; depth0 += kDepthBlock) {
     const int depth = std::min(kDepthBlock, k - depth0);
-    const int steps = steps_of<Operands>(depth);
+    const int steps = Operands::steps(kernels, depth);
     Item* const packed_rows =
         in_place ? nullptr : rows_buffer.at_least<Item>(static_cast<size_t>(row_tasks) * task_rows * steps);
-    const std::ptrdiff_t whole = static_cast<std::ptrdiff_t>(task_rows) * steps;
-    const Rows<Item> rows = in_place      ? Operands::rows_in_place(a.from(0, depth0), task_rows)
-                            : a.step == 1 ? Rows<Item>{packed_rows, steps, 1, whole}
-                                          : Rows<Item>{packed_rows, 1, task_rows, whole};
+    const Rows<Item> rows = Operands::rows(kernels, a.from(0, depth0), depth, task_rows, packed_rows);
     const bool first = depth0 == 0;
     const float block_beta = first ? beta : 1.0f;
     const float* const added = first ? d : c;

@@ -5,8 +5,8 @@
 // and A once for all panels. Threads share the rows of C. Inside a parallel loop the calling thread does
 // everything.
 //
-// Precision kBf16 rounds both factors to bf16 while packing and sums products in fp32. It uses AVX512_BF16 if
-// the processor has it (simd_kernels.h). A factor of several products may come with a
+// Precision kBf16 rounds both factors to bf16 while packing and sums products in fp32. It uses AMX's tiles or
+// AVX512_BF16 if the processor has them (simd_kernels.h). A factor of several products may come with a
 // rounded copy. alpha, beta and C are always fp32.
 //
 // Deterministic: each element of C is summed by one thread in the same order (depth blocks in sequence, fused

@@ -7,7 +7,8 @@
 
 namespace psm::nn {
 
-const SimdSet simd_sets[kSimdSets] = {{"avx512bf16", simd_kernels_avx512bf16},
+const SimdSet simd_sets[kSimdSets] = {{"amxbf16", simd_kernels_amxbf16},
+                                      {"avx512bf16", simd_kernels_avx512bf16},
                                       {"avx512", simd_kernels_avx512},
                                       {"avx2", simd_kernels_avx2},
                                       {"scalar", simd_kernels_scalar}};
@@ -22,7 +23,8 @@ const SimdKernels& choose() {
     const SimdKernels* kernels = reached ? set.kernels() : nullptr;
     if (kernels) return *kernels;
   }
-  throw Error(message("PSM_SIMD=", asked, " is no instruction set; use scalar, avx2, avx512 or avx512bf16"));
+  throw Error(
+      message("PSM_SIMD=", asked, " is no instruction set; use scalar, avx2, avx512, avx512bf16 or amxbf16"));
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
-// The inner loops of training, in four sets: baseline (4 lanes), AVX2 + FMA (8), AVX-512 (16), and AVX-512 with
-// products of bf16 pairs (16). The same source (simd_kernels_impl.h, vector extensions) is compiled four times, each in
-// its own file with its own compiler flags. The set is chosen once, at run time, by the processor's abilities. Without a
-// unit for bf16 pairs, fp32 computes their products.
+// The inner loops of training, in five sets: baseline (4 lanes), AVX2 + FMA (8), AVX-512 (16), AVX-512 with
+// products of bf16 pairs (16), and the last with AMX's tiles for those products. The same source
+// (simd_kernels_impl.h, vector extensions) is compiled five times, each in its own file with its own compiler
+// flags. The set is chosen once, at run time, by the processor's abilities. Without a unit for bf16 pairs,
+// fp32 computes their products.
 //
 // Results differ between instruction sets in the last bits (fused or separate rounding), never between thread
 // counts: an element's operations and their order do not depend on how the work was divided.
@@ -66,8 +67,12 @@ struct RowKernels {
 
 struct SimdKernels {
   const char* name;
-  int tile_rows;     // at most; rows of C that tile() computes at once
-  int tile_columns;  // width of a packed panel of B
+  int tile_rows;                          // at most; rows of C that tile() computes at once
+  int tile_columns;                       // width of a packed panel of B
+  int bf16_tile_rows, bf16_tile_columns;  // the same of tile_bf16()
+  // The number of steps of tile_bf16() is a multiple of this. If it is more than 1, a_step is 1 and rows of A
+  // are padded with zeros up to a multiple of it.
+  int bf16_padding;
 
   // C tile <- alpha * (A B) + beta * D, rows x columns with 1 <= rows <= tile_rows and
   // 1 <= columns <= tile_columns; D may be C. A element (i, l) is a[i * a_row + l * a_step]; the B panel is
@@ -129,12 +134,14 @@ struct SimdSet {
   const char* name;
   const SimdKernels* (*kernels)();
 };
-constexpr int kSimdSets = 4;
+constexpr int kSimdSets = 5;
 extern const SimdSet simd_sets[kSimdSets];
 
 const SimdKernels* simd_kernels_scalar();
 const SimdKernels* simd_kernels_avx2();
 const SimdKernels* simd_kernels_avx512();
 const SimdKernels* simd_kernels_avx512bf16();
+// Asks the system once for the use of tiles. Returns nullptr also if it refuses.
+const SimdKernels* simd_kernels_amxbf16();
 
 }  // namespace psm::nn

@@ -105,15 +105,16 @@ TEST_CASE(
   for (const SimdSet& each : simd_sets)
     if (const SimdKernels* const set = each.kernels()) {
       CAPTURE(set->name);
-      const int width = set->tile_columns;
-      for (int steps : {1, 2, 9}) {
-        std::vector<uint32_t> a(static_cast<size_t>(set->tile_rows) * steps),
+      const int padding = set->bf16_padding, width = set->bf16_tile_columns;
+      for (int steps : {padding, 2 * padding, 9 * padding}) {
+        const int all_rows = (set->bf16_tile_rows + padding - 1) / padding * padding;
+        std::vector<uint32_t> a(static_cast<size_t>(all_rows) * steps),
             panel(static_cast<size_t>(steps) * width);
         for (std::vector<uint32_t>* pairs : {&a, &panel})
           for (uint32_t& pair : *pairs)
             pair = nearest_bf16(static_cast<float>(random.normal())) |
                    nearest_bf16(static_cast<float>(random.normal())) << 16;
-        for (int rows = 1; rows <= set->tile_rows; rows += rows < 3 ? 1 : 5)
+        for (int rows = 1; rows <= set->bf16_tile_rows; rows += rows < 3 ? 1 : 5)
           for (int columns = 1; columns <= width; columns += columns < 3 ? 1 : 6)
             for (auto [alpha, beta] :
                  {std::pair{1.0f, 0.0f}, {1.0f, 1.0f}, {0.25f, 0.0f}, {-2.0f, 1.0f}, {1.0f, 0.5f}}) {
