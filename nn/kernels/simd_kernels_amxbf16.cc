@@ -148,40 +148,10 @@ void tile_amx(int rows, int columns, int steps, float alpha, const uint32_t* a, 
   });
 }
 
-float multiply_adds_amx(size_t rounds) {
-  alignas(64) uint32_t ones[kEdge * kEdge];
-  alignas(64) float sums[kEdge * kEdge];
-  for (uint32_t& pair : ones) pair = 0x3F803F80u;
-  in_memory(ones);
-  configure_tiles();
-  zero_sums();
-  _tile_loadd(4, ones, kRowBytes);
-  _tile_loadd(5, ones, kRowBytes);
-  _tile_loadd(6, ones, kRowBytes);
-  _tile_loadd(7, ones, kRowBytes);
-  for (; rounds > 0; --rounds) {
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
-  }
-  float sum = 0;
-  _tile_stored(0, sums, kRowBytes);
-  sum += sums[0];
-  _tile_stored(1, sums, kRowBytes);
-  sum += sums[0];
-  _tile_stored(2, sums, kRowBytes);
-  sum += sums[0];
-  _tile_stored(3, sums, kRowBytes);
-  return sum + sums[0];
-}
-
 constexpr SimdKernels with_tiles(SimdKernels kernels) {
   kernels.bf16_tile_rows = kernels.bf16_tile_columns = kSquare;
   kernels.bf16_padding = kEdge;
   kernels.tile_bf16 = tile_amx;
-  kernels.multiply_adds_bf16 = multiply_adds_amx;
-  kernels.multiply_adds_bf16_flops = 4 * 2 * kEdge * kEdge * 2 * kEdge;
   return kernels;
 }
 constexpr SimdKernels kTileKernels = with_tiles(kKernels);
