@@ -55,12 +55,12 @@ while read -r command budget; do
 done <<BUDGETS
 keygen 8000
 encrypt 11250
-demo 48000
+demo 47500
 decrypt 8600
 generate 15550
-infer 25100
-serve 24500
-show 20850
+infer 25400
+serve 24700
+show 21050
 train 17400
 evaluate 21800
 BUDGETS
