@@ -53,38 +53,47 @@ struct RootTriple {
   Doubles node, left, right;
 };
 
-template <bool kAmple>
-class Roots {
- public:
-  Roots(const uint64_t* roots, const DoubleModulus& m) : roots_(roots), m_(m) {}
+// The same for each of the four nodes from t on, not centred.
+inline RootTriple four_triples(const uint64_t* roots, size_t t) {
+  const Doubles a = load_residues(roots + 2 * t), b = load_residues(roots + 2 * t + 4);
+  const Doubles low = _mm256_permute2f128_pd(a, b, 0x20), high = _mm256_permute2f128_pd(a, b, 0x31);
+  return {load_residues(roots + t), _mm256_unpacklo_pd(low, high), _mm256_unpackhi_pd(low, high)};
+}
 
-  Doubles at(size_t t) const {
-    const Doubles w = broadcast_residue(roots_[t]);
-    return kAmple ? w : centred(w, m_);
+// The roots of a pass over successive nodes, and of their children, as doubles. They are centred unless kAmple.
+template <bool kAmple>
+class PassRoots {
+ public:
+  PassRoots(const uint64_t* roots, size_t t, size_t nodes, const DoubleModulus& m) {
+    convert(nodes_, roots + t, nodes, m);
+    convert(children_, roots + 2 * t, 2 * nodes, m);
   }
-  RootTriple triple(size_t t) const { return {at(t), at(2 * t), at(2 * t + 1)}; }
-  // The triples of four successive nodes, not centred.
-  RootTriple four_triples(size_t t) const {
-    const Doubles a = load_residues(roots_ + 2 * t), b = load_residues(roots_ + 2 * t + 4);
-    const Doubles low = _mm256_permute2f128_pd(a, b, 0x20), high = _mm256_permute2f128_pd(a, b, 0x31);
-    return {load_residues(roots_ + t), _mm256_unpacklo_pd(low, high), _mm256_unpackhi_pd(low, high)};
+  RootTriple operator[](size_t node) const {
+    return {broadcast(nodes_[node]), broadcast(children_[2 * node]), broadcast(children_[2 * node + 1])};
   }
 
  private:
-  const uint64_t* roots_;
-  DoubleModulus m_;
+  // Four at a time: what is read beyond lies in the table.
+  static void convert(double* to, const uint64_t* from, size_t count, const DoubleModulus& m) {
+    for (size_t i = 0; i < count; i += 4) {
+      const Doubles w = load_residues(from + i);
+      _mm256_store_pd(to + i, kAmple ? w : centred(w, m));
+    }
+  }
+  static constexpr size_t kMaxNodes = size_t{1} << (kLeafBits - kNarrowLayers - 2);
+  alignas(32) double nodes_[kMaxNodes], children_[2 * kMaxNodes];
 };
 
 template <bool kAmple>
 class Forward {
  public:
   explicit Forward(const NttView& tables)
-      : log_n_(tables.log_n), m_(broadcast(tables.modulus)), roots_(tables.roots, m_) {}
+      : log_n_(tables.log_n), m_(broadcast(tables.modulus)), roots_(tables.roots) {}
 
   // Takes node t, a block of 2^log_size residues, through all layers. The first pass reads the words of a.
   void block(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
     if (log_size > kLeafBits) {
-      two_layers(x, a, log_size, t);
+      two_layers(x, a, log_size, t, 1);
       for (size_t child = 0; child < 4; ++child) {
         block(x + (child << (log_size - 2)), a, log_size - 2, 4 * t + child);
       }
@@ -93,10 +102,8 @@ class Forward {
     // An odd number of wide layers begins with a single one.
     const int wide = log_size - kNarrowLayers;
     if (wide % 2 == 1) one_layer(x, a, log_size, t);
-    for (int above = wide % 2; above < wide; above += 2) {
-      for (size_t node = 0; node < size_t{1} << above; ++node)
-        two_layers(x + (node << (log_size - above)), a, log_size - above, (t << above) + node);
-    }
+    for (int above = wide % 2; above < wide; above += 2)
+      two_layers(x, a, log_size - above, t << above, size_t{1} << above);
     narrow_layers(x, size_t{1} << log_size, t << wide);
   }
 
@@ -121,24 +128,28 @@ class Forward {
     butterfly(v[2], v[3], w.right, m);
   }
 
-  // Every second pass reduces. It leads from 3.9 to at most 1/2 + 1/2 + 3.9/8 < 1.5 in a layer and to 2.2 in
-  // two; the pass after it leads back to 3.9.
-  void two_layers(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
-    const DoubleModulus m = m_;
-    const RootTriple w = roots_.triple(t);
-    const size_t size = size_t{1} << log_size;
-    if (t == 1) {
-      for_parts<4, load_residues>(x, a, size, [=](Doubles* v) { radix_4<0>(v, w, m); });
-    } else if ((log_n_ - log_size) / 2 % 2 == 0) {
-      for_parts<4>(x, x, size, [=](Doubles* v) { radix_4<0>(v, w, m); });
-    } else {
-      for_parts<4>(x, x, size, [=](Doubles* v) { radix_4<2>(v, w, m); });
+  // Two layers of `nodes` blocks of 2^log_size residues from node t on. Every second pass reduces: it leads from
+  // 3.9 to at most 1/2 + 1/2 + 3.9/8 < 1.5 in a layer and to 2.2 in two; the pass after it leads back to 3.9.
+  void two_layers(uint64_t* x, const uint64_t* a, int log_size, size_t t, size_t nodes) const {
+    if (t == 1) return pass<0, load_residues>(x, a, log_size, t, nodes);
+    if ((log_n_ - log_size) / 2 % 2 == 0) return pass<0, load>(x, x, log_size, t, nodes);
+    pass<2, load>(x, x, log_size, t, nodes);
+  }
+  template <int kReduced, Doubles (*kLoad)(const uint64_t*)>
+  void pass(uint64_t* x, const uint64_t* a, int log_size, size_t t, size_t nodes) const {
+    const DoubleModulus m = m_;  // a copy that no store can be suspected of changing
+    const PassRoots<kAmple> roots(roots_, t, nodes, m);
+    for (size_t node = 0; node < nodes; ++node) {
+      const RootTriple w = roots[node];
+      const size_t at = node << log_size;
+      for_parts<4, kLoad>(x + at, a + at, size_t{1} << log_size,
+                          [=](Doubles* v) { radix_4<kReduced>(v, w, m); });
     }
   }
 
   // Leads from 3.9 to 1.5 too.
   void one_layer(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
-    const auto body = [m = m_, w = roots_.at(t)](Doubles* v) {
+    const auto body = [m = m_, w = PassRoots<kAmple>(roots_, t, 1, m_)[0].node](Doubles* v) {
       if constexpr (!kAmple) v[0] = reduce(v[0], m);
       butterfly(v[0], v[1], w, m);
     };
@@ -151,7 +162,7 @@ class Forward {
   void narrow_layers(uint64_t* x, size_t size, size_t t) const {
     const DoubleModulus m = m_;
     for (size_t i = 0; i < size; i += 16) {
-      const RootTriple w = roots_.four_triples(t + i / 4);
+      const RootTriple w = four_triples(roots_, t + i / 4);
       for_parts<4, load, store_integers>(x + i, x + i, 16, [=](Doubles* v) {
         transpose(v);
         radix_4<4>(v, w, m);
@@ -164,7 +175,7 @@ class Forward {
 
   int log_n_;
   DoubleModulus m_;
-  Roots<kAmple> roots_;
+  const uint64_t* roots_;
 };
 
 // Between passes all values are at most 1 (1.2 for kAmple).
@@ -173,7 +184,7 @@ class Inverse {
  public:
   explicit Inverse(const NttView& tables)
       : m_(broadcast(tables.modulus)),
-        roots_(tables.inverse_roots, m_),
+        roots_(tables.inverse_roots),
         inverse_n_(centred(broadcast_residue(tables.inverse_n.value), m_)),
         inverse_n_root_(centred(broadcast_residue(tables.inverse_n_root.value), m_)) {}
 
@@ -183,14 +194,12 @@ class Inverse {
         const size_t at = child << (log_size - 2);
         block(x + at, a + at, log_size - 2, 4 * t + child);
       }
-      return two_layers(x, log_size, t);
+      return two_layers(x, log_size, t, 1);
     }
     const int wide = log_size - kNarrowLayers;
     narrow_layers(x, a, size_t{1} << log_size, t << wide);
-    for (int above = wide - 2; above >= 0; above -= 2) {
-      for (size_t node = 0; node < size_t{1} << above; ++node)
-        two_layers(x + (node << (log_size - above)), log_size - above, (t << above) + node);
-    }
+    for (int above = wide - 2; above >= 0; above -= 2)
+      two_layers(x, log_size - above, t << above, size_t{1} << above);
     if (wide % 2 == 1) one_layer(x, log_size, t);
   }
 
@@ -218,22 +227,25 @@ class Inverse {
     if constexpr (!kAmple) v[1] = reduce(v[1], m);
   }
 
-  void two_layers(uint64_t* x, int log_size, size_t t) const {
+  void two_layers(uint64_t* x, int log_size, size_t t, size_t nodes) const {
     const DoubleModulus m = m_;
-    const RootTriple w = roots_.triple(t);
+    const PassRoots<kAmple> roots(roots_, t, nodes, m);
     const size_t size = size_t{1} << log_size;
-    if (t > 1) return for_parts<4>(x, x, size, [=](Doubles* v) { radix_4(v, w, m); });
-    for_parts<4, load, store_integers>(x, x, size, [=, this](Doubles* v) {
-      butterfly(v[0], v[1], w.left, m);
-      butterfly(v[2], v[3], w.right, m);
-      top_butterfly(v[0], v[2], m);
-      top_butterfly(v[1], v[3], m);
-    });
+    if (t == 1) {
+      return for_parts<4, load, store_integers>(x, x, size, [=, this, w = roots[0]](Doubles* v) {
+        butterfly(v[0], v[1], w.left, m);
+        butterfly(v[2], v[3], w.right, m);
+        top_butterfly(v[0], v[2], m);
+        top_butterfly(v[1], v[3], m);
+      });
+    }
+    for (size_t node = 0; node < nodes; ++node, x += size)
+      for_parts<4>(x, x, size, [=, w = roots[node]](Doubles* v) { radix_4(v, w, m); });
   }
 
   void one_layer(uint64_t* x, int log_size, size_t t) const {
     const DoubleModulus m = m_;
-    const Doubles w = roots_.at(t);
+    const Doubles w = PassRoots<kAmple>(roots_, t, 1, m)[0].node;
     const size_t size = size_t{1} << log_size;
     if (t == 1) {
       return for_parts<2, load, store_integers>(x, x, size,
@@ -250,7 +262,7 @@ class Inverse {
   void narrow_layers(uint64_t* x, const uint64_t* a, size_t size, size_t t) const {
     const DoubleModulus m = m_;
     for (size_t i = 0; i < size; i += 16) {
-      const RootTriple w = roots_.four_triples(t + i / 4);
+      const RootTriple w = four_triples(roots_, t + i / 4);
       for_parts<4, load_residues>(x + i, a + i, 16, [=](Doubles* v) {
         transpose(v);
         radix_4(v, w, m);
@@ -260,7 +272,7 @@ class Inverse {
   }
 
   DoubleModulus m_;
-  Roots<kAmple> roots_;
+  const uint64_t* roots_;
   Doubles inverse_n_, inverse_n_root_;
 };
 

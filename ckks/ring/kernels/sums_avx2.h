@@ -59,13 +59,13 @@ struct WideSum {
   }
 };
 
-// Calls product(k) for k < count, and fold() whenever `most` products have been added.
+// Calls product(k) for k < count, and fold(k) between them after every `most` products.
 template <typename Product, typename Fold>
 [[gnu::always_inline]] inline void for_products(size_t count, size_t most, const Product& product,
                                                 const Fold& fold) {
   for (size_t begin = 0; begin < count; begin += most) {
     const size_t end = count - begin < most ? count : begin + most;
-    if (begin > 0) fold();
+    if (begin > 0) fold(begin);
     for (size_t k = begin; k < end; ++k) product(k);
   }
 }
@@ -96,8 +96,9 @@ void tensor_product(uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64
           sums[1].add_product(x1, y0);
           sums[2].add_product(x1, y1);
         },
-        [&] {
-          for (WideSum& sum : sums) sum.fold(m);
+        [&](size_t k) {
+          sums[1].fold(m);
+          if (k / most % 2 == 0) sums[0].fold(m), sums[2].fold(m);
         });
     store_integers(out0 + i, sums[0].residue(m));
     store_integers(out1 + i, sums[1].residue(m));
@@ -158,7 +159,7 @@ void packed_inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* c
             sums[1][v].add_product(x, unpack[v](from1));
           }
         },
-        [&] {
+        [&](size_t) {
           for (auto& half : sums) half[0].fold(m), half[1].fold(m);
         });
 #pragma GCC unroll 2
@@ -218,7 +219,7 @@ template <int kVectors, typename Factor>
                               factor(tile.first + k, tile.begin + i + 4 * v));
         }
       },
-      [&] {
+      [&](size_t) {
 #pragma GCC unroll 4
         for (WideSum& sum : sums) sum.fold(m);
       });
