@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#if defined(__x86_64__) && !defined(PSM_PORTABLE_SHA256)
+#define PSM_SHA256_INSTRUCTIONS
+#include <immintrin.h>
+#endif
 
 namespace psm {
 namespace {
@@ -17,9 +21,42 @@ constexpr uint32_t kRoundConstants[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
+#ifdef PSM_SHA256_INSTRUCTIONS
+// The processor's own instructions, which hold the state as (a, b, e, f) and (c, d, g, h), a and c in the highest words.
+__attribute__((target("sha,sse4.1"))) void compress_by_instruction(uint32_t* state, const uint8_t* block) {
+  __m128i* const halves = reinterpret_cast<__m128i*>(state);
+  const __m128i cdab = _mm_shuffle_epi32(_mm_loadu_si128(halves), 0xb1),
+                efgh = _mm_shuffle_epi32(_mm_loadu_si128(halves + 1), 0x1b),
+                big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  const __m128i old_abef = _mm_alignr_epi8(cdab, efgh, 8), old_cdgh = _mm_blend_epi16(efgh, cdab, 0xf0);
+  __m128i abef = old_abef, cdgh = old_cdgh, w[4];
+  for (int i = 0; i < 4; ++i)
+    w[i] = _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(block) + i), big_endian);
+#pragma GCC unroll 16
+  for (int t = 0; t < 16; ++t) {  // four rounds each
+    __m128i &first = w[t % 4], last = w[(t + 3) % 4];
+    const __m128i* const k = reinterpret_cast<const __m128i*>(kRoundConstants) + t;
+    const __m128i sum = _mm_add_epi32(first, _mm_loadu_si128(k));
+    cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
+    abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
+    first =
+        _mm_add_epi32(_mm_sha256msg1_epu32(first, w[(t + 1) % 4]), _mm_alignr_epi8(last, w[(t + 2) % 4], 4));
+    first = _mm_sha256msg2_epu32(first, last);
+  }
+  abef = _mm_shuffle_epi32(_mm_add_epi32(abef, old_abef), 0x1b);
+  cdgh = _mm_shuffle_epi32(_mm_add_epi32(cdgh, old_cdgh), 0xb1);
+  _mm_storeu_si128(halves, _mm_blend_epi16(abef, cdgh, 0xf0));
+  _mm_storeu_si128(halves + 1, _mm_alignr_epi8(cdgh, abef, 8));
+}
+#endif
+
 }  // namespace
 
 void Sha256::compress(const uint8_t* block) {
+#ifdef PSM_SHA256_INSTRUCTIONS
+  static const bool has_instruction = __builtin_cpu_supports("sha");
+  if (has_instruction) return compress_by_instruction(state_.data(), block);
+#endif
   uint32_t w[64];
   for (int t = 0; t < 16; ++t) {
     w[t] = uint32_t{block[4 * t]} << 24 | uint32_t{block[4 * t + 1]} << 16 | uint32_t{block[4 * t + 2]} << 8 |
