@@ -17,6 +17,7 @@
 #include "cmd/prompts/model_notes.h"
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/notes.h"
+#include "cmd/server/commitment_files.h"
 #include "cmd/server/inference_state.h"
 #include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
@@ -80,6 +81,26 @@ TEST_CASE("the note of encrypted weights") {
     PSM_CHECK(note_text(parse_note<WeightNote>(note_text(read), "again")) == note_text(read));
   };
   target.fixed_bytes = 32768, target.bytes_per_byte = 200;
+  check_fuzz(target);
+}
+
+TEST_CASE("a server's commitment, the challenge to it, and the note of an opening") {
+  const program::Digest digest{1, 2, 3};
+  FuzzTarget target;
+  target.name = "commitment";
+  target.corpus = {note_text(CommitmentNote{1, 2, {digest, digest}, {0, 3, 17}})};
+  target.decode = [](std::string_view text) {
+    const CommitmentNote read = parse_note<CommitmentNote>(std::string(text), "input");
+    PSM_CHECK(note_text(parse_note<CommitmentNote>(note_text(read), "again")) == note_text(read));
+  };
+  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
+  check_fuzz(target);
+  target.name = "opening note";
+  target.corpus = {note_text(OpeningNote{1, 2, {{digest, {digest, digest}}, {digest, {}}}})};
+  target.decode = [](std::string_view text) {
+    const OpeningNote read = parse_note<OpeningNote>(std::string(text), "input");
+    PSM_CHECK(note_text(parse_note<OpeningNote>(note_text(read), "again")) == note_text(read));
+  };
   check_fuzz(target);
 }
 

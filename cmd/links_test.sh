@@ -19,7 +19,7 @@ never() {  # command, pattern, one that links such a thing
     bad=1
   fi
 }
-for server in infer serve; do
+for server in audit infer serve; do
   never $server '^//(ckks/scheme|ckks/wire|cmd|cmd/generation)/client[:/]' generate
   never $server '^//(attention|nn|approx|train|cmd/compiler)[/:]' compile
 done
@@ -58,7 +58,7 @@ encrypt 11250
 demo 47500
 decrypt 8600
 generate 15550
-infer 25400
+infer 25900
 serve 24700
 show 21050
 train 17400

@@ -1,6 +1,6 @@
 // Notes of client and server: those of ciphertext files, and small files of their own. A note is a table
 // (ckks/wire/tables.h) that begins with its kind, so that it is not taken for another. FORMATS.md has the
-// kinds that both sides read. Each side keeps four more for itself:
+// kinds that both sides read. Each side keeps some more for itself:
 //
 //     kKeptText      text.ct of a server: as kText, then i32 first token in the caches
 //     kWeightsOwner  weights.owner: u64 number of the weights, u64 checksum of the client file's tables
@@ -37,6 +37,8 @@ enum class NoteKind : uint32_t {
   kGreeting,         // a server's
   kPrompts,          // the lengths of a request's prompts
   kTextRecord,       // what a client keeps of a text
+  kCommitment,       // a server's to what it computes, and a challenge to it
+  kOpening,          // the server's answer to that
 };
 
 template <typename Note>

@@ -25,6 +25,7 @@
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/server/chosen_engine.h"
+#include "cmd/server/commitment_files.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
 #include "cmd/server/inference_state.h"
@@ -62,12 +63,13 @@ class Request {
   const Paths& paths() const { return paths_; }
   size_t groups() const { return groups_; }
   ckks::Fingerprint keys() const { return keys_; }
+  CommitmentNote commitment() const { return {note_.program_id, note_.request, {}, {}}; }  // without roots
 
   // Runs the groups that are not finished yet and writes the answers; what is finished is kept, whatever the
   // next group brings. `before`: groups of earlier requests.
-  // With `digests`, a line of text for each instruction is added to it.
+  // With `digests`, a line of text for each instruction is added to it. `committed` may be null.
   void run(Passes& server, const PlanEnds& ends, RunFigures& figures, Progress& progress, size_t before,
-           std::string* digests) {
+           std::string* digests, CommittedPasses* committed) {
     wire::CiphertextReader file(paths_.in, *pass_.context, kMaxCiphertexts);
     if (file.checksum() != checksum_) throw Error(paths_.shown + " changed after it was checked");
     if (const std::string saved = state_.text(); !saved.empty())
@@ -78,7 +80,7 @@ class Request {
         throw Error(message(why, "; ", answered(group)), kind);
       };
       try {
-        run_group(file, group, server, figures, progress, before + group, digests);
+        run_group(file, group, server, figures, progress, before + group, digests, committed);
       } catch (const Interrupted&) {
         throw Interrupted(keep(ends, group));
       } catch (const Error& error) {
@@ -95,13 +97,14 @@ class Request {
 
  private:
   void run_group(wire::CiphertextReader& file, size_t group, Passes& server, RunFigures& figures,
-                 Progress& progress, size_t before, std::string* digests) {
+                 Progress& progress, size_t before, std::string* digests, CommittedPasses* committed) {
     program::RunOptions options;
     RunDigests of_run;
     if (digests != nullptr)
       options.observe = [&](size_t instruction, program::Value, const ckks::Ciphertext& result) {
         of_run.add(instruction, result);
       };
+    if (committed != nullptr) committed->watch(options);
     options.progress = [&](size_t done, size_t total) {
       progress.set(static_cast<double>(before * total + done));
       stop_if_interrupted("");  // run() says what is kept
@@ -235,6 +238,11 @@ int infer(int argc, char** argv, Ranks* ranks) {
       "state", "folder to save the run in after every block, and to resume it from", Flags::Output::kFolder);
   const std::string& digests_path =
       flags.output("digests", "file for a digest of every instruction's result, a line each");
+  const std::string& commit_path =
+      flags.output("commit", "file for a commitment to all that is computed, for //cmd:audit");
+  const std::string& challenge =
+      flags.text("challenge", "", "of //cmd:audit, to an earlier run with --commit");
+  const std::string& openings = flags.output("openings", "file for what the challenge asks to see");
   const std::string& network =
       flags.text("link", "10GbE",
                  "what is between the ranks of mpirun: its speed, with the latency if known (2us,40GbE)");
@@ -248,7 +256,12 @@ int infer(int argc, char** argv, Ranks* ranks) {
   const bool shares_passes = ranks != nullptr && !is_folder, shares_files = ranks != nullptr && is_folder;
   if (ranks == nullptr && flags.given("link"))
     throw Error("--link is between the ranks of mpirun; leave it out");
-  for (const char* flag : {"device", "digests", "ledger"})
+  const bool commits = flags.given("commit") || flags.given("openings");
+  if (flags.given("challenge") != flags.given("openings"))
+    throw Error("--challenge and --openings belong together; give both");
+  if (commits && (is_folder || !state_path.empty()))
+    throw Error("--commit and --openings are for one file, without --state: the whole run is hashed");
+  for (const char* flag : {"device", "digests", "ledger", "commit", "openings"})
     if (ranks != nullptr && flags.given(flag))
       throw Error(message("--", flag, " is for one process; leave it out, or run without mpirun"));
   if (leads && is_folder) {
@@ -316,6 +329,10 @@ int infer(int argc, char** argv, Ranks* ranks) {
       });
     }
   }
+  std::optional<CommittedPasses> committed;
+  if (commits)
+    committed.emplace(pass.plan, all[0]->commitment(), groups,
+                      challenge.empty() ? "" : resolve_user_path(challenge));
   size_t files = all.size();
   if (shares_files) {
     std::vector<std::string> names;
@@ -360,7 +377,8 @@ int infer(int argc, char** argv, Ranks* ranks) {
     size_t before = 0;
     for (auto& request : all) {
       attempt(request->paths().shown, [&] {
-        request->run(server, ends, figures, progress, before, digests_path.empty() ? nullptr : &digests);
+        request->run(server, ends, figures, progress, before, digests_path.empty() ? nullptr : &digests,
+                     committed ? &*committed : nullptr);
         ++answered;
       });
       before += request->groups();
@@ -368,7 +386,8 @@ int infer(int argc, char** argv, Ranks* ranks) {
     }
     for (std::string name = shares_files ? ranks->next() : ""; !name.empty(); name = ranks->next()) {
       attempt((std::filesystem::path(in) / name).string(), [&] {
-        opened(paths_in(in, out, state_path, name))->run(server, ends, figures, progress, 0, nullptr);
+        opened(paths_in(in, out, state_path, name))
+            ->run(server, ends, figures, progress, 0, nullptr, nullptr);
         ++answered;
       });
     }
@@ -377,6 +396,11 @@ int infer(int argc, char** argv, Ranks* ranks) {
   if (!leads) return 0;
   if (answered == 0 && !shares_files) require_all();
   const double inferred = seconds_now();
+  if (committed) {
+    committed->write(commit_path.empty() ? "" : resolve_user_path(commit_path),
+                     openings.empty() ? "" : resolve_user_path(openings), context, key_reader.fingerprint());
+    std::printf("hashing for the commitment took %s\n", seconds_text(committed->seconds()).c_str());
+  }
   if (!digests_path.empty()) write_file(resolve_user_path(digests_path), digests);
   if (shares_passes) {
     const Figures by_rank = shared->finish(), summary = shared->summary();
