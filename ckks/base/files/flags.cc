@@ -238,7 +238,10 @@ void Flags::parse(int argc, char** argv) {
 void Flags::check_output(const Flag& flag) const {
   const std::string path = resolve_user_path(*flag.text);
   for (const Flag& other : flags_) {
-    if (&other != &flag && other.given && other.text && same_file(path, resolve_user_path(*other.text)))
+    if (&other == &flag || !other.given || !other.text) continue;
+    const std::string its = resolve_user_path(*other.text);
+    // A word that is no output and no file, such as a family, may be the output's name.
+    if (same_file(path, its) && (other.output || std::filesystem::exists(its)))
       throw Error(message("--", flag.name, " and --", other.name, " are the same, ", *flag.text, "; give --",
                           flag.name, " another name"));
   }

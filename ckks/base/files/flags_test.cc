@@ -102,6 +102,7 @@ TEST_CASE("outputs that could not be written, or are inputs too, are refused bef
   CHECK(refusal({"--folder", file}) == "cannot write " + file + ": " + file + " is no folder");
   CHECK(refusal({"--out", link, "--model", file}) ==
         "--out and --model are the same, " + link + "; give --out another name");
+  CHECK(refusal({"--out", fresh, "--model", fresh}) == "accepted");  // a word, such as a family
   CHECK(refusal({"--out", fresh, "--folder", fresh}) ==
         "--out and --folder are the same, " + fresh + "; give --out another name");
 }
