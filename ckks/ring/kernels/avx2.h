@@ -30,6 +30,10 @@ inline DoubleModulus broadcast(const Modulus& m) {
   return {broadcast(q), broadcast(1 / q), broadcast((q - 1) / 2)};
 }
 
+// Doubles, moved as they are.
+inline Doubles load(const uint64_t* p) { return _mm256_loadu_pd(reinterpret_cast<const double*>(p)); }
+inline void store(uint64_t* p, Doubles x) { _mm256_storeu_pd(reinterpret_cast<double*>(p), x); }
+
 // Below 2^52 an integer is the low bits of its sum with 2^52.
 inline Doubles to_doubles(__m256i x) {
   const Doubles two_52 = broadcast(0x1p52);
@@ -41,7 +45,7 @@ inline Doubles load_residues(const uint64_t* p) {
 inline Doubles broadcast_residue(uint64_t x) {
   return to_doubles(_mm256_set1_epi64x(static_cast<long long>(x)));
 }
-inline void store_integers(uint64_t* p, Doubles x) {
+inline void store_residues(uint64_t* p, Doubles x) {
   const Doubles two_52 = broadcast(0x1p52);
   _mm256_storeu_pd(reinterpret_cast<double*>(p), _mm256_xor_pd(_mm256_add_pd(x, two_52), two_52));
 }

@@ -72,35 +72,38 @@ inline Vector reduce_double(Vector high, Vector low, const VectorModulus& m) {
   return low_52(madd_lo(madd_lo(low, high, m.two_52.value), quotient, m.minus_q));
 }
 
-// A sum of products: high 2^52 + low, both growing beyond 52 bits. With factors below 2^50 a product is below
-// 2^100, so its high part is below 2^48; after at most kMaxProducts products, high with the carry is still
-// below 2^52. With both factors below 2^b it takes max_products(b): the high part is below 2^(2b-52).
-struct WideSum {
-  static constexpr size_t kMaxProducts = 15;
-  static constexpr size_t max_products(int bits) {
-    return bits >= 50 ? kMaxProducts : bits <= 46 ? 4095 : (size_t{1} << (104 - 2 * bits)) - 1;
-  }
+// A modulus q of b bits, for sums of products x y with x < 2^factor_bits and y < q. The high part of a product is
+// below 2^(b + factor_bits - 52), and that of a sum of max_products of them, with the carry, below 2^52. The low
+// part of 4095 stays below 2^64.
+struct SumModulus : VectorModulus {
+  size_t max_products;
 
+  SumModulus(const Modulus& m, int factor_bits) : VectorModulus(broadcast(m)) {
+    const int room = 104 - m.bits - factor_bits;
+    max_products = (size_t{1} << (room < 12 ? room : 12)) - 1;
+  }
+};
+
+// A sum of products: high 2^52 + low, both growing beyond 52 bits.
+struct WideSum {
   Vector high, low;
 
-  void start(Vector residue) { high = _mm512_setzero_si512(), low = residue; }  // residue < 2^52
+  // residue < 2^52
+  void start(Vector residue, const VectorModulus&) { high = _mm512_setzero_si512(), low = residue; }
   void add_product(Vector x, Vector y) {
     high = madd_hi(high, x, y);
     low = madd_lo(low, x, y);
   }
+  // In [0, q).
+  Vector residue(const VectorModulus& m) const { return reduce_four_q(remainder(m), m); }
+  // Reduces the sum, so that as many products fit again.
+  void fold(const VectorModulus& m) { start(remainder(m), m); }
+
+ private:
   // In [0, 4q).
-  Vector reduce(const VectorModulus& m) const {
+  Vector remainder(const VectorModulus& m) const {
     return reduce_double(add(high, _mm512_srli_epi64(low, 52)), low_52(low), m);
   }
-  // The same after up to 4096 products of factors below 2^50. The high part, below 2^60, is reduced first.
-  Vector reduce_many(const VectorModulus& m) const {
-    const Vector carried = add(high, _mm512_srli_epi64(low, 52)), rest = low_52(carried);
-    const Vector top = multiply_lazy(_mm512_srli_epi64(carried, 52), m.two_52, m);
-    const Vector quotient = madd_hi(_mm512_setzero_si512(), rest, m.one.quotient);
-    return reduce_double(add(low_52(madd_lo(rest, quotient, m.minus_q)), top), low_52(low), m);
-  }
-  // Reduces the sum, so that as many products fit again.
-  void fold(const VectorModulus& m) { start(reduce(m)); }
 };
 
 }  // namespace

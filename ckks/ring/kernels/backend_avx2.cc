@@ -29,7 +29,7 @@ void negate(uint64_t* out, const uint64_t* a, size_t n, const Modulus& modulus) 
 void multiply_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
   const DoubleModulus m = broadcast(modulus);
   for (size_t i = 0; i < n; i += 4) {
-    store_integers(out + i, canonical(multiply(load_residues(a + i), load_residues(b + i), m), m));
+    store_residues(out + i, canonical(multiply(load_residues(a + i), load_residues(b + i), m), m));
   }
 }
 
@@ -37,7 +37,23 @@ void multiply_add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n,
   const DoubleModulus m = broadcast(modulus);
   for (size_t i = 0; i < n; i += 4) {
     const Doubles product = multiply(load_residues(a + i), load_residues(b + i), m);
-    store_integers(out + i, canonical(_mm256_add_pd(product, load_residues(out + i)), m));
+    store_residues(out + i, canonical(_mm256_add_pd(product, load_residues(out + i)), m));
+  }
+}
+
+// One product alone needs no wide sums.
+void tensor_products(uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64_t* const* a0,
+                     const uint64_t* const* a1, const uint64_t* const* b0, const uint64_t* const* b1,
+                     size_t count, size_t n, const Modulus& modulus) {
+  if (count != 1) return tensor_product(out0, out1, out2, a0, a1, b0, b1, count, n, modulus);
+  const DoubleModulus m = broadcast(modulus);
+  for (size_t i = 0; i < n; i += 4) {
+    const Doubles x0 = load_residues(*a0 + i), x1 = load_residues(*a1 + i);
+    const Doubles y0 = load_residues(*b0 + i), y1 = load_residues(*b1 + i);
+    const Doubles middle = _mm256_add_pd(multiply(x0, y1, m), multiply(x1, y0, m));
+    store_residues(out0 + i, canonical(multiply(x0, y0, m), m));
+    store_residues(out1 + i, canonical(middle, m));
+    store_residues(out2 + i, canonical(multiply(x1, y1, m), m));
   }
 }
 
@@ -45,7 +61,7 @@ void scale(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modul
   const DoubleModulus m = broadcast(modulus);
   const Doubles w = broadcast_residue(c.value);
   for (size_t i = 0; i < n; i += 4)
-    store_integers(out + i, canonical(multiply(load_residues(a + i), w, m), m));
+    store_residues(out + i, canonical(multiply(load_residues(a + i), w, m), m));
 }
 
 void scale_add(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& modulus) {
@@ -53,7 +69,7 @@ void scale_add(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const M
   const Doubles w = broadcast_residue(c.value);
   for (size_t i = 0; i < n; i += 4) {
     const Doubles product = multiply(load_residues(a + i), w, m);
-    store_integers(out + i, canonical(_mm256_add_pd(product, load_residues(out + i)), m));
+    store_residues(out + i, canonical(_mm256_add_pd(product, load_residues(out + i)), m));
   }
 }
 
@@ -63,7 +79,7 @@ void subtract_scale(uint64_t* out, const uint64_t* a, const uint64_t* b, Multipl
   const Doubles w = broadcast_residue(c.value);
   for (size_t i = 0; i < n; i += 4) {
     const Doubles difference = _mm256_sub_pd(load_residues(a + i), load_residues(b + i));
-    store_integers(out + i, canonical(multiply(difference, w, m), m));
+    store_residues(out + i, canonical(multiply(difference, w, m), m));
   }
 }
 
@@ -74,7 +90,7 @@ void subtract_scale_add(uint64_t* out, const uint64_t* a, const uint64_t* b, Mul
   for (size_t i = 0; i < n; i += 4) {
     const Doubles difference = _mm256_sub_pd(load_residues(a + i), load_residues(b + i));
     const Doubles sum = _mm256_add_pd(multiply(difference, w, m), load_residues(d + i));
-    store_integers(out + i, canonical(sum, m));
+    store_residues(out + i, canonical(sum, m));
   }
 }
 
@@ -98,7 +114,7 @@ void reduce_centered(uint64_t* out, const uint64_t* a, size_t n, const Modulus& 
   for (size_t i = 0; i < n; i += 4) {
     const Doubles x = load_residues(a + i);
     const Doubles above = _mm256_cmp_pd(x, half, _CMP_GT_OQ);
-    store_integers(out + i, canonical(_mm256_sub_pd(x, _mm256_and_pd(above, from_q)), m));
+    store_residues(out + i, canonical(_mm256_sub_pd(x, _mm256_and_pd(above, from_q)), m));
   }
 }
 
@@ -142,7 +158,7 @@ const Kernels kAvx2Kernels = {
     .scale_add = scale_add,
     .subtract_scale = subtract_scale,
     .subtract_scale_add = subtract_scale_add,
-    .tensor_product = tensor_product,
+    .tensor_product = tensor_products,
     .packed_inner_product_pair = packed_inner_product_pair,
     .basis_convert = basis_convert,
     .nearest_multiples = nearest_multiples,

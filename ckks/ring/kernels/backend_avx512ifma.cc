@@ -27,9 +27,9 @@ void negate_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus& modu
 
 inline Vector product(Vector a, Vector b, Vector added, const VectorModulus& m) {
   WideSum sum;
-  sum.start(added);
+  sum.start(added, m);
   sum.add_product(a, b);
-  return reduce_four_q(sum.reduce(m), m);
+  return sum.residue(m);
 }
 
 void multiply_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {

@@ -20,9 +20,6 @@ constexpr int kLeafBits = 11;
 constexpr int kNarrowLayers = 2;
 constexpr int kAmpleBits = 47;
 
-inline Doubles load(const uint64_t* p) { return _mm256_loadu_pd(reinterpret_cast<const double*>(p)); }
-inline void store(uint64_t* p, Doubles x) { _mm256_storeu_pd(reinterpret_cast<double*>(p), x); }
-
 // Rows become columns; undoes itself.
 inline void transpose(Doubles* v) {
   const Doubles a = _mm256_unpacklo_pd(v[0], v[1]), b = _mm256_unpackhi_pd(v[0], v[1]);
@@ -163,7 +160,7 @@ class Forward {
     const DoubleModulus m = m_;
     for (size_t i = 0; i < size; i += 16) {
       const RootTriple w = four_triples(roots_, t + i / 4);
-      for_parts<4, load, store_integers>(x + i, x + i, 16, [=](Doubles* v) {
+      for_parts<4, load, store_residues>(x + i, x + i, 16, [=](Doubles* v) {
         transpose(v);
         radix_4<4>(v, w, m);
         transpose(v);
@@ -232,7 +229,7 @@ class Inverse {
     const PassRoots<kAmple> roots(roots_, t, nodes, m);
     const size_t size = size_t{1} << log_size;
     if (t == 1) {
-      return for_parts<4, load, store_integers>(x, x, size, [=, this, w = roots[0]](Doubles* v) {
+      return for_parts<4, load, store_residues>(x, x, size, [=, this, w = roots[0]](Doubles* v) {
         butterfly(v[0], v[1], w.left, m);
         butterfly(v[2], v[3], w.right, m);
         top_butterfly(v[0], v[2], m);
@@ -248,7 +245,7 @@ class Inverse {
     const Doubles w = PassRoots<kAmple>(roots_, t, 1, m)[0].node;
     const size_t size = size_t{1} << log_size;
     if (t == 1) {
-      return for_parts<2, load, store_integers>(x, x, size,
+      return for_parts<2, load, store_residues>(x, x, size,
                                                 [=, this](Doubles* v) { top_butterfly(v[0], v[1], m); });
     }
     for_parts<2>(x, x, size, [=](Doubles* v) {
