@@ -436,6 +436,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   json["seconds"]["read"] = loaded - start;
   json["seconds"]["prepare"] = prepared - loaded;
   json["seconds"]["infer"] = inferred - prepared;
+  if (committed) json["seconds"]["commit"] = committed->seconds();
   json["peak_rss_bytes"] = peak_resident_bytes();
   flags.write_json(json);
   require_all();
