@@ -78,6 +78,7 @@ inline Vector reduce_double(Vector high, Vector low, const VectorModulus& m) {
 struct SumModulus : VectorModulus {
   size_t max_products;
 
+  SumModulus() = default;
   SumModulus(const Modulus& m, int factor_bits) : VectorModulus(broadcast(m)) {
     const int room = 104 - m.bits - factor_bits;
     max_products = (size_t{1} << (room < 12 ? room : 12)) - 1;

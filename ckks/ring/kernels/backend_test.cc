@@ -271,19 +271,22 @@ TEST_CASE("basis conversion is the exact sum of digits times constants modulo ea
     for (size_t in_count : {1, 5, 6, 16, 17, 33}) {
       for (size_t out_count : {1, 2, 3, 4, 5, 7}) {
         const size_t n = 264;  // not a multiple of any tile
-        const std::vector<uint64_t> primes = ntt_primes(48, 5, static_cast<int>(in_count + out_count));
+        const std::vector<uint64_t> primes = ntt_primes(50, 5, static_cast<int>(in_count + out_count));
         TrainingRandom random(6);
         std::vector<Limb> y, out(out_count, Limb(n));
         std::vector<Modulus> p;
         Limb c;
-        // The digits are larger than some of the outputs' primes.
+        // The digits are larger than some of the outputs' primes. Sums of many are as large as they can be.
+        const bool largest_sum = in_count > 15;
         const Modulus largest(prime_near(0x1p50 - 0x1p30, 5));
-        for (size_t i = 0; i < in_count; ++i) y.push_back(random_limb(n, largest, random));
+        for (size_t i = 0; i < in_count; ++i) {
+          y.push_back(largest_sum ? Limb(n, largest.value - 1) : random_limb(n, largest, random));
+        }
         for (size_t j = 0; j < out_count; ++j)
-          p.emplace_back(j % 2 ? prime_near(0x1p30, 5) : primes[in_count + j]);
+          p.emplace_back((in_count + j) % 2 ? prime_near(0x1p30, 5) : primes[in_count + j]);
         for (size_t j = 0; j < out_count; ++j) {
           for (size_t i = 0; i < in_count; ++i)
-            c.push_back(i == 0 ? p[j].value - 1 : random.integer(p[j].value));
+            c.push_back(i == 0 || largest_sum ? p[j].value - 1 : random.integer(p[j].value));
         }
         backend->basis_convert(pointers(out).data(), out_count, pointers(std::as_const(y)).data(), in_count,
                                c.data(), p.data(), n);

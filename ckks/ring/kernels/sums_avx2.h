@@ -8,7 +8,7 @@ namespace psm::ckks {
 namespace {
 
 using Residues = Doubles;
-constexpr int kLanes = 4, kSumVectors = 4, kPackedVectors = 2, kTensorVectors = 1;
+constexpr int kLanes = 4, kSumRows = 1, kSumVectors = 4, kPackedVectors = 2, kTensorVectors = 1;
 
 // A modulus q of b bits, and how products x w are summed, x < 2^c and w < q, with B = b + c <= 100.
 //
@@ -25,6 +25,7 @@ struct SumModulus : DoubleModulus {
   Doubles start, shift;
   size_t max_products;
 
+  SumModulus() = default;
   SumModulus(const Modulus& m, int factor_bits) : DoubleModulus(broadcast(m)) {
     const int bits = m.bits + factor_bits;
     start = broadcast(power_of_two(53 + bits / 2));

@@ -8,7 +8,7 @@ namespace psm::ckks {
 namespace {
 
 using Residues = Vector;
-constexpr int kLanes = 8, kSumVectors = 8, kPackedVectors = 4, kTensorVectors = 4;
+constexpr int kLanes = 8, kSumRows = 4, kSumVectors = 2, kPackedVectors = 4, kTensorVectors = 4;
 
 inline Vector load_residues(const uint64_t* p) { return load(p); }
 inline void store_residues(uint64_t* p, Vector x) { store(p, x); }

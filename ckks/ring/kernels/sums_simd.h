@@ -7,7 +7,7 @@
 //     Unpacker                             unpack(p, v): vector v of the packed residues from p on
 //     SumModulus, WideSum                  a sum of products: start, add_product, fold after
 //                                          SumModulus::max_products products, residue
-//     kSumVectors, kPackedVectors, kTensorVectors   vectors at once, by the number of registers.
+//     kSumRows, kSumVectors, kPackedVectors, kTensorVectors   rows and vectors at once, by the number of registers.
 // A loop takes a block of so many vectors, and the rest of n, a multiple of 8, in eights.
 #pragma once
 
@@ -147,8 +147,8 @@ void packed_inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* c
   for (; i < n; i += 8) packed_pair<kVectorsOfEight>(out, a, b0, b1, count, i, bits, unpack, m);
 }
 
-// A tile of up to kCols limbs, one after the other: 16 KiB, which stay in the first-level cache while all rows
-// of a matrix pass over it. Limbs lie at equal distances in memory, so the same place of many of them competes
+// A tile of up to kCols limbs, one after the other: 32 KiB, which stay near while all rows of a matrix pass over
+// it. Limbs lie at equal distances in memory, so the same place of many of them competes
 // for the same few cache sets; copied together they do not.
 struct Tile {
   static constexpr size_t kSize = 64, kCols = 64;
@@ -177,51 +177,91 @@ void for_each_tile(const uint64_t* const* a, size_t cols, size_t n, const Functi
   }
 }
 
-// out[place] (+)= sum_k tile[k][place] * factor(k, place) for kVectors vectors from place i of the tile on.
-// Without accumulate, only the first tile of a place overwrites.
-template <int kVectors, typename Factor>
-[[gnu::always_inline]] inline void tile_products(uint64_t* out, const Tile& tile, size_t i, bool accumulate,
-                                                 const SumModulus& m, const Factor& factor) {
-  out += tile.begin + i;
-  WideSum sums[kVectors];
-#pragma GCC unroll 8
-  for (int v = 0; v < kVectors; ++v)
-    sums[v].start(accumulate || tile.first > 0 ? load_residues(out + kLanes * v) : Residues{}, m);
+// A number of rows that the compiler knows. (std::integral_constant has functions, and none may be compiled
+// here.)
+template <int kCount>
+struct RowCount {
+  static constexpr int value = kCount;
+};
+
+// Calls f(RowCount, first row) for kSumRows rows at a time, and for the last ones one by one.
+template <typename Function>
+[[gnu::always_inline]] inline void for_rows(size_t rows, const Function& f) {
+  size_t r = 0;
+  for (; r + kSumRows <= rows; r += kSumRows) f(RowCount<kSumRows>(), r);
+  for (; r < rows; ++r) f(RowCount<1>(), r);
+}
+
+// out[r][place] (+)= sum_k tile[k][place] * factor(r, k, place) for kRows rows and for kVectors vectors from place
+// i of the tile on; row r is modulo m[r * kStep]. Without accumulate, only the first tile of a place overwrites.
+template <int kRows, int kVectors, int kStep, typename Factor>
+[[gnu::always_inline]] inline void tile_products(uint64_t* const* out, const Tile& tile, size_t i,
+                                                 bool accumulate, const SumModulus* m, const Factor& factor) {
+  const size_t place = tile.begin + i;
+  size_t most = m->max_products;
+  WideSum sums[kRows][kVectors];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+    if (m[r * kStep].max_products < most) most = m[r * kStep].max_products;
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v].start(accumulate || tile.first > 0 ? load_residues(out[r] + place + kLanes * v) : Residues{},
+                       m[r * kStep]);
+    }
+  }
   for_products(
-      tile.cols, m.max_products,
+      tile.cols, most,
       [&](size_t k) {
-#pragma GCC unroll 8
-        for (size_t v = 0; v < kVectors; ++v) {
-          sums[v].add_product(load(tile.residues + k * Tile::kSize + i + kLanes * v),
-                              factor(tile.first + k, tile.begin + i + kLanes * v));
+        Residues x[kVectors];
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) x[v] = load(tile.residues + k * Tile::kSize + i + kLanes * v);
+#pragma GCC unroll 4
+        for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+          for (size_t v = 0; v < kVectors; ++v)
+            sums[r][v].add_product(x[v], factor(r, tile.first + k, place + kLanes * v));
         }
       },
       [&](size_t) {
-#pragma GCC unroll 8
-        for (WideSum& sum : sums) sum.fold(m);
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+          for (int v = 0; v < kVectors; ++v) sums[r][v].fold(m[r * kStep]);
+        }
       });
-#pragma GCC unroll 8
-  for (int v = 0; v < kVectors; ++v) store_residues(out + kLanes * v, sums[v].residue(m));
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v)
+      store_residues(out[r] + place + kLanes * v, sums[r][v].residue(m[r * kStep]));
+  }
 }
 
 // The same for places [begin, end) of the tile.
-template <typename Factor>
-[[gnu::always_inline]] inline void row_products(uint64_t* out, const Tile& tile, size_t begin, size_t end,
-                                                bool accumulate, const SumModulus& m, const Factor& factor) {
+template <int kRows, int kStep, typename Factor>
+[[gnu::always_inline]] inline void row_products(uint64_t* const* out, const Tile& tile, size_t begin,
+                                                size_t end, bool accumulate, const SumModulus* m,
+                                                const Factor& factor) {
   constexpr size_t kBlock = kLanes * kSumVectors;
   size_t i = begin;
-  for (; i + kBlock <= end; i += kBlock) tile_products<kSumVectors>(out, tile, i, accumulate, m, factor);
-  for (; i < end; i += 8) tile_products<kVectorsOfEight>(out, tile, i, accumulate, m, factor);
+  for (; i + kBlock <= end; i += kBlock)
+    tile_products<kRows, kSumVectors, kStep>(out, tile, i, accumulate, m, factor);
+  for (; i < end; i += 8) tile_products<kRows, kVectorsOfEight, kStep>(out, tile, i, accumulate, m, factor);
 }
 
 void basis_convert(uint64_t* const* out, size_t out_count, const uint64_t* const* y, size_t in_count,
                    const uint64_t* c, const Modulus* p, size_t n) {
   for_each_tile(y, in_count, n, [&](const Tile& tile) {
-    for (size_t j = 0; j < out_count; ++j) {
+    for_rows(out_count, [&](auto count, size_t j) {
+      constexpr int kRows = decltype(count)::value;
+      SumModulus m[kRows];
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) m[r] = SumModulus(p[j + r], kMaxModulusBits);
       const uint64_t* constants = c + j * in_count;
-      row_products(out[j], tile, 0, tile.size, false, SumModulus(p[j], kMaxModulusBits),
-                   [=](size_t k, size_t) { return broadcast_residue(constants[k]); });
-    }
+      row_products<kRows, 1>(out + j, tile, 0, tile.size, false, m, [=](size_t r, size_t k, size_t) {
+        return broadcast_residue(constants[r * in_count + k]);
+      });
+    });
   });
 }
 
@@ -230,11 +270,12 @@ void matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a,
   const SumModulus m(modulus, modulus.bits);
   const int log_run = __builtin_ctzll(run);
   for_each_tile(a, cols, n, [&](const Tile& tile) {
-    for (size_t r = 0; r < rows; ++r) {
-      const uint64_t* const* factors = c + r * cols;
-      row_products(out[r], tile, 0, tile.size, accumulate, m,
-                   [=](size_t k, size_t i) { return load_short_runs(factors[k], i, log_run); });
-    }
+    for_rows(rows, [&](auto count, size_t row) {
+      const uint64_t* const* factors = c + row * cols;
+      row_products<decltype(count)::value, 0>(
+          out + row, tile, 0, tile.size, accumulate, &m,
+          [=](size_t r, size_t k, size_t i) { return load_short_runs(factors[r * cols + k], i, log_run); });
+    });
   });
 }
 
@@ -244,14 +285,16 @@ void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const
   const int log_run = __builtin_ctzll(run);
   for_each_tile(a, cols, n, [&](const Tile& tile) {
     const size_t stretch = run < tile.size ? run : tile.size;
-    for (size_t r = 0; r < rows; ++r) {
+    for_rows(rows, [&](auto count, size_t row) {
+      const size_t first = matrix_constant(rows, cols, row, 0),
+                   step = matrix_constant(rows, cols, row, 1) - first;
       for (size_t i = 0; i < tile.size; i += stretch) {
-        const uint64_t* matrix = c + ((tile.begin + i) >> log_run) * rows * cols;
-        row_products(out[r], tile, i, i + stretch, accumulate, m, [=](size_t k, size_t) {
-          return broadcast_residue(matrix[matrix_constant(rows, cols, r, k)]);
-        });
+        const uint64_t* constants = c + ((tile.begin + i) >> log_run) * rows * cols + first;
+        row_products<decltype(count)::value, 0>(
+            out + row, tile, i, i + stretch, accumulate, &m,
+            [=](size_t r, size_t k, size_t) { return broadcast_residue(constants[k * step + r]); });
       }
-    }
+    });
   });
 }
 
