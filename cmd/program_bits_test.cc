@@ -1,13 +1,12 @@
 // The bits of the demonstration's program: keys, inputs and every instruction's results from a stream that
 // repeats.
 //
-// The digest of the outputs is printed, not asserted: the encoder's floating point (and so the last bit of a
-// plaintext) may differ from processor to processor. Whoever changes what should change no bits runs this
-// before and after on one machine: `bazel test --test_output=all //cmd:program_bits_test`; at full size with
-// `//cmd:secure_program_bits_test`.
-#include <cstdio>
+// The digest of all results is written down, for x86-64: on other processors the C library's functions round differently,
+// and so may the last bit of a plaintext. Who changes bits on purpose writes the new digests here, that of
+// `//cmd:secure_program_bits_test` too.
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "ckks/base/files/hex.h"
 #include "ckks/base/parallel.h"
@@ -24,6 +23,12 @@
 
 namespace psm::cmd {
 namespace {
+
+#if defined(__x86_64__)
+constexpr std::string_view kInsecureDigest = "5ca9913444658532", kSecureDigest = "c8ebfc336aaa0cb3";
+#else
+constexpr std::string_view kInsecureDigest, kSecureDigest;
+#endif
 
 // On the processor, or on a device.
 std::string digest_of_run(const std::string& model, const ckks::ParameterSpec& spec,
@@ -54,8 +59,8 @@ TEST_CASE(
   const ckks::ParameterSpec spec = full ? ckks::secure_n16() : ckks::insecure_version(ckks::secure_n16(), 12);
   const std::string model = runfile("testdata/recall.safetensors");
   const std::string expected = digest_of_run(model, spec);
-  std::printf("%s: %s\n", spec.name.c_str(), expected.c_str());
-  CHECK(digest_of_run(model, spec) == expected);
+  const std::string_view written = full ? kSecureDigest : kInsecureDigest;
+  if (!written.empty()) CHECK(expected == written);
   if (!full) {
     const int threads = thread_count();
     set_thread_count(3);
@@ -63,6 +68,7 @@ TEST_CASE(
     set_thread_count(threads);
     const std::string fastest = ckks::kernels().name;
     for (const ckks::Kernels* backend : ckks::available_backends()) {
+      if (backend->name == fastest) continue;
       CAPTURE(backend->name);
       ckks::select_backend(backend->name);
       CHECK(digest_of_run(model, spec) == expected);
