@@ -23,7 +23,7 @@ class Writing {
         range_(residual_scale(model, packing)) {}
 
   nn::SlotMatrix matrix(const std::vector<float>& matrix, double scale, const FeatureLayout& columns) const {
-    if (shape_) return {packing_.state.size(), columns.size(), {}};
+    if (shape_) return shape_of(packing_.state, columns);
     const size_t count = matrix.size() / d_;
     const Vector centred = centred_rows(matrix);
     return arrange(packing_.state, columns, [&](int row, int column) {
@@ -34,7 +34,7 @@ class Writing {
 
   // gamma . unit . h'
   nn::SlotMatrix skip(const NormReading& h) const {
-    if (shape_) return {packing_.state.size(), packing_.state.size(), {}};
+    if (shape_) return shape_of(packing_.state, packing_.state);
     const double mean = centred_ ? 1 / static_cast<double>(d_) : 0;
     return arrange(packing_.state, packing_.state, [&](int row, int column) {
       return ((row == column) - mean) * static_cast<double>(h.gamma[column]) * h.unit[column] / range_[row];

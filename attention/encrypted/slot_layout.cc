@@ -24,6 +24,15 @@ nn::SlotMatrix arrange(const FeatureLayout& rows, const FeatureLayout& columns,
   return matrix;
 }
 
+nn::SlotMatrix shape_of(const FeatureLayout& rows, const FeatureLayout& columns) {
+  const auto used = [](const FeatureLayout& layout) {
+    std::vector<bool> used;
+    for (int f = 0; f < layout.size(); ++f) used.push_back(layout.re[f] >= 0 || layout.im[f] >= 0);
+    return used;
+  };
+  return {rows.size(), columns.size(), {}, used(rows), used(columns)};
+}
+
 std::vector<ckks::Plain> arrange(const FeatureLayout& layout, int features, const Vector& vector) {
   if (vector.empty())
     return std::vector<ckks::Plain>(static_cast<size_t>(layout.size() / features),
@@ -72,7 +81,7 @@ FoldedNorm fold_norm(const PolynomialModel& model, const Packing& packing,
 nn::SlotMatrix NormReading::matrix(const std::vector<float>& w, const FeatureLayout& rows,
                                    const FeatureLayout& state, double scale,
                                    const std::function<int(int)>& row_of) const {
-  if (w.empty()) return {rows.size(), state.size(), {}};
+  if (w.empty()) return shape_of(rows, state);
   const size_t d = gamma.size();
   return arrange(rows, state, [&](int row, int column) {
     const size_t i = static_cast<size_t>(row_of ? row_of(row) : row), j = static_cast<size_t>(column);

@@ -16,6 +16,9 @@ namespace psm::attention {
 nn::SlotMatrix arrange(const FeatureLayout& rows, const FeatureLayout& columns,
                        const std::function<double(int row, int column)>& entry);
 
+// The same of a mere shape.
+nn::SlotMatrix shape_of(const FeatureLayout& rows, const FeatureLayout& columns);
+
 // A real vector as one plaintext of period F for each ciphertext. An empty vector, a shape's, gives plaintexts without
 // entries.
 std::vector<ckks::Plain> arrange(const FeatureLayout&, int features, const std::vector<double>&);

@@ -30,10 +30,11 @@ Plain::Plain(std::vector<Complex> one_period) : period_(one_period.size()) {
 
 Plain Plain::constant(Complex value) { return Plain(std::vector<Complex>{value}); }
 
-Plain Plain::shape_only(size_t period, bool real) {
+Plain Plain::shape_only(size_t period, bool real, size_t entries) {
   if (!std::has_single_bit(period))
     throw Error(message("a plaintext shape of ", period, " slots: one period must be a power of two"));
   Plain shape;
+  shape.index_ = static_cast<uint32_t>(entries);
   shape.period_ = period;
   shape.real_ = real;
   return shape;
@@ -54,6 +55,12 @@ std::vector<Complex> Plain::to_vector() const {
   if (!has_data()) return {};
   const PlainValues all = values();
   return {all.begin(), all.end()};
+}
+
+size_t Plain::entries() const {
+  if (store_ != nullptr) return store_->entries(index_);
+  if (data_ == nullptr) return index_;
+  return data_->size() - static_cast<size_t>(std::count(data_->begin(), data_->end(), Complex()));
 }
 
 double Plain::mean_square() const {

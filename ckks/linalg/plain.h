@@ -26,6 +26,7 @@ class PlainStore {
   virtual void read(uint32_t index, std::span<Complex> one_period) const = 0;
   // Known without reading.
   virtual double mean_square(uint32_t index) const = 0;
+  virtual size_t entries(uint32_t index) const = 0;
 };
 
 // One period of a vector, in its place or as a copy that was read.
@@ -55,7 +56,9 @@ class Plain {
   Plain(std::shared_ptr<const PlainStore> store, uint32_t index, size_t period, bool real)
       : store_(std::move(store)), index_(index), period_(period), real_(real) {}
   static Plain constant(Complex value);
-  static Plain shape_only(size_t period, bool real);
+  // `entries`: of the vector that it stands for.
+  static Plain shape_only(size_t period, bool real, size_t entries);
+  static Plain shape_only(size_t period, bool real) { return shape_only(period, real, period); }
 
   size_t period() const { return period_; }
   bool real() const { return real_; }
@@ -67,11 +70,12 @@ class Plain {
   std::vector<Complex> to_vector() const;  // empty without values
   Complex at(size_t slot) const { return values()[slot & (period_ - 1)]; }
   double mean_square() const;  // of the values
+  size_t entries() const;      // slots of one period that may differ from zero
 
  private:
   std::shared_ptr<const std::vector<Complex>> data_;
   std::shared_ptr<const PlainStore> store_;
-  uint32_t index_ = 0;
+  uint32_t index_ = 0;  // in the store; the entries of a shape
   size_t period_ = 0;
   bool real_ = true;
 };

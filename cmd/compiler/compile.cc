@@ -265,7 +265,8 @@ program::ProgramFile plan_shape(const attention::ModelConfig& config, const atte
                                 CompiledFor purpose) {
   struct Shapes : program::PlainKeeper {
     ckks::Plain keep(const ckks::Plain& plain) override {
-      return plain.period() == 1 ? plain : ckks::Plain::shape_only(plain.period(), plain.real());
+      return plain.period() == 1 ? plain
+                                 : ckks::Plain::shape_only(plain.period(), plain.real(), plain.entries());
     }
   } shapes;
   std::vector<nn::WeightInput> weights;

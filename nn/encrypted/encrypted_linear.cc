@@ -15,10 +15,18 @@ namespace {
 // it. Empty if all its entries are zero.
 ckks::Plain diagonal(const SlotMatrix& w, int output, int input, int s, int giant, bool conjugate,
                      int features) {
-  if (w.entries.empty()) return ckks::Plain::shape_only(static_cast<size_t>(features), false);
+  const int first = std::max(0, -s), last = std::min(features, features - s);
+  if (w.entries.empty()) {
+    size_t entries = 0;
+    for (int f = first; f < last; ++f)
+      entries += (w.row_used.empty() || w.row_used[output * features + f]) &&
+                 (w.column_used.empty() || w.column_used[input * features + f + s]);
+    return entries > 0 ? ckks::Plain::shape_only(static_cast<size_t>(features), false, entries)
+                       : ckks::Plain();
+  }
   std::vector<ckks::Complex> weight(static_cast<size_t>(features));
   bool any = false;
-  for (int f = std::max(0, -s); f < std::min(features, features - s); ++f) {
+  for (int f = first; f < last; ++f) {
     const ckks::Complex entry = complex_entry(w, output * features + f, input * features + f + s, conjugate);
     weight[(f + giant) % features] = entry;
     any = any || entry != 0.0;

@@ -93,6 +93,29 @@ TEST_CASE("a linear layer uses B - 1 small offsets of four sources, giants that 
   CHECK(count[Opcode::kRotate] == 2);
 }
 
+TEST_CASE("a shape has the terms and the entries of a matrix that is zero where it has no features") {
+  constexpr int kFeatures = 32, kUsed = 20;
+  SlotMatrix shape{2 * kFeatures, kFeatures, {}};
+  for (int row = 0; row < shape.rows; ++row) shape.row_used.push_back(row % kFeatures < kUsed);
+  for (int column = 0; column < shape.columns; ++column) shape.column_used.push_back(column < kUsed);
+  SlotMatrix full{shape.rows, shape.columns, {}};
+  for (int row = 0; row < 2 * full.rows; ++row)
+    for (int column = 0; column < 2 * full.columns; ++column) {
+      const bool used = shape.row_used[row / 2] && shape.column_used[column / 2];
+      full.entries.push_back(used ? 1 + row + 0.1 * row * column : 0.0);
+    }
+  const LinearSteps steps = choose_linear_steps(kFeatures, 1, 2);
+  const ckks::LinearTransform expected = linear_map({&full, 1}, steps), map = linear_map({&shape, 1}, steps);
+  CHECK(expected.terms.size() == 2 * 2 * (2 * kUsed - 1));
+  REQUIRE(map.terms.size() == expected.terms.size());
+  for (size_t i = 0; i < map.terms.size(); ++i) {
+    CHECK(map.terms[i].input == expected.terms[i].input);
+    CHECK(map.terms[i].baby == expected.terms[i].baby);
+    CHECK(map.terms[i].giant == expected.terms[i].giant);
+    CHECK(map.terms[i].weight.entries() == expected.terms[i].weight.entries());
+  }
+}
+
 TEST_CASE("a block sum adds the weighted slots of each block and gives them all the sum") {
   std::mt19937_64 random(3);
   for (const auto& [features, block] : {std::pair{64, 64}, {64, 8}, {8, 8}, {4, 1}}) {

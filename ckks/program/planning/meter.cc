@@ -98,9 +98,7 @@ class FileVectors {
  private:
   void add(const ckks::Plain& plain) {
     if (plain.period() == 0 || (plain.has_data() && !seen_.insert(plain.identity()).second)) return;
-    // Most vectors of a shape are diagonals of matrices, whose entries fill half the slots.
-    const double entries = static_cast<double>(plain.period()) / (plain.has_data() ? 1 : 2);
-    bytes_ += entries * (plain.real() ? 4 : 8) + kTableBytes;
+    bytes_ += static_cast<double>(plain.entries()) * (plain.real() ? 4 : 8) + kTableBytes;
   }
 
   std::set<ckks::Plain::Identity> seen_;

@@ -25,11 +25,11 @@ TEST_CASE("a program's vectors count once each, and those of a mere shape as man
   const ckks::Plain shared(std::vector<ckks::Complex>(16, 0.5));
   ckks::LinearTransform map;
   for (int baby : {0, 1, 2}) map.terms.push_back({.baby = baby, .weight = shared});
-  map.terms.push_back({.baby = 3, .weight = ckks::Plain::shape_only(32, true)});
+  map.terms.push_back({.baby = 3, .weight = ckks::Plain::shape_only(32, true, 20)});
   const Value y = b.linear(std::vector<Value>{b.multiply_plain(x, shared)}, map)[0];
   b.output("y", b.linear(std::vector<Value>{y}, map)[0]);
   const MeterReading reading = meter(plan(std::move(b).finish(), {}, model()), model());
-  CHECK(reading.constant_bytes == 4 * (16 + 32 / 2 + 32 / 2) + 3 * (58 + 16));
+  CHECK(reading.constant_bytes == 4 * (16 + 20 + 20) + 3 * (58 + 16));
   CHECK(reading.peak_bytes() == reading.run_bytes() + reading.key_bytes());
 }
 
