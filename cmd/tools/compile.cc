@@ -41,9 +41,8 @@ void dry_run(const attention::ModelConfig& config, const attention::PolynomialOp
   for (const program::EntryPoint& entry : planned.file.entries) keys.merge(entry.keys);
   const ShownProgram shown(std::move(planned), name, &machine);
   const double key_bytes = static_cast<double>(wire::evaluation_keys_file_bytes(context, keys));
-  double program_bytes = 0;
-  for (const ShownEntry& entry : shown.entries)
-    program_bytes = std::max(program_bytes, entry.reading.constant_bytes);
+  double program_bytes = 0;  // the entry points of a text have layouts of their own
+  for (const ShownEntry& entry : shown.entries) program_bytes += entry.reading.constant_bytes;
   std::printf("%s\n  in files: evaluation keys %s, weights about %s\n", program_text(shown, false).c_str(),
               bytes_text(key_bytes).c_str(), bytes_text(program_bytes).c_str());
   Json json = program_json(shown, false);
