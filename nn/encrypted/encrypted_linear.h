@@ -27,7 +27,7 @@ namespace psm::nn {
 struct SlotMatrix {
   int rows = 0, columns = 0;    // complex features, multiples of F
   std::vector<double> entries;  // (2 rows) x (2 columns), row major; or empty
-  // Of a shape: which rows and columns hold features, and not only zeros; empty for all.
+  // Which rows and columns of a shape hold features, and not only zeros; empty for all.
   std::vector<bool> row_used = {}, column_used = {};
 };
 
