@@ -85,7 +85,7 @@ def hybrid(params, red_cost_model, red_shape_model, middle):
 
 def meet_lwe(folder, log2_modulus, weight):
     """The cheapest of levels 1 and 2, log2, with its parameters, as its authors estimate it. Their search goes by halves
-    and misses the cheapest, so a coarse grid and then a fine one take its place. The bases are numpy's, and without the
+    and misses the cheapest, so grids take its place, each finer than the one before. The bases are numpy's, and without the
     long vectors at their beginning, which no probability depends on.
     """
     sys.path.insert(0, str(folder))
@@ -122,10 +122,13 @@ def meet_lwe(folder, log2_modulus, weight):
         coarse = cheapest(level, parts + [n - part for part in parts], range(60, 401, 20), [1])
         if not coarse["cost"] < math.inf:
             continue
-        zeta, beta = coarse["zeta"], coarse["beta"]
-        step = max(1, min(zeta, n - zeta) // 40)
-        zetas = range(max(weight, zeta - 16 * step), min(n - 1, zeta + 17 * step), step)
-        best = min(best, cheapest(level, zetas, range(max(40, beta - 20), beta + 21, 2), [0.94, 0.97, 1, 1.03]), key=lambda cost: cost["cost"])
+        for fraction, reach, stride in ((40, 16, 2), (100, 10, 1)):
+            zeta, beta = coarse["zeta"], coarse["beta"]
+            step = max(1, min(zeta, n - zeta) // fraction)
+            zetas = range(max(weight, zeta - reach * step), min(n - 1, zeta + (reach + 1) * step), step)
+            betas = range(max(40, beta - reach), beta + reach + 1, stride)
+            coarse = min(coarse, cheapest(level, zetas, betas, [0.94, 0.97, 1, 1.03]), key=lambda cost: cost["cost"])
+        best = min(best, coarse, key=lambda cost: cost["cost"])
     return best
 
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #if defined(__x86_64__) && !defined(PSM_PORTABLE_SHA256)
 #define PSM_SHA256_INSTRUCTIONS
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -54,8 +55,11 @@ __attribute__((target("sha,sse4.1"))) void compress_by_instruction(uint32_t* sta
 
 void Sha256::compress(const uint8_t* block) {
 #ifdef PSM_SHA256_INSTRUCTIONS
-  static const bool has_instruction = __builtin_cpu_supports("sha");
-  if (has_instruction) return compress_by_instruction(state_.data(), block);
+  static const bool has_instructions = [] {
+    unsigned a, b, c, d;  // CPUID, leaf 7: bit 29 of EBX
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b >> 29 & 1) != 0;
+  }();
+  if (has_instructions) return compress_by_instruction(state_.data(), block);
 #endif
   uint32_t w[64];
   for (int t = 0; t < 16; ++t) {

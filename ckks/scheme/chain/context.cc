@@ -170,7 +170,8 @@ std::string Context::describe() const {
   return message(spec_.name, ": N = 2^", spec_.log_n, ", log2(QP) = ", std::lround(10 * log2_qp()) / 10.0,
                  " (Q ", std::lround(10 * log2_q(max_level())) / 10.0, ", P ",
                  std::lround(10 * log2_p(max_level())) / 10.0, "), ", secret, ", ",
-                 spec_.insecure ? "INSECURE (test parameters)" : "128-bit security");
+                 spec_.insecure ? std::string("INSECURE (test parameters)")
+                                : message(claimed_security_bits(spec_), "-bit security"));
 }
 
 }  // namespace psm::ckks

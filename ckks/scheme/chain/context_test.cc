@@ -1,12 +1,16 @@
 #include "ckks/scheme/chain/context.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/text.h"
 #include "ckks/scheme/chain/security.h"
 #include "doctest/doctest.h"
@@ -157,6 +161,24 @@ TEST_CASE("every shipped set keeps within the bound of its secret, with the ephe
   CHECK(bootstrappable == 2);
 }
 
+TEST_CASE(
+    "the security that is printed is the cheapest attack's that the estimators know, for moduli at the "
+    "bounds") {
+  const std::string estimates = read_file(runfile("testdata/security_estimates.txt"), 1 << 20);
+  for (const auto& [secret, kind] : {std::pair("ternary secret of weight 192", SecretKind::kSparse192),
+                                     {"dense ternary secret", SecretKind::kDenseTernary},
+                                     {"ephemeral secret of weight 32", SecretKind::kEphemeral32}})
+    CHECK(contains(estimates, message(secret, ", modulus of ", max_log2_modulus(16, kind), " bits\n")));
+  CHECK_FALSE(contains(estimates, "not run to its end"));
+  double least = 1000;
+  int sets = 0;
+  for (size_t at = 0; (at = estimates.find("least of these 2^", at)) != std::string::npos; ++sets)
+    least = std::min(least, std::stod(estimates.substr(at += 17)));
+  CHECK(sets == 3);
+  CHECK(std::floor(least) == claimed_security_bits(secure_n16()));
+  CHECK(std::floor(least) == claimed_security_bits(secure_n16_dense()));
+}
+
 TEST_CASE("the dense secret's set spends its larger bound on special primes: three digits") {
   const Context dense(secure_n16_dense()), sparse(secure_n16());
   CHECK(dense.compute_level() - dense.entry_level() == 13);
@@ -174,10 +196,10 @@ TEST_CASE("a modulus beyond the security table is refused, and the bound and its
   spec.insecure = true;
   CHECK(refusal(spec) == "");
   spec.insecure = false;
-  spec.secret_hamming_weight = 0;  // dense: up to 1747 bits
+  spec.secret_hamming_weight = 0;  // dense: up to 1746 bits
   CHECK(refusal(spec) == "");
   spec.compute_levels = 20;
-  CHECK(contains(refusal(spec), "exceeds the 1747 bits"));
+  CHECK(contains(refusal(spec), "exceeds the 1746 bits"));
   CHECK(contains(refusal(spec), "ePrint 2024/463, dense ternary secret"));
 }
 

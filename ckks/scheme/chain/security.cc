@@ -10,9 +10,9 @@ struct Bound {
   double log2_modulus;
 };
 
-// ePrint 2024/463, ternary secret, classical, 128 bits.
+// ePrint 2024/463, ternary secret, classical, 128 bits; at N = 2^16 one bit less (security.h).
 constexpr Bound kDenseTernary[] = {{10, 26},  {11, 53},  {12, 106}, {13, 214},
-                                   {14, 430}, {15, 868}, {16, 1747}};
+                                   {14, 430}, {15, 868}, {16, 1746}};
 // The PowerSoftmax paper's parameter set (HEaaN FGb), h = 192, 128 bits.
 constexpr Bound kSparse192[] = {{16, 1555}};
 // ePrint 2022/024 as Lattigo v6 ships it: q_0 of 60 bits, p_0 of 61.

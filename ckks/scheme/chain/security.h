@@ -3,7 +3,8 @@
 // Sources:
 //   * dense ternary secrets: Bossuat et al., "Security Guidelines for Implementing Homomorphic Encryption",
 //     ePrint 2024/463 (classical attacks, ternary secret, error deviation 3.19), which extends the
-//     HomomorphicEncryption.org standard table (Albrecht et al., 2018; up to N = 2^15) to N = 2^16;
+//     HomomorphicEncryption.org standard table (Albrecht et al., 2018; up to N = 2^15) to N = 2^16. There it
+//     has 1747 bits, which the estimator below puts at 2^127.99; 1746 are allowed here;
 //   * ternary secrets of Hamming weight >= 192 at N = 2^16: log2(QP) <= 1555, the figure of the parameter set
 //     used by the PowerSoftmax paper (HEaaN "FGb"). The sets that Bossuat, Troncoso-Pastoriza and Hubaux
 //     (ePrint 2022/024) estimate against the hybrid primal and dual attacks have 1546 to 1553. Such sparse
@@ -15,11 +16,11 @@
 //     an estimator for it (openfhe-development, issue 1041). Primes of at most 50 bits keep ours at
 //     100. The key generator makes exactly one key under it, at the modulus q_0 p_0.
 //
-// The lattice estimator's own figures for these three are in security_estimates.txt, which
-// security_estimates.py made. It lists the attacks that the figures cover, and those that had not ended. With
-// its default cost of lattice reduction (MATZOV, classical) the cheapest attack takes 2^134 for weight 192 (a
-// dual attack that guesses a part of the secret and meets in the middle), 2^128.0 for the dense secret
-// (2^131.8 at the 1700 bits of the set shipped) and 2^163 for weight 32.
+// testdata/security_estimates.txt has what each known attack costs at these moduli, by the lattice estimator and
+// by that of Meet-LWE (ePrint 2022/1473), both with lattice reduction as MATZOV counts it (classical). All ran
+// to their end. The cheapest takes 2^128.7 for weight 192 (Meet-LWE; all others 2^133.8), 2^128.2 for the dense
+// secret, and 2^160.5 for weight 32. At the moduli of the sets shipped it is 2^129.0 (1550 bits, weight 192) and
+// 2^131.8 (1700 bits, dense).
 //
 // None of this covers decrypted results that are shared (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).
 #pragma once
@@ -49,7 +50,7 @@ SecretKind secret_kind(int hamming_weight);
 // and log2(q_0 p_0) = `log2_q0p0` for the ephemeral one. Does nothing for an insecure specification.
 void check_security(const ParameterSpec& spec, double log2_qp, double log2_q0p0);
 
-// 128 for a secure specification, 0 for an insecure one (no claim).
+// The cheapest attack's, log2 rounded down: 128 for a secure specification, 0 for an insecure one (no claim).
 int claimed_security_bits(const ParameterSpec& spec);
 
 }  // namespace psm::ckks
