@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "approx/chebyshev.h"
-#include "approx/lanes.h"
 #include "ckks/base/error.h"
 #include "ckks/poly/series_plan.h"
 

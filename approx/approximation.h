@@ -20,21 +20,117 @@
 // inside [-1, 1]. So v may be refreshed, and so may every refresh candidate. Slots without data must be
 // inside the domain too: mask the added constant so that they get some x of the domain.
 //
-// P is written once, as steps (steps.h). evaluate(), the counts of depth(), degree() and multiplications(),
+// P is written once, as steps. evaluate(), the counts of depth(), degree() and multiplications(),
 // and the builder of slot programs all read these steps, so they cannot differ.
 //
 // Immutable, cheap to copy, safe to share between threads.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "approx/interval.h"
-#include "approx/steps.h"
+#include "ckks/base/error.h"
 
 namespace psm::approx {
+
+// A polynomial as a list of steps: plain data, written once for all readers.
+//
+// Value 0 is the argument v, value i + 1 is the result of step i, and the last value is the polynomial. Three
+// readers:
+//   * Approximation::evaluate(): on doubles, one or eight (Lanes) at a time;
+//   * the counts of depth(), degree() and multiplications();
+//   * nn/encrypted/encrypted_function.h: as instructions of a slot program.
+
+struct Step {
+  enum class Kind { kAdd, kMultiply, kNegate, kAddConstant, kMultiplyConstant, kSeries, kRefresh };
+  Kind kind = Kind::kAdd;
+  int left = 0;
+  int right = 0;                 // of kAdd and kMultiply
+  double constant = 0;           // of kAddConstant and kMultiplyConstant
+  std::vector<double> series{};  // of kSeries: its Chebyshev coefficients
+};
+
+// Writes steps; each member returns the value that it adds.
+class Steps {
+ public:
+  using Value = int;
+  static constexpr Value kArgument = 0;
+
+  Value add(Value a, Value b) { return append({Step::Kind::kAdd, a, b}); }
+  Value multiply(Value a, Value b) { return append({Step::Kind::kMultiply, a, b}); }
+  Value negate(Value a) { return append({Step::Kind::kNegate, a}); }
+  Value add_constant(Value a, double c) { return append({Step::Kind::kAddConstant, a, 0, c}); }
+  Value multiply_constant(Value a, double c) { return append({Step::Kind::kMultiplyConstant, a, 0, c}); }
+  Value series(Value a, std::vector<double> c) {
+    return append({Step::Kind::kSeries, a, 0, 0, std::move(c)});
+  }
+  // The value may be refreshed here. Consecutive refreshes are one refresh of all their values.
+  Value refresh(Value a) { return append({Step::Kind::kRefresh, a}); }
+  // m a for a small positive integer m, by doubling and adding: no level.
+  Value times_integer(Value a, int m) {
+    PSM_CHECK(m >= 1, "m ", m);
+    if (m == 1) return a;
+    const Value half = times_integer(a, m / 2), even = add(half, half);
+    return m % 2 == 0 ? even : add(even, a);
+  }
+
+  const std::vector<Step>& list() const { return steps_; }
+
+ private:
+  Value append(Step step) {
+    steps_.push_back(std::move(step));
+    return static_cast<Value>(steps_.size());
+  }
+  std::vector<Step> steps_;
+};
+
+// Eight doubles as one value, for the steps of a polynomial on many numbers. Eight independent
+// chains hide the latency of an addition. Each lane has the operations of one double, and so its bits.
+struct Lanes {
+  static constexpr size_t kCount = 8;
+  typedef double Pair __attribute__((vector_size(16)));
+  Pair pairs[kCount / 2];
+
+  static Lanes load(const double* values) {
+    Lanes lanes;
+    std::memcpy(lanes.pairs, values, sizeof lanes.pairs);
+    return lanes;
+  }
+  void store(double* values) const { std::memcpy(values, pairs, sizeof pairs); }
+
+  friend Lanes operator+(Lanes a, const Lanes& b) {
+    for (size_t i = 0; i < kCount / 2; ++i) a.pairs[i] += b.pairs[i];
+    return a;
+  }
+  friend Lanes operator-(Lanes a, const Lanes& b) {
+    for (size_t i = 0; i < kCount / 2; ++i) a.pairs[i] -= b.pairs[i];
+    return a;
+  }
+  friend Lanes operator*(Lanes a, const Lanes& b) {
+    for (size_t i = 0; i < kCount / 2; ++i) a.pairs[i] *= b.pairs[i];
+    return a;
+  }
+  friend Lanes operator-(Lanes a) {
+    for (Pair& pair : a.pairs) pair = -pair;
+    return a;
+  }
+  friend Lanes operator+(Lanes a, double c) {
+    for (Pair& pair : a.pairs) pair += c;
+    return a;
+  }
+  friend Lanes operator+(double c, const Lanes& a) { return a + c; }
+  friend Lanes operator*(Lanes a, double c) {
+    for (Pair& pair : a.pairs) pair *= c;
+    return a;
+  }
+  friend Lanes operator*(double c, const Lanes& a) { return a * c; }
+};
 
 enum class ErrorKind { kAbsolute, kRelative };
 

@@ -7,7 +7,7 @@
 
 #include "attention/files/checkpoint.h"
 #include "attention/files/hugging_face.h"
-#include "attention/reference/reference_forward.h"
+#include "attention/reference/polynomial_model.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
 #include "cmd/testing/test_commands.h"

@@ -3,7 +3,7 @@
 // computes the polynomial model.
 //
 // Functions, 1/sqrt, 1/x and sums that decide on an interval are in double precision; all products are fp32. Logits agree
-// to about 1e-5 of the largest with those of attention/reference/reference_forward.h, one sequence in double precision.
+// to about 1e-5 of the largest with those of attention/reference/polynomial_model.h, one sequence in double precision.
 //
 // Bits depend neither on the number of threads nor on the other sequences of a part. A part's tensors take
 // 128 MiB at most, unless one sequence takes more.

@@ -7,7 +7,6 @@
 
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
-#include "attention/reference/reference_forward.h"
 #include "attention/testing/small_families.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"

@@ -5,7 +5,6 @@
 #include "approx/activation.h"
 #include "attention/encrypted/encrypted_block.h"
 #include "attention/encrypted/encrypted_cache.h"
-#include "attention/encrypted/encrypted_head.h"
 #include "ckks/base/error.h"
 
 namespace psm::attention {

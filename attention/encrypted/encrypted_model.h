@@ -1,4 +1,4 @@
-// The whole model as a slot program. The server runs all layers, and a classifier's head (encrypted_head.h).
+// The whole model as a slot program. The server runs all layers, and a classifier's head (encrypted_block.h).
 // The client does embedding and unembedding (attention/ends/client_model.h).
 #pragma once
 

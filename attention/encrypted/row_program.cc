@@ -36,7 +36,7 @@ constexpr double kRounding = 1e-9;  // of scales that are folded into one anothe
 
 bool is_one(double x) { return std::abs(x - 1) < kRounding; }
 
-// Reads a row recipe into a program; the operations are those of attention/reference/row_recipe.h.
+// Reads a row recipe into a program; the operations are those of attention/reference/polynomial_weights.h.
 class SlotRows {
  public:
   struct Value {

@@ -1,5 +1,5 @@
 // Matrices, vectors and the norm before a matrix, arranged in slots (packing.h). The folding of weights uses
-// them (folded_weights.h, encrypted_head.h).
+// them (folded_weights.h, encrypted_block.h).
 #pragma once
 
 #include <functional>

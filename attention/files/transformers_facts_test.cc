@@ -16,7 +16,7 @@
 
 #include "attention/files/hugging_face.h"
 #include "attention/files/stored_tensors.h"
-#include "attention/reference/reference_forward.h"
+#include "attention/reference/polynomial_model.h"
 #include "ckks/base/files/file.h"
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "attention/reference/reference_forward.h"
+#include "attention/reference/polynomial_model.h"
 #include "attention/trained/key_value_cache.h"
 #include "attention/trained/model.h"
 #include "ckks/base/error.h"

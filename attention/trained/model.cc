@@ -6,7 +6,6 @@
 #include "attention/trained/replaced_functions.h"
 #include "ckks/base/error.h"
 #include "nn/layers/activations.h"
-#include "nn/layers/class_token.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/linear.h"
 #include "nn/layers/norm.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention/reference/reference_forward.h"
+#include "attention/reference/polynomial_model.h"
 #include "attention/trained/model.h"
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"

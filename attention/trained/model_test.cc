@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "doctest/doctest.h"
-#include "nn/layers/class_token.h"
+#include "nn/layers/embedding.h"
 #include "nn/layers/linear.h"
 #include "nn/testing/gradient_check.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "ckks/engine/gaussian_residue.h"
+#include "ckks/engine/operands.h"
 
 namespace psm::ckks {
 namespace {

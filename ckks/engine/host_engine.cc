@@ -5,7 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/engine/gaussian_residue.h"
+#include "ckks/engine/operands.h"
 #include "ckks/ring/kernels/backend.h"
 
 namespace psm::ckks {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/reference/reference_forward.h"
+#include "attention/reference/polynomial_model.h"
 #include "cmd/testing/test_pipeline.h"
 #include "cmd/testing/test_tasks.h"
 #include "doctest/doctest.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention/reference/reference_forward.h"
+#include "attention/reference/polynomial_model.h"
 #include "attention/rows/row_weights.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"

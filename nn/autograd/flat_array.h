@@ -1,5 +1,5 @@
 // One number for each parameter of a model, in huge pages (ckks/base/buffer.h), because products read weights
-// down columns, a page for each row (arena.h).
+// down columns, a page for each row (tape.h).
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 // backward() in reverse. Gradients accumulate, so a tensor may be used many times. The gradient of a tape's
 // tensor is undefined at first. Each backward() calls start_gradient() of an input before it adds, or calls
 // first_gradient() and writes. The gradient has memory from then on until the tensor's own operation has run
-// (gradient.h). Therefore an operation's output must be made after the operation before it was recorded.
+// (Gradient). Therefore an operation's output must be made after the operation before it was recorded.
 //
 // Operations and tensors live in the tape's arena: restart() forgets them and keeps the memory. Operations
 // are never destroyed, so they must not own anything. A tape without gradients runs operations and forgets
@@ -19,17 +19,137 @@
 // training gives every thread its own tape.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 #include <type_traits>
 #include <vector>
 
-#include "nn/autograd/arena.h"
-#include "nn/autograd/gradient.h"
-#include "nn/kernels/bf16_copy.h"
-#include "nn/kernels/precision.h"
+#include "ckks/base/buffer.h"
+#include "ckks/base/error.h"
+#include "nn/kernels/gemm.h"
 
 namespace psm::nn {
+
+// Memory for one step of training. It is handed out front to back, taken back all at once, and never returned
+// to the system. After the first step the same requests find the same chunks. So a step allocates nothing,
+// and its buffers stay in the caches.
+//
+// Chunks ask for huge pages (ckks/base/buffer.h), because products read tensors down their columns, a page
+// for each row.
+//
+// Every block is aligned to 64 bytes. Not thread-safe: each tape has its own arena, each thread its own tape.
+class Arena {
+ public:
+  void* allocate(size_t bytes) {
+    bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    while (current_ < chunks_.size() && used_ + bytes > bytes_of(chunks_[current_])) {
+      ++current_;
+      used_ = 0;
+    }
+    if (current_ == chunks_.size()) grow(bytes);
+    void* block = reinterpret_cast<std::byte*>(chunks_[current_].data()) + used_;
+    used_ += bytes;
+    return block;
+  }
+
+  // Everything handed out becomes invalid; the memory stays.
+  void reset() { current_ = used_ = 0; }
+
+  // How often the system was asked for memory so far.
+  size_t growths() const { return chunks_.size(); }
+  size_t capacity() const {
+    size_t total = 0;
+    for (const Buffer& chunk : chunks_) total += bytes_of(chunk);
+    return total;
+  }
+
+ private:
+  static constexpr size_t kAlignment = 64;
+  static constexpr size_t kChunk = size_t{4} << 20;
+
+  static size_t bytes_of(const Buffer& chunk) { return chunk.size() * sizeof(uint64_t); }
+
+  void grow(size_t bytes) {
+    const size_t size = std::max(bytes, kChunk);
+    try {
+      chunks_.emplace_back(size / sizeof(uint64_t));
+    } catch (const std::bad_alloc&) {
+      throw Error(message("out of memory: training asked for ", size >> 20,
+                          " MiB more; use a smaller model or batch"),
+                  Error::Kind::kFailed);
+    }
+    used_ = 0;
+  }
+
+  std::vector<Buffer> chunks_;
+  size_t current_ = 0, used_ = 0;
+};
+
+// The place of a tensor's gradient. Parameters have a fixed place. A tape's tensor borrows memory, from the
+// first operation that adds to its gradient until the tensor's own operation has used it. That is a small
+// part of a backward pass, so a few blocks serve a whole model and stay in the caches. A gradient is
+// undefined until the first addition, which writes it: nothing is set to zero beforehand.
+
+// Blocks of an arena, with undefined contents. Requests in the same order get the same places.
+template <typename Scalar>
+class GradientMemory {
+ public:
+  Scalar* take(Arena& arena, size_t count) {
+    for (size_t i = free_.size(); i-- > 0;)
+      if (free_[i].count == count) {
+        Scalar* const place = free_[i].place;
+        free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+        return place;
+      }
+    return static_cast<Scalar*>(arena.allocate(count * sizeof(Scalar)));
+  }
+  void give_back(Scalar* place, size_t count) { free_.push_back({place, count}); }
+  // Call this when the arena has been reset.
+  void forget() { free_.clear(); }
+
+ private:
+  struct Block {
+    Scalar* place;
+    size_t count;
+  };
+  std::vector<Block> free_;
+};
+
+template <typename Scalar>
+struct PlacedGradient {
+  Arena* arena = nullptr;
+  GradientMemory<Scalar>* memory = nullptr;
+  Scalar* fixed = nullptr;  // in place of memory that is lent
+  Scalar* place = nullptr;  // null: undefined now
+};
+
+// A pointer to a gradient, null if there is none, or none yet. A Gradient made from a plain pointer is
+// defined, and operations add to it.
+template <typename Scalar>
+class Gradient {
+ public:
+  Gradient(Scalar* defined = nullptr) : defined_(defined) {}
+  explicit Gradient(PlacedGradient<Scalar>* placed) : placed_(placed) {}
+
+  operator Scalar*() const { return placed_ ? placed_->place : defined_; }
+
+  // Gives the gradient a place. Returns whether it was undefined; its contents are undefined then.
+  bool take(size_t count) const {
+    if (placed_ == nullptr || placed_->place) return false;
+    placed_->place = placed_->fixed ? placed_->fixed : placed_->memory->take(*placed_->arena, count);
+    return true;
+  }
+  void give_back(size_t count) const {
+    placed_->memory->give_back(placed_->place, count);
+    placed_->place = nullptr;
+  }
+
+ private:
+  Scalar* defined_ = nullptr;
+  PlacedGradient<Scalar>* placed_ = nullptr;
+};
 
 template <typename Scalar>
 struct Tensor {

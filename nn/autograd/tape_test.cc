@@ -5,7 +5,7 @@
 
 #include "doctest/doctest.h"
 #include "nn/layers/activations.h"
-#include "nn/layers/class_token.h"
+#include "nn/layers/embedding.h"
 #include "nn/layers/linear.h"
 
 namespace psm::nn {

@@ -1,4 +1,4 @@
-// Polynomials of approx/ on ciphertexts: their steps (approx/steps.h) as instructions.
+// Polynomials of approx/ on ciphertexts: their steps (approx/approximation.h) as instructions.
 //
 // Levels: depth(), or products_depth() for products. Refresh candidates: those of the steps, and P itself in
 // build_products() if it is computed as a value.

@@ -5,7 +5,6 @@
 
 #include "doctest/doctest.h"
 #include "nn/layers/activations.h"
-#include "nn/layers/class_token.h"
 #include "nn/layers/cross_entropy.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/linear.h"

@@ -3,7 +3,6 @@
 
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
-#include "attention/reference/reference_forward.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"

@@ -51,7 +51,7 @@ struct BatchPart {
   const int* lengths = nullptr;  // [sequences] real tokens of this part; nullptr: all of `length`
 };
 
-// The losses of scores, which the forward pass over a part computes (attention/trained/score_losses.h).
+// The losses of scores, which the forward pass over a part computes (attention/trained/attention_ops.h).
 attention::ScoreLosses score_losses_of(const RangeLosses& ranges, const attention::ModelConfig& config,
                                        const BatchPart& part);
 

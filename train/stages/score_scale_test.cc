@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "attention/batched/measure.h"
-#include "attention/reference/reference_forward.h"
+#include "attention/reference/polynomial_model.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 

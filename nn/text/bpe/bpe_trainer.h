@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nn/text/bpe/text_ends.h"
+#include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::nn {
 
@@ -33,7 +33,7 @@ struct BpeTrainerOptions {
 
 // Words are those of Bpe with the same special tokens: GPT-2's expression, no normalisation, no space in
 // front. Returns fewer than `vocab` tokens if no pair is left that occurs twice. The names of special tokens
-// say what they mean at the ends of a text (nn/text/bpe/text_ends.h).
+// say what they mean at the ends of a text (nn/text/bpe/tokenizer_json.h).
 //
 // Throws psm::Error on a text that is empty or not UTF-8, on a vocabulary without room for bytes and special tokens or
 // above 2^20, on special tokens that are empty, not UTF-8, a single byte or equal, and on 2^31 bytes of distinct words.

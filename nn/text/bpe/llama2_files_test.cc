@@ -1,5 +1,3 @@
-#include "nn/text/bpe/llama2_files.h"
-
 #include <cstdint>
 #include <limits>
 
@@ -9,6 +7,7 @@
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer_file.h"
 
 namespace psm::nn {
 namespace {

@@ -5,7 +5,7 @@
 #include "ckks/base/testing/check_fuzz.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe.h"
-#include "nn/text/bpe/llama2_files.h"
+#include "nn/text/bpe/tokenizer_file.h"
 #include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::nn {

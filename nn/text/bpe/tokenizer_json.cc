@@ -10,7 +10,6 @@
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/files/utf8.h"
 #include "nn/text/bpe/byte_level_files.h"
-#include "nn/text/bpe/text_ends.h"
 #include "nn/text/lines.h"
 #include "nn/text/tokenizer.h"
 

@@ -4,7 +4,7 @@
 #include "ckks/base/testing/check_fuzz.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/alphabet.h"
-#include "nn/text/bpe/llama2_files.h"
+#include "nn/text/bpe/tokenizer_file.h"
 #include "nn/text/sentence_tokenizer.h"
 
 namespace psm::nn {

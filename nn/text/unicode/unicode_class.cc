@@ -4,7 +4,6 @@
 #include <array>
 #include <vector>
 
-#include "nn/text/unicode/unicode_ranges.h"
 #include "nn/text/unicode/unicode_tables.h"
 
 namespace psm::nn {

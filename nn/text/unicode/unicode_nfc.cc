@@ -6,7 +6,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/utf8.h"
-#include "nn/text/unicode/unicode_ranges.h"
 #include "nn/text/unicode/unicode_tables.h"
 
 namespace psm::nn {
