@@ -5,8 +5,8 @@
 #include <set>
 
 #include "attention/encrypted/encrypted_cache.h"
-#include "attention/encrypted/testing/small_models.h"
-#include "attention/encrypted/testing/token_server.h"
+#include "attention/testing/small_models.h"
+#include "attention/testing/token_server.h"
 #include "ckks/base/error.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/machines/twin.h"

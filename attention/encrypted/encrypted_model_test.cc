@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "attention/batched/measure.h"
-#include "attention/encrypted/testing/small_models.h"
+#include "attention/testing/small_models.h"
+#include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/longest_path.h"

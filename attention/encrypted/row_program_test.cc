@@ -7,7 +7,7 @@
 #include "approx/exponential.h"
 #include "approx/inverse.h"
 #include "attention/reference/polynomial_weights.h"
-#include "attention/rows/row_weights.h"
+#include "attention/trained/row_weights.h"
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planning/longest_path.h"

@@ -1,9 +1,9 @@
 // Fuzz targets of model files (ckks/base/testing/fuzz.h says how they are run for long).
 #include <cstdlib>
 
-#include "attention/batched/measure.h"
 #include "attention/files/checkpoint.h"
 #include "attention/shape/config_json.h"
+#include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <fstream>
 
-#include "attention/batched/measure.h"
 #include "attention/shape/config_json.h"
 #include "attention/testing/small_families.h"
+#include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "doctest/doctest.h"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
 #include "attention/reference/range_use.h"
-#include "attention/rows/row_weights.h"
 #include "attention/testing/small_families.h"
+#include "attention/trained/measure.h"
+#include "attention/trained/row_weights.h"
 #include "ckks/base/files/json_parser.h"
 #include "doctest/doctest.h"
 

@@ -5,8 +5,8 @@
 
 #include "approx/activation.h"
 #include "approx/inverse.h"
-#include "attention/batched/batched_model.h"
 #include "attention/shape/examples.h"
+#include "attention/trained/batched_model.h"
 #include "attention/trained/model.h"
 #include "ckks/base/error.h"
 

@@ -38,7 +38,7 @@ namespace psm::attention {
 //
 // A hook sees every value whose range matters. Every non-polynomial function can be replaced by its polynomial, which
 // turns it into the polynomial model that the slot programs of attention/encrypted must reproduce. For many examples
-// use attention/batched, which does the same on floats.
+// use attention/trained/batched_model.h, which does the same on floats.
 
 struct ReferenceHooks : ReplacedFunctions {
   Observe observe;  // may be empty

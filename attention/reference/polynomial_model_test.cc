@@ -4,9 +4,9 @@
 #include <random>
 
 #include "approx/inverse.h"
-#include "attention/batched/measure.h"
 #include "attention/reference/range_use.h"
-#include "attention/rows/power_softmax.h"
+#include "attention/trained/measure.h"
+#include "attention/trained/power_softmax.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
 #include "doctest/doctest.h"

@@ -11,7 +11,7 @@
 #include "approx/exponential.h"
 #include "approx/goldschmidt.h"
 #include "approx/inverse.h"
-#include "attention/rows/power_softmax.h"
+#include "attention/trained/power_softmax.h"
 #include "ckks/base/error.h"
 
 namespace psm::attention {

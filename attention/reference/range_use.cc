@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "attention/batched/batched_model.h"
+#include "attention/trained/batched_model.h"
 
 namespace psm::attention {
 namespace {

@@ -1,6 +1,6 @@
 // The ranges of a model's values on given data. Its polynomials must hold on them.
 //
-// attention/batched measures them over many examples, with exact functions. Notation as in config.h. If
+// attention/trained/measure.h measures them over many examples, with exact functions. Notation as in config.h. If
 // LayerNorm reads x, x is centred (without its mean over the features), like the encrypted residual stream. A
 // range that the architecture does not have is 0.
 #pragma once

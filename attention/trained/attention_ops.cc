@@ -4,9 +4,9 @@
 #include <cmath>
 #include <type_traits>
 
-#include "attention/rows/power_softmax.h"
-#include "attention/rows/row_weights.h"
+#include "attention/trained/power_softmax.h"
 #include "attention/trained/replaced_functions.h"
+#include "attention/trained/row_weights.h"
 #include "nn/kernels/gemm.h"
 
 namespace psm::attention {

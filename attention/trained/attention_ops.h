@@ -23,8 +23,8 @@
 #include <functional>
 #include <span>
 
-#include "attention/rows/power_softmax.h"
 #include "attention/shape/config.h"
+#include "attention/trained/power_softmax.h"
 #include "nn/autograd/tape.h"
 #include "nn/kernels/simd_kernels.h"
 #include "nn/layers/range_loss.h"

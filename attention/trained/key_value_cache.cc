@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention/rows/row_weights.h"
+#include "attention/trained/row_weights.h"
 #include "ckks/base/error.h"
 
 namespace psm::attention {

@@ -53,8 +53,8 @@
 #include <set>
 #include <vector>
 
-#include "ckks/bootstrap/kind/bootstrap_kind.h"
 #include "ckks/bootstrap/stages.h"
+#include "ckks/scheme/chain/bootstrap_kind.h"
 
 namespace psm::ckks {
 

@@ -27,9 +27,9 @@
 #include <utility>
 #include <vector>
 
-#include "ckks/bootstrap/kind/bootstrap_kind.h"
 #include "ckks/linalg/linear_transform.h"
 #include "ckks/poly/series.h"
+#include "ckks/scheme/chain/bootstrap_kind.h"
 
 namespace psm::program {
 

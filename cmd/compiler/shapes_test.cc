@@ -1,8 +1,8 @@
 #include "cmd/compiler/shapes.h"
 
-#include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
 #include "attention/reference/range_use.h"
+#include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "cmd/compiler/compile.h"

@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/wire/tables.h"
-#include "nn/text/tables/tokenizer_tables.h"
+#include "nn/text/bpe/tokenizer_tables.h"
 
 namespace psm::cmd {
 namespace {

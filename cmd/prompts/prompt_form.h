@@ -1,5 +1,5 @@
 // The form of a model's prompts, as a table in client's files and checkpoints: the sizes of a recall task,
-// the grid of images, or a tokenizer (nn/text/tables/tokenizer_tables.h). FORMATS.md has it byte by byte.
+// the grid of images, or a tokenizer (nn/text/bpe/tokenizer_tables.h). FORMATS.md has it byte by byte.
 #pragma once
 
 #include <string>

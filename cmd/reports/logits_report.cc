@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "attention/batched/batched_model.h"
 #include "attention/reference/polynomial_model.h"
+#include "attention/trained/batched_model.h"
 #include "ckks/base/error.h"
 
 namespace psm::cmd {

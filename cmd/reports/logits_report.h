@@ -16,7 +16,7 @@ namespace psm::cmd {
 
 // {"examples": [{"tokens": [..], "trained": [[..], ..], "polynomial": [[..], ..]}, ..]}: a row of logits for
 // each token, or one for a classifier. Images have no "tokens"; "polynomial" is there if the model has that
-// form. In fp32 (attention/batched/batched_model.h). Throws Error on an example that the model cannot read or
+// form. In fp32 (attention/trained/batched_model.h). Throws Error on an example that the model cannot read or
 // whose logits are not finite.
 Json logits_json(const attention::Checkpoint& checkpoint, const attention::Examples& examples);
 

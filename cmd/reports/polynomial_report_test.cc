@@ -1,7 +1,7 @@
 #include "cmd/reports/polynomial_report.h"
 
-#include "attention/batched/measure.h"
 #include "attention/reference/range_use.h"
+#include "attention/trained/measure.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {

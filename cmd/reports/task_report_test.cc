@@ -1,7 +1,7 @@
 // //cmd:evaluate --tasks as its users call it, on a small model and files of a few lines.
 #include <filesystem>
 
-#include "attention/batched/measure.h"
+#include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"

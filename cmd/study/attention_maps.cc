@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention/batched/batched_model.h"
-#include "attention/rows/row_weights.h"
+#include "attention/trained/batched_model.h"
+#include "attention/trained/row_weights.h"
 #include "ckks/base/error.h"
 
 namespace psm::cmd {

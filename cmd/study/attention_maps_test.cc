@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "attention/reference/polynomial_model.h"
-#include "attention/rows/row_weights.h"
+#include "attention/trained/row_weights.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 

@@ -74,7 +74,7 @@ std::vector<Experiment> table() {
        .run = plot_softmax_curves,
        .note = "The paper says that the scaling trends are relatively similar and gives no figures. They are "
                "similar on positive scores. On normal ones an even power raises the lowest scores too."},
-      {.title = "Drawing of the attention variants; the forms are in attention/rows/power_softmax.h",
+      {.title = "Drawing of the attention variants; the forms are in attention/trained/power_softmax.h",
        .labels = {"fig:MainFig"},
        .scaled_down = "",
        .budget = "",

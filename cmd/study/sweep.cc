@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
 #include "attention/reference/range_use.h"
+#include "attention/trained/measure.h"
 #include "cmd/training/training_run.h"
 #include "nn/text/bpe/tokenizer_file.h"
 #include "train/evaluation/polynomial_evaluation.h"

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "attention/batched/measure.h"
 #include "attention/files/checkpoint.h"
+#include "attention/trained/measure.h"
 #include "ckks/base/files/json_parser.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/testing/test_commands.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/batched/measure.h"
+#include "attention/trained/measure.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/wire/key_file.h"

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "attention/batched/measure.h"
 #include "attention/encrypted/encrypted_model.h"
 #include "attention/reference/range_use.h"
+#include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/progress.h"

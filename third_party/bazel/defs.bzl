@@ -61,7 +61,6 @@ CORE = [
     "nn/inputs",
     "nn/text",
     "nn/text/bpe",
-    "nn/text/tables",
     "nn/text/unicode",
 ]
 

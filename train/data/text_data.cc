@@ -5,7 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
-#include "nn/text/tables/tokenizer_tables.h"
+#include "nn/text/bpe/tokenizer_tables.h"
 
 namespace psm::train {
 namespace {

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <limits>
 
-#include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
+#include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/batched/batched_model.h"
+#include "attention/trained/batched_model.h"
 #include "nn/text/tokenizer.h"
 #include "train/data/data.h"
 

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/batched/measure.h"
+#include "attention/trained/measure.h"
 #include "train/data/recall_task.h"
 #include "train/stages/loop.h"
 

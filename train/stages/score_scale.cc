@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
-#include "attention/batched/batched_model.h"
-#include "attention/rows/power_softmax.h"
+#include "attention/trained/batched_model.h"
+#include "attention/trained/power_softmax.h"
 #include "ckks/base/error.h"
 
 namespace psm::train {

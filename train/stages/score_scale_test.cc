@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
+#include "attention/trained/measure.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 

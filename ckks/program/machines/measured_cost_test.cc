@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "ckks/program/planning/scheme_figures.h"
+#include "ckks/program/testing/counting_backend.h"
 #include "ckks/program/testing/test_machine.h"
-#include "ckks/ring/testing/counting_backend.h"
 #include "doctest/doctest.h"
 
 namespace psm::program {

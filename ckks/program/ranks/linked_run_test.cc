@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ckks/base/error.h"
-#include "ckks/program/ranks/testing/rank_threads.h"
+#include "ckks/program/testing/rank_threads.h"
 #include "ckks/program/testing/test_machine.h"
 #include "doctest/doctest.h"
 

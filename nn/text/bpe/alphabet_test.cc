@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
-#include "nn/text/tables/tokenizer_tables.h"
+#include "nn/text/bpe/tokenizer_tables.h"
 
 namespace psm::nn {
 namespace {

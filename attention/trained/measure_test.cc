@@ -1,4 +1,4 @@
-#include "attention/batched/measure.h"
+#include "attention/trained/measure.h"
 
 #include "attention/testing/small_families.h"
 #include "ckks/base/error.h"

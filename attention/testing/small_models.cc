@@ -1,10 +1,10 @@
-#include "attention/encrypted/testing/small_models.h"
+#include "attention/testing/small_models.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "attention/batched/measure.h"
 #include "attention/encrypted/encrypted_model.h"
+#include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
 

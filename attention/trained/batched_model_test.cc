@@ -1,13 +1,13 @@
-#include "attention/batched/batched_model.h"
+#include "attention/trained/batched_model.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
 
-#include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
 #include "attention/testing/small_families.h"
+#include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "doctest/doctest.h"

@@ -1,4 +1,4 @@
-#include "nn/text/tables/tokenizer_tables.h"
+#include "nn/text/bpe/tokenizer_tables.h"
 
 #include "ckks/base/error.h"
 #include "ckks/base/testing/check_fuzz.h"

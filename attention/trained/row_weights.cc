@@ -1,8 +1,8 @@
-#include "attention/rows/row_weights.h"
+#include "attention/trained/row_weights.h"
 
 #include <algorithm>
 
-#include "attention/rows/power_softmax.h"
+#include "attention/trained/power_softmax.h"
 #include "nn/kernels/simd_kernels.h"
 
 namespace psm::attention {

@@ -1,11 +1,11 @@
-#include "attention/batched/batched_model.h"
+#include "attention/trained/batched_model.h"
 
 #include <algorithm>
 #include <memory>
 #include <numeric>
 #include <utility>
 
-#include "attention/rows/power_softmax.h"
+#include "attention/trained/power_softmax.h"
 #include "attention/trained/replaced_functions.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/progress.h"

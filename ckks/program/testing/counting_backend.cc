@@ -1,4 +1,4 @@
-#include "ckks/ring/testing/counting_backend.h"
+#include "ckks/program/testing/counting_backend.h"
 
 #include <atomic>
 

@@ -1,4 +1,4 @@
-#include "attention/rows/power_softmax.h"
+#include "attention/trained/power_softmax.h"
 
 #include <cstddef>
 

@@ -1,4 +1,4 @@
-#include "attention/rows/row_weights.h"
+#include "attention/trained/row_weights.h"
 
 #include <algorithm>
 #include <cmath>

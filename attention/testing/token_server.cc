@@ -1,4 +1,4 @@
-#include "attention/encrypted/testing/token_server.h"
+#include "attention/testing/token_server.h"
 
 #include <utility>
 

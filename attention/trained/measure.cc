@@ -1,4 +1,4 @@
-#include "attention/batched/measure.h"
+#include "attention/trained/measure.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "attention/batched/batched_model.h"
+#include "attention/trained/batched_model.h"
 #include "ckks/base/error.h"
 #include "ckks/base/progress.h"
 
