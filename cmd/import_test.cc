@@ -106,17 +106,6 @@ TEST_CASE(
   CHECK(without.find("tokenizer_tokens") == nullptr);
 }
 
-TEST_CASE("merges beside a tokenizer.json, which has its own, are refused") {
-  write_file(path_of("tokenizer.json"), R"({"model": {"type": "BPE", "vocab": {}, "merges": []}})");
-  write_file(path_of("merges.txt"), "#version: 0.2\n");
-  const std::string folder = path_of("merged");
-  std::filesystem::create_directories(folder);
-  attention::write_hugging_face(folder, tiny("llama"));
-  check_refused("import --from " + folder + " --out " + path_of("x.safetensors") + " --tokenizer " +
-                    path_of("tokenizer.json") + " --merges " + path_of("merges.txt"),
-                "has its merges; leave --merges out");
-}
-
 TEST_CASE("what cannot be imported is refused in one line and leaves nothing") {
   const std::string folder = path_of("roberta"), out = path_of("refused.safetensors"), to = " --out " + out;
   std::filesystem::create_directories(folder);

@@ -232,8 +232,6 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   CHECK(error == "error: the model's logits are not finite, so it computes nothing; mend its weights\n");
 
   check_refused("train --out " + path_of("none") + " --tokenizer " + tokenizer, "needs --text");
-  check_refused("train --out " + path_of("none") + " --text " + text + " --merges " + text,
-                "give that with --tokenizer");
   check_refused("train --out " + path_of("none") + " --text " + text + " --tokenizer " + text, text);
   write_file(path_of("bytes.txt"), kText + "\xff");
   check_refused(

@@ -48,8 +48,7 @@ struct Setting {
 Setting setting_of(StudyData data, const StudyOptions& options) {
   const auto sentences = [&](const char* file, int context) {
     return Setting(Task::sentences(options.data_file(file), context,
-                                   nn::load_tokenizer(options.data_file("tokenizer/gpt2-encoder.json"),
-                                                      options.data_file("tokenizer/gpt2-vocab.bpe"))),
+                                   nn::load_tokenizer(options.data_file("tokenizer/gpt2-encoder.json"))),
                    16, 2e-3, 5e-4);
   };
   if (data == StudyData::kPhrases) return sentences("glue/sst2-train.tsv", 48);

@@ -72,13 +72,12 @@ Imported read_model(const std::string& path, const attention::FreshHead& head) {
 
 // The tokenizer that was asked for, that the checkpoint keeps, or that lies in the folder of transformers'
 // files; null if there is none, or none is wanted.
-std::shared_ptr<const nn::Tokenizer> find_tokenizer(const std::string& asked, const std::string& merges,
-                                                    const fs::path& source,
+std::shared_ptr<const nn::Tokenizer> find_tokenizer(const std::string& asked, const fs::path& source,
                                                     const attention::Checkpoint& checkpoint) {
   if (asked == "none") return nullptr;
-  if (!asked.empty()) return load_user_tokenizer(asked, merges);
+  if (!asked.empty()) return nn::load_tokenizer(resolve_user_path(asked));
   if (kind_of(source) != SourceKind::kTransformers) return tokenizer_of(checkpoint);
-  for (const char* name : {"tokenizer.json", "vocab.txt"})
+  for (const char* name : {"tokenizer.json", "vocab.txt", "vocab.json"})
     if (fs::exists(source / name)) return nn::load_tokenizer((source / name).string());
   return nullptr;
 }
@@ -115,9 +114,8 @@ int import_command(int argc, char** argv) {
   const std::string& from = flags.text("from", "", "folder or file of the model");
   const std::string& tokenizer_path =
       flags.text("tokenizer", "",
-                 "tokenizer.json, llama2.c's file, GPT-2's vocabulary or BERT's "
+                 "tokenizer.json, llama2.c's file, GPT-2's vocab.json beside merges.txt or BERT's "
                  "vocab.txt; none: without; else one in the model's folder");
-  const std::string& merges = flags.text("merges", "", "GPT-2's merges, beside its vocabulary");
   const std::string& to = flags.text("to", "checkpoint", "what to write: checkpoint or hugging-face");
   const std::string& out =
       flags.output("out", "the checkpoint, or the folder for transformers (made if it is missing)",
@@ -140,7 +138,7 @@ int import_command(int argc, char** argv) {
                           static_cast<uint64_t>(seed)});
   attention::Checkpoint& checkpoint = model.checkpoint;
   const attention::ModelConfig& config = checkpoint.weights.config;
-  const auto tokenizer = find_tokenizer(tokenizer_path, merges, source, checkpoint);
+  const auto tokenizer = find_tokenizer(tokenizer_path, source, checkpoint);
   if (tokenizer) write_notes(PromptCodec(tokenizer), checkpoint.notes, config);
   const std::string file_of_transformers = tokenizer ? nn::tokenizer_json_of(*tokenizer) : "";
 

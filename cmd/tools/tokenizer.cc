@@ -1,20 +1,19 @@
-// bazel run //cmd:tokenizer -- train|encode|decode|statistics: tokenizers made of a text, used and measured.
+// bazel run //cmd:tokenizer -- train|encode: tokenizers made of a text, and used.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/utf8.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/training/training_run.h"
 #include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
+#include "nn/text/bpe/tokenizer_file.h"
 #include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::cmd {
@@ -25,18 +24,15 @@ constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
 struct TokenizerFlags {
   explicit TokenizerFlags(Command& flags)
       : flags(flags),
-        text(flags.text("text", "", "the input: a file of text, for decode of tokens' numbers")),
+        text(flags.text("text", "", "the input: a file of text")),
         string(flags.text("string", "", "the input itself, in place of --text")),
         tokenizer(flags.text("tokenizer", "",
-                             "tokenizer.json, llama2.c's file, GPT-2's vocabulary, BERT's vocab.txt, or a "
-                             "checkpoint that keeps its "
-                             "tokenizer")),
-        merges(flags.text("merges", "", "GPT-2's merges, beside its vocabulary")),
+                             "tokenizer.json, llama2.c's file, GPT-2's vocab.json, BERT's vocab.txt, or a "
+                             "checkpoint that keeps its tokenizer")),
         vocab(flags.integer("vocab", 1024, 256, 1 << 20, "tokens to train, with special ones and 256 bytes")),
         special(flags.text("special", nn::kEndOfText,
                            "special tokens of train, separated by commas; an empty text: none")),
-        out(flags.output("out", "file for the result; without it decode and encode print it")),
-        pieces(flags.truth("pieces", false, "encode prints each token's number and text on a line")) {}
+        out(flags.output("out", "file for the result; without it encode prints it")) {}
 
   std::string input() const {
     if (flags.given("text") == flags.given("string"))
@@ -46,7 +42,7 @@ struct TokenizerFlags {
 
   std::shared_ptr<const nn::Tokenizer> load() const {
     flags.require("tokenizer");
-    if (!tokenizer.ends_with(".safetensors")) return load_user_tokenizer(tokenizer, merges);
+    if (!tokenizer.ends_with(".safetensors")) return nn::load_tokenizer(resolve_user_path(tokenizer));
     auto kept = tokenizer_of(attention::load_checkpoint(resolve_user_path(tokenizer)));
     if (!kept) throw Error(message(tokenizer, " keeps no tokenizer; give the tokenizer's own file"));
     return kept;
@@ -60,29 +56,10 @@ struct TokenizerFlags {
   }
 
   const Command& flags;
-  const std::string &text, &string, &tokenizer, &merges;
+  const std::string &text, &string, &tokenizer;
   const int64_t& vocab;
   const std::string &special, &out;
-  const bool& pieces;
 };
-
-Json statistics(const nn::Tokenizer& tokenizer, const std::string& text, const std::vector<int>& tokens) {
-  std::vector<int> used = tokens;
-  std::sort(used.begin(), used.end());
-  used.erase(std::unique(used.begin(), used.end()), used.end());
-  const double bytes_a_token =
-      tokens.empty() ? 0 : static_cast<double>(text.size()) / static_cast<double>(tokens.size());
-  Figures figures;
-  Json json = figures.row()
-                  .both("vocabulary", "vocabulary", tokenizer.vocab())
-                  .both("used", "of them used", static_cast<int64_t>(used.size()))
-                  .both("bytes", "bytes", static_cast<int64_t>(text.size()))
-                  .both("tokens", "tokens", static_cast<int64_t>(tokens.size()))
-                  .number("bytes_a_token", "bytes a token", bytes_a_token, "%.3f")
-                  .object();
-  std::printf("%s", figures.table().text().c_str());
-  return json;
-}
 
 Json train(const TokenizerFlags& flags) {
   flags.flags.require("out");
@@ -100,8 +77,15 @@ Json train(const TokenizerFlags& flags) {
   const char* what = "the trained tokenizer";
   const nn::Bpe tokenizer(nn::read_tokenizer_json(file, what), what);
   flags.write(file);
-  Json json = statistics(tokenizer, text, tokenizer.encode(text));
-  json["seconds"] = seconds;
+  const size_t tokens = tokenizer.encode(text).size();
+  Figures figures;
+  const Json json = figures.row()
+                        .both("vocabulary", "vocabulary", tokenizer.vocab())
+                        .both("bytes", "bytes", static_cast<int64_t>(text.size()))
+                        .both("tokens", "tokens", static_cast<int64_t>(tokens))
+                        .json("seconds", seconds)
+                        .object();
+  std::printf("%s", figures.table().text().c_str());
   if (tokenizer.vocab() < options.vocab)
     std::printf("no pair is left that stands twice: %d tokens of %d\n", tokenizer.vocab(), options.vocab);
   std::printf("trained in %s; wrote %s\n", seconds_text(seconds).c_str(), flags.out.c_str());
@@ -115,25 +99,10 @@ Json encode(const TokenizerFlags& flags) {
   Json json;
   json["tokens"] = Json::Array{};
   for (const int token : tokens) {
-    if (flags.pieces) {
-      lines += message(token, "\t", visible(tokenizer->bytes(token)), "\n");
-    } else {
-      lines += (lines.empty() ? "" : " ") + std::to_string(token);
-    }
+    lines += (lines.empty() ? "" : " ") + std::to_string(token);
     json["tokens"].push_back(token);
   }
-  flags.write(flags.pieces ? lines : lines + "\n");
-  return json;
-}
-
-Json decode(const TokenizerFlags& flags) {
-  const auto tokenizer = flags.load();
-  const std::vector<int> tokens = PromptCodec(tokenizer->vocab(), 0).encode(flags.input());
-  const std::string text = tokenizer->decode(tokens);
-  flags.write(text);
-  Json json;
-  json["tokens"] = static_cast<int64_t>(tokens.size());
-  json["bytes"] = static_cast<int64_t>(text.size());
+  flags.write(lines + "\n");
   return json;
 }
 
@@ -143,11 +112,8 @@ int tokenizer(int argc, char** argv) {
       "Trains tokenizers and uses those of any kind.\n\n"
       "For example:\n"
       "  bazel run //cmd:tokenizer -- train --text FILE --vocab 1024 --out tokenizer.json\n"
-      "  bazel run //cmd:tokenizer -- encode --tokenizer tokenizer.json --string \"Call me Ishmael.\"\n"
-      "  bazel run //cmd:tokenizer -- decode --tokenizer tokenizer.json --string \"35 610\"\n"
-      "  bazel run //cmd:tokenizer -- statistics --tokenizer tokenizer.json --text FILE");
-  const std::vector<std::string>& words =
-      flags.words("ACTION", 1, 1, "train (byte-level BPE), encode, decode or statistics");
+      "  bazel run //cmd:tokenizer -- encode --tokenizer tokenizer.json --string \"Call me Ishmael.\"");
+  const std::vector<std::string>& words = flags.words("ACTION", 1, 1, "train (byte-level BPE) or encode");
   const TokenizerFlags tokenizer_flags(flags);
   flags.begin(argc, argv);
   const std::string& action = words[0];
@@ -155,14 +121,8 @@ int tokenizer(int argc, char** argv) {
     flags.write_json(train(tokenizer_flags));
   } else if (action == "encode") {
     flags.write_json(encode(tokenizer_flags));
-  } else if (action == "decode") {
-    flags.write_json(decode(tokenizer_flags));
-  } else if (action == "statistics") {
-    const auto tokenizer = tokenizer_flags.load();
-    const std::string text = tokenizer_flags.input();
-    flags.write_json(statistics(*tokenizer, text, tokenizer->encode(text)));
   } else {
-    throw Error(message(action, " is not known; use train, encode, decode or statistics"));
+    throw Error(message(action, " is not known; use train or encode"));
   }
   return 0;
 }

@@ -13,6 +13,7 @@
 #include "cmd/terminal/table.h"
 #include "cmd/training/recipe_flags.h"
 #include "cmd/training/training_run.h"
+#include "nn/text/bpe/tokenizer_file.h"
 
 namespace psm::cmd {
 namespace {
@@ -41,9 +42,8 @@ int train(int argc, char** argv) {
   const TaskFlags data(flags);
   const std::string& tokenizer_path =
       flags.text("tokenizer", "",
-                 "tokenizer.json, llama2.c's file or GPT-2's vocabulary, which the model keeps; else the "
+                 "tokenizer.json, llama2.c's file or GPT-2's vocab.json, which the model keeps; else the "
                  "text's bytes are its tokens, one a character in ASCII");
-  const std::string& merges = flags.text("merges", "", "GPT-2's merges, beside its vocabulary");
   const std::string& from_path = flags.text("from", "", "begin with this model instead of random weights");
   const int64_t& samples =
       flags.integer("samples", 0, 0, 1'000'000'000,
@@ -55,8 +55,6 @@ int train(int argc, char** argv) {
     throw Error("--samples are written by the model of --from, in place of other data; give that alone");
   if (flags.given("tokenizer") && files.text.empty() && files.sentences.empty())
     throw Error("--tokenizer makes tokens of a text; it needs --text or --sentences");
-  if (flags.given("merges") && !flags.given("tokenizer"))
-    throw Error("--merges belong to GPT-2's vocabulary; give that with --tokenizer");
   if (flags.given("tokenizer") && flags.given("from"))
     throw Error("--tokenizer is decided by the model of --from; leave it out");
 
@@ -69,7 +67,7 @@ int train(int argc, char** argv) {
   std::optional<attention::Checkpoint> from;
   if (!from_path.empty()) from = attention::load_checkpoint(resolve_user_path(from_path));
   std::shared_ptr<const nn::Tokenizer> tokenizer;
-  if (flags.given("tokenizer")) tokenizer = load_user_tokenizer(tokenizer_path, merges);
+  if (flags.given("tokenizer")) tokenizer = nn::load_tokenizer(resolve_user_path(tokenizer_path));
   if (from && recipe_flags.context() > 0) attention::set_context(from->weights, recipe_flags.context());
   const int context = recipe_flags.context() > 0 ? recipe_flags.context() : train::kTextContext;
   const Task task = samples > 0                ? Task::samples(*from, samples, recipe_flags.seed())

@@ -14,7 +14,6 @@
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 #include "nn/text/bpe/alphabet.h"
-#include "nn/text/bpe/tokenizer_file.h"
 #include "train/data/documents.h"
 #include "train/data/image_data.h"
 #include "train/data/labelled_text_data.h"
@@ -305,11 +304,6 @@ std::string scores_table(const Task& task, const TaskScores& scores) {
   row("polynomial", scores.polynomial);
   if (recall) table.row({"chance (uniform guess)", "", percent(task.chance()), "", ""});
   return table.text();
-}
-
-std::shared_ptr<const nn::Tokenizer> load_user_tokenizer(const std::string& tokenizer,
-                                                         const std::string& merges) {
-  return nn::load_tokenizer(resolve_user_path(tokenizer), merges.empty() ? "" : resolve_user_path(merges));
 }
 
 train::Batch read_documents(const std::string& path, const nn::Tokenizer& tokenizer,

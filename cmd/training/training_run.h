@@ -103,10 +103,6 @@ bool trained_here(const attention::Checkpoint& checkpoint);
 std::string scores_table(const Task& task, const TaskScores& scores);
 Json scores_json(const TaskScores& scores);
 
-// Loads the tokenizer of a command's --tokenizer, with --merges unless that is empty.
-std::shared_ptr<const nn::Tokenizer> load_user_tokenizer(const std::string& tokenizer,
-                                                         const std::string& merges);
-
 inline std::shared_ptr<const nn::Tokenizer> tokenizer_of(const attention::Checkpoint& checkpoint) {
   return tokenizer_of(checkpoint.weights.config, checkpoint.notes);
 }

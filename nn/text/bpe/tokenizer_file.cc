@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -21,6 +22,14 @@ BpeSpec vocabulary_spec(const std::string& file, const std::string& path) {
   const std::string config = std::filesystem::path(path).replace_filename("tokenizer_config.json");
   return spec_from_vocabulary(
       file, std::filesystem::exists(config) ? read_file(config, kMaxTokenizerBytes) : "", path);
+}
+
+// The file of the merges of GPT-2's vocabulary; empty for another file.
+std::string merges_of(const std::string& path) {
+  for (const auto& [end, merges] :
+       {std::pair<std::string, std::string>("vocab.json", "merges.txt"), {"encoder.json", "vocab.bpe"}})
+    if (path.ends_with(end)) return path.substr(0, path.size() - end.size()) + merges;
+  return "";
 }
 
 }  // namespace
@@ -57,11 +66,11 @@ BpeSpec llama2_spec(std::string_view file, const std::string& what) {
   return spec;
 }
 
-std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path, const std::string& merges_path) {
+std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path) {
   const std::string file = read_file(path, kMaxTokenizerBytes);
   // A file of llama2.c begins with a length of four bytes, of which the last is 0.
-  BpeSpec spec = !merges_path.empty()
-                     ? spec_from_gpt2_files(file, read_file(merges_path, kMaxTokenizerBytes), path)
+  const std::string merges = merges_of(path);
+  BpeSpec spec = !merges.empty() ? spec_from_gpt2_files(file, read_file(merges, kMaxTokenizerBytes), path)
                  : path.ends_with(".txt")              ? vocabulary_spec(file, path)
                  : file.size() >= 4 && file[3] == '\0' ? llama2_spec(file, path)
                                                        : read_tokenizer_json(file, path);

@@ -26,10 +26,10 @@ namespace psm::nn {
 // 4096, or has more than 2^20 tokens.
 BpeSpec llama2_spec(std::string_view file, const std::string& what);
 
-// A tokenizer.json (BPE of bytes or of characters, WordPiece), a file of llama2.c, or GPT-2's vocabulary, which needs
-// the path of its merges too. A name that ends in .txt is BERT's vocabulary; tokenizer_config.json may lie next to it.
-// Throws psm::Error on a file that is missing, larger than 32 MiB or none of these.
-std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path, const std::string& merges_path = "");
+// A tokenizer.json (BPE of bytes or of characters, WordPiece), a file of llama2.c, GPT-2's vocab.json with merges.txt next
+// to it (or encoder.json with vocab.bpe), or BERT's vocabulary, a name that ends in .txt; tokenizer_config.json may lie
+// next to it. Throws psm::Error on a file that is missing, larger than 32 MiB or none of these.
+std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path);
 
 // The tokenizer.json that transformers reads; empty for a kind without such a file.
 std::string tokenizer_json_of(const Tokenizer& tokenizer);

@@ -103,7 +103,7 @@ const Json& known_model(const Json& json, const std::string& file) {
   const Json* found = json.find("model");
   if (found == nullptr || !found->is_object())
     throw Error(
-        message(file, " has no model, so is no tokenizer.json; GPT-2's vocabulary is read with its merges"));
+        message(file, " has no model, so is no tokenizer.json; GPT-2's are vocab.json and merges.txt"));
   require_library_form(json, file);
   const std::string what = file + ": the model";
   if (const Json* unknown = found->find("unk_token"); is_given(unknown))
@@ -444,10 +444,7 @@ BpeSpec spec_from_vocabulary(std::string_view lines, std::string_view config, co
 }
 
 BpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view merges, const std::string& what) {
-  const Json json = parse_json(vocabulary, what + " (the tokenizer)", kLimits);
-  if (const Json* model = json.find("model"); model != nullptr && model->is_object())
-    throw Error(message(what, " is a tokenizer.json, which has its merges; leave --merges out"));
-  const TokenIds ids = read_vocabulary(json, what);
+  const TokenIds ids = read_vocabulary(parse_json(vocabulary, what + " (the tokenizer)", kLimits), what);
   BpeSpec spec;
   for (const char* name : {kEndOfText, "<s>", "<pad>", "</s>", "<unk>", "<mask>"}) {
     const auto found = ids.find(name);
