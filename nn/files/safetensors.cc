@@ -13,7 +13,6 @@
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
-#include "nn/files/half.h"
 
 namespace psm::nn {
 namespace {
