@@ -170,7 +170,6 @@ TEST_CASE(
   const attention::Checkpoint polynomial = attention::load_checkpoint(path_of("paper/polynomial"));
   CHECK(polynomial.polynomial->division == attention::DivisionForm::kGoldschmidt);
   CHECK(polynomial.polynomial->inverse_sqrt == attention::DivisionForm::kGoldschmidt);
-  check_refused(replace + " --division relaxed", "leave --division out");
   check_refused("demo --paper --model " + path_of("paper/polynomial"), "--paper trains a model");
 
   // What cannot be continued.

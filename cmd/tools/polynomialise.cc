@@ -95,14 +95,10 @@ int polynomialise(int argc, char** argv) {
   const std::string& model_path = flags.text("model", "", "trained model with measured ranges");
   const std::string& out = flags.output("out", "file for the polynomial model");
   const TaskFlags data(flags);
-  const attention::PolynomialOptions defaults;
   const double& margin =
       flags.number("margin", 0, 0, 10,
                    "factor by which all measured ranges are widened on both sides; 0: 1.25, and those of the "
                    "relaxed 1/x above as far as the levels that they take hold");
-  const std::string& division =
-      flags.text("division", std::string(attention::name_of(defaults.division)),
-                 "of PowerSoftmax: relaxed (the fewest levels) or goldschmidt (the paper's 21 iterations)");
   const bool& paper = flags.truth("paper", false,
                                   "the paper's polynomials: 21 iterations of Goldschmidt's division, and its "
                                   "plain iteration for 1/sqrt(x)");
@@ -119,10 +115,9 @@ int polynomialise(int argc, char** argv) {
   if (!checkpoint.ranges) {
     throw Error(message(model_path, " has no measured ranges; take final.safetensors of //cmd:train"));
   }
-  if (paper && flags.given("division")) throw Error("--paper says how to divide; leave --division out");
-  attention::PolynomialOptions options = paper ? attention::paper_polynomials() : defaults;
+  attention::PolynomialOptions options =
+      paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
   if (margin != 0) options.margin = margin;
-  if (!paper) options.division = attention::named<attention::DivisionForm>(division);
   const attention::PolynomialModel model =
       attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, options);
   std::printf("intervals: as measured on training data, %.4g times wider%s\n%s",
