@@ -1,13 +1,13 @@
 // A server and its client in one process, on a ring that offers no security; cmd/generate_test.cc has them in
 // two.
 #include <cmath>
-#include <filesystem>
 #include <memory>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/testing/chance.h"
+#include "ckks/base/testing/runfile.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_twin.h"
 #include "cmd/generation/server/text_server.h"
@@ -17,18 +17,14 @@
 namespace psm::cmd {
 namespace {
 
-std::string folder(const std::string& name) {
-  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
-}
-
 // What both parties know, and what each has; made once.
 struct Parties {
   Parties()
-      : path((compile_text(folder("model"), 1), folder("model"))),
+      : path((compile_text(path_of("model"), 1), path_of("model"))),
         program(program::load_program(path + ".program")),
         model(read_client_file(path + ".client")),
         secret(ckks::SecretKey::generate(*model.context)),
-        key_file(folder("evaluation.keys")) {
+        key_file(path_of("evaluation.keys")) {
     write_keys(key_file, *model.context, secret, model.file.keys);
   }
 
@@ -138,7 +134,7 @@ TEST_CASE("beyond the places the window slides to the last half of them, as the 
 TEST_CASE("the compiler predicts errors of a prompt and of the token after it") {
   const ckks::Context context(ckks::insecure_version(ckks::secure_n16(), 11));
   const Compiled made = compile_model(PackedModel(small_model(1), context, 1), {}, context,
-                                      CompiledFor::kText, folder("predicted"));
+                                      CompiledFor::kText, path_of("predicted"));
   for (const program::EntryPoint& entry : made.program.entries) {
     CAPTURE(entry.name);
     const Json& about = made.program.about;
@@ -214,7 +210,7 @@ TEST_CASE("answers are the same for any number of threads, and after a server wa
     for (const Frame& token : tokens) expected.push_back(server.answer(token));
   }
   set_thread_count(3);
-  const std::string state = folder("state");
+  const std::string state = path_of("state");
   std::vector<std::string> found;
   found.push_back(TestServer(state).answer(prompt));
   for (const Frame& token : tokens) {
@@ -265,7 +261,7 @@ TEST_CASE(
 
 TEST_CASE("what a folder keeps of another program or key pair, or in another shape, is refused") {
   const Parties& p = parties();
-  const std::string state = folder("kept");
+  const std::string state = path_of("kept");
   TestServer(state).answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
   TextModel other_model = p.model;
   ++other_model.id;

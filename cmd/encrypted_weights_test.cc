@@ -8,6 +8,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/chance.h"
+#include "ckks/base/testing/runfile.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_twin.h"
 #include "cmd/generation/client/weight_encryption.h"
@@ -22,7 +23,7 @@ namespace psm::cmd {
 namespace {
 
 std::string folder(const std::string& name) {
-  const std::string path = (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
+  const std::string path = path_of(name);
   std::filesystem::create_directories(path);
   return path;
 }

@@ -1,12 +1,12 @@
 // Fuzz targets of what the commands read besides models and keys (ckks/base/testing/fuzz.h says how they are
 // run for long).
-#include <cstdlib>
 
 #include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/scheme/testing/test_party.h"
@@ -194,7 +194,7 @@ TEST_CASE("the state of an interrupted run") {
     write_group(path, party.context, identity, next, live);
   };
 
-  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/state";
+  const std::string path = path_of("state");
   const size_t end = plan.program.instructions.size();
   FuzzTarget target;
   target.name = "inference state";
@@ -232,7 +232,7 @@ TEST_CASE("the state of an interrupted run") {
 }
 
 TEST_CASE("the bootstrap of a header's parameters, before they are known to be ours") {
-  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/header";
+  const std::string path = path_of("header");
   FuzzTarget target;
   target.name = "bootstrap parameters";
   for (const int log_n : {5, 6}) {

@@ -26,7 +26,7 @@ constexpr uint64_t kTextNumber = 5;
 // What the client has, and what an honest server says to it: the greeting, the answers, the figures.
 struct Scene {
   explicit Scene(CompiledFor purpose)
-      : path(scratch("model" + std::to_string(static_cast<int>(purpose)))),
+      : path(path_of("model" + std::to_string(static_cast<int>(purpose)))),
         model((compile_text(path, 1, purpose), read_client_file(path + ".client"))),
         secret(ckks::SecretKey::generate(*model.context)) {
     model.file.model.shape.norm_epsilon = 0;  // then the norm of a zero is not a number
@@ -110,7 +110,7 @@ void talk(const Scene& scene, Channel& server, Run& run) {
 }
 
 Run play(const Scene& scene, const std::string& bytes) {
-  const std::string from = scratch("answers"), to = scratch("requests");
+  const std::string from = path_of("answers"), to = path_of("requests");
   std::ofstream(from, std::ios::binary) << bytes;
   const auto opened = [](const std::string& path, int flags) {
     return ::open(path.c_str(), flags | O_CLOEXEC, 0600);
@@ -170,7 +170,7 @@ TEST_CASE(
     CHECK(honest.decrypted == kNewTokens * scene.model.token_outputs.size());
     if (!scene.model.takes_prompts()) return;  // cmd/encrypted_weights_test.cc has that server
     const TextProgram program(program::load_program(scene.path + ".program"));
-    const std::string keys_path = scratch("evaluation.keys");
+    const std::string keys_path = path_of("evaluation.keys");
     write_keys(keys_path, *scene.model.context, scene.secret, scene.model.file.keys);
     wire::EvaluationKeysReader file(keys_path, *program.context);
     HeldKeys keys(file, *program.context);

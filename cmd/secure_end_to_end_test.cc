@@ -1,6 +1,5 @@
 // The whole encrypted path at full size: N = 2^16, 128-bit security, the model of testdata, a full ciphertext
 // of prompts.
-#include <cstdlib>
 #include <string>
 
 #include "ckks/base/files/file.h"
@@ -13,7 +12,7 @@ namespace {
 
 TEST_CASE("the demo's answers on ciphertexts at 128-bit security are the twin's") {
   const std::string root = runfile("");
-  const std::string report = std::string(std::getenv("TEST_TMPDIR")) + "/demo.json";
+  const std::string report = path_of("demo.json");
   const std::string command = root + "cmd/tools/demo --model " + root +
                               "testdata/recall.safetensors --json " + report + " </dev/null";
   REQUIRE(std::system(command.c_str()) == 0);

@@ -1,5 +1,4 @@
 // Fuzz targets of model files (ckks/base/testing/fuzz.h says how they are run for long).
-#include <cstdlib>
 
 #include "attention/files/checkpoint.h"
 #include "attention/shape/config_json.h"
@@ -8,6 +7,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 #include "nn/testing/fuzz_safetensors.h"
 
@@ -29,7 +29,7 @@ void run(const FuzzTarget& target) {
 TEST_CASE("a model's file: a model that is read is complete") {
   Checkpoint checkpoint;
   checkpoint.weights = tiny();
-  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/valid";
+  const std::string path = path_of("valid");
   FuzzTarget target;
   save_checkpoint(path, checkpoint);
   target.corpus.push_back(nn::without_checksum(read_file(path, 1 << 20)));

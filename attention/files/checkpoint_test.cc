@@ -1,6 +1,5 @@
 #include "attention/files/checkpoint.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -9,15 +8,11 @@
 #include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 
 namespace psm::attention {
 namespace {
-
-std::string scratch(const char* name) {
-  const char* folder = std::getenv("TEST_TMPDIR");
-  return std::string(folder ? folder : "/tmp") + "/" + name;
-}
 
 ModelWeights example() {
   ModelConfig config;
@@ -32,7 +27,7 @@ ModelWeights example() {
 }
 
 TEST_CASE("a model comes back from its file bit for bit, with its notes and ranges") {
-  const std::string path = scratch("model.safetensors");
+  const std::string path = path_of("model.safetensors");
   Checkpoint checkpoint;
   checkpoint.weights = example();
   checkpoint.notes = {{"alphabet", "abc"}};
@@ -54,7 +49,7 @@ TEST_CASE("a model comes back from its file bit for bit, with its notes and rang
 TEST_CASE("a file is read layer by layer with the bits of all at once, and not after it changed") {
   for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
     CAPTURE(family);
-    const std::string path = scratch("layers.safetensors");
+    const std::string path = path_of("layers.safetensors");
     Checkpoint checkpoint;
     checkpoint.weights = rough_weights(small_family(family));
     checkpoint.notes = {{"alphabet", "abc"}};
@@ -83,14 +78,14 @@ TEST_CASE("a file is read layer by layer with the bits of all at once, and not a
     CHECK(opened.read_layer(0) == weights.layers[0]);
     CHECK_THROWS_WITH_AS(opened.read_layer(1), doctest::Contains("was changed while it was read"), Error);
   }
-  std::string damaged = read_file(scratch("layers.safetensors"), 1 << 20);
+  std::string damaged = read_file(path_of("layers.safetensors"), 1 << 20);
   damaged.back() ^= 1;
   CHECK_THROWS_AS(open_checkpoint(ByteSource("damaged", damaged)), Error);
 }
 
 TEST_CASE(
     "every kind of attention comes back from its file, with the ranges of a model that divides by nothing") {
-  const std::string path = scratch("kind.safetensors");
+  const std::string path = path_of("kind.safetensors");
   for (AttentionKind kind :
        {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu}) {
     Checkpoint checkpoint;
@@ -126,7 +121,7 @@ TEST_CASE(
 }
 
 TEST_CASE("score offsets come back from their file, and a file without them has none") {
-  const std::string path = scratch("offset.safetensors");
+  const std::string path = path_of("offset.safetensors");
   Checkpoint checkpoint;
   ModelConfig config = example().config;
   config.score_offset = true;
@@ -145,7 +140,7 @@ TEST_CASE("score offsets come back from their file, and a file without them has 
 }
 
 TEST_CASE("query, key and value of each head lie together in the file") {
-  const std::string path = scratch("qkv.safetensors");
+  const std::string path = path_of("qkv.safetensors");
   save_checkpoint(path, {example(), {}, {}, {}});
   const int64_t shape[] = {24};
   const std::vector<float> bias =
@@ -155,7 +150,7 @@ TEST_CASE("query, key and value of each head lie together in the file") {
 }
 
 TEST_CASE("files of another model are refused") {
-  const std::string path = scratch("other.safetensors");
+  const std::string path = path_of("other.safetensors");
   save_checkpoint(path, {example(), {}, {}, {}});
   const nn::Safetensors good = nn::read_safetensors(path);
   auto refused = [&](auto change) {

@@ -9,6 +9,7 @@
 #include "attention/trained/model.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"
 
@@ -18,8 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string fresh_folder(const char* name) {
-  const char* root = std::getenv("TEST_TMPDIR");
-  const fs::path folder = fs::path(root ? root : "/tmp") / name;
+  const fs::path folder = path_of(name);
   fs::remove_all(folder);
   fs::create_directories(folder);
   return folder.string();

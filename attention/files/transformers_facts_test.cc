@@ -18,6 +18,7 @@
 #include "attention/files/stored_tensors.h"
 #include "attention/reference/polynomial_model.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"
 
@@ -61,8 +62,7 @@ ModelConfig tiny(std::string_view family) {
 ModelWeights model_from_files(const ModelConfig& shape, const std::string& config_json,
                               const std::optional<PatchGrid>& images = {},
                               const std::function<void(nn::Safetensors&)>& reshape = {}) {
-  const char* root = std::getenv("TEST_TMPDIR");
-  const std::filesystem::path folder = std::filesystem::path(root ? root : "/tmp") / family_of(shape);
+  const std::filesystem::path folder = path_of(std::string(family_of(shape)));
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "model.safetensors").string();
   write_hugging_face(folder.string(), random_weights(shape, 1), images);

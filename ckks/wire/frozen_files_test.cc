@@ -170,7 +170,7 @@ TEST_CASE("frozen keys encrypt, multiply, rotate and raise the modulus under the
 
 TEST_CASE("what is read from frozen files is written as the same bytes") {
   Frozen kept;
-  const std::string path = scratch("again");
+  const std::string path = path_of("again");
   const auto same = [&](const std::string& name) { return read_file(path, 1 << 20) == frozen(name); };
   write_secret_key(path, kept.secret);
   CHECK(same("secret.key"));

@@ -1,12 +1,11 @@
 // A fuzz target for every file of ckks/wire (ckks/base/testing/fuzz.h says how they are run for long).
-#include <cstdlib>
 #include <exception>
-#include <filesystem>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/allocation_meter.h"
 #include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/ring/arithmetic/packing.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/testing/test_party.h"
@@ -79,7 +78,7 @@ struct Corpus {
 
  private:
   std::string taken() const { return read_file(path, 1 << 20); }
-  const std::string path = (std::filesystem::path(std::getenv("TEST_TMPDIR")) / "valid").string();
+  const std::string path = path_of("valid");
 };
 
 const Corpus& corpus() {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "ckks/base/buffer.h"
@@ -58,9 +57,9 @@ struct Files {
   }
   ckks::TestParty party;
   ckks::Slots values;
-  const std::string secret = scratch("secret.key"), public_key = scratch("public.key"),
-                    evaluation = scratch("evaluation.keys"), ciphertexts = scratch("ciphertexts"),
-                    seeded = scratch("seeded");
+  const std::string secret = path_of("secret.key"), public_key = path_of("public.key"),
+                    evaluation = path_of("evaluation.keys"), ciphertexts = path_of("ciphertexts"),
+                    seeded = path_of("seeded");
 };
 
 TEST_CASE("keys and ciphertexts come back from files and work") {
@@ -118,7 +117,7 @@ TEST_CASE("a seeded ciphertext takes about half the bytes of a full one at its l
   CiphertextFile full;
   full.fingerprint = files.party.secret.fingerprint();
   full.ciphertexts.push_back(files.party.encrypt(files.values, 3));
-  const std::string path = scratch("full");
+  const std::string path = path_of("full");
   write_ciphertexts(path, files.party.context, full);
   CHECK(std::filesystem::file_size(files.seeded) <
         0.7 * static_cast<double>(std::filesystem::file_size(path)));
@@ -127,7 +126,7 @@ TEST_CASE("a seeded ciphertext takes about half the bytes of a full one at its l
 TEST_CASE("a file of ciphertexts is opened by its heads and read one ciphertext at a time, in any order") {
   ckks::TestParty party(ckks::insecure_leveled(10, 3));
   constexpr size_t kCount = 24;
-  const std::string path = scratch("stream");
+  const std::string path = path_of("stream");
   CiphertextWriter writer(path, party.context, party.secret.fingerprint(), "{}");
   ckks::SeededEncryptor seeded(party.secret);
   for (size_t i = 0; i < kCount; ++i) {
@@ -158,7 +157,7 @@ TEST_CASE("a file of ciphertexts is opened by its heads and read one ciphertext 
 
 TEST_CASE("a ciphertext that is damaged is refused when it is read, and the others are read all the same") {
   ckks::TestParty party(ckks::insecure_leveled(6, 3));
-  const std::string path = scratch("three");
+  const std::string path = path_of("three");
   CiphertextFile file{"{}", {}, party.secret.fingerprint()};
   for (uint64_t i = 0; i < 3; ++i) file.ciphertexts.push_back(party.encrypt(party.random_slots(i), 2));
   write_ciphertexts(path, party.context, file);
@@ -180,7 +179,7 @@ TEST_CASE("a ciphertext that is damaged is refused when it is read, and the othe
 
 TEST_CASE("the checksum of a file's heads changes with every limb of every ciphertext") {
   ckks::TestParty party(ckks::insecure_leveled(6, 2));
-  const std::string path = scratch("identity");
+  const std::string path = path_of("identity");
   CiphertextFile file{"{}", {}, party.secret.fingerprint()};
   file.ciphertexts.push_back(party.encrypt(party.random_slots(1), 2));
   const auto checksum = [&] {
@@ -257,10 +256,10 @@ TEST_CASE("a key that is refused in its middle is no obstacle to the next, nor t
 
 TEST_CASE("two keys with one role and Galois element are refused") {
   Files files;
-  EvaluationKeysWriter writer(scratch("twice"), files.party.context, files.party.keys.fingerprint);
+  EvaluationKeysWriter writer(path_of("twice"), files.party.context, files.party.keys.fingerprint);
   for (int i = 0; i < 2; ++i) writer.write(files.party.keys);
   writer.commit();
-  CHECK_THROWS_WITH_AS(EvaluationKeysReader(scratch("twice"), files.party.context),
+  CHECK_THROWS_WITH_AS(EvaluationKeysReader(path_of("twice"), files.party.context),
                        doctest::Contains("two keys"), Error);
 }
 
@@ -268,7 +267,7 @@ TEST_CASE("a file of many keys passes through the memory of one, in any order") 
   const ckks::Context context(ckks::insecure_leveled(10, 3));
   const ckks::SecretKey secret = ckks::SecretKey::generate(context);
   ckks::KeyGenerator generator(secret);
-  const std::string path = scratch("many");
+  const std::string path = path_of("many");
   constexpr int kKeys = 24;
   const size_t one_key = context.chain().key_bytes(3), before = buffer_pool::statistics().bytes_in_use;
   buffer_pool::reset_peak();
@@ -311,10 +310,10 @@ TEST_CASE("the sizes of files are what the functions say") {
         container + record_bytes(2) + record_bytes(ciphertext_payload(context, 3, true)));
   ckks::KeyRequest encapsulation;
   encapsulation.encapsulation = true;
-  EvaluationKeysWriter writer(scratch("ephemeral"), context, files.party.keys.fingerprint);
+  EvaluationKeysWriter writer(path_of("ephemeral"), context, files.party.keys.fingerprint);
   writer.write(files.party.generator.evaluation_keys(encapsulation));
   writer.commit();
-  CHECK(std::filesystem::file_size(scratch("ephemeral")) ==
+  CHECK(std::filesystem::file_size(path_of("ephemeral")) ==
         evaluation_keys_file_bytes(context, encapsulation));
 }
 
@@ -330,7 +329,7 @@ TEST_CASE("a file of another kind, other parameters or too many ciphertexts is r
   const ckks::Context other(ckks::insecure_leveled(6, 4));
   CHECK_THROWS_WITH_AS(read_ciphertexts(files.ciphertexts, other, 1), doctest::Contains("other parameters"),
                        Error);
-  const std::string text = scratch("text");
+  const std::string text = path_of("text");
   write_file(
       text,
       "this is no key, but it is longer than a header would be, so that the magic decides ............");
@@ -377,7 +376,7 @@ TEST_CASE("every flipped bit is refused") {
 TEST_CASE("a key whose shape does not fit its role is refused") {
   Files files;
   const ckks::Context& context = files.party.context;
-  const std::string path = scratch("roles");
+  const std::string path = path_of("roles");
   const auto stored = [&](std::vector<std::pair<KeyRole, const ckks::KeySwitchKey*>> keys) {
     EvaluationKeysWriter writer(path, context, files.party.keys.fingerprint);
     for (const auto& [role, key] : keys) writer.write(role, 0, *key);
@@ -398,14 +397,14 @@ TEST_CASE("a name that is not printable is refused: it stands in messages of one
   ckks::ParameterSpec spec = ckks::insecure_leveled(6, 3);
   spec.name = "two\nlines";
   const ckks::TestParty party(spec);
-  const std::string path = scratch("name");
+  const std::string path = path_of("name");
   write_public_key(path, party.context, party.public_key);
   CHECK_THROWS_WITH_AS(read_public_key(path, party.context), doctest::Contains("header is damaged"), Error);
 }
 
 TEST_CASE("something after the end is refused") {
   Files files;
-  const std::string path = scratch("longer");
+  const std::string path = path_of("longer");
   write_file(path, read_file(files.ciphertexts, kAnySize) + "x");
   CHECK_THROWS_WITH_AS(read_ciphertexts(path, files.party.context, 9), doctest::Contains("after its end"),
                        Error);

@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kMaxFile = 4 << 20;
 
 std::string made_folder(const std::string& name) {
-  const std::string folder = scratch(name);
+  const std::string folder = path_of(name);
   std::filesystem::create_directories(folder);
   return folder;
 }

@@ -19,7 +19,7 @@ TEST_CASE("a file is there, differs or is missing") {
     {"path": "b.txt", "source": "there", "prepared": "cut", "bytes": 3,
      "sha256": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}]})",
                                "data");
-  const std::string folder = scratch("data");
+  const std::string folder = path_of("data");
   std::filesystem::create_directories(folder);
   const auto states = [&] {
     std::vector<DataState> states;

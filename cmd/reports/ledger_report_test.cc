@@ -1,9 +1,9 @@
 #include "cmd/reports/ledger_report.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "ckks/base/error.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/text.h"
 #include "ckks/program/planner/planner.h"
 #include "cmd/terminal/table.h"
@@ -120,7 +120,7 @@ TEST_CASE("a file of another kind is refused before the work") {
 TEST_CASE("the file is its owner's alone: errors and ranges are of decrypted values") {
   Command flags("x", "y");
   const LedgerFlag ledger(flags);
-  const std::string path = (std::filesystem::path(std::getenv("TEST_TMPDIR")) / "ledger.json").string();
+  const std::string path = path_of("ledger.json");
   std::string name = "x", flag = "--ledger", value = path;
   char* arguments[] = {name.data(), flag.data(), value.data()};
   flags.begin(3, arguments);

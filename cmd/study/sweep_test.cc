@@ -1,7 +1,6 @@
 #include "cmd/study/sweep.h"
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/shared_data.h"
 #include "cmd/testing/test_tasks.h"
 #include "doctest/doctest.h"
@@ -19,9 +19,9 @@ namespace psm::cmd {
 namespace {
 
 std::string fresh_folder(const std::string& name) {
-  const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / name;
+  const std::string folder = path_of(name);
   std::filesystem::remove_all(folder);
-  return folder.string();
+  return folder;
 }
 
 std::string items_of(const std::string& name, const StudyOptions& options) {

@@ -1,9 +1,9 @@
 #include "cmd/study/training.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 
@@ -13,9 +13,9 @@ namespace {
 const train::RecallTask kTask({3, 4, 2, 12});
 
 StudyOptions fresh_options(const std::string& name) {
-  const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / name;
+  const std::string folder = path_of(name);
   std::filesystem::remove_all(folder);
-  return {.minutes = 1, .seeds = 1, .out = folder.string(), .data = "", .text = ""};
+  return {.minutes = 1, .seeds = 1, .out = folder, .data = "", .text = ""};
 }
 
 attention::ModelWeights start(uint64_t seed = 1) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -14,11 +13,6 @@
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
-
-// A file of this test.
-inline std::string path_of(const std::string& name) {
-  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
-}
 
 struct Outcome {
   int exit_code;

@@ -1,8 +1,8 @@
 // The fuzz target of safetensors files (ckks/base/testing/fuzz.h says how it is run for long).
-#include <cstdlib>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"
 #include "nn/testing/fuzz_safetensors.h"
@@ -14,7 +14,7 @@ TEST_CASE("safetensors: whatever the header says, what is read is no larger than
   Safetensors content;
   content.metadata = {{"config", "{\"a\": 1}"}, {"note", "quotes \" and \\ and \n"}};
   content.tensors = {{"x.weight", {2, 3}, {1, 2, 3, 4, 5, -0.0f}}, {"y", {1}, {7}}, {"empty", {0, 4}, {}}};
-  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/valid";
+  const std::string path = path_of("valid");
   write_safetensors(path, content);
   const std::string file = read_file(path, 1 << 20);
 

@@ -2,20 +2,15 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 
 namespace psm::nn {
 namespace {
-
-std::string scratch(const char* name) {
-  const char* folder = std::getenv("TEST_TMPDIR");
-  return std::string(folder ? folder : "/tmp") + "/" + name;
-}
 
 Safetensors example() {
   Safetensors content;
@@ -26,7 +21,7 @@ Safetensors example() {
 
 // A file with this header and so many bytes of data.
 std::string file_with(const std::string& header, size_t data) {
-  const std::string path = scratch("crafted.safetensors");
+  const std::string path = path_of("crafted.safetensors");
   std::string bytes(8, '\0');
   const uint64_t length = header.size();
   std::memcpy(bytes.data(), &length, 8);
@@ -35,7 +30,7 @@ std::string file_with(const std::string& header, size_t data) {
 }
 
 TEST_CASE("what was written is read back") {
-  const std::string path = scratch("round.safetensors");
+  const std::string path = path_of("round.safetensors");
   write_safetensors(path, example());
   const Safetensors read = read_safetensors(path);
   CHECK(read.metadata == example().metadata);
@@ -47,7 +42,7 @@ TEST_CASE("what was written is read back") {
 }
 
 TEST_CASE("a file cut anywhere and a file with any bit flipped are refused") {
-  const std::string path = scratch("flipped.safetensors");
+  const std::string path = path_of("flipped.safetensors");
   write_safetensors(path, example());
   const std::string good = read_file(path, 1 << 20);
   for (size_t length = 0; length < good.size(); ++length) {
@@ -168,8 +163,8 @@ TEST_CASE("a header that is too long or has too many values is refused before it
 }
 
 TEST_CASE("a missing file and one that is too large are refused") {
-  CHECK_THROWS_AS(read_safetensors(scratch("absent.safetensors")), Error);
-  const std::string path = scratch("large.safetensors");
+  CHECK_THROWS_AS(read_safetensors(path_of("absent.safetensors")), Error);
+  const std::string path = path_of("large.safetensors");
   write_safetensors(path, example());
   CHECK_THROWS_AS(read_safetensors(path, ChecksumRule::kRequired, 100), Error);
 }

@@ -1,9 +1,8 @@
 #include "nn/inputs/gzip_file.h"
 
-#include <cstdlib>
-
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 #include "nn/inputs/idx.h"
 
@@ -21,7 +20,7 @@ const std::string kThousand(
     29);
 
 std::string file_of(const std::string& name, const std::string& content) {
-  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
+  const std::string path = path_of(name);
   write_file(path, content);
   return path;
 }

@@ -1,12 +1,11 @@
 #include "train/data/labelled_text.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <set>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 #include "train/data/labelled_text_data.h"
@@ -133,8 +132,7 @@ TEST_CASE("MRPC itself: 4,076 pairs" * doctest::test_suite("external")) {
 }
 
 TEST_CASE("the heading says which file it is, and a tenth is held out") {
-  const char* root = std::getenv("TEST_TMPDIR");
-  const std::string path = (std::filesystem::path(root ? root : "/tmp") / "labelled.tsv").string();
+  const std::string path = path_of("labelled.tsv");
   std::string pairs = "index\tquestion\tsentence\tlabel\n", phrases = "sentence\tlabel\r\n";
   for (int n = 0; n < 20; ++n) {
     const std::string number = std::to_string(n);

@@ -1,9 +1,9 @@
 // Fuzz targets of what training reads (ckks/base/testing/fuzz.h says how they are run for long).
-#include <cstdlib>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 #include "nn/inputs/idx.h"
 #include "nn/testing/fuzz_safetensors.h"
@@ -14,7 +14,7 @@ namespace psm::train {
 namespace {
 
 TEST_CASE("a running training's file") {
-  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/valid";
+  const std::string path = path_of("valid");
   SavedTraining saved;
   saved.state.values = {1, 2, 3};
   saved.state.optimiser.m = saved.state.optimiser.v = {0, 0.5f, 0.25f};

@@ -4,11 +4,11 @@
 
 #include <cmath>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"
 #include "train/data/recall_task.h"
@@ -17,8 +17,7 @@ namespace psm::train {
 namespace {
 
 std::string fresh(const char* name) {
-  const char* folder = std::getenv("TEST_TMPDIR");
-  const std::string path = std::string(folder ? folder : "/tmp") + "/" + name;
+  const std::string path = path_of(name);
   std::filesystem::remove(path);
   return path;
 }

@@ -40,7 +40,7 @@ ino_t inode_of(const std::string& path) {
 }
 
 TEST_CASE("a file is there after commit and not before") {
-  const std::string path = scratch("atomic");
+  const std::string path = path_of("atomic");
   {
     AtomicFile file(path);
     file.write("hello");
@@ -51,7 +51,7 @@ TEST_CASE("a file is there after commit and not before") {
 }
 
 TEST_CASE("a write that is given up leaves what was there, and nothing beside it") {
-  const std::string folder = scratch("given_up");
+  const std::string folder = path_of("given_up");
   std::filesystem::create_directory(folder);
   const std::string path = folder + "/file";
   write_file(path, "old");
@@ -64,7 +64,7 @@ TEST_CASE("a write that is given up leaves what was there, and nothing beside it
 }
 
 TEST_CASE("two writers of one file at one time do not meet: the last one's content stays, whole") {
-  const std::string folder = scratch("two_writers");
+  const std::string folder = path_of("two_writers");
   std::filesystem::create_directory(folder);
   const std::string path = folder + "/file";
   AtomicFile first(path), second(path);
@@ -78,7 +78,7 @@ TEST_CASE("two writers of one file at one time do not meet: the last one's conte
 }
 
 TEST_CASE("what a killed process left goes with the next writer, what a living one writes stays") {
-  const std::string folder = scratch("abandoned");
+  const std::string folder = path_of("abandoned");
   std::filesystem::create_directory(folder);
   const std::string path = folder + "/file";
   in_child([&] {
@@ -99,7 +99,7 @@ TEST_CASE("what a killed process left goes with the next writer, what a living o
 }
 
 TEST_CASE("the name of what is not whole yet never comes again") {
-  const std::string folder = scratch("names");
+  const std::string folder = path_of("names");
   std::filesystem::create_directory(folder);
   std::set<std::string> names;
   for (int i = 0; i < 20; ++i) {
@@ -112,7 +112,7 @@ TEST_CASE("the name of what is not whole yet never comes again") {
 }
 
 TEST_CASE("a file's content is on the disk before its name is, and then the name") {
-  const std::string folder = scratch("durable");
+  const std::string folder = path_of("durable");
   std::filesystem::create_directory(folder);
   synced.clear();
   write_file(folder + "/file", "content");
@@ -124,7 +124,7 @@ TEST_CASE("a file's content is on the disk before its name is, and then the name
 }
 
 TEST_CASE("a file is its owner's alone, whatever stood in its place") {
-  const std::string path = scratch("own");
+  const std::string path = path_of("own");
   for (const AtomicFile::Kind kind : {AtomicFile::Kind::kDefault, AtomicFile::Kind::kSecret}) {
     AtomicFile file(path, kind);
     file.write("s");
@@ -138,7 +138,7 @@ TEST_CASE("a file is its owner's alone, whatever stood in its place") {
 
 TEST_CASE("links are followed and stay, and no file takes the place of a pipe") {
   namespace fs = std::filesystem;
-  const fs::path folder = scratch("links");
+  const fs::path folder = path_of("links");
   fs::create_directories(folder / "elsewhere");
   write_file(folder / "elsewhere/file", "old");
   fs::create_symlink("elsewhere/file", folder / "link");
@@ -165,7 +165,7 @@ TEST_CASE("links are followed and stay, and no file takes the place of a pipe") 
 }
 
 TEST_CASE("a folder that could be made and written to is known before it is made") {
-  const std::string folder = scratch("outputs");
+  const std::string folder = path_of("outputs");
   require_writable_folder(folder + "/a/b");
   CHECK_FALSE(std::filesystem::exists(folder));
   write_file(folder, "a file");
@@ -175,10 +175,10 @@ TEST_CASE("a folder that could be made and written to is known before it is made
 }
 
 TEST_CASE("missing files, folders, what is no file and files that are too large are refused") {
-  CHECK_THROWS_AS(read_file(scratch("missing"), 100), Error);
-  CHECK_THROWS_AS(read_file(scratch(""), 100), Error);
+  CHECK_THROWS_AS(read_file(path_of("missing"), 100), Error);
+  CHECK_THROWS_AS(read_file(path_of(""), 100), Error);
   CHECK_THROWS_AS(read_file("/dev/null", 100), Error);
-  const std::string path = scratch("large");
+  const std::string path = path_of("large");
   write_file(path, std::string(101, 'x'));
   CHECK_THROWS_AS(read_file(path, 100), Error);
   CHECK_THROWS_AS(AtomicFile("/nowhere/at/all"), Error);
@@ -186,7 +186,7 @@ TEST_CASE("missing files, folders, what is no file and files that are too large 
 }
 
 TEST_CASE("a full disk is an error, and nothing half-written stays") {
-  const std::string folder = scratch("full");
+  const std::string folder = path_of("full");
   std::filesystem::create_directory(folder);
   const std::string path = folder + "/file";
   write_file(path, "old");
@@ -247,7 +247,7 @@ TEST_CASE("long data, folded sixteen bytes at a time, has the checksum that bits
 }
 
 TEST_CASE("pages of files leave a container's memory available, and no limit is none") {
-  const std::string folder = scratch("group");
+  const std::string folder = path_of("group");
   std::filesystem::create_directory(folder);
   CHECK(control_group_available_bytes(folder.c_str()) == UINT64_MAX);
   write_file(folder + "/memory.max", "max\n");
@@ -315,7 +315,7 @@ TEST_CASE("what would hide, move or fill is shown, and the rest stays") {
 }
 
 TEST_CASE("a file and the same bytes in memory read alike") {
-  const std::string path = (std::filesystem::path(std::getenv("TEST_TMPDIR")) / "bytes").string();
+  const std::string path = path_of("bytes");
   write_file(path, "0123456789");
   ByteSource file(path), memory("memory", "0123456789");
   for (ByteSource* source : {&file, &memory}) {
@@ -343,3 +343,12 @@ TEST_CASE("what is missing, a folder or no regular file is refused by name") {
 
 }  // namespace
 }  // namespace psm
+
+// In the place of the C library's: does the same, and notes what was asked for and when.
+extern "C" int fsync(int descriptor) {
+  struct stat status;
+  if (fstat(descriptor, &status) == 0) {
+    psm::synced.push_back({status.st_ino, std::filesystem::exists(psm::path_of("durable/file"))});
+  }
+  return static_cast<int>(syscall(SYS_fsync, descriptor));
+}

@@ -6,7 +6,6 @@
 
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
 #include <iostream>
@@ -17,6 +16,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/interruption.h"
 #include "ckks/base/testing/child.h"
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -76,7 +76,7 @@ struct Ended {
   std::string err;
 };
 Ended run_in_process(const char* out, const std::function<int()>& body) {
-  const std::string err = std::string(std::getenv("TEST_TMPDIR")) + "/err";
+  const std::string err = path_of("err");
   std::cout.flush();  // what doctest printed is not the child's to print
   const int status = in_child([&] {
     dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
@@ -88,7 +88,7 @@ Ended run_in_process(const char* out, const std::function<int()>& body) {
 
 TEST_CASE("outputs that could not be written, or are inputs too, are refused before work begins") {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(std::getenv("TEST_TMPDIR")) / "outputs";
+  const fs::path folder = path_of("outputs");
   fs::create_directory(folder);
   const std::string file = folder / "file", link = folder / "link", fresh = folder / "fresh";
   write_file(file, "a model");

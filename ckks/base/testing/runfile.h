@@ -11,7 +11,8 @@ inline std::string runfile(const std::string& path) {
   return std::string(std::getenv("TEST_SRCDIR")) + "/" + std::getenv("TEST_WORKSPACE") + "/" + path;
 }
 
-inline std::string scratch(const std::string& name) {
+// A file of the test's own.
+inline std::string path_of(const std::string& name) {
   const char* folder = std::getenv("TEST_TMPDIR");
   return std::string(folder != nullptr ? folder : "/tmp") + "/" + name;
 }

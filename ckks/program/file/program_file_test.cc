@@ -8,6 +8,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/text.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/testing/sample_program.h"
@@ -17,8 +18,6 @@ namespace psm::program {
 namespace {
 
 constexpr size_t kSlots = SampleProgram::kSlots;
-
-std::string path_of(const char* name) { return (std::filesystem::temp_directory_path() / name).string(); }
 
 std::map<std::string, SlotVector> inputs() {
   SlotVector x(kSlots), r(kSlots);

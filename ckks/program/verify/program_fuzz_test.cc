@@ -2,7 +2,6 @@
 // is refused, or verified and its constants read.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -13,6 +12,7 @@
 #include "ckks/base/random/sha256.h"
 #include "ckks/base/testing/allocation_meter.h"
 #include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/program/testing/sample_program.h"
 #include "ckks/program/verify/verify.h"
 #include "ckks/wire/tables.h"
@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kConstantsAt = 4096, kSpecNumbers = 61;  // what follows the name of the parameters
 constexpr size_t kRunBytes = 16, kConstantBytes = 58, kKindAt = 9, kChecksumAt = 10;
 
-std::string scratch() { return std::string(std::getenv("TEST_TMPDIR")) + "/input.program"; }
+std::string scratch() { return path_of("input.program"); }
 
 const std::string& sample() {
   static const std::string bytes = [] {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "ckks/base/error.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/program/testing/sample_program.h"
 #include "ckks/scheme/testing/test_party.h"
@@ -18,7 +18,7 @@ namespace {
 
 const VerifiedProgram& good() {
   static const VerifiedProgram program = [] {
-    const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/good.program";
+    const std::string path = path_of("good.program");
     write_sample_program(path);
     return load_program(path);
   }();
