@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/shape/patch_grid.h"
+#include "attention/shape/examples.h"
 #include "attention/shape/weights.h"
 
 namespace psm::attention {

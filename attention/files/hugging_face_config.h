@@ -26,7 +26,7 @@
 #include <string>
 
 #include "attention/shape/config.h"
-#include "attention/shape/patch_grid.h"
+#include "attention/shape/examples.h"
 #include "ckks/base/files/json.h"
 
 namespace psm::attention {
@@ -48,7 +48,7 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
 Json hugging_face_config_to_json(const ModelConfig& config, const std::optional<PatchGrid>& images = {});
 
 // Throws psm::Error that begins with `what` unless preprocessor_config.json, next to a ViT's config.json,
-// turns an image into the same numbers as attention/shape/patch_grid.h.
+// turns an image into the same numbers as PatchGrid.
 void require_known_preprocessor(const std::string& text, const std::string& what);
 
 }  // namespace psm::attention

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -51,6 +52,14 @@ uint64_t number_of(const std::string& path, const char* key) {
 }
 
 }  // namespace
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.compare(0, 10, "model name") == 0) return line.substr(line.find(':') + 2);
+  }
+  return "unknown processor";
+}
 
 uint64_t control_group_available_bytes(const char* folder) {
   const std::string at = folder;

@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace psm {
+
+// The name of the processor, for records of what was measured: "model name" of /proc/cpuinfo, or "unknown processor".
+std::string processor_name();
 
 uint64_t peak_resident_bytes();  // of this process so far
 uint64_t current_resident_bytes();

@@ -9,8 +9,8 @@
 
 #include "ckks/base/buffer.h"
 #include "ckks/ring/arithmetic/automorphism.h"
+#include "ckks/ring/arithmetic/modulus.h"
 #include "ckks/ring/arithmetic/ntt.h"
-#include "ckks/ring/arithmetic/real_residue.h"
 #include "ckks/ring/poly.h"
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/encoding/plaintext.h"

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "attention/shape/examples.h"
-#include "attention/shape/patch_grid.h"
 #include "ckks/base/files/flags.h"
 #include "cmd/client/answers.h"
 #include "nn/inputs/recall.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ckks/base/error.h"
+#include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
-#include "ckks/base/processor.h"
 #include "ckks/program/planning/calibrate.h"
 #include "ckks/ring/kernels/backend.h"
 #include "cmd/compiler/shapes.h"

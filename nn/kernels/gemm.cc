@@ -4,7 +4,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "nn/kernels/growing_buffer.h"
 #include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {

@@ -9,7 +9,6 @@
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
-#include "nn/kernels/growing_buffer.h"
 
 namespace psm::nn {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "nn/autograd/tape.h"
 #include "nn/kernels/gemm.h"
-#include "nn/kernels/growing_buffer.h"
 #include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {

@@ -1,13 +1,13 @@
 // Classified images as a task for a model of patches (ViT): MNIST's.
 //
-// An image is cut into patches as in attention/shape/patch_grid.h. Every `held_out_every`-th image is held
+// An image is cut into patches as PatchGrid says. Every `held_out_every`-th image is held
 // out. The others are training examples. They are drawn uniformly and, because there are few, moved by up to
 // `shift` pixels in both directions (new pixels are 0).
 #pragma once
 
 #include <string>
 
-#include "attention/shape/patch_grid.h"
+#include "attention/shape/examples.h"
 #include "nn/inputs/idx.h"
 #include "train/data/data.h"
 

@@ -15,7 +15,6 @@
 #include "attention/trained/model.h"
 #include "ckks/base/error.h"
 #include "nn/autograd/adamw.h"
-#include "nn/autograd/flat_array.h"
 #include "train/data/data.h"
 #include "train/stages/range_losses.h"
 

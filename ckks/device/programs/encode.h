@@ -10,7 +10,7 @@
 
 #include "ckks/device/programs/block_program.h"
 #include "ckks/device/programs/ntt.h"
-#include "ckks/ring/arithmetic/real_residue.h"
+#include "ckks/ring/arithmetic/modulus.h"
 
 namespace psm::ckks {
 

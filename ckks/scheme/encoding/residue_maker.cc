@@ -5,7 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/ring/arithmetic/real_residue.h"
+#include "ckks/ring/arithmetic/modulus.h"
 #include "ckks/ring/kernels/backend.h"
 
 namespace psm::ckks {
