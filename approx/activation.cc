@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "approx/certify.h"
 #include "approx/domain.h"
 #include "approx/remez.h"
 #include "ckks/base/error.h"

@@ -13,7 +13,7 @@
 //
 //     sigmoid(z) = 1/2 + an odd series in v = z / radius. Depth ceil(log2(degree + 1)).
 //
-// Certificate: certified_error (certify.h). sigmoid(w) is analytic for |Im w| < pi, and |sigmoid(w)| <= 1
+// Certificate: certified_error (remez.h). sigmoid(w) is analytic for |Im w| < pi, and |sigmoid(w)| <= 1
 // where |Im w| <= pi / 2, since |1 + exp(-w)|^2 = 1 + 2 exp(-Re w) cos(Im w) + exp(-2 Re w) >= 1. erf is
 // entire, and integrating from x to x + iy gives |erf(x + iy)| <= 1 + 2 / sqrt(pi) |y| exp(y^2). GPT-2's
 // gate is tanh(u) / 2 = sigmoid(2 u) - 1/2, with z = x + iy and |y| <= 3/4: where |x| <= 3/2,

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "approx/certify.h"
 #include "approx/chebyshev.h"
 #include "approx/domain.h"
 #include "approx/remez.h"

@@ -21,7 +21,7 @@
 // so K iterations cost 2K - 1 levels (K >= 2). Every factor is
 // largest at x = lo; all B_i and Z_i stay within [-1, 1] and may be refreshed between iterations.
 //
-// Certificate: the recurrence of e_i (closed form); for the start certified_inverse_sqrt_error (certify.h).
+// Certificate: the recurrence of e_i (closed form); for the start certified_inverse_sqrt_error (remez.h).
 #pragma once
 
 #include <optional>

@@ -12,7 +12,7 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "ckks/wire/testing/fuzz_container.h"
 #include "cmd/client/prompt_record.h"
-#include "cmd/generation/client/text_record.h"
+#include "cmd/generation/client/text_client.h"
 #include "cmd/generation/text_ends.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/prompts/prompt_form.h"

@@ -7,7 +7,6 @@
 #include "nn/text/bpe/alphabet.h"
 #include "nn/text/bpe/tokenizer_tables.h"
 #include "nn/text/lines.h"
-#include "nn/text/sentence_tokenizer.h"
 
 namespace psm::nn {
 namespace {

@@ -6,7 +6,7 @@
 #include "ckks/base/secrecy.h"
 #include "ckks/base/testing/instruction_trace.h"
 #include "ckks/base/testing/skip.h"
-#include "cmd/generation/client/text_record.h"
+#include "cmd/generation/client/text_client.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {

@@ -5,7 +5,7 @@
 
 #include "ckks/wire/tables.h"
 #include "nn/text/bpe/bpe.h"
-#include "nn/text/sentence_tokenizer.h"
+#include "nn/text/sentences.h"
 
 namespace psm::nn {
 namespace {

@@ -5,7 +5,7 @@
 #include "doctest/doctest.h"
 #include "nn/text/bpe/alphabet.h"
 #include "nn/text/bpe/tokenizer_file.h"
-#include "nn/text/sentence_tokenizer.h"
+#include "nn/text/sentences.h"
 
 namespace psm::nn {
 namespace {
