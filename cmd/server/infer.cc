@@ -31,7 +31,7 @@
 #include "cmd/server/inference_state.h"
 #include "cmd/server/memory_flag.h"
 #include "cmd/server/program_parts.h"
-#include "cmd/server/ranks.h"
+#include "cmd/server/ranks/ranks.h"
 #include "cmd/server/run_figures.h"
 #include "cmd/server/server.h"
 #include "cmd/terminal/command.h"

@@ -15,7 +15,7 @@
 
 namespace psm::cmd {
 
-// Whoever computes passes of the model: this process, or several ranks (ranked_server.h).
+// Whoever computes passes of the model: this process, or several ranks (ranks/ranks.h).
 class Passes {
  public:
   virtual ~Passes() = default;

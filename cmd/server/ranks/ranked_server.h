@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ckks/program/ranks/linked_run.h"
-#include "cmd/server/ranks.h"
+#include "cmd/server/ranks/ranks.h"
 
 namespace psm::cmd {
 

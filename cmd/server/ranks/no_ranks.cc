@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "ckks/base/error.h"
-#include "cmd/server/ranks.h"
+#include "cmd/server/ranks/ranks.h"
 
 namespace psm::cmd {
 

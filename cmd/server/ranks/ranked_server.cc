@@ -1,4 +1,4 @@
-#include "cmd/server/ranked_server.h"
+#include "cmd/server/ranks/ranked_server.h"
 
 #include <algorithm>
 #include <bit>

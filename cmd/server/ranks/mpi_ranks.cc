@@ -9,7 +9,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/program/ranks/mpi/mpi_link.h"
-#include "cmd/server/ranked_server.h"
+#include "cmd/server/ranks/ranked_server.h"
 
 namespace psm::cmd {
 namespace {
