@@ -444,7 +444,8 @@ BpeSpec spec_from_vocabulary(std::string_view lines, std::string_view config, co
 }
 
 BpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view merges, const std::string& what) {
-  const TokenIds ids = read_vocabulary(parse_json(vocabulary, what + " (the tokenizer)", kLimits), what);
+  const Json json = parse_json(vocabulary, what + " (the tokenizer)", kLimits);  // which the ids refer to
+  const TokenIds ids = read_vocabulary(json, what);
   BpeSpec spec;
   for (const char* name : {kEndOfText, "<s>", "<pad>", "</s>", "<unk>", "<mask>"}) {
     const auto found = ids.find(name);
