@@ -46,7 +46,7 @@ void for_each_number(Spec& s, const Each& each) {
 // The default: N = 2^16, 128-bit security, thirteen usable levels between two bootstraps.
 ParameterSpec secure_n16();
 
-// The same chain under a dense ternary secret, which standard tables cover. Its bound allows 1747 bits and so more
+// The same chain under a dense ternary secret, which standard tables cover. Its bound allows 1746 bits and so more
 // special primes: 9 x 50 bits, log2(QP) = 1700. There are three digits instead of five, so keys are a fifth smaller and
 // key switches faster. Rounding errors are larger under a dense secret: RESULTS.md says what that costs in precision.
 ParameterSpec secure_n16_dense();
