@@ -171,7 +171,7 @@ int generate(int argc, char** argv) {
   if (!has_program && (server_command.empty() || compare) && tokens > 0)
     throw Error("--program is needed: for a server that runs here, and for --compare");
 
-  const TextFolder folder(state_path.empty() ? "" : resolve_user_path(state_path));
+  const TextFolder folder(resolve_user_path(state_path));
   std::optional<TemporaryFolder> temporary;
   if (keys_path.empty() && state_path.empty()) temporary.emplace("; give --keys");
   const std::string key_folder = !keys_path.empty()    ? resolve_user_path(keys_path)

@@ -51,8 +51,8 @@ class Groups {
   const CiphertextNote note_;
 };
 
-// The openings of all groups. Throws Error unless the file has what the challenge asks for, under these keys, at the plan's
-// levels and scales.
+// The openings of all groups. Throws Error unless the file has what the challenge asks for, under these keys, at the
+// plan's levels and scales.
 std::vector<program::Opening> read_openings(const std::string& path, const ckks::Context& context,
                                             const program::Steps& steps, const CommitmentNote& challenge,
                                             ckks::Fingerprint keys) {
@@ -89,8 +89,7 @@ int audit(int argc, char** argv) {
       "Finds a server that computes something else than the program. With --commitment (of //cmd:infer "
       "--commit) it draws steps and writes a challenge. The server answers it with //cmd:infer --challenge. "
       "With --challenge and --openings it computes these steps again and compares. It needs no secret key. "
-      "Do "
-      "both before the answers are decrypted.");
+      "Do both before the answers are decrypted.");
   const std::string& program_path = flags.text("program", "", "the program (NAME.program of //cmd:compile)");
   const std::string& commitment = flags.text("commitment", "", "the server's commitment");
   const std::string& out = flags.output("out", "file for the challenge");

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -189,7 +190,7 @@ std::vector<Request::Paths> requests(const std::string& in, const std::string& o
                                      const ckks::Context& context) {
   namespace fs = std::filesystem;
   const std::string from = resolve_user_path(in), to = resolve_user_path(out),
-                    states = state.empty() ? "" : resolve_user_path(state);
+                    states = resolve_user_path(state);
   if (!fs::is_directory(from)) return {{in, from, to, states}};
   std::error_code failed;
   fs::create_directories(to, failed);
@@ -330,9 +331,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
     }
   }
   std::optional<CommittedPasses> committed;
-  if (commits)
-    committed.emplace(pass.plan, all[0]->commitment(), groups,
-                      challenge.empty() ? "" : resolve_user_path(challenge));
+  if (commits) committed.emplace(pass.plan, all[0]->commitment(), groups, resolve_user_path(challenge));
   size_t files = all.size();
   if (shares_files) {
     std::vector<std::string> names;
@@ -397,8 +396,8 @@ int infer(int argc, char** argv, Ranks* ranks) {
   if (answered == 0 && !shares_files) require_all();
   const double inferred = seconds_now();
   if (committed) {
-    committed->write(commit_path.empty() ? "" : resolve_user_path(commit_path),
-                     openings.empty() ? "" : resolve_user_path(openings), context, key_reader.fingerprint());
+    committed->write(resolve_user_path(commit_path), resolve_user_path(openings), context,
+                     key_reader.fingerprint());
     std::printf("hashing for the commitment took %s\n", seconds_text(committed->seconds()).c_str());
   }
   if (!digests_path.empty()) write_file(resolve_user_path(digests_path), digests);

@@ -61,7 +61,7 @@ void serve(int argc, char** argv, FrameChannel& client) {
   if (!weights && !program.weights.empty())
     throw Error("this program has no weights; give --weights, which //cmd:generate encrypts");
   wire::EvaluationKeysReader reader(resolve_user_path(keys_path), context);
-  KeptText kept(state.empty() ? "" : resolve_user_path(state), program, reader.fingerprint());
+  KeptText kept(resolve_user_path(state), program, reader.fingerprint());
   const size_t bytes = program.server_bytes(device != nullptr);
   require_memory(bytes);
   DeviceFlag::require_room(device.get(), bytes);

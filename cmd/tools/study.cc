@@ -176,14 +176,14 @@ int study(int argc, char** argv) {
   if (words.size() == 1 && words[0] == "list") return list();
   if (words.size() == 1 && words[0] == "tables") return write_tables(root);
   if (words.size() == 1 && words[0] == "data")
-    return data_at_hand(root, resolve_user_path(checked), raw.empty() ? "" : resolve_user_path(raw));
+    return data_at_hand(root, resolve_user_path(checked), resolve_user_path(raw));
   if (words[0] != "run" || words.size() != 2)
     throw Error("give list, tables or data alone, verify with or without a name, or run and an experiment");
   options = {.minutes = minutes,
              .seeds = static_cast<int>(seeds),
              .out = resolve_user_path(out),
              .data = resolve_user_path(data),
-             .text = text.empty() ? "" : resolve_user_path(text)};
+             .text = resolve_user_path(text)};
   std::filesystem::create_directories(options.out);
   if (words[1] != "all") {
     run(experiment_named(words[1]), options);

@@ -218,6 +218,7 @@ TEST_CASE("relative paths are the user's") {
   setenv("BUILD_WORKING_DIRECTORY", "/home/user", 1);
   CHECK(resolve_user_path("model.bin") == "/home/user/model.bin");
   CHECK(resolve_user_path("/abs/model.bin") == "/abs/model.bin");
+  CHECK(resolve_user_path("") == "");  // a flag that was not given
   unsetenv("BUILD_WORKING_DIRECTORY");
   CHECK(resolve_user_path("model.bin") == "model.bin");
 }

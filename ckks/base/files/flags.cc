@@ -65,11 +65,6 @@ std::string wrapped(const std::string& text, size_t indent) {
   return out;
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code failed;  // where neither is there
-  return a == b || std::filesystem::equivalent(a, b, failed);
-}
-
 // The exit code once what was printed has left the process.
 int with_output_written(int code) {
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
@@ -241,7 +236,8 @@ void Flags::check_output(const Flag& flag) const {
     if (&other == &flag || !other.given || !other.text) continue;
     const std::string its = resolve_user_path(*other.text);
     // A word that is no output and no file, such as a family, may be the output's name.
-    if (same_file(path, its) && (other.output || std::filesystem::exists(its)))
+    std::error_code failed;  // where neither is there
+    if ((other.output && path == its) || std::filesystem::equivalent(path, its, failed))
       throw Error(message("--", flag.name, " and --", other.name, " are the same, ", *flag.text, "; give --",
                           flag.name, " another name"));
   }
