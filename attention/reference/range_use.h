@@ -1,5 +1,5 @@
-// How often the values of a polynomial model leave its intervals, over many examples (attention/trained/batched_model.h). The
-// result does not depend on the number of threads.
+// How often the values of a polynomial model leave its intervals, over many examples
+// (attention/trained/batched_model.h). The result does not depend on the number of threads.
 #pragma once
 
 #include <string>

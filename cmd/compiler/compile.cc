@@ -32,8 +32,9 @@ namespace {
 // How much longer than the fastest a token may take whose caches are smaller.
 constexpr double kWorthLessMemory = 1.03;
 
-// Which bootstraps the planner may place: full ones; sparse ones, one for both programs if it can hold all that they refresh, else one of F slots, which holds all of the token's but
-// what GELU reads and makes, and one for that too if it is few values; and of blocks for the token's denominators.
+// Which bootstraps the planner may place: full ones; sparse ones, one for both programs if it can hold all that they
+// refresh, else one of F slots, which holds all of the token's but what GELU reads and makes, and one for that too if
+// it is few values; and of blocks for the token's denominators.
 std::set<ckks::BootstrapKind> offered(const ckks::Context& context, const attention::Packing& packing,
                                       const std::optional<program::Program>& prompt,
                                       const program::Program& token) {
