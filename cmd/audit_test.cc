@@ -4,7 +4,7 @@
 
 #include "ckks/base/files/file.h"
 #include "ckks/program/verify/verify.h"
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/ciphertext_reader.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/server/commitment_files.h"

@@ -60,31 +60,6 @@ std::vector<std::vector<std::complex<double>>> pack_states(const Places& places,
   return packed;
 }
 
-std::vector<std::vector<double>> unpack_states(const Places& places, int width,
-                                               std::span<const std::vector<std::complex<double>>> ciphertexts,
-                                               int prompts) {
-  PSM_CHECK(static_cast<int>(ciphertexts.size()) == places.state_ciphertexts() && prompts <= places.prompts,
-            ciphertexts.size(), " ciphertexts, ", prompts, " prompts");
-  const size_t d = static_cast<size_t>(width);
-  std::vector<std::vector<double>> states(static_cast<size_t>(prompts));
-  for (int p = 0; p < prompts; ++p) {
-    std::vector<double>& state = states[p];
-    state.assign(static_cast<size_t>(places.tokens) * d, 0.0);
-    for (int t = 0; t < places.tokens; ++t)
-      for (int feature = 0; feature < places.state.size(); ++feature) {
-        const size_t slot = static_cast<size_t>(p * places.prompt_stride() + t * places.token_stride() +
-                                                feature % places.features);
-        const std::complex<double> z = ciphertexts[feature / places.features][slot];
-        double* token = state.data() + static_cast<size_t>(t) * d;
-        const int re = places.state.re[feature];
-        const int im = places.state.im[feature];
-        if (re >= 0) token[re] = z.real();
-        if (im >= 0) token[im] = z.imag();
-      }
-  }
-  return states;
-}
-
 std::vector<std::complex<double>> pack_lengths(const Places& places, std::span<const int> lengths,
                                                FunctionRef<double(int length)> value) {
   std::vector<std::complex<double>> mask(places.slots);

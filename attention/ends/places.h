@@ -64,7 +64,7 @@ int class_ciphertexts(const Places&);
 // these values are never read, but must stay inside the ranges of the polynomials.
 std::vector<std::vector<std::complex<double>>> pack_states(const Places&, int width,
                                                            std::span<const std::vector<double>> states);
-// The inverse, for the first `prompts` prompts of T tokens each.
+// The inverse (client_logits.cc), for the first `prompts` prompts of T tokens each.
 std::vector<std::vector<double>> unpack_states(const Places&, int width,
                                                std::span<const std::vector<std::complex<double>>> ciphertexts,
                                                int prompts);

@@ -1,12 +1,8 @@
 #include "ckks/wire/ciphertext_file.h"
 
-#include <cmath>
-#include <utility>
 #include <vector>
 
 #include "ckks/base/error.h"
-#include "ckks/base/files/checksum.h"
-#include "ckks/wire/container.h"
 #include "ckks/wire/tables.h"
 
 namespace psm::wire {
@@ -18,79 +14,6 @@ uint64_t ciphertext_payload(const ckks::Context& context, ckks::Level level, boo
 
 uint64_t ciphertext_bytes(const ckks::Context& context, ckks::Level level) {
   return record_bytes(ciphertext_payload(context, level, false));
-}
-
-namespace {
-
-void read_prefix(ContainerReader& reader, const ckks::Context& context, ckks::Level& level,
-                 ckks::Scale& scale) {
-  uint8_t bytes[kCiphertextPrefix];
-  reader.read(bytes, kCiphertextPrefix);
-  const uint8_t* in = bytes;
-  const auto level_bits = get<uint32_t>(in);
-  if (level_bits > static_cast<uint32_t>(context.max_level()))
-    reader.refuse("a ciphertext's level does not exist");
-  level = ckks::Level::at(static_cast<int>(level_bits));
-  scale = ckks::Scale(get<double>(in));
-  if (!(scale >= 1) || !std::isfinite(scale)) reader.refuse("a ciphertext's scale is impossible");
-}
-
-}  // namespace
-
-CiphertextReader::CiphertextReader(ByteSource source, const ckks::Context& context, size_t max_count)
-    : context_(context), reader_(std::move(source), FileKind::kCiphertexts) {
-  require_parameters(reader_, context);
-  RecordHeader record;
-  if (!reader_.next(record) || record.tag != kNoteTag) reader_.refuse("it does not say what it holds");
-  if (record.length > kMaxNoteBytes) reader_.refuse("its note is too long");
-  note_.resize(record.length);
-  reader_.read(note_.data(), note_.size());
-  reader_.end();
-  checksum_ = checksum64(note_.data(), note_.size());
-  for (Head head; next(head, record);) {
-    if (heads_.size() == max_count) reader_.refuse(message("it holds more than ", max_count, " ciphertexts"));
-    heads_.push_back(head);
-    const uint64_t stored = reader_.skip();
-    checksum_ = checksum64(&stored, sizeof stored, checksum_);
-  }
-}
-
-bool CiphertextReader::next(Head& head, RecordHeader& record) {
-  head.position = reader_.position();
-  if (!reader_.next(record)) return false;
-  if (record.tag != kCiphertextTag && record.tag != kSeededCiphertextTag)
-    reader_.refuse("it holds an unknown record");
-  if (record.length < kCiphertextPrefix) reader_.refuse("a ciphertext record is too short");
-  read_prefix(reader_, context_, head.level, head.scale);
-  head.seeded = record.tag == kSeededCiphertextTag;
-  reader_.expect_length(record, ciphertext_payload(context_, head.level, head.seeded));
-  return true;
-}
-
-ckks::Ciphertext CiphertextReader::load(size_t index) {
-  const Head& expected = heads_.at(index);
-  reader_.seek(expected.position);
-  Head head;
-  RecordHeader record;
-  // Checked again: the file may have changed since it was opened.
-  if (!next(head, record) || head.level != expected.level || head.scale != expected.scale ||
-      head.seeded != expected.seeded) {
-    reader_.refuse("it changed while it was read");
-  }
-  const ckks::Basis basis{head.level + 1, 0};
-  if (head.seeded) {
-    ckks::SeededCiphertext c;
-    reader_.read(c.seed.bytes.data(), sizeof c.seed.bytes);
-    c.c0 = read_polynomial(reader_, context_.ring(), basis);
-    c.scale = head.scale;
-    c.fingerprint = fingerprint();
-    reader_.end();
-    return ckks::expand(std::move(c));
-  }
-  ckks::RnsPoly c0 = read_polynomial(reader_, context_.ring(), basis);
-  ckks::RnsPoly c1 = read_polynomial(reader_, context_.ring(), basis);
-  reader_.end();
-  return {{std::move(c0), std::move(c1)}, head.scale, fingerprint()};
 }
 
 CiphertextWriter::CiphertextWriter(const std::string& path, const ckks::Context& context,

@@ -1,11 +1,10 @@
-// A file of ciphertexts of one key pair, with a note in JSON about what they hold (shapes, the model's
-// fingerprint). Ciphertexts encrypted under the secret key store the seed of c_1 instead of c_1.
+// A file of ciphertexts of one key pair, with a note about what they hold (cmd/protocol/notes.h). Ciphertexts encrypted
+// under the secret key store the seed of c_1 instead of c_1. ciphertext_reader.h reads it.
 //
 // Ciphertexts are written and read one at a time, so the file may be larger than memory.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "ckks/scheme/public/ciphertext.h"
 #include "ckks/wire/container.h"
@@ -24,7 +23,7 @@ uint64_t ciphertext_bytes(const ckks::Context& context, ckks::Level level);
 
 class CiphertextWriter {
  public:
-  // `note`: JSON text of at most kMaxNoteBytes.
+  // `note`: at most kMaxNoteBytes.
   CiphertextWriter(const std::string& path, const ckks::Context& context, ckks::Fingerprint fingerprint,
                    const std::string& note);
   CiphertextWriter(std::string* memory, const ckks::Context& context, ckks::Fingerprint fingerprint,
@@ -39,40 +38,6 @@ class CiphertextWriter {
 
   const ckks::Context& context_;
   ContainerWriter writer_;
-};
-
-// Ciphertexts in any order. Opening reads the note and the head of each ciphertext and no polynomial, and
-// checks every length; load() reads one ciphertext and verifies its checksum.
-class CiphertextReader {
- public:
-  struct Head {
-    ckks::Level level = 0;
-    ckks::Scale scale;
-    bool seeded = false;
-    uint64_t position = 0;  // of its record
-  };
-
-  // Throws Error for a ciphertext that does not fit the context, and for more than `max_count` of them.
-  CiphertextReader(ByteSource source, const ckks::Context& context, size_t max_count);
-
-  ckks::Fingerprint fingerprint() const { return reader_.header().fingerprint; }
-  const std::string& note() const { return note_; }
-  const std::vector<Head>& heads() const { return heads_; }  // in the order of the file
-  ckks::Ciphertext load(size_t index);
-
-  // A checksum of the note and all records as stored, with levels, scales and residues. It tells this file
-  // from another.
-  uint64_t checksum() const { return checksum_; }
-
- private:
-  // Begins the next record. Returns false after the last.
-  bool next(Head& head, RecordHeader& record);
-
-  const ckks::Context& context_;
-  ContainerReader reader_;
-  std::string note_;
-  std::vector<Head> heads_;
-  uint64_t checksum_ = 0;
 };
 
 }  // namespace psm::wire

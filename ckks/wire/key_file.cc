@@ -135,7 +135,9 @@ ckks::KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
   const ckks::Basis basis{key.level + 1, key.p_count};
   for (int digit = 0; digit < prefix.digit_count; ++digit) {
     ckks::PackedPoly b = read_packed_polynomial(reader_, context_.ring(), basis);
-    key.digits.push_back({std::move(b), ckks::expand_seed_packed(key.seed, digit, context_.ring(), basis)});
+    ckks::RnsPoly a(context_.ring(), basis, ckks::Form::kNtt);
+    ckks::expand_seed(key.seed, digit, a);
+    key.digits.push_back({std::move(b), ckks::PackedPoly(a)});
   }
   reader_.end();
   return key;

@@ -12,7 +12,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
-#include "cmd/protocol/child_process.h"
+#include "cmd/protocol/temporary_folder.h"
 
 namespace psm::cmd {
 namespace {

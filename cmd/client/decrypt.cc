@@ -8,7 +8,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/utf8.h"
 #include "ckks/scheme/client/decryptor.h"
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/ciphertext_reader.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "cmd/client/client_file.h"
 #include "cmd/client/prompt_record.h"

@@ -11,8 +11,8 @@
 #include "ckks/scheme/errors/noise.h"
 #include "cmd/client/client_file.h"
 #include "cmd/client/encoding.h"
-#include "cmd/protocol/child_process.h"
 #include "cmd/protocol/notes.h"
+#include "cmd/protocol/temporary_folder.h"
 #include "cmd/terminal/command.h"
 
 namespace psm::cmd {

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,21 +95,5 @@ std::string sibling_command(const std::string& name) {
   throw Error(message("the command ", name, " is not next to ", self.string(),
                       "; build it with bazel build //cmd:", name));
 }
-
-namespace {
-
-std::string make_folder(const std::string& instead) {
-  const std::filesystem::path parent = std::filesystem::absolute(std::filesystem::temp_directory_path());
-  std::string path = parent / "psm-XXXXXX";  // mkdtemp's template
-  if (::mkdtemp(path.data()) == nullptr)
-    throw Error(message("cannot make a folder in ", parent.string(), instead));
-  return path;
-}
-
-}  // namespace
-
-TemporaryFolder::TemporaryFolder(const std::string& instead)
-    : path_(make_folder(instead)),
-      remover_({"/bin/sh", "-c", "trap '' HUP INT QUIT TERM; cat; rm -rf -- \"$0\"", path_}) {}
 
 }  // namespace psm::cmd

@@ -42,17 +42,4 @@ class ChildProcess {
 // that folder, or (for tests) below it. Throws Error if it is in none of them.
 std::string sibling_command(const std::string& name);
 
-// A folder for temporary files. A process of its own, which no interrupt ends, removes it when this object or
-// this process is gone, even if it was killed.
-class TemporaryFolder {
- public:
-  // Throws Error, which ends with `instead`, if no folder can be made.
-  explicit TemporaryFolder(const std::string& instead = "");
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  ChildProcess remover_;
-};
-
 }  // namespace psm::cmd

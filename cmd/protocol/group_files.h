@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ckks/scheme/chain/context.h"
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/ciphertext_reader.h"
 #include "cmd/protocol/notes.h"
 #include "cmd/protocol/plan_ends.h"
 

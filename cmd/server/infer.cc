@@ -19,7 +19,7 @@
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
 #include "ckks/base/touched_memory.h"
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/ciphertext_reader.h"
 #include "cmd/protocol/group_files.h"
 #include "cmd/protocol/notes.h"
 #include "cmd/protocol/plan_ends.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ckks/program/machines/encrypted_machine.h"
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/ciphertext_reader.h"
 #include "cmd/server/planned_pass.h"
 
 namespace psm::cmd {

@@ -32,7 +32,4 @@ class Tokenizer {
   virtual int ends_between() const { return 2; }
 };
 
-// The byte that a token's text names, "<0x0A>", as SentencePiece writes it; else -1.
-int named_byte(std::string_view text);
-
 }  // namespace psm::nn

@@ -71,10 +71,4 @@ void ChaChaStream::fill(void* out, size_t bytes) {
   }
 }
 
-uint64_t ChaChaStream::next_u64() {
-  uint64_t value;
-  fill(&value, sizeof value);
-  return value;
-}
-
 }  // namespace psm

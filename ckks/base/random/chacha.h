@@ -29,7 +29,6 @@ class ChaChaStream {
  public:
   ChaChaStream(const Seed& seed, uint64_t domain);
   void fill(void* out, size_t bytes);
-  uint64_t next_u64();
 
  private:
   static constexpr size_t kBufferBlocks = 64;

@@ -13,31 +13,13 @@ Ciphertext Ciphertext::in(Memory* memory) const {
   return {{c[0].in(memory), c[1].in(memory)}, scale(), fingerprint};
 }
 
-ExtendedCiphertext ExtendedCiphertext::clone() const {
-  return {{c[0].clone(), c[1].clone()}, scale(), fingerprint};
-}
-
-namespace {
-
-void expand_limb(const Seed& seed, int digit, const Ring& ring, int prime, uint64_t* residues) {
-  ChaChaStream stream(seed, static_cast<uint64_t>(digit) << 32 | static_cast<uint64_t>(prime));
-  sample_uniform(residues, ring.n(), ring.modulus(prime), stream);
-}
-
-}  // namespace
-
 void expand_seed(const Seed& seed, int digit, RnsPoly& a) {
   parallel_for(0, a.limbs(), [&](size_t index) {
     const int j = static_cast<int>(index);
-    expand_limb(seed, digit, a.ring(), a.prime_index(j), a.limb(j));
+    ChaChaStream stream(seed, static_cast<uint64_t>(digit) << 32 | static_cast<uint64_t>(a.prime_index(j)));
+    sample_uniform(a.limb(j), a.n(), a.modulus(j), stream);
   });
   a.set_form(Form::kNtt);
-}
-
-PackedPoly expand_seed_packed(const Seed& seed, int digit, const Ring& ring, Basis basis) {
-  return {ring, basis, [&](int j, uint64_t* residues) {
-            expand_limb(seed, digit, ring, ring.prime_index(basis, j), residues);
-          }};
 }
 
 Ciphertext expand(SeededCiphertext&& seeded) {

@@ -14,7 +14,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/random/chacha.h"
-#include "ckks/ring/packed_poly.h"
 #include "ckks/ring/poly.h"
 #include "ckks/scheme/chain/scale.h"
 
@@ -26,7 +25,7 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 };
 
-// The base of the three kinds of ciphertext below: polynomials of one basis, in NTT form.
+// The base of every kind of ciphertext: polynomials of one basis, in NTT form.
 template <size_t kPolys>
 class ScaledPolys {
  public:
@@ -67,25 +66,10 @@ class Ciphertext : public ScaledPolys<2> {
   Ciphertext in(Memory* memory) const;  // a copy there
 };
 
-// A product before relinearisation: c_0 + c_1 s + c_2 s^2. Sums of products share one relinearisation.
-class ProductCiphertext : public ScaledPolys<3> {
- public:
-  using ScaledPolys::ScaledPolys;
-};
-
-// P times a ciphertext, modulo Q_level P: the result of a key switch before its division by P. Sums of these
-// are divided once (double hoisting, ePrint 2020/1203). The scale is that after the division.
-class ExtendedCiphertext : public ScaledPolys<2> {
- public:
-  using ScaledPolys::ScaledPolys;
-  ExtendedCiphertext clone() const;
-};
-
 // The public half of a key or a ciphertext (digit 0): limb by limb the uniform residues of the ChaCha20 stream with the
 // seed as key and digit 2^32 + prime as nonce, `prime` the index of the limb's prime in the ring. So the seed separates
 // keys and ciphertexts, the nonce digits and limbs. The data are public, so the time may depend on them.
 void expand_seed(const Seed& seed, int digit, RnsPoly& a);
-PackedPoly expand_seed_packed(const Seed& seed, int digit, const Ring& ring, Basis basis);
 
 // SeededCiphertext: a fresh encryption under the secret key whose c_1 is expanded from a public seed; half
 // the bytes of a ciphertext. Made by SeededEncryptor; expanding it needs no secret.

@@ -35,6 +35,20 @@
 
 namespace psm::ckks {
 
+// A product before relinearisation: c_0 + c_1 s + c_2 s^2. Sums of products share one relinearisation.
+class ProductCiphertext : public ScaledPolys<3> {
+ public:
+  using ScaledPolys::ScaledPolys;
+};
+
+// P times a ciphertext, modulo Q_level P: the result of a key switch before its division by P. Sums of these
+// are divided once (double hoisting, ePrint 2020/1203). The scale is that after the division.
+class ExtendedCiphertext : public ScaledPolys<2> {
+ public:
+  using ScaledPolys::ScaledPolys;
+  ExtendedCiphertext clone() const { return {{c[0].clone(), c[1].clone()}, scale(), fingerprint}; }
+};
+
 class Evaluator {
  public:
   // On the processor.

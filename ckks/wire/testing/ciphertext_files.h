@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/ciphertext_reader.h"
 
 namespace psm::wire {
 

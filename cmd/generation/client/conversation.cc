@@ -5,7 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/ciphertext_reader.h"
 #include "cmd/client/client_file.h"
 #include "cmd/client/encoding.h"
 #include "cmd/protocol/group_files.h"

@@ -11,7 +11,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/random/training_random.h"
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/ciphertext_reader.h"
 #include "cmd/terminal/command.h"
 
 namespace psm::cmd {

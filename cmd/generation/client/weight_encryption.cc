@@ -8,7 +8,7 @@
 #include "ckks/base/random/random.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/encoding/encoder.h"
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/ciphertext_reader.h"
 #include "cmd/generation/text_ends.h"
 #include "cmd/terminal/command.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/ciphertext_reader.h"
 
 namespace psm::cmd {
 namespace {

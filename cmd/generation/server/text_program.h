@@ -11,7 +11,7 @@
 #include "ckks/program/verify/verify.h"
 #include "ckks/scheme/chain/key_request.h"
 #include "ckks/scheme/public/keys.h"
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/ciphertext_reader.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/generation/server/kept_text.h"
 #include "cmd/generation/text_ends.h"

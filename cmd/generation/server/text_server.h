@@ -19,7 +19,7 @@
 
 #include "ckks/base/files/json.h"
 #include "ckks/program/machines/encrypted_machine.h"
-#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/ciphertext_reader.h"
 #include "cmd/generation/frames.h"
 #include "cmd/generation/server/kept_text.h"
 #include "cmd/generation/server/text_program.h"

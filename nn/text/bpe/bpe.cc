@@ -1,6 +1,7 @@
 #include "nn/text/bpe/bpe.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "ckks/base/error.h"
@@ -21,6 +22,14 @@ struct StringHash {
 
 uint64_t pair_key(int left, int right) {
   return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
+}
+
+// The byte that a token's text names, "<0x0A>", as SentencePiece writes it; else -1.
+int named_byte(std::string_view text) {
+  if (text.size() != 6 || !text.starts_with("<0x") || text.back() != '>') return -1;
+  int byte = -1;
+  const char* end = text.data() + 5;
+  return std::from_chars(text.data() + 3, end, byte, 16).ptr == end ? byte : -1;
 }
 
 std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
