@@ -1,4 +1,4 @@
-#include "ckks/scheme/public/packed_ciphertext.h"
+#include "ckks/scheme/server/packed_ciphertext.h"
 
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"

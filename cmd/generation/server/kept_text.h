@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "ckks/scheme/public/packed_ciphertext.h"
+#include "ckks/scheme/server/packed_ciphertext.h"
 #include "cmd/generation/text_ends.h"
 
 namespace psm::cmd {
