@@ -53,11 +53,11 @@ while read -r command budget; do
   echo "$command links $lines lines; at most $budget"
   if [ "$lines" -gt "$budget" ] || [ "$lines" -lt 1000 ]; then bad=1; fi
 done <<BUDGETS
-keygen 8300
-encrypt 11600
+keygen 7850
+encrypt 11000
 demo 47500
-decrypt 8900
-generate 15900
+decrypt 8500
+generate 15450
 infer 25900
 serve 24700
 show 21050
