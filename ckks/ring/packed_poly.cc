@@ -42,6 +42,16 @@ PackedPoly::PackedPoly(const RnsPoly& poly) : PackedPoly(poly.ring(), poly.basis
   });
 }
 
+PackedPoly::PackedPoly(const Ring& ring, Basis basis, FunctionRef<void(int, uint64_t*)> fill)
+    : PackedPoly(ring, basis, nullptr) {
+  parallel_for(0, static_cast<size_t>(limbs()), [&](size_t j) {
+    const int limb = static_cast<int>(j);
+    Buffer residues(ring_->n());
+    fill(limb, residues.data());
+    pack_residues(data() + begin_[j], residues.data(), ring_->n(), ring_->modulus(prime_index(limb)).value);
+  });
+}
+
 PackedPoly PackedPoly::read(const Ring& ring, Basis basis, FunctionRef<void(uint8_t*, size_t)> read) {
   PackedPoly poly(ring, basis, nullptr);
   read(poly.data(), poly.bytes());

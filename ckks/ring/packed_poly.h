@@ -19,6 +19,8 @@ class PackedPoly {
   explicit PackedPoly(const RnsPoly& poly);
   // Room for residues, which are undefined.
   PackedPoly(const Ring& ring, Basis basis, Memory* memory);
+  // fill(j, residues) makes the n residues of limb j. It is called for all limbs in any order, in parallel.
+  PackedPoly(const Ring& ring, Basis basis, FunctionRef<void(int, uint64_t*)> fill);
   // Reads the polynomial as files have it: read(bytes, count) is called once for all bytes.
   static PackedPoly read(const Ring& ring, Basis basis, FunctionRef<void(uint8_t*, size_t)> read);
   // Copy in another memory.

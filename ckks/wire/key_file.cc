@@ -132,12 +132,15 @@ ckks::KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
   key.level = prefix.name.level;
   key.p_count = prefix.name.p_count;
   key.fingerprint = fingerprint();
+  const ckks::Ring& ring = context_.ring();
   const ckks::Basis basis{key.level + 1, key.p_count};
   for (int digit = 0; digit < prefix.digit_count; ++digit) {
-    ckks::PackedPoly b = read_packed_polynomial(reader_, context_.ring(), basis);
-    ckks::RnsPoly a(context_.ring(), basis, ckks::Form::kNtt);
-    ckks::expand_seed(key.seed, digit, a);
-    key.digits.push_back({std::move(b), ckks::PackedPoly(a)});
+    ckks::PackedPoly b = read_packed_polynomial(reader_, ring, basis);
+    // Limb by limb: there is never a whole polynomial that is not packed.
+    ckks::PackedPoly a(ring, basis, [&](int limb, uint64_t* residues) {
+      ckks::expand_limb(key.seed, digit, ring, ring.prime_index(basis, limb), residues);
+    });
+    key.digits.push_back({std::move(b), std::move(a)});
   }
   reader_.end();
   return key;

@@ -13,11 +13,15 @@ Ciphertext Ciphertext::in(Memory* memory) const {
   return {{c[0].in(memory), c[1].in(memory)}, scale(), fingerprint};
 }
 
+void expand_limb(const Seed& seed, int digit, const Ring& ring, int prime, uint64_t* residues) {
+  ChaChaStream stream(seed, static_cast<uint64_t>(digit) << 32 | static_cast<uint64_t>(prime));
+  sample_uniform(residues, ring.n(), ring.modulus(prime), stream);
+}
+
 void expand_seed(const Seed& seed, int digit, RnsPoly& a) {
   parallel_for(0, a.limbs(), [&](size_t index) {
     const int j = static_cast<int>(index);
-    ChaChaStream stream(seed, static_cast<uint64_t>(digit) << 32 | static_cast<uint64_t>(a.prime_index(j)));
-    sample_uniform(a.limb(j), a.n(), a.modulus(j), stream);
+    expand_limb(seed, digit, a.ring(), a.prime_index(j), a.limb(j));
   });
   a.set_form(Form::kNtt);
 }

@@ -70,6 +70,8 @@ class Ciphertext : public ScaledPolys<2> {
 // seed as key and digit 2^32 + prime as nonce, `prime` the index of the limb's prime in the ring. So the seed separates
 // keys and ciphertexts, the nonce digits and limbs. The data are public, so the time may depend on them.
 void expand_seed(const Seed& seed, int digit, RnsPoly& a);
+// The limb of one prime.
+void expand_limb(const Seed& seed, int digit, const Ring& ring, int prime, uint64_t* residues);
 
 // SeededCiphertext: a fresh encryption under the secret key whose c_1 is expanded from a public seed; half
 // the bytes of a ciphertext. Made by SeededEncryptor; expanding it needs no secret.
