@@ -43,14 +43,13 @@ double sent_bytes(const Schedule& s, int rank = -1) {
 Figures count_figures(const program::Plan& plan, const program::CostModel& costs,
                       program::ScheduleOptions options) {
   Figures figures({"limited by"});
-  double alone = 0;
-  for (options.ranks = 1; options.ranks <= kMostRanks; options.ranks *= 2) {
-    const Schedule s = program::schedule(plan, costs, options);
-    if (options.ranks == 1) alone = s.seconds;
+  options.ranks = kMostRanks;
+  const std::vector<Schedule> schedules = program::schedules(plan, costs, options);
+  for (const Schedule& s : schedules) {
     figures.row()
-        .both("ranks", "ranks", options.ranks)
+        .both("ranks", "ranks", s.ranks)
         .number("seconds", "a pass", s.seconds, seconds_text)
-        .number("speedup", "times as fast", s.seconds > 0 ? alone / s.seconds : 1, "%.2f")
+        .number("speedup", "times as fast", s.seconds > 0 ? schedules.front().seconds / s.seconds : 1, "%.2f")
         .number("critical_seconds", "critical path", s.critical_path, seconds_text)
         .number("critical_bootstrap_share", "in bootstraps",
                 s.critical_path > 0 ? s.critical_bootstraps / s.critical_path : 0, percent)
@@ -218,6 +217,19 @@ std::string RanksReport::html() const {
   std::string out;
   for (const Entry& entry : entries_) {
     out += html_tagged("h2", entry.name + " on several ranks") + "\n" + entry.drawing;
+    SvgFigure figure("Several ranks, or threads");
+    SvgPanel& panel = figure.panel("as fast as one", "ranks, threads", "times");
+    panel.x_log = panel.y_log = true;
+    for (const Part& part : entry.parts) {
+      if (part.key == "by_rank") continue;
+      PlotPoints points;
+      const Json rows = part.figures.json();
+      for (const Json& row : rows.array(part.key))
+        points.emplace_back(row.at(part.key == "threads" ? "threads" : "ranks", part.key).number(part.key),
+                            row.at("speedup", part.key).number(part.key));
+      panel.line(part.title, points);
+    }
+    out += figure.text();
     for (const Part& part : entry.parts) out += html_of(part.figures.table(), part.title);
   }
   return out;

@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <optional>
 #include <queue>
 #include <utility>
 
@@ -284,6 +283,18 @@ class Scheduler {
   Schedule result_;
 };
 
+// Replaces a schedule, which may be empty, if one that uses exactly so many ranks is shorter.
+void shorten(Schedule& best, const Plan& plan, const CostModel& costs, const std::vector<double>& seconds,
+             const ScheduleOptions& options, int used) {
+  const auto ranks = static_cast<size_t>(used);
+  for (const Cut& cut : {Cut{}, Cut{ranks}, Cut{2 * ranks}, Cut{ranks, true}}) {
+    if (cut.parts > 1 && used == 1) break;
+    Schedule next =
+        Scheduler(plan, costs, options, used, tasks_of(plan, costs, seconds, options.first, cut)).run();
+    if (best.tasks.empty() || next.seconds < best.seconds) best = std::move(next);
+  }
+}
+
 }  // namespace
 
 LinkModel parse_link(const std::string& text) {
@@ -317,18 +328,22 @@ std::vector<double> Schedule::busy() const {
 Schedule schedule(const Plan& plan, const CostModel& costs, const ScheduleOptions& options) {
   PSM_CHECK(options.ranks >= 1, options.ranks, " ranks");
   const std::vector<double> seconds = meter(plan, costs).instruction_seconds;
-  std::optional<Schedule> best;
+  Schedule best;
   // On fewer ranks, too: where links are slow the others only cost time.
-  for (int used = options.ranks; used >= 1; used /= 2) {
-    const auto ranks = static_cast<size_t>(used);
-    for (const Cut& cut : {Cut{}, Cut{ranks}, Cut{2 * ranks}, Cut{ranks, true}}) {
-      if (cut.parts > 1 && used == 1) break;
-      Schedule next =
-          Scheduler(plan, costs, options, used, tasks_of(plan, costs, seconds, options.first, cut)).run();
-      if (!best || next.seconds < best->seconds) best = std::move(next);
-    }
+  for (int used = options.ranks; used >= 1; used /= 2) shorten(best, plan, costs, seconds, options, used);
+  return best;
+}
+
+std::vector<Schedule> schedules(const Plan& plan, const CostModel& costs, ScheduleOptions options) {
+  const std::vector<double> seconds = meter(plan, costs).instruction_seconds;
+  std::vector<Schedule> found;
+  for (const int ranks = std::exchange(options.ranks, 1); options.ranks <= ranks; options.ranks *= 2) {
+    Schedule best = found.empty() ? Schedule{} : found.back();
+    best.ranks = options.ranks;
+    shorten(best, plan, costs, seconds, options, options.ranks);
+    found.push_back(std::move(best));
   }
-  return std::move(*best);
+  return found;
 }
 
 }  // namespace psm::program

@@ -72,5 +72,7 @@ struct ScheduleOptions {
 };
 
 Schedule schedule(const Plan&, const CostModel&, const ScheduleOptions&);
+// One for each of 1, 2, 4 .. ranks, up to options.ranks.
+std::vector<Schedule> schedules(const Plan&, const CostModel&, ScheduleOptions options);
 
 }  // namespace psm::program

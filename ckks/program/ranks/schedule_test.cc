@@ -196,6 +196,16 @@ TEST_CASE("the outputs of one large map are shared by the ranks; over a slow lin
   CHECK(schedule(plan, model(), {.ranks = 2, .link = kSlow}).transfers.empty());
 }
 
+TEST_CASE("schedules for 1, 2, 4 .. ranks are those that are found one by one") {
+  const Plan plan = random_plan(4);
+  const std::vector<Schedule> all = schedules(plan, model(), {.ranks = 7, .link = kFast});
+  REQUIRE(all.size() == 3);
+  for (size_t i = 0; i < all.size(); ++i) {
+    CHECK(all[i].ranks == 1 << i);
+    CHECK(all[i].seconds == schedule(plan, model(), {.ranks = 1 << i, .link = kFast}).seconds);
+  }
+}
+
 TEST_CASE("a rank has the state after a block when it begins the next one, if the schedule gathers") {
   const Plan plan = random_plan(3);
   const ScheduleOptions options{.ranks = 3, .link = kFast, .gathers = true};
