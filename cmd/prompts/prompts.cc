@@ -95,14 +95,18 @@ std::vector<std::vector<int>> PromptCodec::read_images(const std::string& path, 
   if (bytes.starts_with("\x1f\x8b")) throw Error(message(path, " is compressed; gunzip it first"));
   const nn::IdxArray images = nn::parse_idx(bytes, path);
   const size_t height = static_cast<size_t>(images_->height), width = static_cast<size_t>(images_->width);
-  if (images.shape.size() != 3 || images.shape[1] != height || images.shape[2] != width)
-    throw Error(message(path, " has no images of ", height, " x ", width, ", which the model reads"));
+  const size_t planes = images.shape.size() == 4 ? images.shape[1] : 1;
+  if ((planes != 1 && planes != static_cast<size_t>(images_->channels)) || images.shape.size() < 3 ||
+      images.shape.end()[-2] != height || images.shape.end()[-1] != width)
+    throw Error(message(path, " has no images of ", height, " x ", width, " and ", images_->channels,
+                        " channels, which the model reads"));
   std::vector<std::vector<int>> prompts;
   for (size_t i = 0; i < std::min(images.shape[0], static_cast<size_t>(count)); ++i) {
     std::vector<int>& prompt = prompts.emplace_back();
-    images_->for_each_pixel([&](int row, int column) {
+    images_->for_each_pixel([&](int channel, int row, int column) {
+      const size_t plane = i * planes + std::min(static_cast<size_t>(channel), planes - 1);
       prompt.push_back(
-          images.entries[(i * height + static_cast<size_t>(row)) * width + static_cast<size_t>(column)]);
+          images.entries[(plane * height + static_cast<size_t>(row)) * width + static_cast<size_t>(column)]);
     });
   }
   return prompts;

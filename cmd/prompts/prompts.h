@@ -2,7 +2,7 @@
 //
 //   text     a prompt is text as in the model's training, without a start token; every position is scored
 //   recall   a prompt is words: k0 .. for keys, v0 .. for values; the positions of the queries are scored
-//   images   a prompt is the grey values (0 to 255) of an image, patch by patch
+//   images   a prompt is the values (0 to 255) of an image, patch by patch
 //   numbers  a prompt is the numbers of tokens, "7 12 3", for a shape with random weights
 //
 // A classifier of texts reads one or two, enclosed by nn/text/sentences.h, and has one scored row of logits,

@@ -13,13 +13,14 @@ TaskFlags::TaskFlags(Command& flags)
     : text_(flags.text("text", "", "the text of a language model; its last tenth is held out")),
       valid_(flags.text("valid", "", "the text held out, unless it is the last tenth of --text")),
       sentences_(flags.text("sentences", "", "texts to classify, in a file of SST-2, QNLI or MRPC")),
-      images_(flags.text("images", "", "images to classify, in MNIST's format")),
+      images_(
+          flags.text("images", "", "images to classify, in MNIST's format with --labels, or in CIFAR-10's")),
       labels_(flags.text("labels", "", "their labels")) {
   flags.when_read([this] {
     if (!text_.empty() + !sentences_.empty() + !images_.empty() > 1)
       throw Error("--text, --sentences and --images are three tasks; give one");
     if (!valid_.empty() && text_.empty()) throw Error("--valid holds out a text; it needs --text");
-    if (images_.empty() != labels_.empty()) throw Error("--images and --labels belong together; give both");
+    if (images_.empty() && !labels_.empty()) throw Error("--labels are those of --images; give both");
   });
 }
 

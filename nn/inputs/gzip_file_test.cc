@@ -4,6 +4,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
+#include "nn/inputs/cifar.h"
 #include "nn/inputs/idx.h"
 
 namespace psm::nn {
@@ -69,13 +70,32 @@ TEST_CASE("bytes that are no array, or not as many as the header says, are refus
   refused("\x1f\x8b\x08\x01zip", "is not an IDX file");
   refused(idx({0, 0, 13, 1, 0, 0, 0, 1, 1}), "type 13");
   refused(idx({0, 0, 8, 0}), "0 dimensions");
-  refused(idx({0, 0, 8, 4}), "4 dimensions");
+  refused(idx({0, 0, 8, 5}), "5 dimensions");
   refused(idx({0, 0, 8, 3, 0, 0, 0, 1, 0, 0}), "ends within its header");
   refused(idx({0, 0, 8, 1, 0, 0, 0, 0}), "size 0");
   refused(idx({0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}),
           "size 4294967295");
   refused(idx({0, 0, 8, 1, 0, 0, 0, 3, 1, 2}), "holds 2 entries where its header says 3");
   refused(idx({0, 0, 8, 1, 0, 0, 0, 3, 1, 2, 3, 4}), "holds 4 entries");
+}
+
+TEST_CASE("CIFAR-10's records are read, and files of others are refused") {
+  const std::string record =
+      "\x07" + std::string(1024, 'r') + std::string(1024, 'g') + std::string(1024, 'b');
+  const LabelledImages read = parse_cifar10(record + "\x02" + record.substr(1), "images");
+  CHECK(read.images.shape == std::vector<size_t>{2, 3, 32, 32});
+  CHECK(read.images.entries[2 * 1024] == 'b');
+  CHECK(read.images.entries[3 * 1024] == 'r');
+  CHECK(read.labels.entries == std::vector<uint8_t>{7, 2});
+  const auto refused = [](const std::string& bytes, const char* why) {
+    CHECK_THROWS_WITH_AS(parse_cifar10(bytes, "the file"), why, Error);
+  };
+  const char* length =
+      " bytes, but CIFAR-10's files have 3073 for each of up to 100000 images; for MNIST's format give "
+      "--labels, too";
+  refused("", message("the file has 0", length).c_str());
+  refused(record + "x", message("the file has 3074", length).c_str());
+  refused("\x0a" + record.substr(1), "the file: image 0 is of class 10, and CIFAR-10 has 0 to 9");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace psm::nn {
 namespace {
 
-constexpr size_t kMagic = 4, kSize = 4, kMostDimensions = 3;
+constexpr size_t kMagic = 4, kSize = 4, kMostDimensions = 4;
 constexpr unsigned char kUnsignedByte = 8;
 
 unsigned char byte_at(std::string_view bytes, size_t at) { return static_cast<unsigned char>(bytes[at]); }
@@ -21,7 +21,7 @@ IdxArray parse_idx(std::string_view bytes, const std::string& what) {
                         " are not read; give unsigned bytes (type 8)"));
   const size_t dimensions = byte_at(bytes, 3);
   if (dimensions < 1 || dimensions > kMostDimensions)
-    throw Error(message(what, ": ", dimensions, " dimensions; labels have 1 and images 3"));
+    throw Error(message(what, ": ", dimensions, " dimensions; labels have 1, images 3, or 4 with colours"));
   const size_t header = kMagic + kSize * dimensions;
   if (bytes.size() < header) throw Error(message(what, " ends within its header; fetch it again"));
   IdxArray array;

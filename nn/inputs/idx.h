@@ -1,6 +1,6 @@
 // The IDX format of the MNIST files: an array of unsigned bytes with its shape.
 //
-//     offset 0   0, 0, 8 (unsigned bytes), D            D dimensions, 1 to 3 here
+//     offset 0   0, 0, 8 (unsigned bytes), D            D dimensions, 1 to 4 here
 //     offset 4   D sizes, 32 bits each, big-endian
 //     then       the entries, the last dimension fastest; nothing after them
 //

@@ -4,6 +4,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
+#include "nn/inputs/cifar.h"
 #include "nn/inputs/gzip_file.h"
 
 namespace psm::train {
@@ -11,16 +12,24 @@ namespace psm::train {
 ImageData::ImageData(nn::IdxArray images, nn::IdxArray labels, const ImageOptions& options,
                      const std::string& what)
     : images_(std::move(images)), labels_(std::move(labels)), options_(options) {
-  PSM_CHECK(options.patch >= 1 && options.channels >= 1 && options.shift >= 0 && options.held_out_every >= 2,
+  PSM_CHECK(options.patch >= 0 && options.channels >= 1 && options.shift >= 0 && options.held_out_every >= 2,
             options.patch, " ", options.shift, " ", options.held_out_every);
-  if (images_.shape.size() != 3)
-    throw Error(message(what, ": images have 3 dimensions, not ", images_.shape.size(),
+  const size_t dimensions = images_.shape.size();
+  if (dimensions != 3 && dimensions != 4)
+    throw Error(message(what, ": images have 3 dimensions, or 4 with colours, not ", dimensions,
                         "; give the file of images first"));
+  if (dimensions == 4) {
+    if (options.channels != 1 && options.channels != static_cast<int>(images_.shape[1]))
+      throw Error(message(what, ": images of ", images_.shape[1], " channels are not what a model of ",
+                          options.channels, " reads"));
+    options_.channels = static_cast<int>(images_.shape[1]);
+  }
   if (labels_.shape.size() != 1 || labels_.shape[0] != images_.shape[0])
     throw Error(message(what, ": ", images_.shape[0],
                         " images need as many labels in one dimension; give the labels of the same set"));
-  const size_t patch = static_cast<size_t>(options.patch), height = images_.shape[1],
-               width = images_.shape[2];
+  const size_t height = images_.shape[dimensions - 2], width = images_.shape[dimensions - 1];
+  if (options.patch == 0) options_.patch = std::max(static_cast<int>(height / 4), 1);
+  const auto patch = static_cast<size_t>(options_.patch);
   if (height % patch != 0 || width % patch != 0)
     throw Error(message(what, ": images of ", height, " x ", width, " are not whole patches of ", patch,
                         " x ", patch, "; give a patch that divides them"));
@@ -29,7 +38,7 @@ ImageData::ImageData(nn::IdxArray images, nn::IdxArray labels, const ImageOption
     throw Error(message(what, ": ", images_.shape[0], " images of ", classes_,
                         " classes are too few to train on and to hold out some"));
   description_ = message(images_.shape[0], " images of ", height, " x ", width, ", patch ", patch,
-                         options.channels == 1 ? "" : message(" of ", options.channels, " channels"),
+                         options_.channels == 1 ? "" : message(" of ", options_.channels, " channels"),
                          ", shift ", options.shift, ", held out 1 of ", options.held_out_every,
                          ", checksums ", checksum64(images_.entries.data(), images_.entries.size()), " ",
                          checksum64(labels_.entries.data(), labels_.entries.size()));
@@ -40,7 +49,9 @@ ImageData ImageData::from_files(const std::string& images, const std::string& la
   const auto read = [](const std::string& path) {
     return nn::parse_idx(nn::read_maybe_gzip(path, nn::kMaxIdxBytes), path);
   };
-  return ImageData(read(images), read(labels), options, images + " with " + labels);
+  if (!labels.empty()) return ImageData(read(images), read(labels), options, images + " with " + labels);
+  nn::LabelledImages both = nn::parse_cifar10(nn::read_maybe_gzip(images, nn::kMaxIdxBytes), images);
+  return ImageData(std::move(both.images), std::move(both.labels), options, images);
 }
 
 void ImageData::start(int sequences, Batch& batch) const {
@@ -51,13 +62,15 @@ void ImageData::start(int sequences, Batch& batch) const {
 }
 
 void ImageData::write(size_t index, int down, int across, int s, Batch& batch) const {
-  const int height = grid().height, width = grid().width;
-  const uint8_t* image = images_.entries.data() + index * images_.shape[1] * images_.shape[2];
+  const int height = grid().height, width = grid().width, plane = height * width;
+  const bool coloured = images_.shape.size() == 4;
+  const uint8_t* image =
+      images_.entries.data() + index * static_cast<size_t>((coloured ? options_.channels : 1) * plane);
   float* out = batch.patches.data() + static_cast<size_t>(s) * inputs();
-  grid().for_each_pixel([&](int to_row, int to_column) {
+  grid().for_each_pixel([&](int channel, int to_row, int to_column) {
     const int row = to_row - down, column = to_column - across;
     const bool inside = row >= 0 && row < height && column >= 0 && column < width;
-    *out++ = attention::patch_input(inside ? image[row * width + column] : 0);
+    *out++ = attention::patch_input(inside ? image[coloured * channel * plane + row * width + column] : 0);
   });
   batch.targets[s] = labels_.entries[index];
 }

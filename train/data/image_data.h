@@ -1,4 +1,4 @@
-// Classified images as a task for a model of patches (ViT): MNIST's.
+// Classified images as a task for a model of patches (ViT): grey ones such as MNIST's, or CIFAR-10's.
 //
 // An image is cut into patches as PatchGrid says. Every `held_out_every`-th image is held
 // out. The others are training examples. They are drawn uniformly and, because there are few, moved by up to
@@ -14,19 +14,19 @@
 namespace psm::train {
 
 struct ImageOptions {
-  int patch = 7;
-  int channels = 1;  // of the model, each with the grey values
+  int patch = 0;     // 0: a quarter of the images' height
+  int channels = 1;  // of the model, each with the values of grey images; coloured ones have their own number
   int shift = 2;
   int held_out_every = 10;
 };
 
 class ImageData final : public DataSource {
  public:
-  // images: [count][H][W]; labels: [count]. Throws psm::Error, which begins with `what`, unless both have
+  // images: [count][H][W] or [count][channels][H][W]; labels: [count]. Throws psm::Error, which begins with `what`, unless both have
   // these shapes and lengths, patches fit the images, and there are at least two classes and one held-out
   // image.
   ImageData(nn::IdxArray images, nn::IdxArray labels, const ImageOptions& options, const std::string& what);
-  // Reads IDX files, gzip's or plain.
+  // Reads IDX files, gzip's or plain. Without labels it reads a file of CIFAR-10.
   static ImageData from_files(const std::string& images, const std::string& labels,
                               const ImageOptions& options);
 
@@ -40,8 +40,8 @@ class ImageData final : public DataSource {
   Batch validation(int sequences) const override;
 
   attention::PatchGrid grid() const {
-    return {static_cast<int>(images_.shape[1]), static_cast<int>(images_.shape[2]), options_.patch,
-            options_.channels};
+    const auto last = images_.shape.end();
+    return {static_cast<int>(last[-2]), static_cast<int>(last[-1]), options_.patch, options_.channels};
   }
   size_t training_images() const { return images_.shape[0] - held_out_images(); }
   size_t held_out_images() const { return images_.shape[0] / held_out_every(); }

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 
@@ -81,12 +83,32 @@ TEST_CASE("training images are moved by up to the shift in both directions") {
   CHECK(places.size() == 9);
 }
 
+TEST_CASE("an image of CIFAR-10 keeps its colours, patch by patch, wherever it is moved") {
+  std::string file;
+  for (int n = 0; n < 4; ++n) {
+    file += static_cast<char>(n % 2);
+    for (const int colour : {10, 20, 30}) file += std::string(32 * 32, static_cast<char>(colour + n));
+  }
+  const std::string path = path_of("cifar.bin");
+  write_file(path, file);
+  const ImageData images = ImageData::from_files(path, "", {.patch = 16, .shift = 0, .held_out_every = 2});
+  CHECK(images.patch_inputs() == 3 * 16 * 16);
+  CHECK(images.context() == 5);
+  const Batch batch = images.validation(1);  // image 1
+  CHECK(batch.targets[0] == 1);
+  for (size_t i = 0; i < batch.patches.size(); ++i)
+    CHECK(batch.patches[i] == attention::patch_input(11 + 10 * static_cast<int>(i / 256 % 3)));
+  CHECK_THROWS_WITH_AS(ImageData::from_files(path, "", {.patch = 16, .channels = 2}),
+                       doctest::Contains("3 channels are not what a model of 2 reads"), Error);
+}
+
 TEST_CASE("arrays that do not fit together are refused") {
   const auto refused = [](nn::IdxArray images, nn::IdxArray labels, int patch, const char* why) {
     CHECK_THROWS_WITH_AS(ImageData(std::move(images), std::move(labels), {.patch = patch}, "dots"),
                          doctest::Contains(why), Error);
   };
   refused(classes(), classes(), 3, "3 dimensions");
+  refused({{1, kCount, kSide, kSide}, dots().entries}, classes(), 3, "as many labels");
   refused(dots(), dots(), 3, "as many labels");
   refused(dots(), {{2}, {0, 1}}, 3, "as many labels");
   refused(dots(), classes(), 4, "whole patches of 4 x 4");

@@ -20,7 +20,11 @@ constexpr JsonLimits kLimits{.max_bytes = kMaxLineBytes, .max_depth = 8, .max_va
 constexpr HarnessTask kTasks[] = {
     {.name = "lambada_openai", .form = TaskForm::kLastWord},
     {.name = "arc_easy", .form = TaskForm::kAnswers, .normalised = true},
+    {.name = "arc_challenge", .form = TaskForm::kAnswers, .normalised = true},
     {.name = "piqa", .form = TaskForm::kAnswers, .normalised = true},
+    {.name = "sciq", .form = TaskForm::kAnswers, .normalised = true},
+    {.name = "logiqa", .form = TaskForm::kAnswers, .normalised = true},
+    {.name = "wsc", .form = TaskForm::kAnswers},
     {.name = "winogrande", .form = TaskForm::kReferents},
     {.name = "winograd_wsc", .form = TaskForm::kReferents},
 };

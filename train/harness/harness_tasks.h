@@ -33,7 +33,10 @@ struct HarnessTask {
   bool normalised = false;  // is acc_norm reported too?
 };
 
-// All known tasks: lambada_openai, arc_easy, piqa, winogrande, winograd_wsc (the harness's wsc273).
+// All known tasks: lambada_openai, arc_easy, arc_challenge, piqa, sciq, logiqa, wsc (SuperGLUE's), winogrande,
+// winograd_wsc (the harness's wsc273). A query is what the harness's task shows before "\nAnswer:", and `choices` are
+// in its order: sciq's has the support and the right answer last, logiqa's names the choices, and wsc's choices are
+// "no", "yes".
 std::span<const HarnessTask> harness_tasks();
 // Throws psm::Error that names the known tasks.
 const HarnessTask& harness_task_named(std::string_view name);

@@ -5,6 +5,7 @@
 #include "ckks/base/testing/check_fuzz.h"
 #include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
+#include "nn/inputs/cifar.h"
 #include "nn/inputs/idx.h"
 #include "nn/testing/fuzz_safetensors.h"
 #include "train/data/labelled_text.h"
@@ -45,6 +46,18 @@ TEST_CASE("an IDX array") {
     size_t entries = 1;
     for (const size_t size : array.shape) entries *= size;
     PSM_CHECK(array.entries.size() == entries);
+  };
+  target.fixed_bytes = 4096, target.bytes_per_byte = 4;
+  check_fuzz(target);
+}
+
+TEST_CASE("CIFAR-10's images") {
+  FuzzTarget target;
+  target.name = "CIFAR-10";
+  target.corpus = {"\x07" + std::string(3072, 'x')};
+  target.decode = [](std::string_view bytes) {
+    const nn::LabelledImages read = nn::parse_cifar10(bytes, "input");
+    PSM_CHECK(read.images.entries.size() == 3072 * read.labels.entries.size());
   };
   target.fixed_bytes = 4096, target.bytes_per_byte = 4;
   check_fuzz(target);
