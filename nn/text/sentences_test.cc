@@ -1,7 +1,5 @@
 #include "nn/text/sentences.h"
 
-#include <memory>
-
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/alphabet.h"
@@ -13,8 +11,15 @@ namespace {
 
 using Tokens = std::vector<int>;
 
+// " ", a, b and c, of which some are kept.
+Bpe letters(Tokens kept, const std::string& what = "test") {
+  BpeSpec spec = alphabet_of(" abc")->spec();
+  spec.kept = {std::move(kept)};
+  return Bpe(std::move(spec), what);
+}
+
 // <s> 0, </s> 1, <unk> 2, " " 3, a 4, b 5, c 6; a text gets one space in front.
-const SentenceTokenizer kTokenizer(alphabet_of(" abc"), {0, 1, 2, 3}, "test");
+const Bpe kTokenizer = letters({0, 1, 2, 3});
 
 TEST_CASE("a text is enclosed, and two are enclosed together") {
   CHECK(sentence_tokens(kTokenizer, "ab") == Tokens{0, 3, 4, 5, 1});
@@ -53,11 +58,8 @@ TEST_CASE("a line says where in the text it lies") {
   CHECK(lines_of(text)[1].data() == text.data() + 5);
 }
 
-using Tokens = std::vector<int>;
-
 TEST_CASE("what is not kept is unknown") {
-  const auto base = alphabet_of(" abc");
-  const SentenceTokenizer tokenizer(base, {0, 1, 3}, "test");
+  const Bpe tokenizer = letters({0, 1, 3});
   CHECK(tokenizer.vocab() == 6);
   CHECK(tokenizer.encode("abca") == Tokens{3, 4, 2, 5, 4});
   CHECK(tokenizer.start() == 0);
@@ -69,14 +71,13 @@ TEST_CASE("what is not kept is unknown") {
 }
 
 TEST_CASE("it comes back from its table, and damaged ones are refused") {
-  const auto base = alphabet_of(" abc");
-  const std::string bytes = tokenizer_bytes(SentenceTokenizer(base, {0, 1, 3}, "test"));
+  const std::string bytes = tokenizer_bytes(letters({0, 1, 3}));
   const auto back = tokenizer_from_bytes(bytes, "file");
   CHECK(tokenizer_bytes(*back) == bytes);
   CHECK(back->encode("cab") == Tokens{3, 5, 4, 2});
-  CHECK(tokenizer_from_bytes(tokenizer_bytes(SentenceTokenizer(base, {}, "test")), "file")->vocab() == 3);
+  CHECK(tokenizer_from_bytes(tokenizer_bytes(letters({})), "file")->vocab() == 3);
   for (const Tokens& bad : {Tokens{1, 0}, Tokens{0, 0}, Tokens{0, 9}, Tokens{-1}})
-    CHECK_THROWS_WITH_AS(SentenceTokenizer(base, bad, "file"), doctest::Contains("file"), Error);
+    CHECK_THROWS_WITH_AS(letters(bad, "file"), doctest::Contains("file"), Error);
   for (size_t size = 0; size < bytes.size(); ++size)
     CHECK_THROWS_WITH_AS(tokenizer_from_bytes(bytes.substr(0, size), "file"), doctest::Contains("file"),
                          Error);

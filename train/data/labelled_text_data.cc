@@ -6,6 +6,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
+#include "nn/text/bpe/bpe.h"
 #include "nn/text/sentences.h"
 
 namespace psm::train {
@@ -13,22 +14,25 @@ namespace psm::train {
 namespace {
 
 // The part of a tokenizer's vocabulary that enough texts have.
-std::shared_ptr<const nn::Tokenizer> reduced(std::shared_ptr<const nn::Tokenizer> base,
+std::shared_ptr<const nn::Tokenizer> reduced(const nn::Tokenizer& base,
                                              const std::vector<LabelledText>& texts, int least_texts,
                                              const std::string& origin) {
-  std::vector<int> texts_with(static_cast<size_t>(base->vocab())), kept;
+  std::vector<int> texts_with(static_cast<size_t>(base.vocab()));
+  nn::KeptTokens kept;
   for (const LabelledText& text : texts) {
     std::set<int> tokens;
     for (size_t at = 0; at <= text.text.size();) {
       const size_t end = std::min(text.text.find('\t', at), text.text.size());
-      for (const int token : base->encode(" " + text.text.substr(at, end - at))) tokens.insert(token);
+      for (const int token : base.encode(" " + text.text.substr(at, end - at))) tokens.insert(token);
       at = end + 1;
     }
     for (const int token : tokens) ++texts_with[token];
   }
   for (size_t token = 0; token < texts_with.size(); ++token)
-    if (texts_with[token] >= least_texts) kept.push_back(static_cast<int>(token));
-  return std::make_shared<const nn::SentenceTokenizer>(std::move(base), std::move(kept), origin);
+    if (texts_with[token] >= least_texts) kept.ids.push_back(static_cast<int>(token));
+  nn::BpeSpec spec = dynamic_cast<const nn::Bpe&>(base).spec();
+  spec.kept = std::move(kept);
+  return std::make_shared<const nn::Bpe>(std::move(spec), origin);
 }
 
 }  // namespace
@@ -48,8 +52,8 @@ LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
   if (training.empty() || held_out.empty() || classes_ < 2)
     throw Error(message(origin, ": ", training.size(), " texts to train on and ", held_out.size(),
                         " held out, of ", classes_, " classes; give some of each, and two classes"));
-  tokenizer_ = nn::encloses_texts(*base) ? std::move(base)
-                                         : reduced(std::move(base), training, options.least_texts, origin);
+  tokenizer_ =
+      nn::encloses_texts(*base) ? std::move(base) : reduced(*base, training, options.least_texts, origin);
   uint64_t checksum = 0;
   const auto encode = [&](const std::vector<LabelledText>& texts, std::vector<Text>& out) {
     for (const LabelledText& text : texts) {

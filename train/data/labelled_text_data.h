@@ -2,7 +2,7 @@
 //
 // Texts, or pairs with a tab between them, are encoded and cut to the context as in nn/text/sentences.h. A
 // tokenizer that can enclose texts (RoBERTa's, or a model's own) stays as it is. From another one, tokens are
-// kept that occur in at least `least_texts` training texts (nn/text/sentences.h), because a model
+// kept that occur in at least `least_texts` training texts (nn/text/bpe/bpe_spec.h), because a model
 // that begins with random weights learns nothing about the others. A batch is as long as its longest text;
 // shorter ones are filled up with </s>.
 #pragma once

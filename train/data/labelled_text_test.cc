@@ -8,6 +8,7 @@
 #include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
+#include "nn/text/bpe/alphabet.h"
 #include "train/data/labelled_text_data.h"
 
 namespace psm::train {
@@ -159,23 +160,17 @@ TEST_CASE("the heading says which file it is, and a tenth is held out") {
 }
 
 // A token a byte.
-class Bytes final : public nn::Tokenizer {
- public:
-  int vocab() const override { return 256; }
-  std::vector<int> encode(std::string_view text) const override {
-    return {reinterpret_cast<const unsigned char*>(text.data()),
-            reinterpret_cast<const unsigned char*>(text.data()) + text.size()};
-  }
-  std::string decode(std::span<const int> tokens) const override { return {tokens.begin(), tokens.end()}; }
-  std::string bytes(int token) const override { return std::string(1, static_cast<char>(token)); }
-};
+std::shared_ptr<const nn::Tokenizer> bytes() {
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+  return nn::alphabet_of(all);
+}
 
 const std::vector<LabelledText> kTraining = {{"ab", 0}, {"abb", 1}, {"bca", 0}};
 const std::vector<LabelledText> kHeldOut = {{"aac", 1}, {"b", 0}};
 
 TEST_CASE("the vocabulary is what enough training texts have; texts are filled up to the longest") {
-  const LabelledTextData data(kTraining, kHeldOut, std::make_shared<Bytes>(),
-                              {.context = 6, .least_texts = 2}, "letters");
+  const LabelledTextData data(kTraining, kHeldOut, bytes(), {.context = 6, .least_texts = 2}, "letters");
   // <s> 0, </s> 1, <unk> 2, then " ", a, b; c is in one text alone.
   CHECK(data.vocab() == 6);
   CHECK(data.classes() == 2);
@@ -188,15 +183,13 @@ TEST_CASE("the vocabulary is what enough training texts have; texts are filled u
 }
 
 TEST_CASE("a text longer than the context loses its end, not its last token") {
-  const LabelledTextData data(kTraining, kHeldOut, std::make_shared<Bytes>(),
-                              {.context = 4, .least_texts = 1}, "letters");
+  const LabelledTextData data(kTraining, kHeldOut, bytes(), {.context = 4, .least_texts = 1}, "letters");
   const Batch batch = data.validation(1);
   CHECK(batch.tokens == std::vector<int>{0, 3, 4, 1});
 }
 
 TEST_CASE("training texts alone are drawn, each with its label, and batches end with their longest") {
-  const LabelledTextData data(kTraining, kHeldOut, std::make_shared<Bytes>(),
-                              {.context = 6, .least_texts = 1}, "letters");
+  const LabelledTextData data(kTraining, kHeldOut, bytes(), {.context = 6, .least_texts = 1}, "letters");
   std::set<std::pair<std::vector<int>, int>> seen;
   std::set<int> lengths;
   TrainingRandom random(1);
@@ -216,16 +209,15 @@ TEST_CASE("training texts alone are drawn, each with its label, and batches end 
 
 TEST_CASE("the description tells labels and tokens apart; what cannot be trained on is refused") {
   const auto described = [](std::vector<LabelledText> training) {
-    return LabelledTextData(training, kHeldOut, std::make_shared<Bytes>(), {}, "letters").description();
+    return LabelledTextData(training, kHeldOut, bytes(), {}, "letters").description();
   };
   CHECK(described(kTraining) == described(kTraining));
   CHECK(described({{"ab", 1}, {"abb", 1}, {"bca", 0}}) != described(kTraining));
   CHECK(described({{"ba", 0}, {"abb", 1}, {"bca", 0}}) != described(kTraining));
   CHECK_THROWS_AS(described({}), Error);
   CHECK_THROWS_AS(described({{"a", -1}}), Error);
-  CHECK_THROWS_AS(LabelledTextData(kTraining, {}, std::make_shared<Bytes>(), {}, "none"), Error);
-  CHECK_THROWS_AS(LabelledTextData({{"a", 0}}, {{"b", 0}}, std::make_shared<Bytes>(), {}, "one class"),
-                  Error);
+  CHECK_THROWS_AS(LabelledTextData(kTraining, {}, bytes(), {}, "none"), Error);
+  CHECK_THROWS_AS(LabelledTextData({{"a", 0}}, {{"b", 0}}, bytes(), {}, "one class"), Error);
 }
 
 }  // namespace

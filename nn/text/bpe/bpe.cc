@@ -88,6 +88,7 @@ Bpe::Bpe(BpeSpec spec, const std::string& what)
   read_tokens(what);
   read_merges(what);
   if (spec_.kind == BpeKind::kLlama2 || !spec_.scores.empty()) read_scores(what);
+  if (spec_.kept) read_kept(what);
 }
 
 void Bpe::read_tokens(const std::string& what) {
@@ -143,6 +144,18 @@ void Bpe::read_scores(const std::string& what) {
   for (const float score : spec_.scores)
     ranks_.push_back(static_cast<int>(
         std::lower_bound(scores.begin(), scores.end(), score, std::greater<>()) - scores.begin()));
+}
+
+void Bpe::read_kept(const std::string& what) {
+  kept_id_.assign(static_cast<size_t>(vocab_), KeptTokens::kUnknown);
+  int last = -1, id = KeptTokens::kFirst;
+  for (const int token : spec_.kept->ids) {
+    if (token <= last || token >= vocab_)
+      throw Error(
+          message(what, ": the kept tokens are not in rising order below ", vocab_, "; the file is damaged"));
+    kept_id_[token] = id++;
+    last = token;
+  }
 }
 
 int Bpe::byte_of(int token) const {
@@ -264,9 +277,12 @@ void Bpe::encode_word(std::string_view word, Words& words, std::vector<int>& tok
 std::vector<int> Bpe::encode(std::string_view text) const {
   std::vector<int> tokens;
   Words words;
+  std::string spaced;
+  if (spec_.kept) text = spaced = " " + std::string(text);
   cut(
       text, [&](int token) { tokens.push_back(token); },
       [&](std::string_view word) { encode_word(word, words, tokens); });
+  for (int& token : tokens) token = spec_.kept ? kept_id_[token] : token;
   return tokens;
 }
 
@@ -276,7 +292,12 @@ void Bpe::for_each_word(std::string_view text, const VisitWord& visit) const {
 }
 
 std::string Bpe::bytes(int token) const {
-  PSM_CHECK(token >= 0 && token < vocab_, token);
+  PSM_CHECK(token >= 0 && token < vocab(), token);
+  if (spec_.kept) {
+    constexpr const char* kSpecial[] = {"<s>", "</s>", "<unk>"};
+    if (token < KeptTokens::kFirst) return kSpecial[token];
+    token = spec_.kept->ids[token - KeptTokens::kFirst];
+  }
   if (const std::string* added = added_.find(token)) return *added;
   if (static_cast<size_t>(token) >= spec_.tokens.size()) return "";
   if (const int byte = byte_of(token); byte >= 0) return std::string(1, static_cast<char>(byte));
@@ -287,11 +308,11 @@ std::string Bpe::bytes(int token) const {
 
 std::string Bpe::decode(std::span<const int> tokens) const {
   std::string text;
+  const bool hides_ends = spec_.kept || spec_.kind == BpeKind::kLlama2;
   for (const int token : tokens)
-    if (spec_.kind != BpeKind::kLlama2 || (token != spec_.ends.start && token != spec_.ends.end))
-      text += bytes(token);
-  const bool prefixed =
-      of_characters() ? spec_.prefix != SpacePrefix::kNever : spec_.kind == BpeKind::kWordPiece;
+    if (!hides_ends || (token != start() && token != end())) text += bytes(token);
+  const bool prefixed = spec_.kept || (of_characters() ? spec_.prefix != SpacePrefix::kNever
+                                                       : spec_.kind == BpeKind::kWordPiece);
   if (prefixed && text.starts_with(' ')) text.erase(0, 1);
   return text;
 }

@@ -36,21 +36,23 @@ class Bpe final : public Tokenizer {
  public:
   // Throws psm::Error that begins with `what` for ids outside [0, 2^20), for a byte of UTF-8 without a token (kBytes),
   // for two tokens of the same text, for a merge that is there twice or is not of tokens into a token, for a score that
-  // is not finite, for an added token that contradicts another, and for an end or unknown token that does not exist, as
-  // WordPiece needs one.
+  // is not finite, for an added token that contradicts another, for an end or unknown token that does not exist, as
+  // WordPiece needs one, and for kept tokens that do not rise.
   Bpe(BpeSpec spec, const std::string& what);
   Bpe(const Bpe&) = delete;
   Bpe& operator=(const Bpe&) = delete;
 
-  int vocab() const override { return vocab_; }
+  int vocab() const override {
+    return spec_.kept ? KeptTokens::kFirst + static_cast<int>(spec_.kept->ids.size()) : vocab_;
+  }
   // Throws psm::Error if the text is not UTF-8 (kBytes, kCharacters), or if a character has no token, which it names.
   std::vector<int> encode(std::string_view text) const override;
   // If tokens are of characters, removes the space that encode() puts in front of a text.
   std::string decode(std::span<const int> tokens) const override;
   std::string bytes(int token) const override;  // empty for an id that is no token
-  std::optional<int> start() const override { return spec_.ends.start; }
-  std::optional<int> end() const override { return spec_.ends.end; }
-  int ends_between() const override { return spec_.kind == BpeKind::kWordPiece ? 1 : 2; }
+  std::optional<int> start() const override { return spec_.kept ? KeptTokens::kStart : spec_.ends.start; }
+  std::optional<int> end() const override { return spec_.kept ? KeptTokens::kEnd : spec_.ends.end; }
+  int ends_between() const override { return spec_.kind == BpeKind::kWordPiece && !spec_.kept ? 1 : 2; }
 
   // Visits the words of step 2, in order. No merge crosses a word's end. Throws psm::Error if the text is not UTF-8.
   using VisitWord = std::function<void(std::string_view word)>;
@@ -65,6 +67,7 @@ class Bpe final : public Tokenizer {
   void read_tokens(const std::string& what);
   void read_merges(const std::string& what);
   void read_scores(const std::string& what);
+  void read_kept(const std::string& what);
   const char* space() const { return spec_.kind == BpeKind::kCharacters ? kMetaspace : " "; }
   bool is_utf8() const { return spec_.kind != BpeKind::kAlphabet && spec_.kind != BpeKind::kLlama2; }
   bool of_characters() const { return spec_.kind == BpeKind::kCharacters || spec_.kind == BpeKind::kLlama2; }
@@ -83,11 +86,12 @@ class Bpe final : public Tokenizer {
 
   BpeSpec spec_;
   AddedTokens added_;
-  int vocab_ = 0;
+  int vocab_ = 0;                                  // of the whole vocabulary
   std::array<int, 256> byte_token_{};              // -1: none
   std::unordered_map<std::string_view, int> ids_;  // of the texts of tokens that merge
   std::unordered_map<uint64_t, Merge> merges_;     // by the two tokens
   std::vector<int> ranks_;                         // by token: how many scores are higher
+  std::vector<int> kept_id_;                       // by token, if only some are kept
 };
 
 }  // namespace psm::nn

@@ -32,6 +32,14 @@ inline constexpr size_t kLongestWord = 100;  // characters; WordPiece takes a lo
 
 using Merges = std::vector<std::pair<int, int>>;  // in order of rank: two ids; what they make is a token
 
+// A model that reads a part of a vocabulary has other ids: <s> = 0, </s> = 1, <unk> = 2, then the kept tokens in their
+// order. All others are <unk>. A text is encoded with one space in front, so that a word has the same tokens wherever it
+// is, and enclosed by <s> and </s> (nn/text/sentences.h).
+struct KeptTokens {
+  static constexpr int kStart = 0, kEnd = 1, kUnknown = 2, kFirst = 3;
+  std::vector<int> ids;  // rising
+};
+
 // The tokens that begin and end a text.
 struct TextEnds {
   std::optional<int> start, end;
@@ -57,6 +65,7 @@ struct BpeSpec {
   bool one_unknown = false;  // for several characters in a row
   // For WordPiece.
   bool strips_accents = false, lower_case = false;
+  std::optional<KeptTokens> kept;  // none: all
 };
 
 }  // namespace psm::nn

@@ -174,7 +174,7 @@ void add_rules_of_word_piece(const BpeSpec& spec, Json& json) {
 
 std::string tokenizer_json(const BpeSpec& spec, int indent) {
   const bool characters = spec.kind == BpeKind::kCharacters, pieces = spec.kind == BpeKind::kWordPiece;
-  if (!characters && !pieces && spec.kind != BpeKind::kBytes) return "";
+  if (spec.kept || (!characters && !pieces && spec.kind != BpeKind::kBytes)) return "";
   Json::Object vocabulary;
   for (size_t t = 0; t < spec.tokens.size(); ++t)
     if (!spec.tokens[t].empty())

@@ -1,11 +1,10 @@
 #include "nn/text/bpe/tokenizer_tables.h"
 
 #include <optional>
-#include <vector>
+#include <utility>
 
 #include "ckks/wire/tables.h"
 #include "nn/text/bpe/bpe.h"
-#include "nn/text/sentences.h"
 
 namespace psm::nn {
 namespace {
@@ -27,19 +26,19 @@ void describe(Tables& t, std::optional<int>& token) {
   token = number == -1 ? std::nullopt : std::optional(number);
 }
 
-// A tokenizer: a BPE, or sentences and the tokenizer that they are of.
+// A tokenizer: all of it, or kept tokens and the tokenizer that they are of.
 struct Form {
-  bool sentences = false;
+  bool is_part = false;
   BpeSpec bpe{};
-  std::vector<int> kept{};
+  KeptTokens kept{};
   std::string base{};
 };
 
 template <typename Tables>
 void describe(Tables& t, Form& form) {
-  wire::flag(t, form.sentences);
-  if (form.sentences) {
-    wire::list(t, form.kept, 4, [&](int& token) { wire::integer(t, token); });
+  wire::flag(t, form.is_part);
+  if (form.is_part) {
+    wire::list(t, form.kept.ids, 4, [&](int& token) { wire::integer(t, token); });
     t.text(form.base);
     return;
   }
@@ -68,18 +67,21 @@ void describe(Tables& t, Form& form) {
 }  // namespace
 
 std::string tokenizer_bytes(const Tokenizer& tokenizer) {
-  if (const auto* bpe = dynamic_cast<const Bpe*>(&tokenizer)) return wire::to_bytes(Form{.bpe = bpe->spec()});
-  const auto& sentences = dynamic_cast<const SentenceTokenizer&>(tokenizer);
-  return wire::to_bytes(
-      Form{.sentences = true, .kept = sentences.kept(), .base = tokenizer_bytes(sentences.base())});
+  BpeSpec spec = dynamic_cast<const Bpe&>(tokenizer).spec();
+  const std::optional<KeptTokens> kept = std::exchange(spec.kept, std::nullopt);
+  const std::string whole = wire::to_bytes(Form{.bpe = std::move(spec)});
+  return kept ? wire::to_bytes(Form{.is_part = true, .kept = *kept, .base = whole}) : whole;
 }
 
 std::shared_ptr<const Tokenizer> tokenizer_from_bytes(std::string_view bytes, const std::string& what) {
   Form form = wire::from_bytes<Form>(bytes, what);
-  if (!form.sentences) return std::make_shared<Bpe>(std::move(form.bpe), what);
-  if (form.base.starts_with('\1')) throw Error(what + ": sentences of sentences; the file is damaged");
-  return std::make_shared<SentenceTokenizer>(tokenizer_from_bytes(form.base, what), std::move(form.kept),
-                                             what);
+  if (form.is_part) {
+    Form whole = wire::from_bytes<Form>(form.base, what);
+    if (whole.is_part) throw Error(what + ": sentences of sentences; the file is damaged");
+    form.bpe = std::move(whole.bpe);
+    form.bpe.kept = std::move(form.kept);
+  }
+  return std::make_shared<Bpe>(std::move(form.bpe), what);
 }
 
 }  // namespace psm::nn

@@ -1,7 +1,7 @@
 // Tokenizers as tables (ckks/wire/tables.h), as checkpoints and clients' files keep them. They hold all that encoding
 // needs, in one form for every kind of file that a tokenizer comes from. Byte by byte, in the words of FORMATS.md:
 //
-//   flag    1: texts are enclosed as sentences. Then: list of i32 kept tokens, text: the tokenizer of those. End
+//   flag    1: some tokens are kept (bpe_spec.h). Then: list of i32 kept tokens, text: the tokenizer of those. End
 //   u8      BpeKind
 //   list    tokens: texts
 //   list    merges by rank: i32, i32
