@@ -13,8 +13,8 @@
 #include "cmd/testing/test_commands.h"
 #include "cmd/testing/test_tasks.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::cmd {
@@ -109,7 +109,7 @@ TEST_CASE("logits are written for texts, pairs, token numbers and images, those 
   write_file(path_of("lines.txt"), "g1 g2\nb3\tb4 b5\n");
   output_of("evaluate --model " + model + " --prompts " + path_of("lines.txt") + " --logits " + json);
   const attention::ModelWeights weights = attention::load_checkpoint(model).weights;
-  const nn::Bpe tokenizer(tokenizer_spec(), "test");
+  const nn::Tokenizer tokenizer(tokenizer_spec(), "test");
   const Json written = json_of(json);
   const Json::Array& texts = written.at("examples", "json").array("examples");
   REQUIRE(texts.size() == 2);

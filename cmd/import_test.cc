@@ -13,9 +13,10 @@
 #include "cmd/testing/test_commands.h"
 #include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_file.h"
+#include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::cmd {
 namespace {
@@ -90,8 +91,8 @@ TEST_CASE(
   attention::ModelWeights weights = tiny("llama");
   weights.config.vocab = 300;
   attention::write_hugging_face(folder, attention::random_weights(weights.config, 3));
-  const nn::Bpe tokenizer(nn::train_byte_bpe("the cat sat on the mat", {.vocab = 262}), "test");
-  write_file(folder + "/tokenizer.json", nn::tokenizer_json_of(tokenizer));
+  const nn::Tokenizer tokenizer(nn::train_byte_bpe("the cat sat on the mat", {.vocab = 262}), "test");
+  write_file(folder + "/tokenizer.json", nn::tokenizer_json(tokenizer.spec(), 0));
   const Json figures = run_for_json("import --from " + folder + " --out " + checkpoint);
   CHECK(figures.at("tokenizer_tokens", "").integer("", 0, 1000) == tokenizer.vocab());
   run_for_json("import --from " + checkpoint + " --to hugging-face --out " + folder + "-back");

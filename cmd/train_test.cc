@@ -16,8 +16,8 @@
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"
 #include "nn/text/bpe/alphabet.h"
-#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_json.h"
 #include "train/stages/recipe.h"
 
@@ -208,7 +208,7 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   CHECK(checkpoint.weights.config.vocab == 270);
   const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
   REQUIRE(codec.tokenizer());
-  CHECK(codec.encode("the quick") == nn::Bpe(spec, "test").encode("the quick"));
+  CHECK(codec.encode("the quick") == nn::Tokenizer(spec, "test").encode("the quick"));
   CHECK(codec.decode(codec.encode("the quick")) == "the quick");
 
   const std::string evaluate =
@@ -248,7 +248,7 @@ TEST_CASE("predictions that are no text together show where one ends") {
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
   spec.tokens.emplace_back("ab");
   spec.merges = {{'a', 'b'}};
-  const PromptCodec bpe(std::make_shared<const nn::Bpe>(spec, "test"));
+  const PromptCodec bpe(std::make_shared<const nn::Tokenizer>(spec, "test"));
   CHECK(bpe.list(std::vector<int>{'a', 256, '\n'}) == "a|ab|\\n");
   const PromptCodec recall(train::RecallOptions{});
   CHECK(recall.list(std::vector<int>{0, 1}) == "k0 k1");

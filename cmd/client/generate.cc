@@ -26,7 +26,7 @@
 #include "cmd/protocol/temporary_folder.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/units.h"
-#include "nn/text/tokenizer.h"
+#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::cmd {
 namespace {

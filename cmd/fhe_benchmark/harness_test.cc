@@ -9,7 +9,7 @@
 #include "cmd/testing/test_pipeline.h"
 #include "cmd/testing/test_tasks.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::cmd {
@@ -114,7 +114,8 @@ TEST_CASE("BERT's benchmark: pairs of sentences go in, and their classes come ou
   attention::ModelConfig config = small("bert");
   config.vocab = 17, config.context = 16, config.separator = 3;
   const PromptCodec codec(
-      std::make_shared<const nn::Bpe>(nn::spec_from_vocabulary(kPieces, "", "test"), "test"), config.classes);
+      std::make_shared<const nn::Tokenizer>(nn::spec_from_vocabulary(kPieces, "", "test"), "test"),
+      config.classes);
   const std::vector<std::pair<std::string, std::string>> pairs = {
       {"A12.", "b3"}, {"b", "B"}, {"a1 b2 [PAD]", "a34."}, {"b b b", "a"}, {"a5", "b6 b7"}, {"a", "A"}};
   std::string input;

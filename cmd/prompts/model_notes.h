@@ -8,7 +8,7 @@
 
 #include "attention/shape/config.h"
 #include "cmd/prompts/prompts.h"
-#include "nn/text/tokenizer.h"
+#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::cmd {
 

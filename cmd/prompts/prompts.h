@@ -21,7 +21,7 @@
 #include "ckks/base/files/flags.h"
 #include "cmd/client/answers.h"
 #include "nn/inputs/recall.h"
-#include "nn/text/tokenizer.h"
+#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::cmd {
 

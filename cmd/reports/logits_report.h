@@ -9,7 +9,7 @@
 #include "attention/shape/examples.h"
 #include "ckks/base/files/json.h"
 #include "cmd/terminal/table.h"
-#include "nn/text/tokenizer.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "train/harness/harness_scores.h"
 
 namespace psm::cmd {

@@ -9,7 +9,7 @@
 #include "cmd/testing/test_commands.h"
 #include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::cmd {
 namespace {
@@ -28,7 +28,7 @@ attention::Checkpoint small_model(bool polynomial, bool tokenizer = true) {
   nn::BpeSpec spec;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
   if (tokenizer)
-    write_notes(PromptCodec(std::make_shared<const nn::Bpe>(spec, "test")), checkpoint.notes,
+    write_notes(PromptCodec(std::make_shared<const nn::Tokenizer>(spec, "test")), checkpoint.notes,
                 checkpoint.weights.config);
   if (polynomial) {
     const std::string text = "Question: What leaks?\nAnswer: a c";

@@ -20,7 +20,7 @@
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 #include "cmd/training/training_run.h"
-#include "nn/text/tokenizer.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "train/evaluation/polynomial_evaluation.h"
 
 namespace psm::cmd {

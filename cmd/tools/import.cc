@@ -21,6 +21,7 @@
 #include "cmd/terminal/figures.h"
 #include "cmd/training/training_run.h"
 #include "nn/text/bpe/tokenizer_file.h"
+#include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::cmd {
 namespace {
@@ -140,7 +141,7 @@ int import_command(int argc, char** argv) {
   const attention::ModelConfig& config = checkpoint.weights.config;
   const auto tokenizer = find_tokenizer(tokenizer_path, source, checkpoint);
   if (tokenizer) write_notes(PromptCodec(tokenizer), checkpoint.notes, config);
-  const std::string file_of_transformers = tokenizer ? nn::tokenizer_json_of(*tokenizer) : "";
+  const std::string file_of_transformers = tokenizer ? nn::tokenizer_json(tokenizer->spec(), 0) : "";
 
   // transformers counts RoBERTa's positions over the tokens that are no padding, which is number 1 when written.
   if (to != "checkpoint" && attention::family_of(config) == "roberta") model.padding = 1;

@@ -1,4 +1,6 @@
 // bazel run //cmd:tokenizer -- train|encode: tokenizers made of a text, and used.
+#include "nn/text/bpe/tokenizer.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -11,7 +13,6 @@
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/training/training_run.h"
-#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/tokenizer_file.h"
 #include "nn/text/bpe/tokenizer_json.h"
@@ -75,7 +76,7 @@ Json train(const TokenizerFlags& flags) {
   const double seconds = seconds_now() - start;
   // Read again before it is written: a vocabulary can be larger than files that are read.
   const char* what = "the trained tokenizer";
-  const nn::Bpe tokenizer(nn::read_tokenizer_json(file, what), what);
+  const nn::Tokenizer tokenizer(nn::read_tokenizer_json(file, what), what);
   flags.write(file);
   const size_t tokens = tokenizer.encode(text).size();
   Figures figures;

@@ -8,7 +8,7 @@
 #include "ckks/base/files/json.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/prompts/prompts.h"
-#include "nn/text/tokenizer.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "train/data/data.h"
 #include "train/data/image_data.h"
 #include "train/data/text_data.h"

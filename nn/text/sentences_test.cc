@@ -12,14 +12,14 @@ namespace {
 using Tokens = std::vector<int>;
 
 // " ", a, b and c, of which some are kept.
-Bpe letters(Tokens kept, const std::string& what = "test") {
+Tokenizer letters(Tokens kept, const std::string& what = "test") {
   BpeSpec spec = alphabet_of(" abc")->spec();
   spec.kept = {std::move(kept)};
-  return Bpe(std::move(spec), what);
+  return Tokenizer(std::move(spec), what);
 }
 
 // <s> 0, </s> 1, <unk> 2, " " 3, a 4, b 5, c 6; a text gets one space in front.
-const Bpe kTokenizer = letters({0, 1, 2, 3});
+const Tokenizer kTokenizer = letters({0, 1, 2, 3});
 
 TEST_CASE("a text is enclosed, and two are enclosed together") {
   CHECK(sentence_tokens(kTokenizer, "ab") == Tokens{0, 3, 4, 5, 1});
@@ -59,7 +59,7 @@ TEST_CASE("a line says where in the text it lies") {
 }
 
 TEST_CASE("what is not kept is unknown") {
-  const Bpe tokenizer = letters({0, 1, 3});
+  const Tokenizer tokenizer = letters({0, 1, 3});
   CHECK(tokenizer.vocab() == 6);
   CHECK(tokenizer.encode("abca") == Tokens{3, 4, 2, 5, 4});
   CHECK(tokenizer.start() == 0);

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nn/text/tokenizer.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "train/data/data.h"
 
 namespace psm::train {

@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/sentences.h"
 
 namespace psm::train {
@@ -30,9 +30,9 @@ std::shared_ptr<const nn::Tokenizer> reduced(const nn::Tokenizer& base,
   }
   for (size_t token = 0; token < texts_with.size(); ++token)
     if (texts_with[token] >= least_texts) kept.ids.push_back(static_cast<int>(token));
-  nn::BpeSpec spec = dynamic_cast<const nn::Bpe&>(base).spec();
+  nn::BpeSpec spec = base.spec();
   spec.kept = std::move(kept);
-  return std::make_shared<const nn::Bpe>(std::move(spec), origin);
+  return std::make_shared<const nn::Tokenizer>(std::move(spec), origin);
 }
 
 }  // namespace

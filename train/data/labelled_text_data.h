@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/text/tokenizer.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "train/data/data.h"
 #include "train/data/labelled_text.h"
 

@@ -61,7 +61,8 @@ TextData::TextData(const std::vector<std::vector<int>>& sequences,
 }
 
 void TextData::tokenise(std::string_view training, std::string_view held_out,
-                        std::shared_ptr<const nn::Bpe> own, std::shared_ptr<const nn::Tokenizer> tokenizer) {
+                        std::shared_ptr<const nn::Tokenizer> own,
+                        std::shared_ptr<const nn::Tokenizer> tokenizer) {
   if (context_ < 1) throw Error(message("a context of ", context_, " tokens: give at least 1"));
   if (tokenizer) {
     if (const std::string kept = nn::tokenizer_bytes(*tokenizer); kept != nn::tokenizer_bytes(*own))

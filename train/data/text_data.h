@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "nn/text/bpe/alphabet.h"
-#include "nn/text/tokenizer.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "train/data/data.h"
 
 namespace psm::train {
@@ -47,8 +47,8 @@ class TextData final : public DataSource {
 
  private:
   // Sets the tokens, and adds the tokenizer to the description unless it is the text's own alphabet.
-  void tokenise(std::string_view training, std::string_view held_out, std::shared_ptr<const nn::Bpe> own,
-                std::shared_ptr<const nn::Tokenizer> tokenizer);
+  void tokenise(std::string_view training, std::string_view held_out,
+                std::shared_ptr<const nn::Tokenizer> own, std::shared_ptr<const nn::Tokenizer> tokenizer);
   // The number of windows in `tokens` tokens, if one begins after every `apart` tokens.
   size_t windows(size_t tokens, size_t apart) const;
   // Makes room for this many sequences.

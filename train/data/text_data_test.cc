@@ -8,8 +8,8 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/alphabet.h"
-#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "train/data/documents.h"
 
 namespace psm::train {
@@ -53,7 +53,7 @@ TEST_CASE("a second text is held out whole, and its bytes are in the alphabet") 
 TEST_CASE("a tokenizer's tokens take the place of characters, and what is held out begins at a character") {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "the th\u00e9 ";  // 9 bytes each
-  const auto bpe = std::make_shared<const nn::Bpe>(nn::train_byte_bpe(text, {.vocab = 262}), "test");
+  const auto bpe = std::make_shared<const nn::Tokenizer>(nn::train_byte_bpe(text, {.vocab = 262}), "test");
   for (const size_t more : {0, 20}) {  // of 920 bytes a tenth begins in the middle of a character
     text.insert(0, more, 'x');
     const TextData data(text, 8, bpe);
@@ -121,19 +121,14 @@ TEST_CASE("sequences that cannot be trained on are refused") {
   CHECK_THROWS_AS(sequences({{1, 2}, {2}}), Error);
 }
 
-// Letters a to z as tokens 1 to 26, everything else as 27; 0 begins a text.
-class Letters final : public nn::Tokenizer {
- public:
-  int vocab() const override { return 28; }
-  std::vector<int> encode(std::string_view text) const override {
-    std::vector<int> tokens;
-    for (const char c : text) tokens.push_back(c >= 'a' && c <= 'z' ? c - 'a' + 1 : 27);
-    return tokens;
-  }
-  std::string decode(std::span<const int>) const override { return {}; }
-  std::string bytes(int) const override { return {}; }
-  std::optional<int> start() const override { return 0; }
-};
+// Letters a to z as tokens 1 to 26, the end of a line as 27; 0 begins a text.
+nn::Tokenizer letters() {
+  nn::BpeSpec spec;
+  spec.kind = nn::BpeKind::kAlphabet;
+  for (const char c : std::string("^abcdefghijklmnopqrstuvwxyz\n")) spec.tokens.emplace_back(1, c);
+  spec.ends.start = 0;
+  return nn::Tokenizer(std::move(spec), "letters");
+}
 
 TEST_CASE("lines that mark an end separate documents, white space alone is none") {
   using Texts = std::vector<std::string_view>;
@@ -148,7 +143,7 @@ TEST_CASE("lines that mark an end separate documents, white space alone is none"
 }
 
 TEST_CASE("a document is encoded behind the token that begins a text") {
-  CHECK(encode_documents("ab\n<|endoftext|>\nc", Letters()) ==
+  CHECK(encode_documents("ab\n<|endoftext|>\nc", letters()) ==
         std::vector<std::vector<int>>{{0, 1, 2, 27}, {0, 3}});
 }
 

@@ -8,8 +8,8 @@
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/alphabet.h"
-#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/bpe_trainer.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "train/evaluation/evaluation.h"
 
 namespace psm::train {
@@ -136,7 +136,7 @@ TEST_CASE("a model that is no causal language model and a token of another vocab
 }
 
 TEST_CASE("a guess among n equal tokens of b bytes costs log2(n) / b bits a byte") {
-  const nn::Bpe tokenizer(nn::train_byte_bpe("abab abab abab", {.vocab = 259, .special = {}}), "test");
+  const nn::Tokenizer tokenizer(nn::train_byte_bpe("abab abab abab", {.vocab = 259, .special = {}}), "test");
   Batch batch;
   batch.targets = {tokenizer.encode("abab")[0], -1, tokenizer.encode("a")[0]};
   Evaluation guess;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attention/trained/batched_model.h"
-#include "nn/text/tokenizer.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "train/data/data.h"
 
 namespace psm::train {

@@ -2,21 +2,21 @@
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "train/harness/harness_tasks.h"
 
 namespace psm::train {
 namespace {
 
 // Bytes, " b" as one token (256), and 257 in front of a text if `starts`.
-nn::Bpe bytes_tokenizer(bool starts = false) {
+nn::Tokenizer bytes_tokenizer(bool starts = false) {
   nn::BpeSpec spec;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
   spec.tokens.emplace_back(" b");
   spec.merges = {{' ', 'b'}};
   spec.added = {{.text = "<s>", .id = 257, .special = true}};
   if (starts) spec.ends.start = 257, spec.ends.end = 257;
-  return nn::Bpe(spec, "test");
+  return nn::Tokenizer(spec, "test");
 }
 
 TaskExample example(std::vector<std::string> contexts, std::vector<std::string> continuations,
@@ -71,7 +71,7 @@ TEST_CASE("shots are different, never the example itself, drawn evenly, the same
 }
 
 TEST_CASE("white space at the context's end belongs to the continuation") {
-  const nn::Bpe tokenizer = bytes_tokenizer();
+  const nn::Tokenizer tokenizer = bytes_tokenizer();
   for (const Prompt& prompt : {Prompt{"aa", " bc"}, Prompt{"aa ", "bc"}}) {
     const auto encoded = encode_prompt(prompt, tokenizer, 16);
     REQUIRE(encoded);
@@ -89,7 +89,7 @@ TEST_CASE("a start token stands in front and is not scored") {
 }
 
 TEST_CASE("what is longer than the model reads is cut from the left, the continuation never") {
-  const nn::Bpe tokenizer = bytes_tokenizer();
+  const nn::Tokenizer tokenizer = bytes_tokenizer();
   const Prompt prompt{"abcd", "efg"};
   CHECK(encode_prompt(prompt, tokenizer, 6)->tokens.size() == 7);  // the last token is predicted, not read
   CHECK_FALSE(encode_prompt(prompt, tokenizer, 6)->cut);

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/text/tokenizer.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "train/evaluation/evaluation.h"
 #include "train/harness/harness_tasks.h"
 

@@ -6,17 +6,17 @@
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::train {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-nn::Bpe bytes_tokenizer() {
+nn::Tokenizer bytes_tokenizer() {
   nn::BpeSpec spec;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
-  return nn::Bpe(spec, "test");
+  return nn::Tokenizer(spec, "test");
 }
 
 // Gives the likelihoods of a list, one after another; the greedy ones are those above -1.

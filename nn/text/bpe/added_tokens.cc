@@ -4,7 +4,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/utf8.h"
-#include "nn/text/tokenizer.h"
 #include "nn/text/unicode/unicode_class.h"
 
 namespace psm::nn {

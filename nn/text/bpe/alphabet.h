@@ -5,11 +5,11 @@
 #include <memory>
 #include <string_view>
 
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::nn {
 
 // The distinct bytes of a text, in order.
-std::shared_ptr<const Bpe> alphabet_of(std::string_view text);
+std::shared_ptr<const Tokenizer> alphabet_of(std::string_view text);
 
 }  // namespace psm::nn

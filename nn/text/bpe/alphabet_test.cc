@@ -31,7 +31,7 @@ TEST_CASE("bytes outside the alphabet, and bytes that are none, are refused") {
     BpeSpec spec;
     spec.kind = BpeKind::kAlphabet;
     spec.tokens = bad == "aa" ? std::vector<std::string>{"a", "a"} : std::vector<std::string>{bad};
-    CHECK_THROWS_AS(Bpe(spec, "test"), Error);
+    CHECK_THROWS_AS(Tokenizer(spec, "test"), Error);
   }
 }
 

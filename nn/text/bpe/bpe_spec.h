@@ -1,4 +1,4 @@
-// The parts of a byte-pair or WordPiece tokenizer, whether it was read or trained; nn/text/bpe/bpe.h runs it.
+// The parts of a byte-pair or WordPiece tokenizer, whether it was read or trained; nn/text/bpe/tokenizer.h runs it.
 #pragma once
 
 #include <optional>

@@ -8,9 +8,9 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/progress.h"
-#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/byte_level.h"
 #include "nn/text/bpe/byte_level_files.h"
+#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::nn {
 namespace {
@@ -48,7 +48,7 @@ struct Word {
 };
 
 // Distinct words in order of their first place.
-std::vector<Word> count_words(std::string_view text, const Bpe& bytes) {
+std::vector<Word> count_words(std::string_view text, const Tokenizer& bytes) {
   std::vector<Word> words;
   // Words of `text` itself, for nothing is normalised.
   std::unordered_map<std::string_view, size_t> index;
@@ -195,7 +195,7 @@ class PairTrainer {
 
 BpeSpec train_byte_bpe(std::string_view text, const BpeTrainerOptions& options) {
   BpeSpec spec = base_spec(options);
-  const std::vector<Word> words = count_words(text, Bpe(spec, "the trained vocabulary"));
+  const std::vector<Word> words = count_words(text, Tokenizer(spec, "the trained vocabulary"));
   if (words.empty()) throw Error("the text has no words to train a tokenizer on; give one that is not empty");
   PairTrainer(spec, words).run(options.vocab);
   return spec;

@@ -31,7 +31,7 @@ struct BpeTrainerOptions {
   std::vector<std::string> special = {kEndOfText};
 };
 
-// Words are those of Bpe with the same special tokens: GPT-2's expression, no normalisation, no space in
+// Words are those of Tokenizer with the same special tokens: GPT-2's expression, no normalisation, no space in
 // front. Returns fewer than `vocab` tokens if no pair is left that occurs twice. The names of special tokens
 // say what they mean at the ends of a text (nn/text/bpe/tokenizer_json.h).
 //

@@ -8,7 +8,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::nn {
@@ -70,7 +70,7 @@ TEST_CASE("merges are those of the definition, also where pairs overlap, and eac
     const BpeTrainerOptions options{.vocab = 257 + 60};
     const BpeSpec spec = train_byte_bpe(text, options), base = train_byte_bpe(".", options);
     REQUIRE(base.merges.empty());
-    const Bpe bytes(base, "test");
+    const Tokenizer bytes(base, "test");
     std::vector<std::vector<int>> words;
     bytes.for_each_word(text, [&](std::string_view word) { words.push_back(bytes.encode(word)); });
     CHECK(spec.merges == merges_by_definition(words, bytes.vocab(), options.vocab));
@@ -94,8 +94,8 @@ TEST_CASE("a trained tokenizer encodes what it has not seen, and as well after i
   const std::string text =
       "the theatre the then<|endoftext|>the thé thé<|endoftext|>\n\nthe end of the text\n";
   const BpeSpec spec = train_byte_bpe(text, {.vocab = 300});
-  const Bpe tokenizer(spec, "test");
-  const Bpe again(read_tokenizer_json(tokenizer_json(spec, 1), "test"), "test");
+  const Tokenizer tokenizer(spec, "test");
+  const Tokenizer again(read_tokenizer_json(tokenizer_json(spec, 1), "test"), "test");
   CHECK(tokenizer_json(again.spec(), 0) == tokenizer_json(spec, 0));
   CHECK(again.end() == 0);
   CHECK(tokenizer.end() == 0);

@@ -5,9 +5,9 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/bpe.h"
 #include "nn/text/bpe/byte_level.h"
 #include "nn/text/bpe/byte_level_files.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_file.h"
 #include "nn/text/bpe/tokenizer_json.h"
 
@@ -65,7 +65,7 @@ TEST_CASE("numbers one by one, and words that are tokens whole") {
   BpeSpec spec = small_spec();
   spec.single_digits = true;
   std::vector<std::string> cut;
-  const Bpe digits(spec, "test");
+  const Tokenizer digits(spec, "test");
   digits.for_each_word("the 12\u0663 a", [&](std::string_view word) { cut.emplace_back(word); });
   CHECK(cut == Words{"the", " ", "1", "2", "\u0663", " a"});
   CHECK(tokenizer_json(read(tokenizer_json(spec, 0)), 0) == tokenizer_json(spec, 0));
@@ -77,10 +77,10 @@ TEST_CASE("numbers one by one, and words that are tokens whole") {
   spec.tokens.emplace_back("xyz");
   spec.added.clear();
   spec.ends = {};
-  const Bpe whole(spec, "test");
+  const Tokenizer whole(spec, "test");
   CHECK(whole.encode("xyz") == std::vector<int>{260});
   CHECK(whole.encode("x1") == std::vector<int>{'x', '1'});
-  CHECK(Bpe(read(tokenizer_json(spec, 0)), "test").encode("xyz") == whole.encode("xyz"));
+  CHECK(Tokenizer(read(tokenizer_json(spec, 0)), "test").encode("xyz") == whole.encode("xyz"));
 }
 
 TEST_CASE("the token in front of a text, and the one behind it, from a template") {
@@ -94,7 +94,7 @@ TEST_CASE("the token in front of a text, and the one behind it, from a template"
 }
 
 TEST_CASE("pairs are merged by rank, added tokens are found first, and the text comes back") {
-  const Bpe tokenizer(small_spec(), "test");
+  const Tokenizer tokenizer(small_spec(), "test");
   CHECK(tokenizer.vocab() == 260);
   CHECK(tokenizer.encode("the the<|endoftext|>") == std::vector<int>{'t', 257, 258, 259});
   CHECK(tokenizer.end() == 259);
@@ -107,8 +107,8 @@ TEST_CASE("a tokenizer survives its written form") {
   BpeSpec spec = small_spec();
   spec.nfc = true;
   spec.prefix = SpacePrefix::kPieces;
-  const Bpe tokenizer(spec, "test");
-  const Bpe again(read(tokenizer_json(spec, 0)), "test");
+  const Tokenizer tokenizer(spec, "test");
+  const Tokenizer again(read(tokenizer_json(spec, 0)), "test");
   CHECK(tokenizer_json(again.spec(), 0) == tokenizer_json(spec, 0));
   CHECK(again.encode("the cafe\u0301") == tokenizer.encode(" the caf\u00e9"));
 }
@@ -117,7 +117,7 @@ TEST_CASE("vocabularies whose parts do not fit together are refused") {
   const auto refused = [](const std::function<void(BpeSpec&)>& spoil) {
     BpeSpec spec = small_spec();
     spoil(spec);
-    CHECK_THROWS_AS(Bpe(spec, "test"), Error);
+    CHECK_THROWS_AS(Tokenizer(spec, "test"), Error);
   };
   refused([](BpeSpec& spec) { spec.tokens['a'].clear(); });
   refused([](BpeSpec& spec) { spec.tokens[257] = " t"; });
@@ -132,13 +132,13 @@ TEST_CASE("vocabularies whose parts do not fit together are refused") {
 
 TEST_CASE("files that are damaged or ask for what is not supported are refused") {
   const std::string good = tokenizer_json(small_spec(), 2);
-  CHECK_NOTHROW(Bpe(read(good), "test"));
+  CHECK_NOTHROW(Tokenizer(read(good), "test"));
   const auto refused = [&](const std::string& from, const std::string& to) {
     std::string bad = good;
     const size_t at = bad.find(from);
     REQUIRE(at != std::string::npos);
     bad.replace(at, from.size(), to);
-    CHECK_THROWS_AS(Bpe(read(bad), "test"), Error);
+    CHECK_THROWS_AS(Tokenizer(read(bad), "test"), Error);
   };
   refused("\"type\": \"BPE\"", "\"type\": \"Unigram\"");
   refused("\"type\": \"ByteLevel\"", "\"type\": \"Whitespace\"");
@@ -163,7 +163,7 @@ TEST_CASE("files that the tokenizers library rejects, or reads with other ids, a
     const size_t at = bad.find(from);
     REQUIRE(at != std::string::npos);
     bad.replace(at, from.size(), to);
-    CHECK_THROWS_WITH_AS(Bpe(read(bad), "test"), doctest::Contains(why), Error);
+    CHECK_THROWS_WITH_AS(Tokenizer(read(bad), "test"), doctest::Contains(why), Error);
   };
   refused("\"1.0\"", "\"2.0\"", "version \"2.0\" is not known");
   refused("\"1.0\"", "1", "version");

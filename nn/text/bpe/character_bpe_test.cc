@@ -3,7 +3,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::nn {
@@ -44,7 +44,7 @@ using Tokens = std::vector<int>;
 
 TEST_CASE(
     "pairs are merged by rank across spaces, unknown characters become bytes, and the text comes back") {
-  const Bpe tokenizer(small_spec(), "test");
+  const Tokenizer tokenizer(small_spec(), "test");
   CHECK(tokenizer.vocab() == 265);
   CHECK(tokenizer.encode("") == Tokens{});
   CHECK(tokenizer.encode("ab ab") == Tokens{kSpaceAb, kSpaceAb});  // " a" before "ab"
@@ -64,12 +64,13 @@ TEST_CASE(
 TEST_CASE(
     "the space in front: of every piece, of those that begin with none, of the text alone, or of nothing") {
   const std::string text = "a</s> a</s>a";
-  CHECK(Bpe(with(SpacePrefix::kAlways), "test").encode(text) ==
+  CHECK(Tokenizer(with(SpacePrefix::kAlways), "test").encode(text) ==
         Tokens{kSpaceA, 2, kSpace, kSpaceA, 2, kSpaceA});
-  CHECK(Bpe(with(SpacePrefix::kPieces), "test").encode(text) == Tokens{kSpaceA, 2, kSpaceA, 2, kSpaceA});
-  CHECK(Bpe(with(SpacePrefix::kFirst), "test").encode(text) == Tokens{kSpaceA, 2, kSpaceA, 2, kA});
-  CHECK(Bpe(with(SpacePrefix::kFirst), "test").encode("</s>a") == Tokens{2, kA});
-  const Bpe never(with(SpacePrefix::kNever), "test");
+  CHECK(Tokenizer(with(SpacePrefix::kPieces), "test").encode(text) ==
+        Tokens{kSpaceA, 2, kSpaceA, 2, kSpaceA});
+  CHECK(Tokenizer(with(SpacePrefix::kFirst), "test").encode(text) == Tokens{kSpaceA, 2, kSpaceA, 2, kA});
+  CHECK(Tokenizer(with(SpacePrefix::kFirst), "test").encode("</s>a") == Tokens{2, kA});
+  const Tokenizer never(with(SpacePrefix::kNever), "test");
   CHECK(never.encode(text) == Tokens{kA, 2, kSpaceA, 2, kA});
   CHECK(never.decode(never.encode(" a")) == " a");
 }
@@ -77,7 +78,7 @@ TEST_CASE(
 TEST_CASE("an added token that is normalised is found behind a space, and stands for its own text") {
   BpeSpec spec = small_spec();
   spec.added[2].normalised = true;  // "</s>", with its place in the vocabulary
-  const Bpe tokenizer(spec, "test");
+  const Tokenizer tokenizer(spec, "test");
   CHECK(tokenizer.encode("a </s>b") == Tokens{kSpaceA, 2, kB});  // as the `tokenizers` library has it
   CHECK(tokenizer.encode("</s>") == Tokens{2});
   CHECK(tokenizer.bytes(2) == "</s>");
@@ -86,19 +87,19 @@ TEST_CASE("an added token that is normalised is found behind a space, and stands
 TEST_CASE("without all bytes an unknown token, one for several characters, behind the bytes that follow") {
   BpeSpec spec = small_spec();
   spec.tokens[byte(0xE6)] = "other";  // the first byte of both characters below
-  CHECK(Bpe(spec, "test").encode("日æa") == Tokens{kSpace, byte(0xC3), byte(0xA6), 0, kA});
-  CHECK(Bpe(spec, "test").encode("日本") == Tokens{kSpace, 0});
+  CHECK(Tokenizer(spec, "test").encode("日æa") == Tokens{kSpace, byte(0xC3), byte(0xA6), 0, kA});
+  CHECK(Tokenizer(spec, "test").encode("日本") == Tokens{kSpace, 0});
   spec.one_unknown = false;
-  CHECK(Bpe(spec, "test").encode("日本") == Tokens{kSpace, 0, 0});
+  CHECK(Tokenizer(spec, "test").encode("日本") == Tokens{kSpace, 0, 0});
   spec.unknown.reset();
-  CHECK_THROWS_WITH_AS(Bpe(spec, "test").encode("日"), doctest::Contains("no token for"), Error);
+  CHECK_THROWS_WITH_AS(Tokenizer(spec, "test").encode("日"), doctest::Contains("no token for"), Error);
 }
 
 TEST_CASE("a tokenizer survives its file") {
   for (const SpacePrefix prefix :
        {SpacePrefix::kNever, SpacePrefix::kFirst, SpacePrefix::kPieces, SpacePrefix::kAlways}) {
     const std::string file = tokenizer_json(with(prefix), 1);
-    const Bpe again(read_tokenizer_json(file, "test"), "test");
+    const Tokenizer again(read_tokenizer_json(file, "test"), "test");
     CHECK(tokenizer_json(again.spec(), 1) == file);
     CHECK(again.start() == 1);
     CHECK(again.end() == 2);
@@ -110,7 +111,7 @@ TEST_CASE("so do ends that are no added tokens") {
   spec.added.clear();
   spec.ends.end_is_added = true;
   const std::string file = tokenizer_json(spec, 1);
-  const Bpe again(read_tokenizer_json(file, "test"), "test");
+  const Tokenizer again(read_tokenizer_json(file, "test"), "test");
   CHECK(again.start() == 1);
   CHECK(again.end() == 2);
 }
@@ -122,7 +123,7 @@ TEST_CASE("files that are damaged or ask for what is not supported are refused")
     const size_t at = bad.find(from);
     REQUIRE(at != std::string::npos);
     bad.replace(at, from.size(), to);
-    CHECK_THROWS_WITH_AS(Bpe(read_tokenizer_json(bad, "test"), "test"), doctest::Contains(why.c_str()),
+    CHECK_THROWS_WITH_AS(Tokenizer(read_tokenizer_json(bad, "test"), "test"), doctest::Contains(why.c_str()),
                          Error);
   };
   refused("\"Prepend\"", "\"Lowercase\"", "import the model with --tokenizer none");
@@ -137,7 +138,7 @@ TEST_CASE("vocabularies whose parts do not fit together are refused") {
   const auto refused = [](const std::function<void(BpeSpec&)>& spoil) {
     BpeSpec spec = small_spec();
     spoil(spec);
-    CHECK_THROWS_AS(Bpe(spec, "test"), Error);
+    CHECK_THROWS_AS(Tokenizer(spec, "test"), Error);
   };
   refused([](BpeSpec& spec) { spec.tokens[kA] = "b"; });
   refused([](BpeSpec& spec) { spec.merges.push_back({kB, kA}); });

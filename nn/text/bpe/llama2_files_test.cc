@@ -6,7 +6,7 @@
 #include "ckks/base/files/utf8.h"
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_file.h"
 
 namespace psm::nn {
@@ -33,7 +33,7 @@ const std::vector<Entry> kEntries = {{"<unk>"},  {"<s>"},    {"</s>"},  {"<0x0A>
                                      {"bc", -1}, {"ca", -3}, {"aa", 1}, {" a", -9}};
 
 TEST_CASE("the pair of the highest score is merged first, the leftmost of equals") {
-  const Bpe tokenizer(llama2_spec(file_of(kEntries), "test"), "test");
+  const Tokenizer tokenizer(llama2_spec(file_of(kEntries), "test"), "test");
   CHECK(tokenizer.vocab() == 16);
   CHECK(tokenizer.encode("abc") == std::vector<int>{15, 12});  // bc, then " a"
   CHECK(tokenizer.encode("aaa") == std::vector<int>{7, 14, 8});
@@ -42,7 +42,7 @@ TEST_CASE("the pair of the highest score is merged first, the leftmost of equals
 }
 
 TEST_CASE("characters without a token become bytes, and come back") {
-  const Bpe tokenizer(llama2_spec(file_of(kEntries), "test"), "test");
+  const Tokenizer tokenizer(llama2_spec(file_of(kEntries), "test"), "test");
   CHECK(tokenizer.encode("é\n\xff") == std::vector<int>{7, 4, 5, 3, 6});
   for (const std::string text : {"abc", " abc", "é\n\xff", "a b  c", ""})
     CHECK(tokenizer.decode(tokenizer.encode(text)) == text);
@@ -57,14 +57,14 @@ TEST_CASE("files that are truncated or hold what no tokenizer has are refused") 
   size_t whole = 0;
   for (size_t size = 0; size < file.size(); ++size) {
     try {
-      const Bpe shorter(llama2_spec(file.substr(0, size), "test"), "test");
+      const Tokenizer shorter(llama2_spec(file.substr(0, size), "test"), "test");
       ++whole;  // the file ends between two tokens
     } catch (const Error&) {
     }
   }
   CHECK(whole == kEntries.size() - 3);
   const auto refused = [](const std::string& bytes) {
-    CHECK_THROWS_AS(Bpe(llama2_spec(bytes, "test"), "test"), Error);
+    CHECK_THROWS_AS(Tokenizer(llama2_spec(bytes, "test"), "test"), Error);
   };
   refused(file_of(kEntries, 0));
   refused(file_of(kEntries, 5));
@@ -78,7 +78,7 @@ TEST_CASE("files that are truncated or hold what no tokenizer has are refused") 
 TEST_CASE("a real tokenizer encodes a text as llama2.c does" * doctest::test_suite("external")) {
   const auto path = shared_data("model/tok512.bin"), text_path = shared_data("text/tinystories-5docs.txt");
   if (!path || !text_path) return;
-  const Bpe tokenizer(llama2_spec(read_file(*path, 1 << 20), *path), *path);
+  const Tokenizer tokenizer(llama2_spec(read_file(*path, 1 << 20), *path), *path);
   CHECK(tokenizer.vocab() == 512);
   CHECK(tokenizer.encode("Zoë said: “hi”\n 1\t") ==
         std::vector<int>{410, 469, 414, 198, 174, 336, 467, 410, 465, 415, 417, 466, 13, 410, 475, 12});

@@ -8,7 +8,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::nn {
@@ -74,12 +74,7 @@ std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path) {
                  : path.ends_with(".txt")              ? vocabulary_spec(file, path)
                  : file.size() >= 4 && file[3] == '\0' ? llama2_spec(file, path)
                                                        : read_tokenizer_json(file, path);
-  return std::make_shared<const Bpe>(std::move(spec), path);
-}
-
-std::string tokenizer_json_of(const Tokenizer& tokenizer) {
-  const auto* bpe = dynamic_cast<const Bpe*>(&tokenizer);
-  return bpe == nullptr ? "" : tokenizer_json(bpe->spec(), 0);
+  return std::make_shared<const Tokenizer>(std::move(spec), path);
 }
 
 }  // namespace psm::nn

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "nn/text/bpe/bpe_spec.h"
-#include "nn/text/tokenizer.h"
+#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::nn {
 
@@ -30,8 +30,5 @@ BpeSpec llama2_spec(std::string_view file, const std::string& what);
 // to it (or encoder.json with vocab.bpe), or BERT's vocabulary, a name that ends in .txt; tokenizer_config.json may lie
 // next to it. Throws psm::Error on a file that is missing, larger than 32 MiB or none of these.
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path);
-
-// The tokenizer.json that transformers reads; empty for a kind without such a file.
-std::string tokenizer_json_of(const Tokenizer& tokenizer);
 
 }  // namespace psm::nn

@@ -4,7 +4,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_file.h"
 #include "nn/text/bpe/tokenizer_json.h"
 
@@ -32,7 +32,7 @@ TEST_CASE("an alphabet, and a text in it") {
     BpeSpec spec;
     spec.kind = BpeKind::kAlphabet;
     for (const char byte : bytes.substr(0, line)) spec.tokens.emplace_back(1, byte);
-    const Bpe alphabet(spec, "input");
+    const Tokenizer alphabet(spec, "input");
     check_round_trip(alphabet, std::string(bytes.substr(std::min(line + 1, bytes.size()))));
     PSM_CHECK(alphabet.vocab() == static_cast<int>(line));
   };
@@ -48,7 +48,7 @@ TEST_CASE("llama2.c's tokenizers") {
   target.name = "llama2.c tokenizer";
   target.corpus = {file};
   target.decode = [](std::string_view bytes) {
-    const Bpe tokenizer(llama2_spec(bytes, "input"), "input");
+    const Tokenizer tokenizer(llama2_spec(bytes, "input"), "input");
     for (int t = 0; t < tokenizer.vocab(); ++t) PSM_CHECK(!tokenizer.bytes(t).empty());
     check_round_trip(tokenizer, "ab a\nb");
     check_round_trip(tokenizer, std::string(bytes.substr(0, 64)));
@@ -77,7 +77,7 @@ TEST_CASE("tokenizer.json") {
     return marks;
   };
   target.decode = [](std::string_view bytes) {
-    const Bpe tokenizer(read_tokenizer_json(bytes, "input"), "input");
+    const Tokenizer tokenizer(read_tokenizer_json(bytes, "input"), "input");
     std::vector<int> tokens = tokenizer.encode("the <|end|>  then\n\xc3\xa9");
     for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
     PSM_CHECK(tokenizer.decode(tokens).find("then\n\xc3\xa9") != std::string::npos);
@@ -102,7 +102,7 @@ TEST_CASE("tokenizer.json of character-level BPE") {
     target.corpus.push_back(tokenizer_json(spec, 1));
   }
   target.decode = [](std::string_view bytes) {
-    const Bpe tokenizer(read_tokenizer_json(bytes, "input"), "input");
+    const Tokenizer tokenizer(read_tokenizer_json(bytes, "input"), "input");
     std::vector<int> tokens;
     try {
       tokens = tokenizer.encode("ab <s> |a\n\xc3\xa9zz");

@@ -11,7 +11,6 @@
 #include "ckks/base/files/utf8.h"
 #include "nn/text/bpe/byte_level_files.h"
 #include "nn/text/lines.h"
-#include "nn/text/tokenizer.h"
 
 namespace psm::nn {
 namespace {

@@ -17,7 +17,7 @@
 // asks for and is not done here is refused by name, and so is what the library would not read: members that it does
 // not know or that have another form. What of them decides no token is not looked at further: transformers turns
 // truncation and padding off. Every error is a psm::Error of one line that begins with `file`. Whether the parts fit
-// together is checked by the constructor of Bpe.
+// together is checked by the constructor of Tokenizer.
 #pragma once
 
 #include <string>
@@ -41,8 +41,8 @@ inline constexpr size_t kMaxTokenizerBytes = size_t{32} << 20;
 
 BpeSpec read_tokenizer_json(std::string_view text, const std::string& file);
 
-// A file that the function above and the `tokenizers` library read; indent 0: in one line. Empty for an alphabet and
-// for llama2.c's kind.
+// A file that the function above and the `tokenizers` library read; indent 0: in one line. Empty for an alphabet, for
+// llama2.c's kind, and for a part of a vocabulary.
 std::string tokenizer_json(const BpeSpec& spec, int indent);
 
 // GPT-2's files (encoder.json and vocab.bpe, elsewhere vocab.json and merges.txt): {characters: id}, and one

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ckks/wire/tables.h"
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::nn {
 namespace {
@@ -67,7 +67,7 @@ void describe(Tables& t, Form& form) {
 }  // namespace
 
 std::string tokenizer_bytes(const Tokenizer& tokenizer) {
-  BpeSpec spec = dynamic_cast<const Bpe&>(tokenizer).spec();
+  BpeSpec spec = tokenizer.spec();
   const std::optional<KeptTokens> kept = std::exchange(spec.kept, std::nullopt);
   const std::string whole = wire::to_bytes(Form{.bpe = std::move(spec)});
   return kept ? wire::to_bytes(Form{.is_part = true, .kept = *kept, .base = whole}) : whole;
@@ -81,7 +81,7 @@ std::shared_ptr<const Tokenizer> tokenizer_from_bytes(std::string_view bytes, co
     form.bpe = std::move(whole.bpe);
     form.bpe.kept = std::move(form.kept);
   }
-  return std::make_shared<Bpe>(std::move(form.bpe), what);
+  return std::make_shared<Tokenizer>(std::move(form.bpe), what);
 }
 
 }  // namespace psm::nn

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "nn/text/tokenizer.h"
+#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::nn {
 

@@ -54,11 +54,11 @@ std::vector<std::shared_ptr<const Tokenizer>> all_kinds() {
   BpeSpec part = bytes_spec();
   part.kept = {{'a', 'b', 258}};
   return {alphabet_of("ab \n"),
-          std::make_shared<const Bpe>(bytes_spec(), "test"),
-          std::make_shared<const Bpe>(characters_spec(), "test"),
-          std::make_shared<const Bpe>(pieces_spec(), "test"),
-          std::make_shared<const Bpe>(llama2_spec(llama2_bytes(), "test"), "test"),
-          std::make_shared<const Bpe>(part, "test")};
+          std::make_shared<const Tokenizer>(bytes_spec(), "test"),
+          std::make_shared<const Tokenizer>(characters_spec(), "test"),
+          std::make_shared<const Tokenizer>(pieces_spec(), "test"),
+          std::make_shared<const Tokenizer>(llama2_spec(llama2_bytes(), "test"), "test"),
+          std::make_shared<const Tokenizer>(part, "test")};
 }
 
 TEST_CASE("a tokenizer of every kind survives its table") {

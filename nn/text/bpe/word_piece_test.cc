@@ -10,7 +10,7 @@
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bert_words.h"
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_file.h"
 #include "nn/text/bpe/tokenizer_json.h"
 #include "nn/text/lines.h"
@@ -26,7 +26,7 @@ constexpr const char* kVocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nun\n##aff\n##ab
 BpeSpec spec(std::string_view config = "") { return spec_from_vocabulary(kVocabulary, config, "test"); }
 
 Tokens encode(const std::string& text, std::string_view config = "") {
-  return Bpe(spec(config), "test").encode(text);
+  return Tokenizer(spec(config), "test").encode(text);
 }
 
 TEST_CASE("a word is its longest beginning and the longest continuations, or unknown as a whole") {
@@ -47,7 +47,7 @@ TEST_CASE("texts are cleaned, lowered and cut at spaces, punctuation and Chinese
 }
 
 TEST_CASE("texts and pairs are enclosed as BERT was trained, and come back with single spaces") {
-  const Bpe tokenizer(spec(), "test");
+  const Tokenizer tokenizer(spec(), "test");
   CHECK(sentence_tokens(tokenizer, "a") == Tokens{2, 9, 3});
   CHECK(sentence_tokens(tokenizer, "a\tun") == Tokens{2, 9, 3, 4, 3});
   CHECK(sentence_tokens(tokenizer, "a a a\tun", 5) == Tokens{2, 9, 3, 4, 3});
@@ -59,7 +59,7 @@ TEST_CASE("a file that is written reads as the same tokenizer") {
     const std::string json = tokenizer_json(spec(config), 1);
     const BpeSpec back = read_tokenizer_json(json, "test");
     CHECK(tokenizer_json(back, 1) == json);
-    CHECK(Bpe(back, "test").encode("UN,\u00e4") == encode("UN,\u00e4", config));
+    CHECK(Tokenizer(back, "test").encode("UN,\u00e4") == encode("UN,\u00e4", config));
   }
 }
 
@@ -69,23 +69,24 @@ TEST_CASE("what is not done here is refused by name") {
     std::string changed = json;
     REQUIRE(changed.find(from) != std::string::npos);
     changed.replace(changed.find(from), from.size(), to);
-    CHECK_THROWS_WITH_AS(Bpe(read_tokenizer_json(changed, "test"), "test"), doctest::Contains(why), Error);
+    CHECK_THROWS_WITH_AS(Tokenizer(read_tokenizer_json(changed, "test"), "test"), doctest::Contains(why),
+                         Error);
   };
   refused("\"clean_text\":true", "\"clean_text\":false", "keeps control characters");
   refused("BertPreTokenizer", "Whitespace", "without BertNormalizer and BertPreTokenizer");
   refused("\"##\",\"max", "\"@@\",\"max", "another sign");
   refused(":100,", ":99,", "more or less than 100 characters");
   refused("\"unk_token\":\"[UNK]\"", "\"unk_token\":\"what\"", "is no token");
-  CHECK_THROWS_WITH_AS(Bpe(spec_from_vocabulary("a\nb\n", "", "test"), "test"),
+  CHECK_THROWS_WITH_AS(Tokenizer(spec_from_vocabulary("a\nb\n", "", "test"), "test"),
                        doctest::Contains("without an unknown token"), Error);
-  CHECK_THROWS_WITH_AS(Bpe(spec_from_vocabulary("[UNK]\na\na\n", "", "test"), "test"),
+  CHECK_THROWS_WITH_AS(Tokenizer(spec_from_vocabulary("[UNK]\na\na\n", "", "test"), "test"),
                        doctest::Contains("are both \"a\""), Error);
   CHECK_THROWS_WITH_AS(spec(R"({"tokenize_chinese_chars": false})"), doctest::Contains("stay together"),
                        Error);
 }
 
 // What it encodes are tokens.
-void check_tokens(const Bpe& tokenizer) {
+void check_tokens(const Tokenizer& tokenizer) {
   const Tokens tokens = tokenizer.encode("Una unaffable\n\xc3\xa9,[SEP]");
   for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
   tokenizer.decode(tokens);
@@ -96,7 +97,7 @@ TEST_CASE("whatever the vocab.txt, it is refused or encodes") {
   target.name = "vocab.txt";
   target.corpus = {kVocabulary};
   target.decode = [](std::string_view bytes) {
-    check_tokens(Bpe(spec_from_vocabulary(bytes, "", "input"), "input"));
+    check_tokens(Tokenizer(spec_from_vocabulary(bytes, "", "input"), "input"));
   };
   target.fixed_bytes = 65536, target.bytes_per_byte = 400;
   check_fuzz(target);
@@ -109,7 +110,7 @@ TEST_CASE("whatever the tokenizer.json, it is refused or encodes") {
   target.name = "tokenizer.json of WordPiece";
   target.corpus = {tokenizer_json(spec(), 0), tokenizer_json(spec(R"({"do_lower_case": false})"), 1)};
   target.decode = [](std::string_view bytes) {
-    check_tokens(Bpe(read_tokenizer_json(bytes, "input"), "input"));
+    check_tokens(Tokenizer(read_tokenizer_json(bytes, "input"), "input"));
   };
   // A single id may ask for a vocabulary of 2^20.
   target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
@@ -199,7 +200,7 @@ TEST_CASE("BERT's vocabulary encodes 20,000 hostile texts and MRPC as the tokeni
   if (!vocabulary || !pairs) return;
   const std::string lines = read_file(*vocabulary, kMaxTokenizerBytes);
   const auto check = [&](const char* config, uint64_t expected) {
-    const Bpe tokenizer(spec_from_vocabulary(lines, config, "test"), "test");
+    const Tokenizer tokenizer(spec_from_vocabulary(lines, config, "test"), "test");
     HostileTexts texts;
     Digest digest;
     for (int i = 0; i < 20000; ++i) digest.add(tokenizer.encode(texts.next()));

@@ -1,4 +1,4 @@
-#include "nn/text/bpe/bpe.h"
+#include "nn/text/bpe/tokenizer.h"
 
 #include <algorithm>
 #include <charconv>
@@ -59,7 +59,7 @@ AddedTokens::Normalise normaliser(const BpeSpec& spec) {
 
 }  // namespace
 
-struct Bpe::Words {
+struct Tokenizer::Words {
   struct Range {
     size_t begin, count;  // in `tokens`
   };
@@ -68,7 +68,7 @@ struct Bpe::Words {
   PairMerger merger;
 };
 
-Bpe::Bpe(BpeSpec spec, const std::string& what)
+Tokenizer::Tokenizer(BpeSpec spec, const std::string& what)
     : spec_(std::move(spec)), added_(spec_.added, normaliser(spec_), what) {
   if (spec_.tokens.size() > kMaxTokens)
     throw Error(message(what, " has ids up to ", spec_.tokens.size() - 1, "; ", kMaxTokens - 1,
@@ -91,7 +91,7 @@ Bpe::Bpe(BpeSpec spec, const std::string& what)
   if (spec_.kept) read_kept(what);
 }
 
-void Bpe::read_tokens(const std::string& what) {
+void Tokenizer::read_tokens(const std::string& what) {
   byte_token_.fill(-1);
   for (int t = 0; t < static_cast<int>(spec_.tokens.size()); ++t) {
     const std::string& text = spec_.tokens[t];
@@ -115,7 +115,7 @@ void Bpe::read_tokens(const std::string& what) {
       throw Error(message(what, " has no token for byte ", byte, "; it is no byte-level vocabulary"));
 }
 
-void Bpe::read_merges(const std::string& what) {
+void Tokenizer::read_merges(const std::string& what) {
   const auto known = [&](int t) {
     return t >= 0 && t < static_cast<int>(spec_.tokens.size()) && !spec_.tokens[t].empty();
   };
@@ -133,7 +133,7 @@ void Bpe::read_merges(const std::string& what) {
   }
 }
 
-void Bpe::read_scores(const std::string& what) {
+void Tokenizer::read_scores(const std::string& what) {
   std::vector<float> scores = spec_.scores;
   if (spec_.kind != BpeKind::kLlama2 || scores.size() != spec_.tokens.size() || vocab_ <= kLlama2End ||
       !spec_.merges.empty())
@@ -146,7 +146,7 @@ void Bpe::read_scores(const std::string& what) {
         std::lower_bound(scores.begin(), scores.end(), score, std::greater<>()) - scores.begin()));
 }
 
-void Bpe::read_kept(const std::string& what) {
+void Tokenizer::read_kept(const std::string& what) {
   kept_id_.assign(static_cast<size_t>(vocab_), KeptTokens::kUnknown);
   int last = -1, id = KeptTokens::kFirst;
   for (const int token : spec_.kept->ids) {
@@ -158,19 +158,19 @@ void Bpe::read_kept(const std::string& what) {
   }
 }
 
-int Bpe::byte_of(int token) const {
+int Tokenizer::byte_of(int token) const {
   const std::string& text = spec_.tokens[token];
   if ((spec_.kind == BpeKind::kLlama2 && token <= kLlama2End) || spec_.kind == BpeKind::kWordPiece) return -1;
   if (of_characters()) return named_byte(text);
   return text.size() == 1 ? static_cast<unsigned char>(text[0]) : -1;
 }
 
-int Bpe::find(std::string_view text) const {
+int Tokenizer::find(std::string_view text) const {
   const auto found = ids_.find(text);
   return found == ids_.end() ? -1 : found->second;
 }
 
-Merge Bpe::merge(int left, int right) const {
+Merge Tokenizer::merge(int left, int right) const {
   if (spec_.kind != BpeKind::kLlama2) {
     const auto found = merges_.find(pair_key(left, right));
     return found == merges_.end() ? Merge{} : found->second;
@@ -181,7 +181,7 @@ Merge Bpe::merge(int left, int right) const {
 }
 
 template <typename Added, typename Word>
-void Bpe::cut(std::string_view text, const Added& added, const Word& word) const {
+void Tokenizer::cut(std::string_view text, const Added& added, const Word& word) const {
   if (const size_t valid = is_utf8() ? utf8_valid_prefix(text) : text.size(); valid < text.size())
     throw Error(message("the text is not UTF-8 at byte ", valid, "; convert it"));
   added_.cut(text, added, [&](std::string_view piece, bool first) {
@@ -203,7 +203,7 @@ void Bpe::cut(std::string_view text, const Added& added, const Word& word) const
   });
 }
 
-void Bpe::append_pieces(std::string_view word, std::vector<int>& tokens) const {
+void Tokenizer::append_pieces(std::string_view word, std::vector<int>& tokens) const {
   const size_t first = tokens.size();
   const auto starts = [](char byte) { return (byte & 0xC0) != 0x80; };
   bool known = static_cast<size_t>(std::count_if(word.begin(), word.end(), starts)) <= kLongestWord;
@@ -222,7 +222,7 @@ void Bpe::append_pieces(std::string_view word, std::vector<int>& tokens) const {
   tokens.push_back(*spec_.unknown);
 }
 
-void Bpe::append_characters(std::string_view word, std::vector<int>& tokens) const {
+void Tokenizer::append_characters(std::string_view word, std::vector<int>& tokens) const {
   // The library keeps an unknown token back until a character that is a token follows, or another unknown one
   // that is not counted with it: bytes come before it.
   bool unknown = false;
@@ -252,7 +252,7 @@ void Bpe::append_characters(std::string_view word, std::vector<int>& tokens) con
   flush();
 }
 
-void Bpe::encode_word(std::string_view word, Words& words, std::vector<int>& tokens) const {
+void Tokenizer::encode_word(std::string_view word, Words& words, std::vector<int>& tokens) const {
   const auto known = words.ranges.find(word);
   if (known != words.ranges.end()) {
     const auto first = words.tokens.begin() + static_cast<std::ptrdiff_t>(known->second.begin);
@@ -274,7 +274,7 @@ void Bpe::encode_word(std::string_view word, Words& words, std::vector<int>& tok
   words.tokens.insert(words.tokens.end(), words.row.begin(), words.row.end());
 }
 
-std::vector<int> Bpe::encode(std::string_view text) const {
+std::vector<int> Tokenizer::encode(std::string_view text) const {
   std::vector<int> tokens;
   Words words;
   std::string spaced;
@@ -286,12 +286,12 @@ std::vector<int> Bpe::encode(std::string_view text) const {
   return tokens;
 }
 
-void Bpe::for_each_word(std::string_view text, const VisitWord& visit) const {
+void Tokenizer::for_each_word(std::string_view text, const VisitWord& visit) const {
   cut(
       text, [](int) {}, visit);
 }
 
-std::string Bpe::bytes(int token) const {
+std::string Tokenizer::bytes(int token) const {
   PSM_CHECK(token >= 0 && token < vocab(), token);
   if (spec_.kept) {
     constexpr const char* kSpecial[] = {"<s>", "</s>", "<unk>"};
@@ -306,7 +306,7 @@ std::string Bpe::bytes(int token) const {
   return spec_.kind == BpeKind::kCharacters ? replaced(text, kMetaspace, " ") : text;
 }
 
-std::string Bpe::decode(std::span<const int> tokens) const {
+std::string Tokenizer::decode(std::span<const int> tokens) const {
   std::string text;
   const bool hides_ends = spec_.kept || spec_.kind == BpeKind::kLlama2;
   for (const int token : tokens)

@@ -1,4 +1,8 @@
-// Byte-pair encoding (Sennrich et al., arXiv 1508.07909), of bytes (GPT-2's idea) or of characters; and BERT's
+// A tokenizer turns a text into the tokens of a model and back.
+//
+//     encode: bytes -> tokens in [0, vocab)       decode: tokens -> bytes
+//
+// It is byte-pair encoding (Sennrich et al., arXiv 1508.07909), of bytes (GPT-2's idea) or of characters; and BERT's
 // WordPiece, which differs in how a word becomes tokens.
 //
 // A text is encoded in this order, as in the `tokenizers` library, and in llama2.c for its files:
@@ -14,13 +18,15 @@
 // continues it, and so on. A word of which this leaves a rest, or of more than kLongestWord characters, is the unknown
 // token.
 //
-// So decode(encode(text)) is the normalised text, except for white space that an added token takes with it
-// and, for bytes, a space in front; for WordPiece, words with one space between them. No token is added at the ends; start() and end() say which ones a model
-// expects there. A word of n bytes takes O(n log n) time and O(n) memory.
+// So decode(encode(text)) is the normalised text, except for white space that an added token takes with it and, for
+// bytes, a space in front; for WordPiece, words with one space between them. No token is added at the ends; start() and
+// end() say which ones a model expects there. A word of n bytes takes O(n log n) time and O(n) memory. Thread-safe.
 #pragma once
 
 #include <array>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -28,31 +34,34 @@
 
 #include "nn/text/bpe/bpe_spec.h"
 #include "nn/text/bpe/pair_merger.h"
-#include "nn/text/tokenizer.h"
 
 namespace psm::nn {
 
-class Bpe final : public Tokenizer {
+class Tokenizer {
  public:
   // Throws psm::Error that begins with `what` for ids outside [0, 2^20), for a byte of UTF-8 without a token (kBytes),
   // for two tokens of the same text, for a merge that is there twice or is not of tokens into a token, for a score that
   // is not finite, for an added token that contradicts another, for an end or unknown token that does not exist, as
   // WordPiece needs one, and for kept tokens that do not rise.
-  Bpe(BpeSpec spec, const std::string& what);
-  Bpe(const Bpe&) = delete;
-  Bpe& operator=(const Bpe&) = delete;
+  Tokenizer(BpeSpec spec, const std::string& what);
+  Tokenizer(const Tokenizer&) = delete;
+  Tokenizer& operator=(const Tokenizer&) = delete;
 
-  int vocab() const override {
+  int vocab() const {
     return spec_.kept ? KeptTokens::kFirst + static_cast<int>(spec_.kept->ids.size()) : vocab_;
   }
-  // Throws psm::Error if the text is not UTF-8 (kBytes, kCharacters), or if a character has no token, which it names.
-  std::vector<int> encode(std::string_view text) const override;
-  // If tokens are of characters, removes the space that encode() puts in front of a text.
-  std::string decode(std::span<const int> tokens) const override;
-  std::string bytes(int token) const override;  // empty for an id that is no token
-  std::optional<int> start() const override { return spec_.kept ? KeptTokens::kStart : spec_.ends.start; }
-  std::optional<int> end() const override { return spec_.kept ? KeptTokens::kEnd : spec_.ends.end; }
-  int ends_between() const override { return spec_.kind == BpeKind::kWordPiece && !spec_.kept ? 1 : 2; }
+  // The tokens of a text, without start() and end(). Throws psm::Error if the text is not UTF-8 (kBytes, kCharacters), or
+  // if a character has no token, which it names.
+  std::vector<int> encode(std::string_view text) const;
+  // The text of tokens that begin a text. If they are of characters, without the space that encode() puts in front.
+  std::string decode(std::span<const int> tokens) const;
+  // The bytes of one token inside a text. They may be a part of a character; empty for an id that is no token.
+  std::string bytes(int token) const;
+  // The token before every text in the model's training, and the one that ends a text.
+  std::optional<int> start() const { return spec_.kept ? KeptTokens::kStart : spec_.ends.start; }
+  std::optional<int> end() const { return spec_.kept ? KeptTokens::kEnd : spec_.ends.end; }
+  // How many end() stand between two texts that an encoder reads together.
+  int ends_between() const { return spec_.kind == BpeKind::kWordPiece && !spec_.kept ? 1 : 2; }
 
   // Visits the words of step 2, in order. No merge crosses a word's end. Throws psm::Error if the text is not UTF-8.
   using VisitWord = std::function<void(std::string_view word)>;
