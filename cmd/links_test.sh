@@ -54,14 +54,14 @@ while read -r command budget; do
   if [ "$lines" -gt "$budget" ] || [ "$lines" -lt 1000 ]; then bad=1; fi
 done <<BUDGETS
 keygen 7850
-encrypt 11000
-demo 47500
+encrypt 10950
+demo 47200
 decrypt 8500
-generate 15450
+generate 15400
 infer 25900
 serve 24700
 show 21050
-train 17400
-evaluate 21800
+train 17200
+evaluate 21500
 BUDGETS
 exit $bad
