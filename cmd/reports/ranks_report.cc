@@ -44,18 +44,19 @@ Figures count_figures(const program::Plan& plan, const program::CostModel& costs
                       program::ScheduleOptions options) {
   Figures figures({"limited by"});
   options.ranks = kMostRanks;
-  const std::vector<Schedule> schedules = program::schedules(plan, costs, options);
-  for (const Schedule& s : schedules) {
+  double alone = 0;
+  program::for_each_schedule(plan, costs, options, [&](const Schedule& s) {
+    if (s.ranks == 1) alone = s.seconds;
     figures.row()
         .both("ranks", "ranks", s.ranks)
         .number("seconds", "a pass", s.seconds, seconds_text)
-        .number("speedup", "times as fast", s.seconds > 0 ? schedules.front().seconds / s.seconds : 1, "%.2f")
+        .number("speedup", "times as fast", s.seconds > 0 ? alone / s.seconds : 1, "%.2f")
         .number("critical_seconds", "critical path", s.critical_path, seconds_text)
         .number("critical_bootstrap_share", "in bootstraps",
                 s.critical_path > 0 ? s.critical_bootstraps / s.critical_path : 0, percent)
         .number("sent_bytes", "sent", sent_bytes(s), bytes_text)
         .both("limit", "limited by", limit_of(s));
-  }
+  });
   return figures;
 }
 

@@ -334,16 +334,15 @@ Schedule schedule(const Plan& plan, const CostModel& costs, const ScheduleOption
   return best;
 }
 
-std::vector<Schedule> schedules(const Plan& plan, const CostModel& costs, ScheduleOptions options) {
+void for_each_schedule(const Plan& plan, const CostModel& costs, ScheduleOptions options,
+                       FunctionRef<void(const Schedule&)> visit) {
   const std::vector<double> seconds = meter(plan, costs).instruction_seconds;
-  std::vector<Schedule> found;
+  Schedule best;
   for (const int ranks = std::exchange(options.ranks, 1); options.ranks <= ranks; options.ranks *= 2) {
-    Schedule best = found.empty() ? Schedule{} : found.back();
     best.ranks = options.ranks;
     shorten(best, plan, costs, seconds, options, options.ranks);
-    found.push_back(std::move(best));
+    visit(best);
   }
-  return found;
 }
 
 }  // namespace psm::program

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "ckks/base/function_ref.h"
 #include "ckks/program/plan.h"
 #include "ckks/program/planning/cost_model.h"
 
@@ -72,7 +73,8 @@ struct ScheduleOptions {
 };
 
 Schedule schedule(const Plan&, const CostModel&, const ScheduleOptions&);
-// One for each of 1, 2, 4 .. ranks, up to options.ranks.
-std::vector<Schedule> schedules(const Plan&, const CostModel&, ScheduleOptions options);
+// Calls visit(schedule) for 1, 2, 4 .. ranks, up to options.ranks.
+void for_each_schedule(const Plan&, const CostModel&, ScheduleOptions options,
+                       FunctionRef<void(const Schedule&)> visit);
 
 }  // namespace psm::program
