@@ -194,22 +194,36 @@ const uint8_t* ConstantWriter::bytes_of(const ConstantRun& run, size_t bytes, ui
 void ConstantWriter::write(wire::TableWriter& tables) const { describe_table(tables, constants_, runs_); }
 
 MappedFile::MappedFile(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe would wait
+  descriptor_ = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe would wait
   struct stat status;
-  if (descriptor < 0 || fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-    const std::string why = descriptor < 0 ? std::strerror(errno) : "it is no regular file";
-    if (descriptor >= 0) close(descriptor);
+  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    const std::string why = descriptor_ < 0 ? std::strerror(errno) : "it is no regular file";
+    if (descriptor_ >= 0) close(descriptor_);
     throw Error(message("cannot read ", path, ": ", why));
   }
   size_ = static_cast<uint64_t>(status.st_size);
-  void* const mapped = size_ == 0 ? MAP_FAILED : mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  close(descriptor);
-  if (mapped == MAP_FAILED)
-    throw Error(message("cannot map ", path, ": ", size_ == 0 ? "it is empty" : std::strerror(errno)));
+  written_ = status.st_mtim;
+  void* const mapped = size_ == 0 ? MAP_FAILED : mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor_, 0);
+  if (mapped == MAP_FAILED) {
+    const std::string why = size_ == 0 ? "it is empty" : std::strerror(errno);
+    close(descriptor_);
+    throw Error(message("cannot map ", path, ": ", why));
+  }
   data_ = static_cast<const uint8_t*>(mapped);
 }
 
-MappedFile::~MappedFile() { munmap(const_cast<uint8_t*>(data_), size_); }
+MappedFile::~MappedFile() {
+  munmap(const_cast<uint8_t*>(data_), size_);
+  close(descriptor_);
+}
+
+void MappedFile::require_unchanged(const std::string& name) const {
+  struct stat now;
+  if (fstat(descriptor_, &now) != 0 || static_cast<uint64_t>(now.st_size) != size_ ||
+      now.st_mtim.tv_sec != written_.tv_sec || now.st_mtim.tv_nsec != written_.tv_nsec)
+    throw Error(message(
+        name, "the file was changed while it was in use; start again with a file that nobody writes to"));
+}
 
 MappedConstants::MappedConstants(std::shared_ptr<const MappedFile> file, uint64_t begin, uint64_t bytes,
                                  wire::TableReader& table, std::string name)
@@ -240,6 +254,12 @@ MappedConstants::MappedConstants(std::shared_ptr<const MappedFile> file, uint64_
   }
   if (used != runs_.size()) table.refuse("it has runs of no constant; compile it again");
   checked_ = std::make_unique<std::atomic<bool>[]>(constants_.size());
+}
+
+void MappedConstants::read(uint32_t index, std::span<ckks::Complex> one_period) const {
+  file_->require_unchanged(name_);
+  ConstantTable::read(index, one_period);
+  file_->require_unchanged(name_);
 }
 
 const uint8_t* MappedConstants::bytes_of(const ConstantRun& run, size_t, uint8_t*) const {

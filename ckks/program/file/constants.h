@@ -9,6 +9,8 @@
 // absolute value. They are verified when the constant is first read, and a value that is not finite is refused.
 #pragma once
 
+#include <time.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -105,8 +107,13 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   const uint8_t* data() const { return data_; }
   uint64_t size() const { return size_; }
+  // Throws Error, which begins with `name`, if the file was written to since, or cut: reading what is gone would end the
+  // process.
+  void require_unchanged(const std::string& name) const;
 
  private:
+  int descriptor_;
+  struct timespec written_;
   const uint8_t* data_ = nullptr;
   uint64_t size_ = 0;
 };
@@ -118,6 +125,8 @@ class MappedConstants final : public ConstantTable {
   // does not fit this section.
   MappedConstants(std::shared_ptr<const MappedFile> file, uint64_t begin, uint64_t bytes,
                   wire::TableReader& table, std::string name);
+  // Throws Error if the file was changed before or meanwhile.
+  void read(uint32_t index, std::span<ckks::Complex> one_period) const override;
 
  private:
   const uint8_t* bytes_of(const ConstantRun&, size_t bytes, uint8_t* scratch) const override;

@@ -113,6 +113,22 @@ TEST_CASE("names that would not fit a line of a terminal are not written") {
   }
 }
 
+TEST_CASE("a file that is cut or written to while it is in use is refused, even what was read before") {
+  const std::string path = path_of("in_use.program");
+  for (const bool cut : {true, false}) {
+    write_sample_program(path);
+    const ProgramFile program = read_program(path);
+    program.constants->plain(0).values();
+    if (cut)
+      std::filesystem::resize_file(path, 4096);
+    else
+      std::filesystem::last_write_time(
+          path, std::filesystem::file_time_type::clock::now() + std::chrono::seconds(1));
+    CHECK(refusal_of([&] { program.constants->plain(0).values(); }).find("was changed while it was in use") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("a damaged file is refused in one line") {
   const std::string path = path_of("damaged.program");
   write_sample_program(path);
