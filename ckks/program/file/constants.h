@@ -107,7 +107,7 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   const uint8_t* data() const { return data_; }
   uint64_t size() const { return size_; }
-  // Throws Error, which begins with `name`, if the file was written to since, or cut: reading what is gone would end the
+  // Throws Error, which begins with `name`, if the file was written to or cut: reading what is gone would end the
   // process.
   void require_unchanged(const std::string& name) const;
 
