@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "nn/encrypted/dense_linear.h"
 #include "nn/encrypted/encrypted_activation.h"
 #include "nn/encrypted/encrypted_function.h"
 #include "nn/encrypted/encrypted_norm.h"
@@ -37,9 +38,29 @@ struct Term {
   const Values& of;
 };
 
-// sum of the terms + bias, as one matrix [A | B ...]: they share the giant steps.
+// A map and what it reads.
+struct Skip {
+  ckks::LinearTransform map = {};
+  Values sources = {};
+};
+
+// The path of h around a branch. A sum of F slots in a token's last slot holds no other token's; this one is
+// kept, and spread over the token.
+Skip skip_of(Builder& builder, const Values& h, const FoldedSkip& folded, const Packing& packing) {
+  Skip skip{folded.sum, nn::dense_sources(builder, h)};
+  if (folded.mean.terms.empty()) return skip;
+  const Value sum =
+      builder.sum_of_rotations(builder.linear(skip.sources, folded.mean)[0], 1, packing.features);
+  std::vector<ckks::Complex> last(static_cast<size_t>(packing.features));
+  last.back() = 1;
+  skip.sources.push_back(builder.sum_of_rotations(builder.multiply_plain(sum, ckks::Plain(std::move(last))),
+                                                  1, packing.features));
+  return skip;
+}
+
+// sum of the terms + bias, as one matrix [A | B ...]: they share the giant steps. A skip adds to it.
 Values sum_of_maps(Builder& builder, std::span<const Term> terms, const std::vector<ckks::Plain>& bias,
-                   const Packing& packing) {
+                   const Packing& packing, Skip skip = {}) {
   Values sources;
   size_t inputs = 0;
   for (const Term& term : terms) {
@@ -51,15 +72,18 @@ Values sum_of_maps(Builder& builder, std::span<const Term> terms, const std::vec
       nn::choose_linear_steps(packing.features, static_cast<int>(inputs), static_cast<int>(bias.size()));
   ckks::LinearTransform map;
   int first = 0;
-  for (const Term& term : terms) {
-    ckks::LinearTransform part = nn::linear_map({&term.matrix, 1}, steps);
-    map.outputs = part.outputs;
+  const auto append = [&](ckks::LinearTransform part, size_t read) {
+    map.outputs = std::max(map.outputs, part.outputs);
     for (ckks::TransformTerm& each : part.terms) {
       each.input += first;
       map.terms.push_back(std::move(each));
     }
-    first += nn::kLinearSources * static_cast<int>(term.of.size());
-  }
+    first += static_cast<int>(read);
+  };
+  for (const Term& term : terms)
+    append(nn::linear_map({&term.matrix, 1}, steps), nn::kLinearSources * term.of.size());
+  sources.insert(sources.end(), skip.sources.begin(), skip.sources.end());
+  append(std::move(skip.map), skip.sources.size());
   return add_biases(builder, builder.linear(sources, std::move(map)), bias);
 }
 
@@ -276,19 +300,22 @@ Stream EncryptedBlocks::post_norm(const Stream& stream, const Values& attention,
   Values g;
   {
     Builder::Scope scope(builder_, "output");
-    const Term terms[] = {{folded.skip, stream.h}, {folded.o, attention}};
-    g = nn::encrypted_norm(builder_,
-                           builder_.refresh(sum_of_maps(builder_, terms, folded.out_bias, packing_)),
-                           folded.norm.weight, folded.norm.offset, polynomials.inverse_sqrt);
+    const Term terms[] = {{folded.o, attention}};
+    Skip skip = skip_of(builder_, stream.h, folded.skip, packing_);
+    g = nn::encrypted_norm(
+        builder_, builder_.refresh(sum_of_maps(builder_, terms, folded.out_bias, packing_, std::move(skip))),
+        folded.norm.weight, folded.norm.offset, polynomials.inverse_sqrt);
   }
   Builder::Scope scope(builder_, "feed-forward");
   const FeedMatrices feed = feed_matrices(folded);
   const Values units = hidden(
       add_biases(builder_, nn::encrypted_linear(builder_, g, feed.matrices), feed.bias), polynomials.gelu);
-  const Term terms[] = {{folded.feed_skip, g}, {folded.down, units}};
+  const Term terms[] = {{folded.down, units}};
+  Skip skip = skip_of(builder_, g, folded.feed_skip, packing_);
   return {{},
           nn::encrypted_norm(
-              builder_, builder_.refresh(sum_of_maps(builder_, terms, folded.down_bias, packing_)),
+              builder_,
+              builder_.refresh(sum_of_maps(builder_, terms, folded.down_bias, packing_, std::move(skip))),
               folded.second_norm.weight, folded.second_norm.offset, *polynomials.second_inverse_sqrt)};
 }
 

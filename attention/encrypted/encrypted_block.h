@@ -17,6 +17,7 @@
 //   attention      1 (q, k, v) + 2 (scores) + ceil(log2 p) + 1 (row sums) + depth of 1/x + 1 (division)
 //                  + 1 (o);  1 more if a mask of lengths multiplies k
 //   feed-forward   1 (up) + depth of gelu + 1 (down);  1 more in SwiGLU
+//   skip           3, two of them for the mean (folded_weights.h)
 #pragma once
 
 #include <optional>

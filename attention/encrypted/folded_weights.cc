@@ -32,13 +32,38 @@ class Writing {
     });
   }
 
-  // gamma . unit . h'
-  nn::SlotMatrix skip(const NormReading& h) const {
-    if (shape_) return shape_of(packing_.state, packing_.state);
-    const double mean = centred_ ? 1 / static_cast<double>(d_) : 0;
-    return arrange(packing_.state, packing_.state, [&](int row, int column) {
-      return ((row == column) - mean) * static_cast<double>(h.gamma[column]) * h.unit[column] / range_[row];
-    });
+  // gamma . unit . h', whose real and imaginary parts have factors of their own. A shape has ones.
+  FoldedSkip skip(const NormReading& h) const {
+    const FeatureLayout& state = packing_.state;
+    const int F = packing_.features, mean = 2 * packing_.state_ciphertexts();
+    const auto scale = [&](int i) {
+      return i < 0 ? 0.0 : shape_ ? 1.0 : static_cast<double>(h.gamma[i]) * h.unit[i];
+    };
+    const auto over_range = [&](int i) { return i < 0 ? 0.0 : 1 / range_[i]; };
+    FoldedSkip skip;
+    skip.sum.outputs = packing_.state_ciphertexts();
+    for (int c = 0; c < skip.sum.outputs; ++c) {
+      std::vector<ckks::Complex> own, of_conjugate, half, half_of_conjugate, spread;
+      for (int f = c * F; f < (c + 1) * F; ++f) {
+        const int re = state.re[f], im = state.im[f];
+        const ckks::Complex g(scale(re), scale(im)), u(over_range(re), over_range(im));
+        own.emplace_back((g.real() * u.real() + g.imag() * u.imag()) / 2);
+        of_conjugate.emplace_back((g.real() * u.real() - g.imag() * u.imag()) / 2);
+        half.push_back(std::conj(g) / (2.0 * static_cast<double>(d_)));
+        half_of_conjugate.push_back(std::conj(half.back()));
+        spread.push_back(-u);
+      }
+      const auto add = [&](ckks::LinearTransform& map, int output, int giant, int input,
+                           std::vector<ckks::Complex>& weight) {
+        map.terms.push_back(
+            {.output = output, .giant = giant, .input = input, .weight = ckks::Plain(std::move(weight))});
+      };
+      add(skip.sum, c, 0, 2 * c, own), add(skip.sum, c, 0, 2 * c + 1, of_conjugate);
+      if (!centred_) continue;
+      add(skip.sum, c, 0, mean, spread);
+      add(skip.mean, 0, 1 - F, 2 * c, half), add(skip.mean, 0, 1 - F, 2 * c + 1, half_of_conjugate);
+    }
+    return skip;
   }
 
   // The sum of these, some of them empty.

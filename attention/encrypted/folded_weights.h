@@ -17,8 +17,9 @@
 // no beta, and I in place of I - 1 1^T / d. If there are fewer heads of keys and values than of queries, they
 // are expanded: head i of h reads the rows of head i kv / h.
 //
-// A kPostNorm block has h' instead of x, and adds it to a branch through a matrix:
+// A kPostNorm block has h' instead of x, and adds it to a branch:
 //   skip   (I - 1 1^T / d) / R diag(gamma R output_scale),   beta into the bias
+// This is a diagonal, and the mean of one vector over the features, which all of them get. No matrix is stored.
 //
 // V bounds |v|, U bounds |up|: |W_i diag(gamma)| sqrt(d) + |b'_i| (slot_layout.h).
 #pragma once
@@ -33,10 +34,17 @@
 
 namespace psm::attention {
 
+// skip h', as two maps of the slots x and conj x of each ciphertext of h' (dense_sources). The first makes a vector whose
+// sum over F slots, from a token's last slot on, is the mean. The second reads this mean too, after the others.
+struct FoldedSkip {
+  ckks::LinearTransform mean = {};  // RMSNorm: without terms
+  ckks::LinearTransform sum = {};
+};
+
 struct FoldedLayer {
   nn::SlotMatrix q, k, v, up, o, down;
-  nn::SlotMatrix gate = {};                  // SwiGLU
-  nn::SlotMatrix skip = {}, feed_skip = {};  // kPostNorm: of attention and of the feed-forward part
+  nn::SlotMatrix gate = {};              // SwiGLU
+  FoldedSkip skip = {}, feed_skip = {};  // kPostNorm: of attention and of the feed-forward part
   // One token's plaintext for each ciphertext of the output.
   std::vector<ckks::Plain> q_bias, k_bias, v_bias, up_bias, out_bias;
   std::vector<ckks::Plain> gate_bias, down_bias;  // SwiGLU; sequential blocks, where out_bias is attention's
