@@ -40,14 +40,18 @@ void refuse(const std::string& command, const std::string& arguments, const char
 
 Json json_of(const std::string& path) { return parse_json(read_file(path, 1 << 22), path); }
 
-// Trains, makes polynomial, and compares the encrypted answers with the twin's. `prompts`: which.
-void follow(const std::string& family, const std::string& train, const std::string& prompts, int positions) {
+// Trains, makes polynomial, and compares the encrypted answers with the twin's. `prompts`: which. `embeds`: a classifier
+// of the mean becomes an embedding.
+void follow(const std::string& family, const std::string& train, const std::string& prompts, int positions,
+            bool embeds = false) {
   CAPTURE(family);
   const std::string folder = path_of(family), model = folder + "/poly.safetensors", keys = folder + "/keys";
   succeed("train", "--out " + folder + train + kShort);
   succeed("polynomialise", "--model " + folder + "/final.safetensors --out " + model + " --margin 3 --json " +
                                folder + "/poly.json");
-  compile(model, family + "/poly");
+  if (embeds)
+    succeed("import", "--from " + model + " --embedding --out " + folder + "/embedding.safetensors");
+  compile(embeds ? folder + "/embedding.safetensors" : model, family + "/poly");
   const std::string program = folder + "/poly.program",
                     with = "--client " + folder + "/poly.client --insecure ",
                     checked = with + "--keys " + keys + " --check " + program + " " + prompts;
@@ -64,6 +68,7 @@ void follow(const std::string& family, const std::string& train, const std::stri
   CHECK(compared.at("relative_rms", "json").number("relative_rms") < 0x1p-6);
   CHECK(compared.at("relative_rms", "json").number("relative_rms") > 0);
   CHECK(compared.at("argmax_agreement", "json").number("argmax_agreement") == 1);
+  CHECK(compared.at("least_cosine", "json").number("least_cosine") > 0.9999);
 }
 
 TEST_CASE("language models of every family recall on ciphertexts what their twins recall") {
@@ -133,6 +138,16 @@ TEST_CASE(
   succeed("import", "--from " + model + " --to hugging-face --out " + back);
   CHECK(read_file(back + "/model.safetensors", 1 << 20) == read_file(folder + "/model.safetensors", 1 << 20));
   CHECK(attention::read_hugging_face(back).weights.config == config);
+  check_refused("import --from " + model + " --embedding --out " + path_of("x"), "the mean of the tokens");
+
+  // As sentence-transformers write it: a classifier of the mean to train, then an embedding.
+  std::filesystem::create_directories(folder + "/1_Pooling");
+  write_file(folder + "/1_Pooling/config.json", "{\"pooling_mode_mean_tokens\": true}");
+  succeed("import", "--from " + folder + " --classes 2 --out " + model);
+  follow("sentences", " --from " + model + " --sentences " + path_of("mrpc.tsv"),
+         "--prompts " + path_of("pairs.txt"), 4, /*embeds=*/true);
+  const Json answers = json_in("answers.json").at("answers", "json");
+  CHECK(answers.array("answers")[0].string("").ends_with("(16 numbers), cosine with prompt 0: 1"));
   std::string settings = read_file(folder + "/config.json", 1 << 16);
   replace(settings, "\"sep_token_id\": 3", "\"sep_token_id\": 4");
   write_file(folder + "/config.json", settings);

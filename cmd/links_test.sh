@@ -55,13 +55,13 @@ while read -r command budget; do
 done <<BUDGETS
 keygen 7850
 encrypt 10950
-demo 47200
+demo 47300
 decrypt 8500
 generate 15400
 infer 25900
 serve 24700
 show 21050
-train 17200
-evaluate 21500
+train 17250
+evaluate 21550
 BUDGETS
 exit $bad

@@ -15,14 +15,16 @@ using program::Builder;
 using program::Value;
 using Values = std::vector<Value>;
 
-Values first_token(Builder& builder, const Values& state, const Packing& packing) {
+// One token in place of all: the first, or the mean by a mask.
+Values one_token(Builder& builder, const Values& state, const Packing& packing, Value of_mean) {
   const size_t stride = static_cast<size_t>(packing.token_stride());
   std::vector<ckks::Complex> mask(packing.period());
   std::fill_n(mask.begin(), stride, 1.0);
   const ckks::Plain plain(std::move(mask));
   Values first;
   for (Value value : state)
-    first.push_back(builder.sum_over_rotations(builder.multiply_plain(value, plain), stride));
+    first.push_back(builder.sum_over_rotations(
+        of_mean.valid() ? builder.multiply(value, of_mean) : builder.multiply_plain(value, plain), stride));
   return first;
 }
 
@@ -118,40 +120,12 @@ Values add(Builder& builder, const Values& x, const Values& y) {
 
 }  // namespace
 
-FoldedHead fold_head(const PolynomialModel& model, const Packing& packing) {
-  const ModelWeights& w = model.weights;
-  const int F = packing.features;
-  FoldedHead folded;
-  folded.inverse_sqrt = model.final_inverse_sqrt;
-  folded.sigmoid = model.pooler;
-  const NormReading h =
-      w.config.has_final_norm()
-          ? reading_of(w.final_gamma, w.final_beta, model, packing, &*model.final_inverse_sqrt)
-          : reading_of(w.layers.back().norm2_gamma, w.layers.back().norm2_beta, model, packing,
-                       &*model.layers.back().second_inverse_sqrt);
-  if (w.config.has_final_norm()) folded.norm = fold_norm(model, packing, *model.final_inverse_sqrt);
-  if (!w.config.pooler) {
-    folded.classes = h.matrix(w.class_weight, packing.classes, packing.state, 1);
-    folded.class_bias = arrange(packing.classes, F, h.bias(w.class_weight, w.class_bias));
-    return folded;
-  }
-  const double in = model.pooler->input_scale() / 2, out = model.pooler->output_scale();
-  folded.pooler = h.matrix(w.pooler_weight, packing.state, packing.state, in);
-  folded.pooler_bias = arrange(packing.state, F, scaled(h.bias(w.pooler_weight, w.pooler_bias), in));
-  const size_t d = static_cast<size_t>(w.config.width);
-  folded.classes = {packing.classes.size(), packing.state.size(), {}};
-  if (!w.class_weight.empty())
-    folded.classes = arrange(packing.classes, packing.state, [&](int row, int column) {
-      return out * static_cast<double>(w.class_weight[row * d + column]);
-    });
-  folded.class_bias = arrange(packing.classes, F, {w.class_bias.begin(), w.class_bias.end()});
-  return folded;
-}
-
-Values encrypted_head(Builder& builder, const Values& state, const FoldedHead& folded,
-                      const Packing& packing) {
+Values encrypted_head(Builder& builder, const Values& state, const FoldedHead& folded, const Packing& packing,
+                      Value mask) {
   Builder::Scope scope(builder, "head");
-  Values h = first_token(builder, builder.refresh(state), packing);
+  Values h = one_token(builder, builder.refresh(state), packing, mask);
+  if (mask.valid())
+    h = add_biases(builder, builder.linear(nn::dense_sources(builder, h), folded.mean), folded.mean_bias);
   if (folded.inverse_sqrt) {
     h = builder.refresh(h);
     h = nn::encrypted_norm(builder, h, folded.norm.weight, folded.norm.offset, *folded.inverse_sqrt);

@@ -31,34 +31,28 @@
 
 namespace psm::attention {
 
-// A classifier's head on ciphertexts: logits of the first token (the class token of a model of patches).
+// A classifier's head on ciphertexts: logits of the first token (the class token of a model of patches), or of the mean
+// of all tokens.
 //
 //     x_0 in place of all tokens     a mask of token 0, and a sum over the tokens' rotations
 //     h = x_0 r                      the final norm (nn/encrypted/encrypted_norm.h); for kPostNorm the state is
 //                                    already h
+//     mean_pooling                   the mask is (L^{-1/p} [t < L])^p, a power of the input `lengths`. The mean of h'
+//                                    becomes m' = m / R by a diagonal and beta / R, and h = m' r
 //     logits = C' h + c'             or, with a pooler, C' sigmoid(D' h + e') + c
 //
 // D' = D diag(gamma unit) input_scale / 2, e' = (e + D beta) input_scale / 2, C' = C output_scale of the
 // sigmoid; without a pooler C' = C diag(gamma unit), c' = c + C beta. Notation of folded_weights.h. The
 // logits are in units of 1 and in the slots of every token, as packing.h has `classes`.
 //
-// Levels: 1 (the token) + 2 + depth of 1/sqrt + 1 (final norm) + 1 (D) + depth of the sigmoid + 1 (C).
+// Levels: 1 (the token) + 1 (m') + 2 + depth of 1/sqrt + 1 (final norm) + 1 (D) + depth of the sigmoid + 1 (C).
 // Key-switches: sigma(T) rotations for each ciphertext of the state, and those of norm, maps and sigmoid.
 // Ranges: those of the final norm's variance and of the sigmoid's argument hold in every slot, because all
 // slots have the first token.
-struct FoldedHead {
-  std::optional<approx::Approximation> inverse_sqrt, sigmoid;  // of a final norm, of a pooler
-  FoldedNorm norm;
-  nn::SlotMatrix pooler, classes;
-  std::vector<ckks::Plain> pooler_bias, class_bias;
-};
-
-// Folds the head of a classifier.
-FoldedHead fold_head(const PolynomialModel&, const Packing&);
-
-// Computes the logits from x', or from h' of a kPostNorm model.
+//
+// Computes the logits from x', or from h' of a kPostNorm model. `mask`: mean_pooling's.
 std::vector<program::Value> encrypted_head(program::Builder&, const std::vector<program::Value>& state,
-                                           const FoldedHead&, const Packing&);
+                                           const FoldedHead&, const Packing&, program::Value mask = {});
 
 // The values between blocks: x' and, if it is known already, h'. kPostNorm has h' alone.
 struct Stream {

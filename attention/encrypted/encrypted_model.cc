@@ -6,6 +6,7 @@
 #include "attention/encrypted/encrypted_block.h"
 #include "attention/encrypted/encrypted_cache.h"
 #include "ckks/base/error.h"
+#include "nn/encrypted/encrypted_function.h"
 
 namespace psm::attention {
 
@@ -51,8 +52,9 @@ Program build_program(const PolynomialModel& model, const Packing& packing, int 
   if (config.classes == 0) {
     state_outputs(builder, packing, stream.x);
   } else {
+    const Value mask = config.mean_pooling ? nn::power_of(builder, lengths, config.power) : Value{};
     const std::vector<Value> logits =
-        encrypted_head(builder, post_norm ? stream.h : stream.x, fold_head(model, packing), packing);
+        encrypted_head(builder, post_norm ? stream.h : stream.x, fold_head(model, packing), packing, mask);
     for (int c = 0; c < class_ciphertexts(packing); ++c) builder.output(class_output(packing, c), logits[c]);
   }
   return std::move(builder).finish();
@@ -70,7 +72,7 @@ PolynomialModel shape_model(const ModelConfig& config, const ShapeRanges& ranges
                                       .gelu_input = ranges.gelu_input,
                                       .second_variance = ranges.variance});
   model.layers.assign(layers, layer_polynomials(config, model.ranges.layers[0], options));
-  if (config.classes > 0 && config.has_final_norm()) model.final_inverse_sqrt = model.layers[0].inverse_sqrt;
+  if (config.classes > 0 && config.head_has_norm()) model.final_inverse_sqrt = model.layers[0].inverse_sqrt;
   if (config.pooler)
     model.pooler =
         approx::design_activation(approx::Activation::kSigmoid, ranges.pooler_input, options.gelu_error);

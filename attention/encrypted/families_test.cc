@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "attention/encrypted/decode.h"
 #include "attention/encrypted/encrypted_model.h"
 #include "attention/testing/small_models.h"
+#include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/planning/longest_path.h"
@@ -67,6 +69,8 @@ const Variant kVariants[] = {
      [](ModelConfig& c) { c.score_offset = true, c.feed_forward = FeedForwardKind::kGeluErf; }},
     {"roberta", "no pooler, RMSNorm",
      [](ModelConfig& c) { c.pooler = false, c.norm = NormKind::kRmsNorm, c.classes = 2; }},
+    {"roberta", "classes of the mean, RMSNorm",
+     [](ModelConfig& c) { c.pooler = false, c.mean_pooling = true, c.norm = NormKind::kRmsNorm; }},
     {"roberta", "heads of more features than tokens",
      [](ModelConfig& c) { c.context = 3, c.width = 32, c.heads = 2, c.score_offset = true; }},
     {"roberta", "as many tokens as places", [](ModelConfig& c) { c.context = 16; }},
@@ -93,6 +97,32 @@ TEST_CASE("the slot program of every family computes its polynomial model, promp
     // As many ciphertexts for the state as heads allow.
     const Packing whole = make_packing(config, config.context, 2048);
     CHECK(twin_error(config, static_cast<size_t>(whole.tokens * whole.head_features), fine(true)) < 1e-9);
+  }
+}
+
+TEST_CASE(
+    "on ciphertexts of a small ring the embedding of a text has a cosine of 0.9999 with the exact one") {
+  const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(11);
+  ModelConfig config = small("bert");
+  config.pooler = false, config.mean_pooling = true;
+  ModelWeights weights = rough_weights(config);
+  embed_sentences(weights);
+  const PolynomialModel model = make_polynomial(
+      weights, measure_ranges(weights, small_data(weights.config, 64, 1).examples()), {.margin = 2});
+  const Packing packing = make_packing(weights.config, config.context, size_t{1} << (spec.log_n - 1));
+  const SmallData data = small_data(config, packing.prompts, 2);
+  program::TestMachine machine(spec, build_program(model, packing));
+  const auto found = client_logits(
+      model, packing, machine.run(client_inputs(model, packing, data.examples())), data.examples());
+  REQUIRE(found.size() > 1);
+  for (size_t p = 0; p < found.size(); ++p) {
+    const std::vector<double> exact = reference_forward(weights, data.texts[p]).logits;
+    const auto dot = [](const std::vector<double>& a, const std::vector<double>& b) {
+      return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+    };
+    CHECK(dot(exact, exact) == doctest::Approx(1).epsilon(1e-6));
+    CHECK(dot(found[p], found[p]) == doctest::Approx(1).epsilon(1e-2));
+    CHECK(dot(found[p], exact) / std::sqrt(dot(found[p], found[p]) * dot(exact, exact)) > 0.9999);
   }
 }
 
@@ -151,10 +181,12 @@ TEST_CASE(
 }
 
 TEST_CASE("levels of one layer and of a head are those of their headers") {
-  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "mean", "vit"}) {
     CAPTURE(family);
-    ModelConfig config = small(family);
+    const bool mean = std::string_view(family) == "mean";
+    ModelConfig config = small(mean ? "bert" : family);
     config.layers = 1;
+    if (mean) config.pooler = false, config.mean_pooling = true;
     const Packing packing = make_packing(config, config.context, 2048);
     const ShapeRanges ranges;
     const PolynomialOptions options;
@@ -168,8 +200,8 @@ TEST_CASE("levels of one layer and of a head are those of their headers") {
                    : config.block == BlockKind::kPreNorm ? attention + norm + feed - 1  // up with the norm
                                                          : attention + norm + feed + norm;
     if (config.classes > 0) {
-      expected += 1 + 1;  // the token, and C
-      if (config.has_final_norm()) expected += norm;
+      expected += 1 + mean + 1;  // the token, its place in the ranges, and C
+      if (config.head_has_norm()) expected += norm;
       if (config.pooler)
         expected += 1 + approx::design_activation(approx::Activation::kSigmoid, ranges.pooler_input,
                                                   options.gelu_error)

@@ -15,11 +15,11 @@ using Vector = std::vector<double>;
 // What writes to the state: rows less their mean (where LayerNorm reads them) and over R.
 class Writing {
  public:
-  Writing(const PolynomialModel& model, const Packing& packing, bool is_shape)
+  Writing(const PolynomialModel& model, const Packing& packing, bool is_shape, bool centred)
       : packing_(packing),
         d_(static_cast<size_t>(model.weights.config.width)),
         shape_(is_shape),
-        centred_(model.weights.config.norm == NormKind::kLayerNorm),
+        centred_(centred),
         range_(residual_scale(model, packing)) {}
 
   nn::SlotMatrix matrix(const std::vector<float>& matrix, double scale, const FeatureLayout& columns) const {
@@ -140,7 +140,7 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   const LayerApproximations& polynomials = model.layers[index];
   const NormReading to_attention = attention_reading(model, packing, index),
                     to_feed = feed_reading(model, packing, index);
-  const Writing writing(model, packing, w.wq.empty());
+  const Writing writing(model, packing, w.wq.empty(), config.norm == NormKind::kLayerNorm);
   const int F = packing.features;
 
   const double hi = model.ranges.layers[index].denominator.hi;
@@ -198,6 +198,48 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
     folded.second_norm = fold_norm(model, packing, *polynomials.second_inverse_sqrt);
   }
   folded.norm = fold_norm(model, packing, polynomials.inverse_sqrt);
+  return folded;
+}
+
+FoldedHead fold_head(const PolynomialModel& model, const Packing& packing) {
+  const ModelWeights& w = model.weights;
+  const int F = packing.features;
+  const size_t d = static_cast<size_t>(w.config.width);
+  const std::vector<float> ones(d, 1.0f), none;
+  FoldedHead folded;
+  folded.inverse_sqrt = model.final_inverse_sqrt;
+  folded.sigmoid = model.pooler;
+  const auto of_state = [&] {
+    const LayerWeights& last = w.layers.back();
+    return reading_of(last.norm2_gamma, last.norm2_beta, model, packing,
+                      &*model.layers.back().second_inverse_sqrt);
+  };
+  if (w.config.mean_pooling) {
+    const NormReading state = of_state();
+    const Writing writing(model, packing, w.class_weight.empty(), /*centred=*/false);
+    folded.mean = writing.skip(state).sum;
+    folded.mean_bias = writing.bias({&state.beta});
+  }
+  if (w.config.head_has_norm()) folded.norm = fold_norm(model, packing, *model.final_inverse_sqrt);
+  const NormReading h =
+      w.config.mean_pooling ? reading_of(ones, none, model, packing, &*model.final_inverse_sqrt)
+      : w.config.has_final_norm()
+          ? reading_of(w.final_gamma, w.final_beta, model, packing, &*model.final_inverse_sqrt)
+          : of_state();
+  if (!w.config.pooler) {
+    folded.classes = h.matrix(w.class_weight, packing.classes, packing.state, 1);
+    folded.class_bias = arrange(packing.classes, F, h.bias(w.class_weight, w.class_bias));
+    return folded;
+  }
+  const double in = model.pooler->input_scale() / 2, out = model.pooler->output_scale();
+  folded.pooler = h.matrix(w.pooler_weight, packing.state, packing.state, in);
+  folded.pooler_bias = arrange(packing.state, F, scaled(h.bias(w.pooler_weight, w.pooler_bias), in));
+  folded.classes = {packing.classes.size(), packing.state.size(), {}};
+  if (!w.class_weight.empty())
+    folded.classes = arrange(packing.classes, packing.state, [&](int row, int column) {
+      return out * static_cast<double>(w.class_weight[row * d + column]);
+    });
+  folded.class_bias = arrange(packing.classes, F, {w.class_bias.begin(), w.class_bias.end()});
   return folded;
 }
 

@@ -24,8 +24,10 @@
 // V bounds |v|, U bounds |up|: |W_i diag(gamma)| sqrt(d) + |b'_i| (slot_layout.h).
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "approx/approximation.h"
 #include "attention/encrypted/slot_layout.h"
 #include "attention/ends/packing.h"
 #include "attention/reference/polynomial_model.h"
@@ -63,5 +65,17 @@ struct FoldedLayer {
 // Folds a layer, which model.read_layer reads if there is one. A model without entries (shape_model) gives the same
 // shapes without entries.
 FoldedLayer fold_layer(const PolynomialModel&, const Packing&, int layer);
+
+// A classifier's head (encrypted_block.h).
+struct FoldedHead {
+  std::optional<approx::Approximation> inverse_sqrt, sigmoid;  // of the norm, of a pooler
+  ckks::LinearTransform mean;  // mean_pooling: m' from the mean of h', as FoldedSkip's sum
+  FoldedNorm norm;
+  nn::SlotMatrix pooler, classes;
+  std::vector<ckks::Plain> mean_bias, pooler_bias, class_bias;
+};
+
+// Folds the head of a classifier.
+FoldedHead fold_head(const PolynomialModel&, const Packing&);
 
 }  // namespace psm::attention

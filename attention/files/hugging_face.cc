@@ -197,17 +197,50 @@ void find_head(nn::Safetensors& file, std::initializer_list<const char*> layers,
   config.validate();
 }
 
+// Whether sentence-transformers average the tokens of the folder's model.
+bool averages_tokens(const fs::path& folder) {
+  const std::string path = (folder / "1_Pooling" / "config.json").string();
+  if (!fs::exists(path)) return false;
+  const Json json = parse_json(read_file(path, kMaxJsonBytes), path);
+  for (const auto& [key, value] : json.object(path))
+    if (key.starts_with("pooling_mode_") &&
+        value.truth(path + ", " + key) != (key == "pooling_mode_mean_tokens"))
+      throw Error(message(path, ": ", key, " is ", value.dump(0),
+                          "; of the ways to pool only the mean of the tokens is read"));
+  return true;
+}
+
+// A BERT or RoBERTa whose head reads the mean of the tokens: an embedding, or a fresh classifier.
+void read_mean_pooling(nn::Safetensors& file, const char* classifier, const FreshHead& head,
+                       const std::string& path, ImportedModel& out) {
+  out.weights.config.pooler = false, out.weights.config.mean_pooling = true;
+  std::erase_if(file.tensors, [&](const auto& tensor) {
+    const bool drops = tensor.name.starts_with("bert.pooler.") || tensor.name.starts_with("classifier.");
+    if (drops) out.ignored.push_back(tensor.name);
+    return drops;
+  });
+  find_head(file, {classifier}, head, out);
+  take_stored_tensors(file, out.weights, path);
+  if (head.classes) return;
+  embed_sentences(out.weights);
+  out.changed.back() = "the answer is the mean of a text's tokens, of length 1";
+}
+
 // BERT or RoBERTa.
 void read_post_norm(nn::Safetensors& file, const HuggingFaceConfig& config, const FreshHead& head,
                     const std::string& path, ImportedModel& out) {
-  out.weights.config.pooler = true;
-  if (config.model.separator > 0) {
-    find_head(file, {"bert.pooler.dense", "classifier"}, head, out);
-  } else {
+  const bool bert = config.model.separator > 0;
+  if (!bert) {
     convert_positions(file, config, path, out);
     out.padding = config.position_rows - 1;
-    find_head(file, {"classifier.dense", "classifier.out_proj"}, head, out);
   }
+  if (head.mean_pooling)
+    return read_mean_pooling(file, bert ? "classifier" : "classifier.out_proj", head, path, out);
+  out.weights.config.pooler = true;
+  if (bert)
+    find_head(file, {"bert.pooler.dense", "classifier"}, head, out);
+  else
+    find_head(file, {"classifier.dense", "classifier.out_proj"}, head, out);
   take_stored_tensors(file, out.weights, path);
   convert_classifier(out.weights, 2.0f);
   out.changed.push_back("tanh in the classifier is written as 2 sigmoid(2x) - 1");
@@ -267,7 +300,9 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
   add_prefix(file, family);
   nn::require_finite(file, weights_path);
   if (config.model.block == BlockKind::kPostNorm) {
-    read_post_norm(file, config, head, weights_path, out);
+    FreshHead own = head;
+    own.mean_pooling = head.mean_pooling || averages_tokens(folder);
+    read_post_norm(file, config, own, weights_path, out);
   } else if (family == "vit") {
     if (const fs::path preprocessor = folder / kPreprocessorName; fs::exists(preprocessor))
       require_known_preprocessor(read_file(preprocessor.string(), kMaxJsonBytes), preprocessor.string());

@@ -9,6 +9,8 @@
 //     BERT's first files     call the parts of a norm gamma and beta
 //     a tied unembedding     is copied from the embedding
 //     ViT's patches          [d][channels][P][P] and tables of one batch lose or get these dimensions
+//     sentence-transformers  average the tokens of a BERT or RoBERTa (1_Pooling/config.json): an embedding (config.h),
+//                            or with `classes` a fresh classifier of the mean
 //     a model without head   gets the family's name in front of its tensors, as one with a head has it
 //
 // Left out: buffers of some versions (causal masks, rotary frequencies, position numbers), heads for masked words and
@@ -37,6 +39,7 @@ struct ImportedModel {
 
 struct FreshHead {
   std::optional<int> classes;  // none: those of the file, or 2
+  bool mean_pooling = false;   // as sentence-transformers have it
   uint64_t seed = 1;
 };
 

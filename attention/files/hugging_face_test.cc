@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <tuple>
 
+#include "attention/reference/polynomial_model.h"
 #include "attention/trained/model.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -112,6 +113,31 @@ TEST_CASE("a model of every family comes back from transformers' files") {
     check_same(read.weights, weights, weights.config.pooler ? 1e-6f : 0.0f);
     CHECK(read.ignored.empty());
   }
+}
+
+TEST_CASE("a model of sentence-transformers answers with the mean of a text's tokens, of length 1") {
+  const std::string folder = fresh_folder("sentences"), pooling = folder + "/1_Pooling/config.json";
+  write_hugging_face(folder, tiny("bert"));
+  fs::create_directories(folder + "/1_Pooling");
+  write_file(pooling, R"({"word_embedding_dimension": 8, "pooling_mode_cls_token": false,
+                          "pooling_mode_mean_tokens": true})");
+  const ImportedModel read = read_hugging_face(folder);
+  CHECK(read.ignored.size() == 4);  // of pooler and classifier
+  const ForwardResult result = reference_forward(read.weights, std::vector<int>{1, 2, 3});
+  double mean[8] = {}, squares = 0;
+  for (size_t i = 0; i < 24; ++i) mean[i % 8] += result.hidden[i] / 3;
+  for (const double m : mean) squares += m * m;
+  REQUIRE(result.logits.size() == 8);
+  for (size_t f = 0; f < 8; ++f)
+    CHECK(result.logits[f] == doctest::Approx(mean[f] / std::sqrt(squares)).epsilon(1e-6));
+  CHECK_THROWS_WITH_AS(write_hugging_face(folder, read.weights), doctest::Contains("no such bert model"),
+                       Error);
+
+  const ModelConfig to_train = read_hugging_face(folder, {.classes = 3}).weights.config;
+  CHECK(to_train.classes == 3);
+  CHECK(to_train.mean_pooling);
+  write_file(pooling, R"({"pooling_mode_cls_token": true})");
+  CHECK_THROWS_WITH_AS(read_hugging_face(folder), doctest::Contains("pooling_mode_cls_token is true"), Error);
 }
 
 TEST_CASE("buffers of older versions are ignored and named, other tensors refused by name") {

@@ -151,7 +151,7 @@ PolynomialModel make_polynomial(ModelWeights weights, const Ranges& measured,
   PolynomialModel model{std::move(weights), measured, widened(measured, options, config), options, {}};
   for (const LayerRanges& layer : model.ranges.layers)
     model.layers.push_back(layer_polynomials(config, layer, options));
-  if (config.classes > 0 && config.has_final_norm())
+  if (config.classes > 0 && config.head_has_norm())
     model.final_inverse_sqrt = inverse_sqrt_of(model.ranges.final_variance, options);
   if (config.pooler)
     model.pooler = approx::design_activation(approx::Activation::kSigmoid, model.ranges.pooler_input,

@@ -48,6 +48,9 @@ void ModelConfig::validate() const {
   require(classes == 0 || !causal, "a causal classifier would see nothing but its first token",
           "make it bidirectional");
   require(!pooler || classes > 0, "a pooler without classes", "give the classes or leave the pooler out");
+  require(!mean_pooling || (block == BlockKind::kPostNorm && classes > 0 && !pooler && !patches),
+          "mean_pooling with other blocks than post_norm, a pooler, patches or no classes",
+          "give the classes of a BERT without pooler");
   require(separator == 0 || (separator > 0 && separator < vocab && !causal),
           message("separator = ", separator, " is no token of a vocabulary of ", vocab,
                   ", or the model is causal"),

@@ -36,6 +36,8 @@
 //                                      that is put before the patches
 //     logits   = C sigmoid(D N(x_0) + e) + c      with pooler (BERT and RoBERTa have tanh there; since
 //                tanh z = 2 sigmoid(2z) - 1, its weights fit exactly: 2D, 2e, 2C, c - row sums of C)
+//     logits   = C m / sqrt(mean m^2 + norm_epsilon) + c      with mean_pooling, in kPostNorm: m = mean of x_t over the
+//                real tokens. C = I / sqrt(d), c = 0 make them a text's embedding, of length 1 (sentence-transformers)
 //
 // The default is GPT-NeoX; preset() has the others. without_encrypted_form() says which models cannot run
 // encrypted.
@@ -87,12 +89,13 @@ struct ModelConfig {
   FeedForwardKind feed_forward = FeedForwardKind::kGelu;
   PositionKind positions = PositionKind::kRotary;
   bool causal = true;
-  bool biases = true;    // of the linear maps inside the blocks
-  int kv_heads = 0;      // heads of keys and values; 0: as many as of queries
-  int classes = 0;       // 0: a language model
-  bool pooler = false;   // the hidden layer with sigmoid in a classifier's head
-  int patch_inputs = 0;  // numbers in a patch; 0: tokens
-  int separator = 0;     // the token that ends the first of two texts; 0: there are no token types
+  bool biases = true;         // of the linear maps inside the blocks
+  int kv_heads = 0;           // heads of keys and values; 0: as many as of queries
+  int classes = 0;            // 0: a language model
+  bool pooler = false;        // the hidden layer with sigmoid in a classifier's head
+  bool mean_pooling = false;  // a classifier's head reads the mean of the tokens
+  int patch_inputs = 0;       // numbers in a patch; 0: tokens
+  int separator = 0;          // the token that ends the first of two texts; 0: there are no token types
 
   int head_dim() const { return width / heads; }
   int key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
@@ -109,6 +112,8 @@ struct ModelConfig {
   bool is_causal_language_model() const { return causal && classes == 0 && patch_inputs == 0; }
   bool has_score_offset() const { return score_offset && attention == AttentionKind::kPowerSoftmax; }
   bool has_final_norm() const { return block != BlockKind::kPostNorm; }
+  // Whether the head begins with a norm, which has no parameters in mean_pooling.
+  bool head_has_norm() const { return has_final_norm() || mean_pooling; }
   // Throws psm::Error on sizes that no model can have, and on parts that do not fit together.
   void validate() const;
   // The first field in which the block is not GPT-NeoX's parallel one, as "norm is rms_norm"; empty if it is.

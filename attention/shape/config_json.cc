@@ -33,6 +33,7 @@ void describe(Members& members, Config& config) {
   members("patch_inputs", config.patch_inputs);
   members("score_offset", config.score_offset);
   members.or_zero("separator", config.separator);
+  members.or_zero("mean_pooling", config.mean_pooling);
 }
 
 std::string config_to_json(const ModelConfig& config) { return to_json(config).dump(0); }

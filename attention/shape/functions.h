@@ -11,7 +11,7 @@ namespace psm::attention {
 enum class Site {
   kResidual,     // x entering the layer (or the final norm): d values
   kSum,          // x plus a branch, where a sequential block's norm reads it: x + A in kPreNorm, both sums in
-                 // kPostNorm: d values
+                 // kPostNorm; layer == config.layers: the mean of a sequence's tokens: d values
   kVariance,     // variance, or mean square, + norm_epsilon: the input of 1/sqrt in N1, which in a parallel
                  // block is N2's too, and in the final norm: 1 value
   kScores,       // one head's scores of row t: L values

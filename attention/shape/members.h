@@ -34,7 +34,8 @@ struct WrittenMembers {
   void optional(const char* key, const std::optional<double>& value) {
     if (value) json[key] = *value;
   }
-  void or_zero(const char* key, int value) {
+  template <typename Value>
+  void or_zero(const char* key, Value value) {
     if (value != 0) json[key] = value;
   }
 };
@@ -50,7 +51,8 @@ struct ReadMembers {
   void optional(const char* key, std::optional<double>& value) const {
     if (const Json* member = json.find(key)) value = member->number(message(what, ", ", key));
   }
-  void or_zero(const char* key, int& value) const {
+  template <typename Value>
+  void or_zero(const char* key, Value& value) const {
     if (json.find(key) != nullptr) (*this)(key, value);
   }
 };

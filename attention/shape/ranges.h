@@ -27,7 +27,7 @@ struct LayerRanges {
 
 struct Ranges {
   // For each of the d features, the largest |x_f| at the input of any block's norm: in kParallel x entering
-  // the layer, in kPreNorm that and x + A, in kPostNorm both sums. For a classifier also at its final norm.
+  // the layer, in kPreNorm that and x + A, in kPostNorm both sums. For a classifier also at its head's norm.
   std::vector<double> residual;
   std::vector<LayerRanges> layers;
   approx::Interval

@@ -121,6 +121,16 @@ void set_context(ModelWeights& weights, int tokens) {
   config.context = tokens;
 }
 
+void embed_sentences(ModelWeights& weights) {
+  ModelConfig& config = weights.config;
+  config.mean_pooling = true, config.pooler = false, config.classes = config.width;
+  config.validate();
+  weights.pooler_weight.clear(), weights.pooler_bias.clear();
+  const size_t d = static_cast<size_t>(config.width);
+  weights.class_weight.assign(d * d, 0.0f), weights.class_bias.assign(d, 0.0f);
+  for (size_t f = 0; f < d; ++f) weights.class_weight[f * (d + 1)] = 1 / std::sqrt(static_cast<float>(d));
+}
+
 ModelWeights random_ends(const ModelConfig& config, uint64_t seed) {
   config.validate();
   ModelWeights weights;

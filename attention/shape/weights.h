@@ -65,6 +65,10 @@ void cut_context(ModelWeights& weights, int tokens);
 // on models of patches.
 void set_context(ModelWeights& weights, int tokens);
 
+// Makes the answer of a post-norm classifier a text's embedding (config.h): mean_pooling with C = I / sqrt(d). Throws
+// psm::Error on other models.
+void embed_sentences(ModelWeights& weights);
+
 // The weights of a fresh model, from the seed alone. Matrices are normal with standard deviation 1/sqrt(in).
 // Those that write to the residual stream (W_o, W_down) are smaller by sqrt(2 * layers), unless a norm
 // follows them. Tables of tokens and positions and the class token are normal with 1, the unembedding and the

@@ -134,7 +134,9 @@ void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, co
     for (int t = 0; t < real; ++t) show(site, layer, t, row_of(x, first + t));
   };
   const auto variance_of = [&](Site site, int layer, int position, const Scalar* row) {
-    const double variance = row_moments(config, row).variance;
+    const bool centred =
+        config.norm == NormKind::kLayerNorm && !(config.mean_pooling && layer == config.layers);
+    const double variance = row_moments(config, row, centred).variance;
     observe(site, layer, position, {&variance, 1});
   };
   const auto variances_of = [&](Site site, int layer, const nn::Tensor<Scalar>& x) {
@@ -163,6 +165,7 @@ void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, co
   rows_of(Site::kResidual, config.layers, out.residual.back());
   const bool classifier = config.classes > 0;  // one row for each example
   if (const nn::Tensor<Scalar>& x = out.final_norm_input; x.value != nullptr) {
+    if (config.mean_pooling) show(Site::kSum, config.layers, 0, row_of(x, static_cast<int>(i)));
     if (classifier)
       variance_of(Site::kVariance, config.layers, 0, x.row(static_cast<int>(i)));
     else

@@ -46,24 +46,25 @@ double largest_of(std::span<const double> values) {
   return largest;
 }
 
-// What the norms of a block read, feature by feature.
-void see_residual(const ModelConfig& config, Ranges& seen, std::span<const double> x) {
+// What norms read, feature by feature.
+void see_residual(bool centred, Ranges& seen, std::span<const double> x) {
   double sum = 0;
   for (double value : x) sum += value;
-  const double mean = config.norm == NormKind::kLayerNorm ? sum / static_cast<double>(x.size()) : 0;
+  const double mean = centred ? sum / static_cast<double>(x.size()) : 0;
   for (size_t f = 0; f < x.size(); ++f) seen.residual[f] = std::max(seen.residual[f], std::abs(x[f] - mean));
 }
 
 // The values of a site (functions.h).
 void see(const ModelConfig& config, Ranges& seen, Site site, int layer, std::span<const double> values) {
   const bool behind = layer == config.layers, post_norm = config.block == BlockKind::kPostNorm;
+  const bool centred = config.norm == NormKind::kLayerNorm;
   LayerRanges none, &at = behind ? none : seen.layers[layer];
   switch (site) {
     case Site::kResidual:
-      if (!post_norm && (!behind || config.classes > 0)) see_residual(config, seen, values);
+      if (!post_norm && (!behind || config.classes > 0)) see_residual(centred, seen, values);
       break;
     case Site::kSum:
-      see_residual(config, seen, values);
+      see_residual(centred && !behind, seen, values);
       break;
     case Site::kVariance:
       include(behind ? seen.final_variance : at.variance, values[0]);

@@ -175,11 +175,17 @@ nn::Tensor<Scalar> Model<Scalar>::feed(nn::Tape<Scalar>& tape, const Layer& laye
 
 template <typename Scalar>
 nn::Tensor<Scalar> Model<Scalar>::head(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, int length,
-                                       ForwardTensors<Scalar>& out) const {
-  if (config.classes > 0) x = nn::first_rows(tape, x, length);
-  if (config.has_final_norm()) {
+                                       std::span<const int> lengths, ForwardTensors<Scalar>& out) const {
+  if (config.classes > 0)
+    x = config.mean_pooling ? nn::mean_rows(tape, x, length, lengths) : nn::first_rows(tape, x, length);
+  if (config.head_has_norm()) {
     out.final_norm_input = x;
-    x = norm_at(Site::kVariance, config.layers, tape, x, final_gamma, final_beta);
+    nn::Tensor<Scalar> gamma = final_gamma;
+    if (config.mean_pooling) {
+      gamma = tape.tensor(1, config.width);
+      std::fill_n(gamma.value, gamma.size(), Scalar(1));
+    }
+    x = norm_at(Site::kVariance, config.layers, tape, x, gamma, final_beta);
   }
   if (config.classes == 0) return nn::linear(tape, x, unembedding, nn::Tensor<Scalar>{});
   if (config.pooler) {
@@ -218,7 +224,8 @@ void Model<Scalar>::forward(nn::Tape<Scalar>& tape, const ModelInput& input,
   }
   const std::span<const Layer> all(layers);
   blocks(tape, shape, x, alone ? all.subspan(static_cast<size_t>(input.layer), 1) : all, nullptr, out);
-  if (!alone || input.layer + 1 == config.layers) out.logits = head(tape, out.residual.back(), length, out);
+  if (!alone || input.layer + 1 == config.layers)
+    out.logits = head(tape, out.residual.back(), length, input.lengths, out);
 }
 
 template <typename Scalar>
@@ -230,7 +237,7 @@ void Model<Scalar>::read_next(nn::Tape<Scalar>& tape, std::span<const int> token
   out.clear();
   blocks(tape, shape, embedded(tape, {.length = 1, .tokens = tokens}, past.tokens(), out), layers, &past,
          out);
-  out.logits = head(tape, out.residual.back(), 1, out);
+  out.logits = head(tape, out.residual.back(), 1, {}, out);
   past.advance();
 }
 

@@ -136,7 +136,7 @@ class Model {
   nn::Tensor<Scalar> feed(nn::Tape<Scalar>& tape, const Layer& layer, nn::Tensor<Scalar> n,
                           ForwardTensors<Scalar>& out) const;
   nn::Tensor<Scalar> head(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, int length,
-                          ForwardTensors<Scalar>& out) const;
+                          std::span<const int> lengths, ForwardTensors<Scalar>& out) const;
 
   nn::RotaryTable<Scalar> rotary_;
   std::deque<nn::PlacedGradient<Scalar>> gradients_;  // of each parameter, which points to it

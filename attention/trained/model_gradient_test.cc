@@ -185,6 +185,8 @@ TEST_CASE("the gradients of a whole model are the differences of its loss: BERT,
   Examples examples = kText;
   examples.lengths = {6, 4}, examples.targets = {2, 0};
   check_both_precisions(config, examples);
+  config.pooler = false, config.mean_pooling = true;
+  check_both_precisions(config, examples);
 }
 
 TEST_CASE("the gradients of a whole model are the differences of its loss: ViT") {

@@ -23,10 +23,10 @@ nn::Tensor<Scalar> apply_function(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x,
 }
 
 template <typename Scalar>
-RowMoments row_moments(const ModelConfig& config, const Scalar* row) {
+RowMoments row_moments(const ModelConfig& config, const Scalar* row, bool centred) {
   const int d = config.width;
   double sum = 0, squares = 0;
-  if (config.norm == NormKind::kLayerNorm)
+  if (centred)
     for (int f = 0; f < d; ++f) sum += row[f];
   const double mean = sum / d;
   for (int f = 0; f < d; ++f) squares += (row[f] - mean) * (row[f] - mean);
@@ -40,7 +40,7 @@ nn::Tensor<Scalar> normalise_with(nn::Tape<Scalar>& tape, const ModelConfig& con
   const nn::Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
   for (int r = 0; r < x.rows; ++r) {
     const Scalar* in = x.row(r);
-    const RowMoments moments = row_moments(config, in);
+    const RowMoments moments = row_moments(config, in, beta.value != nullptr);
     const double inverse = inverse_square_root(moments.variance);
     for (int f = 0; f < x.columns; ++f)
       y.row(r)[f] = static_cast<Scalar>((in[f] - moments.mean) * inverse * gamma.value[f] +
@@ -54,7 +54,7 @@ nn::Tensor<Scalar> normalise_with(nn::Tape<Scalar>& tape, const ModelConfig& con
                                 const std::function<void(std::span<double>)>&);                         \
   template nn::Tensor<Scalar> apply_function(nn::Tape<Scalar>&, nn::Tensor<Scalar>,                     \
                                              const std::function<void(std::span<double>)>&);            \
-  template RowMoments row_moments(const ModelConfig&, const Scalar*);                                   \
+  template RowMoments row_moments(const ModelConfig&, const Scalar*, bool);                             \
   template nn::Tensor<Scalar> normalise_with(nn::Tape<Scalar>&, const ModelConfig&, nn::Tensor<Scalar>, \
                                              nn::Tensor<Scalar>, nn::Tensor<Scalar>,                    \
                                              const std::function<double(double)>&);

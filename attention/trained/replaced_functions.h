@@ -19,14 +19,15 @@ template <typename Scalar>
 nn::Tensor<Scalar> apply_function(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x,
                                   const std::function<void(std::span<double>)>& function);
 
-// The moments of a row for a norm: the mean (0 in RMSNorm), and the variance, or mean square, + norm_epsilon.
+// The moments of a row for a norm: the mean (0 in RMSNorm, not `centred`), and the variance, or mean square,
+// + norm_epsilon.
 struct RowMoments {
   double mean, variance;
 };
 template <typename Scalar>
-RowMoments row_moments(const ModelConfig& config, const Scalar* row);
+RowMoments row_moments(const ModelConfig& config, const Scalar* row, bool centred);
 
-// A norm of each row with `inverse_square_root` for 1/sqrt. beta as in the norms of config.
+// A norm of each row with `inverse_square_root` for 1/sqrt. Without beta it is RMSNorm.
 template <typename Scalar>
 nn::Tensor<Scalar> normalise_with(nn::Tape<Scalar>& tape, const ModelConfig& config, nn::Tensor<Scalar> x,
                                   nn::Tensor<Scalar> gamma, nn::Tensor<Scalar> beta,

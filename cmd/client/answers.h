@@ -12,6 +12,7 @@ struct Answers {
   std::vector<std::string> symbols;  // of tokens, printable; none of a classifier
   std::vector<char> short_symbols;   // by token: its text is one byte at most
   bool words = false;                // tokens are words, with spaces between them
+  bool embedding = false;            // a classifier's logits are a text's embedding
   int first = 0, step = 1;           // scored are positions first, first + step, ...
 
   bool of_classes() const { return symbols.empty(); }

@@ -60,7 +60,7 @@ void describe(Tables& t, Answers& answers) {
     wire::flag(t, value);
     is_short = static_cast<char>(value);
   });
-  wire::flag(t, answers.words);
+  wire::flag(t, answers.words), wire::flag(t, answers.embedding);
   size(t, answers.first, 0, "first answer"), size(t, answers.step, 1, "step of answers");
 }
 
@@ -104,7 +104,8 @@ void check(ClientFile& file, const wire::TableReader& tables) {
       tables.refuse(message("entry point ", entry.name, " takes less than the model's ",
                             places.state_ciphertexts(), " ciphertexts"));
   const size_t symbols = shape.classes > 0 ? 0 : static_cast<size_t>(shape.vocab);
-  if (file.answers.symbols.size() != symbols || file.answers.short_symbols.size() != symbols)
+  if (file.answers.symbols.size() != symbols || file.answers.short_symbols.size() != symbols ||
+      (file.answers.embedding && shape.classes == 0))
     tables.refuse("its answers are not those of its model");
 }
 

@@ -216,8 +216,8 @@ TEST_CASE("a file that was cut, damaged or never was a client's is refused in on
   CHECK_NOTHROW(read_client_file(path_of("input.client"), attention::ModelEnd::kOutputs));
   CHECK_NOTHROW(read_client_head(path_of("input.client")));
   std::string other = bytes;
-  other[8] = 8;
-  check_bytes_refused(other, "it has version 8, this is version 7");
+  other[8] = 9;
+  check_bytes_refused(other, "it has version 9, this is version 8");
   check_bytes_refused(bytes + std::string(4, '\0'), "more in it than it says");
 }
 

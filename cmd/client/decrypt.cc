@@ -53,6 +53,12 @@ std::vector<std::vector<int>> lengths_of(const std::string& path, const attentio
   return lengths;
 }
 
+// A text's embedding in short, and how near it is to the first prompt's.
+std::string embedding_text(const std::vector<double>& embedding, const std::vector<double>& first) {
+  return message(embedding[0], ", ", embedding[1], ", ... (", embedding.size(),
+                 " numbers), cosine with prompt 0: ", cosine(embedding, first));
+}
+
 int decrypt(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:decrypt -- --client FILE --keys FOLDER --in FILE [flags]",
@@ -98,14 +104,17 @@ int decrypt(int argc, char** argv) {
   const double seconds = seconds_now() - start;
 
   Json json, lines = Json::Array();
-  std::printf("answers, %s of each prompt:\n",
-              answers.of_classes() ? "the class" : "a prediction for each scored position");
+  std::printf("answers, %s of each prompt:\n", answers.embedding ? "the embedding"
+                                               : answers.of_classes()
+                                                   ? "the class"
+                                                   : "a prediction for each scored position");
   size_t row = 0, number = 0;
   for (const auto& group : all_lengths) {
     for (const int length : group) {
       std::vector<int> predicted;
       for (const int t : answers.scored_positions(length)) predicted.push_back(argmax(logits[row + t]));
-      const std::string line = answers.list(predicted);
+      const std::string line =
+          answers.embedding ? embedding_text(logits[row], logits[0]) : answers.list(predicted);
       std::printf("prompt %zu: %s\n", number++, visible(line).c_str());
       lines.push_back(line);
       row += static_cast<size_t>(answers.rows(length));

@@ -295,6 +295,7 @@ void describe_prompts(const attention::ModelConfig& config, const Notes& notes, 
       say_what_prompts_are(notes) ? codec_of(config, notes) : PromptCodec(config.vocab, config.classes);
   client.prompts = prompt_form(codec);
   client.answers = codec.answers();
+  client.answers.embedding = config.mean_pooling && config.classes == config.width;
   const size_t wanted = config.classes > 0 ? 0 : static_cast<size_t>(config.vocab);
   client.answers.symbols.resize(wanted), client.answers.short_symbols.resize(wanted);
 }

@@ -20,6 +20,7 @@ struct PublishedShape {
   int classes = 0;       // of a classifier
   int patch_inputs = 0;  // numbers in a patch, of a model of images
   int fixed_tokens = 0;  // that it always has; 0: any number
+  bool embeds = false;   // attention::embed_sentences
 };
 constexpr PublishedShape kShapes[] = {
     {"pythia-70m", "gpt-neox", 50304, 6, 512, 8, 2048, 0.25},
@@ -29,6 +30,7 @@ constexpr PublishedShape kShapes[] = {
     {"gpt2", "gpt2", 50257, 12, 768, 12, 3072},
     {"llama-7b", "llama", 32000, 32, 4096, 32, 11008, 1.0},
     {"bert-base", "bert", 30522, 12, 768, 12, 3072, 0, 2},
+    {"minilm", "bert", 30522, 6, 384, 12, 1536, 0, 384, 0, 0, true},
     {"roberta-base", "roberta", 50265, 12, 768, 12, 3072, 0, 2},
     {"vit-base", "vit", 0, 12, 768, 12, 3072, 0, 1000, 16 * 16 * 3, 197},
 };
@@ -72,6 +74,8 @@ attention::ModelConfig ShapeFlags::config() const {
   config.rotary_fraction = of->rotary_fraction;
   config.classes = of->classes;
   config.patch_inputs = of->patch_inputs;
+  config.mean_pooling = of->embeds;
+  config.pooler = config.pooler && !of->embeds;
   config.validate();
   return config;
 }
@@ -81,6 +85,7 @@ RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, in
   RandomModel model;
   attention::ModelWeights& weights = model.checkpoint.weights;
   weights = attention::random_ends(config, seed);
+  if (config.mean_pooling) attention::embed_sentences(weights);
   model.checkpoint.read_layer = [config, seed](int n) { return attention::random_layer(config, seed, n); };
   TrainingRandom lengths = TrainingRandom(seed).split(0), tokens = TrainingRandom(seed).split(1);
   const auto width = static_cast<size_t>(config.width);

@@ -48,6 +48,7 @@ PositionComparison compare_position(std::span<const double> clear, std::span<con
   std::partial_sort(sorted.begin(), sorted.begin() + 2, sorted.end(), std::greater());
   out.margin = sorted[0] - sorted[1];
   out.same = argmax(clear) == argmax(decrypted);
+  out.cosine = cosine(clear, decrypted);
   const std::vector<double> p = log_softmax(clear), q = log_softmax(decrypted);
   for (size_t i = 0; i < p.size(); ++i) out.kl += std::exp(p[i]) * (p[i] - q[i]);
   return out;
@@ -63,6 +64,7 @@ void Comparison::add(const PositionComparison& at, std::span<const double> clear
   ++positions, agree += at.same;
   if (at.clear(predicted_std)) ++clear_positions, agree_clear += at.same;
   max_abs = std::max(max_abs, at.max_abs);
+  least_cosine = std::min(least_cosine, at.cosine);
   const auto add_to = [&](double& mean, double value) { mean += (value - mean) / positions; };
   add_to(mse, at.mse), add_to(kl, at.kl);
   add_to(squares, std::inner_product(clear.begin(), clear.end(), clear.begin(), 0.0) /
@@ -83,7 +85,7 @@ std::string Comparison::text(double predicted_std) const {
   return message("  logits against the twin's: relative RMS error 2^",
                  format("%.2f", std::log2(relative_rms())), ", MSE ", format("%.3g", mse), ", max |error| ",
                  format("%.3g", max_abs), " (predicted std ", format("%.3g", predicted_std), "), mean KL ",
-                 format("%.2g", kl), "\n") +
+                 format("%.2g", kl), ", least cosine ", format("%.6f", least_cosine), "\n") +
          message("  same argmax: ", count(agree, positions), " positions (", percent(agreement_all()),
                  "); where the twin's two best logits are 4 predicted deviations apart: ",
                  count(agree_clear, clear_positions), "\n");
@@ -95,6 +97,7 @@ Json Comparison::json() const {
   json["mse"] = mse;
   json["kl_mean"] = kl;
   json["relative_rms"] = relative_rms();
+  json["least_cosine"] = least_cosine;
   json["argmax_agreement"] = agreement();
   json["argmax_agreement_all"] = agreement_all();
   json["positions"] = positions;

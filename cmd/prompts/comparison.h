@@ -4,6 +4,7 @@
 //   max_abs       max |z - y|
 //   mse           mean (z - y)^2
 //   relative_rms  sqrt(mean (z - y)^2 / mean y^2)
+//   least_cosine  the least cosine of z and y of a position
 //   agreement     argmax z = argmax y, over the positions where the twin's two best logits differ by more than
 //                 4 predicted standard deviations of their difference's error; agreement_all: over all
 //                 positions
@@ -28,7 +29,7 @@ struct PositionComparison {
   bool same = false;  // argmax y = argmax z
   double margin = 0;  // between the two largest of z
   double kl = 0;      // sum_i p_i log (p_i / q_i), p = softmax z, q = softmax y
-  double max_abs = 0, mse = 0;
+  double max_abs = 0, mse = 0, cosine = 0;
 
   // Whether the margin is more than 4 predicted deviations of a difference of two logits: sqrt(2) times those of one.
   bool clear(double predicted_std) const;
@@ -38,6 +39,7 @@ PositionComparison compare_position(std::span<const double> clear, std::span<con
 struct Comparison {
   double max_abs = 0, mse = 0, kl = 0;  // means over the positions of PositionComparison's
   double squares = 0;                   // mean of the clear logits'
+  double least_cosine = 1;
   int positions = 0, clear_positions = 0;
   int agree = 0, agree_clear = 0;
 

@@ -22,6 +22,7 @@ TEST_CASE("errors and agreements are counted over positions and symbols") {
         doctest::Approx(
             (compare_position(twin[0], encrypted[0]).kl + compare_position(twin[1], encrypted[1]).kl) / 2));
   CHECK(c.relative_rms() == doctest::Approx(std::sqrt(0.05 / (9 + 1 + 1.21))));
+  CHECK(c.least_cosine == doctest::Approx((1.2 + 1.1 * 1.1) / std::sqrt((1 + 1.21) * (1.44 + 1.21))));
 }
 
 TEST_CASE("a position: largest entries, their margin, and the divergence of what softmax makes of both") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -33,6 +34,13 @@ void describe(Tables& t, LogitsFile& file) {
 
 int argmax(std::span<const double> logits) {
   return static_cast<int>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+double cosine(std::span<const double> a, std::span<const double> b) {
+  const auto dot = [](std::span<const double> x, std::span<const double> y) {
+    return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+  };
+  return dot(a, b) / std::sqrt(dot(a, a) * dot(b, b));
 }
 
 void append_logits(const attention::ClientModel& model, const attention::SlotVectors& outputs,

@@ -15,6 +15,8 @@ using LogitRows = std::vector<std::vector<double>>;
 // The place of the largest, of equal ones the first.
 int argmax(std::span<const double> logits);
 
+double cosine(std::span<const double> a, std::span<const double> b);
+
 // Appends the logits of a run's outputs, decrypted or the twin's, in the order of the examples.
 void append_logits(const attention::ClientModel& model, const attention::SlotVectors& outputs,
                    const attention::Examples& examples, LogitRows& rows);

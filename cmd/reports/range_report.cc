@@ -52,7 +52,8 @@ Figures range_figures(const attention::ModelConfig& config, const attention::Ran
     if (is.second_variance.hi > 0) row(n, second_norm, was.second_variance, is.second_variance);
   }
   if (config.classes == 0) return figures;
-  if (config.has_final_norm()) row(layers, norm, before.final_variance, after.final_variance);
+  if (config.head_has_norm())
+    row(layers, config.mean_pooling ? "mean squares" : norm, before.final_variance, after.final_variance);
   if (config.pooler) symmetric(layers, "sigmoid inputs", before.pooler_input, after.pooler_input);
   return figures;
 }

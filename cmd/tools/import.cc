@@ -54,6 +54,13 @@ Imported read_model(const std::string& path, const attention::FreshHead& head) {
   Imported out;
   if (kind_of(path) == SourceKind::kCheckpoint) {
     out.checkpoint = attention::load_checkpoint(path);
+    if (head.mean_pooling) {
+      if (!out.checkpoint.weights.config.mean_pooling)
+        throw Error(message(path,
+                            " has no head that reads the mean of the tokens; import the model that it was "
+                            "trained from with --embedding --classes 2, and train again"));
+      attention::embed_sentences(out.checkpoint.weights);
+    }
     return out;
   }
   if (kind_of(path) == SourceKind::kLlama2c) {
@@ -124,6 +131,10 @@ int import_command(int argc, char** argv) {
   const int64_t& classes =
       flags.integer("classes", 2, 2, 1 << 20,
                     "of a BERT, RoBERTa or ViT; a fresh classifier where its file has none of so many");
+  const bool& embedding = flags.truth(
+      "embedding", false,
+      "of a BERT or RoBERTa, the mean of a text's tokens, of length 1, in place of classes, as folders of "
+      "sentence-transformers have it; with --classes a classifier of this mean, to be trained");
   const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of a fresh classifier");
   flags.begin(argc, argv, {"from", "out"});
   if (to != "checkpoint" && to != "hugging-face")
@@ -136,7 +147,7 @@ int import_command(int argc, char** argv) {
   const std::string source = resolve_user_path(from);
   Imported model =
       read_model(source, {flags.given("classes") ? std::optional(static_cast<int>(classes)) : std::nullopt,
-                          static_cast<uint64_t>(seed)});
+                          embedding, static_cast<uint64_t>(seed)});
   attention::Checkpoint& checkpoint = model.checkpoint;
   const attention::ModelConfig& config = checkpoint.weights.config;
   const auto tokenizer = find_tokenizer(tokenizer_path, source, checkpoint);

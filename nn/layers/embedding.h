@@ -55,11 +55,13 @@ Tensor<Scalar> add_positions(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar
 }
 
 // The row that a classifier reads. prepend_row puts a learned row before each group of `group` rows (ViT's
-// class token before an image's patches). first_rows takes the first row of each group.
+// class token before an image's patches). first_rows takes the first row of each group, mean_rows the mean of
+// its first lengths_b rows.
 //
 //     prepend:  y_{b (group+1)} = token                       dtoken += sum over b of dy_{b (group+1)}
 //               y_{b (group+1) + 1 + i} = x_{b group + i}     dx_{b group + i} += dy_{b (group+1) + 1 + i}
 //     first:    y_b = x_{b group}                             dx_{b group} += dy_b
+//     mean:     y_b = mean over i of x_{b group + i}          dx_{b group + i} += dy_b / lengths_b
 template <typename Scalar>
 struct PrependRowOp {
   Tensor<Scalar> x, token, y;
@@ -97,6 +99,43 @@ Tensor<Scalar> first_rows(Tape<Scalar>& tape, Tensor<Scalar> x, int group) {
   PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
   Tensor<Scalar> y = tape.tensor(x.rows / group, x.columns);
   tape.record(TableRowsOp<Scalar>{nullptr, group, y.rows * group, {}, x, y});
+  return y;
+}
+
+template <typename Scalar>
+struct MeanRowsOp {
+  Tensor<Scalar> x, y;
+  const int* lengths;  // must outlive the tape's backward pass; nullptr: `group` of all
+
+  int length(int b) const { return lengths ? lengths[b] : x.rows / y.rows; }
+
+  void forward() {
+    for (int b = 0; b < y.rows; ++b) {
+      Scalar* const mean = y.row(b);
+      std::fill_n(mean, y.columns, Scalar(0));
+      for (int i = 0; i < length(b); ++i)
+        row_kernels<Scalar>().accumulate(mean, x.row(b * (x.rows / y.rows) + i),
+                                         static_cast<size_t>(y.columns));
+      for (int f = 0; f < y.columns; ++f) mean[f] /= static_cast<Scalar>(length(b));
+    }
+  }
+
+  void backward() {
+    x.start_gradient();
+    for (int b = 0; b < y.rows; ++b)
+      for (int i = 0; i < length(b); ++i) {
+        Scalar* const dx = x.grad_row(b * (x.rows / y.rows) + i);
+        for (int f = 0; f < y.columns; ++f) dx[f] += y.grad_row(b)[f] / static_cast<Scalar>(length(b));
+      }
+  }
+};
+
+template <typename Scalar>
+Tensor<Scalar> mean_rows(Tape<Scalar>& tape, Tensor<Scalar> x, int group, std::span<const int> lengths) {
+  PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
+  PSM_CHECK(lengths.empty() || static_cast<int>(lengths.size()) == x.rows / group, lengths.size());
+  Tensor<Scalar> y = tape.tensor(x.rows / group, x.columns);
+  tape.record(MeanRowsOp<Scalar>{x, y, lengths.empty() ? nullptr : lengths.data()});
   return y;
 }
 

@@ -101,6 +101,8 @@ TEST_CASE("the gradient of learned positions, of the class token and of the firs
     return prepend_row(tape, in[1], in[0], 3);
   });
   GradientCheck({{6, 4}}).run([](T& tape, const Inputs& in) { return first_rows(tape, in[0], 3); });
+  const std::vector<int> lengths{3, 1};
+  GradientCheck({{6, 4}}).run([&](T& tape, const Inputs& in) { return mean_rows(tape, in[0], 3, lengths); });
 }
 
 TEST_CASE("a class token comes before each group of patches and is what the first rows are") {
@@ -110,6 +112,10 @@ TEST_CASE("a class token comes before each group of patches and is what the firs
   CHECK(std::vector<double>(y.value, y.value + 8) == std::vector<double>{9, 1, 2, 3, 9, 4, 5, 6});
   const Tensor<double> first = first_rows(tape, y, 4);
   CHECK(std::vector<double>(first.value, first.value + 2) == std::vector<double>{9, 9});
+  const std::vector<int> lengths{2, 4};
+  const Tensor<double> mean = mean_rows(tape, y, 4, lengths), all = mean_rows<double>(tape, y, 4, {});
+  CHECK(std::vector<double>(mean.value, mean.value + 2) == std::vector<double>{5, 6});
+  CHECK(std::vector<double>(all.value, all.value + 2) == std::vector<double>{3.75, 6});
 }
 
 TEST_CASE("the gradient of GELU, of sums and of scaled sums agrees with finite differences") {

@@ -81,8 +81,9 @@ nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss
   auto add = [&](double weight, auto term) {
     if (weight > 0) loss = nn::add_scaled(tape, loss, term(), weight);
   };
-  const auto variances = [&](nn::Tensor<float> x) {
-    return nn::row_variances(tape, x, config.norm == attention::NormKind::kLayerNorm, config.norm_epsilon);
+  const bool centred = config.norm == attention::NormKind::kLayerNorm;
+  const auto variances = [&](nn::Tensor<float> x, bool without_mean) {
+    return nn::row_variances(tape, x, without_mean, config.norm_epsilon);
   };
 
   for (int n = 0; n < config.layers; ++n) {
@@ -92,7 +93,7 @@ nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss
     add(ranges.gelu_excess, [&] { return nn::excess_loss(tape, u, tokens, ranges.gelu_limit, per_example); });
     const auto add_width = [&](nn::Tensor<float> y) {
       add(ranges.variance_width, [&] {
-        return nn::log_width_loss(tape, variances(y), tokens, ranges.variance_half_width, per_token);
+        return nn::log_width_loss(tape, variances(y, centred), tokens, ranges.variance_half_width, per_token);
       });
     };
     add_width(out.norm1_inputs[n]);
@@ -104,8 +105,8 @@ nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss
   const nn::Tensor<float>& x = out.residual.back();
   if (const nn::Tensor<float>& y = out.final_norm_input; y.value != nullptr)
     add(ranges.final_variance_width, [&] {
-      return nn::log_width_loss(tape, variances(y), part.targets, ranges.final_variance_half_width,
-                                per_scored);
+      return nn::log_width_loss(tape, variances(y, centred && !config.mean_pooling), part.targets,
+                                ranges.final_variance_half_width, per_scored);
     });
   if (const nn::Tensor<float>& z = out.pooler_inputs; z.value != nullptr) {
     add(ranges.gelu_peak, [&] { return nn::peak_loss(tape, z, nullptr, 1, per_example); });
