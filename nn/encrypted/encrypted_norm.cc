@@ -13,19 +13,31 @@ using program::Value;
 
 namespace {
 
-// The squares of all ciphertexts meet in one Linear with as many inputs.
+// The squares of all ciphertexts meet in one Linear. Two of them are one input z = a + i b, because the real part
+// of (v - i w) z is v a + w b.
 Value sum_of_tokens(Builder& builder, const std::vector<Value>& squares, std::span<const double> weight) {
-  const size_t features = weight.size() / squares.size();
-  ckks::LinearTransform sum;
-  for (size_t c = 0; c < squares.size(); ++c) {
-    ckks::LinearTransform part =
-        block_sum_map(weight.subspan(c * features, features), static_cast<int>(features));
-    for (ckks::TransformTerm& term : part.terms) {
-      term.input = static_cast<int>(c);
-      sum.terms.push_back(std::move(term));
+  const size_t count = squares.size(), features = weight.size() / count;
+  const auto part_of = [&](size_t c) {
+    return block_sum_map(weight.subspan(c * features, features), static_cast<int>(features));
+  };
+  if (count == 1) return builder.linear(squares, part_of(0))[0];
+  std::vector<Value> inputs;
+  ckks::LinearTransform half;
+  for (size_t c = 0; c < count; c += 2) {
+    ckks::LinearTransform part = part_of(c), other = c + 1 < count ? part_of(c + 1) : ckks::LinearTransform{};
+    for (size_t k = 0; k < part.terms.size(); ++k) {
+      std::vector<ckks::Complex> weights = part.terms[k].weight.to_vector();
+      for (size_t f = 0; f < features; ++f) {
+        if (c + 1 < count) weights[f] -= ckks::Complex(0, 1) * other.terms[k].weight.at(f);
+        weights[f] /= 2;
+      }
+      part.terms[k].input = static_cast<int>(inputs.size());
+      part.terms[k].weight = ckks::Plain(std::move(weights));
+      half.terms.push_back(std::move(part.terms[k]));
     }
+    inputs.push_back(c + 1 < count ? builder.add(squares[c], builder.times_i(squares[c + 1])) : squares[c]);
   }
-  return builder.linear(squares, std::move(sum))[0];
+  return builder.twice_real_part(builder.linear(inputs, std::move(half))[0]);
 }
 
 std::vector<Value> squares_of(Builder& builder, std::span<const Value> x) {

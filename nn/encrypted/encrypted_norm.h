@@ -15,7 +15,7 @@
 // Packing: encrypted_linear.h; x in several ciphertexts of F features, weight for all of them. Ranges: |re
 // x|, |im x| <= 1. Refresh candidates: v; r if it is computed as a value (encrypted_function.h); h. Levels: 2
 // + products_depth() of 1/sqrt. Key-switches: for each ciphertext of x 1 conjugation and 1 relinearisation,
-// for each product 1 or 2, and the sum's.
+// for each product 1 or 2, and the sum's; two ciphertexts' squares are summed as one, with 1 conjugation.
 #pragma once
 
 #include <span>
