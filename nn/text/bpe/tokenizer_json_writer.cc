@@ -160,7 +160,8 @@ void add_rules_of_characters(const BpeSpec& spec, Json& json) {
 
 void add_rules_of_word_piece(const BpeSpec& spec, Json& json) {
   Json& normaliser = json["normalizer"] = typed("BertNormalizer");
-  normaliser["clean_text"] = normaliser["handle_chinese_chars"] = true;
+  normaliser["handle_chinese_chars"] = true;
+  normaliser["clean_text"] = true;
   normaliser["strip_accents"] = spec.strips_accents;
   normaliser["lowercase"] = spec.lower_case;
   json["pre_tokenizer"] = typed("BertPreTokenizer");
