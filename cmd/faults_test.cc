@@ -2,7 +2,8 @@
 // process is killed. The command succeeds or says one clear error, what it leaves is whole or not there, and the same
 // command again gives the same result. In a small ring that offers no security.
 //
-// A command runs under ptrace(2), with one thread, so its system calls are seen one by one. The first, the middle and the
+// A command runs under ptrace(2), with one thread, so its system calls are seen one by one; so does the server that it
+// starts. The first, the middle and the
 // last of a series of the same call on the same file are chosen; for commands that take long, every second or third of
 // these.
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -34,6 +36,7 @@ namespace {
 namespace fs = std::filesystem;
 
 enum class Fault { kNone, kKill, kNoSpace, kInterrupted, kShort };
+enum class Whose { kCommand, kServer };  // the process that has the fault
 
 struct Operation {
   long call;
@@ -67,9 +70,16 @@ std::optional<Operation> operation_of(const user_regs_struct& regs, const std::s
   }
 }
 
-// Runs a command with a fault at one of its operations, or, for kShort, with every read and write short. Words are
-// separated by single spaces. Returns nullopt if the system forbids tracing.
-std::optional<Run> run_with(const std::string& line, Fault fault, size_t at = 0) {
+// A process that is traced.
+struct Traced {
+  bool inside = false;        // a system call
+  std::set<uint64_t> files;   // descriptors that openat(2) made, and no pipes
+  std::optional<int> answer;  // of a call that is not made
+};
+
+// Runs a command with a fault at one of its operations, or of the server that it starts, or, for kShort, with every read
+// and write short. Words are separated by single spaces. Returns nullopt if the system forbids tracing.
+std::optional<Run> run_with(const std::string& line, Whose whose, Fault fault, size_t at = 0) {
   std::istringstream text(located(line) + " --threads 1");
   std::vector<std::string> words(std::istream_iterator<std::string>(text), {});
   std::vector<char*> arguments;
@@ -89,52 +99,61 @@ std::optional<Run> run_with(const std::string& line, Fault fault, size_t at = 0)
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   if (!WIFSTOPPED(status)) return std::nullopt;
-  ::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+  ::ptrace(PTRACE_SETOPTIONS, child, nullptr,
+           PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL |
+               (whose == Whose::kServer ? PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK : 0));
   Run run;
-  std::set<uint64_t> files;  // descriptors that openat(2) made, and no pipes
-  bool inside = false;
-  std::optional<int> answer;  // of a call that is not made
-  for (int signal = 0;;) {
-    ::ptrace(PTRACE_SYSCALL, child, nullptr, signal);
-    REQUIRE(waitpid(child, &status, 0) == child);
-    signal = 0;
-    if (!WIFSTOPPED(status)) break;
-    if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
-      if (WSTOPSIG(status) != SIGTRAP) signal = WSTOPSIG(status);
-      continue;
-    }
+  std::map<pid_t, Traced> all{{child, {}}};
+  // Sees to a process that has stopped. Returns the signal that it gets.
+  const auto stopped = [&](pid_t process) {
+    const bool is_new = !all.contains(process);
+    auto& [inside, files, answer] = all[process];
+    if (WSTOPSIG(status) != (SIGTRAP | 0x80))
+      return WSTOPSIG(status) == SIGTRAP || is_new ? 0 : WSTOPSIG(status);
     inside = !inside;
     user_regs_struct regs;
-    ::ptrace(PTRACE_GETREGS, child, nullptr, &regs);
+    ::ptrace(PTRACE_GETREGS, process, nullptr, &regs);
+    const auto call = static_cast<long>(regs.orig_rax);
     if (!inside) {
-      if (static_cast<long>(regs.orig_rax) == SYS_openat) files.insert(regs.rax);
+      if (call == SYS_openat) files.insert(regs.rax);
       if (answer) {
         regs.rax = static_cast<uint64_t>(-*answer);
-        ::ptrace(PTRACE_SETREGS, child, nullptr, &regs);
+        ::ptrace(PTRACE_SETREGS, process, nullptr, &regs);
         answer.reset();
       }
-      continue;
+      return 0;
     }
-    const auto call = static_cast<long>(regs.orig_rax);
     if (call == SYS_close) files.erase(regs.rdi);
+    if ((process == child) != (whose == Whose::kCommand)) return 0;
     if (fault == Fault::kShort && (call == SYS_read || call == SYS_write || call == SYS_pwrite64) &&
         regs.rdx > 1) {
       regs.rdx = (regs.rdx + 1) / 2;
-      ::ptrace(PTRACE_SETREGS, child, nullptr, &regs);
+      ::ptrace(PTRACE_SETREGS, process, nullptr, &regs);
     }
     const std::optional<Operation> operation = operation_of(regs, files);
-    if (!operation) continue;
+    if (!operation) return 0;
     run.operations.push_back(*operation);
-    if (run.operations.size() != at + 1) continue;
-    if (fault == Fault::kKill) ::kill(child, SIGKILL);
+    if (run.operations.size() != at + 1) return 0;
+    if (fault == Fault::kKill) ::kill(process, SIGKILL);
     if (fault == Fault::kNoSpace) answer = ENOSPC;
     if (fault == Fault::kInterrupted) answer = EINTR;
     if (answer) {
       regs.orig_rax = static_cast<uint64_t>(-1);
-      ::ptrace(PTRACE_SETREGS, child, nullptr, &regs);
+      ::ptrace(PTRACE_SETREGS, process, nullptr, &regs);
     }
+    return 0;
+  };
+  ::ptrace(PTRACE_SYSCALL, child, nullptr, 0);
+  while (!all.empty()) {
+    const pid_t process = waitpid(-1, &status, __WALL);
+    REQUIRE(process > 0);
+    if (WIFSTOPPED(status)) {
+      ::ptrace(PTRACE_SYSCALL, process, nullptr, stopped(process));
+      continue;
+    }
+    all.erase(process);
+    if (process == child) run.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
-  run.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return run;
 }
 
@@ -152,17 +171,18 @@ std::vector<size_t> chosen(const std::vector<Operation>& all) {
 // `clear` removes what the command wrote; `result` reads it, and is empty if it is not there. Every `step`-th of the chosen
 // operations is faulted.
 void check_faults(const std::string& command, const std::function<void()>& clear,
-                  const std::function<std::string()>& result, size_t step = 1) {
+                  const std::function<std::string()>& result, size_t step = 1,
+                  Whose whose = Whose::kCommand) {
   CAPTURE(command);
   clear();
-  const std::optional<Run> whole = run_with(command, Fault::kNone);
+  const std::optional<Run> whole = run_with(command, whose, Fault::kNone);
   if (!whole) return say_skipped("this system does not let a process trace its child");
   INFO(read_file(path_of("err"), 1 << 20));
   REQUIRE(whole->exit_code == 0);
   const std::string expected = result();
   REQUIRE(expected != "");
   clear();
-  CHECK(run_with(command, Fault::kShort)->exit_code == 0);
+  CHECK(run_with(command, whose, Fault::kShort)->exit_code == 0);
   CHECK(result() == expected);
   size_t failed = 0;
   const std::vector<size_t> places = chosen(whole->operations);
@@ -173,17 +193,18 @@ void check_faults(const std::string& command, const std::function<void()>& clear
                                        whole->operations.size(), ", call ", whole->operations[at].call);
       CAPTURE(what);
       clear();
-      const Run run = *run_with(command, fault, at);
+      const Run run = *run_with(command, whose, fault, at);
       const std::string err = read_file(path_of("err"), 1 << 20), left = result();
       CAPTURE(err);
       CHECK((left == "" || left == expected));
       if (run.exit_code != 0) {
         ++failed;
-        CHECK(run.exit_code == (fault == Fault::kKill ? 128 + SIGKILL : run.exit_code));
+        const bool killed = fault == Fault::kKill && whose == Whose::kCommand;
+        CHECK(run.exit_code == (killed ? 128 + SIGKILL : run.exit_code));
         CHECK(run.exit_code != 128 + SIGABRT);
         CHECK(run.exit_code != 128 + SIGSEGV);
-        if (fault != Fault::kKill) CHECK(count(err, "error: ") == 1);
-        if (left != expected) run_with(command, Fault::kNone);
+        if (!killed) CHECK(count(err, "error: ") == 1);
+        if (left != expected) run_with(command, whose, Fault::kNone);
       }
       CHECK(result() == expected);
     }
@@ -238,7 +259,7 @@ TEST_CASE(
                removing({logits}), [&] { return bytes_of(logits); });
 }
 
-TEST_CASE("a fault at a file operation of a client that generates loses no token") {
+TEST_CASE("a fault at a file operation of a client that generates, or of its server, loses no token") {
   const std::string keys = path_of("text_keys"), state = path_of("text_state"), prompt = path_of("prompt");
   if (!fs::exists(kModel)) make_model(kModel, 1);
   write_file(prompt, "k0 v1 k2 v3 k0");
@@ -247,14 +268,15 @@ TEST_CASE("a fault at a file operation of a client that generates loses no token
                              path_of("text.program") + " --keys " + keys;
   output_of(client + " --tokens 0");
   fs::remove(keys + "/text.made");
-  check_faults(
-      client + " --tokens 2 --prompt-file " + prompt + " --state " + state,
-      removing({state, keys + "/text.made"}),
-      [&] {
-        const std::string out = bytes_of(path_of("out"));
-        return contains(out, "\ntext: ") ? text_in(out) : "";
-      },
-      3);
+  for (const Whose whose : {Whose::kCommand, Whose::kServer})
+    check_faults(
+        client + " --tokens 2 --prompt-file " + prompt + " --state " + state,
+        removing({state, keys + "/text.made"}),
+        [&] {
+          const std::string out = bytes_of(path_of("out"));
+          return contains(out, "\ntext: ") ? text_in(out) : "";
+        },
+        3, whose);
 }
 
 }  // namespace
