@@ -1,5 +1,6 @@
 // Servers that do anything, at every step, played to the real client as bytes: a conversation's frames in a file. The
-// client's requests are those of an honest conversation, up to where it stops with an error.
+// client's requests are those of an honest conversation, up to where it stops with an error. Under valgrind
+// (client_flow_test) the last case also shows that no time between them depends on what was decrypted.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -289,6 +290,21 @@ TEST_CASE("answers that decrypt to anything, or to no numbers, change no request
       CHECK(run.not_numbers == (i == 0 ? kNewTokens : 0));
     }
   });
+}
+
+TEST_CASE("from an answer to the next request no branch and no address depends on what was decrypted") {
+  for (const CompiledFor purpose : {CompiledFor::kText, CompiledFor::kEncryptedWeights}) {
+    const Scene scene(purpose);
+    std::mt19937_64 random(3);
+    std::string all;
+    for (size_t step = 0; step < scene.honest.size(); ++step)
+      all += bytes_of(step == 0 || step + 1 == scene.honest.size()
+                          ? scene.honest[step]
+                          : scene.answer(step, {.residue = [&](uint64_t q) { return random() % q; }}));
+    const Run run = play(scene, all);
+    CHECK(run.error == "");
+    CHECK(run.requests.size() == scene.notes.size() + 1);
+  }
 }
 
 }  // namespace

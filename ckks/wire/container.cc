@@ -8,6 +8,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
+#include "ckks/base/secrecy.h"
 #include "ckks/wire/tables.h"
 
 namespace psm::wire {
@@ -106,6 +107,7 @@ void ContainerWriter::begin(uint32_t tag, uint64_t length) {
 
 void ContainerWriter::write(const void* data, size_t bytes) {
   PSM_CHECK(bytes <= left_, bytes, " ", left_);
+  if (kind_ != FileKind::kSecretKey) mark_public(data, bytes);  // others read it
   raw(data, bytes);
   checksum_ = payload_checksum(kind_, data, bytes, checksum_);
   left_ -= bytes;

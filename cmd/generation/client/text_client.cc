@@ -11,6 +11,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/secrecy.h"
 #include "ckks/wire/ciphertext_reader.h"
 #include "cmd/terminal/command.h"
 
@@ -48,7 +49,7 @@ int Sampler::pick(std::span<const double> logits, int position) const {
     largest ^= (largest ^ score) & larger;
     token ^= (token ^ i) & larger;
   }
-  return static_cast<int>(token);
+  return static_cast<int>(declassify(token));  // its row of the embedding is an address
 }
 
 namespace {
