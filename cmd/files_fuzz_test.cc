@@ -1,11 +1,16 @@
 // Fuzz targets of what the commands read besides models and keys (ckks/base/testing/fuzz.h says how they are
 // run for long).
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/repeatable_random.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
@@ -13,7 +18,10 @@
 #include "ckks/wire/testing/fuzz_container.h"
 #include "cmd/client/prompt_record.h"
 #include "cmd/generation/client/text_client.h"
+#include "cmd/generation/server/kept_text.h"
+#include "cmd/generation/server/recording.h"
 #include "cmd/generation/text_ends.h"
+#include "cmd/prompts/logits.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/notes.h"
@@ -24,6 +32,14 @@
 
 namespace psm::cmd {
 namespace {
+
+struct Descriptor {
+  Descriptor(const std::string& path, int flags) : number(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
+  ~Descriptor() { ::close(number); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  const int number;
+};
 
 TEST_CASE("the note of a ciphertext file") {
   CiphertextNote note;
@@ -170,7 +186,89 @@ TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
   check_fuzz(target);
 }
 
+TEST_CASE("frames of a conversation") {
+  const std::string path = path_of("conversation");
+  const Descriptor out(path, O_WRONLY | O_CREAT | O_TRUNC);
+  FrameChannel server(-1, out.number, "the client");
+  server.send(FrameKind::kReady, note_text(Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7}));
+  server.send(FrameKind::kRepeat, "");
+  server.send(FrameKind::kAnswer, std::string(64, 'x'));
+  FuzzTarget target;
+  target.name = "frames";
+  target.corpus = {read_file(path, 1 << 20)};
+  target.decode = [](std::string_view bytes) {
+    const Descriptor in(in_file(bytes), O_RDONLY);
+    FrameChannel channel(in.number, -1, "the server");
+    while (const auto frame = channel.receive(64)) PSM_CHECK(frame->payload.size() <= 64);
+  };
+  target.fixed_bytes = 16384, target.bytes_per_byte = 16;
+  check_fuzz(target);
+}
+
+TEST_CASE("a file of logits") {
+  const std::string path = path_of("logits");
+  write_logits(path, 7, {{1, 2.5}, {}, {-3}});
+  FuzzTarget target;
+  target.name = "logits";
+  target.corpus = {read_file(path, 1 << 20)};
+  target.decode = [](std::string_view bytes) { read_logits(in_file(bytes), 7); };
+  target.fixed_bytes = 16384, target.bytes_per_byte = 40;
+  check_fuzz(target);
+}
+
+TEST_CASE("a run that others can check") {
+  Recording recording;
+  recording.text = "k0 v1";
+  recording.runs = {{FrameKind::kPrompt, "00", "11", {1, 2}}, {FrameKind::kToken, "22", "33", {3}}};
+  FuzzTarget target;
+  target.name = "recording";
+  target.corpus = {recording.json({})};
+  target.decode = [](std::string_view text) {
+    for (const RecordedRun& run : Recording::parse(std::string(text), "input").runs)
+      PSM_CHECK(run.kind == FrameKind::kPrompt || run.kind == FrameKind::kToken);
+  };
+  target.fixed_bytes = 16384, target.bytes_per_byte = 200;
+  check_fuzz(target);
+}
+
+TEST_CASE("a text that a server keeps") {
+  restart_kernel_randomness();  // so that a file of an earlier test is of the same keys
+  ckks::ParameterSpec spec = ckks::insecure_leveled(4, 3);
+  spec.secret_hamming_weight = 8, spec.encapsulation_hamming_weight = 4;
+  const auto context = std::make_shared<const ckks::Context>(spec);
+  ckks::TestParty party(spec);
+  TextEnds ends({{"x", 2}}, {{"y", 0}, {"k", 2}}, {{"x", 2}, {"k", 2}}, {{"y", 1}, {"k", 2}});
+  ends.id = 7, ends.context = context, ends.tokens = 8;
+  const std::string folder = path_of("kept");
+  FuzzTarget target;
+  target.name = "kept text";
+  for (const int first : {0, 3}) {
+    std::filesystem::remove_all(folder);
+    KeptText kept(folder, ends, party.secret.fingerprint());
+    TextNote note;
+    note.program_id = 7, note.request = 5, note.names = {"y"}, note.first = first,
+    note.count = first == 0 ? 3 : 1;
+    Ciphertexts outputs;
+    for (const PlanEnd& end : {ends.caches[0], ends.outputs(first, 0)[0]})
+      outputs.emplace(end.name, party.encrypt(party.random_slots(1), end.level));
+    kept.keep(note, 0, std::move(outputs));
+    target.corpus.push_back(read_file(folder + "/text.ct", 1 << 20));
+  }
+  target.repair = wire::repair_container;
+  target.marks = wire::container_marks;
+  target.decode = [&](std::string_view bytes) {
+    in_file(bytes, "kept/text.ct");
+    const KeptText kept(folder, ends, party.secret.fingerprint());
+    PSM_CHECK(kept.cached() >= 1 && kept.cached() <= ends.tokens, kept.cached());
+    kept.caches();
+    kept.answer();
+  };
+  target.fixed_bytes = 64 << 10, target.bytes_per_byte = 100;
+  check_fuzz(target);
+}
+
 TEST_CASE("the state of an interrupted run") {
+  restart_kernel_randomness();
   ckks::ParameterSpec spec = ckks::insecure_leveled(4, 3);
   spec.secret_hamming_weight = 8, spec.encapsulation_hamming_weight = 4;
   ckks::TestParty party(spec);

@@ -1,6 +1,11 @@
 // Fuzz targets of model files (ckks/base/testing/fuzz.h says how they are run for long).
+#include <algorithm>
+#include <array>
+#include <filesystem>
 
 #include "attention/files/checkpoint.h"
+#include "attention/files/hugging_face.h"
+#include "attention/files/stored_tensors.h"
 #include "attention/shape/config_json.h"
 #include "attention/trained/measure.h"
 #include "ckks/base/error.h"
@@ -48,6 +53,9 @@ TEST_CASE("a model's file: a model that is read is complete") {
         nn::read_safetensors(ByteSource("input", bytes), nn::ChecksumRule::kIfPresent), "input");
     read.weights.validate();
     PSM_CHECK(!read.ranges || read.ranges->layers.size() == read.weights.layers.size());
+    const Checkpoint opened = checkpoint_from(
+        nn::open_safetensors(ByteSource("input", bytes), nn::ChecksumRule::kIfPresent), "input");
+    for (int layer = 0; layer < opened.weights.config.layers; ++layer) opened.read_layer(layer);
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 100;
   run(target);
@@ -77,6 +85,95 @@ TEST_CASE("measured ranges and the options of the polynomials") {
     }
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
+  run(target);
+}
+
+// A folder of transformers' as one input: config.json, preprocessor_config.json, the list of a large model's parts, and
+// the tensors, with zero bytes between them. What is empty is not there.
+using Folder = std::array<std::string, 4>;
+
+std::string joined(const Folder& files) {
+  return files[0] + '\0' + files[1] + '\0' + files[2] + '\0' + files[3];
+}
+
+Folder parted(std::string_view bytes) {
+  Folder files;
+  for (size_t i = 0; i < 3; ++i) {
+    const size_t end = std::min(bytes.find('\0'), bytes.size());
+    files[i] = bytes.substr(0, end);
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  }
+  files[3] = bytes;
+  return files;
+}
+
+void repair_folder(std::string& bytes, TrainingRandom& random) {
+  Folder files = parted(bytes);
+  nn::repair_safetensors(files[3], random);
+  bytes = joined(files);
+}
+
+// Every family, and what else transformers writes: other names of norms and heads, no head, ties, parts.
+std::vector<std::string> models_of_transformers() {
+  std::vector<std::string> all;
+  for (const std::string family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
+    ModelConfig config = preset(family);
+    config.vocab = 3, config.context = 4, config.layers = 1, config.width = 2, config.heads = 1,
+    config.ffn = 2;
+    config.attention = AttentionKind::kSoftmax;
+    if (!config.causal) config.classes = 2;
+    if (family == "bert") config.separator = 2;
+    std::optional<PatchGrid> images;
+    if (family == "vit") config.vocab = 0, config.context = 5, config.patch_inputs = 4, images = {4, 4, 2, 1};
+    const ModelWeights weights = random_weights(config, 3);
+    write_hugging_face(path_of(""), weights, images);
+    const Folder files{read_file(path_of("config.json"), 1 << 20), "", "",
+                       nn::without_checksum(read_file(path_of("model.safetensors"), 1 << 20))};
+    all.push_back(joined(files));
+    Folder parts = files;
+    for (const nn::NamedTensor& tensor : stored_tensors(weights))
+      parts[2] +=
+          (parts[2].empty() ? R"({"weight_map": {")" : R"(, ")") + tensor.name + R"(": "part.safetensors")";
+    parts[1] = R"({"image_mean": [0.5, 0.5], "size": 4})", parts[2] += "}}";
+    all.push_back(joined(parts));
+    const std::string prefix = family == "gpt-neox" ? "gpt_neox."
+                               : family == "gpt2"   ? "transformer."
+                               : family == "llama"  ? "model."
+                                                    : family + ".";
+    for (const auto& [from, to] : {std::pair<std::string, std::string>("\"" + prefix, "\""),
+                                   {"LayerNorm.weight", "LayerNorm.gamma"},
+                                   {R"(word_embeddings": false)", R"(word_embeddings": true)"},
+                                   {"lm_head.weight", "x.position_ids"},
+                                   {"embed_out.weight", "x.rotary_emb.inv_freq"},
+                                   {"classifier", "cls"}}) {
+      std::string changed = joined(files);
+      for (size_t at = 0; (at = changed.find(from, at)) != std::string::npos; at += to.size())
+        changed.replace(at, from.size(), to);
+      TrainingRandom none(1);
+      repair_folder(changed, none);
+      all.push_back(changed);
+    }
+  }
+  return all;
+}
+
+TEST_CASE("a model in the files of transformers") {
+  FuzzTarget target;
+  target.name = "transformers";
+  target.corpus = models_of_transformers();
+  target.repair = repair_folder;
+  target.decode = [](std::string_view bytes) {
+    const std::string folder = path_of("transformers");
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    const Folder files = parted(bytes);
+    const char* names[] = {"config.json", "preprocessor_config.json", "model.safetensors.index.json",
+                           files[2].empty() ? "model.safetensors" : "part.safetensors"};
+    for (size_t i = 0; i < files.size(); ++i)
+      if (!files[i].empty()) in_file(files[i], std::string("transformers/") + names[i]);
+    read_hugging_face(folder).weights.validate();
+  };
+  target.fixed_bytes = 64 << 10, target.bytes_per_byte = 200;
   run(target);
 }
 

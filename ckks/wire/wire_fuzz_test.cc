@@ -30,7 +30,6 @@ ckks::ParameterSpec tiny() {
 
 struct Corpus {
   Corpus() : party(tiny()) {
-    ckks::KeyRequest request;
     request.need_relinearisation(2);
     request.need_galois(ckks::galois_element(party.context, 1), 1);
     request.need_galois(ckks::galois_element(party.context, 0, true), 2);
@@ -74,6 +73,7 @@ struct Corpus {
   }
 
   ckks::TestParty party;
+  ckks::KeyRequest request;
   std::string secret, public_key, evaluation, ciphertexts, seeded;
 
  private:
@@ -123,6 +123,7 @@ TEST_CASE("a file of evaluation keys: its index, and every key") {
       }
     }
     if (refusal) std::rethrow_exception(refusal);
+    reader.load(corpus().request);
   };
   run(target);
 }

@@ -42,6 +42,9 @@ TEST_CASE("safetensors: whatever the header says, what is read is no larger than
       values += count;
     }
     PSM_CHECK(values * 2 <= bytes.size(), values);
+    const Safetensors opened = open_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent);
+    for (size_t i = 0; i < opened.tensors.size(); ++i)
+      PSM_CHECK(opened.load(i).size() == read.tensors[i].values.size(), i);
   };
   target.fixed_bytes = 4096, target.bytes_per_byte = 100;
   const FuzzReport report = fuzz(target, 4000);

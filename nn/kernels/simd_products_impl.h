@@ -126,6 +126,20 @@ inline Words paired(Words low, Words high) {
 #endif
 }
 
+// Lanes of `a`, then of `b`, in this order.
+inline Words shuffled(Words a, Words b, Words order) {
+#if defined(__clang__)
+  Words out;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const uint32_t from = order[lane], own = from % kLanes;
+    out[lane] = from < kLanes ? a[own] : b[own];
+  }
+  return out;
+#else
+  return __builtin_shuffle(a, b, order);
+#endif
+}
+
 // Neighbours side by side, first[0] with first[1] to last[n - 2] with last[n - 1].
 inline Words neighbours(Words first, Words last) {
 #if defined(PSM_BF16_UNIT)
@@ -133,7 +147,7 @@ inline Words neighbours(Words first, Words last) {
 #else
   Words even, odd;
   for (int lane = 0; lane < kLanes; ++lane) even[lane] = 2 * lane, odd[lane] = 2 * lane + 1;
-  return paired(__builtin_shuffle(first, last, even), __builtin_shuffle(first, last, odd));
+  return paired(shuffled(first, last, even), shuffled(first, last, odd));
 #endif
 }
 
@@ -199,8 +213,8 @@ struct PairRows {
       lower[lane] = lane / 2 + lane % 2 * kLanes;
       upper[lane] = lower[lane] + kLanes / 2;
     }
-    first = __builtin_shuffle(even, odd, lower);
-    last = __builtin_shuffle(even, odd, upper);
+    first = shuffled(even, odd, lower);
+    last = shuffled(even, odd, upper);
   }
 };
 
@@ -255,8 +269,8 @@ inline void transpose_square(Words (&row)[kLanes]) {
     for (int i = 0; i < kLanes; ++i) {
       if (i & w) continue;
       const Words a = row[i], b = row[i + w];
-      row[i] = __builtin_shuffle(a, b, first);
-      row[i + w] = __builtin_shuffle(a, b, second);
+      row[i] = shuffled(a, b, first);
+      row[i + w] = shuffled(a, b, second);
     }
   }
 }

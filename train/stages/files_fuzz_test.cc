@@ -63,17 +63,23 @@ TEST_CASE("CIFAR-10's images") {
   check_fuzz(target);
 }
 
-TEST_CASE("SST-2's phrases") {
+TEST_CASE("GLUE's texts: SST-2, QNLI, MRPC") {
   FuzzTarget target;
-  target.name = "SST-2";
-  target.corpus = {"sentence\tlabel\nkids , spirit \t1\na b c\t0\r\n"};
+  target.name = "labelled texts";
+  target.corpus = {
+      "sentence\tlabel\nkids , spirit \t1\na b c\t0\r\na b c d e f g h i j k l m n\t0\n",
+      "index\tquestion\tsentence\tlabel\n0\ta ?\tb .\tentailment\n1\tc ?\td .\tnot_entailment\n",
+      "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n1\t7\t8\ta b\tc d\n0\t9\t10\te f\tg h\n"};
   target.decode = [](std::string_view bytes) {
-    for (const LabelledText& phrase : parse_sst2(bytes, "input")) {
-      PSM_CHECK(!phrase.text.empty() && phrase.text.find('\n') == std::string::npos);
-      PSM_CHECK(phrase.label == 0 || phrase.label == 1);
-    }
+    const LabelledSplit split = read_labelled_split(in_file(bytes));
+    PSM_CHECK(!split.training.empty() && !split.held_out.empty());
+    for (const auto* texts : {&split.training, &split.held_out})
+      for (const LabelledText& text : *texts) {
+        PSM_CHECK(!text.text.empty() && text.text.find('\n') == std::string::npos);
+        PSM_CHECK(text.label == 0 || text.label == 1);
+      }
   };
-  target.fixed_bytes = 4096, target.bytes_per_byte = 40;
+  target.fixed_bytes = 16384, target.bytes_per_byte = 400;
   check_fuzz(target);
 }
 

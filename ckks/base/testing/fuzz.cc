@@ -9,6 +9,8 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <memory>
 #include <sstream>
@@ -16,6 +18,14 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/allocation_meter.h"
+#include "ckks/base/testing/runfile.h"
+
+// libFuzzer and the counters of coverage, which --config=fuzz links.
+extern "C" {
+[[gnu::weak]] int LLVMFuzzerRunDriver(int*, char***, int (*decode)(const uint8_t*, size_t));
+[[gnu::weak]] size_t LLVMFuzzerMutate(uint8_t* bytes, size_t size, size_t most);
+[[gnu::weak]] void __llvm_profile_reset_counters();
+}
 
 // Sanitisers stop with SIGABRT, so that the handler below can say which input it was.
 extern "C" const char* __asan_default_options() { return "abort_on_error=1"; }
@@ -116,6 +126,13 @@ bool is_one_line(const std::string& text) {
 
 }  // namespace
 
+std::string in_file(std::string_view bytes, const std::string& name) {
+  const std::string path = path_of(name);
+  std::ofstream file(path, std::ios::binary);
+  PSM_CHECK(file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())), path);
+  return path;
+}
+
 void mutate(std::string& bytes, const std::vector<std::string>& corpus, const std::vector<size_t>& marks,
             TrainingRandom& random) {
   if (bytes.empty()) {
@@ -189,6 +206,73 @@ void mutate(std::string& bytes, const std::vector<std::string>& corpus, const st
   }
 }
 
+namespace {
+
+// Decodes one input. Returns what is wrong with the decoder; empty: nothing.
+std::string decode_one(const FuzzTarget& target, std::string_view bytes, FuzzReport& report) {
+  std::string failure;
+  const AllocationMeter meter;
+  const std::clock_t start = std::clock();
+  try {
+    target.decode(bytes);
+    ++report.accepted;
+  } catch (const Error& error) {
+    ++report.refused;
+    if (!is_one_line(error.what()))
+      failure = message("refused without a message of one line: '", error.what(), "'");
+  } catch (const std::exception& error) {
+    failure = message("an exception that is no Error: ", error.what());
+  }
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  const size_t peak = meter.peak_bytes();
+  if (peak > target.fixed_bytes + target.bytes_per_byte * bytes.size())
+    failure = message(bytes.size(), " bytes took ", peak, " bytes of memory");
+  report.peak_bytes = std::max(report.peak_bytes, peak);
+  report.slowest_seconds = std::max(report.slowest_seconds, seconds);
+  return failure;
+}
+
+// What libFuzzer found before, in the order of names.
+std::vector<std::string> found_before(std::string target) {
+  std::replace(target.begin(), target.end(), ' ', '_');
+  std::vector<std::string> files;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(runfile("testdata/fuzz/" + target), none))
+    files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+const FuzzTarget* learning = nullptr;  // what libFuzzer decodes
+
+int decode_for_libfuzzer(const uint8_t* bytes, size_t size) {
+  FuzzReport report;
+  const std::string failure = decode_one(*learning, {reinterpret_cast<const char*>(bytes), size}, report);
+  if (failure.empty()) return 0;
+  std::fprintf(stderr, "%s: %s\n", learning->name.c_str(), failure.c_str());
+  abort();
+}
+
+// Puts the valid inputs into the folder "valid-inputs" and runs libFuzzer, to which the command line belongs.
+[[noreturn]] void learn(const FuzzTarget& target, size_t longest) {
+  learning = &target;
+  std::filesystem::create_directories(path_of("valid-inputs"));
+  for (size_t i = 0; i < target.corpus.size(); ++i)
+    write_file(path_of("valid-inputs/" + std::to_string(i)), target.corpus[i]);
+  std::ifstream line("/proc/self/cmdline");
+  std::vector<std::string> words;
+  for (std::string word; std::getline(line, word, '\0');) words.push_back(word);
+  words.insert(words.begin() + 1, "-max_len=" + std::to_string(longest));
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  int count = static_cast<int>(arguments.size());
+  char** all = arguments.data();
+  __llvm_profile_reset_counters();  // what made the valid inputs covers nothing
+  std::exit(LLVMFuzzerRunDriver(&count, &all, decode_for_libfuzzer));
+}
+
+}  // namespace
+
 FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs) {
   PSM_CHECK(!target.corpus.empty(), target.name);
   inputs = from_environment("PSM_FUZZ_INPUTS", inputs);
@@ -200,9 +284,29 @@ FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs) {
     marks.push_back(target.marks ? target.marks(valid) : std::vector<size_t>{});
     largest = std::max(largest, valid.size());
   }
+  const size_t longest = 4 * largest + 64;
+  if (const std::string only = from_environment("PSM_FUZZ_TARGET"); !only.empty()) {
+    if (only != target.name) return {};
+    learn(target, longest);
+  }
   kept = folder_for_failures() + "/fuzz-input";
   const auto before = signal(SIGABRT, keep_and_abort);
   FuzzReport report;
+  const auto run = [&](const std::string& name, const std::string& bytes) {
+    // Memory of its own, so that the address sanitiser sees a read beyond the end.
+    const auto exact = std::make_unique<char[]>(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), exact.get());
+    current = {exact.get(), bytes.size()};
+    const std::string failure = decode_one(target, current, report);
+    ++report.inputs;
+    if (failure.empty()) return;
+    keep_input();
+    report.failure = message(target.name, ", ", name, ", kept in ", kept, ": ", failure);
+  };
+  for (const std::string& file : found_before(target.name)) {
+    if (!report.failure.empty() || !replay.empty()) break;
+    run(file, read_file(file, uint64_t{1} << 24));
+  }
   const TrainingRandom streams(from_environment("PSM_FUZZ_SEED", 1));
   for (uint64_t k = 0; k < inputs && report.failure.empty(); ++k) {
     TrainingRandom random = streams.split(k);
@@ -211,38 +315,10 @@ FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs) {
     for (uint64_t rounds = 1 + random.integer(1 + random.integer(8)); rounds > 0 && k > 0; --rounds) {
       mutate(bytes, target.corpus, marks[which], random);
     }
-    bytes.resize(std::min(bytes.size(), 4 * largest + 64));
+    bytes.resize(std::min(bytes.size(), longest));
     if (target.repair && random.integer(4) > 0) target.repair(bytes, random);
     if (!replay.empty()) bytes = read_file(replay, uint64_t{1} << 30);
-    // Memory of its own, so that the address sanitiser sees a read beyond the end.
-    const auto exact = std::make_unique<char[]>(bytes.size());
-    std::copy(bytes.begin(), bytes.end(), exact.get());
-    current = {exact.get(), bytes.size()};
-
-    const auto fail = [&](const std::string& what) {
-      keep_input();
-      report.failure = message(target.name, ", input ", k, ", kept in ", kept, ": ", what);
-    };
-    const AllocationMeter meter;
-    const std::clock_t start = std::clock();
-    try {
-      target.decode(current);
-      ++report.accepted;
-    } catch (const Error& error) {
-      ++report.refused;
-      if (!is_one_line(error.what()))
-        fail(message("refused without a message of one line: '", error.what(), "'"));
-    } catch (const std::exception& error) {
-      fail(message("an exception that is no Error: ", error.what()));
-    }
-    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    const size_t peak = meter.peak_bytes();
-    if (peak > target.fixed_bytes + target.bytes_per_byte * bytes.size()) {
-      fail(message(bytes.size(), " bytes took ", peak, " bytes of memory"));
-    }
-    report.peak_bytes = std::max(report.peak_bytes, peak);
-    report.slowest_seconds = std::max(report.slowest_seconds, seconds);
-    ++report.inputs;
+    run(message("input ", k), bytes);
   }
   signal(SIGABRT, before);
   std::printf(
@@ -255,3 +331,21 @@ FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs) {
 }
 
 }  // namespace psm
+
+// How libFuzzer mutates: its own way, or ours; then a repair, as above.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+  const psm::FuzzTarget& target = *psm::learning;
+  psm::TrainingRandom random(seed);
+  std::string bytes(data, data + size);
+  if (random.integer(2) == 0) {
+    bytes.resize(most);
+    bytes.resize(LLVMFuzzerMutate(reinterpret_cast<uint8_t*>(bytes.data()), size, most));
+  } else {
+    psm::mutate(bytes, target.corpus, target.marks ? target.marks(bytes) : std::vector<size_t>{}, random);
+  }
+  bytes.resize(std::min(bytes.size(), most));
+  if (target.repair && random.integer(4) > 0) target.repair(bytes, random);
+  bytes.resize(std::min(bytes.size(), most));
+  std::copy(bytes.begin(), bytes.end(), data);
+  return bytes.size();
+}

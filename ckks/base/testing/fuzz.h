@@ -12,6 +12,9 @@
 //     //ckks/wire:wire_fuzz_test
 //
 // An input that fails or crashes is kept in a file; PSM_FUZZ_FILE=file decodes that one alone, with every target.
+//
+// The inputs of testdata/fuzz/TARGET are decoded first. libFuzzer found them, with the same mutations and repairs: it
+// keeps what covers new code, and mutates it again (.ci/fuzz).
 #pragma once
 
 #include <cstdint>
@@ -45,8 +48,12 @@ struct FuzzReport {
 };
 
 // Runs `inputs` mutated inputs, or as many as the environment asks for, and prints one line of the report.
-// Links allocation_meter.h.
+// Links allocation_meter.h. With --config=fuzz the environment's PSM_FUZZ_TARGET may name a target: libFuzzer runs it,
+// with the arguments of the command line, and the process ends; others do nothing.
 FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs);
+
+// Puts bytes into a file of the test's own, for decoders that take a path, and returns the path.
+std::string in_file(std::string_view bytes, const std::string& name = "decoded");
 
 // Mutates once; for tests of what is above.
 void mutate(std::string& bytes, const std::vector<std::string>& corpus, const std::vector<size_t>& marks,

@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/json.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "doctest/doctest.h"
+#include "nn/text/bpe/byte_level_files.h"
 #include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_file.h"
 #include "nn/text/bpe/tokenizer_json.h"
@@ -67,6 +69,10 @@ TEST_CASE("tokenizer.json") {
   FuzzTarget target;
   target.name = "tokenizer.json";
   target.corpus = {tokenizer_json(spec, 0), tokenizer_json(spec, 1)};
+  for (const WordRule rule : {WordRule::kLlama3, WordRule::kQwen2}) {
+    spec.rule = rule, spec.nfc = true, spec.single_digits = rule == WordRule::kQwen2;
+    target.corpus.push_back(tokenizer_json(spec, 0));
+  }
   // Mutations concentrate on what is not the list of bytes.
   target.marks = [](const std::string& bytes) {
     std::vector<size_t> marks;
@@ -87,6 +93,28 @@ TEST_CASE("tokenizer.json") {
   check_fuzz(target);
 }
 
+TEST_CASE("GPT-2's vocabulary, and behind a zero byte its merges") {
+  std::string vocabulary = "{";
+  for (int byte = 0; byte < 256; ++byte)
+    vocabulary += Json(bytes_to_characters(std::string(1, static_cast<char>(byte)))).dump(0) + ":" +
+                  std::to_string(byte) + ",";
+  FuzzTarget target;
+  target.name = "vocab.json";
+  for (const char* last : {"<|endoftext|>", "<mask>"})
+    target.corpus.push_back(vocabulary + R"("he":256,")" + last + R"(":257})" + '\0' +
+                            "#version: 0.2\nh e\n");
+  target.decode = [](std::string_view bytes) {
+    const size_t end = std::min(bytes.find('\0'), bytes.size());
+    const Tokenizer tokenizer(
+        spec_from_gpt2_files(bytes.substr(0, end), bytes.substr(std::min(end + 1, bytes.size())), "input"),
+        "input");
+    PSM_CHECK(tokenizer.decode(tokenizer.encode("the\n\xc3\xa9")) == "the\n\xc3\xa9");
+  };
+  // A single id may ask for a vocabulary of 2^20.
+  target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
+  check_fuzz(target);
+}
+
 TEST_CASE("tokenizer.json of character-level BPE") {
   BpeSpec spec;
   spec.kind = BpeKind::kCharacters;
@@ -97,7 +125,8 @@ TEST_CASE("tokenizer.json of character-level BPE") {
   spec.ends.start = 1;
   FuzzTarget target;
   target.name = "tokenizer.json of characters";
-  for (const SpacePrefix prefix : {SpacePrefix::kAlways, SpacePrefix::kFirst}) {
+  for (const SpacePrefix prefix :
+       {SpacePrefix::kAlways, SpacePrefix::kFirst, SpacePrefix::kPieces, SpacePrefix::kNever}) {
     spec.prefix = prefix;
     target.corpus.push_back(tokenizer_json(spec, 1));
   }

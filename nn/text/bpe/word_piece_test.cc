@@ -92,14 +92,19 @@ void check_tokens(const Tokenizer& tokenizer) {
   tokenizer.decode(tokens);
 }
 
-TEST_CASE("whatever the vocab.txt, it is refused or encodes") {
+TEST_CASE("whatever the vocab.txt and the tokenizer_config.json, they are refused or encode") {
   FuzzTarget target;
   target.name = "vocab.txt";
-  target.corpus = {kVocabulary};
+  // With a zero byte between them.
+  target.corpus = {kVocabulary, kVocabulary + std::string(1, '\0') + R"({"do_lower_case": false})",
+                   kVocabulary + std::string(1, '\0') + R"({"strip_accents": true, "max_len": 512})"};
   target.decode = [](std::string_view bytes) {
-    check_tokens(Tokenizer(spec_from_vocabulary(bytes, "", "input"), "input"));
+    const size_t end = std::min(bytes.find('\0'), bytes.size());
+    check_tokens(Tokenizer(
+        spec_from_vocabulary(bytes.substr(0, end), bytes.substr(std::min(end + 1, bytes.size())), "input"),
+        "input"));
   };
-  target.fixed_bytes = 65536, target.bytes_per_byte = 400;
+  target.fixed_bytes = 256 << 10, target.bytes_per_byte = 400;
   check_fuzz(target);
   CHECK_THROWS_WITH_AS(spec_from_vocabulary(std::string(kMaxTokens + 1, '\n'), "", "test"),
                        doctest::Contains("has more than 1048576 lines"), Error);
