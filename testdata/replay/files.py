@@ -221,14 +221,14 @@ class Program:
 def read_client(path):
     data = open(path, 'rb').read()
     magic, version, _, size, checksum = struct.unpack_from('<8sIIQQ', data)
-    assert (magic, version) == (b'PSMCLNT\n', 7), f'{path}: not a client file of version 7'
+    assert (magic, version) == (b'PSMCLNT\n', 8), f'{path}: not a client file of version 8'
     r = Reader(data[32:32 + size])
     assert crc64(r.data) == checksum, f'{path}: the checksum is wrong'
     c = SimpleNamespace(program=r.take(32), ring=read_parameters(r))
     read_key_request(r)
     r.list(lambda: (r.text(), [r.list(lambda: (r.text(), r.one('i'))) for _ in range(2)], r.one('d')))  # entry points
     r.one('d'), r.array('u1')  # error of a logit, what prompts are
-    r.list(r.text), r.array('u1'), r.numbers('Bii')  # answers in words
+    r.list(r.text), r.array('u1'), r.numbers('BBii')  # answers in words
     _, _, c.width, _, _, _, _, c.epsilon, c.removes_mean, *_ = r.numbers('7id5B')
     c.tokens, c.features, _, _, _ = r.numbers('4iB')
     c.residual, weights = r.array('<f8'), r.list(r.text)
