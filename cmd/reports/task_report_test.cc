@@ -39,7 +39,7 @@ attention::Checkpoint small_model(bool polynomial, bool tokenizer = true) {
   return checkpoint;
 }
 
-// A folder of all five tasks, three examples each.
+// A folder of all tasks, three examples each.
 std::string tasks_folder() {
   const std::string folder = path_of("tasks");
   std::filesystem::create_directories(folder);
@@ -54,13 +54,14 @@ std::string tasks_folder() {
   return folder;
 }
 
-const std::string kAll = "lambada_openai,arc_easy,piqa,winogrande,winograd_wsc";
-
 TEST_CASE("all tasks are scored on the model and its polynomial form") {
   const std::string model = path_of("model.safetensors"), folder = tasks_folder(), figures = path_of("json");
   attention::save_checkpoint(model, small_model(true));
+  std::string all;
+  for (const train::HarnessTask& task : train::harness_tasks())
+    all += (all.empty() ? "" : ",") + std::string(task.name);
   const std::string arguments =
-      "--model " + model + " --tasks " + kAll + " --dir " + folder + " --json " + figures;
+      "--model " + model + " --tasks " + all + " --dir " + folder + " --json " + figures;
   REQUIRE(run(arguments + " --threads 1") == 0);
   const std::string one = read_file(figures, 1 << 20);
   REQUIRE(run(arguments + " --threads 2") == 0);
