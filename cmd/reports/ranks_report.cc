@@ -155,12 +155,16 @@ std::string lanes(const Schedule& s) {
 RanksFlags::RanksFlags(Command& flags)
     : ranks(flags.integer("ranks", 0, 0, 1024,
                           "predict passes on 1 to 64 ranks of mpirun, and what each of this many would do")),
-      network(flags.text("link", "10GbE",
-                         "what is between the ranks: its speed, with the latency if known (2us,40GbE)")) {}
+      network(
+          flags.text("link", "",
+                     "what is between the ranks: its speed, with the latency if known (2us,40GbE); else both "
+                     "10GbE and 100GbE are predicted")) {}
 
 RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, bool measured) : shown_(shown) {
-  const program::ScheduleOptions chosen{.ranks = static_cast<int>(flags.ranks),
-                                        .link = program::parse_link(flags.network)};
+  const auto ranks = static_cast<int>(flags.ranks);
+  for (const char* link :
+       flags.network.empty() ? std::vector{"10GbE", "100GbE"} : std::vector{flags.network.c_str()})
+    chosen_.push_back({.ranks = ranks, .link = program::parse_link(link)});
   machines_.push_back({shown.machine, shown.kernels});
   if (measured) {
     const int threads = thread_count();
@@ -175,19 +179,21 @@ RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, boo
       machines_.push_back({message(cores, " cores each"),
                            program::at_threads(one_and_two_->first, one_and_two_->second, cores)});
   }
-  for (const ShownEntry& entry : shown.entries) add(entry, chosen);
+  for (const ShownEntry& entry : shown.entries) add(entry);
 }
 
-void RanksReport::add(const ShownEntry& entry, const program::ScheduleOptions& chosen) {
+void RanksReport::add(const ShownEntry& entry) {
   const program::Plan& plan = entry.point->plan;
   Entry& added = entries_.emplace_back(Entry{entry.point->name, {}, {}});
-  const std::string link = message("latency ", format("%.0f us, ", 1e6 * chosen.link.latency),
-                                   bytes_text(chosen.link.bandwidth), "/s");
   for (const Machine& machine : machines_) {
     const program::CostModel costs = costs_for(shown_, entry, machine.kernels);
-    added.parts.push_back({message("ranks of ", machine.name, ", ", link),
-                           message("ranks_", added.parts.size()), count_figures(plan, costs, chosen)});
+    for (const program::ScheduleOptions& options : chosen_)
+      added.parts.push_back(
+          {message("ranks of ", machine.name, ", latency ", format("%.0f us, ", 1e6 * options.link.latency),
+                   bytes_text(options.link.bandwidth), "/s"),
+           message("ranks_", added.parts.size()), count_figures(plan, costs, options)});
   }
+  const program::ScheduleOptions& chosen = chosen_.front();
   const program::CostModel costs = costs_for(shown_, entry, machines_.front().kernels);
   const Schedule s = program::schedule(plan, costs, chosen);
   added.parts.push_back({message(chosen.ranks, " ranks of ", machines_.front().name), "by_rank",

@@ -48,9 +48,10 @@ class RanksReport {
     std::vector<Part> parts;
     std::string drawing;
   };
-  void add(const ShownEntry& entry, const program::ScheduleOptions& chosen);
+  void add(const ShownEntry& entry);
 
   const ShownProgram& shown_;
+  std::vector<program::ScheduleOptions> chosen_;  // one for each link; the first is drawn
   std::vector<Machine> machines_;
   std::optional<std::pair<program::KernelSeconds, program::KernelSeconds>> one_and_two_;
   std::vector<Entry> entries_;
