@@ -56,11 +56,10 @@ TEST_CASE("every document states what the results say, and no other figure") {
 TEST_CASE("a block is filled with figures as documents print them") {
   const std::vector<Result> results = made_results();
   const std::string filled = with_results(kDocument, results);
-  CHECK(
-      filled ==
-      "# Title\n\n<!-- result pass.table -->\n| 53.8 s | 12,800 |\n+2.60, 5.4e-9, 2.6, machine not recorded; "
-      "version 0123abcd; seeds 1, 2\n"
-      "<!-- end result -->\nAfter.\n");
+  CHECK(filled ==
+        "# Title\n\n<!-- result pass.table -->\n| 53.8 s | 12,800 |\n+2.60, 5.4e-9, 2.6, version 0123abcd; "
+        "seeds 1, 2\n"
+        "<!-- end result -->\nAfter.\n");
   CHECK(with_results(filled, results) == filled);
   const auto refused = [&](const std::string& document) {
     return refusal_of([&] { with_results(document, results); });

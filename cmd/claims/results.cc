@@ -76,11 +76,14 @@ std::string filled(const std::string& words, const Result& own, const std::vecto
     const Json& all = own.json.at("seeds", own.name);
     if (!all.is_null())
       for (const Json& seed : all.array(own.name)) seeds += (seeds.empty() ? "" : ", ") + seed.dump(0);
-    const auto or_not = [](const char* what, const std::string& text, const char* before) {
-      return text.empty() ? message(what, " not recorded") : before + text;
+    std::string run;
+    const auto add = [&](const char* what, const std::string& text) {
+      if (!text.empty()) run += (run.empty() ? "" : "; ") + (what + text);
     };
-    return or_not("machine", own.machine, "") + "; " + or_not("version", own.commit, "version ") + "; " +
-           or_not("seeds", seeds, seeds.find(',') == seeds.npos ? "seed " : "seeds ");
+    add("", own.machine);
+    add("version ", own.commit);
+    add(seeds.find(',') == seeds.npos ? "seed " : "seeds ", seeds);
+    return run.empty() ? "run not recorded" : run;
   }
   if (name == "command") {  // without where its figures go
     static const std::regex out("( --)?(?= --json \\$OUT) --json \\$OUT/[^ ]*");

@@ -8,8 +8,9 @@
 //     figures   {NAME: {"value", "unit", "tolerance", "at"}}. A rerun may differ by tolerance * |value|. `at` is the
 //               place of the value in $OUT (value_at); null: no rerun can read it
 //     texts     {NAME: [line ..]}, Markdown. {FIGURE} or {RESULT.FIGURE} stands for a value, {command} for that
-//               field and {run} for machine, version and seeds. After a colon follow the digits after the point, a + before them
-//               for a sign, an e after them for an exponent: {loss:3}, {gain:+2}, {error:1e}
+//               field and {run} for what is recorded of machine, version and seeds. After a colon follow the
+//               digits after the point, a + before them for a sign, an e after them for an exponent: {loss:3},
+//               {gain:+2}, {error:1e}
 //
 // A document holds the text of a result between two lines, <!-- result NAME.TEXT --> and <!-- end result -->.
 #pragma once
