@@ -104,9 +104,7 @@ std::vector<std::vector<int>> PromptCodec::read_images(const std::string& path, 
   for (size_t i = 0; i < std::min(images.shape[0], static_cast<size_t>(count)); ++i) {
     std::vector<int>& prompt = prompts.emplace_back();
     images_->for_each_pixel([&](int channel, int row, int column) {
-      const size_t plane = i * planes + std::min(static_cast<size_t>(channel), planes - 1);
-      prompt.push_back(
-          images.entries[(plane * height + static_cast<size_t>(row)) * width + static_cast<size_t>(column)]);
+      prompt.push_back(nn::pixel(images, i, channel, row, column));
     });
   }
   return prompts;

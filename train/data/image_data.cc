@@ -62,15 +62,12 @@ void ImageData::start(int sequences, Batch& batch) const {
 }
 
 void ImageData::write(size_t index, int down, int across, int s, Batch& batch) const {
-  const int height = grid().height, width = grid().width, plane = height * width;
-  const bool coloured = images_.shape.size() == 4;
-  const uint8_t* image =
-      images_.entries.data() + index * static_cast<size_t>((coloured ? options_.channels : 1) * plane);
+  const int height = grid().height, width = grid().width;
   float* out = batch.patches.data() + static_cast<size_t>(s) * inputs();
   grid().for_each_pixel([&](int channel, int to_row, int to_column) {
     const int row = to_row - down, column = to_column - across;
     const bool inside = row >= 0 && row < height && column >= 0 && column < width;
-    *out++ = attention::patch_input(inside ? image[coloured * channel * plane + row * width + column] : 0);
+    *out++ = attention::patch_input(inside ? nn::pixel(images_, index, channel, row, column) : 0);
   });
   batch.targets[s] = labels_.entries[index];
 }
