@@ -158,7 +158,11 @@ RanksFlags::RanksFlags(Command& flags)
       network(
           flags.text("link", "",
                      "what is between the ranks: its speed, with the latency if known (2us,40GbE); else both "
-                     "10GbE and 100GbE are predicted")) {}
+                     "10GbE and 100GbE are predicted")) {
+  flags.when_read([this] {
+    if (!network.empty()) program::parse_link(network);  // before anything is timed
+  });
+}
 
 RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, bool measured) : shown_(shown) {
   const auto ranks = static_cast<int>(flags.ranks);
