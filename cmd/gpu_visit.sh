@@ -2,23 +2,26 @@
 # A visit to a machine with a GPU, without Bazel: every check of the CUDA backend and every figure, as one JSON on
 # standard output. What it runs stands next to it (//cmd:gpu_visit_folder):
 #
-#     gpu_visit.sh [--device cuda|emulated] [--pass]
+#     gpu_visit.sh [--device cuda|emulated] [--pass] [--limit SECONDS]
 #
 # conformance    each block program, each operation of the engine, bootstraps and the demonstration's program, bit by
 #                bit with the processor's, on small rings; with a GPU also at N = 2^16
-# sanitisers     compute-sanitizer's memcheck and racecheck at N = 2^12, where that tool stands
 # bench          //cmd:bench --suite device; --pass: passes of Pythia 70M too, and the model in the clear
+# sanitisers     compute-sanitizer's memcheck and racecheck at N = 2^12, where that tool stands
+#
+# A step that takes longer than the limit, 600 s unless given, fails.
 #
 # --device emulated goes the same way on the processor and at N = 2^12, to test this script. Says one line and ends
 # with 2 where there is no GPU, with 1 if a step failed.
 set -u -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-device=cuda pass=no
+device=cuda pass=no limit=600
 while [ $# -gt 0 ]; do
   case $1 in
     --device) device=${2:-} && shift ;;
     --pass) pass=yes ;;
-    *) echo "error: $1 is not known; there are: --device cuda|emulated, --pass" >&2 && exit 2 ;;
+    --limit) limit=${2:-} && shift ;;
+    *) echo "error: $1 is not known; there are: --device cuda|emulated, --pass, --limit SECONDS" >&2 && exit 2 ;;
   esac
   shift
 done
@@ -41,7 +44,7 @@ step() {
   local name=$1 begin=$SECONDS result=passed
   shift
   echo "== $name" >&2
-  "$@" > "$logs/step" 2>&1 || { result=failed && failed=1 && tail -n 40 "$logs/step" >&2; }
+  timeout "$limit" "$@" > "$logs/step" 2>&1 || { result=failed && failed=1 && tail -n 40 "$logs/step" >&2; }
   steps="$steps${steps:+, }{\"name\": \"$name\", \"result\": \"$result\", \"seconds\": $((SECONDS - begin))}"
 }
 skip() { steps="$steps${steps:+, }{\"name\": \"$1\", \"result\": \"skipped: $2\"}"; }
@@ -55,6 +58,15 @@ if [ "$device" = cuda ]; then
   step "program bits at 2^16" env PSM_FULL_SIZE=1 "$here/program_bits_test"
 fi
 
+echo null > "$logs/bench.json"
+cp "$logs/bench.json" "$logs/pass.json"
+# shellcheck disable=SC2086
+step "bench" "$here/bench" --suite device --device "$device" $size --json "$logs/bench.json"
+step "bits of bench" bash -c "! grep -q '\"same_bits\": false' '$logs/bench.json'"
+if [ "$pass" = yes ]; then
+  step "pass" "$here/bench" --suite model --shape pythia-70m --tokens 128 --device "$device" --json "$logs/pass.json"
+fi
+
 sanitizer=$(command -v compute-sanitizer || ls "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer" 2> /dev/null)
 for tool in memcheck racecheck; do
   if [ "$device" != cuda ]; then
@@ -66,16 +78,6 @@ for tool in memcheck racecheck; do
     step "$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 "$here/bench" --suite device --device cuda $small
   fi
 done
-
-echo null > "$logs/bench.json"
-cp "$logs/bench.json" "$logs/pass.json"
-# shellcheck disable=SC2086
-step "bench" "$here/bench" --suite device --device "$device" $size --json "$logs/bench.json"
-bits() { ! grep -q '"same_bits": false' "$logs/bench.json"; }
-step "bits of bench" bits
-if [ "$pass" = yes ]; then
-  step "pass" "$here/bench" --suite model --shape pythia-70m --tokens 128 --device "$device" --json "$logs/pass.json"
-fi
 
 gpu=$(nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,memory.total --format=csv,noheader 2> /dev/null | head -n 1)
 printf '{"device": "%s", "gpu": "%s", "steps": [%s],\n"bench": %s,\n"pass": %s}\n' \

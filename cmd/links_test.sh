@@ -58,8 +58,8 @@ encrypt 10950
 demo 47300
 decrypt 8500
 generate 15400
-infer 25900
-serve 24700
+infer 25950
+serve 24800
 show 21050
 train 17250
 evaluate 21550

@@ -19,6 +19,7 @@ void LaunchLog::Entry::add(const Entry& more) {
   launches += more.launches;
   work.bytes += more.work.bytes;
   work.products += more.work.products;
+  seconds += more.seconds;
 }
 
 LaunchLog::Entry LaunchLog::total() const {
@@ -91,6 +92,7 @@ void Device::wait() {
 
 LaunchLog Device::take_log() {
   const std::lock_guard<std::mutex> lock(mutex_);
+  add_seconds(log_);
   return std::exchange(log_, {});
 }
 

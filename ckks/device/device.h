@@ -29,6 +29,7 @@ struct LaunchLog {
   struct Entry {
     uint64_t launches = 0;
     Work work;
+    double seconds = 0;  // on the device, if it times its launches
 
     void add(const Entry& more);
   };
@@ -79,6 +80,8 @@ class Device : public Memory {
   // Returns when all requests are done.
   void wait();
 
+  // Whether the log of later launches has their seconds. Only a GPU can time them.
+  virtual void time_launches(bool /*is_timed*/) {}
   // Since the last call.
   LaunchLog take_log();
   size_t peak_bytes() const;
@@ -96,6 +99,7 @@ class Device : public Memory {
     copy_words(to, from, words);
   }
   virtual void wait_for_all() {}
+  virtual void add_seconds(LaunchLog&) {}
   // Called when a block of memory is handed out and when it comes back.
   virtual void taken(uint64_t*, size_t) {}
   virtual void given_back(uint64_t*, size_t) noexcept {}

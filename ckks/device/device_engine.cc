@@ -27,6 +27,12 @@ void require_limits(const Context& context) {
   for (const Gadget& band : context.chain().bands) {
     if (band.digits.size() > kMaxDigits)
       refuse("with at most ", kMaxDigits, " digits, and these parameters have ", band.digits.size());
+    // A division is by special primes and one more.
+    int most = band.p_count + 1;
+    for (const DigitRange& digit : band.digits) most = std::max(most, digit.end - digit.begin);
+    if (most > kMaxConversionSources)
+      refuse("changes of basis from at most ", kMaxConversionSources, " primes, and these parameters have ",
+             most);
   }
 }
 
@@ -38,7 +44,7 @@ void in_pieces(size_t all, size_t at_most, const Launch& launch) {
 
 // Launches of the tasks, those of one prime together.
 template <class Launch>
-void in_batches(const NttView* views, int log_n, std::vector<NttTask>& tasks, const Launch& launch) {
+void in_batches(const PrimeView* views, int log_n, std::vector<NttTask>& tasks, const Launch& launch) {
   std::stable_sort(tasks.begin(), tasks.end(),
                    [](const NttTask& a, const NttTask& b) { return a.prime < b.prime; });
   in_pieces(tasks.size(), kMaxNttTasks, [&](size_t begin, size_t count) {
@@ -66,25 +72,25 @@ DeviceTables::DeviceTables(const Context& context, Device& device)
     : context_(context), device_(device), converters_(context) {
   require_limits(context);
   const Ring& ring = context.ring();
-  std::vector<NttView> views;
-  for (int i = 0; i < ring.full_basis().limbs(); ++i) {
-    NttView& view = views.emplace_back(ring.ntt(i).view());
-    for (const uint64_t** table :
-         {&view.roots, &view.root_quotients, &view.inverse_roots, &view.inverse_root_quotients})
-      *table = keep(std::span<const uint64_t>(*table, ring.n()));
-  }
-  views_ = keep(std::span<const NttView>(views));
+  std::vector<PrimeView> views;
+  for (int i = 0; i < ring.full_basis().limbs(); ++i)
+    views.push_back(prime_view(
+        ring.ntt(i), [&](const std::vector<double>& table) { return keep(std::span<const double>(table)); }));
+  views_ = keep(std::span<const PrimeView>(views));
 }
 
 const DeviceConverter& DeviceTables::converter(const BasisConverter& host) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = by_converter_.find(&host); found != by_converter_.end()) return found->second;
-  std::vector<Multiplier> last, inverses;
-  for (int s = 0; s < host.source_count(); ++s)
-    last.insert(last.end(), {host.inverse_transform(s).inverse_n, host.inverse_transform(s).inverse_n_root});
+  std::vector<double> last;
+  std::vector<Multiplier> inverses;
+  for (int s = 0; s < host.source_count(); ++s) {
+    const std::vector<double> factors = last_factors(host.inverse_transform(s));
+    last.insert(last.end(), factors.begin(), factors.end());
+  }
   for (int t = 0; t < host.target_count(); ++t) inverses.push_back(host.inverse_product(t));
   return by_converter_[&host] = {&host, keep(host.matrix()), keep(host.reciprocals()),
-                                 keep(std::span<const Multiplier>(last)),
+                                 keep(std::span<const double>(last)),
                                  keep(std::span<const Multiplier>(inverses))};
 }
 

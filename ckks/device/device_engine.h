@@ -29,7 +29,7 @@ struct DeviceConverter {
   const BasisConverter* host;
   const uint64_t* matrix;
   const double* reciprocals;
-  const Multiplier* last;      // of source s: two, NttTask::last
+  const double* last;          // of source s: two, NttTask::last
   const Multiplier* inverses;  // D^{-1} modulo target t
 };
 
@@ -38,7 +38,7 @@ class DeviceTables {
   // Throws Error if the ring, its primes or its digits are beyond the programs' limits.
   DeviceTables(const Context& context, Device& device);
 
-  const NttView* views() const { return views_; }
+  const PrimeView* views() const { return views_; }
 
   const DeviceConverter& mod_up(Level level, int digit, int p_count) const;
   const DeviceConverter& mod_down(Level level, int p_count, bool rescales) const;
@@ -56,7 +56,7 @@ class DeviceTables {
   const Context& context_;
   Device& device_;
   Converters converters_;
-  const NttView* views_;
+  const PrimeView* views_;
   mutable std::mutex mutex_;
   mutable std::vector<Buffer> kept_;
   mutable std::map<const BasisConverter*, DeviceConverter> by_converter_;

@@ -22,12 +22,12 @@ constexpr size_t kN = size_t{1} << kLogN;
 
 // out = a + a on one limb.
 Combine doubling(Device& device, Buffer& views, const Buffer& a, Buffer& out) {
-  NttView view;
+  PrimeView view{};
   view.modulus = Modulus(1073479681);
   views = Buffer(sizeof view / sizeof(uint64_t), &device);
   device.upload(views.data(), reinterpret_cast<const uint64_t*>(&view), views.size());
   Combine program{
-      {kLogN, {reinterpret_cast<const NttView*>(views.data()), 1, 0, 1}}, 1, 2, false, {}, {}, {}};
+      {kLogN, {reinterpret_cast<const PrimeView*>(views.data()), 1, 0, 1}}, 1, 2, false, {}, {}, {}};
   program.out[0] = out.data();
   program.a[0][0] = program.a[1][0] = a.data();
   program.factor[0] = program.factor[1] = 1;

@@ -94,7 +94,7 @@ class KeyedSources {
     return sum;
   }
   const Modulus &prime(int j) const { return ring_.modulus(ring_.prime_index(kBasis, j)); }
-  const NttView *views() const { return views_; }
+  const PrimeView *views() const { return views_; }
 
   static constexpr Basis kBasis{2, 1};
 
@@ -105,7 +105,7 @@ class KeyedSources {
     KeyDigit digit[2];
   };
   const Ring &ring_;
-  const NttView *views_;
+  const PrimeView *views_;
   const Multiplier *factor_;
   std::vector<size_t> begin_;
   size_t words_ = 0, special_ = 0;
@@ -180,9 +180,8 @@ TEST_CASE("products with keys before an inverse transform are stored nowhere") {
     NttBatch batch{sources.views(), ring.log_n(), 0, {}};
     for (int i = 0; i < 4; ++i) {
       const int prime = ring.prime_index(KeyedSources::kBasis, program.limb[i % 2]);
-      const Multiplier last[2] = {ring.ntt(prime).view().inverse_n, ring.ntt(prime).view().inverse_n_root};
       uint64_t *const limb = program.out + static_cast<size_t>(i) * n;
-      batch.tasks[batch.count++] = {limb, limb, bench.put(last, 2), prime};
+      batch.tasks[batch.count++] = {limb, limb, bench.put(last_factors(ring.ntt(prime)).data(), 2), prime};
     }
     bench.device.launch(program);
     with_column_bits(ring.log_n(), [&](auto bits) {

@@ -16,7 +16,7 @@ TEST_CASE("transforms there and back are the scalar kernel's, in place and besid
     CAPTURE(static_cast<int>(order));
     const size_t n = ring.n();
     ProgramBench bench(order);
-    const NttView *views = bench.views(ring);
+    const PrimeView *views = bench.views(ring);
     for (const NttDirection direction : {NttDirection::kForward, NttDirection::kInverse}) {
       NttBatch batch{views, ring.log_n(), 0, {}};
       std::vector<Words> expected;
@@ -26,9 +26,8 @@ TEST_CASE("transforms there and back are the scalar kernel's, in place and besid
         (direction == NttDirection::kForward ? scalar().ntt_forward : scalar().ntt_inverse)(
             out.data(), in.data(), ring.ntt(prime));
         uint64_t *const there = bench.put(in);
-        const Multiplier last[2] = {ring.ntt(prime).view().inverse_n, ring.ntt(prime).view().inverse_n_root};
-        batch.tasks[batch.count++] = {there, prime % 2 == 0 ? there : bench.room(n), bench.put(last, 2),
-                                      prime};
+        batch.tasks[batch.count++] = {there, prime % 2 == 0 ? there : bench.room(n),
+                                      bench.put(last_factors(ring.ntt(prime)).data(), 2), prime};
       }
       launch_both(bench.device, direction, batch);
       for (int i = 0; i < batch.count; ++i) {
@@ -50,7 +49,7 @@ TEST_CASE(
     CAPTURE(static_cast<int>(order));
     const size_t n = ring.n();
     ProgramBench bench(order);
-    const NttView *const views = bench.views(ring);
+    const PrimeView *const views = bench.views(ring);
     // Primes 0, 1, 2 are q, 3 and 4 special; the last has one source, short or long, and centres.
     const BasisConverter narrow(ring, {1}, {0, 2, 3, 4}), wide(ring, {0, 1}, {2, 3, 4}),
         lift(ring, {0}, {1, 2, 3, 4});

@@ -76,7 +76,7 @@ TEST_CASE("plaintexts of few values and of many, side by side and as matrices") 
     CAPTURE(static_cast<int>(order));
     ProgramBench bench(order);
     const Basis basis{2, 1};
-    const NttView *const views = bench.views(ring);
+    const PrimeView *const views = bench.views(ring);
     for (const size_t values : {size_t{2}, size_t{16}, std::min(ring.n(), size_t{4096}), ring.n()}) {
       for (const bool by_runs : {false, true}) {
         const double size = by_runs ? 0x1p70 : 0x1p61;

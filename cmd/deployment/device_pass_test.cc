@@ -14,8 +14,7 @@ namespace {
 
 TEST_CASE("a pass that is counted asks for what a pass on the emulated device asks for") {
   const std::string model = runfile("testdata/recall.safetensors");
-  const Deployment deployment(attention::load_checkpoint(model),
-                              ckks::insecure_version(ckks::secure_n16(), 11));
+  Deployment deployment(attention::load_checkpoint(model), ckks::insecure_version(ckks::secure_n16(), 11));
   const DevicePass counted = count_pass(deployment);
 
   const std::vector<std::vector<int>> prompts(
@@ -40,8 +39,11 @@ TEST_CASE("a pass that is counted asks for what a pass on the emulated device as
   CHECK(counted.preparation.uploaded_bytes > counted.run.uploaded_bytes);
   CHECK(counted.peak_bytes == device.peak_bytes());
 
-  require_device_room(&device, deployment);
+  const size_t limit = deployment.reading.encoded_limit;
   require_device_room(nullptr, deployment);
+  CHECK(deployment.reading.encoded_limit == limit);
+  require_device_room(&device, deployment);
+  CHECK(deployment.reading.encoded_limit == limit + (device.arena_bytes() - counted.peak_bytes) / 10 * 9);
   const ckks::EmulatedDevice small({.arena_bytes = counted.peak_bytes - 1});
   CHECK_THROWS_AS(require_device_room(&small, deployment), Error);
 }

@@ -186,6 +186,11 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
       device->download(&word, result.c[0].limb(0), 1);
     });
     rows[i + 1].measured = {times, same_bits};
+    device->take_log();
+    device->time_launches(true);
+    operation.apply(there, moved);
+    rows[i + 1].log = device->take_log();
+    device->time_launches(false);
   }
   return rows;
 }
@@ -209,11 +214,14 @@ Figures device_figures(const std::vector<DeviceRow>& rows) {
 
 Figures log_figures(const std::string& title, const ckks::LaunchLog& log) {
   Figures figures;
+  const ckks::LaunchLog::Entry total = log.total();
   const auto row = [&](const std::string& name, const ckks::LaunchLog::Entry& entry) {
-    add_entry(entry, figures.row().both("program", title, name));
+    Figures::Row& out = figures.row().both("program", title, name);
+    add_entry(entry, out);
+    if (total.seconds > 0) out.number("ms", "ms", 1e3 * entry.seconds, "%.3g");
   };
   for (const auto& [name, entry] : log.programs) row(name, entry);
-  row("all", log.total());
+  row("all", total);
   row("of them small", log.small);
   return figures;
 }

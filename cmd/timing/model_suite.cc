@@ -14,6 +14,7 @@
 #include "cmd/server/device_pass.h"
 #include "cmd/server/memory_flag.h"
 #include "cmd/server/program_parts.h"
+#include "cmd/timing/device_suite.h"
 
 namespace psm::cmd {
 namespace {
@@ -118,17 +119,18 @@ Parts by_operation(const program::Plan& plan, const PassTimes& times, const prog
 
 std::string ModelTimes::text() const {
   return passes.table().text() + "\n" + computations.table().text() + "\n" + operations.table().text() +
-         "\n" + answers;
+         "\n" + (launches.empty() ? "" : launches.table().text() + "\n") + answers;
 }
 
-ModelTimes model_suite(const Deployment& d, const std::string& name,
-                       const std::vector<std::vector<int>>& prompts, const ModelSuiteOptions& options) {
+ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector<std::vector<int>>& prompts,
+                       const ModelSuiteOptions& options) {
   PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1, options.repetitions);
   if (prompts.empty() || prompts.size() > static_cast<size_t>(d.packing.prompts))
     throw Error(message(prompts.size(), " prompts do not share a pass; give 1 to ", d.packing.prompts));
   ModelTimes times{.passes = Figures(),
                    .computations = Figures(),
                    .operations = Figures(),
+                   .launches = Figures(),
                    .answers = "",
                    .run = Figures(),
                    .ledger = program::Ledger(d.plan, d.context->scales()),
@@ -175,7 +177,10 @@ ModelTimes model_suite(const Deployment& d, const std::string& name,
     last = {};
     program::RunOptions waiting;
     waiting.waits = true;
+    options.device->take_log();
+    options.device->time_launches(true);
     last = session.run(inputs, waiting);
+    times.launches = log_figures("a pass that waits", options.device->take_log());
     parts = {last.seconds, last.encode_seconds};
   }
 
@@ -241,6 +246,7 @@ ModelTimes model_suite(const Deployment& d, const std::string& name,
   times.json["seconds_of_passes"] = Json(Json::Array(seconds.begin(), seconds.end()));
   times.json["by_computation"] = times.computations.json();
   times.json["by_operation"] = times.operations.json();
+  if (!times.launches.empty()) times.json["by_block_program"] = times.launches.json();
   return times;
 }
 

@@ -41,6 +41,7 @@ struct ModelTimes {
 
   Figures passes;                    // what is measured next to what was predicted
   Figures computations, operations;  // the parts of a pass
+  Figures launches;                  // of a device, by block program; of a pass that waits
   std::string answers;               // how close the logits are to the twin's
   Figures run;                       // of RunFigures
   program::Ledger ledger;            // of the median warm pass, with ranges and errors
@@ -48,9 +49,9 @@ struct ModelTimes {
 };
 
 // `name` is the model's. `prompts`: at most as many as share ciphertexts. Throws Error, before any key is
-// made, if memory does not suffice, or if the prompts leave the interval of a polynomial. The deployment must
-// outlive the result.
-ModelTimes model_suite(const Deployment& deployment, const std::string& name,
+// made, if memory does not suffice, or if the prompts leave the interval of a polynomial. A device keeps as many
+// encoded weights as it has room for. The deployment must outlive the result.
+ModelTimes model_suite(Deployment& deployment, const std::string& name,
                        const std::vector<std::vector<int>>& prompts, const ModelSuiteOptions& options);
 
 }  // namespace psm::cmd

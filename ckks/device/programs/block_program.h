@@ -23,13 +23,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ckks/ring/arithmetic/kernel_types.h"
+#include "ckks/device/programs/double_residue.h"
 
-// For loops over arrays that must stay in registers.
+// For loops over arrays that must stay in registers; and for others, some turns at a time.
 #if defined(__CUDACC__)
 #define PSM_UNROLL _Pragma("unroll")
+#define PSM_UNROLL_4 _Pragma("unroll 4")
 #else
 #define PSM_UNROLL _Pragma("GCC unroll 16")
+#define PSM_UNROLL_4
 #endif
 
 namespace psm::ckks {
@@ -50,9 +52,9 @@ struct Work {
 // The primes of a polynomial's limbs, as programs find them: limb j of the basis {q, p} belongs to prime j of
 // the ring's table, or j - q + q_count (Ring::prime_index).
 struct LimbPrimes {
-  const NttView* views = nullptr;  // of all primes of the ring
-  int q = 0, p = 0;                // the basis
-  int q_count = 0;                 // of the ring
+  const PrimeView* views = nullptr;  // of all primes of the ring
+  int q = 0, p = 0;                  // the basis
+  int q_count = 0;                   // of the ring
 
   constexpr int limbs() const { return q + p; }
   constexpr int prime(int j) const { return j < q ? j : q_count + j - q; }

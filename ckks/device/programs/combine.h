@@ -7,7 +7,7 @@
 #pragma once
 
 #include "ckks/device/programs/block_program.h"
-#include "ckks/ring/arithmetic/modulus.h"
+#include "ckks/device/programs/split_sum.h"
 
 namespace psm::ckks {
 
@@ -116,17 +116,17 @@ struct ProductSums : Elementwise {
   constexpr void phase(Place place, uint64_t*) const {
     const ElementPlace e(place, log_n, primes.limbs());
     const Modulus m = primes.modulus(e.j);
-    uint128_t sum0 = 0, sum1 = 0, sum2 = 0;  // of at most 96 products below 2^100
+    SplitSum sum0, sum1, sum2;
     for (int k = 0; k < count; ++k) {
-      const uint64_t a0 = a[k][0][e.word], a1 = a[k][1][e.word];
-      const uint64_t b0 = b[k][0][e.word], b1 = b[k][1][e.word];
-      sum0 += uint128_t{a0} * b0;
-      sum1 += uint128_t{a0} * b1 + uint128_t{a1} * b0;
-      sum2 += uint128_t{a1} * b1;
+      const Halves a0(a[k][0][e.word]), a1(a[k][1][e.word]), b0(b[k][0][e.word]), b1(b[k][1][e.word]);
+      sum0.add(a0, b0);
+      sum1.add(a0, b1);
+      sum1.add(a1, b0);
+      sum2.add(a1, b1);
     }
-    store(0, e, reduce_wide(sum0, m), m);
-    store(1, e, reduce_wide(sum1, m), m);
-    store(2, e, reduce_wide(sum2, m), m);
+    store(0, e, sum0.residue(m), m);
+    store(1, e, sum1.residue(m), m);
+    store(2, e, sum2.residue(m), m);
   }
 
  private:

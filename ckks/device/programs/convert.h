@@ -4,10 +4,9 @@
 //
 //     u = nearest integer to sum_s y_s / r_s,    x_t = sum_s y_s [D/r_s]_t - u [D]_t.
 //
-// A block has four columns for four targets: the u of its columns first, which all four need, then the x_t in
-// shared memory, then the layers, as NttColumns makes them. The y_s
-// are read once for every four targets, by neighbouring blocks, which a cache serves. Sums are below
-// (16 2^50 + 17) t < 2^55 t, as y_s < 2^50, and reduced to [0, t) before the transform.
+// A block has four columns for four targets. A thread makes the x_t of all four at a place, so that it reads y_s once;
+// they go to shared memory as doubles, and then through the layers, as NttColumns makes them. Neighbouring blocks
+// read the y_s for other targets, which a cache serves. x_t is at most t/2 + 2 before the transform.
 //
 // u has the bits of the scalar kernel: a sum in doubles in its order, no fused multiply-adds (nvcc -fmad=false).
 // With one source, from f, it takes y in (-f/2, f/2): y / f is a half by no less than 1/2f > 2^-51, and the
@@ -16,10 +15,11 @@
 
 #include "ckks/device/programs/block_program.h"
 #include "ckks/device/programs/ntt.h"
+#include "ckks/device/programs/split_sum.h"
 
 namespace psm::ckks {
 
-constexpr int kMaxConversions = 32;
+constexpr int kMaxConversions = 32, kMaxConversionSources = SplitSum::kMostReduced;
 
 // Limb s of y and limb t of out begin N words after the one before. Targets are the limbs of the launch's basis
 // but [skip, skip + skipped), in order.
@@ -37,10 +37,13 @@ struct ConvertColumns {
   static constexpr const char* kName = "convert and ntt columns";
   static constexpr int kUpper = kColumnBits < 4 ? kColumnBits : 4, kLower = kColumnBits - kUpper;
   static constexpr int kPhases = kLower > 0 ? 4 : 3;
-  static constexpr int kColumns = 4, kTargets = 4, kStrands = kColumns * kTargets;
+  static constexpr int kColumns = 4, kTargets = 4;
   static constexpr int kMaxThreads = 1 << kColumnBits;
-  static constexpr size_t kMultiples = size_t{kStrands} << kColumnBits;  // where the u begin
-  static constexpr size_t kSharedWords = kMultiples + (size_t{kColumns} << kColumnBits);
+  static constexpr int kPlaces = kLower > 0 ? 2 : 1;  // of a thread at a time
+  // Four words more after 2^kLower rows, so that threads meet no bank twice.
+  static constexpr uint32_t kRoomOfTarget = (kColumns << kColumnBits) + (kColumns << kUpper);
+  static constexpr uint32_t kFactors = kTargets * kRoomOfTarget;  // where they begin, as halves
+  static constexpr size_t kSharedWords = kFactors + kTargets * (kMaxConversionSources + 1);
 
   int log_n;
   LimbPrimes primes;  // of the targets, and of what is skipped
@@ -58,7 +61,7 @@ struct ConvertColumns {
       work.bytes += (in + out) * 8 << log_n;
       work.products += ((in + 1) * out << log_n) + (out * kColumnBits << (log_n - 1));
     }
-    work.bytes += static_cast<uint64_t>(primes.limbs()) * 16 << kColumnBits;
+    work.bytes += static_cast<uint64_t>(primes.limbs()) * 8 << kColumnBits;
     return work;
   }
 
@@ -71,7 +74,7 @@ struct ConvertColumns {
     if (first >= c.targets) return;
     const uint32_t first_column = part % (kRow / kColumns) * kColumns;
     if constexpr (kPhase == 0) {
-      multiples(c, first_column, at.thread, shared);
+      bring_factors(c, first, at.thread, shared);
     } else if constexpr (kPhase == 1) {
       convert(c, first, first_column, at.thread, shared);
     } else if constexpr (kPhase == 2) {
@@ -86,78 +89,109 @@ struct ConvertColumns {
     return primes.prime(target < c.skip ? target : target + c.skipped);
   }
 
-  constexpr void multiples(const Conversion& c, uint32_t first_column, uint32_t thread,
-                           uint64_t* shared) const {
-    for (uint32_t i = 0; i < kColumns; ++i) {
-      const uint32_t k = i * kMaxThreads + thread;
-      const uint64_t place = uint64_t{k / kColumns} * kRow + first_column + k % kColumns;
-      double multiple = 0;
-      for (int s = 0; s < c.sources; ++s)
-        multiple += static_cast<double>(c.y[(static_cast<uint64_t>(s) << log_n) + place]) * c.reciprocals[s];
-      shared[kMultiples + k] = static_cast<uint64_t>((multiple + 0x1p52) - 0x1p52);
+  static constexpr uint32_t room_of(uint32_t row, uint32_t column) {
+    return row * kColumns + (row >> kLower) * kColumns + column;
+  }
+
+  // Target t of a block's; of those that are not there, the last.
+  static constexpr int target_of(const Conversion& c, int first, int t) {
+    return first + t < c.targets ? first + t : c.targets - 1;
+  }
+
+  constexpr void bring_factors(const Conversion& c, int first, uint32_t thread, uint64_t* shared) const {
+    const int all = (c.sources + 1) * kTargets;
+    for (int i = static_cast<int>(thread); i < all; i += kMaxThreads) {
+      const int target = target_of(c, first, i % kTargets);
+      shared[kFactors + i] = Halves(c.matrix[target * (c.sources + 1) + i / kTargets]).word();
     }
   }
 
   // The coefficients x_t, to shared memory.
   constexpr void convert(const Conversion& c, int first, uint32_t first_column, uint32_t thread,
                          uint64_t* shared) const {
-    for (uint32_t u = thread; u < kMultiples; u += kMaxThreads) {
-      const uint32_t strand = u % kStrands, row = u / kStrands, column = strand % kColumns;
-      const int target = first + static_cast<int>(strand / kColumns);
-      if (target >= c.targets) continue;
-      const uint64_t* const factors = c.matrix + static_cast<uint64_t>(target) * (c.sources + 1);
-      const uint64_t* y = c.y + uint64_t{row} * kRow + first_column + column;
-      uint128_t sum = uint128_t{shared[kMultiples + row * kColumns + column]} * factors[c.sources];
-      for (int s = 0; s < c.sources; ++s, y += uint64_t{1} << log_n) sum += uint128_t{*y} * factors[s];
-      shared[u] = reduce_wide(sum, primes.views[prime_of(c, target)].modulus);
+    constexpr uint32_t kApart = kMaxThreads / kColumns;  // rows, from place to place
+    for (uint32_t place = thread / kColumns * kRow + first_column + thread % kColumns;
+         place < kRow << kColumnBits; place += kPlaces * kApart * kRow) {
+      const uint32_t row = place / kRow, column = place % kColumns;
+      const uint64_t* y = c.y + place;
+      double multiple[kPlaces] = {};
+      SplitSum sum[kPlaces][kTargets];
+      const auto add = [&](const uint64_t* x, int s) {
+        PSM_UNROLL
+        for (int t = 0; t < kTargets; ++t) {
+          const Halves factor = Halves::of_word(shared[kFactors + s * kTargets + t]);
+          PSM_UNROLL
+          for (int i = 0; i < kPlaces; ++i) sum[i][t].add(Halves(x[i]), factor);
+        }
+      };
+      for (int s = 0; s < c.sources; ++s, y += uint64_t{1} << log_n) {
+        uint64_t x[kPlaces] = {};
+        PSM_UNROLL
+        for (int i = 0; i < kPlaces; ++i) {
+          x[i] = y[i * kApart * kRow];
+          multiple[i] += to_double(x[i]) * c.reciprocals[s];
+        }
+        add(x, s);
+      }
+      uint64_t u[kPlaces] = {};
+      PSM_UNROLL
+      for (int i = 0; i < kPlaces; ++i) u[i] = to_word((multiple[i] + 0x1p52) - 0x1p52);
+      add(u, c.sources);
+      PSM_UNROLL
+      for (int t = 0; t < kTargets; ++t) {
+        const PrimeView& view = primes.views[prime_of(c, target_of(c, first, t))];
+        PSM_UNROLL
+        for (int i = 0; i < kPlaces; ++i)
+          ntt_program::put_double(
+              shared[t * kRoomOfTarget + room_of(row + static_cast<uint32_t>(i) * kApart, column)],
+              sum[i][t].reduced(view));
+      }
     }
   }
 
   // Layers 0 .. kUpper - 1: rows offset + i 2^kLower.
   constexpr void upper(const Conversion& c, int first, uint32_t first_column, uint32_t thread,
                        uint64_t* shared) const {
-    constexpr int kSize = 1 << kUpper, kApart = 1 << kLower;
-    for (int g = 0; g < ntt_program::kPoints / kSize; ++g) {
-      const uint32_t u = static_cast<uint32_t>(g) * kMaxThreads + thread;
-      const uint32_t strand = u % kStrands, offset = u / kStrands;
-      const int target = first + static_cast<int>(strand / kColumns);
+    constexpr uint32_t kSize = 1 << kUpper;
+    for (uint32_t u = thread; u < kTargets * kColumns << kLower; u += kMaxThreads) {
+      const uint32_t column = u % kColumns, offset = u / kColumns % (1 << kLower);
+      const uint32_t t = u / (kColumns << kLower);
+      const int target = first + static_cast<int>(t);
       if (target >= c.targets) continue;
-      const NttView& view = primes.views[prime_of(c, target)];
-      uint64_t* const room = shared + offset * kStrands + strand;
-      uint64_t x[kSize] = {};
+      uint64_t* const room = shared + t * kRoomOfTarget + column;
+      double x[kSize] = {};
       PSM_UNROLL
-      for (int i = 0; i < kSize; ++i) x[i] = room[i * kApart * kStrands];
+      for (uint32_t i = 0; i < kSize; ++i)
+        x[i] = ntt_program::double_at(room[room_of(offset + (i << kLower), 0)]);
+      ntt_program::forward_layers<kUpper>(x, 1, primes.views[prime_of(c, target)]);
+      uint64_t* const out = c.out + (static_cast<uint64_t>(target) << log_n) + first_column + column;
       PSM_UNROLL
-      for (int i = 0; i < kSize / 2; ++i) x[i] += ntt_program::kStart * view.modulus.value;
-      ntt_program::forward_layers<kUpper>(x, 1, view);
-      const uint64_t place = uint64_t{offset} * kRow + first_column + strand % kColumns;
-      uint64_t* const out = c.out + (static_cast<uint64_t>(target) << log_n) + place;
-      PSM_UNROLL
-      for (int i = 0; i < kSize; ++i)
-        (kLower == 0 ? out[i * kApart * kRow] : room[i * kApart * kStrands]) = x[i];
+      for (uint32_t i = 0; i < kSize; ++i) {
+        const uint32_t row = offset + (i << kLower);
+        ntt_program::put_double(kLower == 0 ? out[row * kRow] : room[room_of(row, 0)], x[i]);
+      }
     }
   }
 
   // Layers kUpper .. kColumnBits - 1: rows q 2^kLower + i.
   constexpr void lower(const Conversion& c, int first, uint32_t first_column, uint32_t thread,
                        const uint64_t* shared) const {
-    constexpr int kSize = 1 << kLower;
-    PSM_UNROLL
-    for (int g = 0; g < ntt_program::kPoints / kSize; ++g) {
-      const uint32_t u = static_cast<uint32_t>(g) * kMaxThreads + thread;
-      const uint32_t strand = u % kStrands, block = u / kStrands;
-      const int target = first + static_cast<int>(strand / kColumns);
+    constexpr uint32_t kSize = 1 << kLower;
+    for (uint32_t u = thread; u < kTargets * kColumns << kUpper; u += kMaxThreads) {
+      const uint32_t column = u % kColumns, block = u / kColumns % (1 << kUpper);
+      const uint32_t t = u / (kColumns << kUpper);
+      const int target = first + static_cast<int>(t);
       if (target >= c.targets) continue;
-      const uint64_t place = uint64_t{block << kLower} * kRow + first_column + strand % kColumns;
-      const uint64_t* const room = shared + (block << kLower) * kStrands + strand;
-      uint64_t x[kSize] = {};
+      const PrimeView& view = primes.views[prime_of(c, target)];
+      const uint64_t* const room = shared + t * kRoomOfTarget + room_of(block << kLower, column);
+      double x[kSize] = {};
       PSM_UNROLL
-      for (int i = 0; i < kSize; ++i) x[i] = room[i * kStrands];
-      ntt_program::forward_layers<kLower>(x, (uint64_t{1} << kUpper) + block,
-                                          primes.views[prime_of(c, target)]);
-      uint64_t* const out = c.out + (static_cast<uint64_t>(target) << log_n) + place;
+      for (uint32_t i = 0; i < kSize; ++i) x[i] = reduce(ntt_program::double_at(room[i * kColumns]), view);
+      ntt_program::forward_layers<kLower>(x, (uint64_t{1} << kUpper) + block, view);
+      uint64_t* const out = c.out + (static_cast<uint64_t>(target) << log_n) +
+                            uint64_t{block << kLower} * kRow + first_column + column;
       PSM_UNROLL
-      for (int i = 0; i < kSize; ++i) out[i * kRow] = x[i];
+      for (uint32_t i = 0; i < kSize; ++i) ntt_program::put_double(out[i * kRow], x[i]);
     }
   }
 };

@@ -17,10 +17,10 @@
 
 namespace psm::ckks {
 
-// A block's share of one polynomial or two: 16 rows together, 16 threads each.
+// A block's share of one polynomial or two: 8 rows together, 16 threads each.
 struct RowBlock {
-  static constexpr int kMaxThreads = 256;
-  static constexpr uint32_t kLogRowsOfBlock = 4;
+  static constexpr int kMaxThreads = 128;
+  static constexpr uint32_t kLogRowsOfBlock = 3;
   static constexpr size_t kSharedWords = RowPart::kPaddedRow << kLogRowsOfBlock;
 
   uint32_t log_rows, log_here;  // of a limb; of a polynomial in a block
@@ -45,18 +45,29 @@ struct RowBlock {
   }
   // Where the thread's lane of its row begins in a limb.
   constexpr uint32_t begin(Place at) const { return row(at) * kRow + at.thread % RowPart::kLanes; }
-  constexpr RowPart part(Place at, const NttView* view, uint64_t* shared) const {
+  constexpr RowPart part(Place at, const PrimeView* view, uint64_t* shared) const {
     return {shared + at.thread / RowPart::kLanes * RowPart::kPaddedRow, at.thread % RowPart::kLanes,
             (uint64_t{1} << log_rows) + row(at), view};
   }
-  // The block's places, shared out among its threads: body(place, room), and polynomial i of it stands at
-  // room[i * apart()].
+  // The block's places, shared out among its threads: make(place, room, value) and then put(place, room, value), two
+  // places at a time, so that what the second one reads need not wait for what the first one writes. Polynomial i of a
+  // place stands at room[i * apart()].
   constexpr uint32_t apart() const { return RowPart::kPaddedRow << log_here; }
-  template <class Body>
-  constexpr void for_each_place(Place at, uint64_t* shared, const Body& body) const {
+  template <class Make, class Put>
+  constexpr void for_each_place(Place at, uint64_t* shared, const Make& make, const Put& put) const {
     const uint32_t begin = first_row(at) * kRow;
-    for (uint32_t k = at.thread; k < uint32_t{kRow} << log_here; k += threads())
-      body(begin + k, shared + k / kRow * RowPart::kPaddedRow + RowPart::padded(k % kRow));
+    for (uint32_t k = at.thread; k < uint32_t{kRow} << log_here; k += 2 * threads()) {
+      uint64_t value[2][2] = {};
+      uint64_t* room[2] = {};
+      PSM_UNROLL
+      for (uint32_t i = 0; i < 2; ++i) {
+        const uint32_t place = k + i * threads();
+        room[i] = shared + place / kRow * RowPart::kPaddedRow + RowPart::padded(place % kRow);
+        make(begin + place, room[i], value[i]);
+      }
+      PSM_UNROLL
+      for (uint32_t i = 0; i < 2; ++i) put(begin + k + i * threads(), room[i], value[i]);
+    }
   }
 };
 
@@ -70,7 +81,7 @@ struct KeyRows : KeyOperands<kMaxDigits> {
   KeySource source;
   int count;
   uint8_t limb[kMaxLimbs];
-  uint64_t* out;  // limb[s] of polynomial i at (i count + s) N, unreduced, for NttColumns<kInverse>
+  uint64_t* out;  // limb[s] of polynomial i at (i count + s) N, doubles, for NttColumns<kInverse>
 
   constexpr RowBlock block() const { return {log_n, 2}; }
   uint32_t blocks() const { return static_cast<uint32_t>(count) << block().log_parts(); }
@@ -79,7 +90,7 @@ struct KeyRows : KeyOperands<kMaxDigits> {
     uint64_t words = 0, products = 0;
     for (int s = 0; s < count; ++s) {
       const uint64_t added = limb[s] < primes.q ? source.addends() : 0;
-      words += source.digits + added + 2 + 2;  // results, and roots
+      words += source.digits + added + 2 + 1;  // results, and roots
       products += 2 * uint64_t{source.digits} + added + kLogRow;
     }
     return {(words * 8 << log_n) + key_bytes, products << log_n};
@@ -90,15 +101,17 @@ struct KeyRows : KeyOperands<kMaxDigits> {
     const RowBlock rows = block();
     const uint32_t s = rows.limb(at);
     const int j = limb[s];
-    const NttView& view = primes.views[primes.prime(j)];
+    const PrimeView& view = primes.views[primes.prime(j)];
     const RowPart part = rows.part(at, &view, shared);
     if constexpr (kPhase == 0) {
-      rows.for_each_place(at, shared, [&](uint64_t place, uint64_t* room) {
-        uint64_t x[2] = {};
-        products(source, j, place, view.modulus, x);
-        room[0] = x[0];
-        room[rows.apart()] = x[1];
-      });
+      const Modulus m = view.modulus;
+      rows.for_each_place(
+          at, shared,
+          [&](uint64_t place, const uint64_t*, uint64_t(&x)[2]) { products(source, j, place, m, x); },
+          [&](uint64_t, uint64_t* room, const uint64_t(&x)[2]) {
+            room[0] = x[0];
+            room[rows.apart()] = x[1];
+          });
     } else if constexpr (kPhase == 1) {
       part.inverse_lower();
     } else {
@@ -128,7 +141,7 @@ struct DivideRows : KeyOperands<kMaxDigits> {
   uint32_t threads() const { return block().threads(); }
   Work work() const {
     const auto p = static_cast<uint64_t>(polys);
-    uint64_t words = 2 * p + 2, products = p * (1 + kLogRow / 2);  // remainders, results and roots
+    uint64_t words = 2 * p + 1, products = p * (1 + kLogRow / 2);  // remainders, results and roots
     for (int i = 0; i < polys; ++i) words += a[i] != nullptr;
     if (x[0] != nullptr) {
       words += p;
@@ -144,7 +157,7 @@ struct DivideRows : KeyOperands<kMaxDigits> {
   constexpr void phase(Place at, uint64_t* shared) const {
     const RowBlock rows = block();
     const auto j = static_cast<int>(rows.limb(at));
-    const NttView& view = primes.views[primes.prime(j)];
+    const PrimeView& view = primes.views[primes.prime(j)];
     const RowPart part = rows.part(at, &view, shared);
     if constexpr (kPhase == 0) {
       const uint64_t from = rows.poly(at) * static_cast<uint32_t>(limbs) + rows.limb(at);
@@ -154,20 +167,25 @@ struct DivideRows : KeyOperands<kMaxDigits> {
     } else {
       const Modulus m = view.modulus;
       const uint64_t limb = static_cast<uint64_t>(j) << log_n;
-      rows.for_each_place(at, shared, [&](uint64_t place, const uint64_t* room) {
-        uint64_t value[2] = {};
-        if (x[0] == nullptr) {
-          products(source, j, place, m, value);
-        } else {
-          for (int i = 0; i < polys; ++i) value[i] = x[i][limb + place];
-        }
-        const uint64_t to = limb + destination.source(place);
-        for (int i = 0; i < polys; ++i) {
-          uint64_t quotient = mul_mod(value[i] + m.value - room[i * rows.apart()], inverse[j], m);
-          if (a[i] != nullptr) quotient = add_mod(quotient, a[i][limb + place], m);
-          out[i][to] = quotient;
-        }
-      });
+      const Multiplier factor = inverse[j];
+      rows.for_each_place(
+          at, shared,
+          [&](uint64_t place, const uint64_t* room, uint64_t(&value)[2]) {
+            if (x[0] == nullptr) products(source, j, place, m, value);
+            PSM_UNROLL
+            for (int i = 0; i < 2; ++i) {
+              if (i >= polys) continue;
+              if (x[0] != nullptr) value[i] = x[i][limb + place];
+              value[i] = mul_mod(value[i] + m.value - room[i * rows.apart()], factor, m);
+              if (a[i] != nullptr) value[i] = add_mod(value[i], a[i][limb + place], m);
+            }
+          },
+          [&](uint64_t place, const uint64_t*, const uint64_t(&value)[2]) {
+            const uint64_t to = limb + destination.source(place);
+            PSM_UNROLL
+            for (int i = 0; i < 2; ++i)
+              if (i < polys) out[i][to] = value[i];
+          });
     }
   }
 };

@@ -5,7 +5,7 @@
 //     ReduceCoefficients   of more: the residues, for NttColumns and NttRows
 //     SpreadValues         and values from side by side to `step` apart
 //
-// Ranges of EncodeBlock: as in ntt.h, below 2 (17 + log_values) q < 2^57 before the end, then [0, q).
+// Ranges of EncodeBlock: doubles, as in ntt.h; reduced before every fourth layer, the first among them, at most 3.21 q.
 #pragma once
 
 #include "ckks/device/programs/block_program.h"
@@ -56,7 +56,7 @@ struct EncodeBlock : EncodeTile {
   uint32_t blocks() const { return static_cast<uint32_t>(primes.limbs()) * plaintexts(); }
   uint32_t threads() const { return kMaxThreads; }
   Work work() const {
-    return EncodeTile::work(limb_words() + 2 * static_cast<uint64_t>(primes.limbs()) * values(),
+    return EncodeTile::work(limb_words() + static_cast<uint64_t>(primes.limbs()) * values(),
                             static_cast<uint64_t>(log_values) / 2 + 1);
   }
 
@@ -64,11 +64,11 @@ struct EncodeBlock : EncodeTile {
   constexpr void phase(Place at, uint64_t* x) const {
     const uint32_t plaintext = at.block % plaintexts(), half = static_cast<uint32_t>(values() / 2);
     const auto j = static_cast<int>(at.block / plaintexts());
-    const NttView& view = primes.views[primes.prime(j)];
+    const PrimeView& view = primes.views[primes.prime(j)];
     const Modulus m = view.modulus;
     if constexpr (kPhase == 0) {
       for (uint32_t i = at.thread; i < 2 * half; i += kMaxThreads)
-        x[i] = residue(plaintext, i, m) + (i < half ? ntt_program::kStart * m.value : 0);
+        ntt_program::put_double(x[i], to_double(residue(plaintext, i, m)));
     } else if constexpr (kPhase <= kLogMost) {
       constexpr int kLayer = kPhase - 1;
       if (kLayer >= log_values) return;
@@ -77,14 +77,19 @@ struct EncodeBlock : EncodeTile {
       for (uint32_t i = at.thread; i < half; i += kMaxThreads) {
         const uint32_t block = i >> log_apart, low = (block << log_apart) + i;
         const uint32_t t = (uint32_t{1} << kLayer) + block;
-        const uint64_t product =
-            mul_lazy(x[low + apart], Multiplier{view.roots[t], view.root_quotients[t]}, m);
-        x[low + apart] = x[low] - product;
-        x[low] += product;
+        double sum = ntt_program::double_at(x[low]), other = ntt_program::double_at(x[low + apart]);
+        if (kLayer % 4 == 0) {
+          sum = reduce(sum, view);
+          other = reduce(other, view);
+        }
+        const double product = multiply(other, view.roots[t], view);
+        ntt_program::put_double(x[low + apart], sum - product);
+        ntt_program::put_double(x[low], sum + product);
       }
     } else {
       uint64_t* const to = out + static_cast<uint64_t>(j) * limb_words() + begin(plaintext);
-      for (uint32_t i = at.thread; i < 2 * half; i += kMaxThreads) to[i * step()] = reduce_mod(x[i], m);
+      for (uint32_t i = at.thread; i < 2 * half; i += kMaxThreads)
+        to[i * step()] = to_word(canonical(ntt_program::double_at(x[i]), view));
     }
   }
 };

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "ckks/device/programs/block_program.h"
-#include "ckks/ring/arithmetic/modulus.h"
+#include "ckks/device/programs/split_sum.h"
 
 namespace psm::ckks {
 
@@ -52,19 +52,17 @@ struct KeyOperands {
                           uint64_t (&x)[2]) const {
     const uint64_t at = (static_cast<uint64_t>(j) << log_n) + place;
     const uint64_t key = (layout.words[j] + (j < primes.q ? 0 : uint64_t{source.special})) * KeyLayout::kUnit;
-    uint128_t sum0 = 0, sum1 = 0;
+    SplitSum sum0, sum1;
     for (int i = 0; i < source.digits; ++i) {
       const KeyDigit& d = digit[source.first + i];
       const int begin = layout.own_begin[i], end = layout.own_end[i];
       const uint64_t before = static_cast<uint64_t>(end - begin) << log_n;
-      const uint64_t residue = j < begin ? d.extension[at]
-                               : j < end ? source.own[at]
-                                         : d.extension[at - before];
-      sum0 += uint128_t{residue} * packed_residue(d.b + key, place, m.bits);
-      sum1 += uint128_t{residue} * packed_residue(d.a + key, place, m.bits);
+      const Halves residue(j < begin ? d.extension[at] : j < end ? source.own[at] : d.extension[at - before]);
+      sum0.add(residue, Halves(packed_residue(d.b + key, place, m.bits)));
+      sum1.add(residue, Halves(packed_residue(d.a + key, place, m.bits)));
     }
-    x[0] = plus(reduce_wide(sum0, m), source.addend[0], j, at, m);
-    x[1] = plus(reduce_wide(sum1, m), source.addend[1], j, at, m);
+    x[0] = plus(sum0.residue(m), source.addend[0], j, at, m);
+    x[1] = plus(sum1.residue(m), source.addend[1], j, at, m);
   }
 
  private:

@@ -56,14 +56,21 @@ struct KeyProduct : KeyOperands<kMaxSourceDigits> {
     if (accumulate) {
       for (int i = 0; i < 2; ++i) sum[i] = source[0].out[i][word];
     }
-    for (int k = 0; k < count; ++k) {
-      uint64_t x[2] = {};
-      products(source[k], j, source[k].permutation.source(place), m, x);
-      for (int i = 0; i < 2; ++i) {
-        if (summed) {
-          sum[i] = add_mod(sum[i], x[i], m);
-        } else {
-          source[k].out[i][word] = x[i];
+    // Two sources at a time: what the second one reads need not wait for what the first one writes.
+    for (int k = 0; k < count; k += 2) {
+      uint64_t x[2][2] = {};
+      PSM_UNROLL
+      for (int s = 0; s < 2; ++s)
+        if (k + s < count) products(source[k + s], j, source[k + s].permutation.source(place), m, x[s]);
+      PSM_UNROLL
+      for (int s = 0; s < 2; ++s) {
+        if (k + s >= count) continue;
+        for (int i = 0; i < 2; ++i) {
+          if (summed) {
+            sum[i] = add_mod(sum[i], x[s][i], m);
+          } else {
+            source[k + s].out[i][word] = x[s][i];
+          }
         }
       }
     }

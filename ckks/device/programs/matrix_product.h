@@ -7,7 +7,7 @@
 #pragma once
 
 #include "ckks/device/programs/block_program.h"
-#include "ckks/ring/arithmetic/modulus.h"
+#include "ckks/device/programs/split_sum.h"
 
 namespace psm::ckks {
 
@@ -45,11 +45,12 @@ struct MatrixProduct {
 
   template <int kPhase>
   constexpr void phase(Place at, uint64_t*) const {
-    const uint32_t part = at.block / chunks();
-    const int group = static_cast<int>(part) % groups() * kRows;
-    const int half = static_cast<int>(part) / groups() % 2;
-    const int limb = static_cast<int>(part) / groups() / 2, j = first + limb;
-    const uint64_t place = at.block % chunks() * kElementThreads + at.thread;
+    // Blocks that read the same sources run together.
+    const uint32_t part = at.block / static_cast<uint32_t>(groups());
+    const int group = static_cast<int>(at.block) % groups() * kRows;
+    const int half = static_cast<int>(part / chunks()) % 2;
+    const int limb = static_cast<int>(part / chunks()) / 2, j = first + limb;
+    const uint64_t place = part % chunks() * kElementThreads + at.thread;
     const Modulus m = primes.modulus(j);
     const int together = rows - group < kRows ? rows - group : kRows;
     const uint64_t values = uint64_t{1} << (log_n - log_run), run = place >> log_run;
@@ -62,20 +63,29 @@ struct MatrixProduct {
                                    : static_cast<uint64_t>(row) * cols * values + run;
     const uint64_t next_row = by_runs ? 1 : static_cast<uint64_t>(cols) * values;
     const uint64_t next_column = by_runs ? static_cast<uint64_t>(tile_rows) : values;
-    uint128_t sum[kRows] = {};
-    for (int k = 0; k < cols; ++k) {
-      const uint64_t index = (2 * uint64_t{source[k]} + half) * limbs + limb;
-      const uint64_t a = sources[(index << log_n) + place];
-      PSM_UNROLL
-      for (int r = 0; r < kRows; ++r) {
-        if (r < together) sum[r] += uint128_t{a} * matrix[begin + r * next_row + k * next_column];
+    const uint64_t* const here = sources + (static_cast<uint64_t>(half * limbs + limb) << log_n) + place;
+    const uint64_t next_source = static_cast<uint64_t>(2 * limbs) << log_n;
+    SplitSum sum[kRows];
+    const auto add_all = [&](const auto row_place) {
+      const uint64_t* weight = matrix + begin;
+      PSM_UNROLL_4
+      for (int k = 0; k < cols; ++k, weight += next_column) {
+        const Halves a(here[source[k] * next_source]);
+        PSM_UNROLL
+        for (int r = 0; r < kRows; ++r) sum[r].add(a, Halves(weight[row_place(r)]));
       }
+    };
+    // Rows that are not there get the weights of the last.
+    if (by_runs && together == kRows) {
+      add_all([](int r) { return r; });
+    } else {
+      add_all([&](int r) { return (r < together ? r : together - 1) * next_row; });
     }
     PSM_UNROLL
     for (int r = 0; r < kRows; ++r) {
       if (r < together) {
         uint64_t* const to = out[group + r][half] + (static_cast<uint64_t>(j) << log_n) + place;
-        const uint64_t value = reduce_wide(sum[r], m);
+        const uint64_t value = sum[r].residue(m);
         *to = accumulate ? add_mod(*to, value, m) : value;
       }
     }

@@ -5,9 +5,13 @@
 //     inverse   NttRows<kInverse>, then NttColumns<c, kInverse>, which multiplies by a constant as well
 //
 // A thread holds 16 residues, at most 4 layers at a time; between them the block's residues pass through shared memory.
-// Butterflies are those of ckks/ring/kernels/ntt_scalar.h: a product with a root comes out below 2q, sums stay
-// unreduced. Ranges: forward below 69q < 2^57 all along; inverse at most 2^8 q < 2^58 after the rows, reduced there to
-// [0, 2q), and 2^9 q at the end. Residues in [0, q) in and out; in between, in `out`, unreduced.
+// Residues are in [0, q) in and out. In between, in shared memory and in `out`, they are doubles (double_residue.h), in
+// multiples of q at most
+//
+//     forward   1, then 1.63, 2.33, 3.12, 4.01 after up to 4 layers; reduced to 1/2 before the next, which
+//               lead to 1.07, 1.70, 2.41, 3.21
+//     inverse   1 before and after every group of layers: a layer's sums are at most 2, products 3/4; the next one's
+//               4 and 1, and those sums are reduced to 1/2. What is left alone is reduced as well.
 //
 // A limb may be transformed in place. 10 <= log_n <= 16.
 #pragma once
@@ -22,18 +26,18 @@ namespace psm::ckks {
 constexpr int kLogRow = 8, kRow = 1 << kLogRow;
 constexpr int kMinDeviceLogN = 10, kMaxDeviceLogN = 16;
 
-// One limb. `last`: the two constants that an inverse ends with (NttView::inverse_n, inverse_n_root).
+// One limb. `last`: the two constants that an inverse ends with (last_factors).
 struct NttTask {
   const uint64_t* in;
   uint64_t* out;
-  const Multiplier* last;
+  const double* last;
   int prime;
 };
 constexpr int kMaxNttTasks = 96;
 
 // Tasks of one prime stand together, so that they run together and its roots are read once.
 struct NttBatch {
-  const NttView* views;  // by prime
+  const PrimeView* views;  // by prime
   int log_n;
   int count;
   NttTask tasks[kMaxNttTasks];
@@ -59,63 +63,83 @@ void with_column_bits(int log_n, const Body& body) {
 
 namespace ntt_program {
 
-constexpr int kPoints = 16;      // residues of a thread
-constexpr uint64_t kStart = 34;  // times q, added before the first layer (ntt_scalar.h)
+constexpr int kPoints = 16;  // residues of a thread
 
-// kBits layers of the forward transform, of the residues below node `node` at the first of them.
-template <int kBits>
-constexpr void forward_layers(uint64_t* x, uint64_t node, const NttView& v) {
-  const Modulus m = v.modulus;
-  PSM_UNROLL
-  for (int layer = 0; layer < kBits; ++layer) {
-    const int half = 1 << (kBits - 1 - layer);
+struct alignas(16) RootPair {
+  double first, second;
+};
+
+// Neighbours in a table, two at a time: the first has an even place.
+template <int kCount>
+constexpr void load_roots(double* to, const double* from) {
+  if constexpr (kCount == 1) {
+    to[0] = from[0];
+  } else {
     PSM_UNROLL
-    for (int i = 0; i < 1 << (kBits - 1); ++i) {
-      const int block = i / half, low = 2 * block * half + i % half;
-      const uint64_t t = (node << layer) + static_cast<uint64_t>(block);
-      const uint64_t product = mul_lazy(x[low + half], Multiplier{v.roots[t], v.root_quotients[t]}, m);
-      x[low + half] = x[low] - product;
-      x[low] += product;
+    for (int i = 0; i < kCount / 2; ++i) {
+      const RootPair pair = reinterpret_cast<const RootPair*>(from)[i];
+      to[2 * i] = pair.first;
+      to[2 * i + 1] = pair.second;
     }
   }
 }
 
-// The same layers back, residues at most `bound`, a multiple of q; down to layer kFirst of them.
-template <int kBits, int kFirst>
-constexpr void inverse_layers(uint64_t* x, uint64_t node, uint64_t bound, const NttView& v) {
-  const Modulus m = v.modulus;
+// Layers of the forward transform from kLayer to kBits - 1, of the residues below node `node` at layer 0.
+template <int kBits, int kLayer = 0>
+constexpr void forward_layers(double* x, uint64_t node, const PrimeView& v) {
+  constexpr int kHalf = 1 << (kBits - 1 - kLayer);
+  double w[1 << kLayer] = {};
+  load_roots<1 << kLayer>(w, v.roots + (node << kLayer));
   PSM_UNROLL
-  for (int layer = kBits - 1; layer >= kFirst; --layer, bound *= 2) {
-    const int half = 1 << (kBits - 1 - layer);
+  for (int i = 0; i < 1 << (kBits - 1); ++i) {
+    const int block = i / kHalf, low = 2 * block * kHalf + i % kHalf;
+    const double product = multiply(x[low + kHalf], w[block], v);
+    x[low + kHalf] = x[low] - product;
+    x[low] += product;
+  }
+  if constexpr (kLayer + 1 < kBits) forward_layers<kBits, kLayer + 1>(x, node, v);
+}
+
+// The same layers back, from kLayer down to kFirst.
+template <int kBits, int kFirst, int kLayer = kBits - 1>
+constexpr void inverse_layers(double* x, uint64_t node, const PrimeView& v) {
+  if constexpr (kLayer >= kFirst) {
+    constexpr int kHalf = 1 << (kBits - 1 - kLayer);
+    constexpr bool kReduces = (kBits - 1 - kLayer) % 2 == 1 || kLayer == 0;
+    double w[1 << kLayer] = {};
+    load_roots<1 << kLayer>(w, v.inverse_roots + (node << kLayer));
     PSM_UNROLL
     for (int i = 0; i < 1 << (kBits - 1); ++i) {
-      const int block = i / half, low = 2 * block * half + i % half;
-      const uint64_t t = (node << layer) + static_cast<uint64_t>(block);
-      const uint64_t difference = x[low] + bound - x[low + half];
-      x[low] += x[low + half];
-      x[low + half] = mul_lazy(difference, Multiplier{v.inverse_roots[t], v.inverse_root_quotients[t]}, m);
+      const int block = i / kHalf, low = 2 * block * kHalf + i % kHalf;
+      const double sum = x[low] + x[low + kHalf];
+      x[low + kHalf] = multiply(x[low] - x[low + kHalf], w[block], v);
+      x[low] = kReduces ? reduce(sum, v) : sum;
     }
+    inverse_layers<kBits, kFirst, kLayer - 1>(x, node, v);
   }
 }
+
+constexpr double double_at(const uint64_t& word) { return std::bit_cast<double>(word); }
+constexpr void put_double(uint64_t& word, double x) { word = std::bit_cast<uint64_t>(x); }
 
 // `layers` layers, whose nodes have so many roots.
 constexpr Work work_of(const NttBatch& batch, int layers, uint64_t roots) {
   const uint64_t count = static_cast<uint64_t>(batch.count), n = uint64_t{1} << batch.log_n;
-  return {count * 16 * n + static_cast<uint64_t>(batch.primes()) * 16 * roots,
+  return {count * 16 * n + static_cast<uint64_t>(batch.primes()) * 8 * roots,
           count * n / 2 * static_cast<uint64_t>(layers)};
 }
 
 }  // namespace ntt_program
 
-// Columns, 16 neighbouring ones in a block of 2^c threads.
+// Columns, 8 neighbouring ones in a block of 2^c / 2 threads.
 template <int kColumnBits, NttDirection kDirection>
 struct NttColumns {
   static constexpr bool kIsForward = kDirection == NttDirection::kForward;
   static constexpr const char* kName = kIsForward ? "ntt columns forward" : "ntt columns inverse";
   static constexpr int kUpper = kColumnBits < 4 ? kColumnBits : 4, kLower = kColumnBits - kUpper;
   static constexpr int kPhases = kLower > 0 ? 2 : 1;
-  static constexpr int kColumns = 16;
-  static constexpr int kMaxThreads = 1 << kColumnBits;
+  static constexpr int kColumns = 8;
+  static constexpr int kMaxThreads = (kColumns << kColumnBits) / ntt_program::kPoints;
   static constexpr size_t kSharedWords = size_t{kColumns} << kColumnBits;
 
   NttBatch batch;
@@ -128,7 +152,7 @@ struct NttColumns {
   constexpr void phase(Place at, uint64_t* shared) const {
     const NttTask& task = batch.tasks[at.block / (kRow / kColumns)];
     const uint32_t first = at.block % (kRow / kColumns) * kColumns;
-    const NttView& view = batch.views[task.prime];
+    const PrimeView& view = batch.views[task.prime];
     constexpr bool kOpens = kPhase == 0, kCloses = kPhase == kPhases - 1;
     if constexpr (kIsForward == kOpens || kPhases == 1) {
       upper<kOpens, kCloses>(task, view, first, at.thread, shared);
@@ -140,7 +164,7 @@ struct NttColumns {
  private:
   // Layers 0 .. kUpper - 1: rows offset + i 2^kLower.
   template <bool kLoads, bool kStores>
-  constexpr void upper(const NttTask& task, const NttView& view, uint32_t first, uint32_t thread,
+  constexpr void upper(const NttTask& task, const PrimeView& view, uint32_t first, uint32_t thread,
                        uint64_t* shared) const {
     constexpr int kSize = 1 << kUpper;
     const uint64_t* const source = kIsForward ? task.in : task.out;
@@ -151,35 +175,35 @@ struct NttColumns {
       const uint64_t place = uint64_t{offset} * kRow + first + column;
       uint64_t* const room = shared + offset * kColumns + column;
       constexpr int kApart = 1 << kLower;  // rows
-      uint64_t x[kSize] = {};
+      double x[kSize] = {};
       PSM_UNROLL
-      for (int i = 0; i < kSize; ++i)
-        x[i] = kLoads ? (source + place)[i * kApart * kRow] : room[i * kApart * kColumns];
+      for (int i = 0; i < kSize; ++i) {
+        const uint64_t word = kLoads ? (source + place)[i * kApart * kRow] : room[i * kApart * kColumns];
+        x[i] = kIsForward ? to_double(word) : ntt_program::double_at(word);
+      }
       if constexpr (kIsForward) {
-        PSM_UNROLL
-        for (int i = 0; i < kSize / 2; ++i) x[i] += ntt_program::kStart * view.modulus.value;
         ntt_program::forward_layers<kUpper>(x, 1, view);
       } else {
-        constexpr int kBefore = kLower + kUpper - 1;
-        const uint64_t q = view.modulus.value;
-        ntt_program::inverse_layers<kUpper, 1>(x, 1, 2 * q << kLower, view);
+        ntt_program::inverse_layers<kUpper, 1>(x, 1, view);
         // The top layer divides by N, or multiplies by what `last` has besides, and reduces.
         PSM_UNROLL
         for (int i = 0; i < kSize / 2; ++i) {
-          const uint64_t difference = x[i] + (2 * q << kBefore) - x[i + kSize / 2];
-          x[i] = mul_mod(x[i] + x[i + kSize / 2], task.last[0], view.modulus);
-          x[i + kSize / 2] = mul_mod(difference, task.last[1], view.modulus);
+          const double sum = x[i] + x[i + kSize / 2], difference = x[i] - x[i + kSize / 2];
+          x[i] = canonical(multiply(sum, task.last[0], view), view);
+          x[i + kSize / 2] = canonical(multiply(difference, task.last[1], view), view);
         }
       }
       PSM_UNROLL
-      for (int i = 0; i < kSize; ++i)
-        (kStores ? (task.out + place)[i * kApart * kRow] : room[i * kApart * kColumns]) = x[i];
+      for (int i = 0; i < kSize; ++i) {
+        uint64_t& word = kStores ? (task.out + place)[i * kApart * kRow] : room[i * kApart * kColumns];
+        word = kIsForward ? std::bit_cast<uint64_t>(x[i]) : to_word(x[i]);
+      }
     }
   }
 
   // Layers kUpper .. kColumnBits - 1: rows q 2^kLower + i.
   template <bool kLoads>
-  constexpr void lower(const NttTask& task, const NttView& view, uint32_t first, uint32_t thread,
+  constexpr void lower(const NttTask& task, const PrimeView& view, uint32_t first, uint32_t thread,
                        uint64_t* shared) const {
     constexpr int kSize = 1 << kLower;
     const uint64_t* const source = kIsForward ? task.in : task.out;
@@ -189,17 +213,21 @@ struct NttColumns {
       const uint32_t column = u % kColumns, block = u / kColumns;
       const uint64_t place = uint64_t{block << kLower} * kRow + first + column;
       uint64_t* const room = shared + (block << kLower) * kColumns + column;
-      uint64_t x[kSize] = {};
+      double x[kSize] = {};
       PSM_UNROLL
-      for (int i = 0; i < kSize; ++i) x[i] = kLoads ? (source + place)[i * kRow] : room[i * kColumns];
+      for (int i = 0; i < kSize; ++i)
+        x[i] = ntt_program::double_at(kLoads ? (source + place)[i * kRow] : room[i * kColumns]);
       const uint64_t node = (uint64_t{1} << kUpper) + block;
       if constexpr (kIsForward) {
+        PSM_UNROLL
+        for (int i = 0; i < kSize; ++i) x[i] = reduce(x[i], view);
         ntt_program::forward_layers<kLower>(x, node, view);
       } else {
-        ntt_program::inverse_layers<kLower, 0>(x, node, 2 * view.modulus.value, view);
+        ntt_program::inverse_layers<kLower, 0>(x, node, view);
       }
       PSM_UNROLL
-      for (int i = 0; i < kSize; ++i) (kLoads ? room[i * kColumns] : (task.out + place)[i * kRow]) = x[i];
+      for (int i = 0; i < kSize; ++i)
+        ntt_program::put_double(kLoads ? room[i * kColumns] : (task.out + place)[i * kRow], x[i]);
     }
   }
 };
@@ -213,59 +241,62 @@ struct RowPart {
   uint64_t* room;  // of the row
   uint32_t lane;
   uint64_t node;  // of the row's first layer
-  const NttView* view;
+  const PrimeView* view;
 
   // Where place k of a row stands in its room.
   static constexpr uint32_t padded(uint32_t k) { return k + k / ntt_program::kPoints; }
 
-  // The four upper layers of the forward transform, from residues at in[16 i].
+  // The four upper layers of the forward transform, from doubles at in[16 i].
   constexpr void forward_upper(const uint64_t* in) const {
-    uint64_t x[ntt_program::kPoints] = {};
+    double x[ntt_program::kPoints] = {};
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = in[i * kLanes];
+    for (int i = 0; i < ntt_program::kPoints; ++i)
+      x[i] = reduce(ntt_program::double_at(in[i * kLanes]), *view);
     ntt_program::forward_layers<4>(x, node, *view);
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) room[lane + i * kPaddedLane] = x[i];
+    for (int i = 0; i < ntt_program::kPoints; ++i)
+      ntt_program::put_double(room[lane + i * kPaddedLane], x[i]);
   }
   // The four lower ones; residues in [0, q).
   constexpr void forward_lower() const {
     uint64_t* const together = room + lane * kPaddedLane;
-    uint64_t x[ntt_program::kPoints] = {};
+    double x[ntt_program::kPoints] = {};
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = together[i];
+    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = reduce(ntt_program::double_at(together[i]), *view);
     ntt_program::forward_layers<4>(x, node * kLanes + lane, *view);
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) together[i] = reduce_mod(x[i], view->modulus);
+    for (int i = 0; i < ntt_program::kPoints; ++i) together[i] = to_word(canonical(x[i], *view));
   }
   // The four lower layers of the inverse, of residues in [0, q).
   constexpr void inverse_lower() const {
     uint64_t* const together = room + lane * kPaddedLane;
-    uint64_t x[ntt_program::kPoints] = {};
+    double x[ntt_program::kPoints] = {};
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = together[i];
-    ntt_program::inverse_layers<4, 0>(x, node * kLanes + lane, view->modulus.value, *view);
+    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = to_double(together[i]);
+    ntt_program::inverse_layers<4, 0>(x, node * kLanes + lane, *view);
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) together[i] = x[i];
+    for (int i = 0; i < ntt_program::kPoints; ++i) ntt_program::put_double(together[i], x[i]);
   }
-  // The four upper ones, to out[16 i], in [0, 2q).
+  // The four upper ones, to doubles at out[16 i].
   constexpr void inverse_upper(uint64_t* out) const {
-    uint64_t x[ntt_program::kPoints] = {};
+    double x[ntt_program::kPoints] = {};
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = room[lane + i * kPaddedLane];
-    ntt_program::inverse_layers<4, 0>(x, node, 16 * view->modulus.value, *view);
+    for (int i = 0; i < ntt_program::kPoints; ++i)
+      x[i] = ntt_program::double_at(room[lane + i * kPaddedLane]);
+    ntt_program::inverse_layers<4, 0>(x, node, *view);
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) out[i * kLanes] = reduce_lazy(x[i], view->modulus);
+    for (int i = 0; i < ntt_program::kPoints; ++i) ntt_program::put_double(out[i * kLanes], x[i]);
   }
 };
 
-// Rows, 16 threads each; 16 rows in a block, or all of a limb that has fewer.
+// Rows, 16 threads each; 8 rows in a block, or all of a limb that has fewer.
 template <NttDirection kDirection>
 struct NttRows {
   static constexpr bool kIsForward = kDirection == NttDirection::kForward;
   static constexpr const char* kName = kIsForward ? "ntt rows forward" : "ntt rows inverse";
   static constexpr int kPhases = 3;
-  static constexpr int kMaxThreads = 256;
-  static constexpr uint32_t kMaxRows = 16;
+  static constexpr int kMaxThreads = 128;
+  static constexpr uint32_t kMaxRows = 8;
   static constexpr size_t kSharedWords = kMaxRows * RowPart::kPaddedRow;
 
   NttBatch batch;

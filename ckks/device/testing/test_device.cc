@@ -7,10 +7,14 @@
 
 namespace psm::ckks {
 
-std::unique_ptr<Device> test_device(const EmulationOptions& options) {
+bool tests_emulate() {
   const char* const name = std::getenv("PSM_DEVICE");
-  if (name != nullptr && std::string(name) == "cuda") return open_cuda_device();
-  return std::make_unique<EmulatedDevice>(options);
+  return name == nullptr || std::string(name) != "cuda";
+}
+
+std::unique_ptr<Device> test_device(const EmulationOptions& options) {
+  if (tests_emulate()) return std::make_unique<EmulatedDevice>(options);
+  return open_cuda_device();
 }
 
 }  // namespace psm::ckks

@@ -8,6 +8,7 @@
 
 namespace psm::ckks {
 
+bool tests_emulate();
 std::unique_ptr<Device> test_device(const EmulationOptions& options);
 
 }  // namespace psm::ckks
