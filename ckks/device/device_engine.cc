@@ -82,16 +82,17 @@ DeviceTables::DeviceTables(const Context& context, Device& device)
 const DeviceConverter& DeviceTables::converter(const BasisConverter& host) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = by_converter_.find(&host); found != by_converter_.end()) return found->second;
-  std::vector<double> last;
-  std::vector<Multiplier> inverses;
+  std::vector<double> last, inverses;
   for (int s = 0; s < host.source_count(); ++s) {
     const std::vector<double> factors = last_factors(host.inverse_transform(s));
     last.insert(last.end(), factors.begin(), factors.end());
   }
-  for (int t = 0; t < host.target_count(); ++t) inverses.push_back(host.inverse_product(t));
+  const Ring& ring = context_.ring();
+  for (int t = 0; t < host.target_count(); ++t)
+    inverses.push_back(centred(host.inverse_product(t).value, ring.modulus(host.target(t))));
   return by_converter_[&host] = {&host, keep(host.matrix()), keep(host.reciprocals()),
                                  keep(std::span<const double>(last)),
-                                 keep(std::span<const Multiplier>(inverses))};
+                                 keep(std::span<const double>(inverses))};
 }
 
 const DeviceConverter& DeviceTables::mod_up(Level level, int digit, int p_count) const {
@@ -104,13 +105,15 @@ const DeviceConverter& DeviceTables::mod_down(Level level, int p_count, bool res
 
 const DeviceConverter& DeviceTables::lift(Level level) const { return converter(converters_.lift(level)); }
 
-const Multiplier* DeviceTables::p_products(int p_count) const {
+const double* DeviceTables::p_products(int p_count) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const Multiplier*& kept = p_products_[p_count];
+  const double*& kept = p_products_[p_count];
   if (kept != nullptr) return kept;
-  std::vector<Multiplier> products;
-  for (int j = 0; j < context_.ring().q_count(); ++j) products.push_back(converters_.p_product(j, p_count));
-  return kept = keep(std::span<const Multiplier>(products));
+  const Ring& ring = context_.ring();
+  std::vector<double> products;
+  for (int j = 0; j < ring.q_count(); ++j)
+    products.push_back(centred(converters_.p_product(j, p_count).value, ring.q(j)));
+  return kept = keep(std::span<const double>(products));
 }
 
 Permutation DeviceTables::permutation(GaloisElement g) const {

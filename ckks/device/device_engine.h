@@ -29,8 +29,8 @@ struct DeviceConverter {
   const BasisConverter* host;
   const uint64_t* matrix;
   const double* reciprocals;
-  const double* last;          // of source s: two, NttTask::last
-  const Multiplier* inverses;  // D^{-1} modulo target t
+  const double* last;      // of source s: two, NttTask::last
+  const double* inverses;  // D^{-1} modulo target t
 };
 
 class DeviceTables {
@@ -44,7 +44,7 @@ class DeviceTables {
   const DeviceConverter& mod_down(Level level, int p_count, bool rescales) const;
   const DeviceConverter& lift(Level level) const;
   // [P]_{q_j} by limb, P the product of the first p_count special primes.
-  const Multiplier* p_products(int p_count) const;
+  const double* p_products(int p_count) const;
   // Returns the permutation of an automorphism that is not the identity.
   Permutation permutation(GaloisElement g) const;
 
@@ -60,7 +60,7 @@ class DeviceTables {
   mutable std::mutex mutex_;
   mutable std::vector<Buffer> kept_;
   mutable std::map<const BasisConverter*, DeviceConverter> by_converter_;
-  mutable std::map<int, const Multiplier*> p_products_;
+  mutable std::map<int, const double*> p_products_;
   mutable std::map<GaloisElement, Permutation> permutations_;
 };
 
@@ -124,7 +124,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
     std::array<const RnsPoly*, 2> addends{};
   };
   template <class Program>
-  Program key_program(Basis basis, Basis primes, const Multiplier* factor) const;
+  Program key_program(Basis basis, Basis primes, const double* factor) const;
   // The source as the program's next one, whose digits begin at `first`; counts bytes of key on these limbs.
   template <class Program>
   KeySource add_source(Program& program, Basis basis, const KeyedSource& source, int first,
@@ -134,7 +134,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   struct Division {
     std::span<const RnsPoly> x{};
     KeyedSource source{};
-    const Multiplier* factor = nullptr;
+    const double* factor = nullptr;
     std::array<const RnsPoly*, 2> addends{};
     GaloisElement automorphism = 1;
   };
@@ -151,7 +151,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
     GaloisElement automorphism;
     std::array<uint64_t*, 2> out;
   };
-  void multiply_keys(Basis basis, const Multiplier* factor, std::span<const Rotation> rotations,
+  void multiply_keys(Basis basis, const double* factor, std::span<const Rotation> rotations,
                      const Stretch& stretch) const;
   Rotation rotation_of(const SwitchedSource& source, std::array<uint64_t*, 2> out) const;
   // One tile of weighted sums on some limbs, whose sources stand in `switched`.

@@ -251,7 +251,7 @@ TEST_CASE("a ring, primes or digits beyond a device's limits are refused") {
   refused(insecure_leveled(10, 56), "with at most 64 primes, and these parameters have ");
   ParameterSpec digits = insecure_leveled(10, 40);
   digits.p_count = 1;
-  refused(digits, "with at most 32 digits, and these parameters have 41; compute without --device");
+  refused(digits, "with at most 15 digits, and these parameters have 41; compute without --device");
 }
 
 }  // namespace

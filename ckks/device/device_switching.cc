@@ -105,7 +105,7 @@ Digits DeviceEngine::decompose(const RnsPoly& c, int p_count) const {
 }
 
 template <class Program>
-Program DeviceEngine::key_program(Basis basis, Basis primes, const Multiplier* factor) const {
+Program DeviceEngine::key_program(Basis basis, Basis primes, const double* factor) const {
   Program program{};
   program.log_n = ring().log_n();
   program.primes = primes_of(primes);
@@ -194,7 +194,7 @@ Basis DeviceEngine::basis_of(const SwitchedSource& source) const {
   return {level + 1, context().p_count(level)};
 }
 
-void DeviceEngine::multiply_keys(Basis basis, const Multiplier* factor, std::span<const Rotation> rotations,
+void DeviceEngine::multiply_keys(Basis basis, const double* factor, std::span<const Rotation> rotations,
                                  const Stretch& stretch) const {
   std::vector<int> limbs(static_cast<size_t>(stretch.limbs));
   std::iota(limbs.begin(), limbs.end(), stretch.first);

@@ -21,9 +21,9 @@ class KeyedSources {
       begin_.push_back(words_);
       words_ += packed_bytes(n, prime(j).value) / 8;
     }
-    std::vector<Multiplier> factors;
+    std::vector<double> factors;
     for (int j = 0; j < kBasis.q; ++j)
-      factors.push_back(make_multiplier(reduce_mod(uint64_t{0x123456789abcdef}, prime(j)), prime(j)));
+      factors.push_back(centred(reduce_mod(uint64_t{0x123456789abcdef}, prime(j)), prime(j)));
     factor_ = bench.put(factors.data(), factors.size());
     for (Source &s : sources_) {
       Words own, addend;
@@ -106,7 +106,7 @@ class KeyedSources {
   };
   const Ring &ring_;
   const PrimeView *views_;
-  const Multiplier *factor_;
+  const double *factor_;
   std::vector<size_t> begin_;
   size_t words_ = 0, special_ = 0;
   std::vector<Source> sources_;
@@ -228,7 +228,10 @@ TEST_CASE(
       program.polys = is_keyed ? 2 : polys;
       program.limbs = kLimbs;
       program.source = sources.source(0);
-      program.inverse = bench.put(inverses.data(), inverses.size());
+      std::vector<double> factors;
+      for (int j = 0; j < kLimbs; ++j)
+        factors.push_back(centred(inverses[static_cast<size_t>(j)].value, ring.q(j)));
+      program.inverse = bench.put(factors.data(), factors.size());
       program.destination = permutation_of(bench, inverse_element(g, ring.log_n()), ring.log_n());
       Words both = joined(r, 0), second = joined(r, 1);
       both.insert(both.end(), second.begin(), second.end());

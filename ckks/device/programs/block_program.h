@@ -58,7 +58,8 @@ struct LimbPrimes {
 
   constexpr int limbs() const { return q + p; }
   constexpr int prime(int j) const { return j < q ? j : q_count + j - q; }
-  constexpr const Modulus& modulus(int j) const { return views[prime(j)].modulus; }
+  constexpr const PrimeView& view(int j) const { return views[prime(j)]; }
+  constexpr const Modulus& modulus(int j) const { return view(j).modulus; }
 };
 
 // Elementwise programs: each thread makes one residue, a block kElementThreads neighbours of one limb.

@@ -57,7 +57,7 @@ struct RowBlock {
   constexpr void for_each_place(Place at, uint64_t* shared, const Make& make, const Put& put) const {
     const uint32_t begin = first_row(at) * kRow;
     for (uint32_t k = at.thread; k < uint32_t{kRow} << log_here; k += 2 * threads()) {
-      uint64_t value[2][2] = {};
+      double value[2][2] = {};
       uint64_t* room[2] = {};
       PSM_UNROLL
       for (uint32_t i = 0; i < 2; ++i) {
@@ -104,13 +104,13 @@ struct KeyRows : KeyOperands<kMaxDigits> {
     const PrimeView& view = primes.views[primes.prime(j)];
     const RowPart part = rows.part(at, &view, shared);
     if constexpr (kPhase == 0) {
-      const Modulus m = view.modulus;
+      const PrimeView v = view;
       rows.for_each_place(
           at, shared,
-          [&](uint64_t place, const uint64_t*, uint64_t(&x)[2]) { products(source, j, place, m, x); },
-          [&](uint64_t, uint64_t* room, const uint64_t(&x)[2]) {
-            room[0] = x[0];
-            room[rows.apart()] = x[1];
+          [&](uint64_t place, const uint64_t*, double(&x)[2]) { products(source, j, place, v, x); },
+          [&](uint64_t, uint64_t* room, const double(&x)[2]) {
+            ntt_program::put_double(room[0], reduce(x[0], v));
+            ntt_program::put_double(room[rows.apart()], reduce(x[1], v));
           });
     } else if constexpr (kPhase == 1) {
       part.inverse_lower();
@@ -128,9 +128,9 @@ struct DivideRows : KeyOperands<kMaxDigits> {
   static constexpr size_t kSharedWords = RowBlock::kSharedWords;
 
   int polys, limbs;
-  const uint64_t* r;          // limb j of polynomial i at (i limbs + j) N, from ConvertColumns
-  const Multiplier* inverse;  // 1/D modulo the prime of limb j
-  const uint64_t* x[2];       // null: what `source` has
+  const uint64_t* r;      // limb j of polynomial i at (i limbs + j) N, from ConvertColumns
+  const double* inverse;  // 1/D modulo the prime of limb j, centred
+  const uint64_t* x[2];   // null: what `source` has
   KeySource source;
   const uint64_t* a[2];     // or null
   Permutation destination;  // of sigma_g's inverse: where a residue goes
@@ -165,26 +165,27 @@ struct DivideRows : KeyOperands<kMaxDigits> {
     } else if constexpr (kPhase == 1) {
       part.forward_lower();
     } else {
-      const Modulus m = view.modulus;
+      const PrimeView v = view;
+      const double factor = inverse[j];
       const uint64_t limb = static_cast<uint64_t>(j) << log_n;
-      const Multiplier factor = inverse[j];
       rows.for_each_place(
           at, shared,
-          [&](uint64_t place, const uint64_t* room, uint64_t(&value)[2]) {
-            if (x[0] == nullptr) products(source, j, place, m, value);
+          [&](uint64_t place, const uint64_t* room, double(&value)[2]) {
+            if (x[0] == nullptr) products(source, j, place, v, value);
             PSM_UNROLL
             for (int i = 0; i < 2; ++i) {
               if (i >= polys) continue;
-              if (x[0] != nullptr) value[i] = x[i][limb + place];
-              value[i] = mul_mod(value[i] + m.value - room[i * rows.apart()], factor, m);
-              if (a[i] != nullptr) value[i] = add_mod(value[i], a[i][limb + place], m);
+              if (x[0] != nullptr) value[i] = to_double(x[i][limb + place]);
+              const double remainder = reduce(ntt_program::double_at(room[i * rows.apart()]), v);
+              value[i] = multiply(value[i] - remainder, factor, v);
+              if (a[i] != nullptr) value[i] += to_double(a[i][limb + place]);
             }
           },
-          [&](uint64_t place, const uint64_t*, const uint64_t(&value)[2]) {
+          [&](uint64_t place, const uint64_t*, const double(&value)[2]) {
             const uint64_t to = limb + destination.source(place);
             PSM_UNROLL
             for (int i = 0; i < 2; ++i)
-              if (i < polys) out[i][to] = value[i];
+              if (i < polys) out[i][to] = to_word(canonical(value[i], v));
           });
     }
   }

@@ -27,9 +27,12 @@ struct PrimeView {
   const double* inverse_roots;     // psi^-brv(i)
 };
 
+inline double centred(uint64_t residue, const Modulus& m) {
+  return static_cast<double>(centered(residue, m));
+}
 inline std::vector<double> centred_all(const uint64_t* residues, size_t count, const Modulus& m) {
   std::vector<double> out(count);
-  for (size_t i = 0; i < count; ++i) out[i] = static_cast<double>(centered(residues[i], m));
+  for (size_t i = 0; i < count; ++i) out[i] = centred(residues[i], m);
   return out;
 }
 
@@ -43,7 +46,7 @@ PrimeView prime_view(const NttView& tables, const Keep& keep) {
           .value = q,
           .reciprocal = 1 / q,
           .half = (q - 1) / 2,
-          .two_52 = static_cast<double>(centered(m.two_52.value, m)),
+          .two_52 = centred(m.two_52.value, m),
           .roots = keep(centred_all(tables.roots, n, m)),
           .inverse_roots = keep(centred_all(tables.inverse_roots, n, m))};
 }

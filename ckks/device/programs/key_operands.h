@@ -14,7 +14,7 @@
 
 namespace psm::ckks {
 
-constexpr int kMaxDigits = 32, kMaxDeviceLimbs = 64;
+constexpr int kMaxDigits = SplitSum::kMostReduced, kMaxDeviceLimbs = 64;
 
 struct KeyDigit {
   const uint64_t* extension;  // the digit's limbs that are not its own, in order
@@ -43,13 +43,14 @@ template <int kDigits>
 struct KeyOperands {
   int log_n;
   LimbPrimes primes;
-  const Multiplier* factor;  // of limb j < primes.q; null for 1
+  const double* factor;  // of limb j < primes.q, centred; null for 1
   KeyLayout layout;
   KeyDigit digit[kDigits];
   uint64_t key_bytes;  // that are read, for the log
 
-  constexpr void products(const KeySource& source, int j, uint64_t place, const Modulus& m,
-                          uint64_t (&x)[2]) const {
+  // x_i at most 1.5 q + 2.
+  constexpr void products(const KeySource& source, int j, uint64_t place, const PrimeView& v,
+                          double (&x)[2]) const {
     const uint64_t at = (static_cast<uint64_t>(j) << log_n) + place;
     const uint64_t key = (layout.words[j] + (j < primes.q ? 0 : uint64_t{source.special})) * KeyLayout::kUnit;
     SplitSum sum0, sum1;
@@ -58,11 +59,11 @@ struct KeyOperands {
       const int begin = layout.own_begin[i], end = layout.own_end[i];
       const uint64_t before = static_cast<uint64_t>(end - begin) << log_n;
       const Halves residue(j < begin ? d.extension[at] : j < end ? source.own[at] : d.extension[at - before]);
-      sum0.add(residue, Halves(packed_residue(d.b + key, place, m.bits)));
-      sum1.add(residue, Halves(packed_residue(d.a + key, place, m.bits)));
+      sum0.add(residue, Halves(packed_residue(d.b + key, place, v.modulus.bits)));
+      sum1.add(residue, Halves(packed_residue(d.a + key, place, v.modulus.bits)));
     }
-    x[0] = plus(sum0.residue(m), source.addend[0], j, at, m);
-    x[1] = plus(sum1.residue(m), source.addend[1], j, at, m);
+    x[0] = plus(sum0.reduced(v), source.addend[0], j, at, v);
+    x[1] = plus(sum1.reduced(v), source.addend[1], j, at, v);
   }
 
  private:
@@ -73,11 +74,10 @@ struct KeyOperands {
     return (low | high) & ((uint64_t{1} << bits) - 1);
   }
 
-  constexpr uint64_t plus(uint64_t value, const uint64_t* addend, int j, uint64_t at,
-                          const Modulus& m) const {
+  constexpr double plus(double value, const uint64_t* addend, int j, uint64_t at, const PrimeView& v) const {
     if (addend == nullptr) return value;
-    if (factor == nullptr) return add_mod(value, addend[at], m);
-    return j < primes.q ? add_mod(value, mul_mod(addend[at], factor[j], m), m) : value;
+    if (factor == nullptr) return value + to_double(addend[at]);
+    return j < primes.q ? value + multiply(to_double(addend[at]), factor[j], v) : value;
   }
 };
 

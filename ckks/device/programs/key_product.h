@@ -51,25 +51,26 @@ struct KeyProduct : KeyOperands<kMaxSourceDigits> {
     const int j = first + static_cast<int>(at.block / chunks());
     const uint64_t place = at.block % chunks() * kElementThreads + at.thread;
     const uint64_t word = (static_cast<uint64_t>(j - first) << log_n) + place;
-    const Modulus m = primes.modulus(j);
+    const PrimeView v = primes.view(j);
     uint64_t sum[2] = {};
     if (accumulate) {
       for (int i = 0; i < 2; ++i) sum[i] = source[0].out[i][word];
     }
     // Two sources at a time: what the second one reads need not wait for what the first one writes.
     for (int k = 0; k < count; k += 2) {
-      uint64_t x[2][2] = {};
+      double x[2][2] = {};
       PSM_UNROLL
       for (int s = 0; s < 2; ++s)
-        if (k + s < count) products(source[k + s], j, source[k + s].permutation.source(place), m, x[s]);
+        if (k + s < count) products(source[k + s], j, source[k + s].permutation.source(place), v, x[s]);
       PSM_UNROLL
       for (int s = 0; s < 2; ++s) {
         if (k + s >= count) continue;
         for (int i = 0; i < 2; ++i) {
+          const uint64_t residue = to_word(canonical(x[s][i], v));
           if (summed) {
-            sum[i] = add_mod(sum[i], x[s][i], m);
+            sum[i] = add_mod(sum[i], residue, v.modulus);
           } else {
-            source[k + s].out[i][word] = x[s][i];
+            source[k + s].out[i][word] = residue;
           }
         }
       }

@@ -257,7 +257,7 @@ struct RowPart {
     for (int i = 0; i < ntt_program::kPoints; ++i)
       ntt_program::put_double(room[lane + i * kPaddedLane], x[i]);
   }
-  // The four lower ones; residues in [0, q).
+  // The four lower ones, to doubles below 3.21 q.
   constexpr void forward_lower() const {
     uint64_t* const together = room + lane * kPaddedLane;
     double x[ntt_program::kPoints] = {};
@@ -265,14 +265,14 @@ struct RowPart {
     for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = reduce(ntt_program::double_at(together[i]), *view);
     ntt_program::forward_layers<4>(x, node * kLanes + lane, *view);
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) together[i] = to_word(canonical(x[i], *view));
+    for (int i = 0; i < ntt_program::kPoints; ++i) ntt_program::put_double(together[i], x[i]);
   }
-  // The four lower layers of the inverse, of residues in [0, q).
+  // The four lower layers of the inverse, of doubles of at most q.
   constexpr void inverse_lower() const {
     uint64_t* const together = room + lane * kPaddedLane;
     double x[ntt_program::kPoints] = {};
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = to_double(together[i]);
+    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = ntt_program::double_at(together[i]);
     ntt_program::inverse_layers<4, 0>(x, node * kLanes + lane, *view);
     PSM_UNROLL
     for (int i = 0; i < ntt_program::kPoints; ++i) ntt_program::put_double(together[i], x[i]);
@@ -321,7 +321,8 @@ struct NttRows {
       } else {
         PSM_UNROLL
         for (uint32_t i = 0; i < kLanes; ++i)
-          part.room[lane + i * RowPart::kPaddedLane] = (task.in + begin)[i * kLanes];
+          ntt_program::put_double(part.room[lane + i * RowPart::kPaddedLane],
+                                  to_double((task.in + begin)[i * kLanes]));
       }
     } else if constexpr (kPhase == 1) {
       if constexpr (kIsForward) {
@@ -333,7 +334,8 @@ struct NttRows {
       if constexpr (kIsForward) {
         PSM_UNROLL
         for (uint32_t i = 0; i < kLanes; ++i)
-          (task.out + begin)[i * kLanes] = part.room[lane + i * RowPart::kPaddedLane];
+          (task.out + begin)[i * kLanes] = to_word(
+              canonical(ntt_program::double_at(part.room[lane + i * RowPart::kPaddedLane]), *part.view));
       } else {
         part.inverse_upper(task.out + begin);
       }
