@@ -10,8 +10,9 @@ const char* computed_part(const Instruction& instruction) {
   if (instruction.opcode == Opcode::kBootstrap) return "bootstraps";
   const bool map = instruction.opcode == Opcode::kLinear;
   if (is_in("/ norm")) return "inverse_square_root";  // behind the matrices that it divides
-  if (is_in("/ query, key, value, up")) return "linear_query_key_value_up";
+  if (is_in("/ query, key, value")) return "linear_query_key_value_up";
   if (is_in("/ output")) return "linear_output_down";
+  if (map && is_in("/ feed-forward")) return "linear_query_key_value_up";
   if (is_in("/ attention / scores")) return map ? "masks" : "scores";
   if (is_in("/ attention / values")) return map ? "masks" : "times_values";
   if (is_in("/ attention / power")) return "powers";
