@@ -3,10 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
+#include <type_traits>
 
 #include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
+#include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/testing/check_fuzz.h"
@@ -41,83 +44,39 @@ struct Descriptor {
   const int number;
 };
 
-TEST_CASE("the note of a ciphertext file") {
-  CiphertextNote note;
-  note.program_id = 0x0123456789abcdef;
-  note.request = 0xfedcba9876543210;
-  note.names = {"x0", "x1"};
+// A note: what is read is written, and read again.
+template <typename Note>
+void fuzz_note(const char* name, const Note& note, size_t fixed_bytes = 8192) {
   FuzzTarget target;
-  target.name = "ciphertext note";
+  target.name = name;
   target.corpus = {note_text(note)};
   target.decode = [](std::string_view text) {
-    const CiphertextNote read = parse_note<CiphertextNote>(std::string(text), "input");
-    const CiphertextNote again = parse_note<CiphertextNote>(note_text(read), "again");
-    PSM_CHECK(again.program_id == read.program_id && again.request == read.request);
-    PSM_CHECK(again.names == read.names);
+    const Note read = parse_note<Note>(std::string(text), "input");
+    if constexpr (std::is_same_v<Note, TextNote>)
+      PSM_CHECK(read.first >= 0 && read.first <= kMaxText && read.count >= 1 && read.count <= kMaxText);
+    PSM_CHECK(note_text(parse_note<Note>(note_text(read), "again")) == note_text(read));
   };
-  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
+  target.fixed_bytes = fixed_bytes, target.bytes_per_byte = 200;
   check_fuzz(target);
 }
 
-TEST_CASE("the note of a file in a conversation, and the server's greeting") {
-  TextNote note;
-  note.program_id = 0x0123456789abcdef;
-  note.request = 0xfedcba9876543210;
-  note.names = {"x"};
-  note.first = 12, note.count = 3;
-  FuzzTarget target;
-  target.name = "text note";
-  target.corpus = {note_text(note)};
-  target.decode = [](std::string_view text) {
-    const TextNote read = parse_note<TextNote>(std::string(text), "input");
-    PSM_CHECK(read.first >= 0 && read.first <= kMaxText && read.count >= 1 && read.count <= kMaxText);
-    PSM_CHECK(note_text(parse_note<TextNote>(note_text(read), "again")) == note_text(read));
-  };
-  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
-  check_fuzz(target);
-  target.name = "greeting";
-  target.corpus = {note_text(Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7})};
-  target.decode = [](std::string_view text) {
-    const Greeting read = parse_note<Greeting>(std::string(text), "input");
-    PSM_CHECK(note_text(parse_note<Greeting>(note_text(read), "again")) == note_text(read));
-  };
-  check_fuzz(target);
-}
-
-TEST_CASE("the note of encrypted weights") {
-  WeightNote note;
-  note.id = 0xfedcba9876543210;
-  note.program_id = 3;
-  note.names = {"layer 0 / output 0"};
-  FuzzTarget target;
-  target.name = "weight note";
-  target.corpus = {note_text(note)};
-  target.decode = [](std::string_view text) {
-    const WeightNote read = parse_note<WeightNote>(std::string(text), "input");
-    PSM_CHECK(note_text(parse_note<WeightNote>(note_text(read), "again")) == note_text(read));
-  };
-  target.fixed_bytes = 32768, target.bytes_per_byte = 200;
-  check_fuzz(target);
-}
-
-TEST_CASE("a server's commitment, the challenge to it, and the note of an opening") {
+TEST_CASE("the notes of files of ciphertexts and weights, of a conversation, and of a commitment") {
+  CiphertextNote ciphertexts;
+  ciphertexts.program_id = 0x0123456789abcdef, ciphertexts.request = 0xfedcba9876543210;
+  ciphertexts.names = {"x0", "x1"};
+  fuzz_note("ciphertext note", ciphertexts);
+  TextNote text;
+  text.program_id = 0x0123456789abcdef, text.request = 0xfedcba9876543210;
+  text.names = {"x"}, text.first = 12, text.count = 3;
+  fuzz_note("text note", text);
+  fuzz_note("greeting", Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7});
+  WeightNote weights;
+  weights.id = 0xfedcba9876543210, weights.program_id = 3;
+  weights.names = {"layer 0 / output 0"};
+  fuzz_note("weight note", weights, 32768);
   const program::Digest digest{1, 2, 3};
-  FuzzTarget target;
-  target.name = "commitment";
-  target.corpus = {note_text(CommitmentNote{1, 2, {digest, digest}, {0, 3, 17}})};
-  target.decode = [](std::string_view text) {
-    const CommitmentNote read = parse_note<CommitmentNote>(std::string(text), "input");
-    PSM_CHECK(note_text(parse_note<CommitmentNote>(note_text(read), "again")) == note_text(read));
-  };
-  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
-  check_fuzz(target);
-  target.name = "opening note";
-  target.corpus = {note_text(OpeningNote{1, 2, {{digest, {digest, digest}}, {digest, {}}}})};
-  target.decode = [](std::string_view text) {
-    const OpeningNote read = parse_note<OpeningNote>(std::string(text), "input");
-    PSM_CHECK(note_text(parse_note<OpeningNote>(note_text(read), "again")) == note_text(read));
-  };
-  check_fuzz(target);
+  fuzz_note("commitment", CommitmentNote{1, 2, {digest, digest}, {0, 3, 17}});
+  fuzz_note("opening note", OpeningNote{1, 2, {{digest, {digest, digest}}, {digest, {}}}});
 }
 
 TEST_CASE("the client's record of a text") {
@@ -145,10 +104,20 @@ TEST_CASE("the client's record of its prompts") {
   const std::string good = PromptRecord{{{3, 4}, {5}}}.text();
   target.name = "prompt record";
   target.corpus = {good};
+  target.repair = [](std::string& text, TrainingRandom&) {
+    uint64_t checksum = 0;
+    if (text.size() < sizeof checksum) return;
+    checksum = checksum64(text.data(), text.size() - sizeof checksum);
+    std::memcpy(&text[text.size() - sizeof checksum], &checksum, sizeof checksum);
+  };
   target.decode = [](std::string_view text) {
-    const PromptRecord read = PromptRecord::parse(std::string(text), "input", 4, 64);
-    for (const auto& group : read.lengths) PSM_CHECK(!group.empty() && group.size() <= 4);
-    PSM_CHECK(PromptRecord::parse(read.text(), "again", 4, 64).lengths == read.lengths);
+    std::vector<std::vector<std::vector<int>>> prompts;
+    for (const auto& group : PromptRecord::parse(std::string(text), "input", 4, 64).lengths) {
+      PSM_CHECK(!group.empty() && group.size() <= 4);
+      prompts.emplace_back();
+      for (const int length : group) prompts.back().emplace_back(static_cast<size_t>(length));
+    }
+    PSM_CHECK(PromptRecord::of(prompts).text() == text);
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   check_fuzz(target);
@@ -180,6 +149,8 @@ TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
     const std::string prompt(text.substr(std::min(first + 1, second), second - std::min(first + 1, second)));
     const std::vector<int> tokens = codec.encode(prompt);
     PSM_CHECK(codec.encode(codec.decode(tokens)) == tokens);
+    write_notes(codec, checkpoint.notes, checkpoint.weights.config);
+    PSM_CHECK(codec_of(checkpoint.weights.config, checkpoint.notes).encode(prompt) == tokens);
     read_scores(checkpoint);
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
@@ -197,9 +168,13 @@ TEST_CASE("frames of a conversation") {
   target.name = "frames";
   target.corpus = {read_file(path, 1 << 20)};
   target.decode = [](std::string_view bytes) {
-    const Descriptor in(in_file(bytes), O_RDONLY);
-    FrameChannel channel(in.number, -1, "the server");
-    while (const auto frame = channel.receive(64)) PSM_CHECK(frame->payload.size() <= 64);
+    const Descriptor in(in_file(bytes), O_RDONLY), again(in_file("", "again"), O_WRONLY);
+    FrameChannel channel(in.number, again.number, "the server");
+    while (const auto frame = channel.receive(64)) {
+      PSM_CHECK(frame->payload.size() <= 64);
+      channel.send(frame->kind, frame->payload);
+    }
+    PSM_CHECK(read_file(path_of("again"), 1 << 20) == bytes);
   };
   target.fixed_bytes = 16384, target.bytes_per_byte = 16;
   check_fuzz(target);
@@ -224,10 +199,11 @@ TEST_CASE("a run that others can check") {
   target.name = "recording";
   target.corpus = {recording.json({})};
   target.decode = [](std::string_view text) {
-    for (const RecordedRun& run : Recording::parse(std::string(text), "input").runs)
-      PSM_CHECK(run.kind == FrameKind::kPrompt || run.kind == FrameKind::kToken);
+    Recording read = Recording::parse(std::string(text), "input");
+    read.program_file = file_digest(in_file(text));
+    PSM_CHECK(Recording::parse(read.json({}), "again").json({}) == read.json({}));
   };
-  target.fixed_bytes = 16384, target.bytes_per_byte = 200;
+  target.fixed_bytes = 32768, target.bytes_per_byte = 200;
   check_fuzz(target);
 }
 
@@ -257,10 +233,11 @@ TEST_CASE("a text that a server keeps") {
   target.repair = wire::repair_container;
   target.marks = wire::container_marks;
   target.decode = [&](std::string_view bytes) {
-    in_file(bytes, "kept/text.ct");
+    const std::string file = in_file(bytes, "kept/text.ct");
+    if (bytes.empty()) std::filesystem::remove(file);
     const KeptText kept(folder, ends, party.secret.fingerprint());
-    PSM_CHECK(kept.cached() >= 1 && kept.cached() <= ends.tokens, kept.cached());
-    kept.caches();
+    PSM_CHECK(kept.cached() >= (bytes.empty() ? 0 : 1) && kept.cached() <= ends.tokens, kept.cached());
+    PSM_CHECK(kept.caches().size() == ends.caches.size() && kept.cache_bytes() < 64 << 10);
     kept.answer();
   };
   target.fixed_bytes = 64 << 10, target.bytes_per_byte = 100;
@@ -276,10 +253,14 @@ TEST_CASE("the state of an interrupted run") {
   const program::Value x = builder.input("x"), square = builder.square(x);
   builder.output("square", square);
   builder.output("sum", builder.add(builder.square(square), x));
-  const program::Plan plan = program::plan(std::move(builder).finish(), program::budget_of(party.context),
-                                           program::CostModel(party.context.chain()));
-  const GroupIdentity identity{
-      .keys = party.secret.fingerprint(), .program = 7, .request = ~uint64_t{0}, .group = 2};
+  const PlannedPass pass(std::make_shared<const ckks::Context>(spec),
+                         program::plan(std::move(builder).finish(), program::budget_of(party.context),
+                                       program::CostModel(party.context.chain())));
+  const program::Plan& plan = pass.plan;
+  std::string sent;
+  wire::CiphertextWriter(&sent, party.context, party.secret.fingerprint(), "{}").commit();
+  const wire::CiphertextReader request(ByteSource("request", sent), party.context, 1);
+  const GroupIdentity identity{.keys = request.fingerprint(), .request = request.checksum()};
   std::vector<ckks::Ciphertext> values;
   const auto write = [&](const std::string& path, size_t next) {
     values.clear();
@@ -292,7 +273,7 @@ TEST_CASE("the state of an interrupted run") {
     write_group(path, party.context, identity, next, live);
   };
 
-  const std::string path = path_of("state");
+  const std::string path = path_of("state"), folder = path_of("group");
   const size_t end = plan.program.instructions.size();
   FuzzTarget target;
   target.name = "inference state";
@@ -302,12 +283,27 @@ TEST_CASE("the state of an interrupted run") {
   }
   target.repair = wire::repair_container;
   target.marks = wire::container_marks;
+  // What was read is saved again, as that of the next group if its group is finished.
   target.decode = [&](std::string_view bytes) {
-    const program::RunState saved = read_group(ByteSource("input", bytes), party.context, plan, identity);
-    PSM_CHECK(saved.live.size() == program::live_after(plan, saved.next_instruction - 1).size(),
-              saved.live.size());
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directory(folder);
+    in_file(bytes, "group/group-0");
+    InferenceState state(folder, pass, request, 2);
+    program::RunOptions options;
+    state.watch(options);
+    if (const auto inside = state.take_checkpoint()) {
+      LiveValues live;
+      for (const auto& [value, ciphertext] : inside->live) live.emplace_back(value, &ciphertext);
+      options.checkpoint(inside->next_instruction, live);
+    } else {
+      InferenceState::Outputs outputs;
+      for (const auto& [name, ciphertext] : state.answers()[0]) outputs.emplace(name, ciphertext.clone());
+      state.finish_group(std::move(outputs));
+    }
+    PSM_CHECK(!state.text().empty() && InferenceState(folder, pass, request, 2).text() == state.text());
+    state.remove();
   };
-  target.fixed_bytes = 32 << 10, target.bytes_per_byte = 60;
+  target.fixed_bytes = 64 << 10, target.bytes_per_byte = 60;
   check_fuzz(target);
 
   // What was saved comes back, the outputs at the end, and the state of another group or run does not.
@@ -321,9 +317,9 @@ TEST_CASE("the state of an interrupted run") {
     CHECK((finished.live[0].first == output.value || finished.live[1].first == output.value));
   }
   for (const GroupIdentity& other : {GroupIdentity{identity.keys, identity.program, identity.request, 1},
-                                     GroupIdentity{identity.keys, identity.program, 5, 2},
-                                     GroupIdentity{identity.keys, 8, identity.request, 2},
-                                     GroupIdentity{{}, identity.program, identity.request, 2}}) {
+                                     GroupIdentity{identity.keys, identity.program, 5, 0},
+                                     GroupIdentity{identity.keys, 8, identity.request, 0},
+                                     GroupIdentity{{}, identity.program, identity.request, 0}}) {
     CHECK_THROWS_WITH_AS(read_group(path, party.context, plan, other), doctest::Contains("another run"),
                          Error);
   }

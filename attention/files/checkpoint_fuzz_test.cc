@@ -53,11 +53,14 @@ TEST_CASE("a model's file: a model that is read is complete") {
         nn::read_safetensors(ByteSource("input", bytes), nn::ChecksumRule::kIfPresent), "input");
     read.weights.validate();
     PSM_CHECK(!read.ranges || read.ranges->layers.size() == read.weights.layers.size());
-    const Checkpoint opened = checkpoint_from(
-        nn::open_safetensors(ByteSource("input", bytes), nn::ChecksumRule::kIfPresent), "input");
+    const std::string first = path_of("first"), second = path_of("second");
+    save_checkpoint(first, read);
+    save_checkpoint(second, load_checkpoint(first));
+    PSM_CHECK(read_file(first, 1 << 20) == read_file(second, 1 << 20));
+    const Checkpoint opened = open_checkpoint(first);
     for (int layer = 0; layer < opened.weights.config.layers; ++layer) opened.read_layer(layer);
   };
-  target.fixed_bytes = 8192, target.bytes_per_byte = 100;
+  target.fixed_bytes = 16384, target.bytes_per_byte = 200;
   run(target);
 }
 
@@ -88,8 +91,8 @@ TEST_CASE("measured ranges and the options of the polynomials") {
   run(target);
 }
 
-// A folder of transformers' as one input: config.json, preprocessor_config.json, the list of a large model's parts, and
-// the tensors, with zero bytes between them. What is empty is not there.
+// A folder of transformers' as one input: config.json, the preprocessor's and sentence-transformers' own, the list of a
+// large model's parts, and the tensors, with zero bytes between them. What is empty is not there.
 using Folder = std::array<std::string, 4>;
 
 std::string joined(const Folder& files) {
@@ -134,19 +137,20 @@ std::vector<std::string> models_of_transformers() {
     for (const nn::NamedTensor& tensor : stored_tensors(weights))
       parts[2] +=
           (parts[2].empty() ? R"({"weight_map": {")" : R"(, ")") + tensor.name + R"(": "part.safetensors")";
-    parts[1] = R"({"image_mean": [0.5, 0.5], "size": 4})", parts[2] += "}}";
+    parts[1] = R"({"image_mean": [0.5, 0.5], "size": 4, "pooling_mode_mean_tokens": true})", parts[2] += "}}";
     all.push_back(joined(parts));
     const std::string prefix = family == "gpt-neox" ? "gpt_neox."
                                : family == "gpt2"   ? "transformer."
                                : family == "llama"  ? "model."
                                                     : family + ".";
-    for (const auto& [from, to] : {std::pair<std::string, std::string>("\"" + prefix, "\""),
-                                   {"LayerNorm.weight", "LayerNorm.gamma"},
-                                   {R"(word_embeddings": false)", R"(word_embeddings": true)"},
-                                   {"lm_head.weight", "x.position_ids"},
-                                   {"embed_out.weight", "x.rotary_emb.inv_freq"},
-                                   {"classifier", "cls"}}) {
-      std::string changed = joined(files);
+    std::string changed = joined(files);
+    for (const auto& [from, to] :
+         {std::pair<std::string, std::string>(R"(word_embeddings": false)", R"(word_embeddings": true)"),
+          {"lm_head.weight", "x.position_ids"},
+          {"embed_out.weight", "x.rotary_emb.inv_freq"},
+          {"\"" + prefix, "\""},
+          {"LayerNorm.weight", "LayerNorm.gamma"},
+          {"classifier", "cls"}}) {
       for (size_t at = 0; (at = changed.find(from, at)) != std::string::npos; at += to.size())
         changed.replace(at, from.size(), to);
       TrainingRandom none(1);
@@ -165,12 +169,13 @@ TEST_CASE("a model in the files of transformers") {
   target.decode = [](std::string_view bytes) {
     const std::string folder = path_of("transformers");
     std::filesystem::remove_all(folder);
-    std::filesystem::create_directories(folder);
+    std::filesystem::create_directories(folder + "/1_Pooling");
     const Folder files = parted(bytes);
     const char* names[] = {"config.json", "preprocessor_config.json", "model.safetensors.index.json",
                            files[2].empty() ? "model.safetensors" : "part.safetensors"};
     for (size_t i = 0; i < files.size(); ++i)
       if (!files[i].empty()) in_file(files[i], std::string("transformers/") + names[i]);
+    if (!files[1].empty()) in_file(files[1], "transformers/1_Pooling/config.json");
     read_hugging_face(folder).weights.validate();
   };
   target.fixed_bytes = 64 << 10, target.bytes_per_byte = 200;

@@ -1,9 +1,7 @@
 #include "cmd/client/client_file.h"
 
 #include <cmath>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -101,14 +99,7 @@ void seal(std::string& bytes) {
   std::memcpy(bytes.data() + kChecksumAt, &checksum, sizeof checksum);
 }
 
-ClientFile read_bytes(std::string_view bytes) {
-  const std::string path = path_of("input.client");
-  std::filesystem::remove(path);
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
-  PSM_CHECK(file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size());
-  std::fclose(file);
-  return read_client_file(path);
-}
+ClientFile read_bytes(std::string_view bytes) { return read_client_file(in_file(bytes, "input.client")); }
 
 void check_bytes_refused(const std::string& bytes, const std::string& why) {
   CAPTURE(why);

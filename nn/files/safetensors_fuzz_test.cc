@@ -21,7 +21,7 @@ TEST_CASE("safetensors: whatever the header says, what is read is no larger than
   // As a foreign file has it: other types, a mask, no metadata.
   const std::string foreign_header =
       R"({"h":{"dtype":"F16","shape":[3],"data_offsets":[0,6]},"b":{"dtype":"BF16","shape":[1],"data_offsets":[6,8]},)"
-      R"("d":{"dtype":"F64","shape":[1],"data_offsets":[8,16]},"mask":{"dtype":"BOOL","shape":[2,2],"data_offsets":[16,20]}})";
+      R"("y":{"dtype":"F64","shape":[1],"data_offsets":[8,16]},"mask":{"dtype":"BOOL","shape":[2,2],"data_offsets":[16,20]}})";
   std::string foreign(8, '\0');
   foreign[0] = static_cast<char>(foreign_header.size()),
   foreign[1] = static_cast<char>(foreign_header.size() >> 8);
@@ -33,7 +33,7 @@ TEST_CASE("safetensors: whatever the header says, what is read is no larger than
   target.repair = repair_safetensors;
   target.marks = safetensors_marks;
   target.decode = [](std::string_view bytes) {
-    const Safetensors read = read_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent);
+    Safetensors read = read_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent, 1 << 10);
     size_t values = 0;
     for (const NamedTensor& tensor : read.tensors) {
       size_t count = 1;
@@ -42,9 +42,11 @@ TEST_CASE("safetensors: whatever the header says, what is read is no larger than
       values += count;
     }
     PSM_CHECK(values * 2 <= bytes.size(), values);
-    const Safetensors opened = open_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent);
-    for (size_t i = 0; i < opened.tensors.size(); ++i)
-      PSM_CHECK(opened.load(i).size() == read.tensors[i].values.size(), i);
+    Safetensors opened = open_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent);
+    for (size_t i = 0; i < opened.tensors.size(); ++i) PSM_CHECK(opened.load(i) == read.tensors[i].values, i);
+    const int64_t shape[] = {1};
+    const std::vector<float> y = read.at("y", shape, "input");
+    PSM_CHECK(read.take("y", shape, "input") == y && opened.take("y", shape, "input") == y);
   };
   target.fixed_bytes = 4096, target.bytes_per_byte = 100;
   const FuzzReport report = fuzz(target, 4000);

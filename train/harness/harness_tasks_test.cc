@@ -91,6 +91,10 @@ TEST_CASE("a task that is not known names those that are") {
 }
 
 TEST_CASE("whatever a file holds, its examples have candidates and a right one, or it is refused") {
+  nn::BpeSpec spec;
+  spec.kind = nn::BpeKind::kAlphabet;
+  for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
+  const nn::Tokenizer bytewise(spec, "bytes");
   for (const HarnessTask& task : harness_tasks()) {
     CAPTURE(task.name);
     FuzzTarget target;
@@ -100,10 +104,17 @@ TEST_CASE("whatever a file holds, its examples have candidates and a right one, 
                                                                 : kReferent;
     target.corpus = {line, line + "\n" + line + "\n"};
     target.decode = [&](std::string_view bytes) {
-      for (const TaskExample& example : parse_task(task, bytes, "input")) {
-        PSM_CHECK(example.gold < example.candidates());
-        for (size_t c = 0; c < example.candidates(); ++c)
-          PSM_CHECK(!example.context(c).empty() && !example.continuation(c).empty());
+      const std::vector<TaskExample> examples = read_task(harness_task_named(task.name), in_file(bytes));
+      for (size_t i = 0; i < examples.size(); ++i) {
+        PSM_CHECK(examples[i].gold < examples[i].candidates());
+        PSM_CHECK(place_of(examples[i], "input") == message("input line ", i + 1));
+        for (size_t c = 0; c < examples[i].candidates(); ++c) {
+          const Prompt prompt =
+              harness_prompt(task.form, examples, i, c, draw_shots(examples.size(), i, bytes.size() % 3, 1));
+          PSM_CHECK(!prompt.context.empty() && !prompt.continuation.empty());
+          const auto encoded = encode_prompt(prompt, bytewise, 24);
+          PSM_CHECK(!encoded || (encoded->scored > 0 && encoded->scored < encoded->tokens.size()));
+        }
       }
     };
     target.fixed_bytes = 1 << 16, target.bytes_per_byte = 64;

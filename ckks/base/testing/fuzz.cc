@@ -128,6 +128,8 @@ bool is_one_line(const std::string& text) {
 
 std::string in_file(std::string_view bytes, const std::string& name) {
   const std::string path = path_of(name);
+  std::filesystem::remove(
+      path);  // it may be mapped; and some file systems wait for the disk if it is overwritten
   std::ofstream file(path, std::ios::binary);
   PSM_CHECK(file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())), path);
   return path;

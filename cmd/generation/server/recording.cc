@@ -89,7 +89,7 @@ Recording Recording::parse(const std::string& text, const std::string& what) {
 std::string file_digest(const std::string& path) {
   ByteSource source(path);
   Sha256 sum;
-  std::vector<char> block(1 << 20);
+  std::vector<char> block(1 << 14);
   while (const size_t bytes = std::min<uint64_t>(block.size(), source.left())) {
     if (!source.read(block.data(), bytes)) throw Error(message("cannot read ", path, ": it was cut"));
     sum.update(block.data(), bytes);

@@ -130,6 +130,9 @@ TEST_CASE("tokenizer.json of character-level BPE") {
     spec.prefix = prefix;
     target.corpus.push_back(tokenizer_json(spec, 1));
   }
+  std::string& bert = target.corpus.emplace_back(target.corpus.back());
+  const std::string form = "TemplateProcessing";
+  bert.replace(bert.find(form), form.size(), R"(BertProcessing","cls":["<s>",1],"sep":["<s>",1],"x":")");
   target.decode = [](std::string_view bytes) {
     const Tokenizer tokenizer(read_tokenizer_json(bytes, "input"), "input");
     std::vector<int> tokens;
