@@ -95,7 +95,7 @@ TEST_CASE("whatever a file holds, its examples have candidates and a right one, 
   spec.kind = nn::BpeKind::kAlphabet;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
   const nn::Tokenizer bytewise(spec, "bytes");
-  for (const HarnessTask& task : harness_tasks()) {
+  for (const HarnessTask& task : {kLambada, kPiqa, kWinogrande}) {  // one of each form
     CAPTURE(task.name);
     FuzzTarget target;
     target.name = task.name;
