@@ -4,8 +4,7 @@
 #include <limits>
 
 #include "approx/testing/testing.h"
-#include "ckks/base/error.h"
-#include "doctest/doctest.h"
+#include "ckks/base/testing/check.h"
 
 namespace psm::approx {
 namespace {
@@ -72,10 +71,8 @@ TEST_CASE("SiLU is GELU of a wider interval, and both other forms of GELU keep t
     check_promises(tanh);
     CHECK(tanh.degree() == erf.degree());
   }
-  CHECK_THROWS_WITH_AS(design_activation(Activation::kGeluErf, 900, 1e-9), doctest::Contains("gelu_erf"),
-                       Error);
-  CHECK_THROWS_WITH_AS(design_activation(Activation::kGeluTanh, 900, 1e-9), doctest::Contains("gelu_tanh"),
-                       Error);
+  CHECK_REFUSED(design_activation(Activation::kGeluErf, 900, 1e-9), "gelu_erf");
+  CHECK_REFUSED(design_activation(Activation::kGeluTanh, 900, 1e-9), "gelu_tanh");
 }
 
 TEST_CASE("the exact functions are those of the paper's identity") {
@@ -97,8 +94,7 @@ TEST_CASE("bad radii and errors are refused") {
   for (const double radius : {0.0, -1.0, 1e4, std::numeric_limits<double>::infinity()})
     CHECK_THROWS_AS(design_activation(Activation::kGelu, radius, 1e-3), Error);
   CHECK_THROWS_AS(design_activation(Activation::kSigmoid, 8, 0), Error);
-  CHECK_THROWS_WITH_AS(design_activation(Activation::kGelu, 900, 1e-9), doctest::Contains("shrink the range"),
-                       Error);
+  CHECK_REFUSED(design_activation(Activation::kGelu, 900, 1e-9), "shrink the range");
 }
 
 }  // namespace

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <utility>
 
 #include "approx/chebyshev.h"
-#include "ckks/base/error.h"
 #include "ckks/poly/series_plan.h"
 
 namespace psm::approx {

@@ -1,8 +1,5 @@
 #include "approx/chebyshev.h"
 
-#include <cmath>
-#include <numbers>
-
 #include "doctest/doctest.h"
 
 namespace psm::approx {

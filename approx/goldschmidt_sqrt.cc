@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "approx/chebyshev.h"
 #include "approx/domain.h"
 #include "approx/remez.h"
 

@@ -1,7 +1,6 @@
 #include "approx/goldschmidt_sqrt.h"
 
 #include <cmath>
-#include <vector>
 
 #include "approx/testing/testing.h"
 #include "doctest/doctest.h"

@@ -4,8 +4,7 @@
 
 #include "approx/goldschmidt_sqrt.h"
 #include "approx/testing/testing.h"
-#include "ckks/base/error.h"
-#include "doctest/doctest.h"
+#include "ckks/base/testing/check.h"
 
 namespace psm::approx {
 namespace {
@@ -75,8 +74,7 @@ TEST_CASE("Goldschmidt's plain iteration for 1/x takes the fewest iterations tha
   const Approximation plain = design_goldschmidt_inverse({1e-3, 1}, 0x1p-12);
   CHECK(plain.depth() == 14);
   CHECK(plain.method() == "Goldschmidt, 13 iterations");
-  CHECK_THROWS_WITH_AS(design_goldschmidt_inverse({1e-8, 1}, 1e-5), doctest::Contains("plain iteration"),
-                       Error);
+  CHECK_REFUSED(design_goldschmidt_inverse({1e-8, 1}, 1e-5), "plain iteration");
 }
 
 TEST_CASE("Goldschmidt's plain iteration for 1/sqrt(x) takes the fewest iterations that have the error") {
@@ -85,8 +83,7 @@ TEST_CASE("Goldschmidt's plain iteration for 1/sqrt(x) takes the fewest iteratio
   CHECK(plain.error_bound() <= 0x1p-12);
   CHECK(goldschmidt_inverse_sqrt({1e-2, 1}, 8).error_bound() > 0x1p-12);
   CHECK(worst_error(plain, 10001) <= plain.error_bound());
-  CHECK_THROWS_WITH_AS(design_goldschmidt_inverse_sqrt({1e-9, 1}, 0x1p-12),
-                       doctest::Contains("plain iteration"), Error);
+  CHECK_REFUSED(design_goldschmidt_inverse_sqrt({1e-9, 1}, 0x1p-12), "plain iteration");
 }
 
 TEST_CASE("bad intervals and errors are refused in one line") {
@@ -98,7 +95,7 @@ TEST_CASE("bad intervals and errors are refused in one line") {
     CHECK_THROWS_AS(design_inverse_sqrt(bad, 1e-3), Error);
   }
   for (const double error : {0.0, -1.0, 1.0, infinity}) CHECK_THROWS_AS(design_inverse({1, 2}, error), Error);
-  CHECK_THROWS_WITH_AS(design_inverse({1e-12, 1}, 1e-12), doctest::Contains("narrow the interval"), Error);
+  CHECK_REFUSED(design_inverse({1e-12, 1}, 1e-12), "narrow the interval");
 }
 
 }  // namespace

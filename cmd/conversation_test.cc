@@ -1,18 +1,15 @@
 // A server and its client in one process, on a ring that offers no security; cmd/generate_test.cc has them in
 // two.
-#include <cmath>
-#include <memory>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/testing/chance.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_twin.h"
 #include "cmd/generation/server/text_server.h"
 #include "cmd/testing/test_text.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
@@ -61,7 +58,7 @@ struct TestServer {
 
 void check_refused(TestServer& server, const Frame& request, const char* why) {
   CAPTURE(why);
-  CHECK_THROWS_WITH_AS(server.server.reply(request), doctest::Contains(why), Error);
+  CHECK_REFUSED(server.server.reply(request), why);
 }
 
 // Tokens picked by a client that talks to a server.
@@ -194,7 +191,7 @@ TEST_CASE("the server holds the keys of a pass or of a token, never both, and a 
   while (d.keys.galois_levels.contains(ckks::galois_element(chain, offset))) ++offset;
   ckks::KeyRequest none;
   none.need_galois(ckks::galois_element(chain, offset), 1);
-  CHECK_THROWS_WITH_AS(server.keys.require(none), doctest::Contains("lacks the key"), Error);
+  CHECK_REFUSED(server.keys.require(none), "lacks the key");
 }
 
 TEST_CASE("answers are the same for any number of threads, and after a server was started anew") {
@@ -265,16 +262,15 @@ TEST_CASE("what a folder keeps of another program or key pair, or in another sha
   TestServer(state).answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
   TextModel other_model = p.model;
   ++other_model.id;
-  CHECK_THROWS_WITH_AS(KeptText(state, other_model, p.secret.fingerprint()),
-                       doctest::Contains("another program"), Error);
+  CHECK_REFUSED(KeptText(state, other_model, p.secret.fingerprint()), "another program");
   ckks::Fingerprint other = p.secret.fingerprint();
   ++other.key;
-  CHECK_THROWS_WITH_AS(KeptText(state, p.program, other), doctest::Contains("another key pair"), Error);
+  CHECK_REFUSED(KeptText(state, p.program, other), "another key pair");
   const std::string path = state + "/text.ct";
   std::string bytes = read_file(path, 1 << 28);
   bytes.resize(bytes.size() - 100);
   write_file(path, bytes);
-  CHECK_THROWS_WITH_AS(TestServer{state}, doctest::Contains("truncated"), Error);
+  CHECK_REFUSED(TestServer{state}, "truncated");
 }
 
 TEST_CASE("weights are encoded once, and a server keeps its levels from token to token") {

@@ -1,13 +1,10 @@
 // Weights that the server cannot read: owner and server in one process, on a ring that offers no security.
 // cmd/secret_weights_test.cc has them in two, and looks for the weights in the server's memory.
-#include <cmath>
 #include <filesystem>
-#include <memory>
-#include <optional>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/chance.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_twin.h"
@@ -17,7 +14,6 @@
 #include "cmd/generation/text_ends.h"
 #include "cmd/protocol/group_files.h"
 #include "cmd/testing/test_text.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
@@ -158,7 +154,7 @@ TEST_CASE("a prompt at once, a gap and what was computed already are refused") {
   BlindServer server;
   const auto refused = [&](const Frame& request, const char* why) {
     CAPTURE(why);
-    CHECK_THROWS_WITH_AS(server.server.reply(request), doctest::Contains(why), Error);
+    CHECK_REFUSED(server.server.reply(request), why);
   };
   const auto token = [&](int first) {
     return request_for(owner().model, owner().secret, FrameKind::kToken, 5, first, {1});
@@ -174,39 +170,33 @@ TEST_CASE("a prompt at once, a gap and what was computed already are refused") {
 TEST_CASE("weights of another key pair, another model or another shape are refused") {
   const Owner& o = owner();
   const ckks::SecretKey other = ckks::SecretKey::generate(*o.model.context);
-  CHECK_THROWS_WITH_AS(encrypted_weights_in(o.files, other, o.model),
-                       doctest::Contains("another key pair than the client's"), Error);
+  CHECK_REFUSED(encrypted_weights_in(o.files, other, o.model), "another key pair than the client's");
   TextModel other_model = o.model;
   ++other_model.file.id;
-  CHECK_THROWS_WITH_AS(encrypted_weights_in(o.files, o.secret, other_model),
-                       doctest::Contains("another model"), Error);
+  CHECK_REFUSED(encrypted_weights_in(o.files, o.secret, other_model), "another model");
   CHECK(encrypted_weights_in(o.files, o.secret, o.model) == o.figures.id);
   CHECK(!encrypted_weights_in(KeyFiles(folder("none")), o.secret, o.model));
 
   TextProgram program(program::load_program(o.path + ".program"));
-  CHECK_THROWS_WITH_AS(EncryptedWeights(o.files.weights, program).read(other.fingerprint()),
-                       doctest::Contains("one party must own model and data"), Error);
+  CHECK_REFUSED(EncryptedWeights(o.files.weights, program).read(other.fingerprint()),
+                "one party must own model and data");
   CHECK(program.id == o.figures.id);
   program.weights.pop_back();
-  CHECK_THROWS_WITH_AS(EncryptedWeights(o.files.weights, program),
-                       doctest::Contains("does not hold the weights"), Error);
+  CHECK_REFUSED(EncryptedWeights(o.files.weights, program), "does not hold the weights");
   program.weights.clear();
-  CHECK_THROWS_WITH_AS(EncryptedWeights(o.files.weights, program), doctest::Contains("leave --weights out"),
-                       Error);
+  CHECK_REFUSED(EncryptedWeights(o.files.weights, program), "leave --weights out");
   const std::string plain = folder("others") + "/model";
   compile_text(plain, 1);
   TextProgram other_program(program::load_program(plain + ".program"));
   other_program.weights = o.model.weights;
-  CHECK_THROWS_WITH_AS(EncryptedWeights(o.files.weights, other_program), doctest::Contains("another program"),
-                       Error);
-  CHECK_THROWS_WITH_AS(parse_note<WeightNote>(note_text(CiphertextNote()), "text.ct"),
-                       doctest::Contains("text.ct: it is no note of a model's weights"), Error);
+  CHECK_REFUSED(EncryptedWeights(o.files.weights, other_program), "another program");
+  CHECK_REFUSED(parse_note<WeightNote>(note_text(CiphertextNote()), "text.ct"),
+                "text.ct: it is no note of a model's weights");
   CHECK_THROWS_AS(parse_note<WeightNote>(note_text(WeightNote()).substr(0, 12), "w"), Error);
 
   const KeyFiles lost(folder("lost"));
   std::filesystem::copy(o.files.weights, lost.weights);
-  CHECK_THROWS_WITH_AS(encrypted_weights_in(lost, o.secret, o.model),
-                       doctest::Contains("weights.owner is missing"), Error);
+  CHECK_REFUSED(encrypted_weights_in(lost, o.secret, o.model), "weights.owner is missing");
 }
 
 }  // namespace

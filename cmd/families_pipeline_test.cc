@@ -1,7 +1,6 @@
 // Every family as users meet it: trained by //cmd:train, made polynomial, compiled, and its answers taken through the
 // processes of client and server, in a small ring that offers no security.
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -24,11 +24,10 @@
 #include <string>
 #include <vector>
 
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/skip.h"
-#include "ckks/base/testing/text.h"
 #include "cmd/testing/test_pipeline.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {

@@ -8,10 +8,10 @@
 #include <type_traits>
 
 #include "attention/files/checkpoint.h"
-#include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/hex.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "ckks/base/testing/repeatable_random.h"
 #include "ckks/base/testing/runfile.h"
@@ -31,7 +31,6 @@
 #include "cmd/server/commitment_files.h"
 #include "cmd/server/inference_state.h"
 #include "cmd/training/training_run.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
@@ -95,8 +94,7 @@ TEST_CASE("the client's record of a text") {
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   check_fuzz(target);
-  CHECK_THROWS_WITH_AS(TextRecord::parse(note_text(record), "text.record", 4), doctest::Contains("token"),
-                       Error);
+  CHECK_REFUSED(TextRecord::parse(note_text(record), "text.record", 4), "token");
 }
 
 TEST_CASE("the client's record of its prompts") {
@@ -124,11 +122,9 @@ TEST_CASE("the client's record of its prompts") {
   for (const size_t at : {size_t{8}, good.size() - 1}) {
     std::string changed = good;
     changed[at] = static_cast<char>(changed[at] ^ 1);
-    CHECK_THROWS_WITH_AS(PromptRecord::parse(changed, "prompts.record", 4, 64),
-                         doctest::Contains("prompts.record is damaged"), Error);
+    CHECK_REFUSED(PromptRecord::parse(changed, "prompts.record", 4, 64), "prompts.record is damaged");
   }
-  CHECK_THROWS_WITH_AS(PromptRecord::parse(good.substr(0, 20), "prompts.record", 4, 64),
-                       doctest::Contains("is damaged"), Error);
+  CHECK_REFUSED(PromptRecord::parse(good.substr(0, 20), "prompts.record", 4, 64), "is damaged");
 }
 
 TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
@@ -320,8 +316,7 @@ TEST_CASE("the state of an interrupted run") {
                                      GroupIdentity{identity.keys, identity.program, 5, 0},
                                      GroupIdentity{identity.keys, 8, identity.request, 0},
                                      GroupIdentity{{}, identity.program, identity.request, 0}}) {
-    CHECK_THROWS_WITH_AS(read_group(path, party.context, plan, other), doctest::Contains("another run"),
-                         Error);
+    CHECK_REFUSED(read_group(path, party.context, plan, other), "another run");
   }
 }
 

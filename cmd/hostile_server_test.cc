@@ -11,12 +11,11 @@
 #include <optional>
 #include <random>
 
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
-#include "ckks/base/testing/text.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/server/text_server.h"
 #include "cmd/testing/test_text.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {

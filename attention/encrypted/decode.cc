@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <set>
 #include <utility>
 

@@ -7,11 +7,10 @@
 #include "attention/encrypted/encrypted_cache.h"
 #include "attention/testing/small_models.h"
 #include "attention/testing/token_server.h"
-#include "ckks/base/error.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/scheme/errors/noise.h"
-#include "doctest/doctest.h"
 
 namespace psm::attention {
 namespace {
@@ -174,8 +173,8 @@ TEST_CASE("prompts of all lengths differ in constants, and so do tokens of all p
   CHECK(program::run_twin(all, inputs).outputs != expected);
   CHECK_THROWS_AS(prompt_constants(all, packing, config.layers, kContext + 1), Error);
   // Constants of another program are refused.
-  CHECK_THROWS_WITH_AS(program::with_constants(all, build_decode_program(model, packing).constants.at(1)),
-                       doctest::Contains("constant"), Error);
+  CHECK_REFUSED(program::with_constants(all, build_decode_program(model, packing).constants.at(1)),
+                "constant");
 }
 
 TEST_CASE("a layer of one token repeats with its features, but for scores, caches and hidden units") {
@@ -264,13 +263,11 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
 
 TEST_CASE("several prompts at once, positions outside the cache and too few places are refused") {
   const ModelConfig config = small_config(16, 2, 32, 0.5);
-  CHECK_THROWS_WITH_AS(build_decode_program(shape_model(config), make_packing(config, 16, 512)),
-                       doctest::Contains("one sequence"), Error);
+  CHECK_REFUSED(build_decode_program(shape_model(config), make_packing(config, 16, 512)), "one sequence");
   const Packing packing = make_packing(config, kContext, 512, 1);
   CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).at(-1), Error);
   CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).at(kContext), Error);
-  CHECK_THROWS_WITH_AS(build_decode_program(shape_model(config), make_packing(config, 2, 16, 1)),
-                       doctest::Contains("4 places"), Error);
+  CHECK_REFUSED(build_decode_program(shape_model(config), make_packing(config, 2, 16, 1)), "4 places");
 }
 
 }  // namespace

@@ -20,7 +20,6 @@
 //   skip           3, two of them for the mean (folded_weights.h)
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "approx/approximation.h"

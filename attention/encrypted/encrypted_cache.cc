@@ -1,7 +1,6 @@
 #include "attention/encrypted/encrypted_cache.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 

@@ -2,8 +2,6 @@
 // The client does embedding and unembedding (attention/ends/client_model.h).
 #pragma once
 
-#include <span>
-#include <string>
 #include <vector>
 
 #include "attention/ends/client_model.h"

@@ -31,7 +31,6 @@
 #include "attention/encrypted/slot_layout.h"
 #include "attention/ends/packing.h"
 #include "attention/reference/polynomial_model.h"
-#include "ckks/program/program.h"
 #include "nn/encrypted/encrypted_linear.h"
 
 namespace psm::attention {

@@ -7,7 +7,6 @@
 
 #include "attention/ends/packing.h"
 #include "attention/reference/polynomial_model.h"
-#include "ckks/program/program.h"
 #include "nn/encrypted/encrypted_linear.h"
 
 namespace psm::attention {

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "ckks/program/machines/encrypted_machine.h"
-#include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
 
 namespace psm::attention {

@@ -1,10 +1,5 @@
 #include "attention/trained/attention_ops.h"
 
-#include <algorithm>
-#include <cmath>
-#include <type_traits>
-
-#include "attention/trained/power_softmax.h"
 #include "attention/trained/replaced_functions.h"
 #include "attention/trained/row_weights.h"
 #include "nn/kernels/gemm.h"

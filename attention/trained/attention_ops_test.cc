@@ -1,12 +1,8 @@
 #include "attention/trained/attention_ops.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 #include "nn/layers/activations.h"
-#include "nn/layers/range_loss.h"
 #include "nn/testing/gradient_check.h"
 
 namespace psm::attention {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 
 #include "doctest/doctest.h"
 #include "nn/layers/embedding.h"

@@ -1,7 +1,6 @@
 #include "attention/trained/power_softmax.h"
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "ckks/base/random/training_random.h"

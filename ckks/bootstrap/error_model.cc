@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <vector>
 
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/overflow.h"

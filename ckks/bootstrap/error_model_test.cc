@@ -1,8 +1,5 @@
 #include "ckks/bootstrap/error_model.h"
 
-#include <cmath>
-#include <vector>
-
 #include "ckks/bootstrap/testing/least_precision.h"
 #include "ckks/bootstrap/testing/test_bootstrap.h"
 #include "doctest/doctest.h"

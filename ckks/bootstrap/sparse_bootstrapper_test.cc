@@ -1,4 +1,3 @@
-#include <cmath>
 
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/testing/least_precision.h"

@@ -4,12 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <functional>
 #include <vector>
 
 #include "ckks/base/error.h"
-#include "ckks/base/parallel.h"
 #include "ckks/base/testing/child.h"
 #include "ckks/ring/arithmetic/modulus.h"
 #include "doctest/doctest.h"

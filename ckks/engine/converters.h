@@ -9,7 +9,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>

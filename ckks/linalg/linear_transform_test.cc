@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
-#include "ckks/linalg/diagonal_matrix.h"
-#include "ckks/linalg/plain.h"
 #include "ckks/linalg/testing/sample.h"
 #include "doctest/doctest.h"
 

@@ -1,6 +1,5 @@
 #include "ckks/poly/evaluate_series.h"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 

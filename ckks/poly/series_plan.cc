@@ -1,8 +1,6 @@
 #include "ckks/poly/series_plan.h"
 
 #include <bit>
-#include <cmath>
-#include <cstdlib>
 #include <map>
 #include <optional>
 

@@ -1,9 +1,6 @@
 #include "ckks/program/plan.h"
 
 #include <algorithm>
-#include <utility>
-
-#include "ckks/base/error.h"
 
 namespace psm::program {
 

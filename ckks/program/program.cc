@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
-#include <map>
 
 #include "ckks/base/error.h"
 

@@ -1,7 +1,5 @@
 #include "ckks/ring/basis_conversion.h"
 
-#include <vector>
-
 #include "ckks/base/random/training_random.h"
 #include "ckks/ring/arithmetic/primes.h"
 #include "ckks/ring/kernels/backend.h"

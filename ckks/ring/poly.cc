@@ -1,7 +1,6 @@
 #include "ckks/ring/poly.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "ckks/base/parallel.h"
 #include "ckks/ring/kernels/backend.h"

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/child.h"

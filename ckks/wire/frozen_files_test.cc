@@ -10,17 +10,15 @@
 //
 // which also prints the fingerprints that stand below.
 #include <algorithm>
-#include <complex>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/testing/test_party.h"
@@ -28,7 +26,6 @@
 #include "ckks/wire/key_file.h"
 #include "ckks/wire/public_key_file.h"
 #include "ckks/wire/testing/ciphertext_files.h"
-#include "doctest/doctest.h"
 
 namespace psm::wire {
 namespace {
@@ -191,9 +188,8 @@ TEST_CASE("a file of another format version is refused, and both versions are na
   const Frozen kept;
   std::string bytes = kept.secret_bytes;
   ++bytes[8];
-  CHECK_THROWS_WITH_AS(read_secret_key(ByteSource("other", bytes), *kept.context),
-                       doctest::Contains("it has format version 2, this program reads version 1; make"),
-                       Error);
+  CHECK_REFUSED(read_secret_key(ByteSource("other", bytes), *kept.context),
+                "it has format version 2, this program reads version 1; make");
 }
 
 TEST_CASE("the shipped parameter sets have the primes, scales and digits that they had") {

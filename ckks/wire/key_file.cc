@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "ckks/wire/container.h"
 #include "ckks/wire/tables.h"
 
 namespace psm::wire {

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "ckks/wire/container.h"
-
 namespace psm::wire {
 namespace {
 

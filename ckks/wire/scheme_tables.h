@@ -2,7 +2,6 @@
 #pragma once
 
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "ckks/scheme/chain/key_request.h"

@@ -3,7 +3,6 @@
 #include <complex>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>

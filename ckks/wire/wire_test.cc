@@ -2,9 +2,9 @@
 #include <filesystem>
 
 #include "ckks/base/buffer.h"
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/testing/test_party.h"
@@ -12,7 +12,6 @@
 #include "ckks/wire/key_file.h"
 #include "ckks/wire/public_key_file.h"
 #include "ckks/wire/testing/ciphertext_files.h"
-#include "doctest/doctest.h"
 
 namespace psm::wire {
 namespace {
@@ -165,7 +164,7 @@ TEST_CASE("a ciphertext that is damaged is refused when it is read, and the othe
   CiphertextReader reader(ByteSource("damaged", bytes), party.context, 3);
   const size_t middle = reader.heads()[1].position + 12 + 12 + 40;  // a residue of c_0
   bytes[middle] = static_cast<char>(bytes[middle] ^ 4);
-  CHECK_THROWS_WITH_AS(reader.load(1), doctest::Contains("it is damaged"), Error);
+  CHECK_REFUSED(reader.load(1), "it is damaged");
   for (const size_t i : {size_t{0}, size_t{2}}) {
     CHECK(ckks::max_error(party.decryptor.decrypt(reader.load(i)), party.random_slots(i)) < 1e-6);
   }
@@ -173,8 +172,7 @@ TEST_CASE("a ciphertext that is damaged is refused when it is read, and the othe
   bytes[middle] = static_cast<char>(bytes[middle] ^ 4);
   bytes[reader.heads()[1].position + 12] = 1;  // its level
   CHECK_THROWS_AS(reader.load(1), Error);
-  CHECK_THROWS_WITH_AS(CiphertextReader(ByteSource("damaged", bytes), party.context, 3),
-                       doctest::Contains("are expected"), Error);
+  CHECK_REFUSED(CiphertextReader(ByteSource("damaged", bytes), party.context, 3), "are expected");
 }
 
 TEST_CASE("the checksum of a file's heads changes with every limb of every ciphertext") {
@@ -205,8 +203,8 @@ TEST_CASE("a secret key's file that others may read or write is refused") {
   using std::filesystem::perms;
   for (const perms open : {perms::group_read, perms::others_read, perms::group_write, perms::others_write}) {
     std::filesystem::permissions(files.secret, perms::owner_read | perms::owner_write | open);
-    CHECK_THROWS_WITH_AS(read_secret_key(files.secret, files.party.context),
-                         doctest::Contains("others than its owner may read or write it"), Error);
+    CHECK_REFUSED(read_secret_key(files.secret, files.party.context),
+                  "others than its owner may read or write it");
   }
   std::filesystem::permissions(files.secret, perms::owner_read);
   CHECK(read_secret_key(files.secret, files.party.context).fingerprint() == files.party.secret.fingerprint());
@@ -223,12 +221,10 @@ TEST_CASE("a request's keys are read and no others; a file that lacks one says w
   CHECK(keys.find(context, KeyRole::kGalois, ckks::galois_element(context, 1), 1) != nullptr);
   ckks::KeyRequest higher;
   higher.need_galois(ckks::galois_element(context, 1), 3);
-  CHECK_THROWS_WITH_AS(reader.load(higher), doctest::Contains("serves levels up to 2, level 3 is needed"),
-                       Error);
+  CHECK_REFUSED(reader.load(higher), "serves levels up to 2, level 3 is needed");
   ckks::KeyRequest other;
   other.need_galois(ckks::galois_element(context, 2), 1);
-  CHECK_THROWS_WITH_AS(reader.load(other), doctest::Contains("lacks the key of the Galois element 25"),
-                       Error);
+  CHECK_REFUSED(reader.load(other), "lacks the key of the Galois element 25");
 }
 
 TEST_CASE("a key that is refused in its middle is no obstacle to the next, nor to itself once more") {
@@ -242,7 +238,7 @@ TEST_CASE("a key that is refused in its middle is no obstacle to the next, nor t
   REQUIRE(context.digit_count(damaged.level) > 1);
   std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(damaged.position + damaged.bytes / 4), 64, '\xff');
   for (int time = 0; time < 2; ++time) {
-    CHECK_THROWS_WITH_AS(reader.load(damaged), doctest::Contains("damaged"), Error);
+    CHECK_REFUSED(reader.load(damaged), "damaged");
     for (const EvaluationKeysReader::Entry& entry : reader.entries()) {
       if (entry.position == damaged.position) continue;
       const ckks::KeySwitchKey key = reader.load(entry);
@@ -259,8 +255,7 @@ TEST_CASE("two keys with one role and Galois element are refused") {
   EvaluationKeysWriter writer(path_of("twice"), files.party.context, files.party.keys.fingerprint);
   for (int i = 0; i < 2; ++i) writer.write(files.party.keys);
   writer.commit();
-  CHECK_THROWS_WITH_AS(EvaluationKeysReader(path_of("twice"), files.party.context),
-                       doctest::Contains("two keys"), Error);
+  CHECK_REFUSED(EvaluationKeysReader(path_of("twice"), files.party.context), "two keys");
 }
 
 TEST_CASE("a file of many keys passes through the memory of one, in any order") {
@@ -320,20 +315,16 @@ TEST_CASE("the sizes of files are what the functions say") {
 TEST_CASE("a file of another kind, other parameters or too many ciphertexts is refused and says so") {
   Files files;
   const ckks::Context& context = files.party.context;
-  CHECK_THROWS_WITH_AS(read_public_key(files.secret, context),
-                       doctest::Contains("it holds a secret key, expected a public key"), Error);
-  CHECK_THROWS_WITH_AS(read_ciphertexts("/nowhere", context, 1), doctest::Contains("cannot read /nowhere"),
-                       Error);
-  CHECK_THROWS_WITH_AS(read_ciphertexts(files.ciphertexts, context, 0), doctest::Contains("more than 0"),
-                       Error);
+  CHECK_REFUSED(read_public_key(files.secret, context), "it holds a secret key, expected a public key");
+  CHECK_REFUSED(read_ciphertexts("/nowhere", context, 1), "cannot read /nowhere");
+  CHECK_REFUSED(read_ciphertexts(files.ciphertexts, context, 0), "more than 0");
   const ckks::Context other(ckks::insecure_leveled(6, 4));
-  CHECK_THROWS_WITH_AS(read_ciphertexts(files.ciphertexts, other, 1), doctest::Contains("other parameters"),
-                       Error);
+  CHECK_REFUSED(read_ciphertexts(files.ciphertexts, other, 1), "other parameters");
   const std::string text = path_of("text");
   write_file(
       text,
       "this is no key, but it is longer than a header would be, so that the magic decides ............");
-  CHECK_THROWS_WITH_AS(read_public_key(text, context), doctest::Contains("not a file of keys"), Error);
+  CHECK_REFUSED(read_public_key(text, context), "not a file of keys");
 }
 
 TEST_CASE("every truncation is refused") {
@@ -389,7 +380,7 @@ TEST_CASE("a key whose shape does not fit its role is refused") {
   for (const auto& wrong : {std::pair(KeyRole::kToEphemeral, &from), std::pair(KeyRole::kFromEphemeral, &to),
                             std::pair(KeyRole::kRelinearisation, &to)}) {
     stored({wrong});
-    CHECK_THROWS_WITH_AS(read_evaluation_keys(path, context), doctest::Contains("fit its role"), Error);
+    CHECK_REFUSED(read_evaluation_keys(path, context), "fit its role");
   }
 }
 
@@ -399,15 +390,14 @@ TEST_CASE("a name that is not printable is refused: it stands in messages of one
   const ckks::TestParty party(spec);
   const std::string path = path_of("name");
   write_public_key(path, party.context, party.public_key);
-  CHECK_THROWS_WITH_AS(read_public_key(path, party.context), doctest::Contains("header is damaged"), Error);
+  CHECK_REFUSED(read_public_key(path, party.context), "header is damaged");
 }
 
 TEST_CASE("something after the end is refused") {
   Files files;
   const std::string path = path_of("longer");
   write_file(path, read_file(files.ciphertexts, kAnySize) + "x");
-  CHECK_THROWS_WITH_AS(read_ciphertexts(path, files.party.context, 9), doctest::Contains("after its end"),
-                       Error);
+  CHECK_REFUSED(read_ciphertexts(path, files.party.context, 9), "after its end");
 }
 
 }  // namespace

@@ -1,13 +1,11 @@
 // That the documents state what was measured.
 #include <filesystem>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
-#include "ckks/base/testing/text.h"
 #include "cmd/claims/results.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
@@ -121,9 +119,9 @@ TEST_CASE("a file that is no result is refused by name") {
        {"{}", "[]", R"({"command": 1})",
         R"({"command": null, "commit": null, "machine": null, "figures": {"a": {"unit": "s"}}})"}) {
     write_file(folder + "/bad.json", text);
-    CHECK(contains(refusal_of([&] { read_results(folder); }), "bad.json"));
+    CHECK_REFUSED(read_results(folder), "bad.json");
   }
-  CHECK(contains(refusal_of([&] { read_results(folder + "/none"); }), "holds no results"));
+  CHECK_REFUSED(read_results(folder + "/none"), "holds no results");
 }
 
 }  // namespace

@@ -4,10 +4,9 @@
 
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/shared_data.h"
-#include "ckks/base/testing/text.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
@@ -46,7 +45,7 @@ TEST_CASE("novels are cut out of their files, in ASCII, and the end of each is h
   CHECK(train.starts_with("Title\n\nParagraph.\n\n"));
   CHECK(train.ends_with("Paragraph.\n\nPlain text.\n\n"));
   CHECK(held_out == "\"Cafe\"--it's.\n\nLast.\n\n");
-  CHECK(contains(refusal_of([] { prepare_novels({"\xff"}); }), "UTF-8"));
+  CHECK_REFUSED(prepare_novels({"\xff"}), "UTF-8");
 }
 
 TEST_CASE("data.json names every file at hand, as it is" * doctest::test_suite("external")) {

@@ -1,7 +1,6 @@
 // A model's answers in words: the texts of tokens, so that decrypting needs no tokenizer.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/wire/tables.h"

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <complex>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

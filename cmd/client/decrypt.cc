@@ -1,5 +1,4 @@
 // The client decrypts the answers. What it prints is for the holder of the key.
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>

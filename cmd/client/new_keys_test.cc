@@ -3,18 +3,16 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
-#include <string>
 #include <utility>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/random/random.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
 #include "ckks/wire/public_key_file.h"
 #include "cmd/testing/test_commands.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
@@ -70,7 +68,7 @@ void rewrite(const KeyFiles& files,
 
 void check_refused(const KeyFiles& files, const std::string& why) {
   CAPTURE(why);
-  CHECK_THROWS_WITH_AS(check_key_files(files, context()), doctest::Contains(why.c_str()), Error);
+  CHECK_REFUSED(check_key_files(files, context()), why);
 }
 
 // Which keys pass is not left to chance: key_verifier_test.cc says why.
@@ -84,8 +82,7 @@ TEST_CASE("keys that are made pass their test, in their places and as many as we
   check_key_files(pair.files, context());
   rewrite(pair.files, [](const Entry&, ckks::KeySwitchKey key) { return key; });
   check_key_files(pair.files, context());
-  CHECK_THROWS_WITH_AS(make_key_files(pair.files, context(), request()), doctest::Contains("exists already"),
-                       Error);
+  CHECK_REFUSED(make_key_files(pair.files, context(), request()), "exists already");
 }
 
 TEST_CASE("one key of another secret, with this pair's name on it, is found and named") {
@@ -145,7 +142,7 @@ TEST_CASE("the files of a new pair are in their places when they are kept, and e
     NewKeyFiles made(files);
     for (const std::string& file : {made.files().secret, made.files().public_key, made.files().evaluation})
       write_file(file, "a key");
-    CHECK_THROWS_WITH_AS(NewKeyFiles{files}, doctest::Contains("another process"), Error);
+    CHECK_REFUSED(NewKeyFiles{files}, "another process");
     if (keep) made.keep();
   };
   make(false);
@@ -158,7 +155,7 @@ TEST_CASE("the files of a new pair are in their places when they are kept, and e
   CHECK(read_file(files.secret, 10) == "a key");
   // What is there is never replaced, also where the secret key is elsewhere.
   for (int i = 0; i < 2; ++i) {
-    CHECK_THROWS_WITH_AS(NewKeyFiles{files}, doctest::Contains("evaluation.keys exists already"), Error);
+    CHECK_REFUSED(NewKeyFiles{files}, "evaluation.keys exists already");
     fs::remove(files.secret);
   }
 }

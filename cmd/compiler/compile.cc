@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <memory>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -21,7 +19,6 @@
 #include "ckks/scheme/errors/noise.h"
 #include "cmd/generation/text_ends.h"
 #include "cmd/prompts/logits.h"
-#include "cmd/prompts/model_notes.h"
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/server/planned_pass.h"
 #include "cmd/terminal/units.h"

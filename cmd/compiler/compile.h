@@ -5,8 +5,6 @@
 // every machine. It lists the keys, and runs the program once in the clear to predict its errors.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

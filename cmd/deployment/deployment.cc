@@ -1,13 +1,11 @@
 #include "cmd/deployment/deployment.h"
 
 #include <numeric>
-#include <string>
 #include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/progress.h"
 #include "ckks/base/touched_memory.h"
-#include "ckks/program/errors/noise.h"
 #include "ckks/scheme/errors/noise.h"
 #include "cmd/client/client_file.h"
 #include "cmd/client/encoding.h"

@@ -2,11 +2,8 @@
 
 #include <unistd.h>
 
-#include <string>
-
-#include "ckks/base/error.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/wire/tables.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
@@ -63,8 +60,7 @@ TEST_CASE("what is no frame, is too long or ends in its middle is refused") {
     Pipe pipe;
     pipe.write(bytes);
     pipe.close_end(1);
-    CHECK_THROWS_WITH_AS(FrameChannel(pipe.ends[0], -1, "a client").receive(10),
-                         doctest::Contains(why.c_str()), Error);
+    CHECK_REFUSED(FrameChannel(pipe.ends[0], -1, "a client").receive(10), why);
   };
   refused("hello, server", "no frame");
   refused(head(0, 1) + "x", "no frame");
@@ -79,7 +75,7 @@ TEST_CASE("a pipe that nobody reads is an error, and not the end of the process"
   Pipe pipe;
   FrameChannel channel(-1, pipe.ends[1], "the server");
   pipe.close_end(0);
-  CHECK_THROWS_WITH_AS(channel.send(FrameKind::kToken, "x"), doctest::Contains("the server"), Error);
+  CHECK_REFUSED(channel.send(FrameKind::kToken, "x"), "the server");
 }
 
 TEST_CASE("where the other side's ending is known, it is said") {
@@ -89,7 +85,7 @@ TEST_CASE("where the other side's ending is known, it is said") {
   CHECK(channel.gone() == "the server is gone: it ended");
   pipe.write("x");
   pipe.close_end(1);
-  CHECK_THROWS_WITH_AS(channel.receive(10), doctest::Contains("a frame: it ended"), Error);
+  CHECK_REFUSED(channel.receive(10), "a frame: it ended");
 }
 
 }  // namespace

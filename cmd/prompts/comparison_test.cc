@@ -1,7 +1,6 @@
 #include "cmd/prompts/comparison.h"
 
 #include <cmath>
-#include <vector>
 
 #include "doctest/doctest.h"
 

@@ -1,7 +1,6 @@
 #include "cmd/protocol/group_files.h"
 
 #include <cmath>
-#include <utility>
 
 #include "ckks/base/error.h"
 

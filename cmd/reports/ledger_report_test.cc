@@ -2,12 +2,10 @@
 
 #include <filesystem>
 
-#include "ckks/base/error.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
-#include "ckks/base/testing/text.h"
 #include "ckks/program/planner/planner.h"
 #include "cmd/terminal/table.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {

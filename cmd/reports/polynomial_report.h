@@ -5,13 +5,11 @@
 // head) have the number of layers as their layer, "end" in tables.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
 #include "attention/reference/polynomial_model.h"
 #include "attention/reference/range_use.h"
-#include "ckks/base/files/json.h"
 #include "cmd/terminal/figures.h"
 
 namespace psm::cmd {

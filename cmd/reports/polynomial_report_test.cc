@@ -1,6 +1,5 @@
 #include "cmd/reports/polynomial_report.h"
 
-#include "attention/reference/range_use.h"
 #include "attention/trained/measure.h"
 #include "cmd/reports/range_report.h"
 #include "doctest/doctest.h"

@@ -1,17 +1,13 @@
 #include "cmd/reports/program_report.h"
 
-#include <cmath>
 #include <filesystem>
-#include <limits>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
-#include "ckks/base/testing/text.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/testing/test_commands.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"

@@ -1,10 +1,8 @@
 #include "cmd/server/memory_flag.h"
 
 #include <array>
-#include <string>
 
-#include "ckks/base/error.h"
-#include "doctest/doctest.h"
+#include "ckks/base/testing/check.h"
 
 namespace psm::cmd {
 namespace {
@@ -31,8 +29,8 @@ TEST_CASE("what is left beside a run keeps plaintexts, and too little is refused
   CHECK(left("") == 77);
   CHECK(left("3GB") == 1000000000);
   CHECK(left("2GB") == 0);
-  CHECK_THROWS_WITH_AS(left("1.9GB"), doctest::Contains("alone take 2.00 GB"), Error);
-  CHECK_THROWS_WITH_AS(left("much"), doctest::Contains("--memory much is no size"), Error);
+  CHECK_REFUSED(left("1.9GB"), "alone take 2.00 GB");
+  CHECK_REFUSED(left("much"), "--memory much is no size");
 }
 
 }  // namespace

@@ -2,11 +2,9 @@
 // asserts that (//cmd:links_test).
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "ckks/program/errors/ledger.h"
 #include "ckks/program/machines/encrypted_machine.h"

@@ -1,7 +1,5 @@
 #include "cmd/study/experiment.h"
 
-#include <algorithm>
-
 #include "ckks/base/error.h"
 #include "train/stages/recipe.h"
 

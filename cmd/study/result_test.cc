@@ -3,8 +3,7 @@
 #include <cmath>
 
 #include "ckks/base/files/json_parser.h"
-#include "ckks/base/testing/text.h"
-#include "doctest/doctest.h"
+#include "ckks/base/testing/check.h"
 
 namespace psm::cmd {
 namespace {

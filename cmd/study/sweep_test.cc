@@ -6,14 +6,13 @@
 #include <optional>
 #include <set>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/shared_data.h"
 #include "cmd/testing/test_tasks.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
@@ -45,7 +44,7 @@ TEST_CASE("every experiment stands for something in the paper, and every item ha
     for (const Group& group : experiment.groups)
       for (size_t i = 0; i < group.rows.size(); ++i) CHECK(group.rows[i].from < static_cast<int>(i));
   }
-  CHECK_THROWS_WITH_AS(experiment_named("moon"), doctest::Contains("there is no experiment 'moon'"), Error);
+  CHECK_REFUSED(experiment_named("moon"), "there is no experiment 'moon'");
 }
 
 TEST_CASE("every figure and table of the paper is in the list" * doctest::test_suite("external")) {
@@ -78,7 +77,7 @@ TEST_CASE("the experiments without data run; the others say what is missing") {
     CHECK(items.find("\"plot\"") != std::string::npos);
     CHECK(items.find("nan") == std::string::npos);
   }
-  CHECK_THROWS_WITH_AS(items_of("power", options), doctest::Contains("--data"), Error);
+  CHECK_REFUSED(items_of("power", options), "--data");
 }
 
 // Generated novels: words of a small vocabulary in random order.
@@ -142,7 +141,7 @@ TEST_CASE("--text takes the novels' place") {
                        .out = fresh_folder("own text"),
                        .data = fresh_folder("no novels"),
                        .text = ""};
-  CHECK_THROWS_WITH_AS(items_of("epsilon", options), doctest::Contains("--data"), Error);
+  CHECK_REFUSED(items_of("epsilon", options), "--data");
   options.text = folder + "/text/gutenberg7-train.txt";
   CHECK(items_of("epsilon", options).find("epsilon = 0.1") != std::string::npos);
 }

@@ -3,8 +3,7 @@
 #include <limits>
 #include <set>
 
-#include "ckks/base/testing/text.h"
-#include "doctest/doctest.h"
+#include "ckks/base/testing/check.h"
 
 namespace psm::cmd {
 namespace {

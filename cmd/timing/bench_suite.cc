@@ -1,7 +1,6 @@
 #include "cmd/timing/bench_suite.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 
 #include "ckks/base/error.h"

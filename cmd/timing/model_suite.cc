@@ -7,7 +7,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
-#include "cmd/deployment/deployment.h"
 #include "cmd/prompts/comparison.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"

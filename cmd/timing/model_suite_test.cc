@@ -1,7 +1,6 @@
 #include "cmd/timing/model_suite.h"
 
 #include <memory>
-#include <numeric>
 #include <set>
 
 #include "ckks/base/error.h"

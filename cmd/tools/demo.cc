@@ -1,6 +1,5 @@
 // The main job, from nothing to an encrypted answer: train, make polynomial, plan, make keys, encrypt, infer
 // on ciphertexts, decrypt, compare with the twin and with the original model.
-#include <cmath>
 #include <cstdio>
 
 #include "ckks/base/error.h"

@@ -10,12 +10,10 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/files/utf8.h"
-#include "cmd/prompts/model_notes.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 #include "nn/text/bpe/alphabet.h"
 #include "train/data/documents.h"
-#include "train/data/image_data.h"
 #include "train/data/labelled_text_data.h"
 #include "train/evaluation/evaluation.h"
 

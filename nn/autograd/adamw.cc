@@ -1,6 +1,5 @@
 #include "nn/autograd/adamw.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <utility>

@@ -1,7 +1,6 @@
 #include "nn/autograd/tape.h"
 
 #include <cstdint>
-#include <vector>
 
 #include "doctest/doctest.h"
 #include "nn/layers/activations.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <vector>
 
 #include "approx/absolute_value.h"
 #include "approx/activation.h"

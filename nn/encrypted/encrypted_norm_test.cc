@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 #include <random>
-#include <string>
 
 #include "approx/activation.h"
 #include "approx/inverse.h"

@@ -1,7 +1,5 @@
 #include "nn/encrypted/encrypted_sum.h"
 
-#include <algorithm>
-
 #include "ckks/base/error.h"
 #include "nn/encrypted/encrypted_linear.h"
 

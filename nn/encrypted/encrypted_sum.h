@@ -10,8 +10,6 @@
 
 #include <span>
 
-#include "ckks/program/program.h"
-
 namespace psm::nn {
 
 // weight has `features` entries. B is chosen; S and features are powers of two.

@@ -17,7 +17,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "ckks/program/program.h"
 #include "nn/encrypted/dense_linear.h"

@@ -1,7 +1,6 @@
 #include "nn/files/safetensors.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstring>

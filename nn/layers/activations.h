@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cmath>
-#include <initializer_list>
 #include <numbers>
 
 #include "nn/autograd/tape.h"

@@ -1,7 +1,6 @@
 #include "nn/text/sentences.h"
 
-#include "ckks/base/error.h"
-#include "doctest/doctest.h"
+#include "ckks/base/testing/check.h"
 #include "nn/text/bpe/alphabet.h"
 #include "nn/text/bpe/tokenizer_tables.h"
 #include "nn/text/lines.h"
@@ -32,16 +31,15 @@ TEST_CASE("what is too long loses the end of the longer text") {
   CHECK(sentence_tokens(kTokenizer, "abc\tc", 9) == Tokens{0, 3, 4, 5, 1, 1, 3, 6, 1});
   CHECK(sentence_tokens(kTokenizer, "abc\tcba", 9) == Tokens{0, 3, 4, 5, 1, 1, 3, 6, 1});
   CHECK(sentence_tokens(kTokenizer, "a\tc", 4) == Tokens{0, 1, 1, 1});
-  CHECK_THROWS_WITH_AS(sentence_tokens(kTokenizer, "a\tc", 3), doctest::Contains("give at least 4"), Error);
-  CHECK_THROWS_WITH_AS(sentence_tokens(kTokenizer, "a\tb\tc"), doctest::Contains("give one or two"), Error);
+  CHECK_REFUSED(sentence_tokens(kTokenizer, "a\tc", 3), "give at least 4");
+  CHECK_REFUSED(sentence_tokens(kTokenizer, "a\tb\tc"), "give one or two");
 }
 
 TEST_CASE("a tokenizer without ends is refused") {
   const auto letters = alphabet_of("ab");
   CHECK_FALSE(encloses_texts(*letters));
   CHECK(encloses_texts(kTokenizer));
-  CHECK_THROWS_WITH_AS(sentence_tokens(*letters, "ab"), doctest::Contains("take one with <s> and </s>"),
-                       Error);
+  CHECK_REFUSED(sentence_tokens(*letters, "ab"), "take one with <s> and </s>");
 }
 
 TEST_CASE("lines end with a line feed, with or without a carriage return, or with the text") {
@@ -67,7 +65,7 @@ TEST_CASE("what is not kept is unknown") {
   CHECK(tokenizer.decode(tokenizer.encode("aca")) == "aca");
   CHECK(tokenizer.bytes(1) == "</s>");
   CHECK(tokenizer.bytes(5) == "c");
-  CHECK_THROWS_WITH_AS(tokenizer.encode("abx"), doctest::Contains("x"), Error);
+  CHECK_REFUSED(tokenizer.encode("abx"), "x");
 }
 
 TEST_CASE("it comes back from its table, and damaged ones are refused") {
@@ -77,10 +75,9 @@ TEST_CASE("it comes back from its table, and damaged ones are refused") {
   CHECK(back->encode("cab") == Tokens{3, 5, 4, 2});
   CHECK(tokenizer_from_bytes(tokenizer_bytes(letters({})), "file")->vocab() == 3);
   for (const Tokens& bad : {Tokens{1, 0}, Tokens{0, 0}, Tokens{0, 9}, Tokens{-1}})
-    CHECK_THROWS_WITH_AS(letters(bad, "file"), doctest::Contains("file"), Error);
+    CHECK_REFUSED(letters(bad, "file"), "file");
   for (size_t size = 0; size < bytes.size(); ++size)
-    CHECK_THROWS_WITH_AS(tokenizer_from_bytes(bytes.substr(0, size), "file"), doctest::Contains("file"),
-                         Error);
+    CHECK_REFUSED(tokenizer_from_bytes(bytes.substr(0, size), "file"), "file");
 }
 
 }  // namespace

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/shared_data.h"
-#include "doctest/doctest.h"
 
 namespace psm::train {
 namespace {
@@ -98,14 +97,13 @@ TEST_CASE("an image of CIFAR-10 keeps its colours, patch by patch, wherever it i
   CHECK(batch.targets[0] == 1);
   for (size_t i = 0; i < batch.patches.size(); ++i)
     CHECK(batch.patches[i] == attention::patch_input(11 + 10 * static_cast<int>(i / 256 % 3)));
-  CHECK_THROWS_WITH_AS(ImageData::from_files(path, "", {.patch = 16, .channels = 2}),
-                       doctest::Contains("3 channels are not what a model of 2 reads"), Error);
+  CHECK_REFUSED(ImageData::from_files(path, "", {.patch = 16, .channels = 2}),
+                "3 channels are not what a model of 2 reads");
 }
 
 TEST_CASE("arrays that do not fit together are refused") {
   const auto refused = [](nn::IdxArray images, nn::IdxArray labels, int patch, const char* why) {
-    CHECK_THROWS_WITH_AS(ImageData(std::move(images), std::move(labels), {.patch = patch}, "dots"),
-                         doctest::Contains(why), Error);
+    CHECK_REFUSED(ImageData(std::move(images), std::move(labels), {.patch = patch}, "dots"), why);
   };
   refused(classes(), classes(), 3, "3 dimensions");
   refused({{1, kCount, kSide, kSide}, dots().entries}, classes(), 3, "as many labels");

@@ -6,7 +6,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
-#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/sentences.h"
 
 namespace psm::train {

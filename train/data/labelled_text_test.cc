@@ -2,12 +2,11 @@
 
 #include <set>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/shared_data.h"
-#include "doctest/doctest.h"
 #include "nn/text/bpe/alphabet.h"
 #include "train/data/labelled_text_data.h"
 
@@ -27,7 +26,7 @@ TEST_CASE("phrases are read with their labels, without spaces at their ends") {
 
 TEST_CASE("a file of phrases of another form is refused with its line") {
   const auto refused = [](const char* text, const char* why) {
-    CHECK_THROWS_WITH_AS(parse_sst2(text, "file"), doctest::Contains(why), Error);
+    CHECK_REFUSED(parse_sst2(text, "file"), why);
   };
   refused("", "file holds no phrases");
   refused("sentence\tlabel\n", "file holds no phrases");
@@ -61,8 +60,8 @@ TEST_CASE("held-out phrases are long, and spread over the file") {
   std::vector<std::string> texts;
   for (const LabelledText& phrase : split.held_out) texts.push_back(phrase.text);
   CHECK(texts == std::vector<std::string>{"w0 word", "w20 word", "w40 word", "w60 word", "w80 word"});
-  CHECK_THROWS_WITH_AS(split_phrases(phrases, 51, 2), doctest::Contains("too few"), Error);
-  CHECK_THROWS_WITH_AS(split_phrases({{"one", 1}}, 1, 1), doctest::Contains("hold out fewer"), Error);
+  CHECK_REFUSED(split_phrases(phrases, 51, 2), "too few");
+  CHECK_REFUSED(split_phrases({{"one", 1}}, 1, 1), "hold out fewer");
 }
 
 TEST_CASE("SST-2 itself: 67,349 phrases" * doctest::test_suite("external")) {
@@ -86,7 +85,7 @@ TEST_CASE("pairs are read with their labels") {
 
 TEST_CASE("a file of pairs of another form is refused with its line") {
   const auto refused = [](const std::string& text, const char* why) {
-    CHECK_THROWS_WITH_AS(parse_qnli(text, "file"), doctest::Contains(why), Error);
+    CHECK_REFUSED(parse_qnli(text, "file"), why);
   };
   refused("", "file holds no pairs");
   refused(kPairs, "file holds no pairs");
@@ -107,9 +106,8 @@ TEST_CASE("no pair to train on has a held-out question or sentence") {
   for (const LabelledText& pair : split.training) left.insert(pair.text);
   CHECK(left == std::set<std::string>{"q2\ts2", "s1\tq1", "q3\ts3"});
   CHECK(split.dropped == 2);
-  CHECK_THROWS_WITH_AS(split_pairs(pairs, 6), doctest::Contains("too few"), Error);
-  CHECK_THROWS_WITH_AS(split_pairs({{"q\ts", 0}, {"q\tt", 1}}, 1), doctest::Contains("hold out fewer"),
-                       Error);
+  CHECK_REFUSED(split_pairs(pairs, 6), "too few");
+  CHECK_REFUSED(split_pairs({{"q\ts", 0}, {"q\tt", 1}}, 1), "hold out fewer");
 }
 
 TEST_CASE("QNLI itself: 5,463 pairs" * doctest::test_suite("external")) {
@@ -151,11 +149,10 @@ TEST_CASE("the heading says which file it is, and a tenth is held out") {
   CHECK(read_labelled_split(path).held_out[0].text == "One.\tTwo.");
   CHECK(read_labelled_split(path).training[0].label == 0);
   write_file(path, mrpc + "1\t7\t8\tOne.\n");
-  CHECK_THROWS_WITH_AS(read_labelled_split(path), doctest::Contains("line 2: not 0 or 1"), Error);
+  CHECK_REFUSED(read_labelled_split(path), "line 2: not 0 or 1");
   for (const char* other : {"", "text\tlabel\na\t1\n"}) {
     write_file(path, other);
-    CHECK_THROWS_WITH_AS(read_labelled_split(path), doctest::Contains("the heading is neither SST-2's"),
-                         Error);
+    CHECK_REFUSED(read_labelled_split(path), "the heading is neither SST-2's");
   }
 }
 

@@ -6,7 +6,6 @@
 // model's own samples (attention/trained/generate.h), are one window each.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>

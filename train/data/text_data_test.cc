@@ -1,15 +1,11 @@
 #include "train/data/text_data.h"
 
 #include <algorithm>
-#include <memory>
 #include <set>
-#include <vector>
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/alphabet.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "nn/text/bpe/tokenizer.h"
 #include "train/data/documents.h"
 
 namespace psm::train {

@@ -6,7 +6,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/progress.h"
-#include "train/harness/harness_tasks.h"
 
 namespace psm::train {
 namespace {

@@ -1,7 +1,5 @@
 #include "train/harness/harness_tasks.h"
 
-#include <algorithm>
-
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"

@@ -1,9 +1,8 @@
 #include "train/harness/harness_tasks.h"
 
-#include "ckks/base/error.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/fuzz.h"
 #include "ckks/base/testing/shared_data.h"
-#include "doctest/doctest.h"
 
 namespace psm::train {
 namespace {
@@ -19,7 +18,7 @@ const std::string kReferent =
 
 void refused(const HarnessTask& task, const std::string& text, const std::string& why) {
   CAPTURE(text.substr(0, 200));
-  CHECK_THROWS_WITH_AS(parse_task(task, text, "file"), doctest::Contains(why.c_str()), Error);
+  CHECK_REFUSED(parse_task(task, text, "file"), why);
 }
 
 TEST_CASE("each form of task is read from its members, a line an example") {

@@ -2,7 +2,6 @@
 
 #include <sys/resource.h>
 
-#include <cmath>
 #include <csignal>
 #include <filesystem>
 
@@ -10,7 +9,6 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
-#include "nn/files/safetensors.h"
 #include "train/data/recall_task.h"
 
 namespace psm::train {

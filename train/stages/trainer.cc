@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "nn/layers/cross_entropy.h"
 

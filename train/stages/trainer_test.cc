@@ -1,10 +1,8 @@
 #include "train/stages/trainer.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
-#include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"

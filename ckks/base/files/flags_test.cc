@@ -7,10 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <initializer_list>
 #include <iostream>
-#include <string>
-#include <vector>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"

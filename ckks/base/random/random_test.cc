@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstring>
 #include <set>
-#include <string>
 #include <type_traits>
 #include <vector>
 

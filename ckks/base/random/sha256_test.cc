@@ -1,8 +1,6 @@
 // SHA-256 against the standard.
 #include "ckks/base/random/sha256.h"
 
-#include <string>
-
 #include "ckks/base/files/hex.h"
 #include "doctest/doctest.h"
 

@@ -1,8 +1,6 @@
 #include "ckks/program/file/program_file.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -11,7 +9,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/random/sha256.h"
-#include "ckks/scheme/chain/parameters.h"
 #include "ckks/wire/scheme_tables.h"
 
 namespace psm::program {

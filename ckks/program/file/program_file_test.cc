@@ -4,15 +4,12 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
-#include "ckks/base/testing/text.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/testing/sample_program.h"
-#include "doctest/doctest.h"
 
 namespace psm::program {
 namespace {
@@ -109,7 +106,7 @@ TEST_CASE("names that would not fit a line of a terminal are not written") {
     program.spec = sample.context.spec();
     program.entries.push_back(sample.entry);
     program.entries[0].plan.program.instructions[3].label = label;
-    CHECK_THROWS_WITH_AS(writer.finish(program), doctest::Contains("a name that is no short line"), Error);
+    CHECK_REFUSED(writer.finish(program), "a name that is no short line");
   }
 }
 
@@ -157,7 +154,7 @@ TEST_CASE("a damaged file is refused in one line") {
   CHECK(flipped(4096 + 50).find("is damaged (its checksum differs)") != std::string::npos);
   std::filesystem::remove(path);
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);  // nobody writes to it: reading it would wait
-  CHECK_THROWS_WITH_AS(read_program(path), doctest::Contains("no regular file"), Error);
+  CHECK_REFUSED(read_program(path), "no regular file");
   std::filesystem::remove(path);
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <tuple>
 
 #include "ckks/base/error.h"
 #include "ckks/linalg/apply_transform.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <optional>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"

@@ -1,7 +1,6 @@
 #include "ckks/program/planning/meter.h"
 
 #include <algorithm>
-#include <set>
 
 #include "ckks/linalg/transform_blocks.h"
 

@@ -3,10 +3,9 @@
 #include <set>
 #include <vector>
 
-#include "ckks/base/error.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/program/testing/rank_threads.h"
 #include "ckks/program/testing/test_machine.h"
-#include "doctest/doctest.h"
 
 namespace psm::program {
 namespace {
@@ -138,8 +137,8 @@ TEST_CASE("a message of another size is refused, with who sent it") {
   std::vector<Mailbox> mailboxes(2);
   ThreadLink link(mailboxes, 1);
   mailboxes[1].put(0, kFirstValue + static_cast<uint64_t>(rank.plan.program.inputs[0].value.id), Buffer(5));
-  CHECK_THROWS_WITH_AS(machine.run({}, linked({}, rank, w.party.context, w.party.keys.fingerprint, link)),
-                       doctest::Contains("rank 0 sent 5 words"), Error);
+  CHECK_REFUSED(machine.run({}, linked({}, rank, w.party.context, w.party.keys.fingerprint, link)),
+                "rank 0 sent 5 words");
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "ckks/program/ranks/rank_plan.h"
 
-#include <set>
-
 #include "ckks/base/error.h"
 
 namespace psm::program {

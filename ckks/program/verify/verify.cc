@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <map>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "ckks/base/error.h"

@@ -19,7 +19,6 @@
 // computes what its author says. The twin can (ckks/program/machines/twin.h).
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 

@@ -4,16 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
-#include "ckks/base/testing/text.h"
 #include "ckks/scheme/chain/security.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {

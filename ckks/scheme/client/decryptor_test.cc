@@ -2,11 +2,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"

@@ -4,10 +4,8 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/base/random/random.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
-#include "ckks/scheme/client/secret_key.h"
 
 namespace psm::ckks {
 namespace {

@@ -5,14 +5,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <set>
-#include <string>
 
-#include "ckks/base/error.h"
 #include "ckks/base/testing/chance.h"
-#include "ckks/base/testing/text.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {

@@ -1,7 +1,6 @@
 #include "ckks/scheme/client/key_verifier.h"
 
 #include <atomic>
-#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "ckks/base/error.h"

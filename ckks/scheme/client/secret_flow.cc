@@ -2,7 +2,6 @@
 // that memcheck can run, with all randomness, messages and secret keys marked (ckks/base/secrecy.h). And two
 // programs that leak on purpose, so that the silence about the others means something.
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "ckks/base/files/checksum.h"

@@ -6,12 +6,9 @@
 #include <numbers>
 #include <string>
 
-#include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
-#include "ckks/base/testing/text.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/scheme/encoding/decoder.h"
-#include "ckks/scheme/encoding/embedding.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {

@@ -6,7 +6,6 @@
 #include <complex>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "ckks/scheme/client/encryptor.h"

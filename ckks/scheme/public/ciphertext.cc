@@ -1,7 +1,5 @@
 #include "ckks/scheme/public/ciphertext.h"
 
-#include <utility>
-
 #include "ckks/base/parallel.h"
 #include "ckks/ring/sampler.h"
 

@@ -1,7 +1,6 @@
 #include "ckks/scheme/server/evaluator.h"
 
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "ckks/base/error.h"

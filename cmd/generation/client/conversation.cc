@@ -6,7 +6,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/wire/ciphertext_reader.h"
-#include "cmd/client/client_file.h"
 #include "cmd/client/encoding.h"
 #include "cmd/protocol/group_files.h"
 

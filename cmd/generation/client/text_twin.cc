@@ -1,8 +1,6 @@
 #include "cmd/generation/client/text_twin.h"
 
 #include <algorithm>
-#include <cmath>
-#include <span>
 
 #include "ckks/base/error.h"
 #include "cmd/terminal/table.h"

@@ -1,8 +1,6 @@
 #include "cmd/generation/server/text_program.h"
 
 #include <algorithm>
-#include <set>
-#include <string>
 #include <utility>
 
 #include "ckks/base/error.h"

@@ -1,10 +1,8 @@
 // What a server of texts holds: the compiled program (text_ends.h), evaluation keys, and weights where they are encrypted.
 #pragma once
 
-#include <memory>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/program/planning/meter.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"

@@ -9,7 +9,6 @@
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/tokenizer.h"
-#include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::nn {
 namespace {

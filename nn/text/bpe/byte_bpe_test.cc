@@ -1,10 +1,9 @@
 #include <cstdint>
 #include <functional>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/shared_data.h"
-#include "doctest/doctest.h"
 #include "nn/text/bpe/byte_level.h"
 #include "nn/text/bpe/byte_level_files.h"
 #include "nn/text/bpe/tokenizer.h"
@@ -150,8 +149,7 @@ TEST_CASE("files that are damaged or ask for what is not supported are refused")
   refused("\"h e\"", "\"h q9\"");
   refused("\"he\": 257", "\"h e\": 257");
   CHECK_THROWS_AS(read(good.substr(0, good.size() / 2)), Error);
-  CHECK_THROWS_WITH_AS(read("{\"a\": 0, \"model\": 1}"),
-                       doctest::Contains("GPT-2's are vocab.json and merges.txt"), Error);
+  CHECK_REFUSED(read("{\"a\": 0, \"model\": 1}"), "GPT-2's are vocab.json and merges.txt");
   CHECK_THROWS_AS(spec_from_gpt2_files("{\"a\": 0}", "#version: 0.2\na b\n", "test"), Error);
 }
 
@@ -163,7 +161,7 @@ TEST_CASE("files that the tokenizers library rejects, or reads with other ids, a
     const size_t at = bad.find(from);
     REQUIRE(at != std::string::npos);
     bad.replace(at, from.size(), to);
-    CHECK_THROWS_WITH_AS(Tokenizer(read(bad), "test"), doctest::Contains(why), Error);
+    CHECK_REFUSED(Tokenizer(read(bad), "test"), why);
   };
   refused("\"1.0\"", "\"2.0\"", "version \"2.0\" is not known");
   refused("\"1.0\"", "1", "version");

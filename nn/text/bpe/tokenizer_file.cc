@@ -8,7 +8,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::nn {

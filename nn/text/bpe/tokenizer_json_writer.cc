@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 
 #include "ckks/base/files/json.h"
 #include "nn/text/bpe/byte_level_files.h"

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "ckks/wire/tables.h"
-#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::nn {
 namespace {

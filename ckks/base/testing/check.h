@@ -1,9 +1,10 @@
-// What tests ask of a text.
+// Doctest, and what tests ask besides.
 #pragma once
 
 #include <string>
 
 #include "ckks/base/error.h"
+#include "doctest/doctest.h"
 
 namespace psm {
 
@@ -30,3 +31,7 @@ std::string refusal_of(const Body& body) {
 }
 
 }  // namespace psm
+
+// Checks that an expression is refused: it throws an Error whose message contains `why`.
+#define CHECK_REFUSED(expression, why) \
+  CHECK_THROWS_WITH_AS(expression, doctest::Contains(std::string(why).c_str()), psm::Error)
