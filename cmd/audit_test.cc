@@ -14,18 +14,17 @@
 namespace psm::cmd {
 namespace {
 
-const std::string kProgram = " --program " + path_of("model.program") + " --insecure";
-const std::string kServer = kProgram + " --keys " + path_of("keys") + "/evaluation.keys";
+const std::string kFlags = " --program " + kProgram + " --insecure";
+const std::string kServer = kFlags + " --keys " + kKeys + "/evaluation.keys";
 
 void encrypt(const std::string& out) {
-  must("encrypt", "--client " + path_of("model.client") + " --keys " + path_of("keys") +
-                      " --insecure --sample 12 --out " + path_of(out));
+  must("encrypt", client_flags() + "--sample 12 --out " + path_of(out));
 }
 std::string inferred(const std::string& prompts, const std::string& answers) {
-  return "infer" + kServer + " --in " + path_of(prompts) + " --out " + path_of(answers);
+  return "infer " + infer_flags(prompts, answers);
 }
 std::string drawn(const std::string& commitment, const std::string& out, int steps) {
-  return "audit" + kProgram + " --commitment " + path_of(commitment) + " --out " + path_of(out) +
+  return "audit" + kFlags + " --commitment " + path_of(commitment) + " --out " + path_of(out) +
          message(" --steps ", steps);
 }
 std::string opened(const std::string& challenge, const std::string& prompts = "prompts.ct") {
@@ -39,19 +38,12 @@ std::string audited(const std::string& challenge, const std::string& openings = 
 }
 
 // A failure of the server, and not of the files.
-void check_found(const std::string& command, const std::string& why) {
-  const Outcome outcome = run_command_line(command);
-  CAPTURE(outcome.err);
-  CHECK(outcome.exit_code == 1);
-  CHECK(outcome.err.find(why) != std::string::npos);
-}
+void check_found(const std::string& command, const std::string& why) { check_refused(command, why, 1); }
 
 // A committed run, a challenge to six steps, and its opening; made once.
 struct Setting {
   Setting() {
-    make_model(path_of("model.safetensors"), 1);
-    compile(path_of("model.safetensors"), "model");
-    must("keygen", "--client " + path_of("model.client") + " --insecure --out " + path_of("keys"));
+    make_pipeline();
     encrypt("prompts.ct"), encrypt("others.ct");
     must_run(inferred("prompts.ct", "answers.ct") + " --commit " + path_of("commitment"));
     program = program::load_program(path_of("model.program"));
@@ -169,9 +161,8 @@ TEST_CASE("a server that computes with other weights is found") {
     write_file(path_of(to), renamed(parse_note<CommitmentNote>(text, from), id));
   };
   rewrite("prompts.ct", "other.ct", renamed(note_of<CiphertextNote>("prompts.ct"), there));
-  const std::string serve = "infer --program " + path_of("other.program") + " --insecure --keys " +
-                            path_of("keys") + "/evaluation.keys --in " + path_of("other.ct") + " --out " +
-                            path_of("false.ct");
+  const std::string serve =
+      "infer " + infer_flags("other.ct", "false.ct", kKeys + "/evaluation.keys", path_of("other.program"));
   must_run(serve + " --commit " + path_of("false_commitment"));
   rewrite("false.ct", "false_here.ct", renamed(note_of<CiphertextNote>("false.ct"), here));
   rename_commitment("false_commitment", "commitment_here", here);

@@ -211,8 +211,8 @@ void check_faults(const std::string& command, const std::function<void()>& clear
   CHECK(failed > 0);
 }
 
-const std::string kModel = path_of("model.safetensors"), kCompiled = path_of("model"),
-                  kKeys = path_of("keys"), kPrompts = path_of("prompts.ct"), kAnswers = path_of("answers.ct");
+const std::string kCompiled = path_of("model"), kPrompts = path_of("prompts.ct"),
+                  kAnswers = path_of("answers.ct");
 
 std::string bytes_of(const std::string& path) { return fs::exists(path) ? read_file(path, 1 << 30) : ""; }
 // Drawn keys and ciphertexts differ in every run, and have the same lengths.

@@ -17,7 +17,6 @@
 namespace psm::cmd {
 namespace {
 
-const std::string kModel = path_of("model.safetensors"), kKeys = path_of("keys");
 const std::string kPrompt = " --prompt \"k0 v1 k2 v3 k0\"";
 constexpr int kPlaces = 16, kPromptTokens = 5;
 
@@ -333,9 +332,7 @@ TEST_CASE("beyond the places of a model its window slides") {
   prepare();
   const std::string out = output_of(arguments("--tokens 14 --window slide --compare" + kPrompt));
   CHECK(out.find("the program's own text in the clear, the same: ") != std::string::npos);
-  size_t passes = 0;
-  for (size_t at = 0; (at = out.find("(a whole pass)", at)) != std::string::npos; ++at) ++passes;
-  CHECK(passes == 2);
+  CHECK(count(out, "(a whole pass)") == 2);
   static_assert(kPromptTokens + 14 - 1 > kPlaces);
 }
 

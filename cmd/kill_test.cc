@@ -21,21 +21,14 @@ namespace {
 constexpr int kKills = 20;
 constexpr uint64_t kMaxAnswer = uint64_t{1} << 26;
 
-const std::string kClient = path_of("model.client");
-
 void prepare() {
-  if (std::filesystem::exists(kClient)) return;
-  make_model(path_of("model.safetensors"), 1);
-  compile(path_of("model.safetensors"), "model");
-  REQUIRE(run("keygen", "--client " + kClient + " --out " + path_of("keys") + " --insecure").exit_code == 0);
-  REQUIRE(run("encrypt", "--client " + kClient + " --keys " + path_of("keys") + " --out " +
-                             path_of("prompts.ct") + " --sample 12 --insecure")
-              .exit_code == 0);
+  if (std::filesystem::exists(path_of("prompts.ct"))) return;
+  make_pipeline();
+  must("encrypt", client_flags() + "--sample 12 --out " + path_of("prompts.ct"));
 }
 
-std::string infer(const std::string& out, const std::string& program = path_of("model.program")) {
-  return "infer --program " + program + " --keys " + path_of("keys") + "/evaluation.keys --in " +
-         path_of("prompts.ct") + " --out " + path_of(out) + " --insecure";
+std::string infer(const std::string& out, const std::string& program = kProgram) {
+  return "infer " + infer_flags("prompts.ct", out, kKeys + "/evaluation.keys", program);
 }
 
 // Whether the command was killed after so many seconds; else it succeeded before. In the foreground `timeout` waits until

@@ -23,9 +23,6 @@
 namespace psm::cmd {
 namespace {
 
-const std::string kProgram = path_of("model.program"), kClient = path_of("model.client");
-const std::string kKeys = path_of("keys");
-
 // Ten prompts of different lengths: two groups of eight at most.
 constexpr int kPrompts = 10, kGroup = 8;
 const std::vector<int> kLengths = {6, 16, 5, 7, 16, 9, 11, 16, 13, 15};
@@ -40,28 +37,20 @@ std::string prompts_file(const std::string& name, const std::vector<int>& length
   return path_of(name);
 }
 
-std::string client(const std::string& keys = kKeys) {
-  return "--client " + kClient + " --keys " + keys + " --insecure ";
-}
-
-// The prompts of `prompts.ct` again, and the program to compare the answers with.
-
 void encrypt(const std::string& out, const std::vector<int>& lengths, const std::string& keys = kKeys) {
   must("encrypt",
-       client(keys) + "--out " + path_of(out) + " --prompts " + prompts_file(out + ".txt", lengths));
+       client_flags(keys) + "--out " + path_of(out) + " --prompts " + prompts_file(out + ".txt", lengths));
 }
 
-Outcome compare_answers(const std::string& in) {
-  return decrypt_and_compare(client() + "--in " + path_of(in), kClient, kProgram,
-                             "--prompts " + path_of("prompts.ct.txt"));
+void check_answers(const std::string& in) {
+  must_agree(client_flags() + "--in " + path_of(in), kClient, kProgram,
+             "--prompts " + path_of("prompts.ct.txt"));
 }
 
 // Keys, the ten prompts encrypted, and the answers, made once.
 void prepare() {
   static const bool once = [] {
-    make_model(path_of("model.safetensors"), 1);
-    compile(path_of("model.safetensors"), "model");
-    must("keygen", "--client " + kClient + " --out " + kKeys + " --insecure");
+    make_pipeline();
     encrypt("prompts.ct", kLengths);
     return true;
   }();
@@ -74,16 +63,10 @@ const ckks::Context& context() {
   return *made;
 }
 
-std::string infer(const std::string& in, const std::string& out,
-                  const std::string& keys = kKeys + "/evaluation.keys") {
-  return "--program " + kProgram + " --keys " + keys + " --in " + path_of(in) + " --out " + path_of(out) +
-         " --insecure";
-}
-
 const std::string& answers() {
   static const std::string name = [] {
     prepare();
-    must("infer", infer("prompts.ct", "answers.ct"));
+    must("infer", infer_flags("prompts.ct", "answers.ct"));
     return "answers.ct";
   }();
   return name;
@@ -158,7 +141,7 @@ TEST_CASE("of the prompts the server's file tells how many groups there are, and
 }
 
 TEST_CASE("the client finds its prompts' lengths again, or is told that their record is missing") {
-  const std::string decrypt = client() + "--in " + path_of(answers());
+  const std::string decrypt = client_flags() + "--in " + path_of(answers());
   must("decrypt", decrypt + " --json " + path_of("lengths.json"));
   const Json json = json_in("lengths.json");
   CHECK(json.at("answers", "json").array("answers").size() == kPrompts);
@@ -173,7 +156,7 @@ TEST_CASE("a request that does not fit the plan is refused before a key is read"
   prepare();
   const std::string keys = damaged_keys();
   const auto check_refused_early = [&](const char* said) {
-    check_refused("infer " + infer("wrong.ct", "wrong_answers.ct", keys), said);
+    check_refused("infer " + infer_flags("wrong.ct", "wrong_answers.ct", keys), said);
     CHECK_FALSE(std::filesystem::exists(path_of("wrong_answers.ct")));
   };
   const auto change = [&](auto&& function) {
@@ -210,7 +193,7 @@ TEST_CASE(
   // In megabytes, as the refusal says.
   const auto asked_for = [](const std::string& in) {
     const Outcome outcome =
-        run_command_line("infer " + infer(in, "none.ct"), "ulimit -v 130000; MALLOC_ARENA_MAX=1 ");
+        run_command_line("infer " + infer_flags(in, "none.ct"), "ulimit -v 130000; MALLOC_ARENA_MAX=1 ");
     CHECK(outcome.exit_code == 2);
     const std::string before = "this needs about ";
     const size_t at = outcome.err.find(before);
@@ -226,15 +209,12 @@ TEST_CASE(
 TEST_CASE("the answers of finished groups are kept when a later one cannot be read") {
   prepare();
   damage("prompts.ct", "half.ct", 3);
-  check_refused("infer " + infer("half.ct", "half_answers.ct"),
+  check_refused("infer " + infer_flags("half.ct", "half_answers.ct"),
                 "half_answers.ct has the answers of the first 1 of 2 groups");
-  const Outcome compared = compare_answers("half_answers.ct");
-  REQUIRE_MESSAGE(compared.exit_code == 0, compared.err);
-  CHECK(compared.err.find("warning: ") != std::string::npos);
+  check_answers("half_answers.ct");
+  CHECK(contains(run("decrypt", client_flags() + "--in " + path_of("half_answers.ct")).err, "warning: "));
   const Json json = json_in("answers.json");
   CHECK(json.at("answers", "json").array("answers").size() == kGroup);
-  // Chance cannot reach this bound, or those below: thousands of predicted deviations (ckks/base/testing/chance.h).
-  CHECK(comparison().at("relative_rms", "json").number("relative_rms") < 0x1p-7);
 }
 
 TEST_CASE("of a folder every file is answered that has no answer yet, with the keys read once") {
@@ -242,10 +222,11 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
   namespace fs = std::filesystem;
   const fs::path in = path_of("many"), out = path_of("many_answers");
   fs::create_directory(in);
-  check_refused("infer " + infer("many", "many_answers"), "has no files");
+  check_refused("infer " + infer_flags("many", "many_answers"), "has no files");
   fs::copy(path_of("prompts.ct"), in / "a.ct");
   fs::copy(path_of("prompts.ct"), in / "b.ct");
-  const Outcome first = must("infer", infer("many", "many_answers") + " --state " + path_of("many_states"));
+  const Outcome first =
+      must("infer", infer_flags("many", "many_answers") + " --state " + path_of("many_states"));
   CHECK(first.out.find("4 passes") != std::string::npos);
   const std::string expected = read_file(path_of(answers()), 1 << 26);
   for (const char* name : {"a.ct", "b.ct"}) CHECK(read_file((out / name).string(), 1 << 26) == expected);
@@ -254,11 +235,11 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
   fs::copy(path_of("prompts.ct"), in / "c.ct");
   write_file((in / "a.ct.part-0123456789abcdef").string(), "half");
   const fs::file_time_type before = fs::last_write_time(out / "a.ct");
-  const Outcome second = must("infer", infer("many", "many_answers"));
+  const Outcome second = must("infer", infer_flags("many", "many_answers"));
   CHECK(second.out.find("2 passes") != std::string::npos);
   CHECK(fs::last_write_time(out / "a.ct") == before);
   CHECK(read_file((out / "c.ct").string(), 1 << 26) == expected);
-  const Outcome third = run("infer", infer("many", "many_answers"));
+  const Outcome third = run("infer", infer_flags("many", "many_answers"));
   CHECK(third.exit_code == 0);
   CHECK(third.out.find("has the answers of all files") != std::string::npos);
   // A file without prompts is known before a key is read. Alone it ends the run; it does not hold up others.
@@ -269,12 +250,12 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
     CHECK(bad.err.find("error: these files were not answered, for the reasons above: " +
                        (in / "d.ct").string() + "\n") != std::string::npos);
   };
-  is_named(run("infer", infer("many", "many_answers", damaged_keys())));
+  is_named(run("infer", infer_flags("many", "many_answers", damaged_keys())));
   fs::copy(path_of("prompts.ct"), in / "e.ct");
-  is_named(run("infer", infer("many", "many_answers")));
+  is_named(run("infer", infer_flags("many", "many_answers")));
   CHECK(read_file((out / "e.ct").string(), 1 << 26) == expected);
-  check_refused("infer " + infer("many", "many"), "--out and --in are the same");
-  CHECK(run("infer", infer("many", "prompts.ct")).exit_code == 2);
+  check_refused("infer " + infer_flags("many", "many"), "--out and --in are the same");
+  CHECK(run("infer", infer_flags("many", "prompts.ct")).exit_code == 2);
 }
 
 TEST_CASE("in a folder an answer is that of the very request under its name, and of all its groups") {
@@ -283,7 +264,7 @@ TEST_CASE("in a folder an answer is that of the very request under its name, and
   const fs::path in = path_of("renewed"), out = path_of("renewed_answers");
   fs::create_directory(in);
   damage("prompts.ct", "renewed/a.ct", 3);
-  const auto answer = [] { return run("infer", infer("renewed", "renewed_answers")); };
+  const auto answer = [] { return run("infer", infer_flags("renewed", "renewed_answers")); };
   for (int i = 0; i < 2; ++i) {  // what the first run left is not taken for all of it
     const Outcome stopped = answer();
     CHECK(stopped.exit_code == 1);
@@ -312,7 +293,7 @@ TEST_CASE("a folder may hold more files than a process may open") {
   for (int i = 0; i < 64; ++i)
     std::filesystem::create_hard_link(path_of("prompts.ct"), in / message(i, ".ct"));
   const Outcome outcome =
-      run_command_line("infer " + infer("crowd", "crowd_answers", damaged_keys()), "ulimit -n 32; ");
+      run_command_line("infer " + infer_flags("crowd", "crowd_answers", damaged_keys()), "ulimit -n 32; ");
   CHECK(outcome.exit_code == 2);
   CAPTURE(outcome.err);
   CHECK(outcome.err.find("damaged.keys") != std::string::npos);  // all files were in order
@@ -323,13 +304,12 @@ TEST_CASE("a group that is in the state is not run again") {
   const std::string state = " --state " + path_of("groups");
   damage("prompts.ct", "second_bad.ct", 3);
   damage("prompts.ct", "first_bad.ct", 0);
-  CHECK(run("infer", infer("second_bad.ct", "resumed.ct") + state).exit_code == 2);
+  CHECK(run("infer", infer_flags("second_bad.ct", "resumed.ct") + state).exit_code == 2);
   CHECK(std::filesystem::exists(path_of("groups/group-0")));
   // The first group of this file cannot be read: it need not be.
-  must("infer", infer("first_bad.ct", "resumed.ct") + state);
+  must("infer", infer_flags("first_bad.ct", "resumed.ct") + state);
   CHECK_FALSE(std::filesystem::exists(path_of("groups")));
-  REQUIRE(compare_answers("resumed.ct").exit_code == 0);
-  CHECK(comparison().at("relative_rms", "json").number("relative_rms") < 0x1p-7);
+  check_answers("resumed.ct");
 }
 
 TEST_CASE("a state that cannot be kept is refused before a key is read") {
@@ -337,7 +317,7 @@ TEST_CASE("a state that cannot be kept is refused before a key is read") {
   const std::string keys = damaged_keys();
   const std::string file = path_of("prompts.ct.txt");
   for (const std::string& state : {file, file + "/state"}) {
-    check_refused("infer " + infer("prompts.ct", "unstated.ct", keys) + " --state " + state,
+    check_refused("infer " + infer_flags("prompts.ct", "unstated.ct", keys) + " --state " + state,
                   "cannot write " + state + ": " + file + " is no folder");
   }
 }
@@ -346,7 +326,7 @@ TEST_CASE("a save that fails warns, and the run goes on to its answers") {
   prepare();
   // The live ciphertexts after a block pass the limit, the answers do not.
   const Outcome outcome =
-      run_command_line("infer " + infer("prompts.ct", "limited.ct") + " --state " + path_of("limited"),
+      run_command_line("infer " + infer_flags("prompts.ct", "limited.ct") + " --state " + path_of("limited"),
                        "trap '' XFSZ; ulimit -f 240; ");
   CAPTURE(outcome.err);
   CHECK(outcome.exit_code == 0);
@@ -359,7 +339,7 @@ TEST_CASE("an answer at another level or scale, or under another name, than the 
     wire::CiphertextFile file = read(answers());
     change(file);
     wire::write_ciphertexts(path_of("other_answers.ct"), context(), file);
-    const Outcome outcome = run("decrypt", client() + "--in " + path_of("other_answers.ct"));
+    const Outcome outcome = run("decrypt", client_flags() + "--in " + path_of("other_answers.ct"));
     CHECK(outcome.exit_code == 2);
     CHECK(outcome.out.empty());
     CAPTURE(outcome.err);
@@ -397,20 +377,19 @@ TEST_CASE(
     return static_cast<double>(std::filesystem::file_size(path_of(name)));
   };
   CHECK(size("prompts.ct") < 0.55 * size("public.ct"));
-  must("infer", infer("public.ct", "public_answers.ct"));
+  must("infer", infer_flags("public.ct", "public_answers.ct"));
   for (const auto& entry : std::filesystem::directory_iterator(folder))  // the record of its prompts
     if (entry.path().extension() == ".record")
       std::filesystem::copy_file(entry.path(), kKeys + "/" + entry.path().filename().string());
-  REQUIRE(compare_answers("public_answers.ct").exit_code == 0);
-  CHECK(comparison().at("relative_rms", "json").number("relative_rms") < 0x1p-7);
+  check_answers("public_answers.ct");
   std::filesystem::remove(folder + "/public.key");
-  const Outcome alone = run("encrypt", client(folder) + "--sample 2 --out " + path_of("alone.ct"));
+  const Outcome alone = run("encrypt", client_flags(folder) + "--sample 2 --out " + path_of("alone.ct"));
   CHECK(alone.exit_code == 2);
   CHECK(alone.err.find("cannot read " + folder + "/public.key") != std::string::npos);
 }
 
 TEST_CASE("decrypted answers are their owner's alone, and so must the secret key be") {
-  const std::string decrypt = client() + "--in " + path_of(answers()), report = path_of("private.json");
+  const std::string decrypt = client_flags() + "--in " + path_of(answers()), report = path_of("private.json");
   write_file(report, "{}");
   REQUIRE(chmod(report.c_str(), 0644) == 0);
   must("decrypt", decrypt + " --json " + report);
@@ -419,7 +398,7 @@ TEST_CASE("decrypted answers are their owner's alone, and so must the secret key
   for (const mode_t open : {0640, 0604, 0660}) {
     REQUIRE(chmod(secret.c_str(), open) == 0);
     for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
-             {"decrypt", decrypt}, {"encrypt", client() + "--sample 2 --out " + path_of("open.ct")}}) {
+             {"decrypt", decrypt}, {"encrypt", client_flags() + "--sample 2 --out " + path_of("open.ct")}}) {
       check_refused(command + " " + arguments, "others than its owner may read or write it");
     }
   }

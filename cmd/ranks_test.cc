@@ -21,27 +21,22 @@ bool has_mpi() {
   return false;
 }
 
-const std::string kClient = path_of("model.client");
-
 // A model, keys, and files of prompts, made once for all cases.
 void prepare() {
-  if (std::filesystem::exists(kClient)) return;
-  make_model(path_of("model.safetensors"), 1);
+  if (std::filesystem::exists(path_of("prompts"))) return;
+  make_pipeline();
   make_model(path_of("other.safetensors"), 2);
   compile(path_of("other.safetensors"), "other");
-  compile(path_of("model.safetensors"), "model");
-  for (const char* keys : {"keys", "other_keys"})
-    must("keygen", "--client " + kClient + " --out " + path_of(keys) + " --insecure");
+  must("keygen", "--client " + kClient + " --out " + path_of("other_keys") + " --insecure");
   std::filesystem::create_directory(path_of("prompts"));
   for (int file = 0; file < 5; ++file)
-    must("encrypt", "--client " + kClient + " --keys " + path_of("keys") + " --sample 2 --insecure --seed " +
-                        std::to_string(file) + " --out " + path_of("prompts/" + std::to_string(file)));
+    must("encrypt", client_flags() + "--sample 2 --seed " + std::to_string(file) + " --out " +
+                        path_of("prompts/" + std::to_string(file)));
 }
 
 std::string infer(const std::string& in, const std::string& out, const std::string& program = "model.program",
                   const std::string& keys = "keys") {
-  return "infer --program " + path_of(program) + " --keys " + path_of(keys) + "/evaluation.keys --in " +
-         path_of(in) + " --out " + path_of(out) + " --insecure ";
+  return "infer " + infer_flags(in, out, path_of(keys) + "/evaluation.keys", path_of(program));
 }
 
 // One process each, on however many processors there are. A run that hangs is ended, and fails.
@@ -62,19 +57,13 @@ const std::string& expected() {
   return bytes;
 }
 
-size_t lines_with(const std::string& text, const std::string& what) {
-  size_t count = 0;
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
-  return count;
-}
-
 // One line says which rank failed and why, and no rank goes on.
 void check_failed_once(const Outcome& outcome, const std::string& why) {
   CAPTURE(outcome.err);
   CHECK(outcome.exit_code != 0);
   CHECK(outcome.exit_code != 124);
   CHECK(outcome.exit_code != 137);
-  CHECK(lines_with(outcome.err, "error: ") == 1);
+  CHECK(count(outcome.err, "error: ") == 1);
   CHECK(outcome.err.find(why) != std::string::npos);
 }
 
@@ -94,7 +83,7 @@ TEST_CASE("two, three and four ranks have the answers of one process, bit for bi
     const Outcome outcome = on_ranks(ranks, infer("prompts/0", out) + "--link 1us,1000GbE --json " + json);
     REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
     CHECK(answers(out) == expected());
-    CHECK(lines_with(outcome.err, "INSECURE") == 1);
+    CHECK(count(outcome.err, "INSECURE") == 1);
     CHECK(outcome.out.find("peak memory") != std::string::npos);
     const Json report = json_in("ranks.json");
     REQUIRE(report.at("by_rank", "json").array("by_rank").size() == static_cast<size_t>(ranks));

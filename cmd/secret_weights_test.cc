@@ -26,7 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kModel = path_of("model.safetensors"), kKeys = path_of("keys");
 const std::string kPrompt = " --prompt \"k0 v1 k2 v3 k0\"";
 
 const std::string kPlainKeys = path_of("plain-keys");  // for plaintext weights

@@ -13,136 +13,100 @@ namespace {
 
 using Shape = std::vector<int64_t>;
 
-struct Name {
-  std::string_view ours;  // in weights.h, without the layer's prefix
-  std::string_view theirs;
+// A module of theirs: its weight and its bias in weights.h, without the layer's prefix; "" where it has none.
+struct Module {
+  std::string_view weight, bias, theirs;
+  std::string_view ending = ".weight";  // of the weight's name
 };
 
 struct Family {
   std::string_view name;
   std::string_view layers;  // what a layer's names begin with, followed by its number
-  std::span<const Name> names;
-  std::span<const Name> shared = {};  // further ones, which another family has too
+  std::span<const Module> names;
+  std::span<const Module> shared = {};  // further ones, which another family has too
 };
 
-constexpr Name kGptNeoxNames[] = {
-    {"embedding", "gpt_neox.embed_in.weight"},
-    {"final_gamma", "gpt_neox.final_layer_norm.weight"},
-    {"final_beta", "gpt_neox.final_layer_norm.bias"},
-    {"unembedding", "embed_out.weight"},
-    {"norm1_gamma", "input_layernorm.weight"},
-    {"norm1_beta", "input_layernorm.bias"},
-    {"norm2_gamma", "post_attention_layernorm.weight"},
-    {"norm2_beta", "post_attention_layernorm.bias"},
-    {"wo", "attention.dense.weight"},
-    {"bo", "attention.dense.bias"},
-    {"w_up", "mlp.dense_h_to_4h.weight"},
-    {"b_up", "mlp.dense_h_to_4h.bias"},
-    {"w_down", "mlp.dense_4h_to_h.weight"},
-    {"b_down", "mlp.dense_4h_to_h.bias"},
+constexpr Module kGptNeoxNames[] = {
+    {"embedding", "", "gpt_neox.embed_in"},
+    {"final_gamma", "final_beta", "gpt_neox.final_layer_norm"},
+    {"unembedding", "", "embed_out"},
+    {"norm1_gamma", "norm1_beta", "input_layernorm"},
+    {"norm2_gamma", "norm2_beta", "post_attention_layernorm"},
+    {"wo", "bo", "attention.dense"},
+    {"w_up", "b_up", "mlp.dense_h_to_4h"},
+    {"w_down", "b_down", "mlp.dense_4h_to_h"},
 };
 constexpr std::string_view kFused = "attention.query_key_value.";
 
-constexpr Name kGpt2Names[] = {
-    {"embedding", "transformer.wte.weight"},
-    {"position_embedding", "transformer.wpe.weight"},
-    {"final_gamma", "transformer.ln_f.weight"},
-    {"final_beta", "transformer.ln_f.bias"},
-    {"unembedding", "lm_head.weight"},
-    {"norm1_gamma", "ln_1.weight"},
-    {"norm1_beta", "ln_1.bias"},
-    {"norm2_gamma", "ln_2.weight"},
-    {"norm2_beta", "ln_2.bias"},
-    {"wo", "attn.c_proj.weight"},
-    {"bo", "attn.c_proj.bias"},
-    {"w_up", "mlp.c_fc.weight"},
-    {"b_up", "mlp.c_fc.bias"},
-    {"w_down", "mlp.c_proj.weight"},
-    {"b_down", "mlp.c_proj.bias"},
+constexpr Module kGpt2Names[] = {
+    {"embedding", "", "transformer.wte"},
+    {"position_embedding", "", "transformer.wpe"},
+    {"final_gamma", "final_beta", "transformer.ln_f"},
+    {"unembedding", "", "lm_head"},
+    {"norm1_gamma", "norm1_beta", "ln_1"},
+    {"norm2_gamma", "norm2_beta", "ln_2"},
+    {"wo", "bo", "attn.c_proj"},
+    {"w_up", "b_up", "mlp.c_fc"},
+    {"w_down", "b_down", "mlp.c_proj"},
 };
 constexpr std::string_view kGpt2Fused = "attn.c_attn.";
 
-constexpr Name kLlamaNames[] = {
-    {"embedding", "model.embed_tokens.weight"},
-    {"final_gamma", "model.norm.weight"},
-    {"unembedding", "lm_head.weight"},
-    {"norm1_gamma", "input_layernorm.weight"},
-    {"norm2_gamma", "post_attention_layernorm.weight"},
-    {"wq", "self_attn.q_proj.weight"},
-    {"wk", "self_attn.k_proj.weight"},
-    {"wv", "self_attn.v_proj.weight"},
-    {"wo", "self_attn.o_proj.weight"},
-    {"w_gate", "mlp.gate_proj.weight"},
-    {"w_up", "mlp.up_proj.weight"},
-    {"w_down", "mlp.down_proj.weight"},
+constexpr Module kLlamaNames[] = {
+    {"embedding", "", "model.embed_tokens"},
+    {"final_gamma", "", "model.norm"},
+    {"unembedding", "", "lm_head"},
+    {"norm1_gamma", "", "input_layernorm"},
+    {"norm2_gamma", "", "post_attention_layernorm"},
+    {"wq", "", "self_attn.q_proj"},
+    {"wk", "", "self_attn.k_proj"},
+    {"wv", "", "self_attn.v_proj"},
+    {"wo", "", "self_attn.o_proj"},
+    {"w_gate", "", "mlp.gate_proj"},
+    {"w_up", "", "mlp.up_proj"},
+    {"w_down", "", "mlp.down_proj"},
 };
 
-constexpr Name kRobertaNames[] = {
-    {"embedding", "roberta.embeddings.word_embeddings.weight"},
-    {"position_embedding", "roberta.embeddings.position_embeddings.weight"},
-    {"embedding_gamma", "roberta.embeddings.LayerNorm.weight"},
-    {"embedding_beta", "roberta.embeddings.LayerNorm.bias"},
-    {"pooler_weight", "classifier.dense.weight"},
-    {"pooler_bias", "classifier.dense.bias"},
-    {"class_weight", "classifier.out_proj.weight"},
-    {"class_bias", "classifier.out_proj.bias"},
+constexpr Module kRobertaNames[] = {
+    {"embedding", "", "roberta.embeddings.word_embeddings"},
+    {"position_embedding", "", "roberta.embeddings.position_embeddings"},
+    {"embedding_gamma", "embedding_beta", "roberta.embeddings.LayerNorm"},
+    {"pooler_weight", "pooler_bias", "classifier.dense"},
+    {"class_weight", "class_bias", "classifier.out_proj"},
 };
 
-constexpr Name kBertNames[] = {
-    {"embedding", "bert.embeddings.word_embeddings.weight"},
-    {"position_embedding", "bert.embeddings.position_embeddings.weight"},
-    {"type_embedding", "bert.embeddings.token_type_embeddings.weight"},
-    {"embedding_gamma", "bert.embeddings.LayerNorm.weight"},
-    {"embedding_beta", "bert.embeddings.LayerNorm.bias"},
-    {"pooler_weight", "bert.pooler.dense.weight"},
-    {"pooler_bias", "bert.pooler.dense.bias"},
-    {"class_weight", "classifier.weight"},
-    {"class_bias", "classifier.bias"},
+constexpr Module kBertNames[] = {
+    {"embedding", "", "bert.embeddings.word_embeddings"},
+    {"position_embedding", "", "bert.embeddings.position_embeddings"},
+    {"type_embedding", "", "bert.embeddings.token_type_embeddings"},
+    {"embedding_gamma", "embedding_beta", "bert.embeddings.LayerNorm"},
+    {"pooler_weight", "pooler_bias", "bert.pooler.dense"},
+    {"class_weight", "class_bias", "classifier"},
 };
-constexpr Name kPostNormNames[] = {
-    {"wq", "attention.self.query.weight"},
-    {"bq", "attention.self.query.bias"},
-    {"wk", "attention.self.key.weight"},
-    {"bk", "attention.self.key.bias"},
-    {"wv", "attention.self.value.weight"},
-    {"bv", "attention.self.value.bias"},
-    {"wo", "attention.output.dense.weight"},
-    {"bo", "attention.output.dense.bias"},
-    {"norm1_gamma", "attention.output.LayerNorm.weight"},
-    {"norm1_beta", "attention.output.LayerNorm.bias"},
-    {"w_up", "intermediate.dense.weight"},
-    {"b_up", "intermediate.dense.bias"},
-    {"w_down", "output.dense.weight"},
-    {"b_down", "output.dense.bias"},
-    {"norm2_gamma", "output.LayerNorm.weight"},
-    {"norm2_beta", "output.LayerNorm.bias"},
+constexpr Module kPostNormNames[] = {
+    {"wq", "bq", "attention.self.query"},
+    {"wk", "bk", "attention.self.key"},
+    {"wv", "bv", "attention.self.value"},
+    {"wo", "bo", "attention.output.dense"},
+    {"norm1_gamma", "norm1_beta", "attention.output.LayerNorm"},
+    {"w_up", "b_up", "intermediate.dense"},
+    {"w_down", "b_down", "output.dense"},
+    {"norm2_gamma", "norm2_beta", "output.LayerNorm"},
 };
 
-constexpr Name kVitNames[] = {
-    {"patch_weight", "vit.embeddings.patch_embeddings.projection.weight"},
-    {"patch_bias", "vit.embeddings.patch_embeddings.projection.bias"},
-    {"class_token", "vit.embeddings.cls_token"},
-    {"position_embedding", "vit.embeddings.position_embeddings"},
-    {"final_gamma", "vit.layernorm.weight"},
-    {"final_beta", "vit.layernorm.bias"},
-    {"class_weight", "classifier.weight"},
-    {"class_bias", "classifier.bias"},
-    {"norm1_gamma", "layernorm_before.weight"},
-    {"norm1_beta", "layernorm_before.bias"},
-    {"norm2_gamma", "layernorm_after.weight"},
-    {"norm2_beta", "layernorm_after.bias"},
-    {"wq", "attention.attention.query.weight"},
-    {"bq", "attention.attention.query.bias"},
-    {"wk", "attention.attention.key.weight"},
-    {"bk", "attention.attention.key.bias"},
-    {"wv", "attention.attention.value.weight"},
-    {"bv", "attention.attention.value.bias"},
-    {"wo", "attention.output.dense.weight"},
-    {"bo", "attention.output.dense.bias"},
-    {"w_up", "intermediate.dense.weight"},
-    {"b_up", "intermediate.dense.bias"},
-    {"w_down", "output.dense.weight"},
-    {"b_down", "output.dense.bias"},
+constexpr Module kVitNames[] = {
+    {"patch_weight", "patch_bias", "vit.embeddings.patch_embeddings.projection"},
+    {"class_token", "", "vit.embeddings.cls_token", ""},
+    {"position_embedding", "", "vit.embeddings.position_embeddings", ""},
+    {"final_gamma", "final_beta", "vit.layernorm"},
+    {"class_weight", "class_bias", "classifier"},
+    {"norm1_gamma", "norm1_beta", "layernorm_before"},
+    {"norm2_gamma", "norm2_beta", "layernorm_after"},
+    {"wq", "bq", "attention.attention.query"},
+    {"wk", "bk", "attention.attention.key"},
+    {"wv", "bv", "attention.attention.value"},
+    {"wo", "bo", "attention.output.dense"},
+    {"w_up", "b_up", "intermediate.dense"},
+    {"w_down", "b_down", "output.dense"},
 };
 
 constexpr Family kGptNeox{"gpt-neox", "gpt_neox.layers.", kGptNeoxNames};
@@ -184,11 +148,11 @@ struct ParameterName {
 
 std::string stored_name(const Family& family, const std::string& ours) {
   const ParameterName name(ours);
-  for (const std::span<const Name> names : {family.names, family.shared})
-    for (const Name& candidate : names)
-      if (candidate.ours == name.own)
-        return name.layer.empty() ? std::string(candidate.theirs)
-                                  : message(family.layers, name.layer, ".", candidate.theirs);
+  for (const std::span<const Module> modules : {family.names, family.shared})
+    for (const Module& module : modules)
+      if (const bool weight = module.weight == name.own; weight || module.bias == name.own)
+        return message(name.layer.empty() ? "" : message(family.layers, name.layer, "."), module.theirs,
+                       weight ? module.ending : ".bias");
   return "psm." + ours;
 }
 

@@ -80,8 +80,8 @@ int compare(int argc, char** argv) {
     for (const auto& group : groups_of(prompts, client.model.packing.prompts))
       twin.run({.entry = kPass,
                 .slots = attention::client_inputs(client.model, PromptExamples(client.model.shape, group))});
-    std::printf("their values stay inside the ranges of %s; checked in %s\n", program.c_str(),
-                seconds_text(seconds_now() - start).c_str());
+    print("their values stay inside the ranges of ", program, "; checked in ",
+          seconds_text(seconds_now() - start), "\n");
     return 0;
   }
   const LogitRows logits = read_logits(resolve_user_path(logits_path), client.program_id());
@@ -98,7 +98,7 @@ int compare(int argc, char** argv) {
   const TwinLogits twin = twin_logits(program, client, prompts);
   const Comparison c = compare_logits(scored_rows(codec, prompts, twin.rows),
                                       scored_rows(codec, prompts, logits), twin.predicted_std);
-  std::printf("%s", c.text(twin.predicted_std).c_str());
+  print(c.text(twin.predicted_std));
   Json json;
   json["encrypted_vs_twin"] = c.json();
   flags.write_json(json);

@@ -103,10 +103,11 @@ int decrypt(int argc, char** argv) {
   const double seconds = seconds_now() - start;
 
   Json json, lines = Json::Array();
-  std::printf("answers, %s of each prompt:\n", answers.embedding ? "the embedding"
-                                               : answers.of_classes()
-                                                   ? "the class"
-                                                   : "a prediction for each scored position");
+  print("answers, ",
+        answers.embedding      ? "the embedding"
+        : answers.of_classes() ? "the class"
+                               : "a prediction for each scored position",
+        " of each prompt:\n");
   size_t row = 0, number = 0;
   for (const auto& group : all_lengths) {
     for (const int length : group) {
@@ -114,7 +115,7 @@ int decrypt(int argc, char** argv) {
       for (const int t : answers.scored_positions(length)) predicted.push_back(argmax(logits[row + t]));
       const std::string line =
           answers.embedding ? embedding_text(logits[row], logits[0]) : answers.list(predicted);
-      std::printf("prompt %zu: %s\n", number++, visible(line).c_str());
+      print("prompt ", number++, ": ", visible(line), "\n");
       lines.push_back(line);
       row += static_cast<size_t>(answers.rows(length));
     }
@@ -122,7 +123,7 @@ int decrypt(int argc, char** argv) {
   json["answers"] = std::move(lines);
   json["seconds"] = seconds;
   if (!logits_path.empty()) write_logits(resolve_user_path(logits_path), client.program_id(), logits);
-  std::printf("Do not share decrypted values: they carry the error of the encryption (ckks/SECURITY.md).\n");
+  print("Do not share decrypted values: they carry the error of the encryption (ckks/SECURITY.md).\n");
   flags.write_json(json);
   return 0;
 }

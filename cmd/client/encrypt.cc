@@ -127,11 +127,10 @@ int encrypt(int argc, char** argv) {
   record.commit();  // first: //cmd:decrypt needs it
   writer.commit();
   const double seconds = seconds_now() - start;
-  std::printf("%s in %s (%s), %s; wrote %s\n", counted(prompts.size(), "prompt").c_str(),
-              counted(ciphertexts, "ciphertext").c_str(),
-              bytes_text(static_cast<double>(std::filesystem::file_size(out_file))).c_str(),
-              seconds_text(seconds).c_str(), out.c_str());
-  std::printf("%s", checked.c_str());
+  print(counted(prompts.size(), "prompt"), " in ", counted(ciphertexts, "ciphertext"), " (",
+        bytes_text(static_cast<double>(std::filesystem::file_size(out_file))), "), ", seconds_text(seconds),
+        "; wrote ", out, "\n");
+  print(checked);
   Json json;
   json["prompts"] = prompts.size();
   json["ciphertexts"] = ciphertexts;

@@ -243,8 +243,7 @@ int generate(int argc, char** argv) {
         message("--server needs weights that the server has already; make them with --keys FOLDER --tokens "
                 "0, and copy weights.ct to it"));
 
-  std::printf("%s\n", context.describe().c_str());
-  std::fflush(stdout);
+  print(context.describe(), "\n");
   if (has_program && tokens > 0 && !codec.reads_numbers() && !record)
     TextTwin(paths.program, model).check_ranges(begun);
   Json json;
@@ -253,7 +252,7 @@ int generate(int argc, char** argv) {
   json["key_bytes"] = static_cast<uint64_t>(model.file.keys.bytes(context.chain()));
   if (new_keys) {
     const NewKeys made = make_key_files(files, context, model.file.keys);
-    std::printf("%s", made.text(context, model.file.keys).c_str());
+    print(made.text(context, model.file.keys));
     json["seconds_keys"] = made.seconds;
     secret.emplace(wire::read_secret_key(files.secret, context));
   }
@@ -261,9 +260,8 @@ int generate(int argc, char** argv) {
     Json& figures = json["encrypted_weights"];
     if (!weights_id) {
       const WeightFigures made = encrypt_weights(files, *secret, model);
-      std::printf("weights: %s in %s, %s in their file\n", counted(made.count, "ciphertext").c_str(),
-                  seconds_text(made.seconds).c_str(),
-                  bytes_text(static_cast<double>(made.file_bytes)).c_str());
+      print("weights: ", counted(made.count, "ciphertext"), " in ", seconds_text(made.seconds), ", ",
+            bytes_text(static_cast<double>(made.file_bytes)), " in their file\n");
       figures["seconds_to_encrypt"] = made.seconds;
       weights_id = made.id;
     }
@@ -273,11 +271,10 @@ int generate(int argc, char** argv) {
     figures["memory_bytes"] = static_cast<uint64_t>(group_bytes(context, model.weights));
   }
   if (tokens == 0) {
-    std::printf("wrote %s (keep it), %s, %s%s%s (for the server)\n", files.secret.c_str(),
-                files.public_key.c_str(),
-                encrypted ? (files.weights_owner + ", " + files.weights + ", ").c_str() : "",
-                compiles ? (paths.client + " (keep it), " + paths.program + ", ").c_str() : "",
-                files.evaluation.c_str());
+    print("wrote ", files.secret, " (keep it), ", files.public_key, ", ",
+          encrypted ? (files.weights_owner + ", " + files.weights + ", ").c_str() : "",
+          compiles ? (paths.client + " (keep it), " + paths.program + ", ").c_str() : "", files.evaluation,
+          " (for the server)\n");
     flags.write_json(json);
     return 0;
   }
@@ -304,8 +301,8 @@ int generate(int argc, char** argv) {
 
   write_file(used, "");
   const double overflow = overflow_of(model, begun.size(), tokens, slide);
-  std::printf("probability of an overflow, which costs a number its precision, in this text: at most %s\n",
-              power_of_two_text(overflow).c_str());
+  print("probability of an overflow, which costs a number its precision, in this text: at most ",
+        power_of_two_text(overflow), "\n");
   json["overflow"] = overflow;
 
   const std::string server_state = state_path.empty() ? "" : folder.path() + "/server";
@@ -324,29 +321,28 @@ int generate(int argc, char** argv) {
     std::fflush(stdout);
   };
   const auto ready = [&](double seconds) {
-    std::printf("the server is ready after %s\nprompt (%s): %s\n", seconds_text(seconds).c_str(),
-                counted(begun.size(), "token").c_str(), visible(codec.decode(begun)).c_str());
+    print("the server is ready after ", seconds_text(seconds), "\nprompt (", counted(begun.size(), "token"),
+          "): ", visible(codec.decode(begun)), "\n");
     if (resumed)
-      std::printf("resumed after %s: %s\n", counted(record->tokens.size() - begun.size(), "token").c_str(),
-                  visible(codec.decode(std::span(record->tokens).subspan(begun.size()))).c_str());
-    std::fflush(stdout);
+      print("resumed after ", counted(record->tokens.size() - begun.size(), "token"), ": ",
+            visible(codec.decode(std::span(record->tokens).subspan(begun.size()))), "\n");
   };
   const TextSession session = run_session(command, model, *secret, *record, folder, wanted, ready, show);
   const std::vector<TextClient::Step>& steps = session.steps;
   const std::span<const int> generated = std::span(record->tokens).subspan(begun.size());
-  std::printf("text: %s\n", visible(codec.decode(generated)).c_str());
+  print("text: ", visible(codec.decode(generated)), "\n");
   if (!session.token_seconds.empty())
-    std::printf(
-        "a token %s at the client, %s of it the server's%s\n",
-        seconds_text(median(session.token_seconds)).c_str(), seconds_text(median(session.tokens)).c_str(),
-        session.passes.empty() ? ""
-                               : message(", ", format("%.3f", session.token_to_pass()), " of a pass of ",
-                                         model.tokens, " tokens (", seconds_text(median(session.passes)), ")")
-                                     .c_str());
-  std::printf("keys and values of %d tokens in %s; the server's peak memory %s\n", model.tokens,
-              bytes_text(static_cast<double>(session.cache_bytes)).c_str(),
-              bytes_text(static_cast<double>(session.peak_bytes)).c_str());
-  std::printf("%s", session.breakdown_table().c_str());
+    print("a token ", seconds_text(median(session.token_seconds)), " at the client, ",
+          seconds_text(median(session.tokens)), " of it the server's",
+          session.passes.empty()
+              ? ""
+              : message(", ", format("%.3f", session.token_to_pass()), " of a pass of ", model.tokens,
+                        " tokens (", seconds_text(median(session.passes)), ")"),
+          "\n");
+  print("keys and values of ", model.tokens, " tokens in ",
+        bytes_text(static_cast<double>(session.cache_bytes)), "; the server's peak memory ",
+        bytes_text(static_cast<double>(session.peak_bytes)), "\n");
+  print(session.breakdown_table());
 
   json["tokens"] = static_cast<int64_t>(steps.size());
   for (const TextClient::Step& step : steps) json["seconds_by_token"].push_back(step.seconds);
@@ -359,14 +355,14 @@ int generate(int argc, char** argv) {
     const auto differs = std::mismatch(comparison.free_running.begin(), comparison.free_running.end(),
                                        generated.begin(), generated.end());
     const auto same = differs.first - comparison.free_running.begin();
-    std::printf("the program's own text in the clear, %s: %s\n",
-                same == static_cast<ptrdiff_t>(generated.size())
-                    ? "the same"
-                    : message("the same for ", counted(static_cast<size_t>(same), "token")).c_str(),
-                visible(codec.decode(comparison.free_running)).c_str());
+    print("the program's own text in the clear, ",
+          same == static_cast<ptrdiff_t>(generated.size())
+              ? "the same"
+              : message("the same for ", counted(static_cast<size_t>(same), "token")),
+          ": ", visible(codec.decode(comparison.free_running)), "\n");
     json["free_running"]["text"] = codec.decode(comparison.free_running);
     json["free_running"]["same_tokens"] = static_cast<int64_t>(same);
-    std::printf("the program in the clear on the same text:\n%s", comparison.text().c_str());
+    print("the program in the clear on the same text:\n", comparison.text());
     json["agreement"] = comparison.json();
   }
   flags.write_json(json);

@@ -30,13 +30,13 @@ int keygen(int argc, char** argv) {
   const ClientHead client = read_client_head(resolve_user_path(client_path));
   const ckks::Context& context = *client.context;
   ring.require_security(context);
-  std::printf("%s\nthe program %s asks for %s\n", context.describe().c_str(),
-              hex(client.program.data(), client.program.size()).c_str(), client.request_text().c_str());
+  print(context.describe(), "\nthe program ", hex(client.program.data(), client.program.size()), " asks for ",
+        client.request_text(), "\n");
 
   const NewKeys keys = make_key_files(files, context, client.keys);
-  std::printf("%s", keys.text(context, client.keys).c_str());
-  std::printf("wrote %s (keep it), %s, %s (for the server)\n", files.secret.c_str(), files.public_key.c_str(),
-              files.evaluation.c_str());
+  print(keys.text(context, client.keys));
+  print("wrote ", files.secret, " (keep it), ", files.public_key, ", ", files.evaluation,
+        " (for the server)\n");
   Json json;
   json["params"] = parameters_json(context);
   json["keys"] = keys.count;

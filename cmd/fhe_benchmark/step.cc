@@ -15,7 +15,6 @@
 // model.program and model.client lie in the folder above the program's own, as it was called. A step starts the command
 // that does it, so the server's steps link nothing of the client's. Further flags go to that command.
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -28,6 +27,7 @@
 #include "ckks/base/files/json_parser.h"
 #include "cmd/protocol/child_process.h"
 #include "cmd/terminal/command.h"
+#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 namespace {
@@ -53,7 +53,7 @@ int start(const char* name, std::vector<std::string> words, const Task& task) {
   words.insert(words.begin(), sibling_command(name));
   words.insert(words.end(), task.flags.begin(), task.flags.end());
   ChildProcess command(words);
-  std::printf("%s", command.output().c_str());
+  print(command.output());
   return command.wait();
 }
 

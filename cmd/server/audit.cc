@@ -13,6 +13,7 @@
 #include "cmd/server/memory_flag.h"
 #include "cmd/server/server.h"
 #include "cmd/terminal/command.h"
+#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 namespace {
@@ -111,7 +112,7 @@ int audit(int argc, char** argv) {
     const size_t total = note.roots.size() * steps.size();
     note.challenged = draw(steps_drawn, total);
     write_file(resolve_user_path(out), note_text(note));
-    std::printf("wrote %s: %zu of %zu steps\n", out.c_str(), note.challenged.size(), total);
+    print("wrote ", out, ": ", note.challenged.size(), " of ", total, " steps\n");
     json["challenged"] = static_cast<int64_t>(note.challenged.size());
     json["steps"] = static_cast<int64_t>(total);
     flags.write_json(json);
@@ -149,10 +150,9 @@ int audit(int argc, char** argv) {
   }
   const size_t total = openings.size() * steps.size();
   const double chance = static_cast<double>(challenge.challenged.size()) / static_cast<double>(total);
-  std::printf(
-      "%s\n%zu of %zu steps are what the program computes; a server that alters one is found with "
-      "probability %.3g\n",
-      context.describe().c_str(), challenge.challenged.size(), total, chance);
+  print(context.describe(), "\n", challenge.challenged.size(), " of ", total,
+        " steps are what the program computes; a server that alters one is found with probability ",
+        format("%.3g", chance), "\n");
   json["challenged"] = static_cast<int64_t>(challenge.challenged.size());
   json["steps"] = static_cast<int64_t>(total);
   json["probability"] = chance;

@@ -74,7 +74,7 @@ class Request {
     wire::CiphertextReader file(paths_.in, *pass_.context, kMaxCiphertexts);
     if (file.checksum() != checksum_) throw Error(paths_.shown + " changed after it was checked");
     if (const std::string saved = state_.text(); !saved.empty())
-      std::printf("%s goes on from its state: %s are done\n", paths_.shown.c_str(), saved.c_str());
+      print(paths_.shown, " goes on from its state: ", saved, " are done\n");
     for (size_t group = state_.finished_groups(); group < groups_; ++group) {
       const auto keep_and_stop = [&](const char* why, Error::Kind kind) {
         write_answers(ends);
@@ -341,7 +341,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   }
   if (files == 0) {
     require_all();
-    if (leads) std::printf("%s has the answers of all files of %s\n", out.c_str(), in.c_str());
+    if (leads) print(out, " has the answers of all files of ", in, "\n");
     return 0;
   }
   // In addition to what the machine holds: the inputs of the group that runs, and the answers of its file.
@@ -398,14 +398,13 @@ int infer(int argc, char** argv, Ranks* ranks) {
   if (committed) {
     committed->write(resolve_user_path(commit_path), resolve_user_path(openings), context,
                      key_reader.fingerprint());
-    std::printf("hashing for the commitment took %s\n", seconds_text(committed->seconds()).c_str());
+    print("hashing for the commitment took ", seconds_text(committed->seconds()), "\n");
   }
   if (!digests_path.empty()) write_file(resolve_user_path(digests_path), digests);
   if (shares_passes) {
     const Figures by_rank = shared->finish(), summary = shared->summary();
-    std::printf("%s\n%sinferred in %s; wrote %s\n%s", context.describe().c_str(),
-                by_rank.table().text().c_str(), seconds_text(inferred - prepared).c_str(), out.c_str(),
-                summary.lines().c_str());
+    print(context.describe(), "\n", by_rank.table().text(), "inferred in ", seconds_text(inferred - prepared),
+          "; wrote ", out, "\n", summary.lines());
     Json json = summary.object();
     json["params"] = parameters_json(context);
     json["by_rank"] = by_rank.json();
@@ -418,12 +417,10 @@ int infer(int argc, char** argv, Ranks* ranks) {
   figures.fill(ledger);
   Figures run = figures.figures();
   const Figures blocks = sum_figures(ledger.summary(), "block");
-  std::printf("%s\n%s%s of %s; read keys %s, prepared in %s, inferred in %s; wrote %s\n%s",
-              context.describe().c_str(), blocks.table().text().c_str(),
-              (groups == 1 ? "1 pass" : message(groups, " passes")).c_str(),
-              counted(static_cast<size_t>(plan.bootstraps), "bootstrap").c_str(),
-              seconds_text(loaded - start).c_str(), seconds_text(prepared - loaded).c_str(),
-              seconds_text(inferred - prepared).c_str(), out.c_str(), run.lines().c_str());
+  print(context.describe(), "\n", blocks.table().text(), groups == 1 ? "1 pass" : message(groups, " passes"),
+        " of ", counted(static_cast<size_t>(plan.bootstraps), "bootstrap"), "; read keys ",
+        seconds_text(loaded - start), ", prepared in ", seconds_text(prepared - loaded), ", inferred in ",
+        seconds_text(inferred - prepared), "; wrote ", out, "\n", run.lines());
   Json json;
   json["params"] = parameters_json(context);
   json["bootstraps"] = plan.bootstraps;

@@ -176,8 +176,7 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
   const std::vector<SoftmaxMethod> methods = softmax_methods(softmax, scaled_softmax, power, kTokens);
   for (size_t i = 0; i < methods.size(); ++i) {
     const SoftmaxMethod& method = methods[i];
-    std::printf("%s\n", method.name.c_str());
-    std::fflush(stdout);
+    print(method.name, "\n");
     const BlockPlan block(method, 1, crypto, costs);
     std::vector<BlockSeconds> seconds = {seconds_of(block, costs)};
     for (const int blocks : std::span(kKeyBlocks).subspan(1)) {

@@ -1,7 +1,6 @@
 #include "cmd/study/sweep.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "attention/reference/polynomial_model.h"
 #include "attention/reference/range_use.h"
@@ -87,7 +86,7 @@ class Sweep {
     for (const Group& group : experiment_.groups) {
       std::vector<Seeds> trained;
       for (const Row& row : group.rows) {
-        std::printf("%s\n", row.label.c_str());
+        print(row.label, "\n");
         Seeds seeds;
         for (int seed = 1; seed <= options_.seeds; ++seed)
           seeds.push_back(train(group, row, trained, static_cast<uint64_t>(seed)));

@@ -123,12 +123,12 @@ Trained train_model(const StudyOptions& study, const attention::ModelWeights& in
       trained.weights = std::move(result.weights);
       trained.final = train::evaluate(trained.weights, final_examples(study, source));
       if (result.resumed_at < loop.steps)
-        std::printf("  %zu steps in %s, %.0f tokens/s\n", result.steps, seconds_text(result.seconds).c_str(),
-                    result.tokens_per_second);
+        print("  ", result.steps, " steps in ", seconds_text(result.seconds), ", ",
+              format("%.0f", result.tokens_per_second), " tokens/s\n");
     } catch (const train::Diverged& error) {
       record.diverged = error.what();
       write_record(record_file, record);
-      std::printf("  %s\n", error.what());
+      print("  ", error.what(), "\n");
     }
     std::fflush(stdout);
   }

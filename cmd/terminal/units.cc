@@ -3,8 +3,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "ckks/base/error.h"
-
 namespace psm::cmd {
 std::string format(const char* pattern, double value) {
   char text[64];
@@ -37,6 +35,11 @@ std::string seconds_text(double seconds) {
   if (seconds < 59.995) return format("%.2f s", seconds);
   const double whole = std::round(seconds), minutes = std::floor(whole / 60);
   return format("%.0f min ", minutes) + format("%.0f s", whole - 60 * minutes);
+}
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
 }
 
 }  // namespace psm::cmd

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 
@@ -55,11 +55,11 @@ inline Outcome must_run(const std::string& command) {
 inline std::string output_of(const std::string& command) { return must_run(command).out; }
 
 // Checks that a command refuses bad input: exit code 2 after one line that begins with "error: " and contains
-// `why`. Only the warning that a ring offers no security may come before it.
-inline void check_refused(const std::string& command, const std::string& why) {
+// `why`; or that it fails so with another code. Only the warning that a ring offers no security may come before it.
+inline void check_refused(const std::string& command, const std::string& why, int exit_code = 2) {
   CAPTURE(command);
   const Outcome outcome = run_command_line(command);
-  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.exit_code == exit_code);
   CAPTURE(outcome.err);
   const size_t error = outcome.err.find("error: ");
   REQUIRE(error != std::string::npos);

@@ -7,9 +7,9 @@
 #include "attention/files/checkpoint.h"
 #include "attention/trained/measure.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/testing/check.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/testing/test_commands.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 
@@ -29,24 +29,6 @@ inline Json json_in(const std::string& name) { return parse_json(read_file(path_
 inline void compile(const std::string& model, const std::string& name, const std::string& ring = kRing) {
   must("compile", "--model " + model + " --out " + path_of(name) + ring);
 }
-
-// Decrypts, and compares all logits with those of the program in the clear on these prompts. The answers are in the test's
-// file "answers.json", the comparison in "compared.json".
-inline Outcome decrypt_and_compare(const std::string& decrypt, const std::string& client,
-                                   const std::string& program, const std::string& prompts) {
-  const std::string logits = path_of("logits");
-  std::filesystem::remove(logits);
-  const Outcome decrypted =
-      must("decrypt", decrypt + " --logits " + logits + " --json " + path_of("answers.json"));
-  CHECK(decrypted.out.find("Do not share decrypted values") != std::string::npos);
-  Outcome compared = run("compare", "--client " + client + " --program " + program + " --logits " + logits +
-                                        " " + prompts + " --json " + path_of("compared.json"));
-  compared.err = decrypted.err + compared.err;
-  return compared;
-}
-
-// The comparison of decrypt_and_compare().
-inline Json comparison() { return json_in("compared.json").at("encrypted_vs_twin", "json"); }
 
 // Writes a recall model of random weights whose ranges were measured on the test's prompts. `denominators`
 // scales the upper end of the intervals of 1/x: below 1 they are too narrow for those prompts.
@@ -68,6 +50,58 @@ inline void make_model(const std::string& path, uint64_t seed, double denominato
   checkpoint.polynomial = attention::PolynomialOptions{.margin = attention::kMargin};
   write_notes(codec, checkpoint.notes, checkpoint.weights.config);
   attention::save_checkpoint(path, checkpoint);
+}
+
+// A model of make_model(), what was compiled of it, and keys: files that make_pipeline() makes once in a test.
+const std::string kModel = path_of("model.safetensors"), kProgram = path_of("model.program"),
+                  kClient = path_of("model.client"), kKeys = path_of("keys");
+
+inline void make_pipeline() {
+  if (std::filesystem::exists(kKeys)) return;
+  make_model(kModel, 1);
+  compile(kModel, "model");
+  must("keygen", "--client " + kClient + " --out " + kKeys + " --insecure");
+}
+
+// Flags of encrypt and decrypt; and of infer, from and to files of the test's folder.
+inline std::string client_flags(const std::string& keys = kKeys) {
+  return "--client " + kClient + " --keys " + keys + " --insecure ";
+}
+inline std::string infer_flags(const std::string& in, const std::string& out,
+                               const std::string& keys = kKeys + "/evaluation.keys",
+                               const std::string& program = kProgram) {
+  return "--program " + program + " --keys " + keys + " --in " + path_of(in) + " --out " + path_of(out) +
+         " --insecure ";
+}
+
+// Decrypts, and compares all logits with those of the program in the clear on these prompts. The answers are in the test's
+// file "answers.json", the comparison in "compared.json".
+inline Outcome decrypt_and_compare(const std::string& decrypt, const std::string& client,
+                                   const std::string& program, const std::string& prompts) {
+  const std::string logits = path_of("logits");
+  std::filesystem::remove(logits);
+  const Outcome decrypted =
+      must("decrypt", decrypt + " --logits " + logits + " --json " + path_of("answers.json"));
+  CHECK(decrypted.out.find("Do not share decrypted values") != std::string::npos);
+  Outcome compared = run("compare", "--client " + client + " --program " + program + " --logits " + logits +
+                                        " " + prompts + " --json " + path_of("compared.json"));
+  compared.err = decrypted.err + compared.err;
+  return compared;
+}
+
+// The comparison of decrypt_and_compare().
+inline Json comparison() { return json_in("compared.json").at("encrypted_vs_twin", "json"); }
+
+// The same where the logits must be those of the program. Chance cannot reach this bound: thousands of predicted deviations
+// (ckks/base/testing/chance.h).
+inline Json must_agree(const std::string& decrypt, const std::string& client, const std::string& program,
+                       const std::string& prompts, double bound = 0x1p-7) {
+  const Outcome compared = decrypt_and_compare(decrypt, client, program, prompts);
+  REQUIRE_MESSAGE(compared.exit_code == 0, compared.err);
+  const Json found = comparison();
+  CHECK(found.at("relative_rms", "json").number("relative_rms") < bound);
+  CHECK(found.at("relative_rms", "json").number("relative_rms") > 0);
+  return found;
 }
 
 // Replaces the first `what`, which must exist.

@@ -1,6 +1,5 @@
 // bazel run //cmd:approx -- FUNCTION [flags]: fits a function as a slot program and prints its certificate.
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -8,6 +7,7 @@
 #include "ckks/base/files/file.h"
 #include "cmd/reports/approx_report.h"
 #include "cmd/terminal/command.h"
+#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 namespace {
@@ -76,12 +76,12 @@ int approx(int argc, char** argv) {
   const approx::Approximation& chosen = found.front();
   const ApproxMeasurement measurement =
       measure(chosen, static_cast<int>(points), static_cast<uint64_t>(seed));
-  if (found.size() > 1) std::printf("%s\n", family_figures(found).table().text().c_str());
+  if (found.size() > 1) print(family_figures(found).table().text(), "\n");
   const Figures figures = approx_figures(found, measurement);
-  std::printf("  %s\n%s", chosen.name().c_str(), figures.lines().c_str());
+  print("  ", chosen.name(), "\n", figures.lines());
   if (!plot.empty()) {
     write_file(resolve_user_path(plot), plot_svg(chosen));
-    std::printf("\n  wrote %s\n", plot.c_str());
+    print("\n  wrote ", plot, "\n");
   }
   flags.write_json(figures.object());
   if (measurement.worst_error > chosen.error_bound())

@@ -19,6 +19,7 @@
 #include "cmd/server/device_pass.h"
 #include "cmd/server/memory_flag.h"
 #include "cmd/terminal/command.h"
+#include "cmd/terminal/units.h"
 #include "cmd/timing/bench_suite.h"
 #include "cmd/timing/device_suite.h"
 #include "cmd/timing/model_suite.h"
@@ -29,7 +30,7 @@ namespace {
 
 void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
 
-void print(const Figures& figures) { std::printf("\n%s", figures.table().text().c_str()); }
+void print_table(const Figures& figures) { print("\n", figures.table().text()); }
 
 // What a suite is told.
 struct Bench {
@@ -54,8 +55,8 @@ struct Bench {
   std::unique_ptr<const ckks::Context> context() const {
     auto made = std::make_unique<const ckks::Context>(ring.spec());
     ring.require_security(*made);
-    std::printf("%s\n%s\nbackend %s, %d threads\n", processor_name().c_str(), made->describe().c_str(),
-                ckks::kernels().name, thread_count());
+    print(processor_name(), "\n", made->describe(), "\nbackend ", ckks::kernels().name, ", ", thread_count(),
+          " threads\n");
     return made;
   }
   // The shape's. The embedding is the client's: the vocabulary's size changes nothing.
@@ -111,16 +112,16 @@ Json time_ckks(const Bench& bench) {
   require_memory(ckks_suite_bytes(*context));
   for (const int limbs : {10, 20}) {
     const ckks::Level level = ckks::level_of({limbs, 0});
-    std::printf("in memory at %d limbs: a ciphertext %s, a key %s\n", limbs,
-                bytes_text(static_cast<double>(context->chain().ciphertext_bytes(level))).c_str(),
-                bytes_text(static_cast<double>(context->chain().key_bytes(level))).c_str());
+    print("in memory at ", limbs, " limbs: a ciphertext ",
+          bytes_text(static_cast<double>(context->chain().ciphertext_bytes(level))), ", a key ",
+          bytes_text(static_cast<double>(context->chain().key_bytes(level))), "\n");
   }
   const BenchFigures figures =
       ckks_suite(*context, {.repetitions = static_cast<int>(bench.repetitions),
                             .bootstrap_repetitions = static_cast<int>(bench.bootstraps),
                             .starting = say});
-  print(figures.operations);
-  print(figures.details);
+  print_table(figures.operations);
+  print_table(figures.details);
   return figures.operations.json();
 }
 
@@ -139,7 +140,7 @@ Json time_kernels(const Bench& bench) {
                   "%.2f");
   }
   ckks::select_backend(in_use);
-  print(figures);
+  print_table(figures);
   return figures.json();
 }
 
@@ -155,15 +156,14 @@ Json time_model(const Bench& bench) {
   const std::string title =
       message(name, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads, " heads, ",
               deployment.packing.tokens, " tokens, ", counted(model.prompts.size(), "prompt"));
-  std::printf("%s\n", title.c_str());
-  std::fflush(stdout);
+  print(title, "\n");
   ModelTimes times =
       model_suite(deployment, name, model.prompts,
                   {.repetitions = bench.flags.given("repetitions") ? static_cast<int>(bench.repetitions) : 3,
                    .bootstrap_repetitions = static_cast<int>(bench.bootstraps),
                    .device = device.get(),
                    .starting = say});
-  std::printf("\n%s", times.text().c_str());
+  print("\n", times.text());
   times.run.row()
       .cell("model", title)
       .cell("parameters", context->describe())
@@ -177,14 +177,13 @@ Json time_device(const Bench& bench) {
   const std::unique_ptr<ckks::Device> device = bench.device.open();
   const auto context = bench.context();
   if (device) require_memory(ckks_suite_bytes(*context));
-  std::printf("device: %s\n", device ? bench.device.name.c_str() : "none, counts alone (--device measures)");
+  print("device: ", device ? bench.device.name.c_str() : "none, counts alone (--device measures)", "\n");
   const std::vector<DeviceRow> suite = device_suite(
       *context, device.get(), {.repetitions = static_cast<int>(bench.repetitions), .starting = say});
   const Figures operations = device_figures(suite);
-  print(operations);
-  print(log_figures("a bootstrap", suite.back().log));
-  if (device)
-    std::printf("peak %s of device memory\n", bytes_text(static_cast<double>(device->peak_bytes())).c_str());
+  print_table(operations);
+  print_table(log_figures("a bootstrap", suite.back().log));
+  if (device) print("peak ", bytes_text(static_cast<double>(device->peak_bytes())), " of device memory\n");
   Json json = Json::Object{{"parameters", context->spec().name},
                            {"device", device ? bench.device.name : "none"},
                            {"processor", processor_name()},
@@ -192,12 +191,12 @@ Json time_device(const Bench& bench) {
   if (bench.flags.given("shape") || bench.flags.given("model")) {
     say("counting a pass of the model");
     const DevicePass pass = count_pass(*model_to_time(bench, *context).deployment);
-    print(log_figures("a pass", pass.run));
+    print_table(log_figures("a pass", pass.run));
     const Figures figures = pass.figures();
-    std::printf("%s", figures.lines().c_str());
+    print(figures.lines());
     json["pass"] = figures.object();
   }
-  std::printf("predicted: by an H200's data sheet (ckks/device/device.h)\n");
+  print("predicted: by an H200's data sheet (ckks/device/device.h)\n");
   return json;
 }
 

@@ -43,8 +43,8 @@ void dry_run(const attention::ModelConfig& config, const attention::PolynomialOp
   const double key_bytes = static_cast<double>(wire::evaluation_keys_file_bytes(context, keys));
   double program_bytes = 0;  // the entry points of a text have layouts of their own
   for (const ShownEntry& entry : shown.entries) program_bytes += entry.reading.constant_bytes;
-  std::printf("%s\n  in files: evaluation keys %s, weights about %s\n", program_text(shown, false).c_str(),
-              bytes_text(key_bytes).c_str(), bytes_text(program_bytes).c_str());
+  print(program_text(shown, false), "\n  in files: evaluation keys ", bytes_text(key_bytes),
+        ", weights about ", bytes_text(program_bytes), "\n");
   Json json = program_json(shown, false);
   json["params"] = parameters_json(context);
   json["calibrated_while_busy"] = machine.busy;
@@ -53,7 +53,7 @@ void dry_run(const attention::ModelConfig& config, const attention::PolynomialOp
   std::string page;
   if (ranks.given()) {
     const RanksReport on_ranks(shown, ranks, true);
-    std::printf("%s", on_ranks.text().c_str());
+    print(on_ranks.text());
     json["ranks"] = on_ranks.json();
     page = on_ranks.html();
   }
@@ -125,16 +125,16 @@ int compile(int argc, char** argv) {
   const program::ProgramFile& program = made.program;
   const double seconds = seconds_now() - start;
   const auto bytes = static_cast<double>(std::filesystem::file_size(file));
-  std::printf("%s\n", context.describe().c_str());
+  print(context.describe(), "\n");
   for (const program::EntryPoint& entry : program.entries)
-    std::printf("%s: %zu instructions, %d bootstraps\n", entry.name.c_str(),
-                entry.plan.program.instructions.size(), entry.plan.bootstraps);
-  std::printf("%zu constants; compiled in %s with %s of memory\n", program.constants->size(),
-              seconds_text(seconds).c_str(), bytes_text(static_cast<double>(peak_resident_bytes())).c_str());
+    print(entry.name, ": ", entry.plan.program.instructions.size(), " instructions, ", entry.plan.bootstraps,
+          " bootstraps\n");
+  print(program.constants->size(), " constants; compiled in ", seconds_text(seconds), " with ",
+        bytes_text(static_cast<double>(peak_resident_bytes())), " of memory\n");
   const auto client_bytes = static_cast<double>(std::filesystem::file_size(client_file));
-  std::printf("wrote %s.program (for the server, %s) and %s.client (for the client, %s)\ndigest %s\n",
-              out.c_str(), bytes_text(bytes).c_str(), out.c_str(), bytes_text(client_bytes).c_str(),
-              hex(program.digest.data(), program.digest.size()).c_str());
+  print("wrote ", out, ".program (for the server, ", bytes_text(bytes), ") and ", out,
+        ".client (for the client, ", bytes_text(client_bytes), ")\ndigest ",
+        hex(program.digest.data(), program.digest.size()), "\n");
   Json json;
   json["params"] = parameters_json(context);
   json["program_bytes"] = bytes;

@@ -1,6 +1,5 @@
 // The main job, from nothing to an encrypted answer: train, make polynomial, plan, make keys, encrypt, infer
 // on ciphertexts, decrypt, compare with the twin and with the original model.
-#include <cstdio>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -25,24 +24,19 @@
 namespace psm::cmd {
 namespace {
 
-void heading(const char* text) {
-  std::printf("\n== %s\n", text);
-  std::fflush(stdout);
-}
+void heading(const char* text) { print("\n== ", text, "\n"); }
 
 void print_plan(const Deployment& d, const RunFigures& figures) {
   const ckks::Context& context = *d.context;
-  std::printf("  %s\n", context.describe().c_str());
-  std::printf("  %d usable levels between two bootstraps\n", context.compute_level() - context.entry_level());
-  std::printf("  bootstraps: %s\n", d.bootstraps.at({}).rare_multiple().text().c_str());
-  std::printf("  %s of %d tokens %s a ciphertext of %d slots\n",
-              counted(static_cast<size_t>(d.packing.prompts), "prompt").c_str(), d.packing.tokens,
-              d.packing.prompts == 1 ? "fills" : "share", context.slots());
-  std::printf("  %zu instructions, %d bootstraps, %zu evaluation keys (%s), about %s of memory\n",
-              d.plan.program.instructions.size(), d.plan.bootstraps,
-              d.keys.count(context.chain()) + d.keys.encapsulation,
-              bytes_text(static_cast<double>(d.keys.bytes(context.chain()))).c_str(),
-              bytes_text(figures.predicted_bytes()).c_str());
+  print("  ", context.describe(), "\n");
+  print("  ", context.compute_level() - context.entry_level(), " usable levels between two bootstraps\n");
+  print("  bootstraps: ", d.bootstraps.at({}).rare_multiple().text(), "\n");
+  print("  ", counted(static_cast<size_t>(d.packing.prompts), "prompt"), " of ", d.packing.tokens, " tokens ",
+        d.packing.prompts == 1 ? "fills" : "share", " a ciphertext of ", context.slots(), " slots\n");
+  print("  ", d.plan.program.instructions.size(), " instructions, ", d.plan.bootstraps, " bootstraps, ",
+        d.keys.count(context.chain()) + d.keys.encapsulation, " evaluation keys (",
+        bytes_text(static_cast<double>(d.keys.bytes(context.chain()))), "), about ",
+        bytes_text(figures.predicted_bytes()), " of memory\n");
 }
 
 // Every value of the plan for one group of prompts in the clear, by id.
@@ -96,10 +90,10 @@ int demo(int argc, char** argv) {
   if (flags.given("model") && paper) throw Error("--paper trains a model; --model has one");
 
   if (spec.log_n == 16)
-    std::printf(
+    print(
         "This takes about 8 GB of memory and no disk; on two idle cores about a minute, a text model "
-        "minutes.\n"
-        "To try it small, without security: --insecure --log-n 11 takes 0.4 GB and half a minute.\n");
+        "minutes.\nTo try it small, without security: --insecure --log-n 11 takes 0.4 GB and half a "
+        "minute.\n");
   const double begin = seconds_now();
   double training_seconds = 0;
   attention::Checkpoint checkpoint;
@@ -115,9 +109,9 @@ int demo(int argc, char** argv) {
     if (codec.is_recall())
       task = std::make_unique<Task>(Task{std::make_unique<train::RecallTask>(codec.recall()), codec});
     if (!task && prompt.empty()) throw Error("a text model needs --prompt");
-    std::printf("  %s: %zu parameters\n", model_path.c_str(), checkpoint.weights.parameters());
+    print("  ", model_path, ": ", checkpoint.weights.parameters(), " parameters\n");
     if (scores.trained.scored > 0)
-      std::printf("  (scores of softmax and PowerSoftmax as recorded when it was trained)\n");
+      print("  (scores of softmax and PowerSoftmax as recorded when it was trained)\n");
   } else {
     heading(flags.given("text") ? "Training a character model" : "Training on in-context recall");
     task = std::make_unique<Task>(flags.given("text")
@@ -128,11 +122,9 @@ int demo(int argc, char** argv) {
       require_answerable({task->codec.encode(prompt)}, task->codec, task->source->context());
     train::RecipeOptions recipe = task->recipe(static_cast<size_t>(steps), static_cast<uint64_t>(seed));
     if (paper) train::follow_paper(recipe);
-    std::printf("  %s\n", task->source->description().c_str());
-    std::printf(
-        "  budget: at most %zu steps each for softmax and PowerSoftmax, %zu to minimise ranges, %d sequences "
-        "a step\n",
-        recipe.steps, recipe.range_steps, recipe.training.batch);
+    print("  ", task->source->description(), "\n");
+    print("  budget: at most ", recipe.steps, " steps each for softmax and PowerSoftmax, ",
+          recipe.range_steps, " to minimise ranges, ", recipe.training.batch, " sequences a step\n");
     TrainingRun run = train_task(*task, recipe);
     checkpoint = std::move(run.checkpoint);
     checkpoint.polynomial = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
@@ -147,8 +139,8 @@ int demo(int argc, char** argv) {
   if (task)
     static_cast<train::Evaluation&>(scores.polynomial) =
         train::evaluate_polynomial(deployment.model, task->test());
-  if (task) std::printf("%s", scores_table(*task, scores).c_str());
-  std::printf("%s", approximation_figures(deployment.model).table().text().c_str());
+  if (task) print(scores_table(*task, scores));
+  print(approximation_figures(deployment.model).table().text());
 
   heading("Plan");
   ring.require_security(*deployment.context);
@@ -173,10 +165,9 @@ int demo(int argc, char** argv) {
   ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
   Session session(deployment, figures);
   const Session::Seconds& seconds = session.seconds();
-  std::printf("  keys: %s in %s\n  the server encodes the bootstrap's transforms: %s\n",
-              bytes_text(static_cast<double>(session.keys().bytes())).c_str(),
-              seconds_text(seconds.keygen).c_str(), seconds_text(seconds.server).c_str());
-  std::fflush(stdout);
+  print("  keys: ", bytes_text(static_cast<double>(session.keys().bytes())), " in ",
+        seconds_text(seconds.keygen),
+        "\n  the server encodes the bootstrap's transforms: ", seconds_text(seconds.server), "\n");
   Session::Observe observe;
   std::vector<program::SlotVector> clear;
   if (ledger_file.given()) {
@@ -187,15 +178,15 @@ int demo(int argc, char** argv) {
   }
   const LogitRows rows =
       session.logits(attention::client_model_of(deployment.model, deployment.packing), prompts, observe);
-  std::printf("  encrypted %s in %s, inferred in %s, decrypted in %s\n",
-              counted(prompts.size(), "prompt").c_str(), seconds_text(seconds.encrypt).c_str(),
-              seconds_text(seconds.infer).c_str(), seconds_text(seconds.decrypt).c_str());
+  print("  encrypted ", counted(prompts.size(), "prompt"), " in ", seconds_text(seconds.encrypt),
+        ", inferred in ", seconds_text(seconds.infer), ", decrypted in ", seconds_text(seconds.decrypt),
+        "\n");
   figures.predict_seconds();
   figures.fill(ledger);
   for (const auto& output : deployment.plan.program.outputs) {
     ledger.set_measured(output.value, session.first_outputs().at(output.name), twin.outputs.at(output.name));
   }
-  std::printf("%s", sum_figures(ledger.summary(), "block").table().text().c_str());
+  print(sum_figures(ledger.summary(), "block").table().text());
 
   heading("Result");
   const LogitRows scored = scored_rows(codec, prompts, rows);
@@ -205,37 +196,35 @@ int demo(int argc, char** argv) {
     const train::Batch batch =
         task->recall_task()->test(static_cast<int>(prompt_count), static_cast<uint64_t>(seed) + 1);
     encrypted_accuracy = accuracy(batch, scored);
-    std::printf("  prompt 0     %s\n", visible(codec.decode(prompts[0])).c_str());
+    print("  prompt 0     ", visible(codec.decode(prompts[0])), "\n");
     std::vector<int> answers, truth;
     for (const int t : codec.scored_positions(context_length)) {
       answers.push_back(argmax(scored[answers.size()]));
       truth.push_back(batch.targets[t]);
     }
-    std::printf("  encrypted    %s\n  truth        %s\n", codec.list(answers).c_str(),
-                codec.list(truth).c_str());
-    std::printf("  recall on ciphertexts: %s of %zu queries; the polynomial model in the clear: %s of %zu\n",
-                percent(encrypted_accuracy).c_str(), scored.size(),
-                percent(scores.polynomial.accuracy()).c_str(), scores.polynomial.scored);
+    print("  encrypted    ", codec.list(answers), "\n  truth        ", codec.list(truth), "\n");
+    print("  recall on ciphertexts: ", percent(encrypted_accuracy), " of ", scored.size(),
+          " queries; the polynomial model in the clear: ", percent(scores.polynomial.accuracy()), " of ",
+          scores.polynomial.scored, "\n");
   } else {
     const auto next_tokens = [&](const LogitRows& logits) {
       std::vector<int> tokens;
       for (const auto& row : logits) tokens.push_back(argmax(row));
       return codec.list(tokens);
     };
-    std::printf("  prompt                              %s\n", visible(codec.decode(prompts[0])).c_str());
-    std::printf("  next at each position, encrypted    %s\n", next_tokens(scored).c_str());
-    std::printf("  next at each position, in the clear %s\n", next_tokens(twin.scored(codec)).c_str());
-    std::printf("  //cmd:generate goes on with a text, token by token\n");
+    print("  prompt                              ", visible(codec.decode(prompts[0])), "\n");
+    print("  next at each position, encrypted    ", next_tokens(scored), "\n");
+    print("  next at each position, in the clear ", next_tokens(twin.scored(codec)), "\n");
+    print("  //cmd:generate goes on with a text, token by token\n");
   }
-  std::printf("%s", comparison.text(twin.predicted_std).c_str());
+  print(comparison.text(twin.predicted_std));
   const double total = seconds_now() - begin;
-  std::printf("  time: training %s, keys %s, encryption %s, inference %s, decryption %s; all %s\n",
-              seconds_text(training_seconds).c_str(), seconds_text(seconds.keygen).c_str(),
-              seconds_text(seconds.encrypt).c_str(), seconds_text(seconds.infer).c_str(),
-              seconds_text(seconds.decrypt).c_str(), seconds_text(total).c_str());
+  print("  time: training ", seconds_text(training_seconds), ", keys ", seconds_text(seconds.keygen),
+        ", encryption ", seconds_text(seconds.encrypt), ", inference ", seconds_text(seconds.infer),
+        ", decryption ", seconds_text(seconds.decrypt), "; all ", seconds_text(total), "\n");
   const int bootstraps = session.passes() * deployment.plan.bootstraps;
   Figures run = figures.figures();
-  std::printf("  %s\n%s", counted(static_cast<size_t>(bootstraps), "bootstrap").c_str(), run.lines().c_str());
+  print("  ", counted(static_cast<size_t>(bootstraps), "bootstrap"), "\n", run.lines());
   Json json;
   json["params"] = parameters_json(*deployment.context);
   json["accuracy"]["softmax"] = scores.softmax.accuracy();

@@ -44,7 +44,7 @@ Json evaluate_documents(const attention::Checkpoint& checkpoint, const nn::Token
           .cell("accuracy", percent(e.accuracy()))
           .both("tokens", "tokens", static_cast<int64_t>(e.scored))
           .object();
-  std::printf("%s", figures.table().text().c_str());
+  print(figures.table().text());
   return json;
 }
 
@@ -55,8 +55,8 @@ Json evaluate_tasks(const attention::Checkpoint& checkpoint, const nn::Tokenizer
     throw Error(
         "the model has no tokenizer, and tasks are texts; import one that has, or keep it with --tokenizer");
   const TaskReport report = score_tasks(checkpoint, *tokenizer, tasks, folder, options);
-  std::printf("%s", report.table.text().c_str());
-  for (const std::string& note : report.notes) std::printf("  %s\n", note.c_str());
+  print(report.table.text());
+  for (const std::string& note : report.notes) print("  ", note, "\n");
   return report.json;
 }
 
@@ -80,7 +80,7 @@ void write_logits(const attention::Checkpoint& checkpoint, const PromptFlags& pr
           : std::vector<std::vector<int>>{numbers_from(ids, config)};
   write_file(resolve_user_path(path),
              logits_json(checkpoint, PromptExamples(config, prompts)).dump(0) + "\n");
-  std::printf("wrote the logits of %s to %s\n", counted(prompts.size(), "input").c_str(), path.c_str());
+  print("wrote the logits of ", counted(prompts.size(), "input"), " to ", path, "\n");
 }
 
 int evaluate_command(int argc, char** argv) {
@@ -174,7 +174,7 @@ int evaluate_command(int argc, char** argv) {
             attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial),
             test));
   }
-  std::printf("%s", figures.table().text().c_str());
+  print(figures.table().text());
   flags.write_json(json);
   return 0;
 }

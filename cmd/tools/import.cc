@@ -199,7 +199,7 @@ int import_command(int argc, char** argv) {
   if (config.classes > 0) row.cell("classes", std::to_string(config.classes));
   for (const std::string& change : model.changed) row.cell("converted", change);
   if (tokenizer) row.json("tokenizer_tokens", tokenizer->vocab());
-  std::printf("%swrote %s in %s\n", figures.lines().c_str(), out.c_str(), seconds_text(seconds).c_str());
+  print(figures.lines(), "wrote ", out, " in ", seconds_text(seconds), "\n");
   Json json = row.object();
   json["seconds"] = seconds;
   flags.write_json(json);

@@ -120,10 +120,10 @@ int polynomialise(int argc, char** argv) {
   if (margin != 0) options.margin = margin;
   const attention::PolynomialModel model =
       attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, options);
-  std::printf("intervals: as measured on training data, %.4g times wider%s\n%s",
-              options.margin.value_or(attention::kMargin),
-              options.margin ? "" : ", those of the relaxed 1/x above as far as their levels hold",
-              approximation_figures(model).table().text().c_str());
+  print("intervals: as measured on training data, ",
+        format("%.4g", options.margin.value_or(attention::kMargin)), " times wider",
+        options.margin ? "" : ", those of the relaxed 1/x above as far as their levels hold", "\n",
+        approximation_figures(model).table().text());
   Json json;
   json["margin"] = options.margin ? Json(*options.margin) : Json();
   json["approximations"] = approximation_figures(model).json();
@@ -131,7 +131,7 @@ int polynomialise(int argc, char** argv) {
   attention::Packing packing;
   program::Program program;
   if (const std::string why = without_encrypted_form(config); !why.empty()) {
-    std::printf("no encrypted form: %s\n", why.c_str());
+    print("no encrypted form: ", why, "\n");
   } else {
     packing = attention::make_packing(config, config.context, kSlots);
     program = attention::build_program(model, packing);
@@ -143,12 +143,12 @@ int polynomialise(int argc, char** argv) {
     const train::Batch unseen = task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX);
     const std::vector<attention::RangeUse> uses = attention::count_range_leaves(model, unseen.examples());
     const Figures figures = range_use_figures(uses, config.layers);
-    std::printf("on unseen data:\n%s%s", figures.table().text().c_str(), range_use_advice(uses).c_str());
+    print("on unseen data:\n", figures.table().text(), range_use_advice(uses));
     json["unseen"] = figures.json();
     // Where a value leaves the interval of a polynomial, what follows means nothing.
     if (!program.instructions.empty() && range_use_advice(uses).empty()) {
       const UnitRangeUse use = count_unit_range_leaves(model, program, packing, unseen.examples());
-      std::printf("%s", unit_range_text(use, options.margin.value_or(attention::kMargin)).c_str());
+      print(unit_range_text(use, options.margin.value_or(attention::kMargin)));
       json["unseen_slot_program"]["sequences"] = static_cast<int64_t>(use.sequences);
       json["unseen_slot_program"]["outside"] = static_cast<int64_t>(use.outside);
       json["unseen_slot_program"]["worst"] = use.worst;
@@ -157,12 +157,12 @@ int polynomialise(int argc, char** argv) {
     static_cast<train::Evaluation&>(scores.polynomial) = train::evaluate_polynomial(model, test);
     scores.polynomial.tokens = scores.ranges.tokens;
     write_scores(scores, checkpoint);
-    std::printf("%s", scores_table(task, scores).c_str());
+    print(scores_table(task, scores));
     json["scores"] = scores_json(scores);
   }
   checkpoint.polynomial = options;
   attention::save_checkpoint(resolve_user_path(out), checkpoint);
-  std::printf("wrote %s\n", out.c_str());
+  print("wrote ", out, "\n");
   flags.write_json(json);
   return 0;
 }

@@ -71,7 +71,7 @@ int record(int argc, char** argv) {
   fs::create_directories(folder / "keys");
   try {
     const NewKeys made = make_key_files(files, context, program.keys);
-    std::printf("%s", made.text(context, program.keys).c_str());
+    print(made.text(context, program.keys));
     const std::string copy = (folder / "text.program").string();
     fs::copy_file(resolve_user_path(program_path), copy);
     const ckks::SecretKey secret = wire::read_secret_key(files.secret, context);
@@ -120,12 +120,11 @@ int record(int argc, char** argv) {
     write_file((folder / "record.json").string(), recording.json(ledgers));
     size_t instructions = 0;
     for (const RecordedRun& run : recording.runs) instructions += run.digests.size();
-    std::printf(
-        "%s\ntext: %s\nrecorded %s of %zu instructions in %s, with a secret key that is a test key and "
-        "published there;\ncheck it with bazel run //cmd:replay -- --record %s%s\n",
-        context.describe().c_str(), visible(recording.text).c_str(),
-        counted(recording.runs.size(), "run").c_str(), instructions, out.c_str(), out.c_str(),
-        ring.insecure ? " --insecure" : "");
+    print(context.describe(), "\ntext: ", visible(recording.text), "\nrecorded ",
+          counted(recording.runs.size(), "run"), " of ", instructions, " instructions in ", out,
+          ", with a secret key that is a test key and published there;\ncheck it with bazel run //cmd:replay "
+          "-- --record ",
+          out, ring.insecure ? " --insecure" : "", "\n");
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(folder, ignored);  // half a record is useless

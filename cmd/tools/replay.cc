@@ -1,6 +1,5 @@
 // Computes a record of //cmd:record again and names the first difference.
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -107,10 +106,9 @@ int replay(int argc, char** argv) {
     for (size_t k = 0; k < here.size() && !first; ++k)
       if (here[k] != run.digests[k]) first = Difference{i, k, here[k], run.digests[k]};
     instructions += here.size();
-    std::printf("  run %zu of %zu, %s: %s\n", i + 1, recording.runs.size(),
-                run.kind == FrameKind::kPrompt ? "a prompt" : "a token",
-                first ? "other bits" : "the same bits");
-    std::fflush(stdout);
+    print("  run ", i + 1, " of ", recording.runs.size(), ", ",
+          run.kind == FrameKind::kPrompt ? "a prompt" : "a token", ": ",
+          first ? "other bits" : "the same bits", "\n");
   }
   if (first) {
     const program::Plan& plan =
@@ -128,10 +126,10 @@ int replay(int argc, char** argv) {
                 difference < 1e-3 ? ", as they do where a plaintext's last bit does" : ""),
         Error::Kind::kFailed);
   }
-  std::printf("%s\nthe same bits in all %zu instructions of %s, with %s here and %s there; text: %s\n",
-              context->describe().c_str(), instructions, counted(recording.runs.size(), "run").c_str(),
-              device ? device_flag.name.c_str() : ckks::kernels().name, recording.made_with.c_str(),
-              visible(recording.text).c_str());
+  print(context->describe(), "\nthe same bits in all ", instructions, " instructions of ",
+        counted(recording.runs.size(), "run"), ", with ",
+        device ? device_flag.name.c_str() : ckks::kernels().name, " here and ", recording.made_with,
+        " there; text: ", visible(recording.text), "\n");
   Json json;
   json["runs"] = static_cast<int64_t>(recording.runs.size());
   json["instructions"] = static_cast<int64_t>(instructions);

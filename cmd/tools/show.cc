@@ -7,6 +7,7 @@
 #include "ckks/program/planning/calibrate.h"
 #include "cmd/reports/ranks_report.h"
 #include "cmd/terminal/command.h"
+#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 namespace {
@@ -42,7 +43,7 @@ int show(int argc, char** argv) {
   }
   if (!html_path.empty()) {
     write_file(resolve_user_path(html_path), program_page(shown, on_ranks ? on_ranks->html() : ""));
-    std::printf("wrote %s\n", html_path.c_str());
+    print("wrote ", html_path, "\n");
   }
   return 0;
 }

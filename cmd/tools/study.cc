@@ -1,6 +1,5 @@
 // bazel run //cmd:study -- list | run NAME|all | verify [NAME] | tables | data [flags]: the paper's figures and tables
 // about models, measured here; and whether what the documents state is what was measured.
-#include <cstdio>
 #include <filesystem>
 
 #include "ckks/base/error.h"
@@ -14,6 +13,7 @@
 #include "cmd/study/sweep.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/html.h"
+#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 namespace {
@@ -28,18 +28,15 @@ constexpr uint64_t kMaxFile = 16 << 20;
 
 int list() {
   for (const Experiment& experiment : experiments()) {
-    std::printf("%s: %s\n  command      %s\n", labels_of(experiment).c_str(), experiment.title.data(),
-                command_of(experiment).c_str());
+    print(labels_of(experiment), ": ", experiment.title, "\n  command      ", command_of(experiment), "\n");
     if (!experiment.budget.empty())
-      std::printf("  budget       %s\n  scaled down  %s\n", experiment.budget.data(),
-                  experiment.scaled_down.data());
+      print("  budget       ", experiment.budget, "\n  scaled down  ", experiment.scaled_down, "\n");
   }
   return 0;
 }
 
 void run(const Experiment& experiment, const StudyOptions& options) {
-  std::printf("== %s: %s\n", experiment.name.data(), experiment.title.data());
-  std::fflush(stdout);
+  print("== ", experiment.name, ": ", experiment.title, "\n");
   const double start = seconds_now();
   StudyResult result;
   run_experiment(experiment, options, result);
@@ -62,7 +59,7 @@ void run(const Experiment& experiment, const StudyOptions& options) {
              html_page(title, html_tagged("p", "In the paper: " + labels_of(experiment)) +
                                   html_tagged("p", "Scaled down: " + scaled_down) +
                                   html_tagged("code", command) + result.html() + html_tagged("p", facts)));
-  std::printf("%swrote %s.html and .json\n", result.text().c_str(), file.c_str());
+  print(result.text(), "wrote ", file, ".html and .json\n");
 }
 
 // Fills the blocks of all documents.
@@ -74,7 +71,7 @@ int write_tables(const std::string& repository) {
                       document = with_results(old, results);
     if (document != old) write_file(file, document);
     for (const std::string& figure : unsupported_figures(document, results)) {
-      std::printf("%s:%s is in no result\n", name.c_str(), figure.c_str());
+      print(name, ":", figure, " is in no result\n");
       ++unsupported;
     }
   }
@@ -86,8 +83,7 @@ int verify(const std::string& repository, const std::string& name, bool write) {
   int failed = 0, compared = 0;
   for (Result& result : read_results(repository + "/" + kResultsFolder)) {
     if (name.empty() ? result.command.empty() : result.name != name) continue;
-    std::printf("== %s: %s\n", result.name.c_str(), result.command.c_str());
-    std::fflush(stdout);
+    print("== ", result.name, ": ", result.command, "\n");
     ChildProcess git({"git", "describe", "--always", "--dirty", "--abbrev=8"});
     std::string commit = git.output();
     if (commit.ends_with('\n')) commit.pop_back();
@@ -104,9 +100,8 @@ int verify(const std::string& repository, const std::string& name, bool write) {
                  percent(figure.tolerance), confirmed ? "" : "DIFFERS"});
       result.json["figures"][figure.name]["value"] = *values[i];
     }
-    std::printf("%sstated for %s, now on %s%s\n", table.text().c_str(),
-                result.machine.empty() ? "an unknown machine" : result.machine.c_str(),
-                processor_name().c_str(), same_machine ? "" : "; times are not compared");
+    print(table.text(), "stated for ", result.machine.empty() ? "an unknown machine" : result.machine,
+          ", now on ", processor_name(), same_machine ? "" : "; times are not compared", "\n");
     if (!write) continue;
     result.json["commit"] = commit;
     result.json["machine"] = processor_name();
@@ -114,7 +109,7 @@ int verify(const std::string& repository, const std::string& name, bool write) {
     write_file(message(repository, "/", kResultsFolder, "/", result.name, ".json"), file_of(result.json));
   }
   if (compared == 0) throw Error(message("there is no result \'", name, "\' with a figure to compare"));
-  std::printf("%d of %d figures differ\n", failed, compared);
+  print(failed, " of ", compared, " figures differ\n");
   return failed > 0 && !write;
 }
 
@@ -133,11 +128,12 @@ int data_at_hand(const std::string& repository, const std::string& folder, const
   int wanting = 0;
   for (const DataFile& file : check_data(data, folder)) {
     const bool there = file.state == DataState::kThere;
-    std::printf("%s: %s\n", file.path.c_str(),
-                there                               ? "there"
-                : file.state == DataState::kMissing ? "MISSING"
-                                                    : "DIFFERS from the file that was measured with");
-    if (!there) std::printf("  get it     %s\n  prepare it %s\n", file.source.c_str(), file.prepared.c_str());
+    print(file.path, ": ",
+          there                               ? "there"
+          : file.state == DataState::kMissing ? "MISSING"
+                                              : "DIFFERS from the file that was measured with",
+          "\n");
+    if (!there) print("  get it     ", file.source, "\n  prepare it ", file.prepared, "\n");
     wanting += !there;
   }
   return wanting > 0;

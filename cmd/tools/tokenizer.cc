@@ -86,10 +86,10 @@ Json train(const TokenizerFlags& flags) {
                         .both("tokens", "tokens", static_cast<int64_t>(tokens))
                         .json("seconds", seconds)
                         .object();
-  std::printf("%s", figures.table().text().c_str());
+  print(figures.table().text());
   if (tokenizer.vocab() < options.vocab)
-    std::printf("no pair is left that stands twice: %d tokens of %d\n", tokenizer.vocab(), options.vocab);
-  std::printf("trained in %s; wrote %s\n", seconds_text(seconds).c_str(), flags.out.c_str());
+    print("no pair is left that stands twice: ", tokenizer.vocab(), " tokens of ", options.vocab, "\n");
+  print("trained in ", seconds_text(seconds), "; wrote ", flags.out, "\n");
   return json;
 }
 

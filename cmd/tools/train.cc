@@ -84,7 +84,7 @@ int train(int argc, char** argv) {
   std::filesystem::create_directories(folder);
   recipe.state_folder = folder;
   recipe.started = say_started;
-  std::printf("%s\n", task.source->description().c_str());
+  print(task.source->description(), "\n");
   TrainingRun run = train_task(task, recipe, from ? &*from : nullptr);
 
   TaskScores scores = run.scores;
@@ -113,14 +113,12 @@ int train(int argc, char** argv) {
   }
   const Figures ranges =
       range_figures(run.models.final_model.config, run.models.ranges_before, run.models.ranges);
-  std::printf(
-      "ranges on training data before and after range minimisation, in the form that runs encrypted:\n%s",
-      ranges.table().text().c_str());
+  print("ranges on training data before and after range minimisation, in the form that runs encrypted:\n",
+        ranges.table().text());
   // A finished training begins anew when it is asked for again.
   for (const train::StageReport& stage : run.models.stages)
     std::filesystem::remove(train::state_file(folder, stage.name));
-  std::printf("%s%s; wrote %s to %s\n", scores_table(task, run.scores).c_str(),
-              seconds_text(run.seconds).c_str(), written.c_str(), out.c_str());
+  print(scores_table(task, run.scores), seconds_text(run.seconds), "; wrote ", written, " to ", out, "\n");
   Json json;
   for (const train::StageReport& stage : run.models.stages) {
     Json row;
