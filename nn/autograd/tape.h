@@ -203,12 +203,14 @@ class Tape {
     return static_cast<Item*>(arena_.allocate(count * sizeof(Item)));
   }
 
+  // Returns the operation's result, where that is one tensor: its member y.
   template <typename Op>
-  void record(Op operation) {
+  auto record(Op operation) {
     static_assert(std::is_trivially_destructible_v<Op>);
     operation.forward();
     if (gradients_ == Gradients::kKept)
       operations_.push_back(new (arena_.allocate(sizeof(Kept<Op>))) Kept<Op>(operation));
+    if constexpr (requires { operation.y; }) return operation.y;
   }
 
   // Back-propagates from a 1 x 1 tensor whose gradient becomes 1.

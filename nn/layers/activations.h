@@ -29,9 +29,7 @@ struct SwishOp {
 
 template <typename Scalar>
 Tensor<Scalar> swish(Tape<Scalar>& tape, Tensor<Scalar> z, double slope) {
-  Tensor<Scalar> y = tape.tensor(z.rows, z.columns);
-  tape.record(SwishOp<Scalar>{z, y, static_cast<Scalar>(slope)});
-  return y;
+  return tape.record(SwishOp<Scalar>{z, tape.tensor(z.rows, z.columns), static_cast<Scalar>(slope)});
 }
 
 template <typename Scalar>
@@ -65,9 +63,7 @@ struct GatedOp {
 
 template <typename Gate, typename Scalar>
 Tensor<Scalar> gated(Tape<Scalar>& tape, Tensor<Scalar> z) {
-  Tensor<Scalar> y = tape.tensor(z.rows, z.columns);
-  tape.record(GatedOp<Scalar, Gate>{z, y, tape.array(z.size())});
-  return y;
+  return tape.record(GatedOp<Scalar, Gate>{z, tape.tensor(z.rows, z.columns), tape.array(z.size())});
 }
 
 template <typename Scalar>
@@ -113,9 +109,7 @@ struct SigmoidOp {
 
 template <typename Scalar>
 Tensor<Scalar> sigmoid(Tape<Scalar>& tape, Tensor<Scalar> z) {
-  Tensor<Scalar> y = tape.tensor(z.rows, z.columns);
-  tape.record(SigmoidOp<Scalar>{z, y});
-  return y;
+  return tape.record(SigmoidOp<Scalar>{z, tape.tensor(z.rows, z.columns)});
 }
 
 // y = a . b entry by entry;  da += dy . b,  db += dy . a
@@ -143,9 +137,7 @@ struct MultiplyOp {
 template <typename Scalar>
 Tensor<Scalar> multiply(Tape<Scalar>& tape, Tensor<Scalar> a, Tensor<Scalar> b) {
   PSM_CHECK(a.size() == b.size(), a.size(), " ", b.size());
-  Tensor<Scalar> y = tape.tensor(a.rows, a.columns);
-  tape.record(MultiplyOp<Scalar>{a, b, y});
-  return y;
+  return tape.record(MultiplyOp<Scalar>{a, b, tape.tensor(a.rows, a.columns)});
 }
 
 // y = a + b, or a + b + c: the residual.
@@ -179,9 +171,7 @@ struct AddOp {
 template <typename Scalar>
 Tensor<Scalar> add(Tape<Scalar>& tape, Tensor<Scalar> a, Tensor<Scalar> b, Tensor<Scalar> c = {}) {
   PSM_CHECK(a.size() == b.size() && (c.value == nullptr || a.size() == c.size()));
-  Tensor<Scalar> y = tape.tensor(a.rows, a.columns);
-  tape.record(AddOp<Scalar>{a, b, c, y});
-  return y;
+  return tape.record(AddOp<Scalar>{a, b, c, tape.tensor(a.rows, a.columns)});
 }
 
 // total <- total + weight * term, both 1 x 1: adds a range loss to the cross entropy.
@@ -200,9 +190,7 @@ struct AddScaledOp {
 
 template <typename Scalar>
 Tensor<Scalar> add_scaled(Tape<Scalar>& tape, Tensor<Scalar> total, Tensor<Scalar> term, double weight) {
-  Tensor<Scalar> y = tape.tensor(1, 1);
-  tape.record(AddScaledOp<Scalar>{total, term, y, static_cast<Scalar>(weight)});
-  return y;
+  return tape.record(AddScaledOp<Scalar>{total, term, tape.tensor(1, 1), static_cast<Scalar>(weight)});
 }
 
 }  // namespace psm::nn

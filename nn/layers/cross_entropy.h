@@ -29,7 +29,7 @@ double softmax_of(const Scalar* z, int n, Scalar* p) {
 
 template <typename Scalar>
 struct CrossEntropyOp {
-  Tensor<Scalar> logits, loss;
+  Tensor<Scalar> logits, y;
   const int* targets;
   Scalar* excess;  // [rows][columns], softmax less the target's one; only scored rows are filled
   Scalar scale;
@@ -45,13 +45,13 @@ struct CrossEntropyOp {
       e[target] -= 1;
       total += log_sum - static_cast<double>(z[target]);
     }
-    loss.value[0] = static_cast<Scalar>(total * scale);
+    y.value[0] = static_cast<Scalar>(total * scale);
   }
 
   void backward() {
     logits.start_gradient();
     const int n = logits.columns;
-    const Scalar weight = loss.grad[0] * scale;
+    const Scalar weight = y.grad[0] * scale;
     for (int r = 0; r < logits.rows; ++r) {
       if (targets[r] < 0) continue;
       const Scalar* e = excess + static_cast<size_t>(r) * n;
@@ -67,10 +67,8 @@ template <typename Scalar>
 Tensor<Scalar> cross_entropy(Tape<Scalar>& tape, Tensor<Scalar> logits, std::span<const int> targets,
                              double scale) {
   PSM_CHECK(targets.size() == static_cast<size_t>(logits.rows), targets.size(), " ", logits.rows);
-  Tensor<Scalar> loss = tape.tensor(1, 1);
-  tape.record(CrossEntropyOp<Scalar>{logits, loss, targets.data(), tape.array(logits.size()),
-                                     static_cast<Scalar>(scale)});
-  return loss;
+  return tape.record(CrossEntropyOp<Scalar>{logits, tape.tensor(1, 1), targets.data(),
+                                            tape.array(logits.size()), static_cast<Scalar>(scale)});
 }
 
 }  // namespace psm::nn

@@ -41,17 +41,14 @@ struct TableRowsOp {
 template <typename Scalar>
 Tensor<Scalar> embed(Tape<Scalar>& tape, std::span<const int> tokens, Tensor<Scalar> table,
                      Tensor<Scalar> x = {}) {
-  Tensor<Scalar> y = tape.tensor(static_cast<int>(tokens.size()), table.columns);
-  tape.record(TableRowsOp<Scalar>{tokens.data(), 0, 0, x, table, y});
-  return y;
+  return tape.record(TableRowsOp<Scalar>{tokens.data(), 0, 0, x, table,
+                                         tape.tensor(static_cast<int>(tokens.size()), table.columns)});
 }
 
 template <typename Scalar>
 Tensor<Scalar> add_positions(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> table, int length) {
   PSM_CHECK(length <= table.rows && x.columns == table.columns, length, " ", table.rows);
-  Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
-  tape.record(TableRowsOp<Scalar>{nullptr, 1, length, x, table, y});
-  return y;
+  return tape.record(TableRowsOp<Scalar>{nullptr, 1, length, x, table, tape.tensor(x.rows, x.columns)});
 }
 
 // The row that a classifier reads. prepend_row puts a learned row before each group of `group` rows (ViT's
@@ -89,17 +86,15 @@ struct PrependRowOp {
 template <typename Scalar>
 Tensor<Scalar> prepend_row(Tape<Scalar>& tape, Tensor<Scalar> token, Tensor<Scalar> x, int group) {
   PSM_CHECK(group > 0 && x.rows % group == 0 && token.columns == x.columns, x.rows, " ", group);
-  Tensor<Scalar> y = tape.tensor(x.rows / group * (group + 1), x.columns);
-  tape.record(PrependRowOp<Scalar>{x, token, y, group});
-  return y;
+  return tape.record(
+      PrependRowOp<Scalar>{x, token, tape.tensor(x.rows / group * (group + 1), x.columns), group});
 }
 
 template <typename Scalar>
 Tensor<Scalar> first_rows(Tape<Scalar>& tape, Tensor<Scalar> x, int group) {
   PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
-  Tensor<Scalar> y = tape.tensor(x.rows / group, x.columns);
-  tape.record(TableRowsOp<Scalar>{nullptr, group, y.rows * group, {}, x, y});
-  return y;
+  return tape.record(
+      TableRowsOp<Scalar>{nullptr, group, x.rows, {}, x, tape.tensor(x.rows / group, x.columns)});
 }
 
 template <typename Scalar>
@@ -134,9 +129,8 @@ template <typename Scalar>
 Tensor<Scalar> mean_rows(Tape<Scalar>& tape, Tensor<Scalar> x, int group, std::span<const int> lengths) {
   PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
   PSM_CHECK(lengths.empty() || static_cast<int>(lengths.size()) == x.rows / group, lengths.size());
-  Tensor<Scalar> y = tape.tensor(x.rows / group, x.columns);
-  tape.record(MeanRowsOp<Scalar>{x, y, lengths.empty() ? nullptr : lengths.data()});
-  return y;
+  return tape.record(MeanRowsOp<Scalar>{x, tape.tensor(x.rows / group, x.columns),
+                                        lengths.empty() ? nullptr : lengths.data()});
 }
 
 }  // namespace psm::nn

@@ -57,13 +57,11 @@ struct LinearOp {
 template <typename Scalar>
 Tensor<Scalar> linear(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> w, Tensor<Scalar> b) {
   PSM_CHECK(w.columns == x.columns, w.columns, " ", x.columns);
-  Tensor<Scalar> y = tape.tensor(x.rows, w.rows);
   if constexpr (std::is_same_v<Scalar, float>)
     if (x.copy && x.copy->pairs == nullptr)
       *x.copy = bf16_copy(x.value, x.rows, x.columns,
                           tape.template array_of<uint32_t>(bf16_copy_words(x.rows, x.columns)));
-  tape.record(LinearOp<Scalar>{x, w, b, y, tape.precision()});
-  return y;
+  return tape.record(LinearOp<Scalar>{x, w, b, tape.tensor(x.rows, w.rows), tape.precision()});
 }
 
 }  // namespace psm::nn

@@ -67,10 +67,8 @@ struct NormOp {
 template <typename Scalar>
 Tensor<Scalar> norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma, Tensor<Scalar> beta,
                     double epsilon) {
-  Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
-  tape.record(NormOp<Scalar>{x, gamma, beta, y, tape.array(x.rows), tape.array(x.rows),
-                             static_cast<Scalar>(epsilon)});
-  return y;
+  return tape.record(NormOp<Scalar>{x, gamma, beta, tape.tensor(x.rows, x.columns), tape.array(x.rows),
+                                    tape.array(x.rows), static_cast<Scalar>(epsilon)});
 }
 
 // v_r + epsilon of each row, the argument of 1/sqrt: rows x 1. An operation of its own, because the range
@@ -78,7 +76,7 @@ Tensor<Scalar> norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma, 
 //     dx_f += dv * 2 (x_f - m) / d
 template <typename Scalar>
 struct RowVarianceOp {
-  Tensor<Scalar> x, v;
+  Tensor<Scalar> x, y;
   Scalar* mean;
   Scalar epsilon;
   bool centred;
@@ -87,7 +85,7 @@ struct RowVarianceOp {
     for (int r = 0; r < x.rows; ++r) {
       const Moments<Scalar> of_row = norm_moments(x.row(r), x.columns, centred);
       mean[r] = of_row.mean;
-      v.value[r] = of_row.variance + epsilon;
+      y.value[r] = of_row.variance + epsilon;
     }
   }
 
@@ -96,7 +94,7 @@ struct RowVarianceOp {
     for (int r = 0; r < x.rows; ++r) {
       const Scalar* in = x.row(r);
       Scalar* dx = x.grad_row(r);
-      const Scalar m = mean[r], scale = 2 * v.grad[r] / x.columns;
+      const Scalar m = mean[r], scale = 2 * y.grad[r] / x.columns;
 #pragma omp simd
       for (int f = 0; f < x.columns; ++f) dx[f] += scale * (in[f] - m);
     }
@@ -105,9 +103,8 @@ struct RowVarianceOp {
 
 template <typename Scalar>
 Tensor<Scalar> row_variances(Tape<Scalar>& tape, Tensor<Scalar> x, bool centred, double epsilon) {
-  Tensor<Scalar> v = tape.tensor(x.rows, 1);
-  tape.record(RowVarianceOp<Scalar>{x, v, tape.array(x.rows), static_cast<Scalar>(epsilon), centred});
-  return v;
+  return tape.record(RowVarianceOp<Scalar>{x, tape.tensor(x.rows, 1), tape.array(x.rows),
+                                           static_cast<Scalar>(epsilon), centred});
 }
 
 }  // namespace psm::nn

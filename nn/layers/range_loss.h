@@ -73,7 +73,7 @@ inline bool row_counts(const int* marks, int row) { return marks == nullptr || m
 
 template <typename Scalar>
 struct PeakLossOp {
-  Tensor<Scalar> x, loss;
+  Tensor<Scalar> x, y;
   const int* marks;
   Peak<Scalar>* peaks;  // of each group
   int group;
@@ -88,13 +88,13 @@ struct PeakLossOp {
           peaks[g].take(x.row(r), static_cast<size_t>(x.columns), static_cast<size_t>(r) * x.columns);
       total += peaks[g].magnitude;
     }
-    loss.value[0] = scale * total;
+    y.value[0] = scale * total;
   }
 
   void backward() {
     x.start_gradient();
     for (int g = 0; g < x.rows / group; ++g)
-      if (peaks[g].sign != 0) x.grad[peaks[g].place] += peaks[g].sign * scale * loss.grad[0];
+      if (peaks[g].sign != 0) x.grad[peaks[g].place] += peaks[g].sign * scale * y.grad[0];
   }
 };
 
@@ -102,15 +102,14 @@ struct PeakLossOp {
 template <typename Scalar>
 Tensor<Scalar> peak_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, int group, double scale) {
   PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
-  Tensor<Scalar> loss = tape.tensor(1, 1);
-  tape.record(PeakLossOp<Scalar>{x, loss, marks, tape.template array_of<Peak<Scalar>>(x.rows / group), group,
-                                 static_cast<Scalar>(scale)});
-  return loss;
+  return tape.record(PeakLossOp<Scalar>{x, tape.tensor(1, 1), marks,
+                                        tape.template array_of<Peak<Scalar>>(x.rows / group), group,
+                                        static_cast<Scalar>(scale)});
 }
 
 template <typename Scalar>
 struct ExcessLossOp {
-  Tensor<Scalar> x, loss;
+  Tensor<Scalar> x, y;
   const int* marks;
   Scalar limit, scale;
 
@@ -118,28 +117,27 @@ struct ExcessLossOp {
     Scalar total = 0;
     for (int r = 0; r < x.rows; ++r)
       if (row_counts(marks, r)) total += excess(x.row(r), static_cast<size_t>(x.columns), limit);
-    loss.value[0] = scale * total;
+    y.value[0] = scale * total;
   }
 
   void backward() {
     x.start_gradient();
     for (int r = 0; r < x.rows; ++r)
       if (row_counts(marks, r))
-        excess_vjp(x.row(r), static_cast<size_t>(x.columns), limit, scale * loss.grad[0], x.grad_row(r));
+        excess_vjp(x.row(r), static_cast<size_t>(x.columns), limit, scale * y.grad[0], x.grad_row(r));
   }
 };
 
 template <typename Scalar>
 Tensor<Scalar> excess_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, double limit,
                            double scale) {
-  Tensor<Scalar> loss = tape.tensor(1, 1);
-  tape.record(ExcessLossOp<Scalar>{x, loss, marks, static_cast<Scalar>(limit), static_cast<Scalar>(scale)});
-  return loss;
+  return tape.record(ExcessLossOp<Scalar>{x, tape.tensor(1, 1), marks, static_cast<Scalar>(limit),
+                                          static_cast<Scalar>(scale)});
 }
 
 template <typename Scalar>
 struct LogWidthLossOp {
-  Tensor<Scalar> x, loss;
+  Tensor<Scalar> x, y;
   const int* marks;
   Scalar* outside;  // [rows], signed distance of ln x to the interval
   Scalar half_width, scale;
@@ -158,12 +156,12 @@ struct LogWidthLossOp {
       if (distance < -half_width) outside[r] = distance + half_width;
       total += outside[r] * outside[r];
     }
-    loss.value[0] = scale * total;
+    y.value[0] = scale * total;
   }
 
   void backward() {
     x.start_gradient();
-    const Scalar weight = 2 * scale * loss.grad[0];
+    const Scalar weight = 2 * scale * y.grad[0];
     for (int r = 0; r < x.rows; ++r) x.grad[r] += weight * outside[r] / x.value[r];
   }
 };
@@ -173,10 +171,8 @@ template <typename Scalar>
 Tensor<Scalar> log_width_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, double half_width,
                               double scale) {
   PSM_CHECK(x.columns == 1, x.columns);
-  Tensor<Scalar> loss = tape.tensor(1, 1);
-  tape.record(LogWidthLossOp<Scalar>{x, loss, marks, tape.array(x.rows), static_cast<Scalar>(half_width),
-                                     static_cast<Scalar>(scale)});
-  return loss;
+  return tape.record(LogWidthLossOp<Scalar>{x, tape.tensor(1, 1), marks, tape.array(x.rows),
+                                            static_cast<Scalar>(half_width), static_cast<Scalar>(scale)});
 }
 
 }  // namespace psm::nn

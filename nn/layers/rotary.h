@@ -69,9 +69,7 @@ template <typename Scalar>
 Tensor<Scalar> rotate_pairs(Tape<Scalar>& tape, const RotaryTable<Scalar>& table, Tensor<Scalar> x,
                             int length, int heads, int first = 0) {
   if (table.rotary == 0) return x;
-  Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
-  tape.record(RotaryOp<Scalar>{&table, x, y, length, heads, first});
-  return y;
+  return tape.record(RotaryOp<Scalar>{&table, x, tape.tensor(x.rows, x.columns), length, heads, first});
 }
 
 }  // namespace psm::nn
