@@ -131,12 +131,10 @@ int encrypt(int argc, char** argv) {
         bytes_text(static_cast<double>(std::filesystem::file_size(out_file))), "), ", seconds_text(seconds),
         "; wrote ", out, "\n");
   print(checked);
-  Json json;
-  json["prompts"] = prompts.size();
-  json["ciphertexts"] = ciphertexts;
-  json["seconds"] = seconds;
-  json["seconds_checking"] = start - check_start;
-  flags.write_json(json);
+  flags.write_json(Json::Object{{"prompts", prompts.size()},
+                                {"ciphertexts", ciphertexts},
+                                {"seconds", seconds},
+                                {"seconds_checking", start - check_start}});
   return 0;
 }
 

@@ -37,14 +37,12 @@ int keygen(int argc, char** argv) {
   print(keys.text(context, client.keys));
   print("wrote ", files.secret, " (keep it), ", files.public_key, ", ", files.evaluation,
         " (for the server)\n");
-  Json json;
-  json["params"] = parameters_json(context);
-  json["keys"] = keys.count;
-  json["file_bytes"] = keys.file_bytes;
-  json["memory_bytes"] = static_cast<uint64_t>(client.keys.bytes(context.chain()));
-  json["seconds"] = keys.seconds;
-  json["test_seconds"] = keys.check_seconds;
-  flags.write_json(json);
+  flags.write_json(Json::Object{{"params", parameters_json(context)},
+                                {"keys", keys.count},
+                                {"file_bytes", keys.file_bytes},
+                                {"memory_bytes", static_cast<uint64_t>(client.keys.bytes(context.chain()))},
+                                {"seconds", keys.seconds},
+                                {"test_seconds", keys.check_seconds}});
   return 0;
 }
 

@@ -61,14 +61,8 @@ program::Constants kept(program::Constants constants, program::PlainKeeper& keep
 }
 
 Json about(const attention::ModelConfig& config, const attention::Packing& packing) {
-  Json json;
-  json["layers"] = config.layers;
-  json["width"] = config.width;
-  json["heads"] = config.heads;
-  json["ffn"] = config.ffn;
-  json["tokens"] = packing.tokens;
-  json["prompts"] = packing.prompts;
-  return json;
+  return Json::Object{{"layers", config.layers}, {"width", config.width},    {"heads", config.heads},
+                      {"ffn", config.ffn},       {"tokens", packing.tokens}, {"prompts", packing.prompts}};
 }
 
 program::EntryPoint plan_pass(const ckks::Context& context, const program::Program& program) {

@@ -92,17 +92,15 @@ std::string Comparison::text(double predicted_std) const {
 }
 
 Json Comparison::json() const {
-  Json json;
-  json["max_abs"] = max_abs;
-  json["mse"] = mse;
-  json["kl_mean"] = kl;
-  json["relative_rms"] = relative_rms();
-  json["least_cosine"] = least_cosine;
-  json["argmax_agreement"] = agreement();
-  json["argmax_agreement_all"] = agreement_all();
-  json["positions"] = positions;
-  json["clear_positions"] = clear_positions;
-  return json;
+  return Json::Object{{"max_abs", max_abs},
+                      {"mse", mse},
+                      {"kl_mean", kl},
+                      {"relative_rms", relative_rms()},
+                      {"least_cosine", least_cosine},
+                      {"argmax_agreement", agreement()},
+                      {"argmax_agreement_all", agreement_all()},
+                      {"positions", positions},
+                      {"clear_positions", clear_positions}};
 }
 
 }  // namespace psm::cmd

@@ -28,16 +28,14 @@ void FileRingFlags::require_security(const ckks::Context& context) const {
 }
 
 Json parameters_json(const ckks::Context& context) {
-  Json json;
-  json["log_n"] = context.log_n();
-  json["log_q"] = context.log2_q(context.max_level());
-  json["log_p"] = context.log2_p(context.max_level());
-  json["log_qp"] = context.log2_qp();
-  json["secret_hamming_weight"] = context.spec().secret_hamming_weight;
-  json["security_bits"] = ckks::claimed_security_bits(context.spec());
-  json["usable_levels"] = context.compute_level() - context.entry_level();
-  json["name"] = context.spec().name;
-  return json;
+  return Json::Object{{"log_n", context.log_n()},
+                      {"log_q", context.log2_q(context.max_level())},
+                      {"log_p", context.log2_p(context.max_level())},
+                      {"log_qp", context.log2_qp()},
+                      {"secret_hamming_weight", context.spec().secret_hamming_weight},
+                      {"security_bits", ckks::claimed_security_bits(context.spec())},
+                      {"usable_levels", context.compute_level() - context.entry_level()},
+                      {"name", context.spec().name}};
 }
 
 }  // namespace psm::cmd

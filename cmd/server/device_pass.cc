@@ -12,14 +12,12 @@ namespace {
 
 Json json_of(const ckks::LaunchLog& log) {
   const ckks::LaunchLog::Entry total = log.total();
-  Json json;
-  json["launches"] = total.launches;
-  json["small_launches"] = log.small.launches;
-  json["bytes"] = total.work.bytes;
-  json["products"] = total.work.products;
-  json["uploaded_bytes"] = log.uploaded_bytes;
-  json["predicted_ms"] = 1e3 * ckks::predicted_seconds(log, ckks::kH200ByDataSheet);
-  return json;
+  return Json::Object{{"launches", total.launches},
+                      {"small_launches", log.small.launches},
+                      {"bytes", total.work.bytes},
+                      {"products", total.work.products},
+                      {"uploaded_bytes", log.uploaded_bytes},
+                      {"predicted_ms", 1e3 * ckks::predicted_seconds(log, ckks::kH200ByDataSheet)}};
 }
 
 }  // namespace

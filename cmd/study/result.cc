@@ -23,10 +23,7 @@ void append(std::string& out, uint32_t value, int bytes = 4) {
 }  // namespace
 
 void StudyResult::note(const std::string& text) {
-  Json item;
-  item["kind"] = "note";
-  item["text"] = text;
-  items_.push_back(std::move(item));
+  items_.push_back(Json::Object{{"kind", "note"}, {"text", text}});
   html_ += html_tagged("p", text) + "\n";
   text_ += text + "\n";
 }

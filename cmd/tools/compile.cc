@@ -135,15 +135,13 @@ int compile(int argc, char** argv) {
   print("wrote ", out, ".program (for the server, ", bytes_text(bytes), ") and ", out,
         ".client (for the client, ", bytes_text(client_bytes), ")\ndigest ",
         hex(program.digest.data(), program.digest.size()), "\n");
-  Json json;
-  json["params"] = parameters_json(context);
-  json["program_bytes"] = bytes;
-  json["client_bytes"] = client_bytes;
-  json["digest"] = hex(program.digest.data(), program.digest.size());
-  json["about"] = program.about;
-  json["seconds"] = seconds;
-  json["peak_rss_bytes"] = peak_resident_bytes();
-  flags.write_json(json);
+  flags.write_json(Json::Object{{"params", parameters_json(context)},
+                                {"program_bytes", bytes},
+                                {"client_bytes", client_bytes},
+                                {"digest", hex(program.digest.data(), program.digest.size())},
+                                {"about", program.about},
+                                {"seconds", seconds},
+                                {"peak_rss_bytes", peak_resident_bytes()}});
   return 0;
 }
 

@@ -130,11 +130,9 @@ int replay(int argc, char** argv) {
         counted(recording.runs.size(), "run"), ", with ",
         device ? device_flag.name.c_str() : ckks::kernels().name, " here and ", recording.made_with,
         " there; text: ", visible(recording.text), "\n");
-  Json json;
-  json["runs"] = static_cast<int64_t>(recording.runs.size());
-  json["instructions"] = static_cast<int64_t>(instructions);
-  json["same"] = true;
-  flags.write_json(json);
+  flags.write_json(Json::Object{{"runs", static_cast<int64_t>(recording.runs.size())},
+                                {"instructions", static_cast<int64_t>(instructions)},
+                                {"same", true}});
   return 0;
 }
 

@@ -121,15 +121,13 @@ int train(int argc, char** argv) {
   print(scores_table(task, run.scores), seconds_text(run.seconds), "; wrote ", written, " to ", out, "\n");
   Json json;
   for (const train::StageReport& stage : run.models.stages) {
-    Json row;
-    row["stage"] = stage.name;
-    row["steps"] = static_cast<int64_t>(stage.steps);
-    row["tokens"] = static_cast<int64_t>(stage.tokens);
-    row["seconds"] = stage.seconds;
-    row["tokens_per_second"] = stage.tokens_per_second;
-    row["validation_accuracy"] = stage.validation.accuracy();
-    row["validation_perplexity"] = stage.validation.perplexity();
-    json["stages"].push_back(std::move(row));
+    json["stages"].push_back(Json::Object{{"stage", stage.name},
+                                          {"steps", static_cast<int64_t>(stage.steps)},
+                                          {"tokens", static_cast<int64_t>(stage.tokens)},
+                                          {"seconds", stage.seconds},
+                                          {"tokens_per_second", stage.tokens_per_second},
+                                          {"validation_accuracy", stage.validation.accuracy()},
+                                          {"validation_perplexity", stage.validation.perplexity()}});
   }
   json["ranges"] = ranges.json();
   json["scores"] = scores_json(run.scores);

@@ -77,15 +77,13 @@ Json TextComparison::json() const {
   json["positions"] = static_cast<int64_t>(positions.size());
   Json& rows = json["by_position"] = Json::Array();
   for (const Position& p : positions) {
-    Json row;
-    row["position"] = p.position;
-    row["same"] = p.same;
-    row["margin"] = p.margin;
-    row["kl"] = p.kl;
-    row["max_abs"] = p.max_abs;
-    row["predicted_std"] = p.predicted_std;
-    row["clear"] = p.clear(p.predicted_std);
-    rows.push_back(std::move(row));
+    rows.push_back(Json::Object{{"position", p.position},
+                                {"same", p.same},
+                                {"margin", p.margin},
+                                {"kl", p.kl},
+                                {"max_abs", p.max_abs},
+                                {"predicted_std", p.predicted_std},
+                                {"clear", p.clear(p.predicted_std)}});
   }
   return json;
 }

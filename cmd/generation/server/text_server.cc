@@ -155,13 +155,11 @@ void TextServer::token(const std::string& bytes) {
 }
 
 Json TextServer::figures() const {
-  Json json;
-  json["runs"] = runs_;
-  json["peak_rss_bytes"] = peak_resident_bytes();
-  json["cache_bytes"] = kept_.cache_bytes();
-  json["bootstraps_per_token"] = d_.token().plan.bootstraps;
-  json["bootstraps_per_prompt"] = d_.takes_prompts() ? d_.prompt().plan.bootstraps : 0;
-  return json;
+  return Json::Object{{"runs", runs_},
+                      {"peak_rss_bytes", peak_resident_bytes()},
+                      {"cache_bytes", kept_.cache_bytes()},
+                      {"bootstraps_per_token", d_.token().plan.bootstraps},
+                      {"bootstraps_per_prompt", d_.takes_prompts() ? d_.prompt().plan.bootstraps : 0}};
 }
 
 Frame TextServer::reply(const Frame& request) {
