@@ -7,17 +7,7 @@
 namespace psm::nn {
 namespace {
 
-Json typed(const char* type) {
-  Json json;
-  json["type"] = type;
-  return json;
-}
-
-Json sequence(const char* list, Json::Array parts) {
-  Json json = typed("Sequence");
-  json[list] = std::move(parts);
-  return json;
-}
+Json typed(const char* type) { return Json::Object{{"type", type}}; }
 
 Json added_tokens_json(const std::vector<AddedToken>& added) {
   Json tokens = Json(Json::Array{});
@@ -110,33 +100,22 @@ Json post_processor_json(const BpeSpec& spec) {
 }
 
 Json replace_json(const char* from, const char* to) {
-  Json json;
-  json["type"] = "Replace";
-  json["pattern"]["String"] = from;
-  json["content"] = to;
-  return json;
+  return Json::Object{{"type", "Replace"}, {"pattern", Json::Object{{"String", from}}}, {"content", to}};
 }
 
 Json metaspace_json(SpacePrefix prefix) {
-  Json json = typed("Metaspace");
-  json["replacement"] = kMetaspace;
-  json["prepend_scheme"] = prefix == SpacePrefix::kFirst    ? "first"
-                           : prefix == SpacePrefix::kPieces ? "always"
-                                                            : "never";
-  json["split"] = false;
-  return json;
+  const char* where = prefix == SpacePrefix::kFirst    ? "first"
+                      : prefix == SpacePrefix::kPieces ? "always"
+                                                       : "never";
+  return Json::Object{
+      {"type", "Metaspace"}, {"replacement", kMetaspace}, {"prepend_scheme", where}, {"split", false}};
 }
 
 Json decoder_json(SpacePrefix prefix) {
   Json::Array parts{replace_json(kMetaspace, " "), typed("ByteFallback"), typed("Fuse")};
-  if (prefix != SpacePrefix::kNever) {
-    Json strip = typed("Strip");
-    strip["content"] = " ";
-    strip["start"] = 1;
-    strip["stop"] = 0;
-    parts.push_back(std::move(strip));
-  }
-  return sequence("decoders", std::move(parts));
+  if (prefix != SpacePrefix::kNever)
+    parts.push_back(Json::Object{{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  return Json::Object{{"type", "Sequence"}, {"decoders", std::move(parts)}};
 }
 
 void add_rules_of_bytes(const BpeSpec& spec, Json& json) {
@@ -148,26 +127,24 @@ void add_rules_of_bytes(const BpeSpec& spec, Json& json) {
 
 void add_rules_of_characters(const BpeSpec& spec, Json& json) {
   const bool prepend = spec.prefix == SpacePrefix::kAlways;
-  Json prepended = typed("Prepend");
-  prepended["prepend"] = kMetaspace;
+  Json::Array normalisers{Json::Object{{"type", "Prepend"}, {"prepend", kMetaspace}},
+                          replace_json(" ", kMetaspace)};
   json["normalizer"] =
-      prepend ? sequence("normalizers", {std::move(prepended), replace_json(" ", kMetaspace)}) : Json();
+      prepend ? Json(Json::Object{{"type", "Sequence"}, {"normalizers", std::move(normalisers)}}) : Json();
   json["pre_tokenizer"] = prepend ? Json() : metaspace_json(spec.prefix);
   json["post_processor"] = ends_json(spec);
   json["decoder"] = decoder_json(spec.prefix);
 }
 
 void add_rules_of_word_piece(const BpeSpec& spec, Json& json) {
-  Json& normaliser = json["normalizer"] = typed("BertNormalizer");
-  normaliser["handle_chinese_chars"] = true;
-  normaliser["clean_text"] = true;
-  normaliser["strip_accents"] = spec.strips_accents;
-  normaliser["lowercase"] = spec.lower_case;
+  json["normalizer"] = Json::Object{{"type", "BertNormalizer"},
+                                    {"handle_chinese_chars", true},
+                                    {"clean_text", true},
+                                    {"strip_accents", spec.strips_accents},
+                                    {"lowercase", spec.lower_case}};
   json["pre_tokenizer"] = typed("BertPreTokenizer");
   json["post_processor"] = ends_json(spec);
-  Json& decoder = json["decoder"] = typed("WordPiece");
-  decoder["prefix"] = kContinued;
-  decoder["cleanup"] = true;
+  json["decoder"] = Json::Object{{"type", "WordPiece"}, {"prefix", kContinued}, {"cleanup", true}};
 }
 
 }  // namespace
@@ -184,19 +161,18 @@ std::string tokenizer_json(const BpeSpec& spec, int indent) {
     const std::string first = written(spec, left), second = written(spec, right);
     merges.push_back(characters ? Json(Json::Array{first, second}) : Json(first + " " + second));
   }
-  Json json;
-  json["version"] = "1.0";
-  json["truncation"] = Json();
-  json["padding"] = Json();
-  json["added_tokens"] = added_tokens_json(spec.added);
+  Json json = Json::Object{{"version", "1.0"},
+                           {"truncation", Json()},
+                           {"padding", Json()},
+                           {"added_tokens", added_tokens_json(spec.added)}};
   (pieces ? add_rules_of_word_piece : characters ? add_rules_of_characters : add_rules_of_bytes)(spec, json);
   Json& model = json["model"];
   if (pieces) {
-    model["type"] = "WordPiece";
-    model["unk_token"] = spec.tokens[*spec.unknown];
-    model["continuing_subword_prefix"] = kContinued;
-    model["max_input_chars_per_word"] = kLongestWord;
-    model["vocab"] = std::move(vocabulary);
+    model = Json::Object{{"type", "WordPiece"},
+                         {"unk_token", spec.tokens[*spec.unknown]},
+                         {"continuing_subword_prefix", kContinued},
+                         {"max_input_chars_per_word", kLongestWord},
+                         {"vocab", std::move(vocabulary)}};
     return json.dump(indent);
   }
   model["type"] = "BPE";
