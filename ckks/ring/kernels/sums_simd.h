@@ -32,6 +32,16 @@ template <typename Product, typename Fold>
   }
 }
 
+// Calls f(row, vector) for all of them, unrolled.
+template <int kRows, int kVectors, typename Function>
+[[gnu::always_inline]] inline void for_sums(const Function& f) {
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) f(r, v);
+  }
+}
+
 // kVectors vectors at i.
 template <int kVectors>
 [[gnu::always_inline]] inline void tensor(uint64_t* const* out, const uint64_t* const* a0,
@@ -40,11 +50,7 @@ template <int kVectors>
                                           const SumModulus& m) {
   const size_t most = m.max_products / 2;  // the middle sum takes two at a time
   WideSum sums[3][kVectors];
-#pragma GCC unroll 4
-  for (auto& sum : sums) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) sum[v].start(Residues{}, m);
-  }
+  for_sums<3, kVectors>([&](int part, int v) { sums[part][v].start(Residues{}, m); });
   for_products(
       count, most,
       [&](size_t k) {
@@ -74,11 +80,8 @@ template <int kVectors>
           if (k / most % 2 == 0) sums[0][v].fold(m), sums[2][v].fold(m);
         }
       });
-#pragma GCC unroll 4
-  for (int part = 0; part < 3; ++part) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) store_residues(out[part] + i + kLanes * v, sums[part][v].residue(m));
-  }
+  for_sums<3, kVectors>(
+      [&](int part, int v) { store_residues(out[part] + i + kLanes * v, sums[part][v].residue(m)); });
 }
 
 void tensor_product(uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64_t* const* a0,
@@ -99,11 +102,7 @@ template <int kVectors>
                                                size_t count, size_t i, size_t bits, const Unpacker& unpack,
                                                const SumModulus& m) {
   WideSum sums[2][kVectors];
-#pragma GCC unroll 4
-  for (auto& half : sums) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) half[v].start(Residues{}, m);
-  }
+  for_sums<2, kVectors>([&](int half, int v) { sums[half][v].start(Residues{}, m); });
   for_products(
       count, m.max_products,
       [&](size_t k) {
@@ -120,18 +119,9 @@ template <int kVectors>
           sums[1][v].add_product(x, unpack(from1, v));
         }
       },
-      [&](size_t) {
-#pragma GCC unroll 4
-        for (auto& half : sums) {
-#pragma GCC unroll 4
-          for (int v = 0; v < kVectors; ++v) half[v].fold(m);
-        }
-      });
-#pragma GCC unroll 4
-  for (int half = 0; half < 2; ++half) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) store_residues(out[half] + i + kLanes * v, sums[half][v].residue(m));
-  }
+      [&](size_t) { for_sums<2, kVectors>([&](int half, int v) { sums[half][v].fold(m); }); });
+  for_sums<2, kVectors>(
+      [&](int half, int v) { store_residues(out[half] + i + kLanes * v, sums[half][v].residue(m)); });
 }
 
 void packed_inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
@@ -200,41 +190,24 @@ template <int kRows, int kVectors, int kStep, typename Factor>
   const size_t place = tile.begin + i;
   size_t most = m->max_products;
   WideSum sums[kRows][kVectors];
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) {
+  for_sums<kRows, kVectors>([&](int r, int v) {
     if (m[r * kStep].max_products < most) most = m[r * kStep].max_products;
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      sums[r][v].start(accumulate || tile.first > 0 ? load_residues(out[r] + place + kLanes * v) : Residues{},
-                       m[r * kStep]);
-    }
-  }
+    sums[r][v].start(accumulate || tile.first > 0 ? load_residues(out[r] + place + kLanes * v) : Residues{},
+                     m[r * kStep]);
+  });
   for_products(
       tile.cols, most,
       [&](size_t k) {
         Residues x[kVectors];
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) x[v] = load(tile.residues + k * Tile::kSize + i + kLanes * v);
-#pragma GCC unroll 4
-        for (size_t r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-          for (size_t v = 0; v < kVectors; ++v)
-            sums[r][v].add_product(x[v], factor(r, tile.first + k, place + kLanes * v));
-        }
+        for_sums<kRows, kVectors>([&](size_t r, size_t v) {
+          sums[r][v].add_product(x[v], factor(r, tile.first + k, place + kLanes * v));
+        });
       },
-      [&](size_t) {
-#pragma GCC unroll 4
-        for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-          for (int v = 0; v < kVectors; ++v) sums[r][v].fold(m[r * kStep]);
-        }
-      });
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v)
-      store_residues(out[r] + place + kLanes * v, sums[r][v].residue(m[r * kStep]));
-  }
+      [&](size_t) { for_sums<kRows, kVectors>([&](int r, int v) { sums[r][v].fold(m[r * kStep]); }); });
+  for_sums<kRows, kVectors>(
+      [&](int r, int v) { store_residues(out[r] + place + kLanes * v, sums[r][v].residue(m[r * kStep])); });
 }
 
 // The same for places [begin, end) of the tile.
