@@ -85,6 +85,46 @@ TEST_CASE("an imported RoBERTa is scored, trained on with a shorter context, and
   CHECK_FALSE(std::filesystem::exists(path_of("x")));
 }
 
+TEST_CASE(
+    "a BERT learns masked words, gets a fresh classifier, and is trained on pairs with each attention") {
+  const std::string text = path_of("words.txt"), vocabulary = path_of("vocab.txt"),
+                    pairs = path_of("pairs.tsv"), out = path_of("masked"),
+                    start = path_of("start.safetensors");
+  std::string words;
+  for (int n = 0; n < 400; ++n) words += (n % 3 ? "a1" : "b2 .") + std::string(" ");
+  write_file(text, words), write_file(vocabulary, std::string(kPieces) + "[MASK]\n"),
+      write_file(pairs, paraphrases());
+  const std::string train = "train --family bert --text " + text + " --context 16 --out ",
+                    small = " --layers 1 --width 8 --heads 2 --ffn 8" + std::string(kShort);
+  output_of(train + out + " --tokenizer " + vocabulary + small);
+  const attention::ModelConfig masked =
+      attention::load_checkpoint(out + "/power_softmax.safetensors").weights.config;
+  CHECK_FALSE(masked.causal);
+  CHECK(masked.separator == 3);
+  output_of("evaluate --model " + out + "/softmax.safetensors --text " + text);
+  check_refused(train + path_of("x") + small, "needs a tokenizer with [MASK]");
+  check_refused(
+      "train --from " + out + "/softmax.safetensors --sentences " + pairs + " --out " + path_of("x"),
+      "needs the text that it was trained on");
+
+  for (const std::string attention : {"softmax", "power_softmax"}) {
+    output_of("import --from " + out + "/" + attention + ".safetensors --classes 2 --out " + start);
+    const std::string said =
+        output_of("train --from " + start + " --attention " + attention + " --sentences " + pairs +
+                  " --valid " + pairs + " --out " + path_of(attention) + kShort);
+    CHECK(said.find("  " + attention + " ") != std::string::npos);
+    CHECK(said.find("60 held out") != std::string::npos);
+    CHECK(said.find("as it is") == std::string::npos);
+    const std::string tuned = path_of(attention) + "/" + attention + ".safetensors";
+    CHECK(attention::load_checkpoint(tuned).weights.config.classes == 2);
+    output_of("evaluate --model " + tuned + " --sentences " + pairs + " --valid " + pairs + " --json " +
+              path_of("m.json"));
+    CHECK(examples(json_of(path_of("m.json")), "trained") == 60);
+  }
+  output_of("polynomialise --model " + path_of("power_softmax/final.safetensors") + " --sentences " + pairs +
+            " --out " + path_of("pairs.safetensors"));
+}
+
 TEST_CASE("an encoder of which transformers would count other positions is not written for it") {
   write_file(path_of("own.tsv"), phrases());
   output_of("train --attention softmax --layers 1 --width 8 --heads 2 --ffn 8 --context 32 --sentences " +

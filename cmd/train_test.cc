@@ -186,7 +186,7 @@ TEST_CASE(
   write_file(path_of("other.txt"), kText + "!");
   check_refused(to + power + " --text " + path_of("other.txt"),
                 "the text has \"!\", and the tokenizer no token for it");
-  check_refused("train --out " + path_of("refused") + " --valid " + text, "needs --text");
+  check_refused("train --out " + path_of("refused") + " --valid " + text, "needs --text or --sentences");
   check_refused(to + power + " --text " + text + " --tokenizer " + text, "decided by the model of --from");
   CHECK_FALSE(std::filesystem::exists(path_of("refused")));
 }

@@ -131,6 +131,16 @@ void embed_sentences(ModelWeights& weights) {
   for (size_t f = 0; f < d; ++f) weights.class_weight[f * (d + 1)] = 1 / std::sqrt(static_cast<float>(d));
 }
 
+void give_classifier(ModelWeights& weights, int classes, uint64_t seed) {
+  ModelConfig& config = weights.config;
+  config.classes = classes;
+  config.pooler = config.block == BlockKind::kPostNorm && !config.mean_pooling;
+  ModelWeights fresh = random_ends(config, seed);
+  weights.unembedding.clear();
+  weights.pooler_weight = std::move(fresh.pooler_weight), weights.pooler_bias = std::move(fresh.pooler_bias);
+  weights.class_weight = std::move(fresh.class_weight), weights.class_bias = std::move(fresh.class_bias);
+}
+
 ModelWeights random_ends(const ModelConfig& config, uint64_t seed) {
   config.validate();
   ModelWeights weights;

@@ -69,6 +69,10 @@ void set_context(ModelWeights& weights, int tokens);
 // psm::Error on other models.
 void embed_sentences(ModelWeights& weights);
 
+// Gives an encoder a fresh classifier, as random_weights has it, in place of its unembedding or of another classifier.
+// Throws psm::Error on causal models.
+void give_classifier(ModelWeights& weights, int classes, uint64_t seed);
+
 // The weights of a fresh model, from the seed alone. Matrices are normal with standard deviation 1/sqrt(in).
 // Those that write to the residual stream (W_o, W_down) are smaller by sqrt(2 * layers), unless a norm
 // follows them. Tables of tokens and positions and the class token are normal with 1, the unembedding and the

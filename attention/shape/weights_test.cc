@@ -46,6 +46,26 @@ TEST_CASE("random weights have the configuration's sizes, distinct names and val
   CHECK(weights.layers[1].wq != random_weights(small(), 2).layers[1].wq);
 }
 
+TEST_CASE("a fresh classifier takes the place of an encoder's unembedding, or of another classifier") {
+  ModelConfig config = preset("bert");
+  config.vocab = 200, config.context = 4, config.layers = 1, config.width = 8, config.heads = 2,
+  config.ffn = 16;
+  config.pooler = false;
+  ModelWeights weights = random_weights(config, 1);
+  const ModelWeights before = weights;
+  for (const int classes : {2, 3}) {
+    give_classifier(weights, classes, 5);
+    CHECK_NOTHROW(weights.validate());
+    CHECK(weights.config.pooler);
+    CHECK(weights.class_weight.size() == static_cast<size_t>(classes) * 8);
+    CHECK(weights.class_weight == random_weights(weights.config, 5).class_weight);
+  }
+  CHECK(weights.embedding == before.embedding);
+  CHECK(weights.layers == before.layers);
+  ModelWeights causal = random_weights(small(), 1);
+  CHECK_THROWS_WITH_AS(give_classifier(causal, 2, 5), doctest::Contains("causal"), Error);
+}
+
 TEST_CASE("layers are drawn one by one from one stream, in every family") {
   for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
     CAPTURE(family);

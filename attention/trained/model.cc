@@ -174,10 +174,13 @@ nn::Tensor<Scalar> Model<Scalar>::feed(nn::Tape<Scalar>& tape, const Layer& laye
 }
 
 template <typename Scalar>
-nn::Tensor<Scalar> Model<Scalar>::head(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, int length,
-                                       std::span<const int> lengths, ForwardTensors<Scalar>& out) const {
+nn::Tensor<Scalar> Model<Scalar>::head(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, const ModelInput& input,
+                                       ForwardTensors<Scalar>& out) const {
   if (config.classes > 0)
-    x = config.mean_pooling ? nn::mean_rows(tape, x, length, lengths) : nn::first_rows(tape, x, length);
+    x = config.mean_pooling ? nn::mean_rows(tape, x, input.length, input.lengths)
+                            : nn::first_rows(tape, x, input.length);
+  else if (!input.rows.empty())
+    x = nn::embed(tape, input.rows, x);
   if (config.head_has_norm()) {
     out.final_norm_input = x;
     nn::Tensor<Scalar> gamma = final_gamma;
@@ -224,8 +227,7 @@ void Model<Scalar>::forward(nn::Tape<Scalar>& tape, const ModelInput& input,
   }
   const std::span<const Layer> all(layers);
   blocks(tape, shape, x, alone ? all.subspan(static_cast<size_t>(input.layer), 1) : all, nullptr, out);
-  if (!alone || input.layer + 1 == config.layers)
-    out.logits = head(tape, out.residual.back(), length, input.lengths, out);
+  if (!alone || input.layer + 1 == config.layers) out.logits = head(tape, out.residual.back(), input, out);
 }
 
 template <typename Scalar>
@@ -237,7 +239,7 @@ void Model<Scalar>::read_next(nn::Tape<Scalar>& tape, std::span<const int> token
   out.clear();
   blocks(tape, shape, embedded(tape, {.length = 1, .tokens = tokens}, past.tokens(), out), layers, &past,
          out);
-  out.logits = head(tape, out.residual.back(), 1, {}, out);
+  out.logits = head(tape, out.residual.back(), {.length = 1}, out);
   past.advance();
 }
 

@@ -39,6 +39,8 @@ struct ModelInput {
   std::span<const int> tokens = {};   // sequences * length
   std::span<const int> lengths = {};  // real tokens of each sequence, the first ones; empty: all of `length`
   std::span<const float> patches = {};  // sequences * (length - 1) * patch_inputs
+  // The tokens that get a row of a language model's logits, by their place in `tokens`; empty: all.
+  std::span<const int> rows = {};
   // If not -1: this layer alone. `state` is x entering it, a row for each token; layer 0 reads the embedding. Logits
   // come after the last layer. The results' lists have empty tensors for the layers before.
   int layer = -1;
@@ -54,7 +56,7 @@ struct ForwardTensors {
   bool keep_scores = false;
   const ScoreLosses* score_losses = nullptr;
   nn::Tensor<Scalar>
-      logits;  // a row for each token and column for each word, or the classes of each sequence
+      logits;  // a row for each of the input's `rows` and column for each word, or the classes of each sequence
   std::vector<nn::Tensor<Scalar>> residual;  // x entering the layer, and leaving the last: layers + 1
   std::vector<nn::Tensor<Scalar>> norm1_inputs, norm2_inputs;  // what the layer's norms are taken of
   std::vector<nn::Tensor<Scalar>> queries, keys, values;       // after the rotation
@@ -135,8 +137,8 @@ class Model {
               ForwardTensors<Scalar>& out) const;
   nn::Tensor<Scalar> feed(nn::Tape<Scalar>& tape, const Layer& layer, nn::Tensor<Scalar> n,
                           ForwardTensors<Scalar>& out) const;
-  nn::Tensor<Scalar> head(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, int length,
-                          std::span<const int> lengths, ForwardTensors<Scalar>& out) const;
+  nn::Tensor<Scalar> head(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, const ModelInput& input,
+                          ForwardTensors<Scalar>& out) const;
 
   nn::RotaryTable<Scalar> rotary_;
   std::deque<nn::PlacedGradient<Scalar>> gradients_;  // of each parameter, which points to it

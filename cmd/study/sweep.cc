@@ -46,7 +46,7 @@ struct Setting {
 
 Setting setting_of(StudyData data, const StudyOptions& options) {
   const auto sentences = [&](const char* file, int context) {
-    return Setting(Task::sentences(options.data_file(file), context,
+    return Setting(Task::sentences(options.data_file(file), "", context,
                                    nn::load_tokenizer(options.data_file("tokenizer/gpt2-encoder.json"))),
                    16, 2e-3, 5e-4);
   };

@@ -60,6 +60,11 @@ Imported read_model(const std::string& path, const attention::FreshHead& head) {
                             " has no head that reads the mean of the tokens; import the model that it was "
                             "trained from with --embedding --classes 2, and train again"));
       attention::embed_sentences(out.checkpoint.weights);
+    } else if (head.classes) {
+      attention::give_classifier(out.checkpoint.weights, *head.classes, head.seed);
+      out.checkpoint.ranges = {};
+      write_scores({}, out.checkpoint);
+      out.changed.push_back(message("a fresh classifier for ", *head.classes, " classes, to be trained"));
     }
     return out;
   }
@@ -128,9 +133,10 @@ int import_command(int argc, char** argv) {
   const std::string& out =
       flags.output("out", "the checkpoint, or the folder for transformers (made if it is missing)",
                    Flags::Output::kFileOrFolder);
-  const int64_t& classes =
-      flags.integer("classes", 2, 2, 1 << 20,
-                    "of a BERT, RoBERTa or ViT; a fresh classifier where its file has none of so many");
+  const int64_t& classes = flags.integer(
+      "classes", 2, 2, 1 << 20,
+      "of a BERT, RoBERTa or ViT; a fresh classifier where its file has none of so many, and always "
+      "for a checkpoint");
   const bool& embedding = flags.truth(
       "embedding", false,
       "of a BERT or RoBERTa, the mean of a text's tokens, of length 1, in place of classes, as folders of "

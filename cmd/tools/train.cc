@@ -29,14 +29,16 @@ void say_started(const std::string& stage, size_t steps, size_t resumed_at) {
 }
 
 int train(int argc, char** argv) {
-  Command flags("bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
-                "From scratch: trains a softmax transformer and one with the given attention alike, "
-                "minimises the latter's ranges, and writes softmax.safetensors, ATTENTION.safetensors and "
-                "final.safetensors (for //cmd:polynomialise). From a softmax model: replaces its attention "
-                "and trains it on for a short time (continual training), then minimises the ranges. From a "
-                "model of that attention: minimises the ranges. The task is in-context recall, or with "
-                "--text the bytes of a file, with --tokenizer its tokens; or the classification of "
-                "--sentences or --images. An interrupted training goes on where it was.");
+  Command flags(
+      "bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
+      "From scratch: trains a softmax transformer and one with the given attention alike, "
+      "minimises the latter's ranges, and writes softmax.safetensors, ATTENTION.safetensors and "
+      "final.safetensors (for //cmd:polynomialise). From a softmax model: replaces its attention "
+      "and trains it on for a short time (continual training), then minimises the ranges. From a "
+      "model of that attention: minimises the ranges; one that has no scores of a training, such as one with "
+      "a fresh classifier, is trained before. The task is in-context recall, or with "
+      "--text the bytes of a file, with --tokenizer its tokens; or the classification of "
+      "--sentences or --images. An interrupted training goes on where it was.");
   const std::string& out =
       flags.output("out", "folder for the models; made if it is missing", Flags::Output::kFolder);
   const TaskFlags data(flags);
@@ -70,17 +72,19 @@ int train(int argc, char** argv) {
   if (flags.given("tokenizer")) tokenizer = nn::load_tokenizer(resolve_user_path(tokenizer_path));
   if (from && recipe_flags.context() > 0) attention::set_context(from->weights, recipe_flags.context());
   const int context = recipe_flags.context() > 0 ? recipe_flags.context() : train::kTextContext;
-  const Task task = samples > 0                ? Task::samples(*from, samples, recipe_flags.seed())
-                    : from                     ? Task::of(*from, files)
-                    : !files.sentences.empty() ? Task::sentences(files.sentences, context, tokenizer)
-                    : !files.images.empty()    ? Task::images(files.images, files.labels)
-                    : files.text.empty()       ? Task::recall()
-                                               : Task::text(files.text, files.valid, context, tokenizer);
+  const Task task =
+      samples > 0                ? Task::samples(*from, samples, recipe_flags.seed())
+      : from                     ? Task::of(*from, files)
+      : !files.sentences.empty() ? Task::sentences(files.sentences, files.valid, context, tokenizer)
+      : !files.images.empty()    ? Task::images(files.images, files.labels)
+      : files.text.empty()       ? Task::recall()
+                           : Task::text(files.text, files.valid, context, tokenizer, recipe_flags.masked());
   if (from && task.source->classes() != from->weights.config.classes)
     throw Error(message("the model has ", from->weights.config.classes, " classes, the data ",
                         task.source->classes(), "; import the model with --classes ", task.source->classes(),
                         ", which gives it a fresh classifier"));
   train::RecipeOptions recipe = recipe_flags.recipe(task, from ? &*from : nullptr);
+  recipe.trains_on = from && read_scores(*from).data.empty();
   std::filesystem::create_directories(folder);
   recipe.state_folder = folder;
   recipe.started = say_started;
@@ -102,7 +106,7 @@ int train(int argc, char** argv) {
   };
   save("final.safetensors", run.checkpoint);
   scores.ranges = {};
-  if (!from || run.models.trained.config.attention != from->weights.config.attention) {
+  if (!from || recipe.trains_on || run.models.trained.config.attention != from->weights.config.attention) {
     save_stage(run.models.trained, {});
   }
   if (!from && !run.models.softmax.layers.empty()) {

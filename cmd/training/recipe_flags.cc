@@ -11,7 +11,8 @@ namespace psm::cmd {
 
 TaskFlags::TaskFlags(Command& flags)
     : text_(flags.text("text", "", "the text of a language model; its last tenth is held out")),
-      valid_(flags.text("valid", "", "the text held out, unless it is the last tenth of --text")),
+      valid_(flags.text("valid", "",
+                        "the text, or the file of --sentences, that is held out in place of a tenth")),
       sentences_(flags.text("sentences", "", "texts to classify, in a file of SST-2, QNLI or MRPC")),
       images_(
           flags.text("images", "", "images to classify, in MNIST's format with --labels, or in CIFAR-10's")),
@@ -19,7 +20,8 @@ TaskFlags::TaskFlags(Command& flags)
   flags.when_read([this] {
     if (!text_.empty() + !sentences_.empty() + !images_.empty() > 1)
       throw Error("--text, --sentences and --images are three tasks; give one");
-    if (!valid_.empty() && text_.empty()) throw Error("--valid holds out a text; it needs --text");
+    if (!valid_.empty() && text_.empty() && sentences_.empty())
+      throw Error("--valid holds out texts; it needs --text or --sentences");
     if (images_.empty() && !labels_.empty()) throw Error("--labels are those of --images; give both");
   });
 }
@@ -59,8 +61,9 @@ RecipeFlags::RecipeFlags(Flags& flags)
     : flags_(flags),
       attention_(flags.text("attention", "power_softmax", "power_softmax, relu or softmax")),
       family_(flags.text("family", "",
-                         "architecture of a fresh model: gpt-neox, gpt2, llama (language models), roberta "
-                         "(--sentences), vit (--images); gpt-neox, roberta, vit unless given")),
+                         "architecture of a fresh model: gpt-neox, gpt2, llama (language models), bert or "
+                         "roberta (--text, of which they learn masked words), roberta (--sentences), vit "
+                         "(--images); gpt-neox, roberta, vit unless given")),
       layers_(flags.integer("layers", 0, 0, 1024,
                             "of the model; for 0 here and below the task's recipe decides")),
       width_(flags.integer("width", 0, 0, 65536, "d, features of a token")),
@@ -97,18 +100,24 @@ RecipeFlags::RecipeFlags(Flags& flags)
                             "fp32; twice the rate of products where the processor has them")),
       seed_(flags.integer("seed", 1, 1, INT64_MAX, "of data and training")) {}
 
-void RecipeFlags::set_family(const Task& task, attention::ModelConfig& model) const {
+void RecipeFlags::set_family(const Task& task, train::RecipeOptions& options) const {
   if (family_.empty()) return;
+  attention::ModelConfig& model = options.model;
   const attention::ModelConfig family = attention::preset(family_);
   const char* of_task = !task.is_classifier()             ? "a language model"
                         : task.source->patch_inputs() > 0 ? "--images"
                                                           : "--sentences";
-  const bool fits =
-      task.is_classifier() ? family_ == (task.source->patch_inputs() > 0 ? "vit" : "roberta") : family.causal;
+  const bool fits = task.is_classifier() ? family_ == (task.source->patch_inputs() > 0 ? "vit" : "roberta")
+                    : task.recall_task() != nullptr ? family.causal
+                                                    : family_ != "vit";
   if (!fits) throw Error(message("--family ", family_, " is not for ", of_task, "; leave it out"));
   model.block = family.block, model.norm = family.norm, model.feed_forward = family.feed_forward;
   model.positions = family.positions, model.biases = family.biases;
   if (family_ == "llama") model.rotary_fraction = family.rotary_fraction;
+  if (task.is_classifier() || !masked()) return;
+  model.causal = false, model.norm_epsilon = family.norm_epsilon;
+  if (family.separator > 0) model.separator = *task.codec.tokenizer()->end();
+  options.table_scale = train::kEncoderTables;
 }
 
 void RecipeFlags::set_score_offset(train::RecipeOptions& options) const {
@@ -173,7 +182,7 @@ train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Chec
     train::require_continuable(start, model);
     train::make_continual(options);
   } else {
-    set_family(task, model);
+    set_family(task, options);
     set_if_given(model.kv_heads, kv_heads_);
     set_if_given(model.layers, layers_);
     set_if_given(model.width, width_);

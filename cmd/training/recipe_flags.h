@@ -28,13 +28,15 @@ struct RecipeFlags {
 
   // The requested context; 0: none.
   int context() const { return static_cast<int>(context_); }
+  // Whether a fresh model of texts learns masked words.
+  bool masked() const { return family_ == "bert" || family_ == "roberta"; }
   uint64_t seed() const { return static_cast<uint64_t>(seed_); }
   // The task's recipe with the changes of the flags, from random weights or from the model `from`. Throws
   // Error on a shape that no model has, on an odd power, and on flags that `from` decides.
   train::RecipeOptions recipe(const Task& task, const attention::Checkpoint* from) const;
 
  private:
-  void set_family(const Task& task, attention::ModelConfig& model) const;
+  void set_family(const Task& task, train::RecipeOptions& options) const;
   void set_score_offset(train::RecipeOptions& options) const;
   void set_precision(train::RecipeOptions& options) const;
   train::RangeLosses range_losses(const train::RangeLosses& of_task) const;

@@ -15,6 +15,7 @@
 #include "nn/text/bpe/alphabet.h"
 #include "train/data/documents.h"
 #include "train/data/labelled_text_data.h"
+#include "train/data/masked_text_data.h"
 #include "train/evaluation/evaluation.h"
 
 namespace psm::cmd {
@@ -67,20 +68,22 @@ Task Task::recall(const train::RecallOptions& options) {
 }
 
 Task Task::text(const std::string& path, const std::string& valid, int context,
-                std::shared_ptr<const nn::Tokenizer> tokenizer) {
+                std::shared_ptr<const nn::Tokenizer> tokenizer, bool masked) {
   const std::string text = read_file(path, kMaxTextBytes),
                     held_out = valid.empty() ? "" : read_file(valid, kMaxTextBytes);
-  auto data = valid.empty()
-                  ? std::make_unique<const train::TextData>(text, context, std::move(tokenizer))
-                  : std::make_unique<const train::TextData>(text, held_out, context, std::move(tokenizer));
+  const int window = masked && tokenizer ? context - train::MaskedTextData::around(*tokenizer) : context;
+  train::TextData data = valid.empty() ? train::TextData(text, window, std::move(tokenizer))
+                                       : train::TextData(text, held_out, window, std::move(tokenizer));
   warn_unless_text(path, text);
   warn_unless_text(valid, held_out);
-  PromptCodec codec(data->tokenizer());
-  return {std::move(data), std::move(codec)};
+  PromptCodec codec(data.tokenizer());
+  if (masked) return {std::make_unique<const train::MaskedTextData>(std::move(data)), std::move(codec)};
+  return {std::make_unique<const train::TextData>(std::move(data)), std::move(codec)};
 }
 
-Task Task::sentences(const std::string& path, int context, std::shared_ptr<const nn::Tokenizer> tokenizer) {
-  const train::LabelledSplit split = train::read_labelled_split(path);
+Task Task::sentences(const std::string& path, const std::string& valid, int context,
+                     std::shared_ptr<const nn::Tokenizer> tokenizer) {
+  const train::LabelledSplit split = train::read_labelled_split(path, valid);
   if (!tokenizer) {
     std::string all = " ";
     for (const std::vector<train::LabelledText>* part : {&split.training, &split.held_out})
@@ -133,14 +136,14 @@ Task Task::of(const attention::Checkpoint& checkpoint, const TaskFiles& files) {
   }
   if (!codec.is_classifier()) {
     only(files.text, "a text model needs the text that it was trained on; give it with --text");
-    return text(files.text, files.valid, config.context, codec.tokenizer());
+    return text(files.text, files.valid, config.context, codec.tokenizer(), !config.causal);
   }
   only(codec.reads_images() ? files.images : files.sentences,
        codec.reads_images() ? "the model classifies images; give them with --images and --labels"
                             : "the model classifies texts; give them with --sentences");
   Task task = codec.reads_images()
                   ? images(files.images, files.labels, codec.images().patch, codec.images().channels)
-                  : sentences(files.sentences, config.context, codec.tokenizer());
+                  : sentences(files.sentences, files.valid, config.context, codec.tokenizer());
   if (task.source->classes() > config.classes || task.source->patch_inputs() != config.patch_inputs ||
       task.source->context() != config.context)
     throw Error(message("the model has ", config.classes, " classes and a context of ", config.context,

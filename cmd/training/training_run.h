@@ -18,8 +18,9 @@ namespace psm::cmd {
 
 // The paths of a task's data; empty: not given.
 struct TaskFiles {
-  std::string text = {}, valid = {};  // of a language model
-  std::string sentences = {};         // classified texts (train/data/labelled_text.h)
+  std::string text = {};       // of a language model
+  std::string valid = {};      // what of either is held out; empty: a tenth
+  std::string sentences = {};  // classified texts (train/data/labelled_text.h)
   std::string images = {}, labels = {};
 };
 
@@ -27,12 +28,12 @@ struct TaskFiles {
 struct Task {
   static Task recall(const train::RecallOptions& options = {});
   // The last part of the text is held out, unless `valid` names another file; without a tokenizer its tokens
-  // are characters. Throws Error if a file cannot be read or encoded or is too short for windows of
-  // `context`.
+  // are characters. `masked`: for an encoder (train/data/masked_text_data.h). Throws Error if a file cannot be
+  // read or encoded or is too short for windows of `context`.
   static Task text(const std::string& path, const std::string& valid, int context,
-                   std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
+                   std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr, bool masked = false);
   // Without a tokenizer the tokens are the texts' characters.
-  static Task sentences(const std::string& path, int context,
+  static Task sentences(const std::string& path, const std::string& valid, int context,
                         std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
   // Text that a language model writes after its tokenizer's start token, in sequences of its context's
   // length. Throws Error on a model without a start token.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_set>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "nn/inputs/gzip_file.h"
@@ -126,6 +127,19 @@ size_t held_out_of(const std::vector<LabelledText>& texts) {
   return std::clamp<size_t>(texts.size() / 10, 1, kMostHeldOut);
 }
 
+// The texts of a file and their kind.
+std::pair<const Format*, std::vector<LabelledText>> read_labelled(const std::string& path) {
+  std::string text = nn::read_maybe_gzip(path, kMaxBytes);
+  if (text.starts_with("\ufeff")) text.erase(0, 3);  // MRPC's byte order mark
+  for (const Format* format : {&kSst2, &kQnli, &kMrpc})
+    if (has_heading(*format, text)) return {format, parse(*format, text, path)};
+  throw Error(
+      message(path,
+              ", line 1: the heading is neither SST-2's (sentence, label) nor QNLI's (index, question, "
+              "sentence, label) nor MRPC's (Quality, #1 ID, ..), with tabs between; give a file with one of "
+              "them"));
+}
+
 }  // namespace
 
 std::vector<LabelledText> parse_sst2(std::string_view text, const std::string& what) {
@@ -180,22 +194,11 @@ LabelledSplit split_pairs(const std::vector<LabelledText>& pairs, size_t held_ou
   return split;
 }
 
-LabelledSplit read_labelled_split(const std::string& path) {
-  std::string text = nn::read_maybe_gzip(path, kMaxBytes);
-  if (text.starts_with("\ufeff")) text.erase(0, 3);  // MRPC's byte order mark
-  for (const Format* format : {&kQnli, &kMrpc})
-    if (has_heading(*format, text)) {
-      const std::vector<LabelledText> pairs = parse(*format, text, path);
-      return split_pairs(pairs, held_out_of(pairs));
-    }
-  if (!has_heading(kSst2, text))
-    throw Error(
-        message(path,
-                ", line 1: the heading is neither SST-2's (sentence, label) nor QNLI's (index, "
-                "question, sentence, label) nor MRPC's (Quality, #1 ID, ..), with tabs between; give a "
-                "file with one of them"));
-  const std::vector<LabelledText> phrases = parse_sst2(text, path);
-  return split_phrases(phrases, held_out_of(phrases), kLeastWords);
+LabelledSplit read_labelled_split(const std::string& path, const std::string& valid) {
+  const auto [format, texts] = read_labelled(path);
+  if (!valid.empty()) return {texts, read_labelled(valid).second, 0};
+  if (format != &kSst2) return split_pairs(texts, held_out_of(texts));
+  return split_phrases(texts, held_out_of(texts), kLeastWords);
 }
 
 }  // namespace psm::train

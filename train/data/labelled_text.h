@@ -54,9 +54,9 @@ LabelledSplit split_phrases(const std::vector<LabelledText>& phrases, size_t hel
 LabelledSplit split_pairs(const std::vector<LabelledText>& pairs, size_t held_out);
 
 // Reads a file of any kind, by its heading, and holds out a tenth of it, or a thousand texts if that is
-// less; for SST-2 phrases of kLeastWords or more. Throws psm::Error that names the file if it is of another
-// kind or has more than 256 MiB.
+// less; for SST-2 phrases of kLeastWords or more. With `valid`, that file's texts are held out, and none is dropped.
+// Throws psm::Error that names the file if it is of another kind or has more than 256 MiB.
 inline constexpr size_t kLeastWords = 12;
-LabelledSplit read_labelled_split(const std::string& path);
+LabelledSplit read_labelled_split(const std::string& path, const std::string& valid = {});
 
 }  // namespace psm::train

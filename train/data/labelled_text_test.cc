@@ -148,6 +148,11 @@ TEST_CASE("the heading says which file it is, and a tenth is held out") {
   write_file(path, mrpc + "1\t7\t8\tOne.\tTwo.\n0\t9\t8\tThree.\tFour.\n");
   CHECK(read_labelled_split(path).held_out[0].text == "One.\tTwo.");
   CHECK(read_labelled_split(path).training[0].label == 0);
+  write_file(path_of("valid.tsv"), mrpc + "0\t9\t8\tThree.\tFour.\n");
+  const LabelledSplit given = read_labelled_split(path, path_of("valid.tsv"));
+  CHECK(given.training.size() == 2);
+  CHECK(given.held_out.size() == 1);
+  CHECK(given.held_out[0].text == "Three.\tFour.");
   write_file(path, mrpc + "1\t7\t8\tOne.\n");
   CHECK_REFUSED(read_labelled_split(path), "line 2: not 0 or 1");
   for (const char* other : {"", "text\tlabel\na\t1\n"}) {

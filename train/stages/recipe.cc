@@ -177,7 +177,7 @@ RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t s
   options.stop_accuracy = 1.1;
   options.range_training.ranges = text_range_losses();
   options.evaluate_every = 100;
-  options.table_scale = 0.1;
+  options.table_scale = kEncoderTables;
   take_default_attention(options);
   return options;
 }
@@ -264,7 +264,9 @@ TrainedModels continue_recipe(const attention::ModelWeights& start, const Recipe
   const attention::AttentionKind attention = options.model.attention;
   Recipe recipe(options, source, report);
   TrainedModels models;
-  if (start.config.attention == attention) {
+  if (start.config.attention == attention && options.trains_on) {
+    models.trained = recipe.train(start);
+  } else if (start.config.attention == attention) {
     models.trained = start;
     recipe.evaluate_only(std::string(attention::name_of(attention)), start);
   } else {

@@ -9,8 +9,8 @@
 //                     denominators that then span more than `largest_ratio` are scaled down to it
 //
 // It begins with random weights (run_recipe), or with a trained model (continue_recipe). A softmax model
-// enters at stage 2, one of another attention at stage 3; if that model has been through stage 3 before, its
-// scores are not scaled again. With another attention than PowerSoftmax the same stages run, named after that
+// enters at stage 2, one of another attention at stage 3, or with `trains_on` at stage 2; if that model has been
+// through stage 3 before, its scores are not scaled again. With another attention than PowerSoftmax the same stages run, named after that
 // attention, without PowerSoftmax's forms. Then the ranges are measured. Step 3 of the algorithm, the
 // polynomials, follows from weights and ranges (attention/reference/polynomial_model.h).
 #pragma once
@@ -51,6 +51,7 @@ struct RecipeOptions {
   double table_scale = 1;
   double mean_denominator = 1;  // stage 3 begins with it (score_scale.h); 0: with the scores as they are
   double largest_ratio = 1e3;   // of the denominators after stage 3, max/min on training data; 0: none
+  bool trains_on = false;       // continue_recipe: a model of the wanted attention enters at stage 2
   bool ranges_in_training_form = false;  // stage 3 trains stage 2's form, and c is left out after it
   size_t evaluate_every = 25;
   int validation_sequences = 128;
@@ -76,6 +77,8 @@ RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t s
 // Random weights with tables scaled by `table_scale`.
 attention::ModelWeights fresh_weights(const attention::ModelConfig& config, uint64_t seed,
                                       double table_scale);
+// The factor of an encoder's fresh tables.
+inline constexpr double kEncoderTables = 0.1;
 // The file of a stage's training in a state folder.
 std::string state_file(const std::string& folder, const std::string& stage);
 // Sets the lengths of the stages and of their learning rates' schedules.

@@ -163,6 +163,14 @@ TEST_CASE(
   CHECK(from_power.softmax.layers.empty());
   CHECK(attention::flatten(from_power.final_model) == attention::flatten(from_softmax.final_model));
 
+  names.clear();
+  options.trains_on = true;
+  const TrainedModels on = continue_recipe(from_softmax.trained, options, task, note);
+  CHECK(names == std::vector<std::string>{"power_softmax", "ranges"});
+  CHECK(tokens.back() == 4 * 8 * 12);
+  CHECK(tokens[tokens.size() - 2] == 6 * 8 * 12);
+  CHECK(attention::flatten(on.trained) != attention::flatten(from_softmax.trained));
+
   options.model.attention = attention::AttentionKind::kScaledRelu;
   CHECK_REFUSED(continue_recipe(from_softmax.trained, options, task), "cannot be continued with relu");
 }

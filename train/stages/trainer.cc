@@ -40,6 +40,7 @@ struct Trainer::Part {
   attention::Model<float> model;
   nn::Tape<float> tape;
   attention::ForwardTensors<float> out;
+  std::vector<int> rows, targets;  // the scored tokens of a language model
   attention::ScoreLosses score_losses;
   nn::Tensor<float> loss;
   double cross_entropy = 0, range_loss = 0;
@@ -82,8 +83,12 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
   part.tape.restart();
   part.out.clear();
   if (part.count == 0) return;
-  const attention::ModelInput input = batch_.input(part.first, part.count);
-  const std::span<const int> targets = batch_.scored_by(part.first, part.count);
+  attention::ModelInput input = batch_.input(part.first, part.count);
+  std::span<const int> targets = batch_.scored_by(part.first, part.count);
+  part.rows.clear(), part.targets.clear();
+  for (int row = 0; config_.classes == 0 && row < static_cast<int>(targets.size()); ++row)
+    if (targets[row] >= 0) part.rows.push_back(row), part.targets.push_back(targets[row]);
+  if (!part.rows.empty()) input.rows = part.rows, targets = part.targets;
   nn::Tape<float>& tape = part.tape;
   const BatchPart place{part.count,
                         batch_.length,
