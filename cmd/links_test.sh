@@ -55,13 +55,13 @@ while read -r command budget; do
 done <<BUDGETS
 keygen 7850
 encrypt 10950
-demo 47300
+demo 47500
 decrypt 8500
 generate 15400
 infer 25950
 serve 24800
 show 21050
-train 17250
-evaluate 21550
+train 17450
+evaluate 21750
 BUDGETS
 exit $bad
