@@ -57,8 +57,9 @@ TEST_CASE("command lines") {
     std::vector<std::string> words{"command"};
     for (size_t begin = 0; begin <= text.size();) {
       const size_t end = std::min(text.find('\n', begin), text.size());
-      const std::string word(text.substr(begin, end - begin));
-      if (word != "--help" && word != "-h") words.push_back(word.c_str());  // these print and leave
+      const std::string word = std::string(text.substr(begin, end - begin)).c_str();  // up to a zero byte
+      // These print and leave.
+      if (word != "--help" && word != "-h" && word != "--version") words.push_back(word);
       begin = end + 1;
     }
     std::vector<char*> arguments;
