@@ -3,6 +3,8 @@
 
 #include "ckks/base/parallel.h"
 #include "ckks/base/testing/check.h"
+#include "nn/text/bpe/tokenizer_json.h"
+#include "train/data/masked_text_data.h"
 #include "train/evaluation/evaluation.h"
 #include "train/stages/recipe.h"
 #include "train/stages/trainer.h"
@@ -200,6 +202,29 @@ TEST_CASE(
   CHECK_THROWS_WITH_AS(trainer.step(), line, Error);
   CHECK_THROWS_WITH_AS(evaluate(weights, broken.validation(8)), line, Error);
   CHECK_REFUSED(measure_ranges(weights, broken, 8), "not finite");
+}
+
+TEST_CASE("a BERT learns what the words around a masked one say") {
+  std::string text;
+  for (int n = 0; n < 4000; ++n) text += std::string(1, "abcd"[n % 4]) + " ";
+  const char* vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\nd\n";
+  const MaskedTextData data(TextData(
+      text, 13,
+      std::make_shared<const nn::Tokenizer>(nn::spec_from_vocabulary(vocabulary, "", "test"), "test")));
+  attention::ModelConfig config = attention::preset("bert");
+  config.vocab = data.vocab(), config.context = data.context(), config.pooler = false, config.separator = 3;
+  config.layers = 2, config.width = 32, config.heads = 2, config.ffn = 64;
+  TrainerOptions options;
+  options.batch = 16;
+  options.rate = {3e-3, 20, 600, 0.05};
+  Trainer trainer(fresh_weights(config, 1, kEncoderTables), data, options);
+  const Batch validation = data.validation(20);
+  double perplexity = 9;  // of four letters: 4
+  while (perplexity > 2 && trainer.steps() < 600) {
+    for (int i = 0; i < 50; ++i) trainer.step();
+    perplexity = evaluate(trainer.weights(), validation).perplexity();
+  }
+  CHECK(perplexity <= 2);
 }
 
 TEST_CASE("data of another kind than the model's are refused") {
