@@ -25,6 +25,9 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+case $limit in
+  "" | *[!0-9]*) echo "error: --limit takes seconds, not '$limit'" >&2 && exit 2 ;;
+esac
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
