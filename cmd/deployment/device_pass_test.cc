@@ -39,13 +39,14 @@ TEST_CASE("a pass that is counted asks for what a pass on the emulated device as
   CHECK(counted.preparation.uploaded_bytes > counted.run.uploaded_bytes);
   CHECK(counted.peak_bytes == device.peak_bytes());
 
-  const size_t limit = deployment.reading.encoded_limit;
-  require_device_room(nullptr, deployment);
-  CHECK(deployment.reading.encoded_limit == limit);
-  require_device_room(&device, deployment);
-  CHECK(deployment.reading.encoded_limit == limit + (device.arena_bytes() - counted.peak_bytes) / 10 * 9);
+  const double host_bytes = deployment.reading.run_bytes();
+  fit_to_device(nullptr, deployment);
+  CHECK(deployment.device_room == 0);
+  fit_to_device(&device, deployment);
+  CHECK(deployment.device_room == (device.arena_bytes() - counted.peak_bytes) / 10 * 9);
+  CHECK(deployment.reading.run_bytes() == host_bytes);
   const ckks::EmulatedDevice small({.arena_bytes = counted.peak_bytes - 1});
-  CHECK_THROWS_AS(require_device_room(&small, deployment), Error);
+  CHECK_THROWS_AS(fit_to_device(&small, deployment), Error);
 }
 
 }  // namespace

@@ -72,12 +72,12 @@ DevicePass count_pass(const PlannedPass& planned) {
   return pass;
 }
 
-void require_device_room(const ckks::Device* device, PlannedPass& pass) {
+void fit_to_device(const ckks::Device* device, PlannedPass& pass) {
   if (device == nullptr) return;
   const size_t peak = count_pass(pass).peak_bytes;
   DeviceFlag::require_room(device, peak);
   // A tenth stays free: memory that is handed out and comes back falls to pieces.
-  pass.reading.encoded_limit += (device->arena_bytes() - peak) / 10 * 9;
+  pass.device_room = (device->arena_bytes() - peak) / 10 * 9;
 }
 
 }  // namespace psm::cmd

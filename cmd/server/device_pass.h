@@ -20,8 +20,8 @@ struct DevicePass {
 
 DevicePass count_pass(const PlannedPass& pass);
 
-// Throws Error unless the counted pass fits the device. What room is left then may hold more encoded plaintexts: raises
-// pass.reading.encoded_limit by it. Null always fits, and changes nothing.
-void require_device_room(const ckks::Device* device, PlannedPass& pass);
+// Throws Error unless the counted pass fits the device. Sets pass.device_room to what room is left then. Null always
+// fits, and changes nothing.
+void fit_to_device(const ckks::Device* device, PlannedPass& pass);
 
 }  // namespace psm::cmd

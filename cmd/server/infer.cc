@@ -348,7 +348,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   if (!shares_passes)
     require_memory(pass.server_bytes() + group_bytes(context, ends.inputs) +
                    most_groups * group_bytes(context, ends.outputs));
-  require_device_room(device.get(), pass);
+  fit_to_device(device.get(), pass);
 
   RunFigures figures(pass);
   ckks::EvaluationKeys keys;

@@ -24,6 +24,8 @@ struct PlannedPass {
   ckks::KeyRequest keys;          // of the plan and of its bootstraps
   uint64_t program_id = 0;        // what ciphertexts carry
   program::MeterReading reading;  // by nominal costs: counts, keys, memory
+  size_t device_room =
+      0;  // of a device that computes it, for encoded plaintexts beyond reading.encoded_limit
 
   // The server's predicted peak memory, without the program: keys, encoded transforms and weights, live ciphertexts.
   size_t server_bytes() const { return static_cast<size_t>(reading.run_bytes() + reading.key_bytes()); }

@@ -8,7 +8,7 @@ Server::Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys,
                std::unique_ptr<const ckks::Engine> device)
     : own_(*pass.context, keys, std::move(device), program::bootstrap_kinds(pass.plan)),
       machine_(pass.plan, own_.encoder, own_.evaluator, &own_.bootstrappers,
-               {.encoded_bytes = pass.reading.encoded_limit}) {
+               {.encoded_bytes = pass.reading.encoded_limit + pass.device_room}) {
   machine_.prepare();
 }
 

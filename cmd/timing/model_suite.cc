@@ -136,7 +136,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
                    .json = Json()};
   RunFigures figures(d);
   require_memory(d.server_bytes());
-  require_device_room(options.device, d);
+  fit_to_device(options.device, d);
 
   options.starting("the twin, in the clear");
   const TwinRun twin = run_twin_on(d, prompts);
