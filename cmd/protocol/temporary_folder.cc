@@ -11,7 +11,7 @@ namespace {
 
 std::string make_folder(const std::string& instead) {
   const std::filesystem::path parent = std::filesystem::absolute(std::filesystem::temp_directory_path());
-  std::string path = parent / "psm-XXXXXX";  // mkdtemp's template
+  std::string path = parent / ("psm-" + std::string(6, 'X'));  // mkdtemp replaces the last six
   if (::mkdtemp(path.data()) == nullptr)
     throw Error(message("cannot make a folder in ", parent.string(), instead));
   return path;
