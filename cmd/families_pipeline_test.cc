@@ -52,6 +52,16 @@ TEST_CASE("language models of every family recall on ciphertexts what their twin
   }
 }
 
+TEST_CASE("a model of texts answers windows of a text") {
+  const std::string text = path_of("text.txt"), prompts = "--prompts " + text + " --sample ";
+  write_file(text, phrases() + phrases());
+  follow("text", kSmall + std::string("--context 16 --text ") + text, prompts + "2", 2 * 16);
+  const std::string compare =
+      "compare --client " + path_of("text/poly.client") + " --program " + path_of("text/poly.program ");
+  check_refused(compare + prompts + "4000", "not 4000 windows of 16");
+  check_refused(compare + prompts + "2 --prompt g1", "exactly one of");
+}
+
 TEST_CASE("GPT-NeoX as published: erf GELU, residual sums one after the other, 6 of 20 dimensions rotary") {
   attention::ModelConfig config;
   const nn::RecallOptions task;

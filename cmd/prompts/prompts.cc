@@ -11,6 +11,11 @@
 #include "nn/text/sentences.h"
 
 namespace psm::cmd {
+namespace {
+
+constexpr uint64_t kMaxPromptBytes = uint64_t{1} << 24;
+
+}  // namespace
 
 void PromptCodec::require_fitting(const attention::Readable& model) const {
   if (images_) {
@@ -122,12 +127,26 @@ PromptExamples::PromptExamples(const attention::Readable& model, const std::vect
 
 std::vector<std::vector<int>> prompts_of_lines(const PromptCodec& codec, const std::string& file) {
   std::vector<std::vector<int>> prompts;
-  std::istringstream lines(read_file(resolve_user_path(file), 1 << 24));
+  std::istringstream lines(read_file(resolve_user_path(file), kMaxPromptBytes));
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty()) prompts.push_back(codec.encode(line));
   }
   if (prompts.empty()) throw Error(message(file, " holds no prompt"));
   return prompts;
+}
+
+std::vector<std::vector<int>> windows_of_text(const PromptCodec& codec, const std::string& file, int count,
+                                              int length) {
+  if (!codec.tokenizer() || codec.is_classifier())
+    throw Error("--prompts with --sample cuts a text for a language model; give one of the two");
+  const std::vector<int> tokens =
+      codec.tokenizer()->encode(read_file(resolve_user_path(file), kMaxPromptBytes));
+  if (tokens.size() / static_cast<size_t>(length) < static_cast<size_t>(count))
+    throw Error(message(file, " has ", tokens.size(), " tokens, not ", count, " windows of ", length));
+  std::vector<std::vector<int>> windows;
+  for (auto begin = tokens.begin(); windows.size() < static_cast<size_t>(count); begin += length)
+    windows.emplace_back(begin, begin + length);
+  return windows;
 }
 
 void require_answerable(const std::vector<std::vector<int>>& prompts, const PromptCodec& codec, int longest) {
@@ -149,7 +168,8 @@ PromptFlags::PromptFlags(Flags& flags, const char* of_seed)
       file_(flags.text("prompts", "", "file of prompts, one a line; of images in MNIST's format, unpacked")),
       sample_(flags.integer(
           "sample", 16, 1, 4096,
-          "draw so many unseen prompts (recall models); with a file of images the first so many")),
+          "draw so many unseen prompts (recall models); with --prompts the first so many images of the file, "
+          "or windows of a text as long as the model takes")),
       seed_(flags.integer("seed", 1, 0, INT64_MAX, of_seed)) {}
 
 bool PromptFlags::given() const {
@@ -170,6 +190,8 @@ std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec, int lo
       throw Error("the model reads images; give a file of them with --prompts, and with --sample how many");
     return codec.read_images(resolve_user_path(file_), static_cast<int>(sample_));
   }
+  if (flags_.given("prompts") && flags_.given("sample") && !flags_.given("prompt"))
+    return windows_of_text(codec, file_, static_cast<int>(sample_), longest);
   if (flags_.given("prompt") + flags_.given("prompts") + flags_.given("sample") != 1) {
     throw Error("exactly one of --prompt, --prompts and --sample is needed");
   }

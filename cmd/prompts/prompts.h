@@ -91,6 +91,10 @@ class PromptExamples {
 // Reads the prompts of the user's file: one a line, empty lines left out. Throws Error if there is none.
 std::vector<std::vector<int>> prompts_of_lines(const PromptCodec& codec, const std::string& file);
 
+// The first `count` windows of `length` tokens of a text. Throws Error if it has fewer.
+std::vector<std::vector<int>> windows_of_text(const PromptCodec& codec, const std::string& file, int count,
+                                              int length);
+
 // Throws Error for a prompt without tokens, with more than `longest`, or without a scored position.
 void require_answerable(const std::vector<std::vector<int>>& prompts, const PromptCodec& codec, int longest);
 
@@ -103,7 +107,7 @@ class PromptFlags {
   // The same prompts for another command that takes these flags.
   std::vector<std::string> arguments() const;
   uint64_t seed() const { return static_cast<uint64_t>(seed_); }
-  // Throws Error unless exactly one of these flags was given, and if the model, which takes at most `longest`
+  // Throws Error unless exactly one of these flags was given, or a file with a number, and if the model, which takes at most `longest`
   // tokens, cannot read a prompt.
   std::vector<std::vector<int>> read(const PromptCodec& codec, int longest) const;
 
