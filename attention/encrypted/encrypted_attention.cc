@@ -192,7 +192,7 @@ Value AttentionMasks::row_sums(Builder& builder, const std::vector<Value>& power
 }
 
 std::vector<double> rotary_angles(const ModelConfig& config, const Packing& packing) {
-  std::vector<double> theta(static_cast<size_t>(packing.head_features));
+  std::vector<double> theta(static_cast<size_t>(packing.head_features * packing.head_parts));
   const int dims = config.rotary_dims();
   for (int c = 0; 2 * c < dims; ++c) theta[c] = std::pow(config.rotary_base, -2.0 * c / dims);
   return theta;

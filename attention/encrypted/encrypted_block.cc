@@ -150,13 +150,15 @@ Values invert_row_sums(Builder& builder, Values row_sums, const FoldedLayer& fol
 
 EncryptedBlocks::EncryptedBlocks(Builder& builder, const ModelConfig& config, const Packing& packing,
                                  Value lengths)
-    : builder_(builder),
-      config_(config),
-      packing_(packing),
-      masks_(packing, rotary_angles(config, packing), scales(config, packing)),
-      lengths_(lengths) {
+    : builder_(builder), config_(config), packing_(packing), lengths_(lengths) {
+  const std::vector<double> angles = rotary_angles(config, packing), scale = scales(config, packing);
+  if (packing.head_parts > 1) {
+    long_.emplace(packing, angles, scale);
+  } else {
+    masks_.emplace(packing, angles, scale);
+  }
   if (lengths_.valid() && config.has_score_offset())
-    skewed_lengths_ = masks_.skewed_lengths(builder, lengths_);
+    skewed_lengths_ = masks_->skewed_lengths(builder, lengths_);
 }
 
 Projections EncryptedBlocks::project(Stream& stream, const FoldedLayer& folded,
@@ -181,47 +183,59 @@ Projections EncryptedBlocks::project(Stream& stream, const FoldedLayer& folded,
 }
 
 Values EncryptedBlocks::scores(const Projections& of_h, const FoldedLayer& folded, size_t c) const {
+  Builder::Scope scope(builder_, "scores");
   Value k = of_h.k[c];
   if (lengths_.valid()) k = builder_.multiply(k, lengths_);
-  Values scores = masks_.scores(builder_, of_h.q[c], k);
+  Values scores = masks_->scores(builder_, of_h.q[c], k);
   if (folded.score_offset.empty()) return scores;
   for (size_t m = 0; m < scores.size(); ++m)
     scores[m] = lengths_.valid()
                     ? builder_.add(scores[m],
                                    builder_.multiply_plain(skewed_lengths_[m],
-                                                           masks_.offsets_of_heads(folded.score_offset[c])))
+                                                           masks_->offsets_of_heads(folded.score_offset[c])))
                     : builder_.add_plain(scores[m],
-                                         masks_.score_offsets(static_cast<int>(m), folded.score_offset[c]));
+                                         masks_->score_offsets(static_cast<int>(m), folded.score_offset[c]));
   return scores;
 }
 
-// Scores and powers of one ciphertext of heads are gone before those of the next are made: long contexts have
-// hundreds of them. The denominators of all are refreshed together.
+Values EncryptedBlocks::powers(Values scores, const ckks::Plain& counts) const {
+  {
+    Builder::Scope scope(builder_, "scores");
+    scores = builder_.refresh(scores);
+    for (const Value score : scores)
+      builder_.check_range(score, -1, 1, "scores, over the root of the largest denominator", counts);
+  }
+  Builder::Scope scope(builder_, "power");
+  for (Value& score : scores) score = nn::power_of(builder_, score, config_.power);
+  return scores;
+}
+
+// Scores and powers of one ciphertext of whole heads are gone before those of the next are made: there may be
+// many of them. The denominators of all are refreshed together.
 Values EncryptedBlocks::attend(const Projections& of_h, const FoldedLayer& folded,
                                const approx::Approximation& inverse) const {
   Builder::Scope scope(builder_, "attention");
   Values denominators, sums;
-  for (size_t c = 0; c < of_h.q.size(); ++c) {
-    Values powers;
-    {
-      Builder::Scope inner(builder_, "scores");
-      powers = builder_.refresh(scores(of_h, folded, c));
-      for (Value score : powers)
-        builder_.check_range(score, -1, 1, "scores, over the root of the largest denominator");
-    }
-    {
-      Builder::Scope inner(builder_, "power");
-      for (Value& score : powers) score = nn::power_of(builder_, score, config_.power);
-    }
+  const auto weigh = [&](const auto& attention, const auto& powers, const auto& v) {
     {
       Builder::Scope inner(builder_, "denominator");
-      denominators.push_back(masks_.row_sums(builder_, powers, folded.row_sum_factor));
+      denominators.push_back(attention.row_sums(builder_, powers, folded.row_sum_factor));
     }
     Builder::Scope inner(builder_, "values");
-    sums.push_back(masks_.weigh(builder_, powers, of_h.v[c]));
+    return attention.weigh(builder_, powers, v);
+  };
+  if (long_) {
+    const std::vector<Values> of_steps = long_->powers(
+        builder_, of_h.q, of_h.k,
+        folded.score_offset.empty() ? std::vector<double>{} : folded.score_offset[0],
+        [&](const Values& scores, const ckks::Plain& counts) { return powers(scores, counts); });
+    sums = weigh(*long_, of_steps, of_h.v);
   }
+  for (size_t c = 0; masks_ && c < of_h.q.size(); ++c)
+    sums.push_back(weigh(*masks_, powers(scores(of_h, folded, c)), of_h.v[c]));
   denominators = invert_row_sums(builder_, std::move(denominators), folded, inverse);
   Builder::Scope inner(builder_, "division");
+  if (long_) return builder_.refresh(long_->divide(builder_, sums, denominators[0]));
   for (size_t c = 0; c < sums.size(); ++c) sums[c] = builder_.multiply(sums[c], denominators[c]);
   return builder_.refresh(sums);
 }

@@ -20,11 +20,13 @@
 //   skip           3, two of them for the mean (folded_weights.h)
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "approx/approximation.h"
 #include "attention/encrypted/encrypted_attention.h"
 #include "attention/encrypted/folded_weights.h"
+#include "attention/encrypted/long_attention.h"
 #include "attention/encrypted/slot_layout.h"
 #include "ckks/program/program.h"
 
@@ -79,6 +81,8 @@ class EncryptedBlocks {
  private:
   using Values = std::vector<program::Value>;
   Values scores(const Projections&, const FoldedLayer&, size_t ciphertext) const;
+  // From scores that mean something where `counts` is not zero.
+  Values powers(Values scores, const ckks::Plain& counts = {}) const;
   // The output for each ciphertext of heads, divided by V.
   Values attend(const Projections&, const FoldedLayer&, const approx::Approximation& inverse) const;
   Values hidden(const Values& half, const approx::Approximation& gelu) const;
@@ -90,7 +94,8 @@ class EncryptedBlocks {
   program::Builder& builder_;
   const ModelConfig& config_;
   const Packing& packing_;
-  AttentionMasks masks_;
+  std::optional<AttentionMasks> masks_;
+  std::optional<LongAttention> long_;  // instead, where heads are spread over ciphertexts
   program::Value lengths_;
   std::vector<program::Value> skewed_lengths_;  // where scores have offsets
 };

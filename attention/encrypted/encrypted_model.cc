@@ -5,6 +5,7 @@
 #include "approx/activation.h"
 #include "attention/encrypted/encrypted_block.h"
 #include "attention/encrypted/encrypted_cache.h"
+#include "attention/encrypted/long_attention.h"
 #include "ckks/base/error.h"
 #include "nn/encrypted/encrypted_function.h"
 
@@ -14,9 +15,10 @@ using program::Builder;
 using program::Program;
 using program::Value;
 
-Program build_program(const PolynomialModel& model, const Packing& packing, int cached_tokens,
+Program build_program(const PolynomialModel& model, const Packing& places, int cached_tokens,
                       program::PlainKeeper* keeper) {
   const ModelConfig& config = model.weights.config;
+  const Packing packing = cached_tokens == 0 ? spread_heads(places, config) : places;
   if (cached_tokens != 0) {
     require_decodable(config);
     require_one_sequence(packing, cached_tokens);

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "attention/encrypted/long_attention.h"
 #include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
 #include "ckks/base/error.h"
@@ -47,6 +48,16 @@ TEST_CASE("score offsets are added without a level, to the scores of tokens that
     CHECK(off(config, 512, true) < 1e-8);
     CHECK(off(wide, 128, true) < 1e-8);     // two ciphertexts of heads
     CHECK(off(padded, 128, false) < 1e-8);  // one head's place is empty
+  }
+}
+
+TEST_CASE("a long prompt has its heads spread over ciphertexts") {
+  ModelConfig config = small_config(16, 2, 32), padded = small_config(24, 3, 40);
+  config.context = padded.context = 64, padded.score_offset = true;
+  for (const auto& [model, slots] : {std::pair{config, 256}, {padded, 256}}) {
+    REQUIRE(spread_heads(make_packing(model, 64, slots), model).head_parts > 1);
+    CHECK(off(model, slots, true) < 1e-8);
+    CHECK(off(model, slots, false) < 1e-8);
   }
 }
 

@@ -123,7 +123,7 @@ void set_units(FoldedLayer& folded, const ModelConfig& config, const Packing& pa
   for (int first = 0; first < packing.heads.size(); first += packing.features) {
     std::vector<ckks::Complex> offset;
     for (int f = first; f < first + packing.features; ++f) {
-      const bool used = f / packing.head_features < config.heads;
+      const bool used = packing.head_of(f) < config.heads;
       offset.push_back(used ? inverse.input_scale() * config.epsilon + inverse.input_offset()
                             : inverse.input_range().midpoint());
     }

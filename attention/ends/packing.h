@@ -12,10 +12,13 @@
 namespace psm::attention {
 
 struct Packing : Places {
-  int head_features = 0;  // C
+  int head_features = 0;  // C, or of a head in one ciphertext
+  int head_parts = 1;  // ciphertexts over which every head is spread (attention/encrypted/long_attention.h)
   FeatureLayout heads, ffn;
 
   int head_ciphertexts() const { return heads.size() / features; }
+  // The head in slot f of `heads`.
+  int head_of(int f) const { return (head_parts > 1 ? f % features : f) / head_features; }
   // M: ciphertexts of scores for each ciphertext of heads; slot (t, h C + j) of number m is the pair (t, t -
   // m C - j).
   int score_ciphertexts() const { return (tokens + head_features - 1) / head_features; }
