@@ -45,10 +45,18 @@ void follow(const std::string& family, const std::string& train, const std::stri
   CHECK(compared.at("least_cosine", "json").number("least_cosine") > 0.9999);
 }
 
-TEST_CASE("language models of every family recall on ciphertexts what their twins recall") {
+TEST_CASE(
+    "language models of every family recall on ciphertexts what their twins recall, and go on with a text") {
   for (const std::string family : {"gpt-neox", "gpt2", "llama"}) {
     const std::string grouped = family == "llama" ? " --kv-heads 1" : "";
     follow(family, kSmall + std::string("--family ") + family + grouped, "--sample 3", 3 * 24);
+    const Outcome text = must("generate", "--model " + path_of(family + "/poly.safetensors") + kRing +
+                                              " --prompt \"k0 v1 k2 v3 k0\" --tokens 8 --compare --json " +
+                                              path_of("text.json"));
+    CHECK(text.out.find("the program's own text in the clear, the same: ") != std::string::npos);
+    const Json agreement = json_in("text.json").at("agreement", "json");
+    CHECK(agreement.at("positions", "json").integer("positions", 0, 100) == 8);
+    CHECK(agreement.at("max_abs", "json").number("max_abs") < 0.1);
   }
 }
 

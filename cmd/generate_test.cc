@@ -257,7 +257,7 @@ TEST_CASE("what cannot be generated is refused before anything is computed") {
   refused_here("--tokens 3 --window ring" + kPrompt, "error, slide");
   check_refused("generate --tokens 3", "--model and --client");
   const std::string unmade = " --for text --out " + path_of("unmade");
-  check_refused("compile --shape gpt2" + unmade, "tokens one by one are computed for GPT-NeoX");
+  check_refused("compile --shape bert-base" + unmade, "tokens one by one need a causal language model");
   check_refused("compile --shape pythia-70m --layers 7" + unmade, "has 6 layers, not 7");
   check_refused("compile --for texts --model " + kModel + " --out x", "pass, text, encrypted-weights");
   check_refused("compile --model " + kModel + " --layers 1" + unmade, "--layers is for --shape");

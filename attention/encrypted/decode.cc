@@ -108,6 +108,8 @@ class Decoder {
         weights_(weights),
         packing_(packing),
         power_(config.power),
+        gated_(config.feed_forward == FeedForwardKind::kSwiGlu),
+        sequential_(config.block == BlockKind::kPreNorm),
         theta_(rotary_angles(config, packing)),
         key_factor_([packing, theta = theta_](int t) { return cache_key_mask(packing, theta, t, t + 1); }),
         key_mask_(once(key_factor_, 0)),
@@ -118,16 +120,22 @@ class Decoder {
       throw Error(message("a further token needs ", kLeastPlaces, " places of ", F, " features, but ",
                           packing.slots, " slots have ", places, "; take a model with a longer context"));
     ffn_places_ = static_cast<int>(std::min(std::bit_ceil(static_cast<size_t>(parts)), places / 2));
-    std::vector<nn::Congruence> rows(3 * static_cast<size_t>(heads));
+    std::vector<nn::Congruence> rows(3 * static_cast<size_t>(heads)), feed_rows;
     for (int part = 0; part < parts; ++part) {
       if (part % ffn_places_ == 0) ffn_.emplace_back(static_cast<size_t>(ffn_places_), -1);
       ffn_.back()[part % ffn_places_] = part;
-      rows.push_back({part % ffn_places_, ffn_places_});
+      feed_rows.push_back({part % ffn_places_, ffn_places_});
     }
+    if (gated_) feed_rows.insert(feed_rows.end(), feed_rows.begin(), feed_rows.end());
     const std::vector<nn::Congruence> state(static_cast<size_t>(packing.state_ciphertexts()));
     of_state_ = single_blocks(packing.state_ciphertexts());
     of_heads_ = single_blocks(heads);
+    if (!sequential_) {
+      feed_block_ = static_cast<int>(rows.size());
+      rows.insert(rows.end(), feed_rows.begin(), feed_rows.end());
+    }
     project_ = nn::choose_dense_shape(packing.slots, F, of_state_, rows);
+    feed_ = sequential_ ? nn::choose_dense_shape(packing.slots, F, of_state_, feed_rows) : project_;
     attention_out_ = nn::choose_dense_shape(packing.slots, F, of_heads_, state);
     hidden_ = {packing.slots, F, ffn_places_};
     to_spread_ = nn::spreading(hidden_);
@@ -138,19 +146,26 @@ class Decoder {
                Values& keys, Values& values) {
     ++layer_;
     score_ = std::pow(std::abs(folded.row_sum_factor), 1.0 / power_);
-    const Projections projected = project(stream, folded, polynomials);
+    Projections projected = project(stream, folded, polynomials);
     for (size_t c = 0; c < of_heads_.size(); ++c) {
       Builder::Scope scope(builder_, "cache");
       keys[c] = builder_.add(keys[c], projected.keys[c]);
       values[c] = builder_.add(values[c], projected.values[c]);
     }
     const Values attention = attend(projected.queries, keys, values, folded, polynomials.inverse());
-    Values hidden;
-    {
-      Builder::Scope scope(builder_, "feed-forward");
-      hidden = nn::encrypted_gelu_of_real(builder_, projected.halves, polynomials.gelu);
+    Values x = stream.x;
+    if (sequential_) {
+      Builder::Scope scope(builder_, "output");
+      x = builder_.refresh(sum(x, of_attention(attention, folded), folded.out_bias, "bias of output"));
+      projected.halves = feed(x, folded, polynomials);
     }
-    return output(stream.x, attention, hidden, folded);
+    const Values units = hidden(projected.halves, polynomials.gelu);
+    Builder::Scope scope(builder_, "output");
+    if (sequential_) return sum(x, of_hidden(units, folded), folded.down_bias, "bias of down");
+    Values change = of_attention(attention, folded);
+    const Values from_hidden = of_hidden(units, folded);
+    for (size_t c = 0; c < x.size(); ++c) change[c] = builder_.add(change[c], from_hidden[c]);
+    return sum(x, change, folded.out_bias, "bias of output");
   }
 
   // After the last layer.
@@ -200,20 +215,20 @@ class Decoder {
   struct Projections {
     Values queries;       // half of q~: twice the real part of its product is the score
     Values keys, values;  // what is added to the caches
-    Values halves;        // of what gelu reads, in stacks
+    Values halves;        // of what gelu reads, in stacks; none in sequential blocks
   };
 
   // r of the norm is the same in all slots: what is taken out of the projection's regions waits for nobody
   // while r is computed.
   Projections project(const Stream& stream, const FoldedLayer& folded,
                       const LayerApproximations& polynomials) {
-    Builder::Scope scope(builder_, "query, key, value, up");
-    const nn::SlotMatrix matrices[] = {folded.q, folded.k, in_unit(folded.v, folded), folded.up};
+    const char* label = sequential_ ? "query, key, value" : "query, key, value, up";
+    Builder::Scope scope(builder_, label);
+    std::vector<nn::SlotMatrix> matrices = {folded.q, folded.k, in_unit(folded.v, folded)};
+    if (!sequential_)
+      for (nn::SlotMatrix& matrix : feed_matrices(folded).matrices) matrices.push_back(std::move(matrix));
     const bool normalised = !stream.h.empty();
-    Values all = weights_.linear(nn::dense_sources(builder_, normalised ? stream.h : stream.x),
-                                 nn::dense_map(nn::above_one_another(matrices), project_, of_state_),
-                                 name("query, key, value, up"));
-    for (Value& value : all) value = nn::sum_over_places(builder_, value, project_);
+    const Values all = in_regions(normalised ? stream.h : stream.x, matrices, project_, label);
     // half |s|^{1/p} (t + 1)^{-1/p} e^{i theta t}
     const PlainAt query_factor = [power = power_, score = score_, theta = theta_,
                                   F = static_cast<size_t>(packing_.features)](int t) {
@@ -231,28 +246,59 @@ class Decoder {
     for (size_t c = 0; c < heads; ++c) parts.push_back(query(all, c, query_factor));
     for (size_t c = 0; c < heads; ++c) parts.push_back(entry(all, head_block(1, c), key_mask_));
     for (size_t c = 0; c < heads; ++c) parts.push_back(entry(all, head_block(2, c), once(value_factor, 0)));
-    for (const Value value : halves(all)) parts.push_back(value);
+    if (!sequential_)
+      for (const Value value : halves(all)) parts.push_back(value);
     if (!normalised)
       parts = nn::products_with_inverse_deviation_of_token(builder_, weights_, stream.x, folded.norm.weight,
                                                            folded.norm.offset, polynomials.inverse_sqrt,
                                                            parts, name("variance"));
     // What q, k and v have besides W x', as their masks leave it.
     const std::vector<ckks::Plain> v_bias = in_unit(folded.v_bias, folded);
-    const auto with_bias = [&](size_t part, const ckks::Plain& bias, const char* which, size_t c,
+    const auto with_bias = [&](size_t part, const std::vector<ckks::Plain>& bias, const char* which, size_t c,
                                const PlainAt& factor) {
-      return add_scaled(parts[part * heads + c], bias, false, name(which) + std::to_string(c), factor);
+      const Value value = parts[part * heads + c];
+      return bias.empty() ? value
+                          : add_scaled(value, bias[c], false, name(which) + std::to_string(c), factor);
     };
     Projections projected;
     for (size_t c = 0; c < heads; ++c) {
-      projected.queries.push_back(with_bias(0, folded.q_bias[c], "bias of query ", c, query_factor));
-      projected.keys.push_back(with_bias(1, folded.k_bias[c], "bias of key ", c, key_factor_));
-      projected.values.push_back(with_bias(2, v_bias[c], "bias of value ", c, value_factor));
+      projected.queries.push_back(with_bias(0, folded.q_bias, "bias of query ", c, query_factor));
+      projected.keys.push_back(with_bias(1, folded.k_bias, "bias of key ", c, key_factor_));
+      projected.values.push_back(with_bias(2, v_bias, "bias of value ", c, value_factor));
     }
-    for (size_t i = 0; i < ffn_.size(); ++i)
-      projected.halves.push_back(weights_.add(parts[3 * heads + i],
-                                              nn::spread(hidden_, ffn_[i], folded.up_bias),
-                                              name("bias of up") + " " + std::to_string(i)));
+    if (!sequential_) projected.halves = with_bias_of_feed({parts.begin() + 3 * heads, parts.end()}, folded);
     return projected;
+  }
+
+  // W_up N(x) of a sequential block, as project() has it of a parallel one.
+  Values feed(const Values& x, const FoldedLayer& folded, const LayerApproximations& polynomials) {
+    Builder::Scope scope(builder_, "up");
+    const Values parts = halves(in_regions(x, feed_matrices(folded).matrices, feed_, "up"));
+    return with_bias_of_feed(nn::products_with_inverse_deviation_of_token(
+                                 builder_, weights_, x, folded.second_norm.weight, folded.second_norm.offset,
+                                 *polynomials.second_inverse_sqrt, parts, name("second variance")),
+                             folded);
+  }
+
+  // Matrices of the state's vector, one above the other, in the regions of a shape.
+  Values in_regions(const Values& x, const std::vector<nn::SlotMatrix>& matrices, const nn::DenseShape& shape,
+                    const char* label) {
+    Values all =
+        weights_.linear(nn::dense_sources(builder_, x),
+                        nn::dense_map(nn::above_one_another(matrices), shape, of_state_), name(label));
+    for (Value& value : all) value = nn::sum_over_places(builder_, value, shape);
+    return all;
+  }
+
+  Values with_bias_of_feed(Values halves, const FoldedLayer& folded) {
+    const auto add = [&](size_t first, const std::vector<ckks::Plain>& bias, const char* which) {
+      for (size_t i = 0; i < ffn_.size() && !bias.empty(); ++i)
+        halves[first + i] = weights_.add(halves[first + i], nn::spread(hidden_, ffn_[i], bias),
+                                         name(which) + " " + std::to_string(i));
+    };
+    if (gated_) add(0, folded.gate_bias, "bias of gate");
+    add(halves.size() - ffn_.size(), folded.up_bias, "bias of up");
+    return halves;
   }
 
   // v / value_range. Slots of q and k lie next to v's, and their masks would leak a part of a much larger v.
@@ -285,18 +331,27 @@ class Decoder {
     return builder_.sum_over_rotations(constants_.multiply(builder_, moved, mask), packing_.period());
   }
 
-  // The stacks that gelu reads, spread for the map behind it; their real parts count.
+  // The stacks that the functions of the hidden units read, the gates' first, spread for the map behind them; their
+  // real parts count.
   Values halves(const Values& projected) {
+    const int parts = packing_.ffn.size() / packing_.features;
     Values stacks;
-    for (const nn::Stack& stack : ffn_) {
-      std::vector<int> blocks;
-      for (const int part : stack)
-        blocks.push_back(part < 0 ? part : part + 3 * static_cast<int>(of_heads_.size()));
-      const Value repeated[] = {builder_.sum_over_rotations(
-          masked(projected, project_, blocks), static_cast<size_t>(ffn_places_ * packing_.features))};
-      stacks.push_back(builder_.linear(repeated, to_spread_)[0]);
-    }
+    for (int first = feed_block_; first < static_cast<int>(feed_.regions.size()); first += parts)
+      for (const nn::Stack& stack : ffn_) {
+        std::vector<int> blocks;
+        for (const int part : stack) blocks.push_back(part < 0 ? part : first + part);
+        const Value repeated[] = {builder_.sum_over_rotations(
+            masked(projected, feed_, blocks), static_cast<size_t>(ffn_places_ * packing_.features))};
+        stacks.push_back(builder_.linear(repeated, to_spread_)[0]);
+      }
     return stacks;
+  }
+
+  Values hidden(const Values& halves, const approx::Approximation& gelu) {
+    Builder::Scope scope(builder_, "feed-forward");
+    if (!gated_) return nn::encrypted_gelu_of_real(builder_, halves, gelu);
+    const std::span<const Value> all(halves);
+    return nn::encrypted_swiglu_of_real(builder_, all.first(ffn_.size()), all.subspan(ffn_.size()), gelu);
   }
 
   // These blocks in their regions alone.
@@ -365,23 +420,32 @@ class Decoder {
                       name("score offsets") + " " + std::to_string(c), mask);
   }
 
-  Values output(const Values& x, const Values& attention, const Values& hidden, const FoldedLayer& folded) {
-    Builder::Scope scope(builder_, "output");
-    Values of_attention = weights_.linear(nn::dense_sources(builder_, attention),
-                                          nn::dense_map(folded.o, attention_out_, of_heads_), name("output"));
-    for (Value& value : of_attention) value = nn::sum_over_places(builder_, value, attention_out_);
-    const Values of_hidden =
-        weights_.linear(hidden, nn::spread_map(folded.down, hidden_, ffn_), name("down"));
-    Values sum;
-    for (size_t c = 0; c < x.size(); ++c) {
-      const size_t F = static_cast<size_t>(packing_.features);
-      const Value from_attention =
-          builder_.sum_over_rotations(masked(of_attention, attention_out_, {static_cast<int>(c)}), F);
-      const Value change = builder_.add(from_attention, nn::sum_over_slots(builder_, of_hidden[c], hidden_));
-      sum.push_back(builder_.add(
-          x[c], weights_.add(change, folded.out_bias[c], name("bias of output") + " " + std::to_string(c))));
-    }
-    return sum;
+  // W_o attention in all places.
+  Values of_attention(const Values& attention, const FoldedLayer& folded) {
+    Values regions = weights_.linear(nn::dense_sources(builder_, attention),
+                                     nn::dense_map(folded.o, attention_out_, of_heads_), name("output"));
+    for (Value& value : regions) value = nn::sum_over_places(builder_, value, attention_out_);
+    Values outputs;
+    for (int c = 0; c < packing_.state_ciphertexts(); ++c)
+      outputs.push_back(builder_.sum_over_rotations(masked(regions, attention_out_, {c}),
+                                                    static_cast<size_t>(packing_.features)));
+    return outputs;
+  }
+
+  // W_down hidden in all places.
+  Values of_hidden(const Values& hidden, const FoldedLayer& folded) {
+    Values outputs = weights_.linear(hidden, nn::spread_map(folded.down, hidden_, ffn_), name("down"));
+    for (Value& value : outputs) value = nn::sum_over_slots(builder_, value, hidden_);
+    return outputs;
+  }
+
+  // x + change + bias
+  Values sum(const Values& x, const Values& change, const std::vector<ckks::Plain>& bias, const char* label) {
+    Values sums;
+    for (size_t c = 0; c < x.size(); ++c)
+      sums.push_back(
+          builder_.add(x[c], weights_.add(change[c], bias[c], name(label) + " " + std::to_string(c))));
+    return sums;
   }
 
   static std::vector<nn::Stack> single_blocks(int count) {
@@ -394,6 +458,7 @@ class Decoder {
   nn::WeightInputs& weights_;
   const Packing& packing_;
   int power_, ffn_places_ = 1, layer_ = -1;
+  bool gated_, sequential_;
   double score_ = 1;  // |s|^{1/p} of the layer
   std::vector<double> theta_;
   PlainAt key_factor_;
@@ -401,6 +466,9 @@ class Decoder {
   PositionConstants constants_;
   std::vector<nn::Stack> of_state_, of_heads_, ffn_;  // blocks of columns: of the state, heads, hidden units
   nn::DenseShape project_, attention_out_;
+  nn::DenseShape
+      feed_;  // of the hidden units' rows, from block feed_block_ on; a parallel block's are project_'s
+  int feed_block_ = 0;
   nn::SpreadShape hidden_;
   ckks::LinearTransform to_spread_;
 };

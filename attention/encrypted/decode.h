@@ -3,14 +3,14 @@
 // its key and value added.
 //
 // State. x' and h' of the one token are in every place of token-major packing (packing.h). They repeat with
-// F, and all rotations are cyclic in the features. client_inputs makes them from a prompt of one token, and
-// client_logits reads the result like that of such a prompt. A place is F slots; there are P = slots / F
+// F, and all rotations are cyclic in the features. client_inputs makes them from a prompt of one token at place t,
+// and client_logits reads the result like that of such a prompt. A place is F slots; there are P = slots / F
 // places. The first matrix is dense (nn/encrypted/dense_linear.h): all rows of q, k, v and up are in regions
 // of one ciphertext if they fit. Hidden units are spread (nn/encrypted/spread_linear.h): real and imaginary
 // parts are side by side, for one polynomial, and turned so that the map after GELU gives its result in all
 // places.
 //
-// A layer, for each ciphertext of heads. C is the number of features a head, u a place of the cache, s =
+// A parallel layer, for each ciphertext of heads. C is the number of features a head, u a place of the cache, s =
 // row_sum_factor, v_max = value_range, weights are those of folded_weights.h, and b is the bias after the
 // mask. r is the norm's factor (nn/encrypted/encrypted_norm.h), the same in all slots; terms in brackets are
 // computed while r is.
@@ -23,8 +23,10 @@
 //   power       P = S^p
 //   sums        |s| D = sum_u P                                       rotations; period F again
 //   attention   sum_u P (V / (D + epsilon))                           1/x of the one row sum of each head
-//   gelu        of Re(r [spread z] + b)                               a mask, rotations, a map
-//   output      x' <- x' + W_o attention + W_down gelu + b            a dense map and a mask; a spread map
+//   hidden      gelu, or silu times up, of Re(r [spread z] + b)       a mask, rotations, a map each
+//   output      x' <- x' + W_o attention + W_down hidden + b          a dense map and a mask; a spread map
+// A pre-norm layer adds W_o attention + b to x' first. Another norm and another dense map then make z for the hidden
+// units.
 // A place u > t of the cache is zero, and so are S and S^p: PowerSoftmax needs no mask for the length. The
 // sum of the powers is replicated over the head, without the level that a pass's row sums take. s is folded
 // into q~ and V instead; if s < 0, its sign becomes a negation of D.
@@ -39,10 +41,10 @@
 // all slots; all others have F. The program depends on t only through constants (PositionConstants).
 //
 // Levels: q, k, v and up take 2 + products_depth() of 1/sqrt, in which the 1 for the matrix and 2 for masks
-// are hidden; they take 3 if h' is given. Then attention takes 2 (scores) + ceil(log2 p) + 1 (values) + 2
-// (output), and in parallel, from the powers on, depth of 1/x + 2. The hidden units take depth of gelu + 1. A
-// cache keeps its level: additions are lowered to it. LevelBudget::carried tells the planner this level, also
-// for the prompt's program.
+// are hidden; they take 3 if h' is given. So does up of a pre-norm layer. Then attention takes 2 (scores) +
+// ceil(log2 p) + 1 (values) + 2 (output), and in parallel, from the powers on, depth of 1/x + 2. The hidden units take
+// depth of gelu + 1, one more in SwiGLU. A cache keeps its level: additions are lowered to it. LevelBudget::carried
+// tells the planner this level, also for the prompt's program.
 //
 // Key switches of a layer with one ciphertext of heads, without those inside 1/sqrt, 1/x and GELU. B and S
 // belong to each dense map, U and B' to the spread one, sigma is that of Builder::sum_of_rotations: norm 3 +

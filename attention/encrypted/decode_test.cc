@@ -43,7 +43,7 @@ double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, 
   const DecodeProgram decode = build_decode_program(model, packing);
   for (int t = prompt; t < kContext; ++t) {
     const std::vector<std::vector<int>> token{{text[t]}};
-    SlotVectors inputs = client_inputs(model, packing, token);
+    SlotVectors inputs = client_inputs(model, packing, token, t);
     for (const std::string& name : cache_names(packing, config.layers)) inputs[name] = state.at(name);
     state = program::run_twin(decode.at(t), inputs).outputs;
     compare(client_logits(model, packing, state, token)[0], static_cast<size_t>(t));
@@ -74,7 +74,7 @@ double encrypted_tokens_against_pass(const ModelConfig& config, size_t slots, bo
   double worst = 0;
   for (int t = 0; t < kContext; ++t) {
     const std::vector<std::vector<int>> token{{text[t]}};
-    SlotVectors inputs = client_inputs(model, packing, token);
+    SlotVectors inputs = client_inputs(model, packing, token, t);
     inputs.insert(kept.begin(), kept.end());
     for (const std::string& name : cache_names(packing, config.layers)) inputs[name] = state.at(name);
     state = program::run_twin(decode.at(t), inputs).outputs;
@@ -92,6 +92,31 @@ TEST_CASE("with weights as inputs the logits are the same") {
   ModelConfig offset = small_config(24, 3, 40, 0.5);
   offset.score_offset = true;
   CHECK(encrypted_tokens_against_pass(offset, 256, true) < 1e-8);
+}
+
+ModelConfig small_text(std::string_view family) {
+  ModelConfig config = small_family(family);
+  config.context = kContext;
+  return config;
+}
+
+TEST_CASE(
+    "so do pre-norm blocks, with SwiGLU or GELU, rotary or learned positions, and other blocks with SwiGLU") {
+  const ModelConfig llama = small_text("llama"), gpt2 = small_text("gpt2");
+  CHECK(tokens_against_pass(llama, 512, 5, true) < 1e-9);
+  CHECK(tokens_against_pass(gpt2, 512, 5, true) < 1e-9);
+  CHECK(encrypted_tokens_against_pass(llama, 512, false) < 1e-9);
+  CHECK(encrypted_tokens_against_pass(gpt2, 256, true) < 1e-9);
+  ModelConfig parallel = llama, shifted = llama, wide = llama;
+  parallel.block = BlockKind::kParallel;
+  CHECK(tokens_against_pass(parallel, 512, 9, true) < 1e-9);
+  shifted.norm = NormKind::kLayerNorm, shifted.kv_heads = 1, shifted.score_offset = true;
+  CHECK(tokens_against_pass(shifted, 256, 7, false) < 1e-8);
+  wide.width = 32, wide.heads = 8, wide.ffn = 88;  // several ciphertexts of everything
+  CHECK(tokens_against_pass(wide, 128, 9, true) < 1e-9);
+  CHECK_REFUSED(client_inputs(model_of(gpt2, true), make_packing(gpt2, kContext, 512, 1),
+                              std::vector<std::vector<int>>{{1}}, kContext),
+                "place 16");
 }
 
 bool same(const ckks::Plain& a, const ckks::Plain& b) {

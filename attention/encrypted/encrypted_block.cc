@@ -29,8 +29,8 @@ Values one_token(Builder& builder, const Values& state, const Packing& packing, 
 }
 
 Values add_biases(Builder& builder, std::span<const Value> values, const std::vector<ckks::Plain>& biases) {
-  Values sums;
-  for (size_t i = 0; i < values.size(); ++i) sums.push_back(builder.add_plain(values[i], biases[i]));
+  Values sums(values.begin(), values.end());
+  for (size_t i = 0; i < sums.size() && !biases.empty(); ++i) sums[i] = builder.add_plain(sums[i], biases[i]);
   return sums;
 }
 
@@ -87,19 +87,6 @@ Values sum_of_maps(Builder& builder, std::span<const Term> terms, const std::vec
   sources.insert(sources.end(), skip.sources.begin(), skip.sources.end());
   append(std::move(skip.map), skip.sources.size());
   return add_biases(builder, builder.linear(sources, std::move(map)), bias);
-}
-
-// What the functions of the hidden units read: the gates' rows first.
-struct FeedMatrices {
-  std::vector<nn::SlotMatrix> matrices;
-  std::vector<ckks::Plain> bias;
-};
-FeedMatrices feed_matrices(const FoldedLayer& folded) {
-  FeedMatrices feed;
-  if (!folded.gate_bias.empty()) feed = {{folded.gate}, folded.gate_bias};
-  feed.matrices.push_back(folded.up);
-  feed.bias.insert(feed.bias.end(), folded.up_bias.begin(), folded.up_bias.end());
-  return feed;
 }
 
 // scale[t] of encrypted_attention.h.

@@ -93,9 +93,8 @@ void state_outputs(Builder& builder, const Packing& packing, const std::vector<V
 }
 
 void require_decodable(const ModelConfig& config) {
-  if (const std::string other = config.departure_from_gpt_neox(); !other.empty())
-    throw Error(message("tokens one by one are computed for GPT-NeoX's parallel block only: ", other,
-                        "; run whole passes"));
+  if (!config.is_causal_language_model())
+    throw Error("tokens one by one need a causal language model, but causal is false; run whole passes");
 }
 
 ClientModel client_model_of(const PolynomialModel& model, const Packing& packing) {
@@ -135,8 +134,9 @@ ClientModel client_model_of(const PolynomialModel& model, const Packing& packing
   return client;
 }
 
-SlotVectors client_inputs(const PolynomialModel& model, const Packing& packing, const Examples& examples) {
-  return client_inputs(client_model_of(model, packing), examples);
+SlotVectors client_inputs(const PolynomialModel& model, const Packing& packing, const Examples& examples,
+                          int first) {
+  return client_inputs(client_model_of(model, packing), examples, first);
 }
 
 std::vector<std::vector<double>> client_logits(const PolynomialModel& model, const Packing& packing,

@@ -37,7 +37,7 @@ void state_outputs(program::Builder&, const Packing&, const std::vector<program:
 
 // The client's part of a model; and the client's two ends for a caller that has the model.
 ClientModel client_model_of(const PolynomialModel&, const Packing&);
-SlotVectors client_inputs(const PolynomialModel&, const Packing&, const Examples&);
+SlotVectors client_inputs(const PolynomialModel&, const Packing&, const Examples&, int first = 0);
 std::vector<std::vector<double>> client_logits(const PolynomialModel&, const Packing&,
                                                const SlotVectors& outputs, const Examples&);
 

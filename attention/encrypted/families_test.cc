@@ -248,11 +248,8 @@ TEST_CASE("a plan for one token is refused in words that name the field") {
     CHECK_REFUSED(build_decode_program(shape_model(config), packing), why);
     CHECK_REFUSED(build_program(shape_model(config), packing, 4), why);
   };
-  refused(small("llama"), "block is pre_norm");
-  refused(small("roberta"), "block is post_norm");
-  ModelConfig grouped = small("gpt-neox");
-  grouped.kv_heads = 2;
-  refused(grouped, "kv_heads is 2");
+  refused(small("roberta"), "causal is false");
+  refused(small("vit"), "causal is false");
 }
 
 TEST_CASE("an image of fewer patches than the program was made for is refused") {

@@ -159,6 +159,11 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
     return all;
   };
 
+  // b' = b + W beta.
+  const bool shifts = config.biases || config.norm == NormKind::kLayerNorm;
+  const auto shift = [&](const FeatureLayout& rows, const Vector& bias, double scale) {
+    return shifts ? arrange(rows, F, scaled(bias, scale)) : std::vector<ckks::Plain>{};
+  };
   const Vector v_bias = to_attention.bias(w.wv, w.bv);
   const double value_bound = to_attention.bound(w.wv, v_bias);  // V
   FoldedLayer folded;
@@ -168,9 +173,9 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   folded.k = to_attention.matrix(w.wk, packing.heads, packing.state, query_scale, row_of);
   folded.v = to_attention.matrix(w.wv, packing.heads, packing.state, value_scale, row_of);
   folded.o = writing.matrix(w.wo, value_bound, packing.heads);
-  folded.q_bias = arrange(packing.heads, F, scaled(to_attention.bias(w.wq, w.bq), query_scale));
-  folded.k_bias = arrange(packing.heads, F, scaled(of_queries(to_attention.bias(w.wk, w.bk)), query_scale));
-  folded.v_bias = arrange(packing.heads, F, scaled(of_queries(v_bias), value_scale));
+  folded.q_bias = shift(packing.heads, to_attention.bias(w.wq, w.bq), query_scale);
+  folded.k_bias = shift(packing.heads, of_queries(to_attention.bias(w.wk, w.bk)), query_scale);
+  folded.v_bias = shift(packing.heads, of_queries(v_bias), value_scale);
   if (config.has_score_offset()) folded.score_offset = offsets_of(config, packing, w, hi);
 
   const double gelu_scale = polynomials.gelu.input_scale() / 2;
@@ -178,13 +183,13 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   const Vector up_bias = to_feed.bias(w.w_up, w.b_up);
   if (config.feed_forward == FeedForwardKind::kSwiGlu) {
     folded.gate = to_feed.matrix(w.w_gate, packing.ffn, packing.state, gelu_scale);
-    folded.gate_bias = arrange(packing.ffn, F, scaled(to_feed.bias(w.w_gate, {}), gelu_scale));
+    folded.gate_bias = shift(packing.ffn, to_feed.bias(w.w_gate, {}), gelu_scale);
     const double bound = to_feed.bound(w.w_up, up_bias);  // U
     up_scale = 1 / (2 * bound);
     down_scale *= bound;
   }
   folded.up = to_feed.matrix(w.w_up, packing.ffn, packing.state, up_scale);
-  folded.up_bias = arrange(packing.ffn, F, scaled(up_bias, up_scale));
+  folded.up_bias = shift(packing.ffn, up_bias, up_scale);
   folded.down = writing.matrix(w.w_down, down_scale, packing.ffn);
 
   if (config.block == BlockKind::kParallel) {
@@ -199,6 +204,14 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   }
   folded.norm = fold_norm(model, packing, polynomials.inverse_sqrt);
   return folded;
+}
+
+FeedMatrices feed_matrices(const FoldedLayer& folded) {
+  FeedMatrices feed;
+  if (folded.gate.rows > 0) feed = {{folded.gate}, folded.gate_bias};
+  feed.matrices.push_back(folded.up);
+  feed.bias.insert(feed.bias.end(), folded.up_bias.begin(), folded.up_bias.end());
+  return feed;
 }
 
 FoldedHead fold_head(const PolynomialModel& model, const Packing& packing) {

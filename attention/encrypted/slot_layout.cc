@@ -92,8 +92,8 @@ nn::SlotMatrix NormReading::matrix(const std::vector<float>& w, const FeatureLay
 Vector NormReading::bias(const std::vector<float>& w, const std::vector<float>& b) const {
   if (w.empty()) return {};
   const size_t d = gamma.size();
-  Vector sum(b.begin(), b.end());
-  sum.resize(w.size() / d);
+  Vector sum(w.size() / d);
+  std::ranges::copy(b, sum.begin());
   for (size_t i = 0; i < sum.size(); ++i)
     for (size_t j = 0; j < beta.size(); ++j)
       sum[i] += static_cast<double>(w[i * d + j]) * static_cast<double>(beta[j]);

@@ -8,7 +8,7 @@ namespace psm::attention {
 namespace {
 
 // E[token] of each token, or the class token and the embedded patches; and their positions.
-std::vector<double> embed(const ClientModel& w, const Examples& examples, size_t example) {
+std::vector<double> embed(const ClientModel& w, const Examples& examples, size_t example, int first) {
   const size_t d = static_cast<size_t>(w.shape.width);
   std::vector<double> x;
   if (w.shape.patch_inputs == 0) {
@@ -29,7 +29,8 @@ std::vector<double> embed(const ClientModel& w, const Examples& examples, size_t
       }
   }
   if (w.shape.learned_positions)
-    for (size_t i = 0; i < x.size(); ++i) x[i] += static_cast<double>(w.position_embedding[i]);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] += static_cast<double>(w.position_embedding[static_cast<size_t>(first) * d + i]);
   if (w.shape.separator > 0) {
     std::vector<int> types;
     append_token_types(examples.texts[example], w.shape.separator, types);
@@ -41,7 +42,7 @@ std::vector<double> embed(const ClientModel& w, const Examples& examples, size_t
 
 }  // namespace
 
-SlotVectors client_inputs(const ClientModel& model, const Examples& examples) {
+SlotVectors client_inputs(const ClientModel& model, const Examples& examples, int first) {
   const ClientShape& shape = model.shape;
   const Places& packing = model.packing;
   require_readable(shape, examples);
@@ -51,10 +52,13 @@ SlotVectors client_inputs(const ClientModel& model, const Examples& examples) {
   std::vector<int> lengths;
   for (size_t e = 0; e < examples.size(); ++e) {
     lengths.push_back(examples.length(shape, e));
+    if (first < 0 || first + lengths.back() > shape.context)
+      throw Error(
+          message(lengths.back(), " tokens from place ", first, " on; the model has ", shape.context));
     if (packing.length > 0 && lengths.back() != packing.length)
       throw Error(message("an image of ", lengths.back() - 1, " patches; encrypted, this model takes ",
                           packing.length - 1));
-    Centred state = centre(embed(model, examples, e), shape);
+    Centred state = centre(embed(model, examples, e, first), shape);
     std::vector<double> norm = state.x;
     for (size_t i = 0; i < norm.size(); ++i) {
       norm[i] /= std::sqrt(state.variance[i / d] + shape.norm_epsilon);

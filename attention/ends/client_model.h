@@ -71,8 +71,8 @@ std::string class_output(const Places&, int ciphertext);
 
 // The first end (client_inputs.cc): the inputs of the program by name. Throws psm::Error on too many
 // examples, on examples that the model cannot read (examples.h), and on images with fewer patches than the
-// model's context has room for.
-SlotVectors client_inputs(const ClientModel&, const Examples&);
+// model's context has room for. `first`: the place of each text's first token.
+SlotVectors client_inputs(const ClientModel&, const Examples&, int first = 0);
 
 // The second end (client_logits.cc): logits of each example, [tokens][vocab], or [classes] of a classifier.
 // Only the number and lengths of the examples matter.

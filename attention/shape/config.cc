@@ -71,20 +71,6 @@ void ModelConfig::validate() const {
           "1e-5 is customary");
 }
 
-std::string ModelConfig::departure_from_gpt_neox() const {
-  const ModelConfig neox;
-  if (block != neox.block) return message("block is ", name_of(block));
-  if (norm != neox.norm) return message("norm is ", name_of(norm));
-  if (feed_forward == FeedForwardKind::kSwiGlu) return message("feed_forward is ", name_of(feed_forward));
-  if (positions != neox.positions) return message("positions is ", name_of(positions));
-  if (!causal) return "it is not causal";
-  if (!biases) return "it has no biases";
-  if (key_heads() != heads) return message("kv_heads is ", kv_heads);
-  if (classes > 0) return message("classes is ", classes);
-  if (patch_inputs > 0) return message("patch_inputs is ", patch_inputs);
-  return {};
-}
-
 std::string ModelConfig::without_encrypted_form() const {
   if (attention != AttentionKind::kPowerSoftmax) return message("attention is ", name_of(attention));
   if (!causal && rotary_dims() > 0) return "causal is false where positions is rotary";

@@ -116,8 +116,6 @@ struct ModelConfig {
   bool head_has_norm() const { return has_final_norm() || mean_pooling; }
   // Throws psm::Error on sizes that no model can have, and on parts that do not fit together.
   void validate() const;
-  // The first field in which the block is not GPT-NeoX's parallel one, as "norm is rms_norm"; empty if it is.
-  std::string departure_from_gpt_neox() const;
   // Why the model has no encrypted form, as "attention is softmax"; empty if it has one.
   std::string without_encrypted_form() const;
   bool operator==(const ModelConfig&) const = default;

@@ -177,16 +177,16 @@ void predict_all(const ckks::Context& context, const PackedModel& model, const N
       sample_prompts(model.model.weights.config, notes, client.model.packing.prompts);
   attention::SlotVectors caches;
   for (const program::EntryPoint& entry : made.program.entries) {
-    int argument = 0;
+    int argument = 0, first = 0;
     if (entry.name == kPrompt) {
       prompts[0].resize((prompts[0].size() + 1) / 2);
       argument = static_cast<int>(prompts[0].size());
     } else if (entry.name == kToken) {
-      argument = static_cast<int>(prompts[0].size());
+      argument = first = static_cast<int>(prompts[0].size());
       prompts = {{prompts[0].back()}};
     }
     const PromptExamples examples(client.model.shape, prompts);
-    attention::SlotVectors inputs = attention::client_inputs(client.model, examples);
+    attention::SlotVectors inputs = attention::client_inputs(client.model, examples, first);
     for (const auto& [name, value] : entry.plan.program.inputs)
       if (const auto cache = caches.find(name); cache != caches.end()) inputs.insert(caches.extract(cache));
     Prediction found = predict(entry, context, client.model, examples, std::move(inputs), argument);

@@ -22,6 +22,12 @@ std::vector<Value> separate_parts(Builder& builder, std::span<const Value> value
   return parts;
 }
 
+std::vector<Value> real_parts(Builder& builder, std::span<const Value> values) {
+  std::vector<Value> parts;
+  for (Value z : values) parts.push_back(builder.twice_real_part(z));
+  return parts;
+}
+
 // What the approximation reads of these, refresh candidates.
 std::vector<Value> to_approximate(Builder& builder, std::vector<Value> parts,
                                   const approx::Approximation& f) {
@@ -30,16 +36,35 @@ std::vector<Value> to_approximate(Builder& builder, std::vector<Value> parts,
   return builder.refresh(parts);
 }
 
+// f of each part, refresh candidates before and behind it.
+std::vector<Value> function_of(Builder& builder, std::vector<Value> parts, const approx::Approximation& f,
+                               const std::string& label) {
+  parts = to_approximate(builder, std::move(parts), f);
+  for (Value& part : parts) part = build(builder, f, part, "input of " + label);
+  return builder.refresh(parts);
+}
+
 }  // namespace
 
 std::vector<Value> encrypted_gelu_of_real(Builder& builder, std::span<const Value> half,
                                           const approx::Approximation& gelu) {
   Builder::Scope scope(builder, "gelu");
-  std::vector<Value> parts;
-  for (const Value z : half) parts.push_back(builder.twice_real_part(z));
-  parts = to_approximate(builder, std::move(parts), gelu);
-  for (Value& part : parts) part = build(builder, gelu, part, "input of gelu");
-  return builder.refresh(parts);
+  return function_of(builder, real_parts(builder, half), gelu, "gelu");
+}
+
+std::vector<Value> encrypted_swiglu_of_real(Builder& builder, std::span<const Value> half_gate,
+                                            std::span<const Value> half_up,
+                                            const approx::Approximation& silu) {
+  PSM_CHECK(half_gate.size() == half_up.size(), half_gate.size(), " gates for ", half_up.size());
+  std::vector<Value> outputs;
+  {
+    Builder::Scope scope(builder, "silu");
+    outputs = function_of(builder, real_parts(builder, half_gate), silu, "silu");
+  }
+  Builder::Scope scope(builder, "gate");
+  const std::vector<Value> units = builder.refresh(real_parts(builder, half_up));
+  for (size_t i = 0; i < units.size(); ++i) outputs[i] = builder.multiply(outputs[i], units[i]);
+  return builder.refresh(outputs);
 }
 
 std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half,
@@ -61,9 +86,7 @@ std::vector<Value> encrypted_swiglu(Builder& builder, std::span<const Value> hal
   std::vector<Value> gates;
   {
     Builder::Scope scope(builder, "silu");
-    gates = to_approximate(builder, separate_parts(builder, half_gate), silu);
-    for (Value& gate : gates) gate = build(builder, silu, gate, "input of silu");
-    gates = builder.refresh(gates);
+    gates = function_of(builder, separate_parts(builder, half_gate), silu, "silu");
   }
   Builder::Scope scope(builder, "gate");
   const std::vector<Value> units = builder.refresh(separate_parts(builder, half_up));

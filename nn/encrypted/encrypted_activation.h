@@ -28,13 +28,17 @@ std::vector<program::Value> encrypted_gelu(program::Builder&, std::span<const pr
                                            const approx::Approximation& gelu,
                                            const std::string& label = "gelu");
 
-// GELU of the real parts alone; imaginary parts are ignored. Half the polynomials, if there are slots enough
-// for all numbers side by side (spread_linear.h).
-std::vector<program::Value> encrypted_gelu_of_real(program::Builder&, std::span<const program::Value> half,
-                                                   const approx::Approximation& gelu);
-
 std::vector<program::Value> encrypted_swiglu(program::Builder&, std::span<const program::Value> half_gate,
                                              std::span<const program::Value> half_up,
                                              const approx::Approximation& silu);
+
+// The same of the real parts alone; imaginary parts are ignored. Half the polynomials, if there are slots enough
+// for all numbers side by side (spread_linear.h).
+std::vector<program::Value> encrypted_gelu_of_real(program::Builder&, std::span<const program::Value> half,
+                                                   const approx::Approximation& gelu);
+std::vector<program::Value> encrypted_swiglu_of_real(program::Builder&,
+                                                     std::span<const program::Value> half_gate,
+                                                     std::span<const program::Value> half_up,
+                                                     const approx::Approximation& silu);
 
 }  // namespace psm::nn

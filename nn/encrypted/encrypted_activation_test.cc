@@ -46,6 +46,9 @@ TEST_CASE(
   REQUIRE(out.size() == 2);
   builder.output("y0", out[0]);
   builder.output("y1", out[1]);
+  const std::vector<Value> real = encrypted_swiglu_of_real(builder, gate, up, silu);
+  builder.output("r0", real.at(0));
+  builder.output("r1", real.at(1));
   const program::Program program = std::move(builder).finish();
   std::map<std::string, SlotVector> g, u, inputs;
   for (const char* c : {"0", "1"}) {
@@ -56,8 +59,10 @@ TEST_CASE(
   const auto result = program::run_twin(program, inputs);
   for (const char* c : {"0", "1"}) {
     const SlotVector y = scaled(result.outputs.at(std::string("y") + c), silu.output_scale() * kBound);
+    const SlotVector& re = result.outputs.at(std::string("r") + c);
     for (size_t s = 0; s < kSlots; ++s) {
       CHECK(std::abs(y[s].real() - silu.evaluate(g[c][s].real()) * u[c][s].real()) < 1e-12);
+      CHECK(std::abs(re[s] * silu.output_scale() * kBound - y[s].real()) < 1e-12);
       CHECK(std::abs(y[s].imag() - silu.evaluate(g[c][s].imag()) * u[c][s].imag()) < 1e-12);
     }
   }
@@ -66,7 +71,7 @@ TEST_CASE(
     conjugations += instruction.opcode == Opcode::kConjugate;
     sums += instruction.opcode == Opcode::kSumOfProducts;
   }
-  CHECK(conjugations == 2 * 4);
+  CHECK(conjugations == 2 * 4 + 4);
   CHECK(sums == 2);
 }
 

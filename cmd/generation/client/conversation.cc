@@ -80,9 +80,10 @@ TextNote Conversation::note_of(uint64_t text, int first, int count) const {
   return note;
 }
 
-std::string Conversation::encrypted(const TextNote& note, const std::vector<std::vector<int>>& tokens,
+std::string Conversation::encrypted(const TextNote& note, int window,
+                                    const std::vector<std::vector<int>>& tokens,
                                     const std::vector<PlanEnd>& ends) {
-  const attention::SlotVectors inputs = attention::client_inputs(d_.file.model, tokens);
+  const attention::SlotVectors inputs = attention::client_inputs(d_.file.model, tokens, note.first - window);
   std::string bytes;
   wire::CiphertextWriter writer(&bytes, *d_.context, secret_.fingerprint(), note_text(note));
   for (const ckks::Plaintext& plaintext : encode_inputs(encoder_, ends, inputs))

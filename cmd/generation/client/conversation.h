@@ -31,8 +31,8 @@ class Conversation {
   const Greeting& greeting() const { return greeting_; }
   TextNote note_of(uint64_t text, int first, int count) const;  // but for the names
 
-  // A request with these tokens of each text.
-  std::string encrypted(const TextNote& note, const std::vector<std::vector<int>>& tokens,
+  // A request with these tokens of each text, whose caches begin at token `window`.
+  std::string encrypted(const TextNote& note, int window, const std::vector<std::vector<int>>& tokens,
                         const std::vector<PlanEnd>& ends);
   // Sends a frame. If the server is gone, reports the reason that it may have sent.
   void say(FrameKind kind, const std::string& payload);

@@ -139,7 +139,7 @@ void TextClient::send(FrameKind kind, TextNote note, const std::vector<PlanEnd>&
       return server_.say(kind, *saved);
   }
   const auto begin = record_.tokens.begin() + note.first;
-  const std::string bytes = server_.encrypted(note, {{begin, begin + note.count}}, ends);
+  const std::string bytes = server_.encrypted(note, window_, {{begin, begin + note.count}}, ends);
   folder_.save_request(bytes);
   server_.say(kind, bytes);
 }

@@ -1,6 +1,7 @@
 #include "cmd/generation/client/text_twin.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "ckks/base/error.h"
 #include "cmd/terminal/table.h"
@@ -39,11 +40,12 @@ TextTwin::Logits TextTwin::run(const char* entry, int argument, std::span<const 
                                bool strict) {
   const std::vector<std::vector<int>> one{{tokens.begin(), tokens.end()}};
   const attention::ClientModel& model = model_.file.model;
+  const int first = std::string_view(entry) == kToken ? argument : 0;
   const TwinProcess::Outputs outputs = process_.run({.entry = entry,
                                                      .argument = argument,
                                                      .noisy = predict,
                                                      .strict = strict,
-                                                     .slots = attention::client_inputs(model, one)});
+                                                     .slots = attention::client_inputs(model, one, first)});
   const auto last = [&](const attention::SlotVectors& slots) {
     const std::vector<double> rows = attention::client_logits(model, slots, one)[0];
     return std::vector<double>(rows.end() - model.shape.vocab, rows.end());
