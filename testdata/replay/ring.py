@@ -130,6 +130,7 @@ class Ring:
         for levels in (s['stc_levels'], s['compute_levels'], s['evalmod_levels'], s['cts_levels']):
             top += levels
             tops |= ({top} if levels else set()) | ({top - levels // 2} if levels >= 8 else set())
+        tops |= {s['stc_levels'] + 1} if s['stc_levels'] and s['compute_levels'] else set()
         tops |= {self.evalmod - 1} if s['evalmod_levels'] > 1 else set()
         for level in sorted(tops | set(range(self.evalmod + 1, self.top))):
             limbs, choices = level + 1, []

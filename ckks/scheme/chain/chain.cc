@@ -60,8 +60,8 @@ Gadget best_gadget(std::span<const double> log2_q, Level top, int most, double b
 }
 
 // The highest level of each band: where a part of the chain ends, and its middle if it is long. Apart are
-// the first level of EvalMod, where its series has one product, and every level of CoeffsToSlots, since no
-// two of its factors share a rotation.
+// the first level of computing, where a large matrix often makes what a bootstrap reads, the first level of EvalMod,
+// where its series has one product, and every level of CoeffsToSlots, since no two of its factors share a rotation.
 std::vector<Level> band_tops(const ParameterSpec& s) {
   constexpr int kLong = 8;
   std::vector<Level> tops;
@@ -72,6 +72,7 @@ std::vector<Level> band_tops(const ParameterSpec& s) {
     if (levels >= kLong) tops.push_back(top - levels / 2);
     tops.push_back(top);
   }
+  if (s.stc_levels > 0 && s.compute_levels > 0) tops.push_back(Level::at(s.stc_levels + 1));
   if (s.evalmod_levels > 1) tops.push_back(Level::at(s.stc_levels + s.compute_levels + s.evalmod_levels - 1));
   for (int level = 1; level < s.cts_levels; ++level) tops.push_back(top - level);
   std::sort(tops.begin(), tops.end());
