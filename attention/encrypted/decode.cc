@@ -114,13 +114,14 @@ class Decoder {
         key_factor_([packing, theta = theta_](int t) { return cache_key_mask(packing, theta, t, t + 1); }),
         key_mask_(once(key_factor_, 0)),
         constants_(packing) {
-    const int F = packing.features, heads = packing.head_ciphertexts(), parts = packing.ffn.size() / F;
+    const int F = packing.features, heads = packing.head_ciphertexts(), keys = packing.key_ciphertexts(),
+              parts = packing.ffn.size() / F;
     const size_t places = packing.slots / static_cast<size_t>(F);
     if (places < kLeastPlaces)
       throw Error(message("a further token needs ", kLeastPlaces, " places of ", F, " features, but ",
                           packing.slots, " slots have ", places, "; take a model with a longer context"));
     ffn_places_ = static_cast<int>(std::min(std::bit_ceil(static_cast<size_t>(parts)), places / 2));
-    std::vector<nn::Congruence> rows(3 * static_cast<size_t>(heads)), feed_rows;
+    std::vector<nn::Congruence> rows(static_cast<size_t>(heads + 2 * keys)), feed_rows;
     for (int part = 0; part < parts; ++part) {
       if (part % ffn_places_ == 0) ffn_.emplace_back(static_cast<size_t>(ffn_places_), -1);
       ffn_.back()[part % ffn_places_] = part;
@@ -147,7 +148,7 @@ class Decoder {
     ++layer_;
     score_ = std::pow(std::abs(folded.row_sum_factor), 1.0 / power_);
     Projections projected = project(stream, folded, polynomials);
-    for (size_t c = 0; c < of_heads_.size(); ++c) {
+    for (size_t c = 0; c < keys.size(); ++c) {
       Builder::Scope scope(builder_, "cache");
       keys[c] = builder_.add(keys[c], projected.keys[c]);
       values[c] = builder_.add(values[c], projected.values[c]);
@@ -207,11 +208,6 @@ class Decoder {
   // The weight's full name in the current layer.
   std::string name(const char* weight) const { return "layer " + std::to_string(layer_) + " / " + weight; }
 
-  // Blocks of the rows of q, k and v, of `which` 0, 1 and 2.
-  int head_block(int which, size_t c) const {
-    return which * static_cast<int>(of_heads_.size()) + static_cast<int>(c);
-  }
-
   struct Projections {
     Values queries;       // half of q~: twice the real part of its product is the score
     Values keys, values;  // what is added to the caches
@@ -242,10 +238,10 @@ class Decoder {
       return cache_value_mask(packing, factor, t, t + 1);
     };
     Values parts;
-    const size_t heads = of_heads_.size();
+    const size_t heads = of_heads_.size(), keys = static_cast<size_t>(packing_.key_ciphertexts());
     for (size_t c = 0; c < heads; ++c) parts.push_back(query(all, c, query_factor));
-    for (size_t c = 0; c < heads; ++c) parts.push_back(entry(all, head_block(1, c), key_mask_));
-    for (size_t c = 0; c < heads; ++c) parts.push_back(entry(all, head_block(2, c), once(value_factor, 0)));
+    for (size_t c = 0; c < keys; ++c) parts.push_back(entry(all, heads + c, key_mask_));
+    for (size_t c = 0; c < keys; ++c) parts.push_back(entry(all, heads + keys + c, once(value_factor, 0)));
     if (!sequential_)
       for (const Value value : halves(all)) parts.push_back(value);
     if (!normalised)
@@ -256,17 +252,20 @@ class Decoder {
     const std::vector<ckks::Plain> v_bias = in_unit(folded.v_bias, folded);
     const auto with_bias = [&](size_t part, const std::vector<ckks::Plain>& bias, const char* which, size_t c,
                                const PlainAt& factor) {
-      const Value value = parts[part * heads + c];
+      const Value value = parts[part + c];
       return bias.empty() ? value
                           : add_scaled(value, bias[c], false, name(which) + std::to_string(c), factor);
     };
     Projections projected;
-    for (size_t c = 0; c < heads; ++c) {
+    for (size_t c = 0; c < heads; ++c)
       projected.queries.push_back(with_bias(0, folded.q_bias, "bias of query ", c, query_factor));
-      projected.keys.push_back(with_bias(1, folded.k_bias, "bias of key ", c, key_factor_));
-      projected.values.push_back(with_bias(2, v_bias, "bias of value ", c, value_factor));
+    for (size_t c = 0; c < keys; ++c) {
+      projected.keys.push_back(with_bias(heads, folded.k_bias, "bias of key ", c, key_factor_));
+      projected.values.push_back(with_bias(heads + keys, v_bias, "bias of value ", c, value_factor));
     }
-    if (!sequential_) projected.halves = with_bias_of_feed({parts.begin() + 3 * heads, parts.end()}, folded);
+    if (!sequential_)
+      projected.halves =
+          with_bias_of_feed({parts.begin() + static_cast<ptrdiff_t>(heads + 2 * keys), parts.end()}, folded);
     return projected;
   }
 
@@ -318,14 +317,14 @@ class Decoder {
   }
 
   Value query(const Values& projected, size_t c, const PlainAt& factor) {
-    const nn::DenseRegion& region = project_.regions[head_block(0, c)];
+    const nn::DenseRegion& region = project_.regions[c];
     const Value masked = constants_.multiply(builder_, projected[region.output],
                                              once(factor, region.first * packing_.features));
     return builder_.sum_over_rotations(masked, static_cast<size_t>(packing_.features));
   }
 
   // What is added to a cache.
-  Value entry(const Values& projected, int block, const Plains& mask) {
+  Value entry(const Values& projected, size_t block, const Plains& mask) {
     const nn::DenseRegion& region = project_.regions[block];
     const Value moved = constants_.to_place(builder_, projected[region.output], region.first);
     return builder_.sum_over_rotations(constants_.multiply(builder_, moved, mask), packing_.period());
@@ -370,6 +369,7 @@ class Decoder {
                 const approx::Approximation& inverse) {
     Builder::Scope scope(builder_, "attention");
     const size_t F = static_cast<size_t>(packing_.features);
+    const size_t sharing = static_cast<size_t>(packing_.sharing());
     const std::vector<double> ones(F, 1.0);
     Values powers, row_sums;
     for (size_t c = 0; c < queries.size(); ++c) {
@@ -377,7 +377,7 @@ class Decoder {
       {
         Builder::Scope inner(builder_, "scores");
         const Value products[] = {
-            builder_.twice_real_part(builder_.multiply(builder_.conjugate(queries[c]), keys[c]))};
+            builder_.twice_real_part(builder_.multiply(builder_.conjugate(queries[c]), keys[c / sharing]))};
         score = builder_.linear(products, nn::block_sum_map(ones, packing_.head_features))[0];
         if (!folded.score_offset.empty()) score = add_offsets(score, folded.score_offset[c], c);
         builder_.check_range(score, -score_, score_, "scores, over the root of the largest denominator");
@@ -398,7 +398,7 @@ class Decoder {
       Value divided;
       {
         Builder::Scope inner(builder_, "division");
-        divided = builder_.multiply(values[c], inverses[c]);
+        divided = builder_.multiply(values[c / sharing], inverses[c]);
       }
       Builder::Scope inner(builder_, "values");
       outputs.push_back(builder_.sum_over_rotations(builder_.multiply(powers[c], divided), F));
@@ -494,13 +494,13 @@ DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& 
     Builder::Scope scope(builder, "layer " + std::to_string(n));
     const FoldedLayer layer = fold_layer(model, packing, n);
     Values keys, values;
-    for (int c = 0; c < packing.head_ciphertexts(); ++c) {
+    for (int c = 0; c < packing.key_ciphertexts(); ++c) {
       keys.push_back(builder.input(keys_name(packing, n, c), false, packing.period()));
       values.push_back(builder.input(values_name(packing, n, c), false, packing.period()));
     }
     if (stream.h.empty()) stream.x = builder.refresh(stream.x);
     stream = {decoder.layer(stream, layer, model.layers[n], keys, values), {}};
-    for (int c = 0; c < packing.head_ciphertexts(); ++c) {
+    for (int c = 0; c < packing.key_ciphertexts(); ++c) {
       builder.output(keys_name(packing, n, c), keys[c]);
       builder.output(values_name(packing, n, c), values[c]);
     }

@@ -10,7 +10,7 @@
 // parts are side by side, for one polynomial, and turned so that the map after GELU gives its result in all
 // places.
 //
-// A parallel layer, for each ciphertext of heads. C is the number of features a head, u a place of the cache, s =
+// A parallel layer, for each ciphertext of heads, and the one of keys that it shares (packing.h). C is the number of features a head, u a place of the cache, s =
 // row_sum_factor, v_max = value_range, weights are those of folded_weights.h, and b is the bias after the
 // mask. r is the norm's factor (nn/encrypted/encrypted_norm.h), the same in all slots; terms in brackets are
 // computed while r is.

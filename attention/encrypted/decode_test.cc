@@ -114,6 +114,10 @@ TEST_CASE(
   CHECK(tokens_against_pass(shifted, 256, 7, false) < 1e-8);
   wide.width = 32, wide.heads = 8, wide.ffn = 88;  // several ciphertexts of everything
   CHECK(tokens_against_pass(wide, 128, 9, true) < 1e-9);
+  wide.kv_heads = 8;  // of four to a ciphertext, and two of queries for each
+  wide.width = 64, wide.heads = 16;
+  CHECK(tokens_against_pass(wide, 64, 4, false) < 1e-9);
+  CHECK(encrypted_tokens_against_pass(wide, 64, true) < 1e-9);
   CHECK_REFUSED(client_inputs(model_of(gpt2, true), make_packing(gpt2, kContext, 512, 1),
                               std::vector<std::vector<int>>{{1}}, kContext),
                 "place 16");

@@ -102,9 +102,12 @@ ckks::Plain AttentionMasks::key_mask(int m, int feature, int giant_offset) const
   });
 }
 
-std::vector<Value> AttentionMasks::scores(Builder& builder, Value q, Value k) const {
+std::vector<Value> AttentionMasks::scores(Builder& builder, Value q, Shared& shared) const {
   const int C = head_features_, F = stride_, B = babies_;
-  const std::vector<Value> keys = builder.linear(std::vector<Value>{builder.conjugate(k)}, skew_keys_);
+  if (shared.keys.empty()) {
+    shared.keys = builder.linear(std::vector<Value>{builder.conjugate(shared.k)}, skew_keys_);
+    shared.rotated_keys.resize(shared.keys.size());
+  }
   std::vector<int> giant_offsets, baby_offsets;
   for (int g = 0; g < giants(); ++g) giant_offsets.push_back((g - C / B) * B);
   for (int b = 0; b < B; ++b) baby_offsets.push_back(b * (1 + F));
@@ -112,8 +115,9 @@ std::vector<Value> AttentionMasks::scores(Builder& builder, Value q, Value k) co
   for (int offset : giant_offsets) query_offsets.push_back(-offset * F);
   const std::vector<Value> queries = builder.linear(builder.rotate_all(q, query_offsets), mask_queries_);
   std::vector<Value> scores;
-  for (Value key : keys) {
-    const std::vector<Value> rotated = builder.rotate_all(key, baby_offsets);
+  for (size_t m = 0; m < shared.keys.size(); ++m) {
+    std::vector<Value>& rotated = shared.rotated_keys[m];
+    if (rotated.empty()) rotated = builder.rotate_all(shared.keys[m], baby_offsets);
     std::vector<Value> sums;
     size_t next = 0;
     for (int offset : giant_offsets) {
@@ -154,16 +158,19 @@ ckks::Plain AttentionMasks::offsets_of_heads(const std::vector<double>& c) const
   return ckks::Plain(std::move(offsets));
 }
 
-Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, Value v) const {
+Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, Shared& shared) const {
   const int C = head_features_, F = stride_, B = babies_;
-  const Value skewed = builder.linear(std::vector<Value>{v}, skew_values_)[0];
   std::vector<int> giant_offsets, value_offsets, baby_offsets;
   for (int g = 0; g < giants(); ++g) {
     giant_offsets.push_back((g + 1 - C / B) * B);
     value_offsets.push_back(giant_offsets.back() * (1 + F));
   }
   for (int b = 0; b < B; ++b) baby_offsets.push_back(b);
-  const std::vector<Value> values = builder.linear(builder.rotate_all(skewed, value_offsets), mask_values_);
+  std::vector<Value>& values = shared.masked_values;
+  if (values.empty()) {
+    const Value skewed = builder.linear(std::vector<Value>{shared.v}, skew_values_)[0];
+    values = builder.linear(builder.rotate_all(skewed, value_offsets), mask_values_);
+  }
   std::vector<Value> outputs;
   for (int m = 0; m < score_ciphertexts_; ++m) {
     const Value power = builder.rotate(powers[m], m * C * F);

@@ -52,8 +52,17 @@ class AttentionMasks {
   // theta[f] for the C features of a head; scale[t] for the T tokens (bidirectional: the same for all).
   AttentionMasks(const Packing&, std::vector<double> theta, std::vector<double> scale);
 
+  // A ciphertext of keys and one of values, and what is made of them: once, when the first of the ciphertexts of queries
+  // that share them (packing.h) needs it.
+  struct Shared {
+    program::Value k, v;
+    std::vector<program::Value> keys = {};                       // K~_m
+    std::vector<std::vector<program::Value>> rotated_keys = {};  // by m: rot_{b(1+F)}(K~_m)
+    std::vector<program::Value> masked_values = {};              // mask'_i rot_{gB(1+F)-bF}(V~)
+  };
+
   // T_m, m = 0 .. M - 1, of one ciphertext of heads. The imaginary parts are zero.
-  std::vector<program::Value> scores(program::Builder&, program::Value q, program::Value k) const;
+  std::vector<program::Value> scores(program::Builder&, program::Value q, Shared&) const;
   // The offsets of ciphertext m of the scores, c for each head of a ciphertext (0 where there is none).
   ckks::Plain score_offsets(int m, const std::vector<double>& c) const;
   // Slot (t, j) of number m has the value of `lengths` for token t - mC - j, in all heads.
@@ -61,7 +70,7 @@ class AttentionMasks {
   // The factor of skewed_lengths() for offsets c.
   ckks::Plain offsets_of_heads(const std::vector<double>& c) const;
   // O from the powers P_m and v.
-  program::Value weigh(program::Builder&, const std::vector<program::Value>& powers, program::Value v) const;
+  program::Value weigh(program::Builder&, const std::vector<program::Value>& powers, Shared&) const;
   // factor * D.
   program::Value row_sums(program::Builder&, const std::vector<program::Value>& powers, double factor) const;
 

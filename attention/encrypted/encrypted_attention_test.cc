@@ -52,10 +52,12 @@ void compare(const Case& c) {
     for (size_t s = 0; s < c.slots; ++s) in[name].emplace_back(0.3 * normal(random), 0.3 * normal(random));
 
   Builder builder(c.slots);
-  const Value q = builder.input("q"), k = builder.input("k"), v = builder.input("v");
+  const Value q = builder.input("q");
+  AttentionMasks::Shared shared{builder.input("k"), builder.input("v")};
   std::vector<Value> powers;
-  for (Value score : masks.scores(builder, q, k)) powers.push_back(nn::power_of(builder, score, c.power));
-  builder.output("o", masks.weigh(builder, powers, v));
+  for (Value score : masks.scores(builder, q, shared))
+    powers.push_back(nn::power_of(builder, score, c.power));
+  builder.output("o", masks.weigh(builder, powers, shared));
   builder.output("d", masks.row_sums(builder, powers, 2.0));
   const auto result = program::run_twin(std::move(builder).finish(), in);
   const SlotVector &o = result.outputs.at("o"), &d = result.outputs.at("d");
@@ -115,12 +117,12 @@ void compare_bidirectional(int tokens, int width, int heads, size_t slots, int l
   const AttentionMasks masks(packing, std::vector<double>(static_cast<size_t>(C)),
                              std::vector<double>(static_cast<size_t>(T), 1.0));
   Builder builder(slots);
-  Value k = builder.input("k");
-  if (length == 0) k = builder.multiply(k, builder.input("lengths", true));
+  AttentionMasks::Shared shared{builder.input("k"), builder.input("v")};
+  if (length == 0) shared.k = builder.multiply(shared.k, builder.input("lengths", true));
   std::vector<Value> powers;
-  for (Value score : masks.scores(builder, builder.input("q"), k))
+  for (Value score : masks.scores(builder, builder.input("q"), shared))
     powers.push_back(nn::power_of(builder, score, kPower));
-  builder.output("o", masks.weigh(builder, powers, builder.input("v")));
+  builder.output("o", masks.weigh(builder, powers, shared));
   builder.output("d", masks.row_sums(builder, powers, 1.0));
   const auto result = program::run_twin(std::move(builder).finish(), in);
   double worst = 0;
@@ -162,13 +164,14 @@ TEST_CASE("attention of M = 4 score ciphertexts and C = 4 costs these key-switch
   const AttentionMasks masks(packing, rotary_angles(shape(16, 2), packing), std::vector<double>(16, 1.0));
   REQUIRE(masks.score_ciphertexts() == 4);
   Builder builder(512);
-  const Value q = builder.input("q"), k = builder.input("k"), v = builder.input("v");
+  const Value q = builder.input("q");
+  AttentionMasks::Shared shared{builder.input("k"), builder.input("v")};
   std::vector<Value> powers;
-  for (Value score : masks.scores(builder, q, k)) {
+  for (Value score : masks.scores(builder, q, shared)) {
     CHECK(builder.is_real(score));
     powers.push_back(nn::power_of(builder, score, 4));
   }
-  masks.weigh(builder, powers, v);
+  masks.weigh(builder, powers, shared);
   const program::Program program = std::move(builder).finish();
   int relinearised = 0, products = 0, rotations = 0, hoisted = 0, conjugations = 0, linear = 0;
   for (const auto& instruction : program.instructions) {

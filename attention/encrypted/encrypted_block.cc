@@ -161,19 +161,20 @@ Projections EncryptedBlocks::project(Stream& stream, const FoldedLayer& folded,
   if (!normalised)
     all = nn::products_with_inverse_deviation(builder_, stream.x, folded.norm.weight, folded.norm.offset,
                                               polynomials.inverse_sqrt, all);
-  const size_t heads = static_cast<size_t>(packing_.head_ciphertexts());
+  const size_t heads = static_cast<size_t>(packing_.head_ciphertexts()),
+               keys = static_cast<size_t>(packing_.key_ciphertexts());
   const std::span<const Value> from(all);
   return {.q = add_biases(builder_, from.subspan(0, heads), folded.q_bias),
-          .k = add_biases(builder_, from.subspan(heads, heads), folded.k_bias),
-          .v = add_biases(builder_, from.subspan(2 * heads, heads), folded.v_bias),
-          .half = add_biases(builder_, from.subspan(3 * heads), feed.bias)};
+          .k = add_biases(builder_, from.subspan(heads, keys), folded.k_bias),
+          .v = add_biases(builder_, from.subspan(heads + keys, keys), folded.v_bias),
+          .half = add_biases(builder_, from.subspan(heads + 2 * keys), feed.bias)};
 }
 
-Values EncryptedBlocks::scores(const Projections& of_h, const FoldedLayer& folded, size_t c) const {
+Values EncryptedBlocks::scores(Value q, AttentionMasks::Shared& shared, const FoldedLayer& folded,
+                               size_t c) const {
   Builder::Scope scope(builder_, "scores");
-  Value k = of_h.k[c];
-  if (lengths_.valid()) k = builder_.multiply(k, lengths_);
-  Values scores = masks_->scores(builder_, of_h.q[c], k);
+  if (lengths_.valid() && shared.keys.empty()) shared.k = builder_.multiply(shared.k, lengths_);
+  Values scores = masks_->scores(builder_, q, shared);
   if (folded.score_offset.empty()) return scores;
   for (size_t m = 0; m < scores.size(); ++m)
     scores[m] = lengths_.valid()
@@ -198,12 +199,12 @@ Values EncryptedBlocks::powers(Values scores, const ckks::Plain& counts) const {
 }
 
 // Scores and powers of one ciphertext of whole heads are gone before those of the next are made: there may be
-// many of them. The denominators of all are refreshed together.
+// many of them. What queries share stays for all of them. The denominators of all are refreshed together.
 Values EncryptedBlocks::attend(const Projections& of_h, const FoldedLayer& folded,
                                const approx::Approximation& inverse) const {
   Builder::Scope scope(builder_, "attention");
   Values denominators, sums;
-  const auto weigh = [&](const auto& attention, const auto& powers, const auto& v) {
+  const auto weigh = [&](const auto& attention, const auto& powers, auto& v) {
     {
       Builder::Scope inner(builder_, "denominator");
       denominators.push_back(attention.row_sums(builder_, powers, folded.row_sum_factor));
@@ -218,8 +219,12 @@ Values EncryptedBlocks::attend(const Projections& of_h, const FoldedLayer& folde
         [&](const Values& scores, const ckks::Plain& counts) { return powers(scores, counts); });
     sums = weigh(*long_, of_steps, of_h.v);
   }
-  for (size_t c = 0; masks_ && c < of_h.q.size(); ++c)
-    sums.push_back(weigh(*masks_, powers(scores(of_h, folded, c)), of_h.v[c]));
+  const size_t sharing = static_cast<size_t>(packing_.sharing());
+  AttentionMasks::Shared shared;
+  for (size_t c = 0; masks_ && c < of_h.q.size(); ++c) {
+    if (c % sharing == 0) shared = {.k = of_h.k[c / sharing], .v = of_h.v[c / sharing]};
+    sums.push_back(weigh(*masks_, powers(scores(of_h.q[c], shared, folded, c)), shared));
+  }
   denominators = invert_row_sums(builder_, std::move(denominators), folded, inverse);
   Builder::Scope inner(builder_, "division");
   if (long_) return builder_.refresh(long_->divide(builder_, sums, denominators[0]));

@@ -62,7 +62,7 @@ struct Stream {
 
 // The results of the matrices that read h'.
 struct Projections {
-  std::vector<program::Value> q, k, v;  // by ciphertext of heads
+  std::vector<program::Value> q, k, v;  // by ciphertext of heads, and of keys
   std::vector<program::Value> half;     // of what gelu reads; none in sequential blocks
 };
 
@@ -80,7 +80,7 @@ class EncryptedBlocks {
 
  private:
   using Values = std::vector<program::Value>;
-  Values scores(const Projections&, const FoldedLayer&, size_t ciphertext) const;
+  Values scores(program::Value q, AttentionMasks::Shared&, const FoldedLayer&, size_t ciphertext) const;
   // From scores that mean something where `counts` is not zero.
   Values powers(Values scores, const ckks::Plain& counts = {}) const;
   // The output for each ciphertext of heads, divided by V.

@@ -12,7 +12,7 @@ namespace {
 
 std::string name(const Packing& packing, int layer, const char* what, int ciphertext) {
   std::string text = "layer " + std::to_string(layer) + " / " + what;
-  if (packing.head_ciphertexts() > 1) text += " " + std::to_string(ciphertext);
+  if (packing.key_ciphertexts() > 1) text += " " + std::to_string(ciphertext);
   return text;
 }
 
@@ -44,7 +44,7 @@ std::string values_name(const Packing& packing, int layer, int ciphertext) {
 std::vector<std::string> cache_names(const Packing& packing, int layers) {
   std::vector<std::string> names;
   for (int n = 0; n < layers; ++n)
-    for (int c = 0; c < packing.head_ciphertexts(); ++c) {
+    for (int c = 0; c < packing.key_ciphertexts(); ++c) {
       names.push_back(keys_name(packing, n, c));
       names.push_back(values_name(packing, n, c));
     }

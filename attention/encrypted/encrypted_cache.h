@@ -1,6 +1,6 @@
 // The cached keys and values that a further token reads (decode.h). The program of a prompt makes them, that
 // of a token takes them and passes them on. There is one ciphertext of each for every layer and ciphertext of
-// heads.
+// keys (packing.h).
 //
 //     K[u, f] = [u is filled] k_u[f] e^{i theta_f u}         "layer 0 / keys", "layer 0 / values";
 //     V[u, f] = [u is filled] v_u[f] / |row_sum_factor|      with several ciphertexts "... / keys 0", 1 ...

@@ -53,8 +53,10 @@ TEST_CASE("score offsets are added without a level, to the scores of tokens that
 
 TEST_CASE("a long prompt has its heads spread over ciphertexts") {
   ModelConfig config = small_config(16, 2, 32), padded = small_config(24, 3, 40);
-  config.context = padded.context = 64, padded.score_offset = true;
-  for (const auto& [model, slots] : {std::pair{config, 256}, {padded, 256}}) {
+  ModelConfig grouped = small_config(32, 4, 48);
+  grouped.kv_heads = 2;
+  config.context = padded.context = grouped.context = 64, padded.score_offset = true;
+  for (const auto& [model, slots] : {std::pair{config, 256}, {padded, 256}, {grouped, 512}}) {
     REQUIRE(spread_heads(make_packing(model, 64, slots), model).head_parts > 1);
     CHECK(off(model, slots, true) < 1e-8);
     CHECK(off(model, slots, false) < 1e-8);

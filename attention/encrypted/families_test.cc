@@ -5,11 +5,13 @@
 #include <cstdio>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "approx/activation.h"
 #include "attention/encrypted/decode.h"
+#include "attention/encrypted/encrypted_cache.h"
 #include "attention/encrypted/encrypted_model.h"
 #include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
@@ -228,10 +230,6 @@ TEST_CASE("the parts that families add cost these instructions") {
   // And what 1/sqrt of the second layer multiplies.
   CHECK(swiglu[Opcode::kSumOfProducts] == plain[Opcode::kSumOfProducts] + 2 * 2 + 2);
   CHECK(swiglu[Opcode::kLinear] == plain[Opcode::kLinear]);
-  // Heads of fewer keys are written out.
-  ModelConfig llama = small("llama"), all_keys = llama;
-  all_keys.kv_heads = 0;
-  CHECK(counts(llama) == counts(all_keys));
   // A mask of lengths is a product a layer, and where scores have offsets one map for all layers.
   ModelConfig texts = small("roberta"), images = texts, offsets = texts;
   images.patch_inputs = 3, images.vocab = 0;
@@ -239,6 +237,78 @@ TEST_CASE("the parts that families add cost these instructions") {
   auto masked = counts(texts), unmasked = counts(images), shifted = counts(offsets);
   CHECK(masked[Opcode::kMultiply] == unmasked[Opcode::kMultiply] + 2);
   CHECK(shifted[Opcode::kLinear] == masked[Opcode::kLinear] + 1);
+}
+
+// What a layer's program does with keys and values before queries meet them, and the ciphertexts that it keeps.
+struct WorkOnKeys {
+  size_t rotations = 0, masks = 0, caches = 0;
+};
+WorkOnKeys work_on_keys(const ModelConfig& config, const Packing& packing) {
+  const program::Program program = build_program(shape_model(config), packing, packing.tokens);
+  WorkOnKeys work;
+  std::set<int> keys, kept;
+  const std::vector<std::string> names = cache_names(packing, config.layers);
+  for (const program::NamedValue& output : program.outputs)
+    if (std::ranges::find(names, output.name) != names.end()) kept.insert(output.value.id);
+  work.caches = kept.size();
+  for (const program::Instruction& each : program.instructions)
+    if (kept.contains(each.results[0].id)) keys.insert(each.arguments[0].id);
+  for (const program::Instruction& each : program.instructions) {
+    if (each.arguments.empty() ||
+        !std::ranges::all_of(each.arguments, [&](program::Value value) { return keys.contains(value.id); }))
+      continue;
+    for (const program::Value result : each.results) keys.insert(result.id);
+    work.rotations += each.offsets.size();
+    work.masks += each.opcode == program::Opcode::kMultiplyPlain;
+    if (!each.linear) continue;
+    std::set<std::pair<int, int>> babies, giants;
+    for (const ckks::TransformTerm& term : each.linear->terms) {
+      ++work.masks;
+      if (term.baby != 0) babies.emplace(term.input, term.baby);
+      if (term.giant != 0) giants.emplace(term.output, term.giant);
+    }
+    work.rotations += babies.size() + giants.size();
+  }
+  return work;
+}
+
+TEST_CASE("queries that share keys save their rotations, masks and caches by the number that share") {
+  const auto check = [](const ModelConfig& grouped, int tokens, size_t slots) {
+    ModelConfig all = grouped;
+    all.kv_heads = 0;
+    const WorkOnKeys of_all = work_on_keys(all, make_packing(all, tokens, slots, 1)),
+                     shared = work_on_keys(grouped, make_packing(grouped, tokens, slots, 1));
+    const size_t group = static_cast<size_t>(grouped.heads / grouped.key_heads());
+    std::printf(
+        "%d heads, %d of keys: %zu and %zu rotations, %zu and %zu masks, %zu and %zu ciphertexts kept\n",
+        grouped.heads, grouped.kv_heads, of_all.rotations, shared.rotations, of_all.masks, shared.masks,
+        of_all.caches, shared.caches);
+    CHECK(shared.rotations > 0);
+    CHECK(of_all.rotations == group * shared.rotations);
+    CHECK(of_all.masks == group * shared.masks);
+    CHECK(of_all.caches == group * shared.caches);
+  };
+  ModelConfig llama3 = preset("llama");
+  llama3.vocab = 128256, llama3.context = 128, llama3.layers = 1, llama3.width = 4096, llama3.heads = 32,
+  llama3.kv_heads = 8, llama3.ffn = 14336;
+  check(llama3, 128, size_t{1} << 15);
+  ModelConfig wide = small("llama");
+  wide.width = 128, wide.heads = 16, wide.kv_heads = 2;
+  check(wide, 64, 256);
+}
+
+TEST_CASE("an RMSNorm takes no more levels than a LayerNorm, in a pass and for one token") {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert"}) {
+    CAPTURE(family);
+    ModelConfig rms = small(family), layer = rms;
+    rms.norm = NormKind::kRmsNorm, layer.norm = NormKind::kLayerNorm;
+    const Packing packing = make_packing(rms, rms.context, 2048, 1);
+    CHECK(program::longest_path(build_program(shape_model(rms), packing)) <=
+          program::longest_path(build_program(shape_model(layer), packing)));
+    if (rms.causal)
+      CHECK(program::longest_path(build_decode_program(shape_model(rms), packing).program) <=
+            program::longest_path(build_decode_program(shape_model(layer), packing).program));
+  }
 }
 
 TEST_CASE("a plan for one token is refused in words that name the field") {

@@ -103,12 +103,16 @@ class Writing {
 std::vector<Vector> offsets_of(const ModelConfig& config, const Packing& packing, const LayerWeights& w,
                                double hi) {
   std::vector<Vector> folded;
-  const int heads = packing.features / packing.head_features;  // places, those of missing heads too
-  for (int first = 0; first < packing.heads.size() / packing.head_features; first += heads) {
-    Vector& offsets = folded.emplace_back(static_cast<size_t>(heads));
-    for (int head = first; head < std::min(first + heads, config.heads); ++head)
-      offsets[head - first] = (w.score_offset.empty() ? 1.0 : static_cast<double>(w.score_offset[head])) *
-                              std::pow(hi, -1.0 / config.power);
+  for (int first = 0; first < packing.heads.size(); first += packing.features) {
+    Vector& offsets = folded.emplace_back();
+    for (int f = first; f < first + packing.features; f += packing.head_features) {
+      const int row = packing.heads.re[f];  // -1: no head is there
+      const double c = row < 0 ? 0
+                       : w.score_offset.empty()
+                           ? 1
+                           : static_cast<double>(w.score_offset[row / config.head_dim()]);
+      offsets.push_back(c * std::pow(hi, -1.0 / config.power));
+    }
   }
   return folded;
 }
@@ -123,7 +127,7 @@ void set_units(FoldedLayer& folded, const ModelConfig& config, const Packing& pa
   for (int first = 0; first < packing.heads.size(); first += packing.features) {
     std::vector<ckks::Complex> offset;
     for (int f = first; f < first + packing.features; ++f) {
-      const bool used = packing.head_of(f) < config.heads;
+      const bool used = packing.heads.re[f / packing.head_features * packing.head_features] >= 0;
       offset.push_back(used ? inverse.input_scale() * config.epsilon + inverse.input_offset()
                             : inverse.input_range().midpoint());
     }
@@ -147,18 +151,6 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   const double query_scale =
       1 / std::sqrt(std::sqrt(static_cast<double>(config.head_dim())) * std::pow(hi, 1.0 / config.power));
 
-  // Rows of keys and values for a row of queries.
-  const auto row_of = [&](int row) {
-    return row / config.head_dim() * config.key_heads() / config.heads * config.head_dim() +
-           row % config.head_dim();
-  };
-  const auto of_queries = [&](const Vector& of_keys) {
-    if (of_keys.empty()) return of_keys;
-    Vector all(static_cast<size_t>(config.width));
-    for (int row = 0; row < config.width; ++row) all[row] = of_keys[row_of(row)];
-    return all;
-  };
-
   // b' = b + W beta.
   const bool shifts = config.biases || config.norm == NormKind::kLayerNorm;
   const auto shift = [&](const FeatureLayout& rows, const Vector& bias, double scale) {
@@ -170,12 +162,12 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   set_units(folded, config, packing, model.ranges.layers[index], polynomials);
   const double value_scale = folded.value_range / value_bound;
   folded.q = to_attention.matrix(w.wq, packing.heads, packing.state, query_scale);
-  folded.k = to_attention.matrix(w.wk, packing.heads, packing.state, query_scale, row_of);
-  folded.v = to_attention.matrix(w.wv, packing.heads, packing.state, value_scale, row_of);
+  folded.k = to_attention.matrix(w.wk, packing.keys, packing.state, query_scale);
+  folded.v = to_attention.matrix(w.wv, packing.keys, packing.state, value_scale);
   folded.o = writing.matrix(w.wo, value_bound, packing.heads);
   folded.q_bias = shift(packing.heads, to_attention.bias(w.wq, w.bq), query_scale);
-  folded.k_bias = shift(packing.heads, of_queries(to_attention.bias(w.wk, w.bk)), query_scale);
-  folded.v_bias = shift(packing.heads, of_queries(v_bias), value_scale);
+  folded.k_bias = shift(packing.keys, to_attention.bias(w.wk, w.bk), query_scale);
+  folded.v_bias = shift(packing.keys, v_bias, value_scale);
   if (config.has_score_offset()) folded.score_offset = offsets_of(config, packing, w, hi);
 
   const double gelu_scale = polynomials.gelu.input_scale() / 2;

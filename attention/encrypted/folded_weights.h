@@ -14,8 +14,7 @@
 //   down   rows (I - 1 1^T / d) / R, columns times output_scale of gelu, and U
 //
 // gamma and beta are those of the norm before, in kPostNorm that of the block or branch before. RMSNorm has
-// no beta, and I in place of I - 1 1^T / d. If there are fewer heads of keys and values than of queries, they
-// are expanded: head i of h reads the rows of head i kv / h.
+// no beta, and I in place of I - 1 1^T / d. Heads stand where packing.h has them.
 //
 // A kPostNorm block has h' instead of x, and adds it to a branch:
 //   skip   (I - 1 1^T / d) / R diag(gamma R output_scale),   beta into the bias
@@ -52,7 +51,7 @@ struct FoldedLayer {
   std::vector<ckks::Plain> gate_bias, down_bias;  // SwiGLU; sequential blocks, where out_bias is attention's
   // |v| is at most this: hi * output_scale of 1/x.
   double value_range = 1;
-  // c for each head of each ciphertext of heads; empty without score offsets.
+  // c for each place of each ciphertext of heads; empty without score offsets.
   std::vector<std::vector<double>> score_offset;
   FoldedNorm norm;         // N1, and N2 of a parallel block
   FoldedNorm second_norm;  // N2 of a sequential block

@@ -33,17 +33,18 @@ Packing spread_heads(Packing packing, const ModelConfig& config) {
   const int heads = static_cast<int>(std::bit_ceil(static_cast<unsigned>(config.heads)));
   if (!packing.causal || packing.head_ciphertexts() == 1 || heads > F || packing.tokens < 8 * F)
     return packing;
-  const int L = F / heads, parts = C / L;
-  FeatureLayout spread{std::vector<int>(static_cast<size_t>(parts * F), -1),
-                       std::vector<int>(static_cast<size_t>(parts * F), -1)};
-  for (int head = 0; head < config.heads; ++head)
-    for (int a = 0; a < C; ++a) {
-      const auto from = static_cast<size_t>(head * C + a),
-                 to = static_cast<size_t>(a / L * F + head * L + a % L);
-      spread.re[to] = packing.heads.re[from];
-      spread.im[to] = packing.heads.im[from];
-    }
-  packing.heads = std::move(spread);
+  const int L = F / heads, parts = C / L, sharing = packing.sharing();
+  const std::vector<int> none(static_cast<size_t>(parts * F), -1);
+  FeatureLayout queries{none, none}, keys{none, none};
+  for (int from = 0; from < packing.heads.size(); ++from) {
+    const int row = packing.heads.re[from / C * C];
+    if (row < 0) continue;
+    const int a = from % C, to = a / L * F + row / config.head_dim() * L + a % L,
+              of_key = from / F / sharing * F + from % F;
+    queries.re[to] = packing.heads.re[from], queries.im[to] = packing.heads.im[from];
+    keys.re[to] = packing.keys.re[of_key], keys.im[to] = packing.keys.im[of_key];
+  }
+  packing.heads = std::move(queries), packing.keys = std::move(keys);
   packing.head_features = L;
   packing.head_parts = parts;
   return packing;

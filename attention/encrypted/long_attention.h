@@ -5,7 +5,8 @@
 // (head_features and head_parts of the packing), which are the L lanes of a head. Slot (t, h, j) = t F + h L + j.
 // Feature a < C = n L of a head is in lane a mod L of ciphertext a / L. Distances d = S g + L m + j between query and
 // key, j < L, 0 <= m < S / L, g < T / S: g are coarse steps, m fine ones. q, k, v are the complex features before RoPE,
-// theta_a the angle of feature a (0: not rotated). [..] is 1 if the condition holds, else 0.
+// theta_a the angle of feature a (0: not rotated). [..] is 1 if the condition holds, else 0. Keys that several heads of
+// queries share are repeated.
 //
 //   queries     Q_{a,g}[t, h, j] = scale[u] / 2 e^{i theta_a u} q[u, h, a] [u < T]               u = t + S g
 //   keys        K_a[t, h, j]     = e^{-i theta_a u} conj k[u, h, a]                              u = t - j

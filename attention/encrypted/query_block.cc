@@ -75,7 +75,8 @@ QueryBlock::Output QueryBlock::attend(Builder& builder, const RowProgram& form,
     for (size_t l = 0; l < values.size(); ++l) {
       const auto first = weights.slots.begin() + static_cast<ptrdiff_t>(l * M);
       const AttentionMasks& masks = l + 1 < values.size() ? cyclic_ : causal_;
-      sums.push_back(masks.weigh(builder, {first, first + static_cast<ptrdiff_t>(M)}, values[l]));
+      AttentionMasks::Shared shared{.k = {}, .v = values[l]};
+      sums.push_back(masks.weigh(builder, {first, first + static_cast<ptrdiff_t>(M)}, shared));
     }
   }
   Builder::Scope scope(builder, "weights / division");

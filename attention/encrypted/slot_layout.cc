@@ -79,12 +79,11 @@ FoldedNorm fold_norm(const PolynomialModel& model, const Packing& packing,
 }
 
 nn::SlotMatrix NormReading::matrix(const std::vector<float>& w, const FeatureLayout& rows,
-                                   const FeatureLayout& state, double scale,
-                                   const std::function<int(int)>& row_of) const {
+                                   const FeatureLayout& state, double scale) const {
   if (w.empty()) return shape_of(rows, state);
   const size_t d = gamma.size();
   return arrange(rows, state, [&](int row, int column) {
-    const size_t i = static_cast<size_t>(row_of ? row_of(row) : row), j = static_cast<size_t>(column);
+    const size_t i = static_cast<size_t>(row), j = static_cast<size_t>(column);
     return static_cast<double>(w[i * d + j]) * static_cast<double>(gamma[j]) * unit[j] * scale;
   });
 }

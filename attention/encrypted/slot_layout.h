@@ -39,10 +39,9 @@ struct NormReading {
   const std::vector<float>&gamma, &beta;  // no beta in RMSNorm
   std::vector<double> unit;               // of each real feature
 
-  // W diag(gamma unit) scale, for rows of a layout and the state's columns. row_of(row) is the row of the
-  // stored matrix; if it is empty, rows are not renumbered.
+  // W diag(gamma unit) scale, for rows of a layout and the state's columns.
   nn::SlotMatrix matrix(const std::vector<float>& w, const FeatureLayout& rows, const FeatureLayout& state,
-                        double scale, const std::function<int(int)>& row_of = {}) const;
+                        double scale) const;
   // b + W beta; b may be empty.
   std::vector<double> bias(const std::vector<float>& w, const std::vector<float>& b) const;
   // max_i |W_i diag(gamma)| sqrt(d) + |b'_i|: a bound of |W n + b| by Cauchy and Schwarz, because a

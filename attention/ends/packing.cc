@@ -11,20 +11,33 @@ namespace {
 
 int bit_ceil(int value) { return static_cast<int>(std::bit_ceil(static_cast<unsigned>(value))); }
 
-FeatureLayout head_layout(const ModelConfig& config, int head_features, int features) {
+// Appends a head, or a place without one (-1).
+void append_head(const ModelConfig& config, int head_features, int head, FeatureLayout& layout) {
   const int dims = config.head_dim(), pairs = config.rotary_dims() / 2;
-  const int size = (config.heads * head_features + features - 1) / features * features;
-  FeatureLayout layout{std::vector<int>(static_cast<size_t>(size), -1),
-                       std::vector<int>(static_cast<size_t>(size), -1)};
-  for (int h = 0; h < config.heads; ++h)
-    for (int c = 0; 2 * c < dims; ++c) {
-      const size_t f = static_cast<size_t>(h * head_features + c);
-      const int re = c < pairs ? c : 2 * c;
-      const int im = c < pairs ? c + pairs : 2 * c + 1;
-      layout.re[f] = h * dims + re;
-      if (im < dims) layout.im[f] = h * dims + im;
-    }
-  return layout;
+  for (int c = 0; c < head_features; ++c) {
+    const int re = c < pairs ? c : 2 * c;
+    const int im = c < pairs ? c + pairs : 2 * c + 1;
+    layout.re.push_back(head >= 0 && re < dims ? head * dims + re : -1);
+    layout.im.push_back(head >= 0 && im < dims ? head * dims + im : -1);
+  }
+}
+
+void append_heads(const ModelConfig& config, Packing& packing) {
+  const int C = packing.head_features, places = packing.features / C, all = config.key_heads(),
+            group = config.heads / all, keys = std::min(all, places),
+            repeats = std::min(places / keys, group);
+  for (int first = 0; first < all; first += keys) {
+    const auto key_of = [&](int place) {
+      const int key = first + place % keys;
+      return place < keys * repeats && key < all ? key : -1;
+    };
+    for (int place = 0; place < places; ++place) append_head(config, C, key_of(place), packing.keys);
+    for (int member = 0; member < group; member += repeats)
+      for (int place = 0; place < places; ++place) {
+        const int of_group = member + place / keys, key = key_of(place);
+        append_head(config, C, key >= 0 && of_group < group ? key * group + of_group : -1, packing.heads);
+      }
+  }
 }
 
 }  // namespace
@@ -50,7 +63,7 @@ Packing make_packing(const ModelConfig& config, int tokens, size_t slots, int pr
   packing.causal = config.causal;
   if (!config.causal && config.patch_inputs > 0) packing.length = tokens;
   packing.state = halves(config.width, packing.features);
-  packing.heads = head_layout(config, packing.head_features, packing.features);
+  append_heads(config, packing);
   packing.ffn = halves(config.ffn, packing.features);
   packing.classes = halves(config.classes, packing.features);
   return packing;

@@ -1,9 +1,14 @@
 // The places of all values inside a program: those of places.h, and those of the vectors inside a block.
 //
-//   heads  (q, k, v)           a rotary pair of the head (i, i + rotary_dims/2), then its other dimensions in
-//                              twos; head h is the C = bit_ceil(head_dim / 2) complex features from h C
+//   heads  (q)                 a rotary pair of the head (i, i + rotary_dims/2), then its other dimensions in
+//                              twos; place n of all heads is the C = bit_ceil(head_dim / 2) complex features from n C
+//   keys   (k, v)              the same of the heads of keys and values
 //   ffn                        hidden units i and i + ffn/2
 // Whole heads are in each ciphertext.
+//
+// A head of queries stands where its keys do: in place n of ciphertext c is a query that reads the keys in place n of
+// ciphertext c / sharing(). With g queries for each of kv heads of keys, a ciphertext of P places has K = min(kv, P) heads
+// of keys, r = min(P / K, g) times, and r of the g queries of each. If g = 1, heads are in order.
 #pragma once
 
 #include "attention/ends/places.h"
@@ -14,11 +19,12 @@ namespace psm::attention {
 struct Packing : Places {
   int head_features = 0;  // C, or of a head in one ciphertext
   int head_parts = 1;  // ciphertexts over which every head is spread (attention/encrypted/long_attention.h)
-  FeatureLayout heads, ffn;
+  FeatureLayout heads, keys, ffn;
 
   int head_ciphertexts() const { return heads.size() / features; }
-  // The head in slot f of `heads`.
-  int head_of(int f) const { return (head_parts > 1 ? f % features : f) / head_features; }
+  int key_ciphertexts() const { return keys.size() / features; }
+  // Ciphertexts of queries for one of keys: ceil(g / r).
+  int sharing() const { return head_ciphertexts() / key_ciphertexts(); }
   // M: ciphertexts of scores for each ciphertext of heads; slot (t, h C + j) of number m is the pair (t, t -
   // m C - j).
   int score_ciphertexts() const { return (tokens + head_features - 1) / head_features; }

@@ -62,6 +62,38 @@ TEST_CASE("every real feature has one place, and rotary pairs share a slot") {
   }
 }
 
+TEST_CASE(
+    "a head of queries stands in the place of the keys that it reads, in a ciphertext that shares theirs") {
+  const auto check = [](int heads, int kv, int tokens, int of_queries, int of_keys) {
+    CAPTURE(heads);
+    CAPTURE(kv);
+    ModelConfig config = shape(8 * heads, heads, 8);
+    config.kv_heads = kv;
+    const Packing p = make_packing(config, tokens, 1024);
+    CHECK(p.head_ciphertexts() == of_queries);
+    CHECK(p.key_ciphertexts() == of_keys);
+    std::set<int> seen;
+    for (int f = 0; f < p.heads.size(); ++f) {
+      const int query = p.heads.re[f];
+      if (query < 0) continue;
+      CHECK(seen.insert(query).second);
+      const int of_key = f / p.features / p.sharing() * p.features + f % p.features;
+      CHECK(p.keys.re[of_key] == query / 8 * kv / heads * 8 + query % 8);
+      CHECK(p.keys.im[of_key] - p.keys.re[of_key] == p.heads.im[f] - query);
+    }
+    CHECK(static_cast<int>(seen.size()) == heads * 4);
+  };
+  check(8, 8, 16, 1, 1);
+  check(8, 4, 16, 1, 1);   // both queries of each in one ciphertext
+  check(16, 4, 64, 4, 1);  // 4 places: one of the four queries of each in a ciphertext
+  check(32, 8, 64, 8, 2);  // the same, twice
+  check(16, 2, 64, 4, 1);  // 2 heads of keys twice in a ciphertext
+  check(14, 2, 64, 4, 1);  // 7 queries of each, two at a time
+  check(9, 3, 64, 3, 1);   // one place stays empty
+  check(12, 6, 64, 4, 2);  // two places of the second stay empty
+  check(6, 3, 16, 1, 1);
+}
+
 TEST_CASE("unpacking undoes packing; short prompts continue with their own tokens") {
   const ModelConfig config = shape(12, 2, 8);
   const Packing p = make_packing(config, 8, 128);

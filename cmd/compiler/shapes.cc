@@ -17,6 +17,7 @@ struct PublishedShape {
   const char* family;  // attention::preset's
   int vocab, layers, width, heads, ffn;
   double rotary_fraction = 0;
+  int kv_heads = 0;      // 0: as many as heads
   int classes = 0;       // of a classifier
   int patch_inputs = 0;  // numbers in a patch, of a model of images
   int fixed_tokens = 0;  // that it always has; 0: any number
@@ -29,10 +30,11 @@ constexpr PublishedShape kShapes[] = {
     {"pythia-1.4b", "gpt-neox", 50304, 24, 2048, 16, 8192, 0.25},
     {"gpt2", "gpt2", 50257, 12, 768, 12, 3072},
     {"llama-7b", "llama", 32000, 32, 4096, 32, 11008, 1.0},
-    {"bert-base", "bert", 30522, 12, 768, 12, 3072, 0, 2},
-    {"minilm", "bert", 30522, 6, 384, 12, 1536, 0, 384, 0, 0, true},
-    {"roberta-base", "roberta", 50265, 12, 768, 12, 3072, 0, 2},
-    {"vit-base", "vit", 0, 12, 768, 12, 3072, 0, 1000, 16 * 16 * 3, 197},
+    {"llama-3-8b", "llama", 128256, 32, 4096, 32, 14336, 1.0, 8},
+    {"bert-base", "bert", 30522, 12, 768, 12, 3072, 0, 0, 2},
+    {"minilm", "bert", 30522, 6, 384, 12, 1536, 0, 0, 384, 0, 0, true},
+    {"roberta-base", "roberta", 50265, 12, 768, 12, 3072, 0, 0, 2},
+    {"vit-base", "vit", 0, 12, 768, 12, 3072, 0, 0, 1000, 16 * 16 * 3, 197},
 };
 
 std::string names_of_shapes() {
@@ -70,6 +72,7 @@ attention::ModelConfig ShapeFlags::config() const {
   config.layers = layers > 0 ? static_cast<int>(layers) : of->layers;
   config.width = of->width;
   config.heads = of->heads;
+  config.kv_heads = of->kv_heads;
   config.ffn = of->ffn;
   config.rotary_fraction = of->rotary_fraction;
   config.classes = of->classes;
