@@ -18,7 +18,7 @@ namespace {
 // A fine step takes versions of all keys and values, a coarse one versions of all queries, which stay in memory.
 constexpr int kMostCoarseSteps = 8;
 // Fine steps whose keys are rotated together.
-constexpr int kKeysTogether = 4;
+constexpr int kKeysTogether = 2;
 
 int coarse_steps(int distances) {
   int steps = 1;
