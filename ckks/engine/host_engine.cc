@@ -106,23 +106,34 @@ void HostEngine::add_plain(RnsPoly& a, const Plaintext& b) const {
   psm::ckks::add(a, a, addend);
 }
 
+// Limbs lie at equal distances, so the same place of many of them competes for a few cache sets: kTogether products at
+// a time pass over a tile.
 void HostEngine::multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
                                std::span<const Term> terms) const {
   PSM_CHECK(out.size() == 3 && !factors.empty());
   const Kernels& k = kernels();
-  const size_t n = ring().n();
+  const size_t n = ring().n(), size = tile();
   parallel_for(0, static_cast<size_t>(out[0].limbs()), [&](size_t index) {
     const int j = static_cast<int>(index);
     const Modulus& m = out[0].modulus(j);
-    std::vector<const uint64_t*> limbs[4];
-    for (const Factors& pair : factors) {
-      for (int i : {0, 1}) {
-        limbs[i].push_back(pair.a->c[i].limb(j));
-        limbs[2 + i].push_back(pair.b->c[i].limb(j));
+    alignas(64) uint64_t sums[3][kTile];
+    for (size_t begin = 0; begin < n; begin += size) {
+      uint64_t* const to[3] = {out[0].limb(j) + begin, out[1].limb(j) + begin, out[2].limb(j) + begin};
+      for (size_t first = 0; first < factors.size(); first += kTogether) {
+        const std::span<const Factors> some =
+            factors.subspan(first, std::min(kTogether, factors.size() - first));
+        const uint64_t* from[4][kTogether];
+        for (size_t i = 0; i < some.size(); ++i)
+          for (const int part : {0, 1}) {
+            from[part][i] = some[i].a->c[part].limb(j) + begin;
+            from[2 + part][i] = some[i].b->c[part].limb(j) + begin;
+          }
+        const bool adds = first > 0;
+        k.tensor_product(adds ? sums[0] : to[0], adds ? sums[1] : to[1], adds ? sums[2] : to[2], from[0],
+                         from[1], from[2], from[3], some.size(), size, m);
+        for (int part = 0; adds && part < 3; ++part) k.add(to[part], to[part], sums[part], size, m);
       }
     }
-    k.tensor_product(out[0].limb(j), out[1].limb(j), out[2].limb(j), limbs[0].data(), limbs[1].data(),
-                     limbs[2].data(), limbs[3].data(), factors.size(), n, m);
     if (doubled) {
       for (RnsPoly& c : out) k.add(c.limb(j), c.limb(j), c.limb(j), n, m);
     }

@@ -28,6 +28,8 @@ namespace psm::ckks {
 
 class HostEngine final : public Engine {
  public:
+  static constexpr size_t kTogether = 4;  // products of a long sum that are added at a time
+
   explicit HostEngine(const Context& context) : Engine(context), converters_(context) {}
 
   void combine(std::span<RnsPoly> out, std::span<const Term> terms) const override;

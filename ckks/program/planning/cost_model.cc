@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/engine/host_engine.h"
 #include "ckks/scheme/encoding/plaintext.h"
 
 namespace psm::program {
@@ -144,6 +145,7 @@ void EffortSum::multiply_plain(ckks::Level level, size_t period, size_t slots) {
 
 void EffortSum::multiply(ckks::Level level, int64_t count) {
   effort.work[WorkKind::kMultiply] += static_cast<double>(4 * (level + 1) * count);
+  add(level, 3, (count - 1) / static_cast<int64_t>(ckks::HostEngine::kTogether));  // partial sums
   effort.counts.ciphertext_products += count;
 }
 
