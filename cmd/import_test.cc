@@ -121,8 +121,10 @@ TEST_CASE("what cannot be imported is refused in one line and leaves nothing") {
   CHECK_FALSE(std::filesystem::exists(out));
 }
 
-TEST_CASE("stories260K: 1.276 nats a token, and PowerSoftmax in softmax's place trained on its own samples" *
-          doctest::test_suite("external")) {
+TEST_CASE(
+    "stories260K: 1.276 nats a token, PowerSoftmax in softmax's place trained on its own samples, and a text "
+    "that goes on encrypted" *
+    doctest::test_suite("external")) {
   const auto model = shared_data("model/stories260K.bin"), tokenizer = shared_data("model/tok512.bin"),
              text = shared_data("text/tinystories-5docs.txt");
   if (!model || !tokenizer || !text) return;
@@ -161,6 +163,13 @@ TEST_CASE("stories260K: 1.276 nats a token, and PowerSoftmax in softmax's place 
   check_refused(samples + path_of("again") + " --text " + *text, "in place of other data");
   check_refused("train --samples 4000 --out " + path_of("again"), "written by the model of --from");
   check_refused("evaluate --model " + checkpoint, "give it with --text");
+
+  const std::string polynomial = path_of("polynomial.safetensors");
+  must_run("polynomialise --model " + path_of("powered") + "/final.safetensors --text " + *text +
+           " --tokens 64 --margin 3 --out " + polynomial);
+  const std::string said = output_of("generate --insecure --log-n 11 --model " + polynomial +
+                                     " --prompt \"Once upon a time\" --tokens 8 --compare");
+  CHECK(said.find("the program's own text in the clear, the same: ") != std::string::npos);
 }
 
 TEST_CASE("a note that is no tokenizer is refused") {

@@ -75,10 +75,10 @@ int PositionConstants::near_places() const {
   return 1 << std::countr_zero(packing_.slots / static_cast<size_t>(packing_.features)) / 2;
 }
 
-std::vector<int> PositionConstants::all_rotations() const {
+std::vector<int> PositionConstants::all_rotations(int count) const {
   std::vector<int> positions;
-  for (int position = 0; position < packing_.tokens; ++position)
-    if (position < near_places() || position % near_places() == 0 || position == packing_.tokens - 1)
+  for (int position = 0; position < count; ++position)
+    if (position < near_places() || position % near_places() == 0 || position == count - 1)
       positions.push_back(position);
   return positions;
 }

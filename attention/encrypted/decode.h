@@ -85,8 +85,8 @@ class PositionConstants {
 
   // Those of the token at `position`, from 0 to T - 1.
   program::Constants at(int position) const;
-  // Positions whose rotations together are those of all positions.
-  std::vector<int> all_rotations() const;
+  // Positions whose rotations together are those of all positions below `count`.
+  std::vector<int> all_rotations(int count) const;
 
   // Appended to a program, as position 0 has them.
   program::Value multiply(program::Builder&, program::Value, const Plains&);

@@ -206,6 +206,25 @@ TEST_CASE("prompts of all lengths differ in constants, and so do tokens of all p
                 "constant");
 }
 
+TEST_CASE("a few positions need the rotations of all positions of a text, however many it may have") {
+  const ModelConfig config = small_config(16, 2, 32, 0.5);
+  const DecodeProgram decode =
+      build_decode_program(shape_model(config), make_packing(config, kContext, 256, 1));
+  const auto rotations = [&](const std::vector<int>& positions) {
+    std::set<int> offsets;
+    for (const int position : positions)
+      for (const program::Instruction& constant : decode.constants.at(position))
+        offsets.insert(constant.offsets.begin(), constant.offsets.end());
+    return offsets;
+  };
+  std::vector<int> all;
+  for (int count = 1; count <= kContext; ++count) {
+    CAPTURE(count);
+    all.push_back(count - 1);
+    CHECK(rotations(decode.constants.all_rotations(count)) == rotations(all));
+  }
+}
+
 TEST_CASE("a layer of one token repeats with its features, but for scores, caches and hidden units") {
   const ModelConfig config = small_config(16, 2, 32, 0.5);
   const Packing packing = make_packing(config, kContext, 512, 1);

@@ -252,7 +252,7 @@ std::vector<program::EntryPoint> plan_text(const ckks::Context& context, const a
   }
   if (entries.empty()) throw Error(refused);
   program::EntryPoint& last = entries.back();
-  for (const int position : token.constants.all_rotations())
+  for (const int position : token.constants.all_rotations(config.context))
     last.plan.keys = program::with_constants(last.plan, token.constants.at(position), context.chain()).keys;
   for (int place = 0; place < config.context; ++place) {
     last.by_argument.push_back(kept(token.constants.at(place), keeper));
