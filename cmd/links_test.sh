@@ -58,7 +58,7 @@ encrypt 10950
 demo 47800
 decrypt 8500
 generate 15400
-infer 25950
+infer 26000
 serve 24800
 show 21050
 train 17450

@@ -170,20 +170,25 @@ std::vector<LongAttention::Values> LongAttention::powers(Builder& builder, const
     for (int m = first; m < std::min(first + kKeysTogether, fine_); ++m)
       distances.push_back(-m * lanes_ * features_);
     std::vector<Values> rotated;
+    Values sums;  // one after the other, because they share factors
     {
       Builder::Scope scope(builder, "scores");
       for (const Value key : keys) rotated.push_back(builder.rotate_all(key, distances));
+      for (int g = 0; g < coarse_; ++g)
+        for (size_t i = 0; i < distances.size(); ++i) {
+          std::vector<std::pair<Value, Value>> pairs;
+          for (int a = 0; a < parts_ * lanes_; ++a)
+            pairs.emplace_back(queries[a / lanes_][g * lanes_ + a % lanes_], rotated[a][i]);
+          sums.push_back(builder.sum_of_products(pairs));
+        }
     }
     for (size_t i = 0; i < distances.size(); ++i) {
       Values scores;
       {
         Builder::Scope scope(builder, "scores");
         for (int g = 0; g < coarse_; ++g) {
-          std::vector<std::pair<Value, Value>> pairs;
-          for (int a = 0; a < parts_ * lanes_; ++a)
-            pairs.emplace_back(queries[a / lanes_][g * lanes_ + a % lanes_], rotated[a][i]);
           // The queries carry half the scale, so twice the real part is the score.
-          scores.push_back(builder.twice_real_part(builder.sum_of_products(pairs)));
+          scores.push_back(builder.twice_real_part(sums[g * distances.size() + i]));
           if (!c.empty()) scores.back() = builder.add_plain(scores.back(), offset[g]);
         }
       }
@@ -213,17 +218,19 @@ LongAttention::Values LongAttention::weigh(Builder& builder, const std::vector<V
                                            const Values& v) const {
   Values sums;
   for (const Value& part : v) {
-    const Values features = spread(builder, part, values_);
-    for (int f = 0; f < lanes_; ++f) {
-      const Values values = builder.linear(Values{features[f]}, value_masks_);
-      Values by_step;
-      for (const Values& of_step : powers) {
+    std::vector<Values> values, by_feature(static_cast<size_t>(lanes_));
+    for (const Value feature : spread(builder, part, values_))
+      values.push_back(builder.linear(Values{feature}, value_masks_));
+    for (const Values& of_step : powers)
+      for (int f = 0; f < lanes_; ++f) {
         std::vector<std::pair<Value, Value>> pairs;
-        for (size_t m = 0; m < values.size(); ++m) pairs.emplace_back(of_step[m], values[m]);
-        by_step.push_back(builder.sum_of_products(pairs));
+        for (int m = 0; m < fine_; ++m) pairs.emplace_back(of_step[m], values[f][m]);
+        by_feature[f].push_back(builder.sum_of_products(pairs));
       }
+    for (int f = 0; f < lanes_; ++f) {
       // The sum of the lanes is in the first one.
-      sums.push_back(builder.rotate(builder.sum_of_rotations(sum_of_steps(builder, by_step), 1, lanes_), -f));
+      sums.push_back(
+          builder.rotate(builder.sum_of_rotations(sum_of_steps(builder, by_feature[f]), 1, lanes_), -f));
     }
   }
   return sums;

@@ -79,6 +79,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   void add_constant(RnsPoly& a, GaussianInteger z) const override;
   void multiply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a, const Plaintext& b) const override;
   void add_plain(RnsPoly& a, const Plaintext& b) const override;
+  using Engine::multiply_sums;
   void multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
                      std::span<const Term> terms) const override;
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;

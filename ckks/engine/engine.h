@@ -57,6 +57,14 @@ class Engine {
   //                               + sum_t f_t (c_{t,0} + c_{t,1} s),       m = 2 if `doubled`, else 1.
   virtual void multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
                              std::span<const Term> terms) const = 0;
+  // Several such sums, neither doubled nor with terms. An engine may read a factor of many from memory once.
+  struct Sum {
+    std::span<RnsPoly> out;
+    std::span<const Factors> factors;
+  };
+  virtual void multiply_sums(std::span<const Sum> sums) const {
+    for (const Sum& sum : sums) multiply_sums(sum.out, sum.factors, false, {});
+  }
 
   // Takes the residues a_i modulo q_0 as integers in (-q_0/2, q_0/2), and reduces them modulo Q_level.
   virtual Pair raise(const std::array<RnsPoly, 2>& a, Level level) const = 0;

@@ -108,39 +108,49 @@ void HostEngine::add_plain(RnsPoly& a, const Plaintext& b) const {
 
 // Limbs lie at equal distances, so the same place of many of them competes for a few cache sets: kTogether products at
 // a time pass over a tile.
+void HostEngine::sum_tile(const Sum& sum, int j, size_t begin) const {
+  const Modulus& m = sum.out[0].modulus(j);
+  alignas(64) uint64_t partial[3][kTile];
+  for (size_t first = 0; first < sum.factors.size(); first += kTogether) {
+    const std::span<const Factors> some =
+        sum.factors.subspan(first, std::min(kTogether, sum.factors.size() - first));
+    const uint64_t* from[4][kTogether];
+    for (size_t i = 0; i < some.size(); ++i)
+      for (const int part : {0, 1}) {
+        from[part][i] = some[i].a->c[part].limb(j) + begin;
+        from[2 + part][i] = some[i].b->c[part].limb(j) + begin;
+      }
+    uint64_t* to[3];
+    for (int part = 0; part < 3; ++part) to[part] = first > 0 ? partial[part] : sum.out[part].limb(j) + begin;
+    kernels().tensor_product(to[0], to[1], to[2], from[0], from[1], from[2], from[3], some.size(), tile(), m);
+    for (int part = 0; first > 0 && part < 3; ++part) {
+      uint64_t* const out = sum.out[part].limb(j) + begin;
+      kernels().add(out, out, partial[part], tile(), m);
+    }
+  }
+}
+
+void HostEngine::multiply_sums(std::span<const Sum> sums) const {
+  const int limbs = sums.front().out[0].limbs();
+  for (const Sum& sum : sums)
+    PSM_CHECK(sum.out.size() == 3 && !sum.factors.empty() && sum.out[0].limbs() == limbs, limbs);
+  parallel_for(0, static_cast<size_t>(limbs), [&](size_t j) {
+    for (size_t begin = 0; begin < ring().n(); begin += tile())
+      for (const Sum& sum : sums) sum_tile(sum, static_cast<int>(j), begin);
+  });
+}
+
 void HostEngine::multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
                                std::span<const Term> terms) const {
-  PSM_CHECK(out.size() == 3 && !factors.empty());
-  const Kernels& k = kernels();
-  const size_t n = ring().n(), size = tile();
-  parallel_for(0, static_cast<size_t>(out[0].limbs()), [&](size_t index) {
-    const int j = static_cast<int>(index);
-    const Modulus& m = out[0].modulus(j);
-    alignas(64) uint64_t sums[3][kTile];
-    for (size_t begin = 0; begin < n; begin += size) {
-      uint64_t* const to[3] = {out[0].limb(j) + begin, out[1].limb(j) + begin, out[2].limb(j) + begin};
-      for (size_t first = 0; first < factors.size(); first += kTogether) {
-        const std::span<const Factors> some =
-            factors.subspan(first, std::min(kTogether, factors.size() - first));
-        const uint64_t* from[4][kTogether];
-        for (size_t i = 0; i < some.size(); ++i)
-          for (const int part : {0, 1}) {
-            from[part][i] = some[i].a->c[part].limb(j) + begin;
-            from[2 + part][i] = some[i].b->c[part].limb(j) + begin;
-          }
-        const bool adds = first > 0;
-        k.tensor_product(adds ? sums[0] : to[0], adds ? sums[1] : to[1], adds ? sums[2] : to[2], from[0],
-                         from[1], from[2], from[3], some.size(), size, m);
-        for (int part = 0; adds && part < 3; ++part) k.add(to[part], to[part], sums[part], size, m);
-      }
-    }
-    if (doubled) {
-      for (RnsPoly& c : out) k.add(c.limb(j), c.limb(j), c.limb(j), n, m);
-    }
-    for (const Term& term : terms) {
-      for (size_t i = 0; i < term.polys.size(); ++i)
-        add_term(out[i].limb(j), term.polys[i].limb(j), term.factor, n, m);
-    }
+  const Sum sum{out, factors};
+  multiply_sums({&sum, 1});
+  if (!doubled && terms.empty()) return;
+  for_each_limb(out, [&](size_t i, int j) {
+    const size_t n = ring().n();
+    uint64_t* const to = out[i].limb(j);
+    if (doubled) kernels().add(to, to, to, n, out[i].modulus(j));
+    for (const Term& term : terms)
+      if (i < term.polys.size()) add_term(to, term.polys[i].limb(j), term.factor, n, out[i].modulus(j));
   });
 }
 

@@ -39,6 +39,7 @@ class HostEngine final : public Engine {
   void add_plain(RnsPoly& a, const Plaintext& b) const override;
   void multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
                      std::span<const Term> terms) const override;
+  void multiply_sums(std::span<const Sum> sums) const override;
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;
   Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const override;
   Digits decompose(const RnsPoly& c, int p_count) const override;
@@ -58,6 +59,8 @@ class HostEngine final : public Engine {
 
   const Ring& ring() const { return context().ring(); }
   Pair make_pair(Basis basis) const;
+  // Places [begin, begin + tile()) of limb j of a sum of products.
+  void sum_tile(const Sum& sum, int j, size_t begin) const;
   // Digits whose extensions are still coefficients.
   Digits split(const RnsPoly& c, int p_count) const;
   // Limb j of every digit in NTT form.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 
 #include "ckks/base/error.h"
 #include "ckks/linalg/apply_transform.h"
@@ -9,6 +10,8 @@
 
 namespace psm::program {
 namespace {
+
+constexpr size_t kSumsTogether = 16;
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
@@ -180,8 +183,10 @@ class EncryptedMachine::Run {
   }
 
   const ckks::Ciphertext& argument(size_t i) {
-    const Value value = instruction_->arguments[i];
-    const ckks::Level level = plan_.argument_level[index_];
+    return at_level(instruction_->arguments[i], plan_.argument_level[index_]);
+  }
+
+  const ckks::Ciphertext& at_level(Value value, ckks::Level level) {
     const ckks::Ciphertext& whole = value_of(value);
     const bool elsewhere = whole.memory() != memory();  // a shared input, on its way to a device
     if (whole.level() == level && !elsewhere) return whole;
@@ -268,12 +273,10 @@ class EncryptedMachine::Run {
         if (instruction_->arguments[0] == instruction_->arguments[1])
           return store(0, evaluator_.square_rescale(argument(0)));
         return store(0, evaluator_.multiply_rescale(argument(0), argument(1)));
-      case Opcode::kSumOfProducts: {
-        std::vector<ckks::Factors> factors;
-        for (size_t i = 0; i < instruction_->arguments.size(); i += 2)
-          factors.push_back({&argument(i), &argument(i + 1)});
-        return store(0, evaluator_.relinearise_rescale(evaluator_.sum_of_products(factors)));
-      }
+      case Opcode::kSumOfProducts:
+        if (sums_.empty()) sum_products(level);
+        store(0, evaluator_.relinearise_rescale(sums_.front()));
+        return sums_.pop_front();
       case Opcode::kRotate:
         return rotate();
       case Opcode::kSumOfRotations: {
@@ -302,6 +305,23 @@ class EncryptedMachine::Run {
     if (!value_of(value).c[0].empty()) return;
     ckks::Ciphertext received = options_.receive(value);
     store(value, memory() == nullptr ? std::move(received) : received.in(memory()));
+  }
+
+  // The sum of this instruction, and those of the next ones as far as their arguments are there: sums that follow one
+  // another often share factors.
+  void sum_products(ckks::Level level) {
+    std::vector<std::vector<ckks::Factors>> sums;
+    for (size_t i = index_; i < plan_.program.instructions.size() && sums.size() < kSumsTogether; ++i) {
+      const Instruction& next = plan_.program.instructions[i];
+      const auto is_there = [&](Value value) { return !value_of(value).c[0].empty(); };
+      if (next.opcode != Opcode::kSumOfProducts || plan_.argument_level[i] != level ||
+          !std::ranges::all_of(next.arguments, is_there))
+        break;
+      std::vector<ckks::Factors>& factors = sums.emplace_back();
+      for (size_t k = 0; k < next.arguments.size(); k += 2)
+        factors.push_back({&at_level(next.arguments[k], level), &at_level(next.arguments[k + 1], level)});
+    }
+    for (ckks::ProductCiphertext& sum : evaluator_.sums_of_products(sums)) sums_.push_back(std::move(sum));
   }
 
   void rotate() {
@@ -376,6 +396,7 @@ class EncryptedMachine::Run {
   std::map<int, const ckks::Ciphertext*> shared_;
   std::map<std::pair<int, int>, ckks::Ciphertext> lowered_;  // (value, level)
   std::map<int, ckks::Ciphertext> downloaded_;
+  std::deque<ckks::ProductCiphertext> sums_;  // of this instruction and the next ones
   RunResult result_;
   size_t live_bytes_ = 0;
   size_t index_ = 0;

@@ -246,17 +246,27 @@ Ciphertext Evaluator::drop_to_level(const Ciphertext& a, Level target) const {
 // ---- products of ciphertexts ----------------------------------------------------------------------------
 
 ProductCiphertext Evaluator::sum_of_products(std::span<const Factors> factors) const {
-  PSM_CHECK(!factors.empty());
-  const Ciphertext& first = *factors[0].a;
-  const Scale scale = first.scale() * factors[0].b->scale();
-  for (const Factors& pair : factors) {
-    check_factors("multiply", context_, keys_, *pair.a, *pair.b);
-    check_levels("sum_of_products", first.level(), pair.a->level());
-    check_scales("sum_of_products", scale, pair.a->scale() * pair.b->scale());
+  const std::vector<Factors> sum(factors.begin(), factors.end());
+  return std::move(sums_of_products({&sum, 1})[0]);
+}
+
+std::vector<ProductCiphertext> Evaluator::sums_of_products(std::span<const std::vector<Factors>> sums) const {
+  std::vector<ProductCiphertext> products(sums.size());
+  std::vector<Engine::Sum> wanted;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    PSM_CHECK(!sums[i].empty());
+    const Ciphertext& first = *sums[i][0].a;
+    const Scale scale = first.scale() * sums[i][0].b->scale();
+    for (const Factors& pair : sums[i]) {
+      check_factors("multiply", context_, keys_, *pair.a, *pair.b);
+      check_levels("sum_of_products", first.level(), pair.a->level());
+      check_scales("sum_of_products", scale, pair.a->scale() * pair.b->scale());
+    }
+    products[i] = {context_.ring(), first.c[0].basis(), scale, first.fingerprint, first.memory()};
+    wanted.push_back({products[i].c, sums[i]});
   }
-  ProductCiphertext out(context_.ring(), first.c[0].basis(), scale, first.fingerprint, first.memory());
-  engine_->multiply_sums(out.c, factors, false, {});
-  return out;
+  engine_->multiply_sums(wanted);
+  return products;
 }
 
 ProductCiphertext Evaluator::multiply_no_relin(const Ciphertext& a, const Ciphertext& b) const {

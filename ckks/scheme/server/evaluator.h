@@ -88,6 +88,8 @@ class Evaluator {
   // sum_k a_k * b_k. The scales of all products must be exactly equal. The sum needs one relinearisation, and
   // each factor is read once.
   ProductCiphertext sum_of_products(std::span<const Factors> factors) const;
+  // Several sums of one level, which may share factors: together they are read from memory less often.
+  std::vector<ProductCiphertext> sums_of_products(std::span<const std::vector<Factors>> sums) const;
   Ciphertext relinearise(const ProductCiphertext& a) const;
   // relinearise + rescale in one division by P q_l.
   Ciphertext relinearise_rescale(const ProductCiphertext& a) const;

@@ -176,6 +176,13 @@ TEST_CASE("a sum of products needs one relinearisation") {
   const ProductCiphertext sum = e.sum_of_products(factors);
   const Slots expected = map(x, [&](size_t i) { return x[i] * y[i] + y[i] * z[i] + z[i] * x[i]; });
   CHECK(max_error(t.decrypt(e.rescale(e.relinearise(sum))), expected) < kTolerance);
+
+  const std::vector<Factors> several[] = {{{&c, &c}, {&a, &b}},
+                                          {{&a, &b}, {&b, &c}, {&c, &a}, {&a, &a}, {&b, &b}}};
+  const std::vector<ProductCiphertext> together = e.sums_of_products(several);
+  REQUIRE(together.size() == 2);
+  for (size_t i = 0; i < 2; ++i)
+    CHECK(same_bits(e.relinearise(together[i]), e.relinearise(e.sum_of_products(several[i]))));
 }
 
 TEST_CASE("rotating by k moves slot s + k to slot s, at every level, one by one or hoisted") {
