@@ -55,7 +55,7 @@ while read -r command budget; do
 done <<BUDGETS
 keygen 7850
 encrypt 10950
-demo 47800
+demo 47850
 decrypt 8500
 generate 15400
 infer 26000

@@ -217,7 +217,12 @@ TEST_CASE("a BERT learns what the words around a masked one say") {
   TrainerOptions options;
   options.batch = 16;
   options.rate = {3e-3, 20, 600, 0.05};
-  Trainer trainer(fresh_weights(config, 1, kEncoderTables), data, options);
+  const attention::ModelWeights fresh = fresh_weights(config, 1, kEncoderTables),
+                                random = attention::random_weights(config, 1);
+  CHECK(fresh.layers[1].wk == random.layers[1].wq);
+  CHECK(fresh.embedding[1] == doctest::Approx(kEncoderTables * random.embedding[1]));
+  CHECK(fresh.type_embedding[1] == doctest::Approx(kEncoderTables * kPlaceTables * random.type_embedding[1]));
+  Trainer trainer(fresh, data, options);
   const Batch validation = data.validation(20);
   double perplexity = 9;  // of four letters: 4
   while (perplexity > 2 && trainer.steps() < 600) {

@@ -185,9 +185,14 @@ RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t s
 attention::ModelWeights fresh_weights(const attention::ModelConfig& config, uint64_t seed,
                                       double table_scale) {
   attention::ModelWeights weights = attention::random_weights(config, seed);
-  if (table_scale != 1)
-    for (std::vector<float>* table : {&weights.embedding, &weights.position_embedding, &weights.class_token})
-      for (float& entry : *table) entry *= static_cast<float>(table_scale);
+  const bool two_texts = config.separator > 0;
+  const double places = two_texts ? kPlaceTables * table_scale : table_scale;
+  for (const auto& [table, factor] :
+       {std::pair{&weights.embedding, table_scale}, std::pair{&weights.class_token, table_scale},
+        std::pair{&weights.position_embedding, places}, std::pair{&weights.type_embedding, places}})
+    for (float& entry : *table) entry *= static_cast<float>(factor);
+  for (attention::LayerWeights& layer : weights.layers)
+    if (two_texts) std::copy_n(layer.wq.begin(), layer.wk.size(), layer.wk.begin());
   return weights;
 }
 

@@ -46,8 +46,8 @@ struct RecipeOptions {
   // With model.score_offset: c of every head, not trained, but scaled with the scores before stage 3. Without
   // a value c is learned, beginning with p or with the continued model's c.
   std::optional<double> constant_score_offset = {};
-  // The factor of fresh tables of tokens, positions and the class token (random_weights: deviation 1). BERT
-  // and ViT begin with 0.02. From 1, a thousand steps of AdamW change a word's vector only little.
+  // The factor of fresh tables of tokens, positions, types and the class token (random_weights: deviation 1).
+  // BERT and ViT begin with 0.02. From 1, a thousand steps of AdamW change a word's vector only little.
   double table_scale = 1;
   double mean_denominator = 1;  // stage 3 begins with it (score_scale.h); 0: with the scores as they are
   double largest_ratio = 1e3;   // of the denominators after stage 3, max/min on training data; 0: none
@@ -74,7 +74,10 @@ RecipeOptions recall_recipe(const RecallTask& task, uint64_t seed);
 RecipeOptions text_recipe(const DataSource& data, size_t steps, uint64_t seed);
 // For a small encoder of the source's family, RoBERTa's or ViT's; steps as for a text.
 RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t seed);
-// Random weights with tables scaled by `table_scale`.
+// Random weights with tables scaled by `table_scale`. A model of two texts (config.separator) begins able to
+// match their words: W_k = W_q (after Trockman and Kolter, arXiv 2305.09828), so that a token's score is
+// largest with the same token. Its positions and types are scaled by kPlaceTables too, so that words decide.
+inline constexpr double kPlaceTables = 0.3;
 attention::ModelWeights fresh_weights(const attention::ModelConfig& config, uint64_t seed,
                                       double table_scale);
 // The factor of an encoder's fresh tables.
