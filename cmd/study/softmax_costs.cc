@@ -24,17 +24,30 @@ namespace psm::cmd {
 namespace {
 
 constexpr int kRowSequences = 16;  // whose scores are weighed
-// Attention of Pythia-70M, T tokens to a ciphertext.
 constexpr int kTokens = 128;
-const attention::ModelConfig kPythia{
-    .vocab = 2, .context = kTokens, .layers = 1, .width = 512, .heads = 8, .ffn = 2048};
-constexpr int kPythiaLayers = 6;
+// Attention of these shapes: `ciphertexts` of kBlockWidth features and T tokens a layer, with heads of d / h features each.
+constexpr int kBlockWidth = 512;
+struct AttentionShape {
+  const char* name;
+  int layers, ciphertexts, heads;  // heads: of a ciphertext
+
+  attention::ModelConfig config() const {
+    return {.vocab = 2,
+            .context = kTokens,
+            .layers = 1,
+            .width = kBlockWidth,
+            .heads = heads,
+            .ffn = 4 * kBlockWidth};
+  }
+};
+constexpr AttentionShape kShapes[] = {
+    {"Pythia 70M", 6, 1, 8}, {"Pythia 1.4B", 24, 4, 4}, {"Llama-2-7B", 32, 8, 4}};
 // Scores, values and what comes of them stand at this many levels below the highest: query, key and value
 // took one, the scores two.
 constexpr int kLevelsBefore = 3;
 constexpr int kKeyBlocks[] = {1, 2, 4, 8};  // of a context of 1,024; between them costs are linear
 
-// Attention of one block of queries by a method, as a plan in which scores and values come in and their sums
+// Attention of one block of queries in a layer by a method, as a plan in which scores and values come in and their sums
 // go out at one level.
 struct BlockPlan {
   attention::QueryBlock block;
@@ -44,37 +57,40 @@ struct BlockPlan {
   program::Program program;
   program::Plan plan;
 
-  BlockPlan(const SoftmaxMethod& method, int key_blocks, const ckks::Context& crypto,
-            const program::CostModel& costs)
-      : block(kPythia, kTokens, static_cast<size_t>(crypto.slots()), key_blocks),
+  BlockPlan(const AttentionShape& shape, const SoftmaxMethod& method, int key_blocks,
+            const ckks::Context& crypto, const program::CostModel& costs)
+      : block(shape.config(), kTokens, static_cast<size_t>(crypto.slots()), key_blocks),
         packing(block.rows(method.score_bound)) {
     packing.length_root = method.length_root;
     rows = attention::in_slots(method.row, packing);
     program::Builder builder(packing.slots);
     program::LevelBudget budget = program::budget_of(crypto);
     const ckks::Level level = ckks::Level::at(crypto.compute_level() - kLevelsBefore);
-    std::vector<program::Value> scores, values;
-    for (int i = 0; i < block.score_ciphertexts(); ++i) {
-      budget.carried.emplace(score_name(i), level);
-      scores.push_back(builder.input(score_name(i), /*real=*/true));
+    for (int c = 0; c < shape.ciphertexts; ++c) {
+      std::vector<program::Value> scores, values;
+      for (int i = 0; i < block.score_ciphertexts(); ++i) {
+        budget.carried.emplace(score_name(c, i), level);
+        scores.push_back(builder.input(score_name(c, i), /*real=*/true));
+      }
+      for (int l = 0; l < key_blocks; ++l) {
+        budget.carried.emplace(value_name(c, l), level);
+        values.push_back(builder.input(value_name(c, l)));
+      }
+      const attention::QueryBlock::Output sums = block.attend(builder, rows, scores, values);
+      unit = sums.unit;
+      budget.carried.emplace(sums_name(c), level);
+      builder.output(sums_name(c), sums.sum);
     }
-    for (int l = 0; l < key_blocks; ++l) {
-      budget.carried.emplace(value_name(l), level);
-      values.push_back(builder.input(value_name(l)));
-    }
-    const attention::QueryBlock::Output sums = block.attend(builder, rows, scores, values);
-    unit = sums.unit;
-    budget.carried.emplace("sums", level);
-    builder.output("sums", sums.sum);
     program = std::move(builder).finish();
     plan = program::plan(program, budget, costs);
   }
 
-  static std::string score_name(int i) { return message("scores ", i); }
-  static std::string value_name(int l) { return message("values ", l); }
+  static std::string score_name(int c, int i) { return message("scores ", c, " ", i); }
+  static std::string value_name(int c, int l) { return message("values ", c, " ", l); }
+  static std::string sums_name(int c) { return message("sums ", c); }
 };
 
-// Predicted seconds of a block: of the weights alone, and with the values' products, which are every method's.
+// Predicted seconds of a layer's block: of the weights alone, and with the values' products, which are every method's.
 struct BlockSeconds {
   double weights = 0, all = 0;
 };
@@ -101,22 +117,26 @@ double long_context(const std::vector<BlockSeconds>& of, double BlockSeconds::*m
   return sum;
 }
 
-// The slots that go in: held-out rows of the model, the first heads' ones, and values that are drawn.
-std::map<std::string, program::SlotVector> inputs_of(const BlockPlan& block, const SoftmaxMethod& method) {
+// The slots that go in: held-out rows of the model, the first heads' ones, and values that are drawn. All ciphertexts
+// of a layer get the same.
+std::map<std::string, program::SlotVector> inputs_of(const AttentionShape& shape, const BlockPlan& block,
+                                                     const SoftmaxMethod& method) {
   std::vector<std::vector<double>> rows(block.packing.slots / block.packing.places);
   for (int t = 0; t < kTokens; ++t)
     for (int h = 0; h < block.block.heads(); ++h)
       rows[block.block.row_of(t, h)] =
           method.model->scores.heads[static_cast<size_t>(h)][static_cast<size_t>(t)];
-  std::map<std::string, program::SlotVector> inputs;
-  int next = 0;
-  for (auto& slots : attention::pack_rows(block.packing, block.rows.input_scale, rows))
-    inputs[BlockPlan::score_name(next++)] = std::move(slots);
   TrainingRandom random(1);
   program::SlotVector values(block.packing.slots);
   for (ckks::Complex& v : values)
     v = {random.uniform(-1, 1) / kMethodMargin, random.uniform(-1, 1) / kMethodMargin};
-  inputs[BlockPlan::value_name(0)] = std::move(values);
+  const auto scores = attention::pack_rows(block.packing, block.rows.input_scale, rows);
+  std::map<std::string, program::SlotVector> inputs;
+  for (int c = 0; c < shape.ciphertexts; ++c) {
+    for (size_t i = 0; i < scores.size(); ++i)
+      inputs[BlockPlan::score_name(c, static_cast<int>(i))] = scores[i];
+    inputs[BlockPlan::value_name(c, 0)] = values;
+  }
   return inputs;
 }
 
@@ -125,11 +145,12 @@ struct Measured {
   double error = 0;    // of the sums of values up to 1, against the twin
 };
 
-// One block of queries over its own keys on real ciphertexts, with fresh keys.
-Measured measured(const SoftmaxMethod& method, const BlockPlan& block,
+// A layer's block of queries over its own keys on real ciphertexts, with fresh keys.
+Measured measured(const AttentionShape& shape, const SoftmaxMethod& method, const BlockPlan& block,
                   const std::shared_ptr<const ckks::Context>& crypto) {
-  const auto inputs = inputs_of(block, method);
-  const program::SlotVector clear = program::run_twin(block.plan.program, inputs).outputs.at("sums");
+  const auto inputs = inputs_of(shape, block, method);
+  const std::string first = BlockPlan::sums_name(0);
+  const program::SlotVector clear = program::run_twin(block.plan.program, inputs).outputs.at(first);
   PlannedPass pass(crypto, block.plan);
   // With all plaintexts kept, as a server with many prompts would.
   pass.reading.encoded_limit = static_cast<size_t>(2 * pass.reading.plaintext_bytes);
@@ -144,7 +165,7 @@ Measured measured(const SoftmaxMethod& method, const BlockPlan& block,
     result = session.run(encrypted);
     found.seconds = seconds_now() - begin;
   }
-  const program::SlotVector sums = session.decrypt(result.outputs).at("sums");
+  const program::SlotVector sums = session.decrypt(result.outputs).at(first);
   double squares = 0;
   for (size_t s = 0; s < clear.size(); ++s) squares += std::norm(sums[s] - clear[s]);
   found.error = kMethodMargin * block.unit * std::sqrt(squares / static_cast<double>(clear.size()));
@@ -168,41 +189,44 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
   const ckks::Context& crypto = *context;
   const program::KernelSeconds kernels = program::calibrate(crypto).kernels;
   const program::CostModel costs = program::costs_of(crypto, ckks::plan_bootstraps(crypto, {{}}), kernels);
-  Table one({"method", "levels", "bootstraps", "seconds, predicted", "seconds, measured", "noise of the sums",
-             "worst weight error", "mean KL"});
-  Table all({"method", "128 tokens: weights", "with values", "1,024 tokens: weights", "with values",
+  Table one({"shape", "method", "levels", "bootstraps", "seconds, predicted", "seconds, measured",
+             "noise of the sums", "worst weight error", "mean KL"});
+  Table all({"shape", "method", "128 tokens: weights", "with values", "1,024 tokens: weights", "with values",
              "weights to the first's, 128", "1,024"});
-  double first_short = 0, first_long = 0;
   const std::vector<SoftmaxMethod> methods = softmax_methods(softmax, scaled_softmax, power, kTokens);
-  for (size_t i = 0; i < methods.size(); ++i) {
-    const SoftmaxMethod& method = methods[i];
-    print(method.name, "\n");
-    const BlockPlan block(method, 1, crypto, costs);
-    std::vector<BlockSeconds> seconds = {seconds_of(block, costs)};
-    for (const int blocks : std::span(kKeyBlocks).subspan(1)) {
-      const std::vector<SoftmaxMethod> longer =
-          softmax_methods(softmax, scaled_softmax, power, blocks * kTokens);
-      seconds.push_back(seconds_of(BlockPlan(longer[i], blocks, crypto, costs), costs));
+  for (const AttentionShape& shape : kShapes) {
+    double first_short = 0, first_long = 0;
+    for (size_t i = 0; i < methods.size(); ++i) {
+      const SoftmaxMethod& method = methods[i];
+      print(shape.name, ", ", method.name, "\n");
+      const BlockPlan block(shape, method, 1, crypto, costs);
+      std::vector<BlockSeconds> seconds = {seconds_of(block, costs)};
+      for (const int blocks : std::span(kKeyBlocks).subspan(1)) {
+        const std::vector<SoftmaxMethod> longer =
+            softmax_methods(softmax, scaled_softmax, power, blocks * kTokens);
+        seconds.push_back(seconds_of(BlockPlan(shape, longer[i], blocks, crypto, costs), costs));
+      }
+      const Measured run = measured(shape, method, block, context);
+      const WeightErrors errors = weight_errors(method);
+      one.row({shape.name, method.name, std::to_string(program::longest_path(block.program)),
+               std::to_string(block.plan.bootstraps), format("%.1f", seconds[0].all),
+               format("%.1f", run.seconds),
+               // Slots that leave an interval by noise are worth nothing.
+               run.error < 1 ? format("%.2g", run.error) : "lost in noise", format("%.2g", errors.worst),
+               format("%.2g", errors.kl)});
+      const double weights = seconds[0].weights, long_weights = long_context(seconds, &BlockSeconds::weights);
+      if (i == 0) first_short = weights, first_long = long_weights;
+      all.row({shape.name, method.name, format("%.0f", shape.layers * weights),
+               format("%.0f", shape.layers * seconds[0].all), format("%.0f", shape.layers * long_weights),
+               format("%.0f", shape.layers * long_context(seconds, &BlockSeconds::all)),
+               format("%.1f", weights / first_short), format("%.1f", long_weights / first_long)});
     }
-    const Measured run = measured(method, block, context);
-    const WeightErrors errors = weight_errors(method);
-    one.row({method.name, std::to_string(program::longest_path(block.program)),
-             std::to_string(block.plan.bootstraps), format("%.1f", seconds[0].all),
-             format("%.1f", run.seconds),
-             // Slots that leave an interval by noise are worth nothing.
-             run.error < 1 ? format("%.2g", run.error) : "lost in noise", format("%.2g", errors.worst),
-             format("%.2g", errors.kl)});
-    const double weights = seconds[0].weights, long_weights = long_context(seconds, &BlockSeconds::weights);
-    if (i == 0) first_short = weights, first_long = long_weights;
-    all.row({method.name, format("%.0f", kPythiaLayers * weights),
-             format("%.0f", kPythiaLayers * seconds[0].all), format("%.0f", kPythiaLayers * long_weights),
-             format("%.0f", kPythiaLayers * long_context(seconds, &BlockSeconds::all)),
-             format("%.1f", weights / first_short), format("%.1f", long_weights / first_long)});
   }
-  result.table(message("one layer of Pythia 70M at ", kTokens, " tokens; in the fewest levels for errors of ",
-                       "2^-8, unless 21 iterations are those of the paper"),
-               one);
-  result.table("the six layers, predicted seconds", all);
+  result.table(
+      message("one layer at ", kTokens, " tokens; in the fewest levels for errors of 2^-8, unless 21 ",
+              "iterations are those of the paper"),
+      one);
+  result.table("all layers, predicted seconds", all);
   result.note(message("Largest |score| of the softmax model: ", format("%.1f", softmax.scores.bound),
                       ". Forms of exp without a maximum are given it scaled down to ",
                       format("%.0f", scaled_softmax.scores.bound), ". ", crypto.describe()));
