@@ -25,7 +25,7 @@ namespace psm::cmd {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::string_view kInsecureDigest = "04a0b925e6d0020f", kSecureDigest = "5d53165e7f8f66d8";
+constexpr std::string_view kInsecureDigest = "2031461b5aa69f6a", kSecureDigest = "3d8980899fbd7aa2";
 #else
 constexpr std::string_view kInsecureDigest, kSecureDigest;
 #endif

@@ -115,21 +115,41 @@ std::vector<Value> AttentionMasks::scores(Builder& builder, Value q, Shared& sha
   for (int offset : giant_offsets) query_offsets.push_back(-offset * F);
   const std::vector<Value> queries = builder.linear(builder.rotate_all(q, query_offsets), mask_queries_);
   std::vector<Value> scores;
-  for (size_t m = 0; m < shared.keys.size(); ++m) {
-    std::vector<Value>& rotated = shared.rotated_keys[m];
-    if (rotated.empty()) rotated = builder.rotate_all(shared.keys[m], baby_offsets);
-    std::vector<Value> sums;
-    size_t next = 0;
-    for (int offset : giant_offsets) {
-      std::vector<std::pair<Value, Value>> pairs;
-      for (int b = 0; b < B; ++b)
-        if (std::abs(offset + b) < C) pairs.emplace_back(queries[next++], rotated[b]);
-      sums.push_back(builder.rotate(builder.sum_of_products(pairs), offset * (1 + F)));
-    }
+  for (size_t first = 0; first < shared.keys.size(); first += together()) {
+    const size_t count = std::min(together(), shared.keys.size() - first);
+    for (size_t m = first; m < first + count; ++m)
+      if (shared.rotated_keys[m].empty())
+        shared.rotated_keys[m] = builder.rotate_all(shared.keys[m], baby_offsets);
+    const auto rotated = std::span<const std::vector<Value>>(shared.rotated_keys).subspan(first, count);
     // The masks carry half the scale, so twice the real part is the score.
-    scores.push_back(builder.twice_real_part(builder.add_all(sums)));
+    for (const Value sum : giant_sums(builder, rotated, queries, giant_offsets, 1, 1 + F))
+      scores.push_back(builder.twice_real_part(sum));
   }
   return scores;
+}
+
+// sum_g rot_{g B step}( sum_b rotated[b] * masked[g, b] ) of each of these, over |g B + sign b| < C. All sums over b
+// follow one another, so that a machine makes them together.
+std::vector<Value> AttentionMasks::giant_sums(Builder& builder, std::span<const std::vector<Value>> rotated,
+                                              const std::vector<Value>& masked,
+                                              const std::vector<int>& giant_offsets, int sign,
+                                              int step) const {
+  std::vector<Value> sums, totals;
+  for (const std::vector<Value>& of : rotated) {
+    size_t next = 0;
+    for (const int offset : giant_offsets) {
+      std::vector<std::pair<Value, Value>> pairs;
+      for (int b = 0; b < babies_; ++b)
+        if (std::abs(offset + sign * b) < head_features_) pairs.emplace_back(of[b], masked[next++]);
+      sums.push_back(builder.sum_of_products(pairs));
+    }
+  }
+  for (size_t first = 0; first < sums.size(); first += giant_offsets.size()) {
+    const std::span<Value> of = std::span(sums).subspan(first, giant_offsets.size());
+    for (size_t g = 0; g < of.size(); ++g) of[g] = builder.rotate(of[g], giant_offsets[g] * step);
+    totals.push_back(builder.add_all(of));
+  }
+  return totals;
 }
 
 ckks::Plain AttentionMasks::score_offsets(int m, const std::vector<double>& c) const {
@@ -172,18 +192,13 @@ Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, 
     values = builder.linear(builder.rotate_all(skewed, value_offsets), mask_values_);
   }
   std::vector<Value> outputs;
-  for (int m = 0; m < score_ciphertexts_; ++m) {
-    const Value power = builder.rotate(powers[m], m * C * F);
-    const std::vector<Value> rotated = builder.rotate_all(power, baby_offsets);
-    std::vector<Value> sums;
-    size_t next = 0;
-    for (int offset : giant_offsets) {
-      std::vector<std::pair<Value, Value>> pairs;
-      for (int b = 0; b < B; ++b)
-        if (std::abs(offset - b) < C) pairs.emplace_back(rotated[b], values[next++]);
-      sums.push_back(builder.rotate(builder.sum_of_products(pairs), -offset));
-    }
-    outputs.push_back(builder.add_all(sums));
+  for (size_t first = 0; first < powers.size(); first += together()) {
+    std::vector<std::vector<Value>> rotated;
+    for (size_t m = first; m < std::min(first + together(), powers.size()); ++m)
+      rotated.push_back(
+          builder.rotate_all(builder.rotate(powers[m], static_cast<int>(m) * C * F), baby_offsets));
+    const std::vector<Value> sums = giant_sums(builder, rotated, values, giant_offsets, -1, -1);
+    outputs.insert(outputs.end(), sums.begin(), sums.end());
   }
   // Horner over m: one rotation key.
   Value sum = outputs.back();

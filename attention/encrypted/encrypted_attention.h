@@ -39,6 +39,8 @@
 // and its masks 2, which do not depend on the scores).
 #pragma once
 
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "attention/ends/packing.h"
@@ -78,6 +80,12 @@ class AttentionMasks {
 
  private:
   int giants() const { return 2 * head_features_ / babies_; }
+  // Ciphertexts of scores that have 16 sums of products. A machine makes so many together, and reads what they share once.
+  size_t together() const { return static_cast<size_t>(std::max(16 / giants(), 1)); }
+  std::vector<program::Value> giant_sums(program::Builder&,
+                                         std::span<const std::vector<program::Value>> rotated,
+                                         const std::vector<program::Value>& masked,
+                                         const std::vector<int>& giant_offsets, int sign, int step) const;
   template <typename Entry>
   ckks::Plain mask(bool by_token, int giant_offset, const Entry& entry) const;
   ckks::Plain query_mask(int i, int giant_offset) const;
