@@ -242,7 +242,7 @@ TEST_CASE(
     }
     CHECK(prime == 28);
     const std::vector<std::string> levels = page.names("Rotations");
-    CHECK(levels.size() == 11);  // a heading and ten bands
+    CHECK(levels.size() == 12);  // a heading and eleven bands
     for (const std::string& level : levels) {
       if (level == "level") continue;
       CAPTURE(level);
