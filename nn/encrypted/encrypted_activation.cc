@@ -44,6 +44,15 @@ std::vector<Value> function_of(Builder& builder, std::vector<Value> parts, const
   return builder.refresh(parts);
 }
 
+// SiLU of what `parts_of` makes of the gates.
+std::vector<Value> silu_of(Builder& builder, std::span<const Value> half_gate, std::span<const Value> half_up,
+                           const approx::Approximation& silu,
+                           std::vector<Value> (*parts_of)(Builder&, std::span<const Value>)) {
+  PSM_CHECK(half_gate.size() == half_up.size(), half_gate.size(), " gates for ", half_up.size());
+  Builder::Scope scope(builder, "silu");
+  return function_of(builder, parts_of(builder, half_gate), silu, "silu");
+}
+
 }  // namespace
 
 std::vector<Value> encrypted_gelu_of_real(Builder& builder, std::span<const Value> half,
@@ -55,12 +64,7 @@ std::vector<Value> encrypted_gelu_of_real(Builder& builder, std::span<const Valu
 std::vector<Value> encrypted_swiglu_of_real(Builder& builder, std::span<const Value> half_gate,
                                             std::span<const Value> half_up,
                                             const approx::Approximation& silu) {
-  PSM_CHECK(half_gate.size() == half_up.size(), half_gate.size(), " gates for ", half_up.size());
-  std::vector<Value> outputs;
-  {
-    Builder::Scope scope(builder, "silu");
-    outputs = function_of(builder, real_parts(builder, half_gate), silu, "silu");
-  }
+  std::vector<Value> outputs = silu_of(builder, half_gate, half_up, silu, real_parts);
   Builder::Scope scope(builder, "gate");
   const std::vector<Value> units = builder.refresh(real_parts(builder, half_up));
   for (size_t i = 0; i < units.size(); ++i) outputs[i] = builder.multiply(outputs[i], units[i]);
@@ -82,12 +86,7 @@ std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half,
 
 std::vector<Value> encrypted_swiglu(Builder& builder, std::span<const Value> half_gate,
                                     std::span<const Value> half_up, const approx::Approximation& silu) {
-  PSM_CHECK(half_gate.size() == half_up.size(), half_gate.size(), " gates for ", half_up.size());
-  std::vector<Value> gates;
-  {
-    Builder::Scope scope(builder, "silu");
-    gates = function_of(builder, separate_parts(builder, half_gate), silu, "silu");
-  }
+  const std::vector<Value> gates = silu_of(builder, half_gate, half_up, silu, separate_parts);
   Builder::Scope scope(builder, "gate");
   const std::vector<Value> units = builder.refresh(separate_parts(builder, half_up));
   std::vector<Value> outputs;
