@@ -10,10 +10,10 @@
 // parts are side by side, for one polynomial, and turned so that the map after GELU gives its result in all
 // places.
 //
-// A parallel layer, for each ciphertext of heads, and the one of keys that it shares (packing.h). C is the number of features a head, u a place of the cache, s =
-// row_sum_factor, v_max = value_range, weights are those of folded_weights.h, and b is the bias after the
-// mask. r is the norm's factor (nn/encrypted/encrypted_norm.h), the same in all slots; terms in brackets are
-// computed while r is.
+// A parallel layer, for each ciphertext of heads, and the one of keys that it shares (packing.h). C is the number of
+// features a head, u a place of the cache, s = row_sum_factor, v_max = value_range, weights are those of
+// folded_weights.h, and b is the bias after the mask. r is the norm's factor (nn/encrypted/encrypted_norm.h), the same
+// in all slots; terms in brackets are computed while r is.
 //   project     z = (W; W_up) x'                                      a dense map: q, k, v / v_max, up
 //   query       q~ = r [|s|^{1/p} (t + 1)^{-1/p} e^{i theta t} z] + b a mask; rotations fill all places
 //   cache       K <- K + r [[u = t] e^{i theta t} z] + b              two rotations to the place, and a mask

@@ -107,8 +107,8 @@ class PromptFlags {
   // The same prompts for another command that takes these flags.
   std::vector<std::string> arguments() const;
   uint64_t seed() const { return static_cast<uint64_t>(seed_); }
-  // Throws Error unless exactly one of these flags was given, or a file with a number, and if the model, which takes at most `longest`
-  // tokens, cannot read a prompt.
+  // Throws Error unless exactly one of these flags was given, or a file with a number, and if the model, which takes at
+  // most `longest` tokens, cannot read a prompt.
   std::vector<std::vector<int>> read(const PromptCodec& codec, int longest) const;
 
  private:
