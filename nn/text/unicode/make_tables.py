@@ -1,4 +1,4 @@
-"""Prints unicode_tables.h's strings. Needs `pip install unicodedata2==16.0.0` and perl, which knows what is in 9.0.
+"""Prints unicode_tables.inc. Needs `pip install unicodedata2==16.0.0` and perl, which knows what is in 9.0.
 
 Decompositions and combining classes never change once they are in Unicode, so those of any later version, taken of the
 characters of 9.0 alone, are those of 9.0.
