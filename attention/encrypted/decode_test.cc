@@ -2,15 +2,20 @@
 
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "attention/encrypted/encrypted_cache.h"
 #include "attention/testing/small_models.h"
-#include "attention/testing/token_server.h"
 #include "ckks/base/testing/check.h"
+#include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/program/errors/noise.h"
+#include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/program/machines/twin.h"
+#include "ckks/program/planner/planner.h"
+#include "ckks/program/planning/scheme_figures.h"
 #include "ckks/scheme/errors/noise.h"
+#include "ckks/scheme/testing/test_party.h"
 
 namespace psm::attention {
 namespace {
@@ -242,6 +247,51 @@ TEST_CASE("a layer of one token repeats with its features, but for scores, cache
   for (const program::NamedValue& output : program.outputs)
     CHECK(program.value_period[output.value.id] == (output.name == "y" ? F : packing.period()));
 }
+
+// Runs programs that pass on cached keys and values, in one small ring: their plans, one set of evaluation keys for all,
+// and a machine for each run.
+class TokenServer {
+ public:
+  // `carried`: levels of the caches. The sparse bootstraps are those on offer.
+  TokenServer(const ckks::ParameterSpec& spec, const std::vector<program::Program>& programs,
+              const std::map<std::string, ckks::Level>& carried,
+              const std::vector<ckks::BootstrapKind>& sparse)
+      : context(spec) {
+    std::set<ckks::BootstrapKind> kinds{{}};
+    kinds.insert(sparse.begin(), sparse.end());
+    const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, kinds);
+    const program::CostModel costs = program::costs_of(context, bootstraps);
+    program::LevelBudget budget = program::budget_of(context);
+    budget.carried = carried;
+    ckks::KeyRequest keys;
+    for (const program::Program& program : programs) {
+      plans.push_back(program::plan(program, budget, costs));
+      keys.merge(program::key_request(plans.back(), bootstraps));
+    }
+    party = std::make_unique<ckks::TestParty>(spec, keys);
+    bootstrappers_ = ckks::make_bootstrappers(party->context, party->encoder, kinds);
+  }
+
+  // Encrypts `inputs`; all other inputs come from `state`, which takes the run's outputs.
+  void run(size_t number, const SlotVectors& inputs, std::map<std::string, ckks::Ciphertext>& state) const {
+    const program::Plan& plan = plans[number];
+    for (size_t i = 0; i < plan.program.inputs.size(); ++i) {
+      const auto found = inputs.find(plan.program.inputs[i].name);
+      if (found != inputs.end()) state[found->first] = party->encrypt(found->second, plan.input_levels[i]);
+    }
+    program::EncryptedMachine machine(plan, party->encoder, *party->evaluator, &bootstrappers_);
+    auto outputs = machine.run(state).outputs;
+    for (const auto& [name, slots] : inputs) state.erase(name);
+    for (auto& [name, ciphertext] : outputs) state[name] = std::move(ciphertext);
+  }
+
+  const ckks::Context context;
+  std::vector<program::Plan> plans;
+  std::unique_ptr<ckks::TestParty> party;
+
+ private:
+  ckks::Bootstrappers bootstrappers_;
+};
 
 TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the predicted error") {
   ModelConfig config = small_config(64, 8, 128, 0.5);

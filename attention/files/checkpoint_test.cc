@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "attention/shape/config_json.h"
-#include "attention/testing/small_families.h"
+#include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/check.h"

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "attention/reference/polynomial_model.h"
-#include "attention/testing/small_families.h"
+#include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
