@@ -59,8 +59,9 @@ const Row kRangesOfSecond = {.label = "after range minimisation",
 // The models of `power`, which other experiments start from: so they share its minutes.
 constexpr int kLayers = 4, kWidth = 64, kHeads = 4;
 constexpr double kPowerTrainings = 8;
-constexpr const char* kPass = "bazel run //cmd:bench -- --suite model --shape pythia-70m --tokens 128";
-constexpr const char* kPassBudget = "six minutes of two idle cores; 12 GB of memory";
+Group power_sized(std::string title, std::vector<Row> rows) {
+  return {std::move(title), kLayers, kWidth, kHeads, std::move(rows)};
+}
 
 std::vector<Experiment> table() {
   return {
@@ -72,11 +73,6 @@ std::vector<Experiment> table() {
        .run = plot_softmax_curves,
        .note = "The paper says that the scaling trends are relatively similar and gives no figures. They are "
                "similar on positive scores. On normal ones an even power raises the lowest scores too."},
-      {.title = "Drawing of the attention variants; the forms are in attention/trained/power_softmax.h",
-       .labels = {"fig:MainFig"},
-       .scaled_down = "",
-       .budget = "",
-       .command = "-"},
       {.name = "division-error",
        .title = "Error of the division against epsilon",
        .labels = {"fig:epsilon"},
@@ -113,43 +109,34 @@ std::vector<Experiment> table() {
        .title = "The power p in training",
        .labels = {"fig:ablateP"},
        .scaled_down = "4 layers of d = 64 on characters of novels instead of WikiText-103.",
-       .groups = {{"by the power; not stable: without division by the row's maximum",
-                   kLayers,
-                   kWidth,
-                   kHeads,
-                   {softmax(), power(2), power(4), power(6), power(8), power(12),
-                    power(8, PowerForm::kLipschitz), power(12, PowerForm::kLipschitz)}}},
+       .groups = {power_sized("by the power; not stable: without division by the row's maximum",
+                              {softmax(), power(2), power(4), power(6), power(8), power(12),
+                               power(8, PowerForm::kLipschitz), power(12, PowerForm::kLipschitz)})},
        .note = "The paper gives curves without numbers: p = 2 is sub-optimal, 4 to 8 are best, larger ones "
                "oscillate unless they are stable."},
       {.name = "epsilon",
        .title = "Epsilon in training",
        .labels = {"fig:epsilonTraining"},
        .scaled_down = "4 layers of d = 64 on characters of novels.",
-       .groups = {{"epsilon, added after division by the row's maximum",
-                   kLayers,
-                   kWidth,
-                   kHeads,
-                   {epsilon("epsilon = 1e-4", 1e-4), epsilon("epsilon = 1e-3", 1e-3),
-                    epsilon("epsilon = 0.01", 1e-2), epsilon("epsilon = 0.1", 1e-1),
-                    epsilon("epsilon = 1", 1)}}},
+       .groups = {power_sized(
+           "epsilon, added after division by the row's maximum",
+           {epsilon("epsilon = 1e-4", 1e-4), epsilon("epsilon = 1e-3", 1e-3), epsilon("epsilon = 0.01", 1e-2),
+            epsilon("epsilon = 0.1", 1e-1), epsilon("epsilon = 1", 1)})},
        .note = "The paper gives curves without numbers: training is robust up to 0.1."},
       {.name = "continual",
        .title = "Continual training from a softmax checkpoint",
        .labels = {"Continual Training"},
        .scaled_down = "The softmax model of `power` instead of Pythia 1.4B. It is minutes old, so going on "
                       "improves softmax too: one row says by how much.",
-       .groups = {{"continual training",
-                   kLayers,
-                   kWidth,
-                   kHeads,
-                   {softmax(),
-                    {.label = "right after the replacement", .from = 0, .steps = 0},
-                    {.label = "PowerSoftmax from softmax's weights", .from = 0, .steps = 0.25},
-                    {.label = "softmax trained on alike",
-                     .attention = AttentionKind::kSoftmax,
-                     .from = 0,
-                     .steps = 0.25},
-                    {.label = "PowerSoftmax from scratch"}}}},
+       .groups = {power_sized("continual training",
+                              {softmax(),
+                               {.label = "right after the replacement", .from = 0, .steps = 0},
+                               {.label = "PowerSoftmax from softmax's weights", .from = 0, .steps = 0.25},
+                               {.label = "softmax trained on alike",
+                                .attention = AttentionKind::kSoftmax,
+                                .from = 0,
+                                .steps = 0.25},
+                               {.label = "PowerSoftmax from scratch"}})},
        .trainings = kPowerTrainings,
        .note = "The paper's GPT 1.4B goes on for 100 iterations, RoBERTa for 1,250, after 143,000 and "
                "500,000 of pre-training. It gives no loss right after the replacement."},
@@ -159,31 +146,20 @@ std::vector<Experiment> table() {
        .scaled_down = "The models p = 4 of `power`, and some hundred steps instead of 17,000 of Pythia's. "
                       "The paper gives no ranges. Its losses move the peaks alone; the smooth ones "
                       "(train/stages/range_losses.h) act on every entry outside its interval.",
-       .groups = {{"range minimisation",
-                   kLayers,
-                   kWidth,
-                   kHeads,
-                   {power(4), ranges_row("before", 0, false), ranges_row("scores scaled", 0, true),
-                    ranges_row("without range losses", 0.5, true),
-                    ranges_row("the paper's losses", 0.5, true, train::paper_range_losses),
-                    ranges_row("smooth losses", 0.5, true, train::text_range_losses)}}},
+       .groups = {power_sized("range minimisation",
+                              {power(4), ranges_row("before", 0, false), ranges_row("scores scaled", 0, true),
+                               ranges_row("without range losses", 0.5, true),
+                               ranges_row("the paper's losses", 0.5, true, train::paper_range_losses),
+                               ranges_row("smooth losses", 0.5, true, train::text_range_losses)})},
        .trainings = kPowerTrainings,
        .show = show_ranges},
-      {.title = "Every stage of the recipe, to the polynomial model",
-       .labels = {"alg:alg"},
-       .scaled_down = "a model of 4 layers on a text at hand instead of Pythia 70M and 1.4B on the Pile",
-       .budget = "minutes",
-       .command = "bazel run //cmd:train -- --text FILE --out FOLDER, then //cmd:polynomialise"},
       {.name = "attention-matrices",
        .title = "Attention matrices, averaged and single, and the mean attention distance",
        .labels = {"fig:AttnMeanDistance", "fig:AttnMats", "fig:AttnMatsSamples"},
        .scaled_down = "The models of `power` (pictures of seed 1) instead of three seeds of 12-layer models "
                       "with a context of 512 tokens of WikiText-103; 256 windows instead of 1,000.",
-       .groups = {{"by the power",
-                   kLayers,
-                   kWidth,
-                   kHeads,
-                   {power(2), power(4), power(6), power(8), power(12), softmax()}}},
+       .groups = {power_sized("by the power",
+                              {power(2), power(4), power(6), power(8), power(12), softmax()})},
        .trainings = kPowerTrainings,
        .show = show_attention,
        .note = "The paper, without numbers: with larger p matrices become more local and the distance falls; "
@@ -201,11 +177,6 @@ std::vector<Experiment> table() {
                "level, bootstraps are counted and hold two real vectors, and what can be divided after the "
                "product with the values is. Intervals are those of models trained alike, PowerSoftmax's "
                "after range minimisation; each form is compared with the weights of its own model."},
-      {.title = "A whole pass of Llama 7B, and of other shapes and lengths, predicted",
-       .labels = {"larger models and contexts"},
-       .scaled_down = "predicted, not run",
-       .budget = "a minute",
-       .command = "bazel run //cmd:compile -- --dry-run --shape llama-7b --tokens 128"},
       {.name = "vision",
        .title = "A ViT with softmax, PowerSoftmax and scaled ReLU, to its polynomial form",
        .labels = {"fig:powerVsbaseVision", "tab:comparison (images)"},
@@ -231,24 +202,6 @@ std::vector<Experiment> table() {
        .data = StudyData::kPairs,
        .groups = {{"QNLI", 2, 64, 4, to_polynomial(compared(6))}},
        .trainings = 4.5 / 0.3},
-      {.title = "Zero- and five-shot tasks of the evaluation harness",
-       .labels = {"tab:pile"},
-       .scaled_down = "stories260K (260,032 parameters) instead of Pythia 70M and 1.4B on the Pile, trained "
-                      "on with //cmd:train. ARC-Challenge, SciQ and LogiQA are not at hand.",
-       .budget = "minutes",
-       .command = "bazel run //cmd:evaluate -- --model MODEL --dir FOLDER --tasks "
-                  "lambada_openai,arc_easy,piqa,winogrande,winograd_wsc [--shots 5]"},
-      {.title = "Latency of encrypted Pythia 70M by layer and kind of operation",
-       .labels = {"fig:tt0", "fig:tt1", "App. Experiments over HE"},
-       .scaled_down = "two cores instead of an A100; random weights unless --model gives trained ones",
-       .budget = kPassBudget,
-       .command = kPass},
-      {.title = "Encrypted against polynomial model: MSE of the logits, same argmax",
-       .labels = {"MSE over HE"},
-       .scaled_down = "a model of the recall task instead of Pythia 70M; //cmd:compare says the same of any "
-                      "model and prompts",
-       .budget = "a minute of two cores; 8 GB of memory",
-       .command = "bazel run //cmd:demo -- --model testdata/recall.safetensors --prompts 100"},
   };
 }
 
@@ -262,7 +215,6 @@ std::span<const Experiment> experiments() {
 const Experiment& experiment_named(std::string_view name) {
   std::string known;
   for (const Experiment& experiment : experiments()) {
-    if (experiment.name.empty()) continue;
     if (experiment.name == name) return experiment;
     known += message(experiment.name, ", ");
   }
@@ -270,8 +222,7 @@ const Experiment& experiment_named(std::string_view name) {
 }
 
 std::string command_of(const Experiment& experiment) {
-  return experiment.name.empty() ? std::string(experiment.command)
-                                 : message("bazel run //cmd:study -- run ", experiment.name);
+  return message("bazel run //cmd:study -- run ", experiment.name);
 }
 
 }  // namespace psm::cmd

@@ -1,9 +1,9 @@
 // The experiments of //cmd:study, as a table.
 //
 // An experiment is a list of groups, and a group is a list of rows: models that differ in little and are
-// trained in the same way. run_experiment (sweep.h) trains every row with every seed, and makes a plot and a
-// table of each group. `show` adds further results. Figures of the paper that another command shows are in
-// the table too. A new experiment is an entry with the paper's labels.
+// trained in the same way. run_experiment trains every row with every seed, and makes a plot and a table of each
+// group. `show` adds further results. A new experiment is an entry with the paper's labels. attention/PAPER.md
+// also has the figures that another command shows.
 #pragma once
 
 #include <span>
@@ -49,12 +49,10 @@ struct TrainedGroup {
 };
 
 struct Experiment {
-  std::string_view name = {};  // empty: `command` shows it
-  std::string_view title;
+  std::string_view name, title;
   std::vector<std::string_view> labels;  // the paper's figures and tables: LaTeX's labels, or words
   std::string_view scaled_down;          // what is smaller than in the paper or otherwise, and why
   std::string_view budget = "5 minutes on two cores, or --minutes";
-  std::string_view command = {};
   StudyData data = StudyData::kText;
   std::vector<Group> groups = {};
   // The minutes are for this many trainings of the first row's size; 0: for those of the rows.
@@ -68,8 +66,10 @@ struct Experiment {
 std::span<const Experiment> experiments();
 // Throws psm::Error that names the known ones.
 const Experiment& experiment_named(std::string_view name);
-// "bazel run //cmd:study -- run power", or the experiment's own command.
+// "bazel run //cmd:study -- run power".
 std::string command_of(const Experiment& experiment);
+// Trains the rows, and fills the result. Throws psm::Error if the data are missing, and the errors of run_training.
+void run_experiment(const Experiment& experiment, const StudyOptions& options, StudyResult& result);
 
 // looks.cc: ranges of each layer's functions, the largest of all seeds; pictures and distances of attention.
 void show_ranges(const StudyOptions&, const train::DataSource&, const TrainedGroup&, StudyResult&);

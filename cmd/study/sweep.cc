@@ -1,10 +1,10 @@
-#include "cmd/study/sweep.h"
-
+// Trainings of an experiment: its rows with every seed, and a plot and a table of each group.
 #include <algorithm>
 
 #include "attention/reference/polynomial_model.h"
 #include "attention/reference/range_use.h"
 #include "attention/trained/measure.h"
+#include "cmd/study/experiment.h"
 #include "cmd/training/training_run.h"
 #include "nn/text/bpe/tokenizer_file.h"
 #include "train/evaluation/polynomial_evaluation.h"

@@ -10,7 +10,7 @@
 #include "cmd/claims/data_files.h"
 #include "cmd/claims/results.h"
 #include "cmd/protocol/child_process.h"
-#include "cmd/study/sweep.h"
+#include "cmd/study/experiment.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/html.h"
 #include "cmd/terminal/units.h"
@@ -27,11 +27,9 @@ std::string labels_of(const Experiment& experiment) {
 constexpr uint64_t kMaxFile = 16 << 20;
 
 int list() {
-  for (const Experiment& experiment : experiments()) {
-    print(labels_of(experiment), ": ", experiment.title, "\n  command      ", command_of(experiment), "\n");
-    if (!experiment.budget.empty())
-      print("  budget       ", experiment.budget, "\n  scaled down  ", experiment.scaled_down, "\n");
-  }
+  for (const Experiment& experiment : experiments())
+    print(labels_of(experiment), ": ", experiment.title, "\n  command      ", command_of(experiment),
+          "\n  budget       ", experiment.budget, "\n  scaled down  ", experiment.scaled_down, "\n");
   return 0;
 }
 
@@ -143,8 +141,8 @@ int study(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:study -- list | run NAME|all | verify [NAME] | tables | data [flags]",
       "Runs the paper's experiments on models at sizes that two cores can train, and writes "
-      "NAME.json and NAME.html, a page with all plots and tables. `list` names every figure and "
-      "table, its command, its budget and what is scaled down. An interrupted training goes on "
+      "NAME.json and NAME.html, a page with all plots and tables. `list` names these figures and "
+      "tables, their commands, their budgets and what is scaled down. An interrupted training goes on "
       "where it was when the same command is given again. `verify` runs the command of each result in "
       "testdata/results again and compares. `tables` writes the results into the documents. `data` "
       "says which outside files are in the folder of --check, which differ, and where to get the others.",
@@ -185,8 +183,7 @@ int study(int argc, char** argv) {
     run(experiment_named(words[1]), options);
     return 0;
   }
-  for (const Experiment& experiment : experiments())
-    if (!experiment.name.empty()) run(experiment, options);
+  for (const Experiment& experiment : experiments()) run(experiment, options);
   return 0;
 }
 
