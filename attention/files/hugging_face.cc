@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <initializer_list>
 #include <iterator>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "attention/files/hugging_face_config.h"
@@ -27,11 +25,7 @@ constexpr const char* kWeightsName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
 constexpr const char* kConfigName = "config.json";
 constexpr const char* kPreprocessorName = "preprocessor_config.json";
-constexpr const char* kPositions = "roberta.embeddings.position_embeddings.weight";
 constexpr const char* kTokenTypes = "roberta.embeddings.token_type_embeddings.weight";
-constexpr const char* kVitPatches = "vit.embeddings.patch_embeddings.projection.weight";
-constexpr const char* kVitClassToken = "vit.embeddings.cls_token";
-constexpr const char* kVitPositions = "vit.embeddings.position_embeddings";
 
 // The parts of a large model, one file name for each in the index.
 nn::Safetensors read_parts(const fs::path& folder) {
@@ -88,19 +82,12 @@ void rename_norms(nn::Safetensors& file) {
 }
 
 // Names the tensors of a model without head as those of one with a head are named.
-void add_prefix(nn::Safetensors& file, std::string_view family) {
-  constexpr std::tuple<std::string_view, const char*, const char*> kPrefixes[] = {
-      {"gpt-neox", "gpt_neox.", "embed_in.weight"},
-      {"gpt2", "transformer.", "wte.weight"},
-      {"llama", "model.", "embed_tokens.weight"},
-      {"bert", "bert.", "embeddings.word_embeddings.weight"},
-      {"roberta", "roberta.", "embeddings.word_embeddings.weight"},
-      {"vit", "vit.", "embeddings.cls_token"}};
-  for (const auto& [name, prefix, sign] : kPrefixes)
-    if (name == family && find(file, sign) != nullptr) {
-      for (nn::NamedTensor& tensor : file.tensors) tensor.name = prefix + tensor.name;
-      for (nn::SkippedTensor& tensor : file.skipped) tensor.name = prefix + tensor.name;
-    }
+void add_prefix(nn::Safetensors& file, const ModelConfig& config) {
+  const std::string first = stored_name(config, config.patch_inputs > 0 ? "class_token" : "embedding");
+  const std::string prefix = first.substr(0, first.find('.') + 1);
+  if (find(file, first.substr(prefix.size())) == nullptr) return;
+  for (nn::NamedTensor& tensor : file.tensors) tensor.name = prefix + tensor.name;
+  for (nn::SkippedTensor& tensor : file.skipped) tensor.name = prefix + tensor.name;
 }
 
 void drop_ignored(nn::Safetensors& file, std::string_view family, std::vector<std::string>& ignored) {
@@ -113,12 +100,9 @@ void drop_ignored(nn::Safetensors& file, std::string_view family, std::vector<st
   std::erase_if(file.skipped, drop);
 }
 
-void untie(nn::Safetensors& file, std::string_view family, const std::string& path, ImportedModel& out) {
-  const bool is_neox = family == "gpt-neox";
-  const nn::NamedTensor* shared = find(file, is_neox             ? "gpt_neox.embed_in.weight"
-                                             : family == "llama" ? "model.embed_tokens.weight"
-                                                                 : "transformer.wte.weight");
-  const char* unembedding = is_neox ? "embed_out.weight" : "lm_head.weight";
+void untie(nn::Safetensors& file, const std::string& path, ImportedModel& out) {
+  const nn::NamedTensor* shared = find(file, stored_name(out.weights.config, "embedding"));
+  const std::string unembedding = stored_name(out.weights.config, "unembedding");
   if (shared == nullptr) return;
   if (const nn::NamedTensor* own = find(file, unembedding)) {
     if (own->values != shared->values)
@@ -136,17 +120,18 @@ void untie(nn::Safetensors& file, std::string_view family, const std::string& pa
 // Drops the rows that stand for padding and adds the first token type's row to the others.
 void convert_positions(nn::Safetensors& file, const HuggingFaceConfig& config, const std::string& path,
                        ImportedModel& out) {
-  nn::NamedTensor* positions = find(file, kPositions);
+  const std::string name = stored_name(config.model, "position_embedding");
+  nn::NamedTensor* positions = find(file, name);
   if (positions == nullptr) return;  // reported with all others that are missing
   const int64_t d = config.model.width;
   const int64_t stored[] = {config.model.context + config.position_rows, d};
-  file.at(kPositions, stored, path);
+  file.at(name, stored, path);
   positions->values.erase(positions->values.begin(), positions->values.begin() + config.position_rows * d);
   positions->shape[0] = config.model.context;
   out.changed.push_back(message("the first ", config.position_rows, " rows of the positions are left out"));
   const int64_t types_shape[] = {config.token_types, d};
   const std::vector<float> types = file.take(kTokenTypes, types_shape, path);
-  positions = find(file, kPositions);
+  positions = find(file, name);
   for (size_t i = 0; i < positions->values.size(); ++i) positions->values[i] += types[i % d];
   out.changed.push_back("the token type is added to the positions");
 }
@@ -167,31 +152,32 @@ void convert_classifier(ModelWeights& weights, float factor) {
 }
 
 // As a fresh model has it, under the tensors' names.
-void add_fresh(nn::Safetensors& file, const std::string& name, int64_t rows, int64_t d,
-               TrainingRandom& random) {
-  nn::NamedTensor matrix{name + ".weight", {rows, d}, std::vector<float>(static_cast<size_t>(rows * d))};
+void add_fresh(nn::Safetensors& file, const std::string& weight, const std::string& bias, int64_t rows,
+               int64_t d, TrainingRandom& random) {
+  nn::NamedTensor matrix{weight, {rows, d}, std::vector<float>(static_cast<size_t>(rows * d))};
   for (float& value : matrix.values)
     value = static_cast<float>(random.normal() / std::sqrt(static_cast<double>(d)));
   file.tensors.push_back(std::move(matrix));
-  file.tensors.push_back({name + ".bias", {rows}, std::vector<float>(static_cast<size_t>(rows))});
+  file.tensors.push_back({bias, {rows}, std::vector<float>(static_cast<size_t>(rows))});
 }
 
-// Sets the classes. The last of a head's `layers`, [classes][d], makes the logits. If it is missing or has other
-// classes than asked for, it is made anew, and so are the layers of a classifier before it.
-void find_head(nn::Safetensors& file, std::initializer_list<const char*> layers, const FreshHead& head,
-               ImportedModel& out) {
+// Sets the classes. The head's last matrix, [classes][d], makes the logits. If it is missing or has other
+// classes than asked for, it is made anew, and so is a classifier's layer before it.
+void find_head(nn::Safetensors& file, const FreshHead& head, ImportedModel& out) {
   ModelConfig& config = out.weights.config;
-  const nn::NamedTensor* last = find(file, std::string(*std::prev(layers.end())) + ".weight");
+  const nn::NamedTensor* last = find(file, stored_name(config, "class_weight"));
   if (last != nullptr)
     config.classes = last->shape.empty() ? 0 : static_cast<int>(std::min<int64_t>(last->shape[0], 1 << 20));
   if (last == nullptr || head.classes.value_or(config.classes) != config.classes) {
     config.classes = head.classes.value_or(2);
     TrainingRandom random(head.seed);
     std::erase_if(file.tensors, [](const auto& tensor) { return tensor.name.starts_with("classifier."); });
-    for (const char* layer : layers)
-      if (find(file, std::string(layer) + ".weight") == nullptr)
-        add_fresh(file, layer, layer == *std::prev(layers.end()) ? config.classes : config.width,
-                  config.width, random);
+    const auto make = [&](const char* weight, const char* bias, int rows) {
+      if (const std::string name = stored_name(config, weight); find(file, name) == nullptr)
+        add_fresh(file, name, stored_name(config, bias), rows, config.width, random);
+    };
+    if (config.pooler) make("pooler_weight", "pooler_bias", config.width);
+    make("class_weight", "class_bias", config.classes);
     out.changed.push_back(message("a fresh classifier for ", config.classes, " classes, to be trained"));
   }
   config.validate();
@@ -211,15 +197,15 @@ bool averages_tokens(const fs::path& folder) {
 }
 
 // A BERT or RoBERTa whose head reads the mean of the tokens: an embedding, or a fresh classifier.
-void read_mean_pooling(nn::Safetensors& file, const char* classifier, const FreshHead& head,
-                       const std::string& path, ImportedModel& out) {
+void read_mean_pooling(nn::Safetensors& file, const FreshHead& head, const std::string& path,
+                       ImportedModel& out) {
   out.weights.config.pooler = false, out.weights.config.mean_pooling = true;
   std::erase_if(file.tensors, [&](const auto& tensor) {
     const bool drops = tensor.name.starts_with("bert.pooler.") || tensor.name.starts_with("classifier.");
     if (drops) out.ignored.push_back(tensor.name);
     return drops;
   });
-  find_head(file, {classifier}, head, out);
+  find_head(file, head, out);
   take_stored_tensors(file, out.weights, path);
   if (head.classes) return;
   embed_sentences(out.weights);
@@ -229,48 +215,38 @@ void read_mean_pooling(nn::Safetensors& file, const char* classifier, const Fres
 // BERT or RoBERTa.
 void read_post_norm(nn::Safetensors& file, const HuggingFaceConfig& config, const FreshHead& head,
                     const std::string& path, ImportedModel& out) {
-  const bool bert = config.model.separator > 0;
-  if (!bert) {
+  if (config.model.separator == 0) {  // RoBERTa
     convert_positions(file, config, path, out);
     out.padding = config.position_rows - 1;
   }
-  if (head.mean_pooling)
-    return read_mean_pooling(file, bert ? "classifier" : "classifier.out_proj", head, path, out);
+  if (head.mean_pooling) return read_mean_pooling(file, head, path, out);
   out.weights.config.pooler = true;
-  if (bert)
-    find_head(file, {"bert.pooler.dense", "classifier"}, head, out);
-  else
-    find_head(file, {"classifier.dense", "classifier.out_proj"}, head, out);
+  find_head(file, head, out);
   take_stored_tensors(file, out.weights, path);
   convert_classifier(out.weights, 2.0f);
   out.changed.push_back("tanh in the classifier is written as 2 sigmoid(2x) - 1");
-}
-
-void set_shape(nn::Safetensors& file, const char* name, const std::vector<int64_t>& from,
-               const std::vector<int64_t>& to, const std::string& path) {
-  nn::NamedTensor* tensor = find(file, name);
-  if (tensor == nullptr) return;  // reported with all others that are missing
-  file.at(name, from, path);
-  tensor->shape = to;
 }
 
 // Tables of one batch, and the patches' convolution as a matrix: theirs and ours.
 void reshape_vit(nn::Safetensors& file, const ModelConfig& config, const PatchGrid& images, bool to_theirs,
                  const std::string& path) {
   const int64_t d = config.width, t = config.context, p = images.patch;
-  const auto set = [&](const char* name, const std::vector<int64_t>& theirs,
+  const auto set = [&](const char* parameter, const std::vector<int64_t>& theirs,
                        const std::vector<int64_t>& ours) {
-    set_shape(file, name, to_theirs ? ours : theirs, to_theirs ? theirs : ours, path);
+    nn::NamedTensor* tensor = find(file, stored_name(config, parameter));
+    if (tensor == nullptr) return;  // reported with all others that are missing
+    file.at(tensor->name, to_theirs ? ours : theirs, path);
+    tensor->shape = to_theirs ? theirs : ours;
   };
-  set(kVitPatches, {d, images.channels, p, p}, {d, config.patch_inputs});
-  set(kVitClassToken, {1, 1, d}, {d});
-  set(kVitPositions, {1, t, d}, {t, d});
+  set("patch_weight", {d, images.channels, p, p}, {d, config.patch_inputs});
+  set("class_token", {1, 1, d}, {d});
+  set("position_embedding", {1, t, d}, {t, d});
 }
 
 void read_vit(nn::Safetensors& file, const HuggingFaceConfig& config, const FreshHead& head,
               const std::string& path, ImportedModel& out) {
   reshape_vit(file, config.model, *config.images, /*to_theirs=*/false, path);
-  find_head(file, {"classifier"}, head, out);
+  find_head(file, head, out);
   take_stored_tensors(file, out.weights, path);
   out.images = config.images;
 }
@@ -297,7 +273,7 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
   const std::string_view family = family_of(config.model);
   drop_ignored(file, family, out.ignored);
   if (family == "bert") rename_norms(file);
-  add_prefix(file, family);
+  add_prefix(file, config.model);
   nn::require_finite(file, weights_path);
   if (config.model.block == BlockKind::kPostNorm) {
     FreshHead own = head;
@@ -308,7 +284,7 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
       require_known_preprocessor(read_file(preprocessor.string(), kMaxJsonBytes), preprocessor.string());
     read_vit(file, config, head, weights_path, out);
   } else {
-    if (config.tied) untie(file, family, weights_path, out);
+    if (config.tied) untie(file, weights_path, out);
     take_stored_tensors(file, out.weights, weights_path);
   }
   out.weights.validate(weights_path);
@@ -331,7 +307,8 @@ void write_hugging_face(const std::string& folder, const ModelWeights& weights,
   } else {
     file.tensors = stored_tensors(weights);
   }
-  if (nn::NamedTensor* const positions = find(file, kPositions)) {
+  if (family_of(weights.config) == "roberta") {
+    nn::NamedTensor* const positions = find(file, stored_name(weights.config, "position_embedding"));
     const int64_t d = weights.config.width;
     const int64_t unused =
         config.at("max_position_embeddings", kConfigName).integer(kConfigName, 0, INT64_MAX) -

@@ -24,6 +24,8 @@ struct Family {
   std::string_view layers;  // what a layer's names begin with, followed by its number
   std::span<const Module> names;
   std::span<const Module> shared = {};  // further ones, which another family has too
+  std::string_view fused = "";          // where query, key and value are one tensor
+  bool transposed = false;              // matrices of the blocks
 };
 
 constexpr Module kGptNeoxNames[] = {
@@ -36,7 +38,6 @@ constexpr Module kGptNeoxNames[] = {
     {"w_up", "b_up", "mlp.dense_h_to_4h"},
     {"w_down", "b_down", "mlp.dense_4h_to_h"},
 };
-constexpr std::string_view kFused = "attention.query_key_value.";
 
 constexpr Module kGpt2Names[] = {
     {"embedding", "", "transformer.wte"},
@@ -49,7 +50,6 @@ constexpr Module kGpt2Names[] = {
     {"w_up", "b_up", "mlp.c_fc"},
     {"w_down", "b_down", "mlp.c_proj"},
 };
-constexpr std::string_view kGpt2Fused = "attn.c_attn.";
 
 constexpr Module kLlamaNames[] = {
     {"embedding", "", "model.embed_tokens"},
@@ -109,8 +109,8 @@ constexpr Module kVitNames[] = {
     {"w_down", "b_down", "output.dense"},
 };
 
-constexpr Family kGptNeox{"gpt-neox", "gpt_neox.layers.", kGptNeoxNames};
-constexpr Family kGpt2{"gpt2", "transformer.h.", kGpt2Names};
+constexpr Family kGptNeox{"gpt-neox", "gpt_neox.layers.", kGptNeoxNames, {}, "attention.query_key_value."};
+constexpr Family kGpt2{"gpt2", "transformer.h.", kGpt2Names, {}, "attn.c_attn.", true};
 constexpr Family kLlama{"llama", "model.layers.", kLlamaNames};
 constexpr Family kBert{"bert", "bert.encoder.layer.", kBertNames, kPostNormNames};
 constexpr Family kRoberta{"roberta", "roberta.encoder.layer.", kRobertaNames, kPostNormNames};
@@ -122,11 +122,6 @@ const Family& family(const ModelConfig& config) {
   if (config.feed_forward == FeedForwardKind::kSwiGlu) return kLlama;
   const bool gpt2 = config.block == BlockKind::kPreNorm && config.positions == PositionKind::kLearned;
   return gpt2 ? kGpt2 : kGptNeox;
-}
-
-// Both layouts have no place for fewer key heads than query heads.
-bool is_fused(const ModelConfig& config) {
-  return (&family(config) == &kGptNeox || &family(config) == &kGpt2) && config.key_heads() == config.heads;
 }
 
 // "layers.3.wq" -> {"layers.", "3", "wq"}; other names have no layer.
@@ -145,16 +140,6 @@ struct ParameterName {
            own.ends_with("_bias") || own == "class_token" || own == "score_offset";
   }
 };
-
-std::string stored_name(const Family& family, const std::string& ours) {
-  const ParameterName name(ours);
-  for (const std::span<const Module> modules : {family.names, family.shared})
-    for (const Module& module : modules)
-      if (const bool weight = module.weight == name.own; weight || module.bias == name.own)
-        return message(name.layer.empty() ? "" : message(family.layers, name.layer, "."), module.theirs,
-                       weight ? module.ending : ".bias");
-  return "psm." + ours;
-}
 
 // A tensor of the file: one parameter as it is, or query, key and value in runs of rows, `runs` of each.
 template <typename Field>
@@ -182,18 +167,19 @@ auto stored_list(Weights& weights) {
   using Field = std::conditional_t<std::is_const_v<Weights>, const std::vector<float>, std::vector<float>>;
   const ModelConfig& config = weights.config;
   const Family& names = family(config);
-  const bool fused = is_fused(config), gpt2 = &names == &kGpt2;
+  // It has no place for fewer key heads than query heads.
+  const bool fused = !names.fused.empty() && config.key_heads() == config.heads;
   std::vector<Stored<Field>> list;
   for_each_parameter(weights, [&](const std::string& name, Field& field, int rows, int columns) {
     const ParameterName parsed(name);
     constexpr std::string_view kInFused[] = {"wq", "bq", "wk", "bk", "wv", "bv"};
     if (fused && std::find(std::begin(kInFused), std::end(kInFused), parsed.own) != std::end(kInFused))
       return;
-    const bool transposed = gpt2 && !parsed.layer.empty() && !parsed.is_vector();
+    const bool transposed = names.transposed && !parsed.layer.empty() && !parsed.is_vector();
     Shape shape = parsed.is_vector() ? Shape{columns}
                   : transposed       ? Shape{columns, rows}
                                      : Shape{rows, columns};
-    list.push_back({stored_name(names, name),
+    list.push_back({stored_name(config, name),
                     std::move(shape),
                     {&field},
                     transposed,
@@ -203,13 +189,14 @@ auto stored_list(Weights& weights) {
   });
   if (!fused) return list;
   const int64_t d = config.width;
-  const int runs = gpt2 ? 1 : config.heads;
+  const int runs = names.transposed ? 1 : config.heads;
   for (size_t n = 0; n < weights.layers.size(); ++n) {
     auto& layer = weights.layers[n];
-    const std::string name = message(names.layers, n, ".", gpt2 ? kGpt2Fused : kFused);
-    const Shape shape = gpt2 ? Shape{d, 3 * d} : Shape{3 * d, d};
+    const std::string name = message(names.layers, n, ".", names.fused);
+    const Shape shape = names.transposed ? Shape{d, 3 * d} : Shape{3 * d, d};
     const std::string number = std::to_string(n);
-    list.push_back({name + "weight", shape, {&layer.wq, &layer.wk, &layer.wv}, gpt2, runs, number});
+    list.push_back(
+        {name + "weight", shape, {&layer.wq, &layer.wk, &layer.wv}, names.transposed, runs, number});
     if (config.biases)
       list.push_back({name + "bias", {3 * d}, {&layer.bq, &layer.bk, &layer.bv}, false, runs, number});
   }
@@ -255,6 +242,17 @@ void check_names(const nn::Safetensors& file, const std::vector<Stored<std::vect
 }  // namespace
 
 std::string_view family_of(const ModelConfig& config) { return family(config).name; }
+
+std::string stored_name(const ModelConfig& config, const std::string& parameter) {
+  const Family& names = family(config);
+  const ParameterName name(parameter);
+  for (const std::span<const Module> modules : {names.names, names.shared})
+    for (const Module& module : modules)
+      if (const bool weight = module.weight == name.own; weight || module.bias == name.own)
+        return message(name.layer.empty() ? "" : message(names.layers, name.layer, "."), module.theirs,
+                       weight ? module.ending : ".bias");
+  return "psm." + parameter;
+}
 
 std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights) {
   std::vector<nn::NamedTensor> tensors;

@@ -27,6 +27,9 @@ namespace psm::attention {
 
 std::string_view family_of(const ModelConfig& config);
 
+// The tensor of a parameter that has one of its own, by the parameter's name in weights.h.
+std::string stored_name(const ModelConfig& config, const std::string& parameter);
+
 std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights);
 
 // Moves the file's values into `weights`, which has only its configuration yet. Throws psm::Error of one line
