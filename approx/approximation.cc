@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "approx/chebyshev.h"
 #include "ckks/poly/series_plan.h"
@@ -10,10 +11,14 @@
 namespace psm::approx {
 namespace {
 
-// The value of the steps at v; `values` is a working place for one value more than there are steps.
+// Eight doubles as one value, for the steps of a polynomial on many numbers. Eight independent chains hide the latency
+// of an addition. Each lane has the operations of one double, and so its bits.
+typedef double Lanes __attribute__((vector_size(64)));
+constexpr size_t kLanes = sizeof(Lanes) / sizeof(double);
+
+// The value of the steps at values[0]; `values` has a place for each step's behind it.
 template <typename Real>
-Real value_of(const std::vector<Step>& steps, Real v, std::vector<Real>& values) {
-  values[0] = v;
+const Real& value_of(const std::vector<Step>& steps, std::vector<Real>& values) {
   for (size_t i = 0; i < steps.size(); ++i) {
     const Step& step = steps[i];
     const Real a = values[step.left];
@@ -108,8 +113,8 @@ const std::vector<double>* Approximation::series() const {
 }
 
 double Approximation::evaluate_normalised(double v) const {
-  std::vector<double> values(steps().size() + 1);
-  return value_of(steps(), v, values);
+  std::vector<double> values(steps().size() + 1, v);
+  return value_of(steps(), values);
 }
 
 double Approximation::evaluate(double x) const {
@@ -117,12 +122,14 @@ double Approximation::evaluate(double x) const {
 }
 
 void Approximation::evaluate(std::span<double> x) const {
-  const size_t whole = x.size() / Lanes::kCount * Lanes::kCount;
+  const size_t whole = x.size() / kLanes * kLanes;
   std::vector<Lanes> values(steps().size() + 1);
-  for (double& value : x.first(whole)) value = input_scale() * value + input_offset();
-  for (size_t i = 0; i < whole; i += Lanes::kCount)
-    value_of(steps(), Lanes::load(&x[i]), values).store(&x[i]);
-  for (double& value : x.first(whole)) value = output_scale() * value;
+  for (size_t i = 0; i < whole; i += kLanes) {
+    std::memcpy(&values[0], &x[i], sizeof(Lanes));
+    values[0] = input_scale() * values[0] + input_offset();
+    const Lanes p = output_scale() * value_of(steps(), values);
+    std::memcpy(&x[i], &p, sizeof(Lanes));
+  }
   for (double& rest : x.subspan(whole)) rest = evaluate(rest);
 }
 

@@ -27,7 +27,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,7 +42,7 @@ namespace psm::approx {
 //
 // Value 0 is the argument v, value i + 1 is the result of step i, and the last value is the polynomial. Three
 // readers:
-//   * Approximation::evaluate(): on doubles, one or eight (Lanes) at a time;
+//   * Approximation::evaluate(): on doubles, one or eight at a time;
 //   * the counts of depth(), degree() and multiplications();
 //   * nn/encrypted/encrypted_function.h: as instructions of a slot program.
 
@@ -88,48 +87,6 @@ class Steps {
     return static_cast<Value>(steps_.size());
   }
   std::vector<Step> steps_;
-};
-
-// Eight doubles as one value, for the steps of a polynomial on many numbers. Eight independent
-// chains hide the latency of an addition. Each lane has the operations of one double, and so its bits.
-struct Lanes {
-  static constexpr size_t kCount = 8;
-  typedef double Pair __attribute__((vector_size(16)));
-  Pair pairs[kCount / 2];
-
-  static Lanes load(const double* values) {
-    Lanes lanes;
-    std::memcpy(lanes.pairs, values, sizeof lanes.pairs);
-    return lanes;
-  }
-  void store(double* values) const { std::memcpy(values, pairs, sizeof pairs); }
-
-  friend Lanes operator+(Lanes a, const Lanes& b) {
-    for (size_t i = 0; i < kCount / 2; ++i) a.pairs[i] += b.pairs[i];
-    return a;
-  }
-  friend Lanes operator-(Lanes a, const Lanes& b) {
-    for (size_t i = 0; i < kCount / 2; ++i) a.pairs[i] -= b.pairs[i];
-    return a;
-  }
-  friend Lanes operator*(Lanes a, const Lanes& b) {
-    for (size_t i = 0; i < kCount / 2; ++i) a.pairs[i] *= b.pairs[i];
-    return a;
-  }
-  friend Lanes operator-(Lanes a) {
-    for (Pair& pair : a.pairs) pair = -pair;
-    return a;
-  }
-  friend Lanes operator+(Lanes a, double c) {
-    for (Pair& pair : a.pairs) pair += c;
-    return a;
-  }
-  friend Lanes operator+(double c, const Lanes& a) { return a + c; }
-  friend Lanes operator*(Lanes a, double c) {
-    for (Pair& pair : a.pairs) pair *= c;
-    return a;
-  }
-  friend Lanes operator*(double c, const Lanes& a) { return a * c; }
 };
 
 enum class ErrorKind { kAbsolute, kRelative };

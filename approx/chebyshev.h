@@ -18,12 +18,12 @@ using Coefficients = std::vector<long double>;
 using RealFunction = std::function<long double(long double)>;
 
 // sum_k c_k T_k(t) by Clenshaw's recurrence b_k = c_k + 2 t b_{k+1} - b_{k+2}. Stable on [-1, 1].
-// Real is a floating-point type no narrower than the coefficients', or Lanes (approximation.h).
+// Real is a floating-point type no narrower than the coefficients', or a vector of such numbers.
 template <typename Real, typename Container>
 Real clenshaw(const Container& c, Real t) {
   Real next{}, after{};
   for (size_t k = c.size(); k-- > 1;) {
-    const Real current = c[k] + 2 * t * next - after;
+    const Real current = c[k] + (t + t) * next - after;
     after = next;
     next = current;
   }
