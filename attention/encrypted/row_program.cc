@@ -49,176 +49,154 @@ class SlotRows {
     program::Value factor{};            // by factor_unit times which it is still to be multiplied
     double factor_unit = 1;
   };
-  SlotRows(program::Builder& builder, const RowPacking& packing);
 
-  Value scores(std::vector<program::Value> slots, double input_scale) const;
-  RowWeights weights(Value x);
+  SlotRows(Builder& builder, const RowPacking& packing) : builder_(builder), packing_(packing) {
+    check(packing);
+  }
+
+  Value scores(std::vector<program::Value> slots, double input_scale) const {
+    PSM_CHECK(slots.size() == static_cast<size_t>(packing_.ciphertexts), slots.size(), " ciphertexts");
+    return {std::move(slots), 1 / input_scale, false, /*fresh=*/true, /*ends_in_zeros=*/true};
+  }
+
+  RowWeights weights(Value x) {
+    if (!x.factor.valid()) {
+      PSM_CHECK(x.unit == 1 && !x.over_length, "unit ", x.unit);
+      return {std::move(x.slots), {}, 1};
+    }
+    if (x.over_length)
+      x.factor = builder_.multiply_plain(x.factor, plain(everywhere(1, /*over_length=*/true)));
+    x.over_length = false;
+    // What follows a row's end goes here.
+    if (!x.ends_in_zeros) x.slots = times_places(x, 1 / x.unit);
+    return {std::move(x.slots), x.factor, x.unit * x.factor_unit};
+  }
 
   Value apply(const approx::Approximation& f, const Value& x, const char* what, double shift = 0,
-              double factor = 1);
-  Value of_sum(const approx::Approximation& f, const Value& x, double addend, const char* what);
-  Value scaled_by(const Value& x, const Value& number);
-  Value times(Value x, double c) const;
-  Value power(const Value& x, int p);
-  Value over_length(Value x) const;
-  Value half_sum(const Value& x, const Value& y);
-  Value refresh(const Value& x);
+              double factor = 1) {
+    PSM_CHECK(is_one(x.unit * f.input_scale() * factor) && !x.over_length && !x.factor.valid(), what,
+              ": unit ", x.unit);
+    Values values = x.slots;
+    const double offset = f.input_offset() + f.input_scale() * factor * shift;
+    if (std::abs(offset) > kRounding)
+      for (program::Value& v : values) v = builder_.add_constant(v, offset);
+    if (!x.fresh) values = builder_.refresh(values);
+    for (program::Value& v : values) v = nn::build(builder_, f, v, what);
+    return {builder_.refresh(values), f.output_scale(), false, /*fresh=*/true};
+  }
+
+  Value of_sum(const approx::Approximation& f, const Value& x, double addend, const char* what) {
+    PSM_CHECK(!x.factor.valid(), what);
+    const double factor = f.input_scale() * x.unit;
+    std::vector<std::vector<double>> weights;
+    if (x.ends_in_zeros) {
+      weights.push_back(everywhere(factor, x.over_length));
+    } else {
+      for (size_t m = 0; m < x.slots.size(); ++m) weights.push_back(places(m, factor, x.over_length));
+    }
+    program::Value v =
+        builder_.add_constant(row_sum(x.slots, weights), f.input_scale() * addend + f.input_offset());
+    // A bootstrap's error is absolute: of a wide interval's lower end it would leave nothing.
+    if (f.domain().lo > kRefreshableRatio * f.domain().hi) v = builder_.refresh(v);
+    return {{builder_.refresh(nn::build(builder_, f, v, what))}, f.output_scale()};
+  }
+
+  Value scaled_by(const Value& x, const Value& number) {
+    Value scaled = x;
+    scaled.factor = number.slots[0];
+    scaled.factor_unit = number.unit;
+    return packing_.divide_later ? scaled : divided(scaled);
+  }
+
+  Value times(Value x, double c) const {
+    x.unit *= c;
+    return x;
+  }
+
+  Value power(const Value& base, int p) {
+    Value x = divided(base);
+    PSM_CHECK(!x.over_length, "power ", p, " of values over the length");
+    for (program::Value& v : x.slots) v = nn::power_of(builder_, v, p);
+    return {.slots = std::move(x.slots),
+            .unit = std::pow(x.unit, p),
+            .ends_in_zeros = x.ends_in_zeros,
+            .has_length = p == packing_.length_root};
+  }
+
+  Value over_length(Value x) const {
+    PSM_CHECK(!x.over_length, "values over the length already");
+    x.over_length = !x.has_length;
+    return x;
+  }
+
+  Value half_sum(const Value& x, const Value& y) {
+    Values halves = times_places(x, 0.5);
+    const Values others = times_places(y, 0.5);
+    for (size_t m = 0; m < halves.size(); ++m) halves[m] = builder_.add(halves[m], others[m]);
+    return {.slots = std::move(halves), .ends_in_zeros = true};
+  }
+
+  Value refresh(const Value& x) {
+    Value refreshed = divided(x);
+    refreshed.slots = builder_.refresh(refreshed.slots);
+    refreshed.fresh = true;
+    return refreshed;
+  }
 
  private:
   // The slots of ciphertext m: `factor`, divided by the length if wanted, in the places of a row.
-  std::vector<double> places(size_t m, double factor, bool over_length) const;
-  std::vector<double> everywhere(double factor, bool over_length) const;
-  std::vector<program::Value> times_places(const Value& x, double factor);  // unit * factor x
-  // sum over a row of f(x), f a weight for each place of each ciphertext; or one weight for all of them.
-  program::Value row_sum(const std::vector<program::Value>& x,
-                         const std::vector<std::vector<double>>& weights);
-  Value divided(const Value& x);  // with no factor left apart, and the unit 1
-  std::vector<program::Value> multiply_all(const std::vector<program::Value>& x, program::Value y);
+  std::vector<double> places(size_t m, double factor, bool over_length) const {
+    const int before = static_cast<int>(m) * packing_.places;
+    std::vector<double> places;
+    for (int length : packing_.lengths)
+      for (int j = 0; j < packing_.places; ++j)
+        places.push_back(before + j >= length ? 0 : over_length ? factor / length : factor);
+    return places;
+  }
 
-  program::Builder& builder_;
+  std::vector<double> everywhere(double factor, bool over_length) const {
+    std::vector<double> places;
+    for (int length : packing_.lengths)
+      places.insert(places.end(), static_cast<size_t>(packing_.places),
+                    over_length ? factor / length : factor);
+    return places;
+  }
+
+  // unit * factor x
+  Values times_places(const Value& x, double factor) {
+    Values products;
+    for (size_t m = 0; m < x.slots.size(); ++m)
+      products.push_back(
+          builder_.multiply_plain(x.slots[m], plain(places(m, x.unit * factor, x.over_length))));
+    return products;
+  }
+
+  // sum over a row of f(x), f a weight for each place of each ciphertext; or one weight for all of them.
+  program::Value row_sum(const Values& x, const std::vector<std::vector<double>>& weights) {
+    if (weights.size() == 1) {
+      const program::Value in[] = {builder_.add_all(x)};
+      return builder_.mark_real(builder_.linear(in, nn::block_sum_map(weights[0], packing_.places))[0]);
+    }
+    ckks::LinearTransform map;
+    for (size_t m = 0; m < x.size(); ++m)
+      for (ckks::TransformTerm& term : nn::block_sum_map(weights[m], packing_.places).terms) {
+        term.input = static_cast<int>(m);
+        map.terms.push_back(std::move(term));
+      }
+    return builder_.mark_real(builder_.linear(x, std::move(map))[0]);
+  }
+
+  // With no factor left apart, and the unit 1.
+  Value divided(const Value& x) {
+    if (!x.factor.valid()) return x;
+    Values products = times_places(x, x.factor_unit);
+    for (program::Value& product : products) product = builder_.multiply(product, x.factor);
+    return {.slots = std::move(products), .ends_in_zeros = true};
+  }
+
+  Builder& builder_;
   const RowPacking& packing_;
 };
-
-SlotRows::SlotRows(Builder& builder, const RowPacking& packing) : builder_(builder), packing_(packing) {
-  check(packing);
-}
-
-SlotRows::Value SlotRows::scores(std::vector<program::Value> slots, double input_scale) const {
-  PSM_CHECK(slots.size() == static_cast<size_t>(packing_.ciphertexts), slots.size(), " ciphertexts");
-  return {std::move(slots), 1 / input_scale, false, /*fresh=*/true, /*ends_in_zeros=*/true};
-}
-
-RowWeights SlotRows::weights(Value x) {
-  if (!x.factor.valid()) {
-    PSM_CHECK(x.unit == 1 && !x.over_length, "unit ", x.unit);
-    return {std::move(x.slots), {}, 1};
-  }
-  if (x.over_length) x.factor = builder_.multiply_plain(x.factor, plain(everywhere(1, /*over_length=*/true)));
-  x.over_length = false;
-  // What follows a row's end goes here.
-  if (!x.ends_in_zeros) x.slots = times_places(x, 1 / x.unit);
-  return {std::move(x.slots), x.factor, x.unit * x.factor_unit};
-}
-
-std::vector<double> SlotRows::places(size_t m, double factor, bool over_length) const {
-  const int before = static_cast<int>(m) * packing_.places;
-  std::vector<double> places;
-  for (int length : packing_.lengths)
-    for (int j = 0; j < packing_.places; ++j)
-      places.push_back(before + j >= length ? 0 : over_length ? factor / length : factor);
-  return places;
-}
-
-std::vector<double> SlotRows::everywhere(double factor, bool over_length) const {
-  std::vector<double> places;
-  for (int length : packing_.lengths)
-    places.insert(places.end(), static_cast<size_t>(packing_.places), over_length ? factor / length : factor);
-  return places;
-}
-
-Values SlotRows::times_places(const Value& x, double factor) {
-  Values products;
-  for (size_t m = 0; m < x.slots.size(); ++m)
-    products.push_back(builder_.multiply_plain(x.slots[m], plain(places(m, x.unit * factor, x.over_length))));
-  return products;
-}
-
-Values SlotRows::multiply_all(const Values& x, program::Value y) {
-  Values products;
-  for (program::Value each : x) products.push_back(builder_.multiply(each, y));
-  return products;
-}
-
-program::Value SlotRows::row_sum(const Values& x, const std::vector<std::vector<double>>& weights) {
-  if (weights.size() == 1) {
-    const program::Value in[] = {builder_.add_all(x)};
-    return builder_.mark_real(builder_.linear(in, nn::block_sum_map(weights[0], packing_.places))[0]);
-  }
-  ckks::LinearTransform map;
-  for (size_t m = 0; m < x.size(); ++m)
-    for (ckks::TransformTerm& term : nn::block_sum_map(weights[m], packing_.places).terms) {
-      term.input = static_cast<int>(m);
-      map.terms.push_back(std::move(term));
-    }
-  return builder_.mark_real(builder_.linear(x, std::move(map))[0]);
-}
-
-SlotRows::Value SlotRows::apply(const approx::Approximation& f, const Value& x, const char* what,
-                                double shift, double factor) {
-  PSM_CHECK(is_one(x.unit * f.input_scale() * factor) && !x.over_length && !x.factor.valid(), what, ": unit ",
-            x.unit);
-  Values values = x.slots;
-  const double offset = f.input_offset() + f.input_scale() * factor * shift;
-  if (std::abs(offset) > kRounding)
-    for (program::Value& v : values) v = builder_.add_constant(v, offset);
-  if (!x.fresh) values = builder_.refresh(values);
-  for (program::Value& v : values) v = nn::build(builder_, f, v, what);
-  return {builder_.refresh(values), f.output_scale(), false, /*fresh=*/true};
-}
-
-SlotRows::Value SlotRows::of_sum(const approx::Approximation& f, const Value& x, double addend,
-                                 const char* what) {
-  PSM_CHECK(!x.factor.valid(), what);
-  const double factor = f.input_scale() * x.unit;
-  std::vector<std::vector<double>> weights;
-  if (x.ends_in_zeros) {
-    weights.push_back(everywhere(factor, x.over_length));
-  } else {
-    for (size_t m = 0; m < x.slots.size(); ++m) weights.push_back(places(m, factor, x.over_length));
-  }
-  program::Value v =
-      builder_.add_constant(row_sum(x.slots, weights), f.input_scale() * addend + f.input_offset());
-  // A bootstrap's error is absolute: of a wide interval's lower end it would leave nothing.
-  if (f.domain().lo > kRefreshableRatio * f.domain().hi) v = builder_.refresh(v);
-  return {{builder_.refresh(nn::build(builder_, f, v, what))}, f.output_scale()};
-}
-
-SlotRows::Value SlotRows::scaled_by(const Value& x, const Value& number) {
-  Value scaled = x;
-  scaled.factor = number.slots[0];
-  scaled.factor_unit = number.unit;
-  return packing_.divide_later ? scaled : divided(scaled);
-}
-
-SlotRows::Value SlotRows::times(Value x, double c) const {
-  x.unit *= c;
-  return x;
-}
-
-SlotRows::Value SlotRows::divided(const Value& x) {
-  if (!x.factor.valid()) return x;
-  return {.slots = multiply_all(times_places(x, x.factor_unit), x.factor), .ends_in_zeros = true};
-}
-
-SlotRows::Value SlotRows::power(const Value& base, int p) {
-  Value x = divided(base);
-  PSM_CHECK(!x.over_length, "power ", p, " of values over the length");
-  for (program::Value& v : x.slots) v = nn::power_of(builder_, v, p);
-  return {.slots = std::move(x.slots),
-          .unit = std::pow(x.unit, p),
-          .ends_in_zeros = x.ends_in_zeros,
-          .has_length = p == packing_.length_root};
-}
-
-SlotRows::Value SlotRows::over_length(Value x) const {
-  PSM_CHECK(!x.over_length, "values over the length already");
-  x.over_length = !x.has_length;
-  return x;
-}
-
-SlotRows::Value SlotRows::half_sum(const Value& x, const Value& y) {
-  Values halves = times_places(x, 0.5);
-  const Values others = times_places(y, 0.5);
-  for (size_t m = 0; m < halves.size(); ++m) halves[m] = builder_.add(halves[m], others[m]);
-  return {.slots = std::move(halves), .ends_in_zeros = true};
-}
-
-SlotRows::Value SlotRows::refresh(const Value& x) {
-  Value refreshed = divided(x);
-  refreshed.slots = builder_.refresh(refreshed.slots);
-  refreshed.fresh = true;
-  return refreshed;
-}
 
 }  // namespace
 
