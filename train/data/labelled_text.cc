@@ -1,6 +1,8 @@
 #include "train/data/labelled_text.h"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -18,7 +20,7 @@ constexpr size_t kMostHeldOut = 1000;
 // One kind of file, and how errors call its parts.
 struct Format {
   std::string_view heading;
-  const char *heading_text, *texts, *line_text, *give;
+  const char *texts, *line_text, *give;
   std::optional<LabelledText> (*parse)(const std::vector<std::string_view>& fields);  // none: of another form
 };
 
@@ -28,39 +30,29 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-const Format kSst2{"sentence\tlabel",
-                   "`sentence<tab>label`",
-                   "phrases",
-                   "not `phrase<tab>0` or `phrase<tab>1`",
-                   "give SST-2's train.tsv",
-                   [](const std::vector<std::string_view>& fields) -> std::optional<LabelledText> {
-                     if (fields.size() != 2 || (fields[1] != "0" && fields[1] != "1")) return {};
-                     const std::string_view phrase = trimmed(fields[0]);
-                     if (phrase.empty()) return {};
-                     return LabelledText{std::string(phrase), fields[1] == "1"};
-                   }};
-
-const Format kQnli{"index\tquestion\tsentence\tlabel",
-                   "`index<tab>question<tab>sentence<tab>label`",
-                   "pairs",
-                   "not an index, a question, a sentence and entailment or not_entailment with tabs between",
-                   "give a file of QNLI",
-                   [](const std::vector<std::string_view>& fields) -> std::optional<LabelledText> {
-                     if (fields.size() != 4 || fields[1].empty() || fields[2].empty()) return {};
-                     if (fields[3] != "entailment" && fields[3] != "not_entailment") return {};
-                     return LabelledText{message(fields[1], "\t", fields[2]), fields[3] == "not_entailment"};
-                   }};
-
-const Format kMrpc{"Quality\t#1 ID\t#2 ID\t#1 String\t#2 String",
-                   "`Quality<tab>#1 ID<tab>#2 ID<tab>#1 String<tab>#2 String`",
-                   "pairs",
-                   "not 0 or 1, two numbers and two sentences with tabs between",
-                   "give a file of MRPC",
-                   [](const std::vector<std::string_view>& fields) -> std::optional<LabelledText> {
-                     if (fields.size() != 5 || fields[3].empty() || fields[4].empty()) return {};
-                     if (fields[0] != "0" && fields[0] != "1") return {};
-                     return LabelledText{message(fields[3], "\t", fields[4]), fields[0] == "1"};
-                   }};
+const Format kFormats[] = {
+    {"sentence\tlabel", "phrases", "not `phrase<tab>0` or `phrase<tab>1`", "give SST-2's train.tsv",
+     [](const std::vector<std::string_view>& fields) -> std::optional<LabelledText> {
+       if (fields.size() != 2 || (fields[1] != "0" && fields[1] != "1")) return {};
+       const std::string_view phrase = trimmed(fields[0]);
+       if (phrase.empty()) return {};
+       return LabelledText{std::string(phrase), fields[1] == "1"};
+     }},
+    {"index\tquestion\tsentence\tlabel", "pairs",
+     "not an index, a question, a sentence and entailment or not_entailment with tabs between",
+     "give a file of QNLI",
+     [](const std::vector<std::string_view>& fields) -> std::optional<LabelledText> {
+       if (fields.size() != 4 || fields[1].empty() || fields[2].empty()) return {};
+       if (fields[3] != "entailment" && fields[3] != "not_entailment") return {};
+       return LabelledText{message(fields[1], "\t", fields[2]), fields[3] == "not_entailment"};
+     }},
+    {"Quality\t#1 ID\t#2 ID\t#1 String\t#2 String", "pairs",
+     "not 0 or 1, two numbers and two sentences with tabs between", "give a file of MRPC",
+     [](const std::vector<std::string_view>& fields) -> std::optional<LabelledText> {
+       if (fields.size() != 5 || fields[3].empty() || fields[4].empty()) return {};
+       if (fields[0] != "0" && fields[0] != "1") return {};
+       return LabelledText{message(fields[3], "\t", fields[4]), fields[0] == "1"};
+     }}};
 
 // The parts of a line between its tabs, up to one more than any format has.
 std::vector<std::string_view> fields_of(std::string_view line) {
@@ -71,28 +63,6 @@ std::vector<std::string_view> fields_of(std::string_view line) {
     at = end + 1;
   }
   return fields;
-}
-
-bool has_heading(const Format& format, std::string_view text) {
-  const std::vector<std::string_view> lines = nn::lines_of(text.substr(0, text.find('\n')));
-  return !lines.empty() && lines[0] == format.heading;
-}
-
-std::vector<LabelledText> parse(const Format& format, std::string_view text, const std::string& what) {
-  std::vector<LabelledText> texts;
-  int number = 0;
-  for (const std::string_view line : nn::lines_of(text)) {
-    if (++number == 1) {
-      if (line != format.heading)
-        throw Error(message(what, ", line 1: the heading is not ", format.heading_text, "; ", format.give));
-      continue;
-    }
-    std::optional<LabelledText> parsed = format.parse(fields_of(line));
-    if (!parsed) throw Error(message(what, ", line ", number, ": ", format.line_text, "; ", format.give));
-    texts.push_back(std::move(*parsed));
-  }
-  if (texts.empty()) throw Error(message(what, " holds no ", format.texts, "; ", format.give));
-  return texts;
 }
 
 // Where each word begins, and the end of the text as if a word began after one more space.
@@ -123,30 +93,50 @@ std::string_view sentence_of(const LabelledText& pair) {
   return std::string_view(pair.text).substr(pair.text.find('\t') + 1);
 }
 
-size_t held_out_of(const std::vector<LabelledText>& texts) {
-  return std::clamp<size_t>(texts.size() / 10, 1, kMostHeldOut);
+// Holds out `held_out` of the texts with these numbers, spread evenly, each of which see(text) is told. Training texts
+// are those that share(text) nothing with them.
+template <typename See, typename Shares>
+LabelledSplit split_texts(const std::vector<LabelledText>& texts, const std::vector<size_t>& numbers,
+                          size_t held_out, const See& see, const Shares& shares) {
+  LabelledSplit split;
+  for (size_t k = 0; k < held_out; ++k) {
+    const LabelledText& text = texts[numbers[k * numbers.size() / held_out]];
+    split.held_out.push_back(text);
+    see(text);
+  }
+  for (const LabelledText& text : texts)
+    if (!shares(text)) split.training.push_back(text);
+  split.dropped = texts.size() - held_out - split.training.size();
+  if (split.training.empty()) throw Error("every text shares words with a held-out one; hold out fewer");
+  return split;
 }
 
-// The texts of a file and their kind.
-std::pair<const Format*, std::vector<LabelledText>> read_labelled(const std::string& path) {
-  std::string text = nn::read_maybe_gzip(path, kMaxBytes);
-  if (text.starts_with("\ufeff")) text.erase(0, 3);  // MRPC's byte order mark
-  for (const Format* format : {&kSst2, &kQnli, &kMrpc})
-    if (has_heading(*format, text)) return {format, parse(*format, text, path)};
-  throw Error(
-      message(path,
-              ", line 1: the heading is neither SST-2's (sentence, label) nor QNLI's (index, question, "
-              "sentence, label) nor MRPC's (Quality, #1 ID, ..), with tabs between; give a file with one of "
-              "them"));
+LabelledFile read_labelled(const std::string& path) {
+  return parse_labelled(nn::read_maybe_gzip(path, kMaxBytes), path);
 }
 
 }  // namespace
 
-std::vector<LabelledText> parse_sst2(std::string_view text, const std::string& what) {
-  return parse(kSst2, text, what);
-}
-std::vector<LabelledText> parse_qnli(std::string_view text, const std::string& what) {
-  return parse(kQnli, text, what);
+LabelledFile parse_labelled(std::string_view text, const std::string& what) {
+  if (text.starts_with("\ufeff")) text.remove_prefix(3);  // MRPC's byte order mark
+  const std::vector<std::string_view> lines = nn::lines_of(text);
+  const Format* const format =
+      std::find_if(std::begin(kFormats), std::end(kFormats),
+                   [&](const Format& each) { return !lines.empty() && lines[0] == each.heading; });
+  if (format == std::end(kFormats))
+    throw Error(message(
+        what,
+        ", line 1: the heading is neither SST-2's (sentence, label) nor QNLI's (index, question, "
+        "sentence, label) nor MRPC's (Quality, #1 ID, ..), with tabs between; give a file with one of "
+        "them"));
+  LabelledFile file{.texts = {}, .of_pairs = format != kFormats};
+  for (size_t n = 1; n < lines.size(); ++n) {
+    std::optional<LabelledText> parsed = format->parse(fields_of(lines[n]));
+    if (!parsed) throw Error(message(what, ", line ", n + 1, ": ", format->line_text, "; ", format->give));
+    file.texts.push_back(std::move(*parsed));
+  }
+  if (file.texts.empty()) throw Error(message(what, " holds no ", format->texts, "; ", format->give));
+  return file;
 }
 
 LabelledSplit split_phrases(const std::vector<LabelledText>& phrases, size_t held_out, size_t least_words) {
@@ -156,49 +146,41 @@ LabelledSplit split_phrases(const std::vector<LabelledText>& phrases, size_t hel
   if (long_ones.size() < held_out || held_out == 0)
     throw Error(message("SST-2: ", long_ones.size(), " phrases of ", least_words,
                         " words or more are too few to hold out ", held_out, "; give the whole train.tsv"));
-  LabelledSplit split;
   std::unordered_set<std::string_view> whole, parts;  // of the held-out phrases; views into `phrases`
-  for (size_t k = 0; k < held_out; ++k) {
-    const LabelledText& phrase = phrases[long_ones[k * long_ones.size() / held_out]];
-    split.held_out.push_back(phrase);
-    whole.insert(phrase.text);
-    any_part(phrase.text, [&](std::string_view part) { return parts.insert(part), false; });
-  }
-  for (const LabelledText& phrase : phrases) {
-    const bool shares = parts.contains(phrase.text) ||
-                        any_part(phrase.text, [&](std::string_view part) { return whole.contains(part); });
-    if (!shares) split.training.push_back(phrase);
-  }
-  split.dropped = phrases.size() - held_out - split.training.size();
-  if (split.training.empty())
-    throw Error("SST-2: every phrase shares words with a held-out one; hold out fewer");
-  return split;
+  return split_texts(
+      phrases, long_ones, held_out,
+      [&](const LabelledText& phrase) {
+        whole.insert(phrase.text);
+        any_part(phrase.text, [&](std::string_view part) { return parts.insert(part), false; });
+      },
+      [&](const LabelledText& phrase) {
+        return parts.contains(phrase.text) ||
+               any_part(phrase.text, [&](std::string_view part) { return whole.contains(part); });
+      });
 }
 
 LabelledSplit split_pairs(const std::vector<LabelledText>& pairs, size_t held_out) {
   if (held_out == 0 || held_out >= pairs.size())
     throw Error(message(pairs.size(), " pairs are too few to hold out ", held_out, "; give a larger file"));
-  LabelledSplit split;
+  std::vector<size_t> all(pairs.size());
+  std::iota(all.begin(), all.end(), size_t{0});
   std::unordered_set<std::string_view> questions, sentences;  // views into `pairs`
-  for (size_t k = 0; k < held_out; ++k) {
-    const LabelledText& pair = pairs[k * pairs.size() / held_out];
-    split.held_out.push_back(pair);
-    questions.insert(question_of(pair));
-    sentences.insert(sentence_of(pair));
-  }
-  for (const LabelledText& pair : pairs)
-    if (!questions.contains(question_of(pair)) && !sentences.contains(sentence_of(pair)))
-      split.training.push_back(pair);
-  split.dropped = pairs.size() - held_out - split.training.size();
-  if (split.training.empty()) throw Error("every pair shares a text with a held-out one; hold out fewer");
-  return split;
+  return split_texts(
+      pairs, all, held_out,
+      [&](const LabelledText& pair) {
+        questions.insert(question_of(pair));
+        sentences.insert(sentence_of(pair));
+      },
+      [&](const LabelledText& pair) {
+        return questions.contains(question_of(pair)) || sentences.contains(sentence_of(pair));
+      });
 }
 
 LabelledSplit read_labelled_split(const std::string& path, const std::string& valid) {
-  const auto [format, texts] = read_labelled(path);
-  if (!valid.empty()) return {texts, read_labelled(valid).second, 0};
-  if (format != &kSst2) return split_pairs(texts, held_out_of(texts));
-  return split_phrases(texts, held_out_of(texts), kLeastWords);
+  const LabelledFile file = read_labelled(path);
+  if (!valid.empty()) return {file.texts, read_labelled(valid).texts, 0};
+  const size_t held_out = std::clamp<size_t>(file.texts.size() / 10, 1, kMostHeldOut);
+  return file.of_pairs ? split_pairs(file.texts, held_out) : split_phrases(file.texts, held_out, kLeastWords);
 }
 
 }  // namespace psm::train

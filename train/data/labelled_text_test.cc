@@ -16,7 +16,7 @@ namespace {
 const std::string kPairs = "index\tquestion\tsentence\tlabel\n";
 
 TEST_CASE("phrases are read with their labels, without spaces at their ends") {
-  const auto phrases = parse_sst2("sentence\tlabel\nbears and \t1\r\n kids , spirit\t0", "file");
+  const auto phrases = parse_labelled("sentence\tlabel\nbears and \t1\r\n kids , spirit\t0", "file").texts;
   REQUIRE(phrases.size() == 2);
   CHECK(phrases[0].text == "bears and");
   CHECK(phrases[0].label == 1);
@@ -26,11 +26,11 @@ TEST_CASE("phrases are read with their labels, without spaces at their ends") {
 
 TEST_CASE("a file of phrases of another form is refused with its line") {
   const auto refused = [](const char* text, const char* why) {
-    CHECK_REFUSED(parse_sst2(text, "file"), why);
+    CHECK_REFUSED(parse_labelled(text, "file"), why);
   };
-  refused("", "file holds no phrases");
+  refused("", "file, line 1: the heading");
   refused("sentence\tlabel\n", "file holds no phrases");
-  refused("index\tquestion\tsentence\tlabel\n", "file, line 1: the heading");
+  refused("sentence\tlabels\n", "file, line 1: the heading");
   refused("sentence\tlabel\ngood\t1\nbad\n", "file, line 3");
   refused("sentence\tlabel\ngood\t2\n", "file, line 2");
   refused("sentence\tlabel\ngood\t1\t1\n", "file, line 2");
@@ -75,7 +75,8 @@ TEST_CASE("SST-2 itself: 67,349 phrases" * doctest::test_suite("external")) {
 
 TEST_CASE("pairs are read with their labels") {
   const auto pairs =
-      parse_qnli(kPairs + "0\tWho?\tThey did.\tentailment\r\n7\tWhy \"so\"?\tNo.\tnot_entailment", "file");
+      parse_labelled(kPairs + "0\tWho?\tThey did.\tentailment\r\n7\tWhy \"so\"?\tNo.\tnot_entailment", "file")
+          .texts;
   REQUIRE(pairs.size() == 2);
   CHECK(pairs[0].text == "Who?\tThey did.");
   CHECK(pairs[0].label == 0);
@@ -85,11 +86,9 @@ TEST_CASE("pairs are read with their labels") {
 
 TEST_CASE("a file of pairs of another form is refused with its line") {
   const auto refused = [](const std::string& text, const char* why) {
-    CHECK_REFUSED(parse_qnli(text, "file"), why);
+    CHECK_REFUSED(parse_labelled(text, "file"), why);
   };
-  refused("", "file holds no pairs");
   refused(kPairs, "file holds no pairs");
-  refused("sentence\tlabel\n", "file, line 1: the heading");
   refused(kPairs + "0\tWho?\tThey.\tentailment\n1\tWho?\tThey.\tyes\n", "file, line 3");
   refused(kPairs + "0\tWho?\tentailment\n", "file, line 2");
   refused(kPairs + "0\t\tThey.\tentailment\n", "file, line 2");
