@@ -209,6 +209,11 @@ void describe_gpt_neox(Members& m, HuggingFaceConfig& config) {
   model.block = parallel ? BlockKind::kParallel : BlockKind::kPreNorm;
 }
 
+void describe_gpt2(Members& m, HuggingFaceConfig& config) {
+  if (m.reads()) config.model.ffn = std::min(4 * config.model.width, kMostSize);
+  m.size_or("n_inner", config.model.ffn, 1, Null::kMissing);
+}
+
 void describe_llama(Members& m, HuggingFaceConfig& config) {
   ModelConfig& model = config.model;
   rotary(m, "partial_rotary_factor", "rope_theta", Null::kMissing, model);
@@ -276,92 +281,79 @@ struct Keys {
 // A family, the models of transformers that its files are read of (with these heads, or with none; the first is
 // written), and what stands in its config.json.
 struct Known {
-  std::string_view type, family;
+  std::string_view type;  // the family's name, with an underscore
   Keywords architectures;
-  Keys keys;
-  double usual_epsilon;                            // of the norms, where the file has none
-  FeedForwardKind usual_activation;                // the same
-  std::optional<bool> tied;                        // the same; none: there is no unembedding
-  void (*describe)(Members&, HuggingFaceConfig&);  // what the keys do not say
-  Fixed fixed;                                     // another value makes another model
-  Keywords harmless;                               // whatever they say, the logits are the same
+  Keys keys = {};
+  double usual_epsilon = 1e-12;                                  // of the norms, where the file has none
+  FeedForwardKind usual_activation = FeedForwardKind::kGeluErf;  // the same
+  std::optional<bool> tied = {};                                 // the same; none: there is no unembedding
+  void (*describe)(Members&, HuggingFaceConfig&);                // what the keys do not say
+  Fixed fixed;                                                   // another value makes another model
+  Keywords harmless;                                             // whatever they say, the logits are the same
+
+  std::string family() const {
+    std::string name(type);
+    std::ranges::replace(name, '_', '-');
+    return name;
+  }
 };
 
 const std::vector<Known>& known_families() {
   static const std::vector<Known> known = {
-      {"gpt_neox",
-       "gpt-neox",
-       {"GPTNeoXForCausalLM", "GPTNeoXModel"},
-       {},
-       1e-5,
-       FeedForwardKind::kGeluErf,
-       false,
-       describe_gpt_neox,
-       {{"attention_bias", true}, {"rope_scaling", Json()}},
-       {"attention_dropout", "classifier_dropout", "hidden_dropout"}},
-      {"gpt2",
-       "gpt2",
-       {"GPT2LMHeadModel", "GPT2Model"},
-       {"vocab_size", "n_layer", "n_embd", "n_head", nullptr, "n_positions", "layer_norm_epsilon",
-        "activation_function"},
-       1e-5,
-       FeedForwardKind::kGeluTanh,
-       true,
-       [](Members& m, HuggingFaceConfig& config) {
-         if (m.reads()) config.model.ffn = std::min(4 * config.model.width, kMostSize);
-         m.size_or("n_inner", config.model.ffn, 1, Null::kMissing);
-       },
-       {{"scale_attn_by_inverse_layer_idx", false}, {"scale_attn_weights", true}},
-       {"attn_pdrop", "embd_pdrop", "n_ctx", "predict_special_tokens", "reorder_and_upcast_attn",
-        "resid_pdrop", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
-        "summary_type", "summary_use_proj"}},
-      {"llama",
-       "llama",
-       {"LlamaForCausalLM", "LlamaModel"},
-       {.norm_epsilon = "rms_norm_eps", .activation = nullptr},
-       1e-6,
-       FeedForwardKind::kSwiGlu,
-       false,
-       describe_llama,
-       {{"attention_bias", false},
-        {"hidden_act", "silu"},
-        {"mlp_bias", false},
-        {"rope_interleaved", false},
-        {"rope_scaling", Json()}},
-       {"attention_dropout", "is_llama_config", "pretraining_tp"}},
-      {"bert",
-       "bert",
-       {"BertForSequenceClassification", "BertForMaskedLM", "BertForPreTraining", "BertModel"},
-       {},
-       1e-12,
-       FeedForwardKind::kGeluErf,
-       {},
-       describe_bert,
-       {{"position_embedding_type", "absolute"}},
-       {"attention_probs_dropout_prob", "classifier_dropout", "directionality", "hidden_dropout_prob",
-        "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head",
-        "pooler_type", "tie_word_embeddings"}},
-      {"roberta",
-       "roberta",
-       {"RobertaForSequenceClassification", "RobertaForMaskedLM", "RobertaModel"},
-       {},
-       1e-12,
-       FeedForwardKind::kGeluErf,
-       {},
-       describe_roberta,
-       {{"position_embedding_type", "absolute"}},
-       {"attention_probs_dropout_prob", "classifier_dropout", "hidden_dropout_prob", "tie_word_embeddings"}},
-      {"vit",
-       "vit",
-       {"ViTForImageClassification", "ViTModel"},
-       {.vocab = nullptr, .context = nullptr},
-       1e-12,
-       FeedForwardKind::kGeluErf,
-       {},
-       describe_vit,
-       {{"qkv_bias", true}},
-       {"attention_probs_dropout_prob", "encoder_stride", "hidden_dropout_prob", "pooler_act",
-        "pooler_output_size", "tie_word_embeddings"}},
+      {.type = "gpt_neox",
+       .architectures = {"GPTNeoXForCausalLM", "GPTNeoXModel"},
+       .usual_epsilon = 1e-5,
+       .tied = false,
+       .describe = describe_gpt_neox,
+       .fixed = {{"attention_bias", true}, {"rope_scaling", Json()}},
+       .harmless = {"attention_dropout", "classifier_dropout", "hidden_dropout"}},
+      {.type = "gpt2",
+       .architectures = {"GPT2LMHeadModel", "GPT2Model"},
+       .keys = {"vocab_size", "n_layer", "n_embd", "n_head", nullptr, "n_positions", "layer_norm_epsilon",
+                "activation_function"},
+       .usual_epsilon = 1e-5,
+       .usual_activation = FeedForwardKind::kGeluTanh,
+       .tied = true,
+       .describe = describe_gpt2,
+       .fixed = {{"scale_attn_by_inverse_layer_idx", false}, {"scale_attn_weights", true}},
+       .harmless = words_of("attn_pdrop embd_pdrop n_ctx predict_special_tokens reorder_and_upcast_attn "
+                            "resid_pdrop summary_activation summary_first_dropout summary_proj_to_labels "
+                            "summary_type summary_use_proj")},
+      {.type = "llama",
+       .architectures = {"LlamaForCausalLM", "LlamaModel"},
+       .keys = {.norm_epsilon = "rms_norm_eps", .activation = nullptr},
+       .usual_epsilon = 1e-6,
+       .usual_activation = FeedForwardKind::kSwiGlu,
+       .tied = false,
+       .describe = describe_llama,
+       .fixed = {{"attention_bias", false},
+                 {"hidden_act", "silu"},
+                 {"mlp_bias", false},
+                 {"rope_interleaved", false},
+                 {"rope_scaling", Json()}},
+       .harmless = {"attention_dropout", "is_llama_config", "pretraining_tp"}},
+      {.type = "bert",
+       .architectures = {"BertForSequenceClassification", "BertForMaskedLM", "BertForPreTraining",
+                         "BertModel"},
+       .describe = describe_bert,
+       .fixed = {{"position_embedding_type", "absolute"}},
+       .harmless =
+           words_of("attention_probs_dropout_prob classifier_dropout directionality hidden_dropout_prob "
+                    "pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head "
+                    "pooler_type tie_word_embeddings")},
+      {.type = "roberta",
+       .architectures = {"RobertaForSequenceClassification", "RobertaForMaskedLM", "RobertaModel"},
+       .describe = describe_roberta,
+       .fixed = {{"position_embedding_type", "absolute"}},
+       .harmless = words_of(
+           "attention_probs_dropout_prob classifier_dropout hidden_dropout_prob tie_word_embeddings")},
+      {.type = "vit",
+       .architectures = {"ViTForImageClassification", "ViTModel"},
+       .keys = {.vocab = nullptr, .context = nullptr},
+       .describe = describe_vit,
+       .fixed = {{"qkv_bias", true}},
+       .harmless = words_of("attention_probs_dropout_prob encoder_stride hidden_dropout_prob pooler_act "
+                            "pooler_output_size tie_word_embeddings")},
   };
   return known;
 }
@@ -408,7 +400,7 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
     types += message(types.empty() ? "" : ", ", known.type);
     if (known.type != type) continue;
     require_known_head(read, known);
-    HuggingFaceConfig config{preset(known.family), known.tied.value_or(false)};
+    HuggingFaceConfig config{preset(known.family()), known.tied.value_or(false)};
     ModelConfig& model = config.model;
     model.norm_epsilon = known.usual_epsilon;
     model.feed_forward = known.usual_activation;
@@ -443,7 +435,7 @@ Json hugging_face_config_to_json(const ModelConfig& config, const std::optional<
         "transformers has a ViT with the size of its images, and no other model with one; export a "
         "checkpoint that says what images it reads");
   const auto known = std::find_if(known_families().begin(), known_families().end(),
-                                  [&](const Known& each) { return each.family == family; });
+                                  [&](const Known& each) { return each.family() == family; });
   Json json;
   Members out(json);
   HuggingFaceConfig written{config};
