@@ -43,56 +43,67 @@ struct Descriptor {
   const int number;
 };
 
-// A note: what is read is written, and read again.
+// What is read is written, and read again.
 template <typename Note>
-void fuzz_note(const char* name, const Note& note, size_t fixed_bytes = 8192) {
-  FuzzTarget target;
-  target.name = name;
-  target.corpus = {note_text(note)};
-  target.decode = [](std::string_view text) {
-    const Note read = parse_note<Note>(std::string(text), "input");
-    if constexpr (std::is_same_v<Note, TextNote>)
-      PSM_CHECK(read.first >= 0 && read.first <= kMaxText && read.count >= 1 && read.count <= kMaxText);
-    PSM_CHECK(note_text(parse_note<Note>(note_text(read), "again")) == note_text(read));
-  };
-  target.fixed_bytes = fixed_bytes, target.bytes_per_byte = 200;
-  check_fuzz(target);
+void read_note(const std::string& text) {
+  const Note read = parse_note<Note>(text, "input");
+  if constexpr (std::is_same_v<Note, TextNote>)
+    PSM_CHECK(read.first >= 0 && read.first <= kMaxText && read.count >= 1 && read.count <= kMaxText);
+  PSM_CHECK(note_text(parse_note<Note>(note_text(read), "again")) == note_text(read));
 }
 
-TEST_CASE("the notes of files of ciphertexts and weights, of a conversation, and of a commitment") {
+void read_record(const std::string& text) {
+  const TextRecord read = TextRecord::parse(text, "input", 5);
+  PSM_CHECK(read.prompt >= 1 && read.prompt <= static_cast<int>(read.tokens.size()));
+  for (const int token : read.tokens) PSM_CHECK(token >= 0 && token < 5);
+  PSM_CHECK(note_text(TextRecord::parse(note_text(read), "again", 5)) == note_text(read));
+}
+
+TEST_CASE(
+    "the notes of files of ciphertexts and weights, of a conversation, of a text, and of a commitment") {
   CiphertextNote ciphertexts;
   ciphertexts.program_id = 0x0123456789abcdef, ciphertexts.request = 0xfedcba9876543210;
   ciphertexts.names = {"x0", "x1"};
-  fuzz_note("ciphertext note", ciphertexts);
   TextNote text;
   text.program_id = 0x0123456789abcdef, text.request = 0xfedcba9876543210;
   text.names = {"x"}, text.first = 12, text.count = 3;
-  fuzz_note("text note", text);
-  fuzz_note("greeting", Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7});
   WeightNote weights;
   weights.id = 0xfedcba9876543210, weights.program_id = 3;
   weights.names = {"layer 0 / output 0"};
-  fuzz_note("weight note", weights, 32768);
   const program::Digest digest{1, 2, 3};
-  fuzz_note("commitment", CommitmentNote{1, 2, {digest, digest}, {0, 3, 17}});
-  fuzz_note("opening note", OpeningNote{1, 2, {{digest, {digest, digest}}, {digest, {}}}});
-}
-
-TEST_CASE("the client's record of a text") {
   TextRecord record;
   record.text = 0xfedcba9876543210, record.program = 1, record.keys = 2;
   record.prompt = 2, record.tokens = {3, 1, 4, 1};
   record.sampler = {.temperature = 0.5, .top_k = 3, .seed = 7};
   FuzzTarget target;
-  target.name = "text record";
-  target.corpus = {note_text(record)};
-  target.decode = [](std::string_view text) {
-    const TextRecord read = TextRecord::parse(std::string(text), "input", 5);
-    PSM_CHECK(read.prompt >= 1 && read.prompt <= static_cast<int>(read.tokens.size()));
-    for (const int token : read.tokens) PSM_CHECK(token >= 0 && token < 5);
-    PSM_CHECK(note_text(TextRecord::parse(note_text(read), "again", 5)) == note_text(read));
+  target.name = "notes";
+  target.corpus = {note_text(ciphertexts),
+                   note_text(text),
+                   note_text(Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7}),
+                   note_text(weights),
+                   note_text(CommitmentNote{1, 2, {digest, digest}, {0, 3, 17}}),
+                   note_text(OpeningNote{1, 2, {{digest, {digest, digest}}, {digest, {}}}}),
+                   note_text(record)};
+  target.decode = [](std::string_view bytes) {
+    const std::string note(bytes);
+    switch (note.empty() ? NoteKind{} : static_cast<NoteKind>(note[0])) {
+      case NoteKind::kText:
+        return read_note<TextNote>(note);
+      case NoteKind::kGreeting:
+        return read_note<Greeting>(note);
+      case NoteKind::kWeights:
+        return read_note<WeightNote>(note);
+      case NoteKind::kCommitment:
+        return read_note<CommitmentNote>(note);
+      case NoteKind::kOpening:
+        return read_note<OpeningNote>(note);
+      case NoteKind::kTextRecord:
+        return read_record(note);
+      default:
+        return read_note<CiphertextNote>(note);
+    }
   };
-  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
+  target.fixed_bytes = 32768, target.bytes_per_byte = 200;
   check_fuzz(target);
   CHECK_REFUSED(TextRecord::parse(note_text(record), "text.record", 4), "token");
 }
@@ -318,28 +329,6 @@ TEST_CASE("the state of an interrupted run") {
                                      GroupIdentity{{}, identity.program, identity.request, 0}}) {
     CHECK_REFUSED(read_group(path, party.context, plan, other), "another run");
   }
-}
-
-TEST_CASE("the bootstrap of a header's parameters, before they are known to be ours") {
-  const std::string path = path_of("header");
-  FuzzTarget target;
-  target.name = "bootstrap parameters";
-  for (const int log_n : {5, 6}) {
-    ckks::ParameterSpec spec = ckks::insecure_version(ckks::secure_n16(), log_n);
-    spec.secret_hamming_weight = 16;
-    wire::ContainerWriter writer(path, {wire::FileKind::kPublicKey, spec, {}});
-    writer.commit();
-    target.corpus.push_back(read_file(path, 1 << 20));
-  }
-  target.repair = wire::repair_container;
-  target.marks = wire::container_marks;
-  target.decode = [](std::string_view bytes) {
-    const wire::ContainerReader reader(ByteSource("input", bytes), wire::FileKind::kPublicKey);
-    const ckks::Context context(reader.header().spec);
-    if (context.can_bootstrap()) ckks::BootstrapPlan(context).key_request();
-  };
-  target.fixed_bytes = size_t{300} << 20;
-  check_fuzz(target, 200);
 }
 
 }  // namespace

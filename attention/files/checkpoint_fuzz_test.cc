@@ -6,11 +6,9 @@
 #include "attention/files/checkpoint.h"
 #include "attention/files/hugging_face.h"
 #include "attention/files/stored_tensors.h"
-#include "attention/shape/config_json.h"
 #include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
@@ -61,33 +59,6 @@ TEST_CASE("a model's file: a model that is read is complete") {
     for (int layer = 0; layer < opened.weights.config.layers; ++layer) opened.read_layer(layer);
   };
   target.fixed_bytes = 16384, target.bytes_per_byte = 200;
-  run(target);
-}
-
-TEST_CASE("a model's configuration") {
-  FuzzTarget target;
-  target.name = "model configuration";
-  target.corpus = {config_to_json(tiny().config)};
-  target.decode = [](std::string_view text) { config_from_json(std::string(text), "input").validate(); };
-  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
-  run(target);
-}
-
-TEST_CASE("measured ranges and the options of the polynomials") {
-  FuzzTarget target;
-  target.name = "ranges and options";
-  const ModelWeights weights = tiny();
-  const std::vector<std::vector<int>> prompts = {{1, 2}, {0}};
-  target.corpus = {ranges_to_json(measure_ranges(weights, prompts)).dump(0), options_to_json({}).dump(0)};
-  target.decode = [&](std::string_view text) {
-    const Json json = parse_json(text, "input");
-    if (json.find("margin") != nullptr) {
-      options_from_json(json);
-    } else {
-      ranges_from_json(json, weights.config);
-    }
-  };
-  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   run(target);
 }
 

@@ -73,6 +73,11 @@ int with_output_written(int code) {
   return code == 0 ? 1 : code;
 }
 
+[[noreturn]] void print_and_leave(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::exit(with_output_written(0));
+}
+
 int exit_code_of(const std::function<int()>& body) {
   try {
     return body();
@@ -174,14 +179,8 @@ bool Flags::given(const std::string& name) const {
 void Flags::parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
-    if (word == "--help" || word == "-h") {
-      std::fputs(help().c_str(), stdout);
-      std::exit(with_output_written(0));
-    }
-    if (word == "--version") {
-      std::fputs(kVersion, stdout);
-      std::exit(0);
-    }
+    if (word == "--help" || word == "-h") print_and_leave(help());
+    if (word == "--version") print_and_leave(kVersion);
     if (word.rfind("--", 0) != 0) {
       if (words_.size() == words_max_) throw Error(message("unexpected '", word, "'; see --help"));
       words_.push_back(word);

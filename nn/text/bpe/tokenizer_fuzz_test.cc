@@ -59,34 +59,71 @@ TEST_CASE("llama2.c's tokenizers") {
   check_fuzz(target);
 }
 
-TEST_CASE("tokenizer.json") {
+// Byte-level BPE.
+std::vector<std::string> byte_files() {
   BpeSpec spec;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
   for (const char* token : {" t", "he", " the"}) spec.tokens.emplace_back(token);
   spec.merges = {{' ', 't'}, {'h', 'e'}, {256, 257}};
   spec.added = {{.text = "<|end|>", .id = 259, .special = true},
                 {.text = "  ", .id = 260, .normalised = true}};
-  FuzzTarget target;
-  target.name = "tokenizer.json";
-  target.corpus = {tokenizer_json(spec, 0), tokenizer_json(spec, 1)};
+  std::vector<std::string> files = {tokenizer_json(spec, 0), tokenizer_json(spec, 1)};
   for (const WordRule rule : {WordRule::kLlama3, WordRule::kQwen2}) {
     spec.rule = rule, spec.nfc = true, spec.single_digits = rule == WordRule::kQwen2;
-    target.corpus.push_back(tokenizer_json(spec, 0));
+    files.push_back(tokenizer_json(spec, 0));
   }
+  return files;
+}
+
+// BPE of characters, and the last one as BERT's processor writes it.
+std::vector<std::string> character_files() {
+  BpeSpec spec;
+  spec.kind = BpeKind::kCharacters;
+  spec.tokens = {"<unk>", "<s>", "\u2581", "a", "b", "\u2581a", "ab", "<0xC3>", "<0xA9>", "<0x0A>"};
+  spec.merges = {{2, 3}, {3, 4}};
+  spec.added = {{.text = "<s>", .id = 1, .special = true}, {.text = "|", .id = 10, .strip_left = true}};
+  spec.unknown = 0;
+  spec.ends.start = 1;
+  std::vector<std::string> files;
+  for (const SpacePrefix prefix :
+       {SpacePrefix::kAlways, SpacePrefix::kFirst, SpacePrefix::kPieces, SpacePrefix::kNever}) {
+    spec.prefix = prefix;
+    files.push_back(tokenizer_json(spec, 1));
+  }
+  std::string& bert = files.emplace_back(files.back());
+  const std::string form = "TemplateProcessing";
+  bert.replace(bert.find(form), form.size(), R"(BertProcessing","cls":["<s>",1],"sep":["<s>",1],"x":")");
+  return files;
+}
+
+std::vector<std::string> word_piece_files() {
+  const std::string pieces = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nun\n##aff\n##able\n,\n##a\na\n";
+  return {tokenizer_json(spec_from_vocabulary(pieces, "", "test"), 0),
+          tokenizer_json(spec_from_vocabulary(pieces, R"({"do_lower_case": false})", "test"), 1)};
+}
+
+TEST_CASE("tokenizer.json of every kind") {
+  FuzzTarget target;
+  target.name = "tokenizer.json";
+  for (const auto& files : {byte_files(), character_files(), word_piece_files()})
+    target.corpus.insert(target.corpus.end(), files.begin(), files.end());
   // Mutations concentrate on what is not the list of bytes.
   target.marks = [](const std::string& bytes) {
     std::vector<size_t> marks;
-    for (const char* part :
-         {"added_tokens", "<|end|>", "normalizer", "pre_tokenizer", "post_processor", "BPE", ":25", "merges"})
+    for (const char* part : {"added_tokens", "<|end|>", "normalizer", "pre_tokenizer", "post_processor",
+                             "decoder", "BPE", "WordPiece", ":25", "merges"})
       for (size_t at = bytes.find(part); at != std::string::npos; at = bytes.find(part, at + 1))
         marks.push_back(at);
     return marks;
   };
   target.decode = [](std::string_view bytes) {
     const Tokenizer tokenizer(read_tokenizer_json(bytes, "input"), "input");
-    std::vector<int> tokens = tokenizer.encode("the <|end|>  then\n\xc3\xa9");
+    const std::string end = "then\n\xc3\xa9";
+    // Refused where it lacks a character.
+    const std::vector<int> tokens = tokenizer.encode("the <|end|>  ab <s> |a,[SEP] unaffable " + end);
     for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
-    PSM_CHECK(tokenizer.decode(tokens).find("then\n\xc3\xa9") != std::string::npos);
+    const std::string text = tokenizer.decode(tokens);
+    PSM_CHECK(tokenizer.spec().kind != BpeKind::kBytes || text.find(end) != std::string::npos);
   };
   // A single id may ask for a vocabulary of 2^20.
   target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
@@ -111,39 +148,6 @@ TEST_CASE("GPT-2's vocabulary, and behind a zero byte its merges") {
     PSM_CHECK(tokenizer.decode(tokenizer.encode("the\n\xc3\xa9")) == "the\n\xc3\xa9");
   };
   // A single id may ask for a vocabulary of 2^20.
-  target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
-  check_fuzz(target);
-}
-
-TEST_CASE("tokenizer.json of character-level BPE") {
-  BpeSpec spec;
-  spec.kind = BpeKind::kCharacters;
-  spec.tokens = {"<unk>", "<s>", "\u2581", "a", "b", "\u2581a", "ab", "<0xC3>", "<0xA9>", "<0x0A>"};
-  spec.merges = {{2, 3}, {3, 4}};
-  spec.added = {{.text = "<s>", .id = 1, .special = true}, {.text = "|", .id = 10, .strip_left = true}};
-  spec.unknown = 0;
-  spec.ends.start = 1;
-  FuzzTarget target;
-  target.name = "tokenizer.json of characters";
-  for (const SpacePrefix prefix :
-       {SpacePrefix::kAlways, SpacePrefix::kFirst, SpacePrefix::kPieces, SpacePrefix::kNever}) {
-    spec.prefix = prefix;
-    target.corpus.push_back(tokenizer_json(spec, 1));
-  }
-  std::string& bert = target.corpus.emplace_back(target.corpus.back());
-  const std::string form = "TemplateProcessing";
-  bert.replace(bert.find(form), form.size(), R"(BertProcessing","cls":["<s>",1],"sep":["<s>",1],"x":")");
-  target.decode = [](std::string_view bytes) {
-    const Tokenizer tokenizer(read_tokenizer_json(bytes, "input"), "input");
-    std::vector<int> tokens;
-    try {
-      tokens = tokenizer.encode("ab <s> |a\n\xc3\xa9zz");
-    } catch (const Error&) {
-      return;  // a character that it lacks
-    }
-    for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
-    tokenizer.decode(tokens);
-  };
   target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
   check_fuzz(target);
 }

@@ -79,13 +79,6 @@ TEST_CASE("what is not done here is refused by name") {
   CHECK_REFUSED(spec(R"({"tokenize_chinese_chars": false})"), "stay together");
 }
 
-// What it encodes are tokens.
-void check_tokens(const Tokenizer& tokenizer) {
-  const Tokens tokens = tokenizer.encode("Una unaffable\n\xc3\xa9,[SEP]");
-  for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
-  tokenizer.decode(tokens);
-}
-
 TEST_CASE("whatever the vocab.txt and the tokenizer_config.json, they are refused or encode") {
   FuzzTarget target;
   target.name = "vocab.txt";
@@ -94,26 +87,17 @@ TEST_CASE("whatever the vocab.txt and the tokenizer_config.json, they are refuse
                    kVocabulary + std::string(1, '\0') + R"({"strip_accents": true, "max_len": 512})"};
   target.decode = [](std::string_view bytes) {
     const size_t end = std::min(bytes.find('\0'), bytes.size());
-    check_tokens(Tokenizer(
+    const Tokenizer tokenizer(
         spec_from_vocabulary(bytes.substr(0, end), bytes.substr(std::min(end + 1, bytes.size())), "input"),
-        "input"));
+        "input");
+    const Tokens tokens = tokenizer.encode("Una unaffable\n\xc3\xa9,[SEP]");
+    for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
+    tokenizer.decode(tokens);
   };
   target.fixed_bytes = 256 << 10, target.bytes_per_byte = 400;
   check_fuzz(target);
   CHECK_REFUSED(spec_from_vocabulary(std::string(kMaxTokens + 1, '\n'), "", "test"),
                 "has more than 1048576 lines");
-}
-
-TEST_CASE("whatever the tokenizer.json, it is refused or encodes") {
-  FuzzTarget target;
-  target.name = "tokenizer.json of WordPiece";
-  target.corpus = {tokenizer_json(spec(), 0), tokenizer_json(spec(R"({"do_lower_case": false})"), 1)};
-  target.decode = [](std::string_view bytes) {
-    check_tokens(Tokenizer(read_tokenizer_json(bytes, "input"), "input"));
-  };
-  // A single id may ask for a vocabulary of 2^20.
-  target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
-  check_fuzz(target);
 }
 
 // Texts that repeat: any characters, marks and control characters between words of several scripts.
