@@ -150,7 +150,7 @@ TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
                  second = std::min(text.find('|', first + 1), text.size());
     attention::Checkpoint checkpoint;
     checkpoint.weights.config.vocab = 12;
-    checkpoint.notes["prompts"] = text.substr(0, first);
+    if (first > 0) checkpoint.notes["prompts"] = text.substr(0, first);
     checkpoint.notes["scores"] = text.substr(std::min(second + 1, text.size()));
     const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
     const std::string prompt(text.substr(std::min(first + 1, second), second - std::min(first + 1, second)));
@@ -293,8 +293,8 @@ TEST_CASE("the state of an interrupted run") {
   // What was read is saved again, as that of the next group if its group is finished.
   target.decode = [&](std::string_view bytes) {
     std::filesystem::remove_all(folder);
-    std::filesystem::create_directory(folder);
-    in_file(bytes, "group/group-0");
+    if (!bytes.empty()) std::filesystem::create_directory(folder);
+    in_file(bytes, bytes.empty() ? "group" : "group/group-0");  // a file is no folder
     InferenceState state(folder, pass, request, 2);
     program::RunOptions options;
     state.watch(options);
