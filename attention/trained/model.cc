@@ -146,9 +146,6 @@ nn::Tensor<Scalar> Model<Scalar>::attend(nn::Tape<Scalar>& tape, const Attention
   else
     mixture = attention(tape, shape, config, q, k, v, layer.score_offset,
                         {out.keep_scores, out.score_losses, replaced ? &replaced : nullptr});
-  out.queries.push_back(q);
-  out.keys.push_back(k);
-  out.values.push_back(v);
   out.scores.push_back(mixture.scores);
   out.score_loss.push_back(mixture.loss);
   out.mixed.push_back(mixture.o);

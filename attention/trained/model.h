@@ -59,7 +59,6 @@ struct ForwardTensors {
       logits;  // a row for each of the input's `rows` and column for each word, or the classes of each sequence
   std::vector<nn::Tensor<Scalar>> residual;  // x entering the layer, and leaving the last: layers + 1
   std::vector<nn::Tensor<Scalar>> norm1_inputs, norm2_inputs;  // what the layer's norms are taken of
-  std::vector<nn::Tensor<Scalar>> queries, keys, values;       // after the rotation
   std::vector<nn::Tensor<Scalar>> scores;       // (sequences * heads * length) x length, without gradients
   std::vector<nn::Tensor<Scalar>> score_loss;   // 1 x 1
   std::vector<nn::Tensor<Scalar>> mixed;        // weights * values, before W_o
@@ -70,8 +69,7 @@ struct ForwardTensors {
 
   // `layers`: how many will not be computed, before those that are.
   void clear(int layers = 0) {
-    for (auto* list : {&residual, &norm1_inputs, &norm2_inputs, &queries, &keys, &values, &scores,
-                       &score_loss, &mixed, &gelu_inputs})
+    for (auto* list : {&residual, &norm1_inputs, &norm2_inputs, &scores, &score_loss, &mixed, &gelu_inputs})
       list->assign(static_cast<size_t>(layers), {});
     token_types.clear();
     logits = final_norm_input = pooler_inputs = {};

@@ -47,8 +47,8 @@ TEST_CASE(
     ForwardTensors<float> out;
     if (begun) model.begin_gradients();
     model.forward(tape, {.length = 4, .tokens = tokens}, out);
-    // Logits are not reached, nor what is behind the first layer's queries.
-    const nn::Tensor<float> one = nn::first_rows(tape, out.queries[0], 4);
+    // Logits are not reached, nor what is behind the first layer.
+    const nn::Tensor<float> one = nn::first_rows(tape, out.residual[1], 4);
     std::vector<float> row(one.columns, 1.0f);
     std::vector<float> row_grads(one.columns);
     tape.backward(nn::linear<float>(tape, one, {row.data(), row_grads.data(), 1, one.columns}, {}));
