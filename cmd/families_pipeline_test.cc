@@ -12,7 +12,7 @@
 #include "cmd/testing/test_pipeline.h"
 #include "cmd/testing/test_tasks.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/alphabet.h"
+#include "nn/text/bpe/bpe_trainer.h"
 
 namespace psm::cmd {
 namespace {

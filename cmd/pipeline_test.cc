@@ -20,7 +20,7 @@
 #include "cmd/prompts/model_notes.h"
 #include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"
-#include "nn/text/bpe/alphabet.h"
+#include "nn/text/bpe/bpe_trainer.h"
 
 namespace psm::cmd {
 namespace {

@@ -14,7 +14,6 @@
 #include "cmd/testing/test_commands.h"
 #include "cmd/training/training_run.h"
 #include "nn/files/safetensors.h"
-#include "nn/text/bpe/alphabet.h"
 #include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_json.h"

@@ -12,7 +12,7 @@
 #include "ckks/base/files/utf8.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
-#include "nn/text/bpe/alphabet.h"
+#include "nn/text/bpe/bpe_trainer.h"
 #include "train/data/documents.h"
 #include "train/data/labelled_text_data.h"
 #include "train/data/masked_text_data.h"

@@ -1,7 +1,7 @@
 #include "nn/text/sentences.h"
 
 #include "ckks/base/testing/check.h"
-#include "nn/text/bpe/alphabet.h"
+#include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/tokenizer_tables.h"
 #include "nn/text/lines.h"
 

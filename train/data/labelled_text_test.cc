@@ -7,7 +7,7 @@
 #include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/base/testing/shared_data.h"
-#include "nn/text/bpe/alphabet.h"
+#include "nn/text/bpe/bpe_trainer.h"
 #include "train/data/labelled_text_data.h"
 
 namespace psm::train {

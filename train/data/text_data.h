@@ -1,6 +1,6 @@
 // Real text as a language-modelling task: every position of a window predicts the next token.
 //
-// Tokens are those of a tokenizer, or of the text's alphabet (nn/text/bpe/alphabet.h); then every position
+// Tokens are those of a tokenizer, or of the text's alphabet (nn/text/bpe/bpe_trainer.h); then every position
 // predicts the next byte. The last tenth of the text, or a second text, is held out: training windows never
 // reach into it. Windows begin anywhere in a text, without a start token. Sequences of one length, such as a
 // model's own samples (attention/trained/generate.h), are one window each.
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nn/text/bpe/alphabet.h"
+#include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/tokenizer.h"
 #include "train/data/data.h"
 

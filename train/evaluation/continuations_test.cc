@@ -6,7 +6,6 @@
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/check.h"
-#include "nn/text/bpe/alphabet.h"
 #include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/tokenizer.h"
 #include "train/evaluation/evaluation.h"

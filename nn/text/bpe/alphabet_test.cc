@@ -1,7 +1,6 @@
-#include "nn/text/bpe/alphabet.h"
-
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
+#include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/tokenizer_tables.h"
 
 namespace psm::nn {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -10,7 +11,6 @@
 #include "ckks/base/progress.h"
 #include "nn/text/bpe/byte_level.h"
 #include "nn/text/bpe/byte_level_files.h"
-#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::nn {
 namespace {
@@ -192,6 +192,14 @@ class PairTrainer {
 };
 
 }  // namespace
+
+std::shared_ptr<const Tokenizer> alphabet_of(std::string_view text) {
+  BpeSpec spec;
+  spec.kind = BpeKind::kAlphabet;
+  for (const unsigned char byte : std::set<unsigned char>(text.begin(), text.end()))
+    spec.tokens.emplace_back(1, static_cast<char>(byte));
+  return std::make_shared<const Tokenizer>(std::move(spec), "an alphabet");
+}
 
 BpeSpec train_byte_bpe(std::string_view text, const BpeTrainerOptions& options) {
   BpeSpec spec = base_spec(options);

@@ -1,4 +1,5 @@
-// Training of byte-level byte-pair encoding (Gage 1994; Sennrich et al., arXiv 1508.07909, algorithm 1).
+// Tokenizers made of a text: its alphabet, and byte-level byte-pair encoding (Gage 1994; Sennrich et al., arXiv
+// 1508.07909, algorithm 1), which is trained.
 //
 // The words of a text are counted. Each is a row of tokens, one for each byte. Until the vocabulary is full,
 // the pair of neighbouring tokens (a, b) with the highest count
@@ -17,13 +18,19 @@
 // places that it changes. Besides the text, this takes 4 bytes for each byte of distinct words and 8 for each place.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "nn/text/bpe/tokenizer.h"
 #include "nn/text/bpe/tokenizer_json.h"
 
 namespace psm::nn {
+
+// The tokenizer of character models: each byte of a text is a token, and token i is the i-th of the text's distinct
+// bytes, in order.
+std::shared_ptr<const Tokenizer> alphabet_of(std::string_view text);
 
 struct BpeTrainerOptions {
   int vocab = 1024;  // tokens wanted, with the special ones and the bytes

@@ -2,7 +2,7 @@
 
 #include "ckks/base/testing/check.h"
 #include "ckks/base/testing/check_fuzz.h"
-#include "nn/text/bpe/alphabet.h"
+#include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/tokenizer_file.h"
 
 namespace psm::nn {
