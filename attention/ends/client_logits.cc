@@ -42,21 +42,25 @@ std::vector<std::vector<double>> residual_stream(const ClientModel& model, const
   return hidden;
 }
 
+// Writes the real features of the block of slots from `first` on to their places in `to`.
+void take_features(const FeatureLayout& layout, const Places& places,
+                   std::span<const std::vector<std::complex<double>>> ciphertexts, size_t first, double* to) {
+  for (int f = 0; f < layout.size(); ++f) {
+    const std::complex<double> z =
+        ciphertexts[f / places.features][first + static_cast<size_t>(f % places.features)];
+    if (layout.re[f] >= 0) to[layout.re[f]] = z.real();
+    if (layout.im[f] >= 0) to[layout.im[f]] = z.imag();
+  }
+}
+
 std::vector<std::vector<double>> class_logits(const ClientShape& shape, const Places& packing,
                                               const SlotVectors& outputs, size_t examples) {
   const auto ciphertexts = find_outputs(outputs, packing.slots, class_ciphertexts(packing),
                                         [&](int c) { return class_output(packing, c); });
   std::vector<std::vector<double>> logits;
-  for (size_t p = 0; p < examples; ++p) {
-    std::vector<double>& row = logits.emplace_back(static_cast<size_t>(shape.classes));
-    for (int f = 0; f < packing.classes.size(); ++f) {
-      const size_t slot =
-          p * static_cast<size_t>(packing.prompt_stride()) + static_cast<size_t>(f % packing.features);
-      const std::complex<double> z = ciphertexts[f / packing.features][slot];
-      if (packing.classes.re[f] >= 0) row[packing.classes.re[f]] = z.real();
-      if (packing.classes.im[f] >= 0) row[packing.classes.im[f]] = z.imag();
-    }
-  }
+  for (size_t p = 0; p < examples; ++p)
+    take_features(packing.classes, packing, ciphertexts, p * static_cast<size_t>(packing.prompt_stride()),
+                  logits.emplace_back(static_cast<size_t>(shape.classes)).data());
   return logits;
 }
 
@@ -73,16 +77,9 @@ std::vector<std::vector<double>> unpack_states(const Places& places, int width,
     std::vector<double>& state = states[p];
     state.assign(static_cast<size_t>(places.tokens) * d, 0.0);
     for (int t = 0; t < places.tokens; ++t)
-      for (int feature = 0; feature < places.state.size(); ++feature) {
-        const size_t slot = static_cast<size_t>(p * places.prompt_stride() + t * places.token_stride() +
-                                                feature % places.features);
-        const std::complex<double> z = ciphertexts[feature / places.features][slot];
-        double* token = state.data() + static_cast<size_t>(t) * d;
-        const int re = places.state.re[feature];
-        const int im = places.state.im[feature];
-        if (re >= 0) token[re] = z.real();
-        if (im >= 0) token[im] = z.imag();
-      }
+      take_features(places.state, places, ciphertexts,
+                    static_cast<size_t>(p * places.prompt_stride() + t * places.token_stride()),
+                    state.data() + static_cast<size_t>(t) * d);
   }
   return states;
 }

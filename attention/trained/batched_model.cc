@@ -110,14 +110,6 @@ void BatchedModel::run(const Examples& examples, const BatchedOptions& options,
 }
 
 template <typename Scalar>
-std::span<const Scalar> score_row(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, int layer,
-                                  int head, int t) {
-  const int row = (static_cast<int>(i) * config.heads + head) * part.length + t;
-  const int keys = config.causal ? t + 1 : part.lengths[i];
-  return {part.out.scores[layer].row(row), static_cast<size_t>(keys)};
-}
-
-template <typename Scalar>
 void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, const Observe& observe) {
   const ForwardTensors<Scalar>& out = part.out;
   const int real = part.lengths[i], length = part.length, first = static_cast<int>(i) * length;
@@ -175,12 +167,7 @@ void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, co
     show(Site::kPoolerInput, config.layers, 0, row_of(z, static_cast<int>(i)));
 }
 
-#define PSM_INSTANTIATE(Scalar)                                                                           \
-  template std::span<const Scalar> score_row(const ModelConfig&, const PartOf<Scalar>&, size_t, int, int, \
-                                             int);                                                        \
-  template void observe(const ModelConfig&, const PartOf<Scalar>&, size_t, const Observe&);
-PSM_INSTANTIATE(float)
-PSM_INSTANTIATE(double)
-#undef PSM_INSTANTIATE
+template void observe(const ModelConfig&, const PartOf<float>&, size_t, const Observe&);
+template void observe(const ModelConfig&, const PartOf<double>&, size_t, const Observe&);
 
 }  // namespace psm::attention

@@ -63,7 +63,11 @@ class BatchedModel {
 // must keep scores.
 template <typename Scalar>
 std::span<const Scalar> score_row(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, int layer,
-                                  int head, int t);
+                                  int head, int t) {
+  const int row = (static_cast<int>(i) * config.heads + head) * part.length + t;
+  const int keys = config.causal ? t + 1 : part.lengths[i];
+  return {part.out.scores[layer].row(row), static_cast<size_t>(keys)};
+}
 
 // Calls `observe` for the values of all sites of example i of a part, in the layers that were run. The part must keep
 // scores.

@@ -12,6 +12,7 @@ namespace {
 constexpr uint64_t kMaxFileBytes = uint64_t{64} << 20;
 constexpr size_t kMaxLineBytes = size_t{1} << 20, kMaxExamples = 100'000;
 constexpr size_t kMinCandidates = 2, kMaxCandidates = 32;
+constexpr char kWhiteSpace[] = " \t\n\v\f\r";
 // An object with an array of candidates and some members of other programs.
 constexpr JsonLimits kLimits{.max_bytes = kMaxLineBytes, .max_depth = 8, .max_values = 256};
 
@@ -29,7 +30,7 @@ constexpr HarnessTask kTasks[] = {
 
 std::string text_from(const Json& json, const std::string& what) {
   const std::string& text = json.string(what);
-  if (text.find_first_not_of(" \t\n\v\f\r") == std::string::npos)
+  if (text.find_first_not_of(kWhiteSpace) == std::string::npos)
     throw Error(message(what, " has nothing but white space; an example needs a text there"));
   return text;
 }
@@ -86,8 +87,6 @@ TaskExample example_from(TaskForm form, const Json& json, const std::string& wha
   });
   return example;
 }
-
-constexpr char kWhiteSpace[] = " \t\n\v\f\r";
 
 // The length of a text without the white space at its end.
 size_t trimmed_length(std::string_view text) {
