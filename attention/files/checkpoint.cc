@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "attention/files/stored_tensors.h"
-#include "attention/shape/config_json.h"
+#include "attention/shape/model_json.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "attention/shape/config_json.h"
+#include "attention/shape/model_json.h"
 #include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
 #include "ckks/base/files/file.h"

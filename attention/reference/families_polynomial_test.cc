@@ -5,6 +5,7 @@
 
 #include "attention/reference/polynomial_model.h"
 #include "attention/reference/range_use.h"
+#include "attention/shape/model_json.h"
 #include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
 #include "attention/trained/row_weights.h"

@@ -5,6 +5,7 @@
 
 #include "approx/inverse.h"
 #include "attention/reference/range_use.h"
+#include "attention/shape/model_json.h"
 #include "attention/trained/measure.h"
 #include "attention/trained/power_softmax.h"
 #include "ckks/base/error.h"

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "attention/shape/config.h"
-#include "ckks/base/files/json.h"
 
 namespace psm::attention {
 
@@ -45,11 +44,9 @@ struct PolynomialOptions {
 };
 
 // The paper's polynomials (app. approximations) instead of those with the fewest levels.
-PolynomialOptions paper_polynomials();
-
-// For the metadata of a checkpoint. Doubles are restored bit by bit. Reading throws psm::Error on members
-// that are missing or malformed.
-Json options_to_json(const PolynomialOptions&);
-PolynomialOptions options_from_json(const Json&);
+inline PolynomialOptions paper_polynomials() {
+  return {
+      .margin = kMargin, .division = DivisionForm::kGoldschmidt, .inverse_sqrt = DivisionForm::kGoldschmidt};
+}
 
 }  // namespace psm::attention

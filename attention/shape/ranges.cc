@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "attention/shape/members.h"
 #include "ckks/base/error.h"
 
 namespace psm::attention {
+
 Ranges join(const Ranges& a, const Ranges& b) {
   PSM_CHECK(a.residual.size() == b.residual.size() && a.layers.size() == b.layers.size(), "ranges of ",
             a.layers.size(), " and ", b.layers.size(), " layers");
@@ -30,32 +30,6 @@ void check_shape(const Ranges& ranges, const ModelConfig& config) {
     throw Error(message("ranges of ", ranges.layers.size(), " layers and width ", ranges.residual.size(),
                         " for a model of ", config.layers, " layers and width ", config.width,
                         "; measure them again"));
-}
-
-template <typename Members, Either<LayerRanges> Layer>
-void describe(Members& members, Layer& layer) {
-  members("variance", layer.variance);
-  members("denominator", layer.denominator);
-  members("score", layer.score);
-  members("gelu_input", layer.gelu_input);
-  members("second_variance", layer.second_variance);
-}
-
-template <typename Members, Either<Ranges> Described>
-void describe(Members& members, Described& ranges) {
-  members("residual", ranges.residual);
-  members("layers", ranges.layers);
-  members("final_variance", ranges.final_variance);
-  members("pooler_input", ranges.pooler_input);
-}
-
-Json ranges_to_json(const Ranges& ranges) { return to_json(ranges); }
-
-Ranges ranges_from_json(const Json& json, const ModelConfig& config) {
-  Ranges ranges;
-  from_json(json, "ranges of the model", ranges);
-  check_shape(ranges, config);
-  return ranges;
 }
 
 }  // namespace psm::attention

@@ -9,7 +9,6 @@
 
 #include "approx/interval.h"
 #include "attention/shape/config.h"
-#include "ckks/base/files/json.h"
 
 namespace psm::attention {
 
@@ -42,10 +41,5 @@ Ranges join(const Ranges&, const Ranges&);
 
 // Throws psm::Error if the ranges are not of a model of this shape.
 void check_shape(const Ranges&, const ModelConfig&);
-
-// For the metadata of a checkpoint. Doubles are restored bit by bit. Reading throws psm::Error on members
-// that are missing, malformed, or not of this model.
-Json ranges_to_json(const Ranges&);
-Ranges ranges_from_json(const Json&, const ModelConfig&);
 
 }  // namespace psm::attention

@@ -12,7 +12,7 @@
 #include "attention/files/hugging_face.h"
 #include "attention/files/llama2c.h"
 #include "attention/files/stored_tensors.h"
-#include "attention/shape/config_json.h"
+#include "attention/shape/model_json.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "attention/files/checkpoint.h"
-#include "attention/shape/config_json.h"
+#include "attention/shape/model_json.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/json.h"
