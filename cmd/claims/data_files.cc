@@ -8,7 +8,7 @@
 #include "ckks/base/files/hex.h"
 #include "ckks/base/files/utf8.h"
 #include "ckks/base/random/sha256.h"
-#include "nn/text/unicode/unicode_nfc.h"
+#include "nn/text/unicode/unicode.h"
 
 namespace psm::cmd {
 namespace {

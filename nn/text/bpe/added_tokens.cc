@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/utf8.h"
-#include "nn/text/unicode/unicode_class.h"
+#include "nn/text/unicode/unicode.h"
 
 namespace psm::nn {
 namespace {

@@ -1,8 +1,7 @@
 #include "nn/text/bpe/bert_words.h"
 
 #include "ckks/base/files/utf8.h"
-#include "nn/text/unicode/unicode_class.h"
-#include "nn/text/unicode/unicode_nfc.h"
+#include "nn/text/unicode/unicode.h"
 
 namespace psm::nn {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ckks/base/files/utf8.h"
-#include "nn/text/unicode/unicode_class.h"
+#include "nn/text/unicode/unicode.h"
 
 namespace psm::nn {
 namespace {

@@ -7,7 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/utf8.h"
 #include "nn/text/bpe/bert_words.h"
-#include "nn/text/unicode/unicode_nfc.h"
+#include "nn/text/unicode/unicode.h"
 
 namespace psm::nn {
 namespace {

@@ -1,7 +1,7 @@
+#include "nn/text/unicode/unicode.h"
+
 #include "ckks/base/files/utf8.h"
 #include "doctest/doctest.h"
-#include "nn/text/unicode/unicode_class.h"
-#include "nn/text/unicode/unicode_nfc.h"
 
 namespace psm::nn {
 namespace {

@@ -1,15 +1,80 @@
-#include "nn/text/unicode/unicode_nfc.h"
+#include "nn/text/unicode/unicode.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <vector>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/utf8.h"
-#include "nn/text/unicode/unicode_tables.h"
 
 namespace psm::nn {
 namespace {
+
+// Letters, numbers and white space of Unicode 16.0, what BERT's rules need of the characters of Unicode 8.0, lower cases
+// of 17.0, and what NFC needs of the characters of Unicode 9.0. A string is a list of numbers in base 47, lowest digit
+// first: '!' to 'O' is a number's last digit, 'P' to '~' one that others follow. make_tables.py prints them.
+#include "nn/text/unicode/unicode_tables.inc"
+
+// Reads the packed tables.
+class PackedNumbers {
+ public:
+  explicit PackedNumbers(std::string_view text) : text_(text) { skip_line_ends(); }
+
+  bool more() const { return !text_.empty(); }
+
+  uint32_t next() {
+    constexpr uint32_t kBase = 47;
+    uint32_t value = 0, weight = 1, digit = kBase;
+    while (digit >= kBase) {
+      digit = static_cast<uint32_t>(text_.front() - '!');
+      value += digit % kBase * weight;
+      weight *= kBase;
+      text_.remove_prefix(1);
+      skip_line_ends();
+    }
+    return value;
+  }
+
+  // 0, -1, 1, -2 .. are packed as 0, 1, 2, 3 ..; modulo 2^32.
+  uint32_t next_signed() {
+    const uint32_t value = next();
+    return value % 2 == 0 ? value / 2 : ~(value / 2);
+  }
+
+ private:
+  void skip_line_ends() {
+    while (text_.starts_with('\n')) text_.remove_prefix(1);
+  }
+
+  std::string_view text_;
+};
+
+// Ranges of characters of one kind; all other characters have kind 0. A packed range is the distance of its
+// first character from the end of the range before, its length less one, and its kind.
+class UnicodeRanges {
+ public:
+  explicit UnicodeRanges(std::string_view packed) {
+    uint32_t end = 0;
+    for (PackedNumbers numbers(packed); numbers.more(); end = ranges_.back().last + 1) {
+      const uint32_t first = end + numbers.next(), last = first + numbers.next();
+      ranges_.push_back({first, last, static_cast<uint8_t>(numbers.next())});
+    }
+  }
+
+  uint8_t kind_of(char32_t code) const {
+    const auto at = std::lower_bound(ranges_.begin(), ranges_.end(), code,
+                                     [](const Range& range, char32_t c) { return range.last < c; });
+    return at != ranges_.end() && at->first <= code ? at->kind : 0;
+  }
+
+ private:
+  struct Range {
+    uint32_t first, last;
+    uint8_t kind;
+  };
+  std::vector<Range> ranges_;
+};
 
 // Hangul syllables are computed (The Unicode Standard, section 3.12): 19 leading consonants, 21 vowels, 27
 // trailing consonants or none.
@@ -145,6 +210,43 @@ std::string joined(const std::vector<Character>& characters) {
 }
 
 }  // namespace
+
+TextClass text_class(char32_t code) {
+  static const UnicodeRanges ranges(kTextClasses);
+  static const auto ascii = [] {
+    std::array<TextClass, 128> table{};
+    for (char32_t c = 0; c < table.size(); ++c) table[c] = static_cast<TextClass>(ranges.kind_of(c));
+    return table;
+  }();
+  return code < ascii.size() ? ascii[code] : static_cast<TextClass>(ranges.kind_of(code));
+}
+
+BertClass bert_class(char32_t code) {
+  static const UnicodeRanges ranges(kBertClasses);
+  return static_cast<BertClass>(ranges.kind_of(code));
+}
+
+char32_t lower_case(char32_t code) {
+  // Packed, a run is the distance of its first character from the last of the run before, twice the number of steps and
+  // 1 more if it has every second character, and how far away the lower cases are.
+  struct Run {
+    uint32_t first, last, step, distance;
+  };
+  static const auto runs = [] {
+    std::vector<Run> all;
+    uint32_t last = 0;
+    for (PackedNumbers numbers(kLowerCases); numbers.more();) {
+      const uint32_t first = last + numbers.next(), steps = numbers.next(), step = 1 + steps % 2;
+      last = first + steps / 2 * step;
+      all.push_back({first, last, step, numbers.next_signed()});
+    }
+    return all;
+  }();
+  const auto run =
+      std::lower_bound(runs.begin(), runs.end(), code, [](const Run& r, char32_t c) { return r.last < c; });
+  const bool inside = run != runs.end() && run->first <= code && (code - run->first) % run->step == 0;
+  return inside ? code + run->distance : code;
+}
 
 std::string to_nfd(std::string_view text) {
   return is_below(text, kFirstComposite) ? std::string(text) : joined(decomposed(text));

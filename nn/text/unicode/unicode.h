@@ -2,9 +2,12 @@
 //   16.0   \p{L}, \p{N} and \s in the regular expressions of byte-level tokenizers
 //   8.0    what BERT's rules leave out, take for an accent, or for punctuation (nn/text/bpe/bert_words.h)
 //   17.0   lower cases
+//   9.0    normalisation forms; later characters stay as they are
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace psm::nn {
 
@@ -20,5 +23,10 @@ BertClass bert_class(char32_t code);
 
 // The lower case that is one character, or `code` itself. (U+0130 alone has one of two.)
 char32_t lower_case(char32_t code);
+
+// Unicode's normalisation forms (UAX #15): D is canonical decomposition and canonical order; C is D and then canonical
+// composition. `text` must be valid UTF-8. Canonically equivalent texts have equal results.
+std::string to_nfc(std::string_view text);
+std::string to_nfd(std::string_view text);
 
 }  // namespace psm::nn
