@@ -14,8 +14,8 @@
 #include "nn/encrypted/dense_linear.h"
 #include "nn/encrypted/encrypted_activation.h"
 #include "nn/encrypted/encrypted_function.h"
+#include "nn/encrypted/encrypted_linear.h"
 #include "nn/encrypted/encrypted_norm.h"
-#include "nn/encrypted/encrypted_sum.h"
 #include "nn/encrypted/spread_linear.h"
 
 namespace psm::attention {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "nn/encrypted/encrypted_sum.h"
+#include "nn/encrypted/encrypted_linear.h"
 
 namespace psm::attention {
 

@@ -11,7 +11,7 @@
 // approximation's scales and masks cost no level of their own. Values at refresh candidates stay within [-1,
 // 1].
 //
-// A sum over a row, replicated to its places, is a block-diagonal map (nn/encrypted/encrypted_sum.h) of one
+// A sum over a row, replicated to its places, is a block-diagonal map (nn/encrypted/encrypted_linear.h) of one
 // level. The model's attention (encrypted_block.h) is PowerSoftmax alone, with 1/L and all masks in its
 // scores. This header has every form, so that all can be planned, predicted and run side by side.
 #pragma once

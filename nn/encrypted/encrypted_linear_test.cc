@@ -7,7 +7,6 @@
 
 #include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
-#include "nn/encrypted/encrypted_sum.h"
 #include "nn/encrypted/testing/slot_vectors.h"
 
 namespace psm::nn {

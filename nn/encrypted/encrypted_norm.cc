@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 #include "nn/encrypted/encrypted_function.h"
-#include "nn/encrypted/encrypted_sum.h"
+#include "nn/encrypted/encrypted_linear.h"
 
 namespace psm::nn {
 

@@ -6,7 +6,7 @@
 //
 // weight and offset hold 1/d, the ranges of the features, epsilon and the affine map of the approximation:
 // input_scale (variance + epsilon) + input_offset. So x r = x / sqrt(variance + epsilon) / output_scale. The
-// sum over a token is replicated to all its slots (encrypted_sum.h). If there is only one token, so that x
+// sum over a token is replicated to all its slots (encrypted_linear.h). If there is only one token, so that x
 // repeats with F, sigma(F) rotations make the sum, and the weights may be encrypted (weight_inputs.h).
 //
 // The matrix after a norm may go first, W h = (W x) r. Then W x does not wait for r, and the path through the norm is a
