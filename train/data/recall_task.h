@@ -1,6 +1,9 @@
 // The recall task (nn/inputs/recall.h) as data to train on.
 #pragma once
 
+#include <string>
+
+#include "ckks/base/error.h"
 #include "nn/inputs/recall.h"
 #include "train/data/data.h"
 
@@ -11,15 +14,32 @@ using nn::RecallOptions;
 class RecallTask final : public DataSource {
  public:
   // Throws psm::Error if the options do not describe a task.
-  explicit RecallTask(const RecallOptions& options);
+  explicit RecallTask(const RecallOptions& options) : options_(options) { options.validate(); }
 
   int vocab() const override { return options_.keys + options_.values; }
   int context() const override { return options_.length; }
-  std::string description() const override;
-  void draw(int sequences, TrainingRandom& random, Batch& batch) const override;
-  Batch validation(int sequences) const override;
+  std::string description() const override {
+    return message("recall of ", options_.pairs, " pairs from ", options_.keys, " keys and ", options_.values,
+                   " values in ", options_.length, " tokens");
+  }
+  void draw(int sequences, TrainingRandom& random, Batch& batch) const override {
+    batch.sequences = sequences;
+    batch.length = options_.length;
+    batch.tokens.assign(static_cast<size_t>(sequences) * options_.length, 0);
+    batch.targets.assign(batch.tokens.size(), -1);
+    for (int s = 0; s < sequences; ++s) {
+      const size_t begin = static_cast<size_t>(s) * options_.length;
+      nn::draw_recall(options_, random, batch.tokens.data() + begin, batch.targets.data() + begin);
+    }
+  }
+  Batch validation(int sequences) const override { return test(sequences, 0); }
   // Unseen sequences from another stream than training and validation. `stream` >= 1 selects a test set.
-  Batch test(int sequences, uint64_t stream) const;
+  Batch test(int sequences, uint64_t stream) const {
+    TrainingRandom random = nn::held_out_recall(stream);
+    Batch batch;
+    draw(sequences, random, batch);
+    return batch;
+  }
 
   int queries_per_sequence() const { return options_.length / 2 - options_.pairs; }
   double chance() const { return 1.0 / options_.values; }
