@@ -1,14 +1,31 @@
 // For tests: the points of an approximation's domain, and its worst error on them.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "approx/approximation.h"
 
 namespace psm::approx {
 
 // `count` points of the domain, both ends included; spaced geometrically where the domain is positive.
-std::vector<double> points_of(const Interval& domain, int count);
+inline std::vector<double> points_of(const Interval& domain, int count) {
+  std::vector<double> points(count);
+  for (int i = 0; i < count; ++i) {
+    const double share = static_cast<double>(i) / (count - 1);
+    points[i] = domain.lo > 0 ? domain.lo * std::pow(domain.hi / domain.lo, share)
+                              : domain.lo + share * domain.width();
+  }
+  points.back() = domain.hi;
+  return points;
+}
 
 // The largest error_at() over `count` points.
-double worst_error(const Approximation& approximation, int count);
+inline double worst_error(const Approximation& approximation, int count) {
+  double worst = 0;
+  for (const double x : points_of(approximation.domain(), count))
+    worst = std::max(worst, approximation.error_at(x));
+  return worst;
+}
 
 }  // namespace psm::approx
