@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "ckks/base/function_ref.h"
 
@@ -27,16 +28,16 @@ bool in_parallel_loop();
 // parallel_for().
 void run_pieces(size_t begin, size_t end, FunctionRef<void(size_t from, size_t to)> piece);
 
-// Calls function(i) for i in [begin, end).
-template <typename Function>
-void parallel_for(size_t begin, size_t end, Function&& function) {
+// Calls function(i) for i in [begin, end), 0 <= begin; i has the type of `end`.
+template <typename Index, typename Function>
+void parallel_for(std::type_identity_t<Index> begin, Index end, Function&& function) {
   const auto piece = [&function](size_t from, size_t to) {
-    for (size_t i = from; i < to; ++i) function(i);
+    for (size_t i = from; i < to; ++i) function(static_cast<Index>(i));
   };
   if (end <= begin + 1 || in_parallel_loop() || thread_count() == 1)
-    piece(begin, end);
+    piece(static_cast<size_t>(begin), static_cast<size_t>(end));
   else
-    run_pieces(begin, end, piece);
+    run_pieces(static_cast<size_t>(begin), static_cast<size_t>(end), piece);
 }
 
 }  // namespace psm

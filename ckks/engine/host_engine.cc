@@ -83,8 +83,7 @@ void HostEngine::scale(std::span<RnsPoly> out, std::span<const RnsPoly> a, Gauss
 void HostEngine::add_constant(RnsPoly& a, GaussianInteger z) const {
   constexpr size_t kTile = 512;
   const size_t n = ring().n(), tile = std::min(kTile, n / 2);
-  parallel_for(0, static_cast<size_t>(a.limbs()), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, a.limbs(), [&](int j) {
     const GaussianResidue c = gaussian_residue(z, ring().ntt(a.prime_index(j)));
     alignas(64) uint64_t constant[kTile];
     for (size_t begin = 0; begin < n; begin += tile) {
@@ -134,9 +133,9 @@ void HostEngine::multiply_sums(std::span<const Sum> sums) const {
   const int limbs = sums.front().out[0].limbs();
   for (const Sum& sum : sums)
     PSM_CHECK(sum.out.size() == 3 && !sum.factors.empty() && sum.out[0].limbs() == limbs, limbs);
-  parallel_for(0, static_cast<size_t>(limbs), [&](size_t j) {
+  parallel_for(0, limbs, [&](int j) {
     for (size_t begin = 0; begin < ring().n(); begin += tile())
-      for (const Sum& sum : sums) sum_tile(sum, static_cast<int>(j), begin);
+      for (const Sum& sum : sums) sum_tile(sum, j, begin);
   });
 }
 

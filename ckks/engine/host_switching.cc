@@ -41,30 +41,32 @@ class Remainders {
       : converter_(converter),
         polys_(polys),
         n_(n),
-        sources_(static_cast<size_t>(converter.source_count())),
-        targets_(static_cast<size_t>(converter.target_count())),
-        residues_(polys * sources_ * n),
-        remainders_(polys * targets_ * n) {}
+        residues_(polys * static_cast<size_t>(converter.source_count()) * n),
+        remainders_(polys * static_cast<size_t>(converter.target_count()) * n) {}
 
   // x_i modulo source s, to be written by inverse_transform(s).
-  uint64_t* residues(size_t i, size_t s) { return residues_.data() + (i * sources_ + s) * n_; }
+  uint64_t* residues(size_t i, int s) { return residues_.data() + place(i, converter_.source_count(), s); }
   // [x_i]_D modulo target j, as coefficients.
-  uint64_t* remainder(size_t i, size_t j) { return remainders_.data() + (i * targets_ + j) * n_; }
+  uint64_t* remainder(size_t i, int j) { return remainders_.data() + place(i, converter_.target_count(), j); }
 
   // Makes the remainders from the residues.
   void convert() {
     std::vector<Conversion> conversions;
     for (size_t i = 0; i < polys_; ++i) {
       Conversion& c = conversions.emplace_back(&converter_);
-      for (size_t s = 0; s < sources_; ++s) c.y.push_back(residues(i, s));
-      for (size_t j = 0; j < targets_; ++j) c.out.push_back(remainder(i, j));
+      for (int s = 0; s < converter_.source_count(); ++s) c.y.push_back(residues(i, s));
+      for (int j = 0; j < converter_.target_count(); ++j) c.out.push_back(remainder(i, j));
     }
     psm::ckks::convert(conversions, n_);
   }
 
  private:
+  size_t place(size_t i, int limbs, int j) const {
+    return (i * static_cast<size_t>(limbs) + static_cast<size_t>(j)) * n_;
+  }
+
   const BasisConverter& converter_;
-  size_t polys_, n_, sources_, targets_;
+  size_t polys_, n_;
   Buffer residues_, remainders_;
 };
 
@@ -86,11 +88,10 @@ Digits HostEngine::split(const RnsPoly& c, int p_count) const {
 
   // y_i: coefficients of c, multiplied by (D/q_i)^{-1}.
   Buffer y(static_cast<size_t>(level + 1) * n);
-  parallel_for(0, static_cast<size_t>(level) + 1, [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, c.limbs(), [&](int j) {
     int d = 0;
     while (context().digit(d, level).end <= j) ++d;
-    uint64_t* limb = y.data() + index * n;
+    uint64_t* limb = y.data() + static_cast<size_t>(j) * n;
     kernels().ntt_inverse(limb, c.limb(j),
                           converters[d]->inverse_transform(j - context().digit(d, level).begin));
   });
@@ -174,19 +175,18 @@ std::array<RnsPoly, kPolys> HostEngine::divide_by(const BasisConverter& by,
                                                   const std::array<const RnsPoly*, kPolys>& x) const {
   const Kernels& k = kernels();
   Remainders remainders(by, kPolys, ring().n());
-  parallel_for(0, static_cast<size_t>(by.source_count()), [&](size_t index) {
-    const int s = static_cast<int>(index), j = ring().limb_of(x[0]->basis(), by.source(s));
+  parallel_for(0, by.source_count(), [&](int s) {
+    const int j = ring().limb_of(x[0]->basis(), by.source(s));
     for (size_t i = 0; i < kPolys; ++i)
-      k.ntt_inverse(remainders.residues(i, index), x[i]->limb(j), by.inverse_transform(s));
+      k.ntt_inverse(remainders.residues(i, s), x[i]->limb(j), by.inverse_transform(s));
   });
   remainders.convert();
 
   std::array<RnsPoly, kPolys> result;
   for (RnsPoly& poly : result) poly = RnsPoly(ring(), {by.target_count(), 0}, Form::kNtt);
-  parallel_for(0, static_cast<size_t>(by.target_count()), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, by.target_count(), [&](int j) {
     for (size_t i = 0; i < kPolys; ++i) {
-      uint64_t* const remainder = remainders.remainder(i, index);
+      uint64_t* const remainder = remainders.remainder(i, j);
       k.ntt_forward(remainder, remainder, ring().ntt(j));
       k.subtract_scale(result[i].limb(j), x[i]->limb(j), remainder, by.inverse_product(j), ring().n(),
                        ring().q(j));
@@ -205,27 +205,26 @@ std::vector<Engine::Pair> HostEngine::divide_made(const BasisConverter& by, Basi
       after.automorphism == 1 ? nullptr : automorphism_table(after.automorphism, ring().log_n());
   const RnsPoly* const addends[2] = {after.addend0, after.addend1};
   Remainders remainders(by, 2 * count, n);
-  parallel_for(0, static_cast<size_t>(by.source_count()), [&](size_t s) {
-    const auto make = limb(ring().limb_of(basis, by.source(static_cast<int>(s))));
+  parallel_for(0, by.source_count(), [&](int s) {
+    const auto make = limb(ring().limb_of(basis, by.source(s)));
     for (size_t begin = 0; begin < n; begin += most)
       for (size_t i = 0; i < count; ++i)
         make(i, begin, most, remainders.residues(2 * i, s) + begin,
              remainders.residues(2 * i + 1, s) + begin);
     for (size_t poly = 0; poly < 2 * count; ++poly) {
       uint64_t* const x = remainders.residues(poly, s);
-      k.ntt_inverse(x, x, by.inverse_transform(static_cast<int>(s)));
+      k.ntt_inverse(x, x, by.inverse_transform(s));
     }
   });
   remainders.convert();
 
   std::vector<Pair> result;
   for (size_t i = 0; i < count; ++i) result.push_back(make_pair({by.target_count(), 0}));
-  parallel_for(0, static_cast<size_t>(by.target_count()), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, by.target_count(), [&](int j) {
     const Modulus& q = ring().q(j);
     const Multiplier& inverse = by.inverse_product(j);
     for (size_t poly = 0; poly < 2 * count; ++poly) {
-      uint64_t* const remainder = remainders.remainder(poly, index);
+      uint64_t* const remainder = remainders.remainder(poly, j);
       k.ntt_forward(remainder, remainder, ring().ntt(j));
     }
     const auto make = limb(j);
@@ -235,7 +234,7 @@ std::vector<Engine::Pair> HostEngine::divide_made(const BasisConverter& by, Basi
       for (size_t i = 0; i < count; ++i) {
         make(i, begin, size, dividend[0], dividend[1]);
         for (const size_t p : {0, 1}) {
-          const uint64_t* const remainder = remainders.remainder(2 * i + p, index) + begin;
+          const uint64_t* const remainder = remainders.remainder(2 * i + p, j) + begin;
           uint64_t* const out = result[i][p].limb(j) + to;
           uint64_t* const divided = table ? quotient : out;
           if (addends[p] != nullptr) {
@@ -352,8 +351,7 @@ Engine::Pair HostEngine::switch_extended(const std::array<RnsPoly, 2>& x, const 
   const auto [c1] = divide_by<1>(converters_.mod_down(level_of(basis), basis.p, false), {&x[1]});
   const Digits digits = decompose(c1, basis.p);
   Pair out = make_pair(basis);
-  parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, basis.limbs(), [&](int j) {
     const size_t n = ring().n(), size = tile();
     alignas(64) uint64_t k0[kTile], k1[kTile];
     for (size_t begin = 0; begin < n; begin += size) {
@@ -371,8 +369,7 @@ Engine::Pair HostEngine::sum_switched(std::span<const SwitchedSource> sources) c
   PSM_CHECK(!sources.empty());
   const Basis basis = basis_of(context(), sources[0]);
   Pair sum = make_pair(basis);
-  parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, basis.limbs(), [&](int j) {
     const Modulus& q = sum[0].modulus(j);
     const size_t n = ring().n(), size = tile();
     alignas(64) uint64_t next0[kTile], next1[kTile];
@@ -436,8 +433,7 @@ void HostEngine::add_weighted(std::vector<Pair>& sums, std::span<const SwitchedS
       if (sums[sum][0].empty()) sums[sum] = make_pair(basis);
     }
   }
-  parallel_for(0, static_cast<size_t>(basis.limbs()),
-               [&](size_t j) { accumulate_limb(sources, block, static_cast<int>(j), sums); });
+  parallel_for(0, basis.limbs(), [&](int j) { accumulate_limb(sources, block, j, sums); });
 }
 
 std::vector<Engine::Pair> HostEngine::divide_weighted(std::span<const SwitchedSource> sources,

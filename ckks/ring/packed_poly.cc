@@ -36,19 +36,17 @@ PackedPoly PackedPoly::in(Memory* memory) const {
 
 PackedPoly::PackedPoly(const RnsPoly& poly) : PackedPoly(poly.ring(), poly.basis(), nullptr) {
   PSM_CHECK(poly.form() == Form::kNtt);
-  parallel_for(0, static_cast<size_t>(limbs()), [&](size_t j) {
-    const int limb = static_cast<int>(j);
-    pack_residues(data() + begin_[j], poly.limb(limb), poly.n(), poly.modulus(limb).value);
+  parallel_for(0, limbs(), [&](int j) {
+    pack_residues(data() + begin_[j], poly.limb(j), poly.n(), poly.modulus(j).value);
   });
 }
 
 PackedPoly::PackedPoly(const Ring& ring, Basis basis, FunctionRef<void(int, uint64_t*)> fill)
     : PackedPoly(ring, basis, nullptr) {
-  parallel_for(0, static_cast<size_t>(limbs()), [&](size_t j) {
-    const int limb = static_cast<int>(j);
+  parallel_for(0, limbs(), [&](int j) {
     Buffer residues(ring_->n());
-    fill(limb, residues.data());
-    pack_residues(data() + begin_[j], residues.data(), ring_->n(), ring_->modulus(prime_index(limb)).value);
+    fill(j, residues.data());
+    pack_residues(data() + begin_[j], residues.data(), ring_->n(), ring_->modulus(prime_index(j)).value);
   });
 }
 
@@ -78,8 +76,7 @@ RnsPoly PackedPoly::unpack() const {
 template <typename Holds>
 bool PackedPoly::for_all_limbs(const Holds& holds) const {
   std::atomic<bool> all = true;
-  parallel_for(0, static_cast<size_t>(limbs()), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, limbs(), [&](int j) {
     if (!holds(j, ring_->modulus(prime_index(j)).value)) all = false;
   });
   return all;

@@ -55,10 +55,8 @@ void RnsPoly::copy_limbs(const RnsPoly& from) {
     return static_cast<size_t>(j < basis_.q ? j : poly.basis_.q + j - basis_.q) * n();
   };
   if (memory() == nullptr && from.memory() == nullptr) {
-    parallel_for(0, limbs(), [&](size_t j) {
-      const int limb = static_cast<int>(j);
-      copy_words(data_, place(*this, limb), from.data_, place(from, limb), n());
-    });
+    parallel_for(0, limbs(),
+                 [&](int j) { copy_words(data_, place(*this, j), from.data_, place(from, j), n()); });
     return;
   }
   const size_t ordinary = n() * static_cast<size_t>(basis_.q), special = n() * static_cast<size_t>(basis_.p);
@@ -68,19 +66,15 @@ void RnsPoly::copy_limbs(const RnsPoly& from) {
 
 void to_ntt(RnsPoly& a) {
   PSM_CHECK(a.form() == Form::kCoefficient);
-  parallel_for(0, a.limbs(), [&](size_t j) {
-    kernels().ntt_forward(a.limb(static_cast<int>(j)), a.limb(static_cast<int>(j)),
-                          a.ring().ntt(a.prime_index(static_cast<int>(j))));
-  });
+  parallel_for(0, a.limbs(),
+               [&](int j) { kernels().ntt_forward(a.limb(j), a.limb(j), a.ring().ntt(a.prime_index(j))); });
   a.set_form(Form::kNtt);
 }
 
 void to_coefficients(RnsPoly& a) {
   PSM_CHECK(a.form() == Form::kNtt);
-  parallel_for(0, a.limbs(), [&](size_t j) {
-    kernels().ntt_inverse(a.limb(static_cast<int>(j)), a.limb(static_cast<int>(j)),
-                          a.ring().ntt(a.prime_index(static_cast<int>(j))));
-  });
+  parallel_for(0, a.limbs(),
+               [&](int j) { kernels().ntt_inverse(a.limb(j), a.limb(j), a.ring().ntt(a.prime_index(j))); });
   a.set_form(Form::kCoefficient);
 }
 

@@ -15,10 +15,7 @@ using Binary = void (*)(uint64_t*, const uint64_t*, const uint64_t*, size_t, con
 void by_limbs(Binary kernel, RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
   check_alike(a, b);
   check_alike(out, a);
-  parallel_for(0, a.limbs(), [&](size_t index) {
-    const int j = static_cast<int>(index);
-    kernel(out.limb(j), a.limb(j), b.limb(j), a.n(), a.modulus(j));
-  });
+  parallel_for(0, a.limbs(), [&](int j) { kernel(out.limb(j), a.limb(j), b.limb(j), a.n(), a.modulus(j)); });
 }
 
 }  // namespace
@@ -28,10 +25,7 @@ void subtract(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) { by_limbs(kerne
 
 void negate(RnsPoly& out, const RnsPoly& a) {
   check_alike(out, a);
-  parallel_for(0, a.limbs(), [&](size_t index) {
-    const int j = static_cast<int>(index);
-    kernels().negate(out.limb(j), a.limb(j), a.n(), a.modulus(j));
-  });
+  parallel_for(0, a.limbs(), [&](int j) { kernels().negate(out.limb(j), a.limb(j), a.n(), a.modulus(j)); });
 }
 
 void multiply(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
@@ -48,10 +42,7 @@ void automorphism(RnsPoly& out, const RnsPoly& a, GaloisElement g) {
   PSM_CHECK(a.form() == Form::kNtt && &out != &a);
   check_alike(out, a);
   const auto table = automorphism_table(g, a.ring().log_n());
-  parallel_for(0, a.limbs(), [&](size_t index) {
-    const int j = static_cast<int>(index);
-    kernels().automorphism(out.limb(j), a.limb(j), *table);
-  });
+  parallel_for(0, a.limbs(), [&](int j) { kernels().automorphism(out.limb(j), a.limb(j), *table); });
 }
 
 RnsPoly automorphism(const RnsPoly& a, GaloisElement g) {

@@ -76,9 +76,8 @@ class Stopwatch {
 
 ckks::RnsPoly filled(const ckks::Ring& ring, ckks::Basis basis) {
   ckks::RnsPoly poly(ring, basis, ckks::Form::kNtt);
-  parallel_for(0, static_cast<size_t>(poly.limbs()), [&](size_t index) {
-    const int j = static_cast<int>(index);
-    uint64_t state = index + 1;
+  parallel_for(0, poly.limbs(), [&](int j) {
+    uint64_t state = static_cast<uint64_t>(j) + 1;
     for (size_t i = 0; i < poly.n(); ++i) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       poly.limb(j)[i] = state % poly.modulus(j).value;
@@ -127,9 +126,6 @@ Calibration calibrate(const ckks::Context& context, double seconds) {
   for (size_t d = 0; d < kDigits; ++d) digits.push_back(filled(ring, basis));
   for (size_t d = 0; d < 2 * kDigits; ++d) keys.push_back(filled(ring, basis));
   ckks::RnsPoly a = filled(ring, basis), b = filled(ring, basis);
-  const auto parallel_limbs = [&](const auto& body) {
-    parallel_for(0, limbs, [&](size_t j) { body(static_cast<int>(j)); });
-  };
 
   Stopwatch stopwatch;
   const auto seconds_for_limb = [&](double budget, double limbs_of_call, const auto& call) {
@@ -152,7 +148,7 @@ Calibration calibrate(const ckks::Context& context, double seconds) {
   for (const ckks::RnsPoly& key : keys) packed.emplace_back(key);
   const auto key_product = [&](bool cold) {
     return seconds_for_limb(each, 2 * kDigits * count, [&] {
-      parallel_limbs([&](int j) {
+      parallel_for(0, basis.limbs(), [&](int j) {
         const uint64_t* d[kDigits];
         const uint8_t *k0[kDigits], *k1[kDigits];
         const int limb = cold ? j : a.basis().q - 1;
@@ -196,7 +192,7 @@ Calibration calibrate(const ckks::Context& context, double seconds) {
   const size_t tile = std::min(n, kTile);
   const std::vector<uint64_t> constants(kRows * kColumns * (kTile / kRun), 12345);
   set(WorkKind::kRunProduct, seconds_for_limb(each, kRows * kColumns * count, [&] {
-        parallel_limbs([&](int j) {
+        parallel_for(0, basis.limbs(), [&](int j) {
           Buffer sums(kRows * tile);
           uint64_t* out[kRows];
           const uint64_t* in[kColumns];

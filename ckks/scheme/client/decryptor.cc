@@ -19,8 +19,7 @@ RnsPoly divide_by_last(const RnsPoly& x) {
   Buffer remainder(ring.n());
   kernels().ntt_inverse(remainder.data(), x.limb(last), ring.ntt(last));
   RnsPoly out(ring, {last, 0}, Form::kNtt);
-  parallel_for(0, static_cast<size_t>(last), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, last, [&](int j) {
     const Modulus& m = ring.q(j);
     const uint64_t half = q.value / 2, shift = reduce_mod(half, m);
     Buffer own(ring.n());
@@ -62,8 +61,7 @@ Decryptor::Phase Decryptor::phase(const Ciphertext& ciphertext) const {
   const Ring& ring = context.ring();
   const int limbs = std::min<int>(level + 1, Decoder::kLimbs);
   RnsPoly out = RnsPoly::secret(ring, {limbs, 0}, Form::kNtt);
-  parallel_for(0, static_cast<size_t>(limbs), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, limbs, [&](int j) {
     const Modulus& m = ring.q(j);
     std::copy_n(ciphertext.c[0].limb(j), ring.n(), out.limb(j));
     kernels().multiply_add(out.limb(j), ciphertext.c[1].limb(j), secret_.poly().limb(j), ring.n(), m);

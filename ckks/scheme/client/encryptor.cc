@@ -26,8 +26,7 @@ Ciphertext Encryptor::encrypt(const Plaintext& plaintext) {
   const SecretVector<int32_t> e1 = sample_error(ring.n(), random_);
   const RnsPoly message = plaintext.expand();
   const Kernels& k = kernels();
-  parallel_for(0, basis.limbs(), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, basis.limbs(), [&](int j) {
     const Modulus& m = ring.q(j);
     Buffer secret = Buffer::zeroising(ring.n()), noise = Buffer::zeroising(ring.n());
     const auto load = [&](Buffer& limb, const SecretVector<int32_t>& values) {
@@ -54,8 +53,7 @@ SeededCiphertext SeededEncryptor::encrypt(const Plaintext& plaintext) {
   RnsPoly a(ring, basis, Form::kNtt);
   expand_seed(out.seed, 0, a);
   const RnsPoly zero = encrypt_zero(a, secret_.poly(), error_random_);
-  parallel_for(0, basis.limbs(), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, basis.limbs(), [&](int j) {
     kernels().add(out.c0.limb(j), out.c0.limb(j), zero.limb(j), ring.n(), ring.q(j));
   });
   return out;

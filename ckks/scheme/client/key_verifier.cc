@@ -64,8 +64,7 @@ bool is_small(const Context& context, const RnsPoly& a, const RnsPoly& b, const 
   std::vector<SecretVector<int32_t>> errors;
   for (int j = 0; j < a.limbs(); ++j) errors.emplace_back(ring.n());
   std::atomic<uint64_t> bad = 0;
-  parallel_for(0, errors.size(), [&](size_t limb) {
-    const int j = static_cast<int>(limb);
+  parallel_for(0, a.limbs(), [&](int j) {
     const Modulus& m = a.modulus(j);
     Buffer error = phase(a, b, s, j);
     if (j >= carried.range.begin && j < carried.range.end) {
@@ -73,7 +72,7 @@ bool is_small(const Context& context, const RnsPoly& a, const RnsPoly& b, const 
       kernels().scale_add(error.data(), carried.from->limb(j), make_multiplier(negative, m), ring.n(), m);
     }
     kernels().ntt_inverse(error.data(), error.data(), ring.ntt(a.prime_index(j)));
-    bad |= centre(error, m.value, kErrorBound, errors[limb]);
+    bad |= centre(error, m.value, kErrorBound, errors[j]);
   });
   uint32_t differs = 0, any = 0;
   for (const auto& error : errors)

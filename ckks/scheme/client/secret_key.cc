@@ -12,8 +12,7 @@ namespace psm::ckks {
 
 RnsPoly secret_poly(const Ring& ring, Basis basis, const SecretVector<int32_t>& coefficients) {
   RnsPoly poly = RnsPoly::secret(ring, basis, Form::kCoefficient);
-  parallel_for(0, poly.limbs(), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, poly.limbs(), [&](int j) {
     signed_to_residues(poly.limb(j), coefficients.data(), coefficients.size(), poly.modulus(j));
   });
   to_ntt(poly);
@@ -25,8 +24,7 @@ RnsPoly encrypt_zero(const RnsPoly& a, const RnsPoly& s, SecureRandom& random) {
   RnsPoly b(ring, a.basis(), Form::kNtt);
   random.renew();
   const SecretVector<int32_t> error = sample_error(ring.n(), random);
-  parallel_for(0, a.limbs(), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, a.limbs(), [&](int j) {
     const int prime = a.prime_index(j);
     const int s_limb = j < a.basis().q ? j : s.basis().q + j - a.basis().q;
     const Modulus& m = ring.modulus(prime);

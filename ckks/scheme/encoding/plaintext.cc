@@ -33,8 +33,7 @@ const uint64_t* Plaintext::limb(int j) const {
 RnsPoly Plaintext::expand() const {
   RnsPoly poly(*ring_, basis_, Form::kNtt);
   const size_t run = static_cast<size_t>(run_length());
-  parallel_for(0, basis_.limbs(), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, basis_.limbs(), [&](int j) {
     for (int v = 0; v < values_per_limb_; ++v) std::fill_n(poly.limb(j) + v * run, run, limb(j)[v]);
   });
   return poly;

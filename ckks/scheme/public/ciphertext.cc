@@ -17,10 +17,7 @@ void expand_limb(const Seed& seed, int digit, const Ring& ring, int prime, uint6
 }
 
 void expand_seed(const Seed& seed, int digit, RnsPoly& a) {
-  parallel_for(0, a.limbs(), [&](size_t index) {
-    const int j = static_cast<int>(index);
-    expand_limb(seed, digit, a.ring(), a.prime_index(j), a.limb(j));
-  });
+  parallel_for(0, a.limbs(), [&](int j) { expand_limb(seed, digit, a.ring(), a.prime_index(j), a.limb(j)); });
   a.set_form(Form::kNtt);
 }
 
