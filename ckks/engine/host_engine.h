@@ -93,8 +93,6 @@ class HostEngine final : public Engine {
   template <class Limb>
   std::vector<Pair> divide_made(const BasisConverter& by, Basis basis, size_t count, size_t most,
                                 const Limb& limb, const SwitchOptions& after = {}) const;
-  // round(x / q_l).
-  Pair rescale(const std::array<RnsPoly, 2>& x) const;
 
   Converters converters_;
 };

@@ -257,30 +257,8 @@ Engine::Pair HostEngine::divide(const std::array<RnsPoly, 2>& x, Basis to) const
   PSM_CHECK(x[0].form() == Form::kNtt && from == x[1].basis() && to.p == 0 &&
                 (rescales || (to.q == from.q && from.p > 0)),
             "from ", from.q, "+", from.p, " to ", to.q, "+", to.p);
-  if (from.p == 0) return rescale(x);
+  if (from.p == 0) return divide_by_last(x);
   return divide_by<2>(converters_.mod_down(level_of(from), from.p, rescales), {&x[0], &x[1]});
-}
-
-Engine::Pair HostEngine::rescale(const std::array<RnsPoly, 2>& x) const {
-  const Kernels& k = kernels();
-  const size_t n = ring().n();
-  const Level level = level_of(x[0].basis());
-  const Modulus& q = ring().q(level);
-  Buffer last(2 * n);
-  parallel_for(0, 2,
-               [&](size_t i) { k.ntt_inverse(last.data() + i * n, x[i].limb(level), ring().ntt(level)); });
-  Pair result = make_pair({level, 0});
-  parallel_for(0, 2 * static_cast<size_t>(level), [&](size_t index) {
-    const int j = static_cast<int>(index / 2);
-    const size_t i = index % 2;
-    const Modulus& m = ring().q(j);
-    const Multiplier inverse = make_multiplier(inverse_mod(reduce_mod(q.value, m), m), m);
-    uint64_t* limb = result[i].limb(j);
-    k.reduce_centered(limb, last.data() + i * n, n, q, m);
-    k.ntt_forward(limb, limb, ring().ntt(j));
-    k.subtract_scale(limb, x[i].limb(j), limb, inverse, n, m);
-  });
-  return result;
 }
 
 // ---- key switching ---------------------------------------------------------------------------------------

@@ -78,4 +78,28 @@ void to_coefficients(RnsPoly& a) {
   a.set_form(Form::kCoefficient);
 }
 
+std::array<RnsPoly, 2> divide_by_last(const std::array<RnsPoly, 2>& x) {
+  const Ring& ring = x[0].ring();
+  const Kernels& k = kernels();
+  const size_t n = ring.n();
+  const int last = x[0].basis().q - 1;
+  const Modulus& q = ring.q(last);
+  Buffer remainders(2 * n);
+  parallel_for(0, 2, [&](int i) {
+    k.ntt_inverse(remainders.data() + static_cast<size_t>(i) * n, x[i].limb(last), ring.ntt(last));
+  });
+  std::array<RnsPoly, 2> out;
+  for (RnsPoly& poly : out) poly = RnsPoly(ring, {last, 0}, Form::kNtt);
+  parallel_for(0, 2 * last, [&](int index) {
+    const int j = index / 2, i = index % 2;
+    const Modulus& m = ring.q(j);
+    const Multiplier inverse = make_multiplier(inverse_mod(reduce_mod(q.value, m), m), m);
+    uint64_t* const limb = out[i].limb(j);
+    k.reduce_centered(limb, remainders.data() + static_cast<size_t>(i) * n, n, q, m);
+    k.ntt_forward(limb, limb, ring.ntt(j));
+    k.subtract_scale(limb, x[i].limb(j), limb, inverse, n, m);
+  });
+  return out;
+}
+
 }  // namespace psm::ckks

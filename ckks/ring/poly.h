@@ -5,6 +5,7 @@
 // Move-only; clone() copies. Each function runs over limbs in parallel.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "ckks/base/buffer.h"
@@ -57,6 +58,8 @@ class RnsPoly {
 
 void to_ntt(RnsPoly& a);
 void to_coefficients(RnsPoly& a);
+// round(x_i / q_l) for polynomials modulo q_0 .. q_l, without the last limb; NTT form in and out.
+std::array<RnsPoly, 2> divide_by_last(const std::array<RnsPoly, 2>& x);
 
 // out may be a or b in all of these.
 void add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b);

@@ -9,33 +9,6 @@
 #include "ckks/ring/kernels/backend.h"
 
 namespace psm::ckks {
-namespace {
-
-// round(x / q_l) one level lower, for a polynomial without special primes. NTT form in and out.
-RnsPoly divide_by_last(const RnsPoly& x) {
-  const Ring& ring = x.ring();
-  const int last = x.basis().q - 1;
-  const Modulus& q = ring.q(last);
-  Buffer remainder(ring.n());
-  kernels().ntt_inverse(remainder.data(), x.limb(last), ring.ntt(last));
-  RnsPoly out(ring, {last, 0}, Form::kNtt);
-  parallel_for(0, last, [&](int j) {
-    const Modulus& m = ring.q(j);
-    const uint64_t half = q.value / 2, shift = reduce_mod(half, m);
-    Buffer own(ring.n());
-    for (size_t i = 0; i < own.size(); ++i) {
-      const uint64_t raised = remainder[i] + half;  // the remainder nearest to zero, plus q/2
-      own[i] = reduce_mod(reduce_mod(raised >= q.value ? raised - q.value : raised, m) + m.value - shift, m);
-    }
-    kernels().ntt_forward(own.data(), own.data(), ring.ntt(j));
-    kernels().subtract(out.limb(j), x.limb(j), own.data(), ring.n(), m);
-    const Multiplier inverse = make_multiplier(inverse_mod(reduce_mod(q.value, m), m), m);
-    kernels().scale(out.limb(j), out.limb(j), inverse, ring.n(), m);
-  });
-  return out;
-}
-
-}  // namespace
 
 void require_owner(const Ciphertext& ciphertext, const SecretKey& secret) {
   if (ciphertext.fingerprint.parameters != secret.fingerprint().parameters) {
@@ -52,9 +25,7 @@ Decryptor::Phase Decryptor::phase(const Ciphertext& ciphertext) const {
   const Level level = ciphertext.level();
   const double readable = decoder_.log2_readable(level);
   if (std::log2(ciphertext.scale()) > readable - kRoomBits && context.log2_q(level) - 1 > readable) {
-    auto [c0, c1] = std::pair(divide_by_last(ciphertext.c[0]), divide_by_last(ciphertext.c[1]));
-    return phase({{std::move(c0), std::move(c1)},
-                  after_rescale(ciphertext.scale(), context.q(level)),
+    return phase({divide_by_last(ciphertext.c), after_rescale(ciphertext.scale(), context.q(level)),
                   ciphertext.fingerprint});
   }
   // The decoder reads no more limbs than it needs for 120 bits of message.
