@@ -40,17 +40,9 @@ void describe(Tables& t, Header& header) {
 }  // namespace
 
 const char* name(FileKind kind) {
-  switch (kind) {
-    case FileKind::kSecretKey:
-      return "a secret key";
-    case FileKind::kPublicKey:
-      return "a public key";
-    case FileKind::kEvaluationKeys:
-      return "evaluation keys";
-    case FileKind::kCiphertexts:
-      return "ciphertexts";
-  }
-  return "something unknown";
+  constexpr const char* kNames[] = {"something unknown", "a secret key", "a public key", "evaluation keys",
+                                    "ciphertexts"};
+  return kNames[kind <= FileKind::kCiphertexts ? static_cast<size_t>(kind) : 0];
 }
 
 // The tables of the usual way would be read at places that a secret decides.

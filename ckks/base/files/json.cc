@@ -11,39 +11,24 @@ namespace psm {
 namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;  // Unicode's, for what is no character
+constexpr std::string_view kEscapedByWriter = "\"\\\n\r\t", kWriterLetters = "\"\\nrt";  // by place
 
 void write_string(std::string& out, std::string_view text) {
   out += '"';
   for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          char escape[8];
-          std::snprintf(escape, sizeof escape, "\\u%04x",
-                        static_cast<unsigned>(static_cast<unsigned char>(c)));
-          out += escape;
-        } else if (const int bytes = utf8_at(text, at).bytes; bytes == 0) {
-          append_utf8(out, kReplacement);
-        } else {
-          out += text.substr(at, static_cast<size_t>(bytes));
-          at += static_cast<size_t>(bytes) - 1;
-        }
+    if (const size_t place = kEscapedByWriter.find(c); place != std::string_view::npos) {
+      out += '\\';
+      out += kWriterLetters[place];
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+      out += escape;
+    } else if (const int bytes = utf8_at(text, at).bytes; bytes == 0) {
+      append_utf8(out, kReplacement);
+    } else {
+      out += text.substr(at, static_cast<size_t>(bytes));
+      at += static_cast<size_t>(bytes) - 1;
     }
   }
   out += '"';

@@ -13,6 +13,9 @@
 namespace psm {
 namespace {
 
+constexpr std::string_view kEscapes = "\"\\/bfnrt",
+                           kEscapeMeanings = "\"\\/\b\f\n\r\t";  // of escapes, by place
+
 // Recursive descent over the grammar of RFC 8259.
 class Parser {
  public:
@@ -111,16 +114,11 @@ class Parser {
   }
 
   uint32_t parse_hex4() {
+    const std::string_view digits = text_.substr(std::min(at_, text_.size()), 4);
     uint32_t code = 0;
-    for (int i = 0; i < 4; ++i, ++at_) {
-      const char c = peek();
-      const int digit = c >= '0' && c <= '9'   ? c - '0'
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                               : -1;
-      if (digit < 0) refuse("expected four hexadecimal digits");
-      code = code * 16 + static_cast<uint32_t>(digit);
-    }
+    const char* const stop = std::from_chars(digits.begin(), digits.end(), code, 16).ptr;
+    at_ += static_cast<size_t>(stop - digits.begin());
+    if (stop != digits.begin() + 4) refuse("expected four hexadecimal digits");
     return code;
   }
 
@@ -144,42 +142,20 @@ class Parser {
       }
       const char escape = peek();
       ++at_;
-      switch (escape) {
-        case '"':
-        case '\\':
-        case '/':
-          out += escape;
-          break;
-        case 'b':
-          out += '\b';
-          break;
-        case 'f':
-          out += '\f';
-          break;
-        case 'n':
-          out += '\n';
-          break;
-        case 'r':
-          out += '\r';
-          break;
-        case 't':
-          out += '\t';
-          break;
-        case 'u': {
-          uint32_t code = parse_hex4();
-          if (code >= 0xDC00 && code < 0xE000) refuse("half of a surrogate pair");
-          if (code >= 0xD800 && code < 0xDC00) {
-            if (!accept("\\u")) refuse("half of a surrogate pair");
-            const uint32_t low = parse_hex4();
-            if (low < 0xDC00 || low >= 0xE000) refuse("half of a surrogate pair");
-            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-          }
-          append_utf8(out, code);
-          break;
-        }
-        default:
-          refuse("unknown escape");
+      if (const size_t place = kEscapes.find(escape); place != kEscapes.npos) {
+        out += kEscapeMeanings[place];
+        continue;
       }
+      if (escape != 'u') refuse("unknown escape");
+      uint32_t code = parse_hex4();
+      if (code >= 0xDC00 && code < 0xE000) refuse("half of a surrogate pair");
+      if (code >= 0xD800 && code < 0xDC00) {
+        if (!accept("\\u")) refuse("half of a surrogate pair");
+        const uint32_t low = parse_hex4();
+        if (low < 0xDC00 || low >= 0xE000) refuse("half of a surrogate pair");
+        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+      }
+      append_utf8(out, code);
     }
   }
 

@@ -1,5 +1,7 @@
 #include "ckks/scheme/chain/security.h"
 
+#include <span>
+
 #include "ckks/base/error.h"
 
 namespace psm::ckks {
@@ -18,13 +20,16 @@ constexpr Bound kSparse192[] = {{16, 1555}};
 // ePrint 2022/024 as Lattigo v6 ships it: q_0 of 60 bits, p_0 of 61.
 constexpr Bound kEphemeral32[] = {{16, 121}};
 
-template <size_t count>
-double find(const Bound (&table)[count], int log_n) {
-  for (const Bound& bound : table) {
-    if (bound.log_n == log_n) return bound.log2_modulus;
-  }
-  return 0;
-}
+struct Estimate {
+  std::span<const Bound> bounds;
+  const char* source;
+};
+constexpr Estimate kEstimates[] = {
+    // by SecretKind
+    {kDenseTernary, "ePrint 2024/463, dense ternary secret, classical"},
+    {kSparse192, "the PowerSoftmax paper's set, ternary secret of weight 192"},
+    {kEphemeral32, "ePrint 2022/024 as in Lattigo v6, ephemeral secret of weight 32 at q_0 p_0"},
+};
 
 void check_bound(const ParameterSpec& spec, SecretKind kind, double log2_modulus) {
   const double bound = max_log2_modulus(spec.log_n, kind);
@@ -38,28 +43,12 @@ void check_bound(const ParameterSpec& spec, SecretKind kind, double log2_modulus
 }  // namespace
 
 double max_log2_modulus(int log_n, SecretKind kind) {
-  switch (kind) {
-    case SecretKind::kDenseTernary:
-      return find(kDenseTernary, log_n);
-    case SecretKind::kSparse192:
-      return find(kSparse192, log_n);
-    case SecretKind::kEphemeral32:
-      return find(kEphemeral32, log_n);
-  }
+  for (const Bound& bound : kEstimates[static_cast<size_t>(kind)].bounds)
+    if (bound.log_n == log_n) return bound.log2_modulus;
   return 0;
 }
 
-const char* security_source(SecretKind kind) {
-  switch (kind) {
-    case SecretKind::kDenseTernary:
-      return "ePrint 2024/463, dense ternary secret, classical";
-    case SecretKind::kSparse192:
-      return "the PowerSoftmax paper's set, ternary secret of weight 192";
-    case SecretKind::kEphemeral32:
-      return "ePrint 2022/024 as in Lattigo v6, ephemeral secret of weight 32 at q_0 p_0";
-  }
-  return "";
-}
+const char* security_source(SecretKind kind) { return kEstimates[static_cast<size_t>(kind)].source; }
 
 SecretKind secret_kind(int hamming_weight) {
   if (hamming_weight == 0) return SecretKind::kDenseTernary;
