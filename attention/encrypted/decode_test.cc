@@ -241,11 +241,11 @@ TEST_CASE("a layer of one token repeats with its features, but for scores, cache
       for (program::Value value : instruction.arguments) {
         ++refreshed;
         CAPTURE(instruction.label);
-        if (!instruction.label.ends_with("gelu")) CHECK(program.value_period[value.id] <= F);
+        if (!instruction.label.ends_with("gelu")) CHECK(program.values[value.id].period <= F);
       }
   CHECK(refreshed > 0);
   for (const program::NamedValue& output : program.outputs)
-    CHECK(program.value_period[output.value.id] == (output.name == "y" ? F : packing.period()));
+    CHECK(program.values[output.value.id].period == (output.name == "y" ? F : packing.period()));
 }
 
 // Runs programs that pass on cached keys and values, in one small ring: their plans, one set of evaluation keys for all,

@@ -132,7 +132,7 @@ TEST_CASE(
   const Packing packing = make_packing(config, 64, 1 << 15, 1);
   REQUIRE(packing.period() == 2048);
   const program::Program program = build_program(shape_model(config, kNarrow), packing);
-  for (const size_t period : program.value_period) CHECK(period <= 2048);
+  for (const program::ValueFacts& value : program.values) CHECK(value.period <= 2048);
   const program::BootstrapFigures sparse{
       .kind = {2048}, .entry_level = 3, .output_level = 14, .seconds = 12, .real_seconds = 12};
   const program::CostModel costs(ckks::nominal_chain(ckks::secure_n16()), {}, {sparse});

@@ -21,12 +21,10 @@ void Builder::require(Value value) const {
 
 std::vector<Value> Builder::append(Instruction instruction, const std::vector<char>& real) {
   for (Value argument : instruction.arguments) require(argument);
-  const std::vector<size_t> periods = least_periods(instruction, real.size(), program_.value_period);
+  const std::vector<size_t> periods = least_periods(instruction, real.size(), program_.values);
   for (size_t r = 0; r < real.size(); ++r) {
     instruction.results.push_back(Value{program_.value_count()});
-    program_.value_is_real.push_back(real[r]);
-    program_.value_period.push_back(periods[r]);
-    program_.value_block.push_back(1);
+    program_.values.push_back({real[r] != 0, periods[r]});
     conjugate_of_.push_back(-1);
   }
   instruction.label = label_;
@@ -40,12 +38,12 @@ Value Builder::append(Instruction instruction, bool real) {
 
 bool Builder::is_real(Value value) const {
   require(value);
-  return program_.value_is_real[value.id];
+  return program_.values[value.id].is_real;
 }
 
 size_t Builder::period(Value value) const {
   require(value);
-  return program_.value_period[value.id];
+  return program_.values[value.id].period;
 }
 
 bool Builder::conjugates(Value a, Value b) const {
@@ -58,7 +56,7 @@ Value Builder::input(const std::string& name, bool real, size_t period) {
     throw Error(message("input '", name, "' of period ", period, " on ", program_.slots,
                         " slots: a period is a power of two that divides them"));
   const Value value = append({.opcode = Opcode::kInput}, real);
-  program_.value_period[value.id] = period == 0 ? program_.slots : period;
+  program_.values[value.id].period = period == 0 ? program_.slots : period;
   program_.inputs.push_back({name, value});
   return value;
 }
@@ -175,7 +173,7 @@ Value Builder::sum_over_rotations(Value a, size_t period) {
     throw Error(message("sum over rotations [", label_, "]: a period of ", period, "; give a power of two"));
   if (period >= this->period(a)) return a;
   a = sum_of_rotations(a, static_cast<int>(period), static_cast<int>(this->period(a) / period));
-  program_.value_period[a.id] = period;
+  program_.values[a.id].period = period;
   return a;
 }
 
@@ -246,7 +244,7 @@ std::vector<Value> Builder::refresh(std::span<const Value> values) {
   if (const std::vector<Value> different = instruction.arguments; !different.empty()) {
     const std::vector<Value> made = append(std::move(instruction), real);
     for (size_t i = 0; i < made.size(); ++i) {
-      program_.value_block[made[i].id] = program_.value_block[different[i].id];
+      program_.values[made[i].id].block = program_.values[different[i].id].block;
       refreshed[different[i].id] = made[i];
     }
   }
@@ -264,7 +262,7 @@ void Builder::check_range(Value value, double lo, double hi, std::string what, c
 
 Value Builder::mark_real(Value value) {
   require(value);
-  program_.value_is_real[value.id] = 1;
+  program_.values[value.id].is_real = true;
   return value;
 }
 
@@ -273,7 +271,7 @@ Value Builder::mark_blocks(Value value, size_t block) {
   if (!std::has_single_bit(block) || block > period(value))
     throw Error(message("[", label_, "]: blocks of ", block, " slots in a period of ", period(value),
                         "; give a power of two that divides it"));
-  program_.value_block[value.id] = block;
+  program_.values[value.id].block = block;
   return value;
 }
 

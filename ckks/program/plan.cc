@@ -16,7 +16,7 @@ ckks::Level LevelBudget::lowest_of_output(const std::string& name) const {
 
 std::vector<std::vector<Value>> last_uses(const Program& program) {
   const size_t instructions = program.instructions.size();
-  std::vector<size_t> last(program.value_is_real.size(), 0);
+  std::vector<size_t> last(program.values.size(), 0);
   for (size_t i = 0; i < instructions; ++i) {
     for (Value result : program.instructions[i].results) last[id(result)] = i;
     for (Value argument : program.instructions[i].arguments) last[id(argument)] = i;
@@ -120,7 +120,7 @@ std::set<std::pair<ckks::TransformIdentity, int>> kept_transforms(const Plan& pl
 }
 
 std::vector<Value> live_after(const Plan& plan, size_t instruction) {
-  std::vector<char> live(plan.program.value_is_real.size(), 0);
+  std::vector<char> live(plan.program.values.size(), 0);
   for (size_t i = 0; i <= instruction; ++i)
     for (Value result : plan.program.instructions[i].results) live[id(result)] = 1;
   for (size_t i = 0; i <= instruction; ++i)

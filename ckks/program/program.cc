@@ -67,9 +67,9 @@ int depth(const Instruction& instruction) {
 }
 
 std::vector<size_t> least_periods(const Instruction& instruction, size_t results,
-                                  const std::vector<size_t>& value_period) {
+                                  const std::vector<ValueFacts>& values) {
   const auto period = [&](size_t argument) {
-    return value_period[static_cast<size_t>(instruction.arguments[argument].id)];
+    return values[static_cast<size_t>(instruction.arguments[argument].id)].period;
   };
   std::vector<size_t> least(results, std::max<size_t>(1, instruction.plain.period()));
   if (instruction.opcode == Opcode::kLinear) {
@@ -158,8 +158,8 @@ void validate_bootstrap(const Instruction& instruction, const Program& program, 
   if (kind.of_blocks() && instruction.arguments.size() > 1)
     throw Error(message(where, ": ", instruction.arguments.size(), " values; one of blocks takes one"));
   for (Value argument : instruction.arguments) {
-    const size_t period = program.value_period[argument.id], block = program.value_block[argument.id];
-    const bool real = program.value_is_real[argument.id] != 0;
+    const size_t period = program.values[argument.id].period, block = program.values[argument.id].block;
+    const bool real = program.values[argument.id].is_real;
     if (!kind.keeps(period, block, real))
       throw Error(message(where, ": value ", argument.id, ", ", real ? "real" : "complex",
                           ", repeats with period ", period, " in blocks of ", block,
@@ -173,12 +173,7 @@ void validate(const Program& program) {
   if (program.slots < 2 || !std::has_single_bit(program.slots))
     throw Error(
         message("a program on ", program.slots, " slots: their number must be a power of two, at least 2"));
-  if (program.value_period.size() != program.value_is_real.size() ||
-      program.value_block.size() != program.value_is_real.size())
-    throw Error(message("a program with periods for ", program.value_period.size(), " and blocks for ",
-                        program.value_block.size(), " of ", program.value_count(),
-                        " values; give one to each"));
-  std::vector<char> defined(program.value_is_real.size(), 0);
+  std::vector<char> defined(program.values.size(), 0);
   auto is_defined = [&](Value value) {
     return value.id >= 0 && value.id < program.value_count() && defined[value.id];
   };
@@ -240,7 +235,7 @@ void validate(const Program& program) {
               message(where, ": ", instruction.arguments.size(), " values; one bootstrap takes at most two"));
         if (instruction.opcode == Opcode::kBootstrap && instruction.arguments.size() == 2)
           for (Value argument : instruction.arguments)
-            if (!program.value_is_real[argument.id])
+            if (!program.values[argument.id].is_real)
               throw Error(message(where, ": value ", argument.id,
                                   " is complex; only two real values share a bootstrap"));
         if (instruction.opcode == Opcode::kBootstrap) validate_bootstrap(instruction, program, where);

@@ -100,18 +100,23 @@ struct NamedValue {
   Value value;
 };
 
+// What is known of a value.
+struct ValueFacts {
+  bool is_real = false;  // imaginary parts are zero (up to noise)
+  size_t period = 1;     // the slots repeat with it, a power of two: all slots if nothing is known
+  size_t block = 1;      // this many adjacent slots are equal, a power of two: 1 if nothing is known
+
+  friend bool operator==(const ValueFacts&, const ValueFacts&) = default;
+};
+
 struct Program {
   size_t slots = 0;
   std::vector<Instruction> instructions;  // in an order that defines before it uses
   std::vector<NamedValue> inputs, outputs;
   std::vector<RangeCheck> checks;
-  std::vector<char> value_is_real;  // by value id: imaginary parts are zero (up to noise)
-  // By value id: the slots repeat with this period, a power of two; `slots` if nothing is known.
-  std::vector<size_t> value_period;
-  // By value id: this many adjacent slots are equal, a power of two; 1 if nothing is known.
-  std::vector<size_t> value_block;
+  std::vector<ValueFacts> values;  // by value id
 
-  int value_count() const { return static_cast<int>(value_is_real.size()); }
+  int value_count() const { return static_cast<int>(values.size()); }
 };
 
 // Levels that an instruction consumes between its arguments and its results.
@@ -128,8 +133,7 @@ void validate_linear(const ckks::LinearTransform&, size_t inputs, size_t outputs
                      const std::string& where);
 
 // The periods of an instruction's results, as they follow from those of all values; a sum may close a shorter one.
-std::vector<size_t> least_periods(const Instruction&, size_t results,
-                                  const std::vector<size_t>& value_period);
+std::vector<size_t> least_periods(const Instruction&, size_t results, const std::vector<ValueFacts>& values);
 
 // "multiply [layer 0 / attention]" : how errors and ledgers name an instruction.
 std::string describe(const Instruction&);

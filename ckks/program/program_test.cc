@@ -123,9 +123,7 @@ TEST_CASE("a sparse bootstrap is valid where its values repeat with its period")
   const Program program = std::move(b).finish();
   const auto with = [&](size_t period) {
     Program sparse = program;
-    sparse.value_is_real.push_back(1);
-    sparse.value_period.push_back(4);
-    sparse.value_block.push_back(1);
+    sparse.values.push_back({true, 4});
     sparse.instructions.push_back(
         {.opcode = Opcode::kBootstrap, .arguments = {{1}}, .results = {{2}}, .bootstrap = {period}});
     return sparse;
@@ -148,7 +146,7 @@ TEST_CASE("a bootstrap of blocks is valid for one real value whose slots are kno
     one.instructions.back() = {.opcode = Opcode::kBootstrap, .arguments = arguments, .bootstrap = kind};
     for (size_t i = 0; i < arguments.size(); ++i) {
       one.instructions.back().results.push_back({one.value_count()});
-      one.value_is_real.push_back(1), one.value_period.push_back(32), one.value_block.push_back(4);
+      one.values.push_back({true, 32, 4});
     }
     one.outputs.clear();
     return one;
@@ -174,9 +172,7 @@ TEST_CASE("a program that uses a value before its definition, or pairs complex v
   twice.instructions[2].results = twice.instructions[1].results;
   CHECK_THROWS_AS(validate(twice), Error);
   Program paired = good;
-  paired.value_is_real.insert(paired.value_is_real.end(), 2, 0);
-  paired.value_period.insert(paired.value_period.end(), 2, 8);
-  paired.value_block.insert(paired.value_block.end(), 2, 1);
+  paired.values.insert(paired.values.end(), 2, {false, 8});
   paired.instructions.push_back(
       {.opcode = Opcode::kBootstrap, .arguments = {{0}, {1}}, .results = {{3}, {4}}});
   CHECK_THROWS_AS(validate(paired), Error);

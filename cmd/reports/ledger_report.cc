@@ -142,12 +142,12 @@ Figures row_figures(const program::Ledger& ledger, std::span<const LedgerRow> ro
         .json("argument_level", int{plan.argument_level[row.instruction]})
         .both("level", "level", int{row.level}, from + level)
         .number("log2_scale", "log2 scale", row.log2_scale, "%.2f")
-        .json("real", p.value_is_real[id] != 0)
-        .json("period", static_cast<int64_t>(p.value_period[id]))
-        .json("block", static_cast<int64_t>(p.value_block[id]))
-        .cell("slots", message(p.value_is_real[id] ? "real" : "complex",
-                               p.value_period[id] < p.slots ? message(" ", p.value_period[id]) : "",
-                               p.value_block[id] > 1 ? message(" / ", p.value_block[id]) : ""))
+        .json("real", p.values[id].is_real)
+        .json("period", static_cast<int64_t>(p.values[id].period))
+        .json("block", static_cast<int64_t>(p.values[id].block))
+        .cell("slots", message(p.values[id].is_real ? "real" : "complex",
+                               p.values[id].period < p.slots ? message(" ", p.values[id].period) : "",
+                               p.values[id].block > 1 ? message(" / ", p.values[id].block) : ""))
         .json("live", row.live);
     if (row.range)
       out.json("min_re", row.range->min_re)

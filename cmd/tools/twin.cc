@@ -56,7 +56,7 @@ class Twin {
       // What goes on repeats, its error too: no slot meets another repetition's.
       for (const auto& [name, value] : plan.program.outputs) {
         std::vector<std::complex<double>>& slots = noisy.at(name);
-        const size_t period = plan.program.value_period[value.id];
+        const size_t period = plan.program.values[value.id].period;
         for (size_t s = period; s < slots.size(); ++s) slots[s] = slots[s % period];
       }
       noisy_ = std::move(noisy);

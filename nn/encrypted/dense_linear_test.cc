@@ -111,8 +111,7 @@ TEST_CASE("the program follows from the shape alone, and what does not fit is re
     CHECK(shape.weights[i].name == values.weights[i].name);
     CHECK(shape.weights[i].weight.period() == values.weights[i].weight.period());
   }
-  CHECK(shape.program.value_is_real == values.program.value_is_real);
-  CHECK(shape.program.value_period == values.program.value_period);
+  CHECK(shape.program.values == values.program.values);
   CHECK_REFUSED(choose_dense_shape(16, kFeatures, tall, rows), "does not fit");
 }
 

@@ -190,12 +190,8 @@ class Description {
         return reference(i.linear, parts_.maps);
       case Opcode::kSeries:
         return reference(i.series, parts_.series);
-      case Opcode::kBootstrap: {
-        uint64_t period = i.bootstrap.period, block = i.bootstrap.block;
-        t_.number(period), t_.number(block);
-        i.bootstrap = {static_cast<size_t>(period), static_cast<size_t>(block)};
-        return;
-      }
+      case Opcode::kBootstrap:
+        return t_.number(i.bootstrap.period), t_.number(i.bootstrap.block);
       default:  // arguments and results alone
         return;
     }
@@ -204,16 +200,11 @@ class Description {
   void program(Plan& plan, size_t slots) {
     Program& p = plan.program;
     p.slots = slots;
-    const uint32_t values = t_.count(p.value_is_real.size(), 21);
-    p.value_is_real.resize(values), p.value_period.resize(values), p.value_block.resize(values);
-    plan.level.resize(values);
+    const uint32_t values = t_.count(p.values.size(), 21);
+    p.values.resize(values), plan.level.resize(values);
     for (uint32_t v = 0; v < values; ++v) {
-      auto real = static_cast<uint8_t>(p.value_is_real[v]);
-      uint64_t period = p.value_period[v], block = p.value_block[v];
-      t_.number(real), t_.number(period), t_.number(block), level(plan.level[v]);
-      if (real > 1) refuse("a flag that is neither 0 nor 1");
-      p.value_is_real[v] = static_cast<char>(real != 0);
-      p.value_period[v] = static_cast<size_t>(period), p.value_block[v] = static_cast<size_t>(block);
+      flag(p.values[v].is_real), t_.number(p.values[v].period), t_.number(p.values[v].block);
+      level(plan.level[v]);
     }
     wire::list(t_, p.instructions, 13, [&](Instruction& i) { instruction(i); });
     plan.argument_level.resize(p.instructions.size());

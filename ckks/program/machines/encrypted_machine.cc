@@ -375,7 +375,7 @@ class EncryptedMachine::Run {
     };
     const ckks::Bootstrapper& bootstrapper = machine_.bootstrappers_->at(instruction_->bootstrap);
     if (instruction_->arguments.size() == 1) {
-      const bool real = plan_.program.value_is_real[id(instruction_->arguments[0])] != 0;
+      const bool real = plan_.program.values[id(instruction_->arguments[0])].is_real;
       return keep(0, real ? bootstrapper.apply_real(evaluator_, argument(0))
                           : bootstrapper.apply(evaluator_, argument(0)));
     }

@@ -123,10 +123,7 @@ Observation observe_slots(const SlotVector& x) {
 class Twin {
  public:
   Twin(const Program& program, const TwinOptions& options)
-      : program_(program),
-        options_(options),
-        values_(program.value_is_real.size()),
-        last_uses_(last_uses(program)) {
+      : program_(program), options_(options), values_(program.values.size()), last_uses_(last_uses(program)) {
     result_.observations.resize(values_.size());
     checks_of_.resize(values_.size());
     for (const RangeCheck& check : program.checks) checks_of_[id(check.value)].push_back(&check);
@@ -172,7 +169,7 @@ class Twin {
     if (found->second.size() != program_.slots)
       throw Error(message("input '", input.name, "' has ", found->second.size(), " slots but the program ",
                           program_.slots, "; pad or repeat it"));
-    const size_t mask = program_.value_period[id(input.value)] - 1;
+    const size_t mask = program_.values[id(input.value)].period - 1;
     for (size_t s = 0; s < program_.slots; ++s)
       if (found->second[s] != found->second[s & mask])
         throw Error(message("input '", input.name, "' does not repeat with its period ", mask + 1, ": slot ",
@@ -251,7 +248,7 @@ class Twin {
   }
 
   void check_blocks(Value value) {
-    const size_t block = program_.value_block[id(value)];
+    const size_t block = program_.values[id(value)].block;
     if (block == 1) return;
     check(value, "slots are equal in blocks", allowed(value), [&](const SlotVector& x, size_t s) {
       const double difference = std::abs(x[s] - x[s - s % block]);
@@ -274,9 +271,9 @@ class Twin {
       throw Error(message("instruction ", index_, ", ", describe(*instruction_),
                           ": a result is not finite; a polynomial left its interval before this point"));
     result_.observations[id(value)] = seen;
-    if (program_.value_is_real[id(value)]) check_real(value, "a value marked real is real");
+    if (program_.values[id(value)].is_real) check_real(value, "a value marked real is real");
     for (const RangeCheck* range : checks_of_[id(value)]) {
-      const bool imaginary = !program_.value_is_real[id(value)];
+      const bool imaginary = !program_.values[id(value)].is_real;
       if (inside(value, range->lo, range->hi, imaginary)) continue;
       const std::vector<ckks::Complex> where = range->where.to_vector();
       check_range(value, message(range->what, " in [", range->lo, ", ", range->hi, "]"), range->lo, range->hi,
@@ -426,7 +423,7 @@ class Twin {
   void execute_bootstrap() {
     if (instruction_->arguments.size() == 1) {
       const SlotVector& a = argument(0);
-      const bool real = program_.value_is_real[id(instruction_->arguments[0])] != 0;
+      const bool real = program_.values[id(instruction_->arguments[0])].is_real;
       map_slots(result(), [&](size_t s) { return real ? ckks::Complex(a[s].real(), 0) : a[s]; });
     } else {
       const SlotVector &a = argument(0), &b = argument(1);
@@ -475,7 +472,7 @@ class Twin {
 void check_run(const Program& program, const std::map<std::string, SlotVector>& inputs,
                const TwinOptions& options) {
   validate(program);
-  if (!options.noise_std.empty() && options.noise_std.size() != program.value_is_real.size())
+  if (!options.noise_std.empty() && options.noise_std.size() != program.values.size())
     throw Error(message("noise for ", options.noise_std.size(), " values of a program with ",
                         program.value_count(), "; predict it for this program"));
   for (const auto& [name, unused] : inputs)
@@ -508,7 +505,7 @@ TwinsResult run_twins(const Program& program, const std::map<std::string, SlotVe
                          .bootstrap_error = options.bootstrap_error};
   Twin exact(program, without), moved(program, with);
   exact.load(inputs), moved.load(inputs);
-  std::vector<double> apart(program.value_is_real.size(), 0);
+  std::vector<double> apart(program.values.size(), 0);
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     exact.execute(i), moved.execute(i);
     for (Value result : program.instructions[i].results) {

@@ -93,7 +93,7 @@ TEST_CASE("results and noise are bit-identical for one thread and for four") {
   const Program program = noisy_program();
   TwinOptions options;
   options.slack = 1e-2;
-  options.noise_std.assign(program.value_is_real.size(), 1e-4);
+  options.noise_std.assign(program.values.size(), 1e-4);
   const int threads = thread_count();
   set_thread_count(1);
   const TwinResult one = run_twin(program, {{"x", wave(kSlots, 0.01, true)}}, options);
@@ -172,9 +172,7 @@ TEST_CASE("values to be refreshed must stay within one, and values marked real m
 TEST_CASE("two real values bootstrapped as one come back each in its place") {
   Program program;
   program.slots = kSlots;
-  program.value_is_real = {1, 1, 1, 1};
-  program.value_period.assign(4, kSlots);
-  program.value_block.assign(4, 1);
+  program.values.assign(4, {true, kSlots});
   program.inputs = {{"a", {0}}, {"b", {1}}};
   program.outputs = {{"c", {2}}, {"d", {3}}};
   program.instructions = {{.opcode = Opcode::kInput, .results = {{0}}},

@@ -67,7 +67,7 @@ bool keep_live_results(Instruction& instruction, const std::vector<char>& live) 
 
 Program without_dead_code(const Program& program) {
   Program result = program;
-  std::vector<char> live(program.value_is_real.size(), 0);
+  std::vector<char> live(program.values.size(), 0);
   for (const NamedValue& output : program.outputs) live[output.value.id] = 1;
   std::vector<Instruction> kept;
   for (auto at = result.instructions.rbegin(); at != result.instructions.rend(); ++at) {
@@ -77,7 +77,7 @@ Program without_dead_code(const Program& program) {
   }
   std::reverse(kept.begin(), kept.end());
   result.instructions = std::move(kept);
-  std::vector<char> exists(program.value_is_real.size(), 0);
+  std::vector<char> exists(program.values.size(), 0);
   for (const Instruction& instruction : result.instructions)
     for (Value value : instruction.results) exists[value.id] = 1;
   std::erase_if(result.checks, [&](const RangeCheck& check) { return !exists[check.value.id]; });

@@ -58,7 +58,7 @@ Placement::Placement(const Program& program, const LevelBudget& budget, const Co
       for (size_t k = 0; k < instruction.arguments.size(); ++k) {
         groups_.back().push_back(candidates_.size());
         const Value argument = instruction.arguments[k];
-        candidates_.push_back({i, k, program.value_is_real[id(argument)] != 0, kinds_of(argument.id)});
+        candidates_.push_back({i, k, program.values[id(argument)].is_real, kinds_of(argument.id)});
       }
     } else if (step.depth <= top) {
       const std::vector<double> seconds =
@@ -70,9 +70,9 @@ Placement::Placement(const Program& program, const LevelBudget& budget, const Co
     step.levels = size32(seconds_) - step.seconds;
     steps_.push_back(step);
   }
-  need_.resize(program.value_is_real.size());
-  used_levels_.resize(program.value_is_real.size());
-  highest_of_input_.resize(program.value_is_real.size());
+  need_.resize(program.values.size());
+  used_levels_.resize(program.values.size());
+  highest_of_input_.resize(program.values.size());
   for (const NamedValue& input : program.inputs)
     highest_of_input_[id(input.value)] = budget.highest_of_input(input.name);
   find_ranks();
@@ -85,8 +85,8 @@ std::vector<size_t> Placement::kinds_of(int value) const {
     size_t best = 0;
     for (size_t k = 1; k < kinds_.size(); ++k) {
       if (kinds_[k].kind.of_blocks() != of_blocks ||
-          !kinds_[k].kind.keeps(program_.value_period[value], program_.value_block[value],
-                                program_.value_is_real[value] != 0))
+          !kinds_[k].kind.keeps(program_.values[value].period, program_.values[value].block,
+                                program_.values[value].is_real))
         continue;
       if (best == 0 || kinds_[k].seconds < kinds_[best].seconds) best = k;
     }
@@ -118,7 +118,7 @@ void Placement::find_units() {
 }
 
 void Placement::find_ranks() {
-  std::vector<int> rank_of_value(program_.value_is_real.size(), 0);
+  std::vector<int> rank_of_value(program_.values.size(), 0);
   int highest = 0;
   for (const Instruction& instruction : program_.instructions) {
     int rank = 0;

@@ -39,8 +39,8 @@ std::string end_of_critical_path(const Program& program, const std::vector<ckks:
 
 [[noreturn]] void refuse(const Program& program, const Placement& placement, const Placement::Choice& choice,
                          const std::vector<ckks::Level>& needs, const LevelBudget& budget) {
-  std::vector<char> bootstrapped(program.value_is_real.size(), 0);
-  std::vector<int> top(program.value_is_real.size());  // of bootstrapped ones and inputs
+  std::vector<char> bootstrapped(program.values.size(), 0);
+  std::vector<int> top(program.values.size());  // of bootstrapped ones and inputs
   for (const NamedValue& input : program.inputs) top[id(input.value)] = budget.highest_of_input(input.name);
   for (size_t c = 0; c < choice.size(); ++c) {
     if (!choice[c]) continue;
@@ -69,7 +69,7 @@ std::string end_of_critical_path(const Program& program, const std::vector<ckks:
 // Instructions with kRefresh replaced by bootstraps, in an order that defines before it uses.
 std::vector<Instruction> emit(const Program& program, const Placement& placement,
                               const Placement::Choice& choice, std::vector<Value>& stands_for) {
-  stands_for.resize(program.value_is_real.size());
+  stands_for.resize(program.values.size());
   for (size_t v = 0; v < stands_for.size(); ++v) stands_for[v] = Value{static_cast<int>(v)};
   std::vector<Instruction> nodes;
   std::vector<size_t> place;  // in the original order, for a stable result
@@ -104,7 +104,7 @@ std::vector<Instruction> emit(const Program& program, const Placement& placement
   }
 
   // Topological order, the earliest place first.
-  std::vector<size_t> definer(program.value_is_real.size(), nodes.size());
+  std::vector<size_t> definer(program.values.size(), nodes.size());
   for (size_t n = 0; n < nodes.size(); ++n)
     for (Value result : nodes[n].results) definer[id(result)] = n;
   std::vector<std::vector<size_t>> users(nodes.size());
@@ -168,9 +168,7 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
   result.budget = budget;
   result.seconds = outcome.seconds;
   result.program.slots = live.slots;
-  result.program.value_is_real = live.value_is_real;
-  result.program.value_period = live.value_period;
-  result.program.value_block = live.value_block;
+  result.program.values = live.values;
   std::vector<Value> stands_for;
   result.program.instructions = emit(live, placement, choice, stands_for);
   result.program.inputs = live.inputs;
@@ -201,7 +199,7 @@ size_t longest_refreshed(const Program& program) {
   for (const Instruction& instruction : program.instructions)
     if (instruction.opcode == Opcode::kRefresh)
       for (const Value value : instruction.arguments)
-        longest = std::max(longest, program.value_period[id(value)]);
+        longest = std::max(longest, program.values[id(value)].period);
   return longest;
 }
 
@@ -210,8 +208,8 @@ std::set<ckks::BootstrapKind> refreshed_blocks(const Program& program) {
   for (const Instruction& instruction : program.instructions) {
     if (instruction.opcode != Opcode::kRefresh) continue;
     for (const Value value : instruction.arguments) {
-      const ckks::BootstrapKind kind{program.value_period[id(value)], program.value_block[id(value)]};
-      if (kind.of_blocks() && program.value_is_real[id(value)] && kind.possible(program.slots))
+      const ckks::BootstrapKind kind{program.values[id(value)].period, program.values[id(value)].block};
+      if (kind.of_blocks() && program.values[id(value)].is_real && kind.possible(program.slots))
         kinds.insert(kind);
     }
   }

@@ -101,7 +101,7 @@ class Switching {
 };
 
 bool is_single_real(const Instruction& bootstrap, const Program& program) {
-  return bootstrap.arguments.size() == 1 && program.value_is_real[bootstrap.arguments[0].id] != 0;
+  return bootstrap.arguments.size() == 1 && program.values[bootstrap.arguments[0].id].is_real;
 }
 
 TransformSummary summary_of(const ckks::LinearTransform& transform, size_t slots) {

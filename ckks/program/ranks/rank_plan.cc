@@ -13,9 +13,7 @@ class RankPlanner {
     plan_.budget = whole.budget;
     plan_.level = whole.level;
     plan_.program.slots = whole.program.slots;
-    plan_.program.value_is_real = whole.program.value_is_real;
-    plan_.program.value_period = whole.program.value_period;
-    plan_.program.value_block = whole.program.value_block;
+    plan_.program.values = whole.program.values;
     if (!from_start) return;
     for (const NamedValue& input : whole.program.inputs) names_[input.value.id] = input.name;
   }

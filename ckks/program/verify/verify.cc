@@ -68,18 +68,16 @@ class Verifier {
 
   void check_values() const {
     const Program& program = plan_.program;
-    const size_t values = program.value_is_real.size();
     if (program.instructions.empty() || program.outputs.empty()) fail("it computes nothing");
-    if (program.slots != static_cast<size_t>(context_.slots()) || plan_.level.size() != values ||
-        program.value_period.size() != values || program.value_block.size() != values ||
+    if (program.slots != static_cast<size_t>(context_.slots()) ||
+        plan_.level.size() != program.values.size() ||
         plan_.argument_level.size() != program.instructions.size())
       fail("its parts do not fit one another");
-    for (size_t v = 0; v < values; ++v) {
+    for (size_t v = 0; v < program.values.size(); ++v) {
+      const size_t period = program.values[v].period, block = program.values[v].block;
       const auto fits = [&](size_t count) { return std::has_single_bit(count) && count <= program.slots; };
-      if (!fits(program.value_period[v]) || !fits(program.value_block[v]) ||
-          program.value_block[v] > program.value_period[v])
-        fail(message("value ", v, " has period ", program.value_period[v], " and blocks of ",
-                     program.value_block[v]));
+      if (!fits(period) || !fits(block) || block > period)
+        fail(message("value ", v, " has period ", period, " and blocks of ", block));
     }
   }
 
@@ -96,7 +94,7 @@ class Verifier {
   }
 
   ckks::Level level(Value value) const { return plan_.level[static_cast<size_t>(value.id)]; }
-  size_t period(Value value) const { return plan_.program.value_period[static_cast<size_t>(value.id)]; }
+  size_t period(Value value) const { return plan_.program.values[static_cast<size_t>(value.id)].period; }
 
   void check_instruction(size_t place) {
     const Instruction& i = plan_.program.instructions[place];
@@ -130,7 +128,7 @@ class Verifier {
     const Instruction& i = plan_.program.instructions[place];
     const bool closes = i.opcode == Opcode::kAdd || i.opcode == Opcode::kSumOfRotations;
     if (i.opcode == Opcode::kInput || closes) return;
-    const std::vector<size_t> longest = least_periods(i, i.results.size(), plan_.program.value_period);
+    const std::vector<size_t> longest = least_periods(i, i.results.size(), plan_.program.values);
     for (size_t r = 0; r < i.results.size(); ++r)
       if (period(i.results[r]) < longest[r])
         fail(place, message("its result ", i.results[r].id, " repeats with period ", longest[r], " at best"));
@@ -190,7 +188,7 @@ class Verifier {
         if (!is_exchangeable(own, constant)) fail(place, "its argument exchanges what it may not");
         if (!places.insert(place).second) fail(place, "its argument exchanges it twice");
         if (own.plain.real() && !constant.plain.real() &&
-            program.value_is_real[static_cast<size_t>(own.results[0].id)])
+            program.values[static_cast<size_t>(own.results[0].id)].is_real)
           fail(place, "its argument makes a real value complex");
         check_offsets(place, constant);
         take_keys(place, constant);

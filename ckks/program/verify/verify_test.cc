@@ -51,8 +51,7 @@ struct Edited {
   // One more, whose result is a value of its own.
   void append(Instruction i, ckks::Level from, ckks::Level to) const {
     i.results = {Value{program.value_count()}};
-    program.value_is_real.push_back(1), program.value_period.push_back(program.slots);
-    program.value_block.push_back(1), plan.level.push_back(to);
+    program.values.push_back({true, program.slots}), plan.level.push_back(to);
     program.instructions.push_back(std::move(i)), plan.argument_level.push_back(from);
   }
 };
@@ -75,12 +74,12 @@ const Rule kRules[] = {
     {"levels by value", [](const Edited& e) { e.plan.level.pop_back(); }, "pass: its parts do not fit"},
     {"levels by instruction", [](const Edited& e) { e.plan.argument_level.pop_back(); },
      "pass: its parts do not fit"},
-    {"a period that is no power of two", [](const Edited& e) { e.program.value_period[0] = 3; },
+    {"a period that is no power of two", [](const Edited& e) { e.program.values[0].period = 3; },
      "entry point pass: value 0 has period 3 and blocks of 1"},
-    {"a period beyond the slots", [](const Edited& e) { e.program.value_period[0] = 1024; },
+    {"a period beyond the slots", [](const Edited& e) { e.program.values[0].period = 1024; },
      "has period 1024"},
-    {"a block of nothing", [](const Edited& e) { e.program.value_block[0] = 0; }, "and blocks of 0"},
-    {"a block beyond its period", [](const Edited& e) { e.program.value_block[1] = 128; },
+    {"a block of nothing", [](const Edited& e) { e.program.values[0].block = 0; }, "and blocks of 0"},
+    {"a block beyond its period", [](const Edited& e) { e.program.values[1].block = 128; },
      "and blocks of 128"},
     {"definition before use", [](const Edited& e) { e.the(Opcode::kAddPlain).arguments[0].id = 30; },
      "add plain [layer 0]: value 30 is used before it is defined"},
@@ -93,12 +92,12 @@ const Rule kRules[] = {
     {"an output that is none", [](const Edited& e) { e.program.outputs[0].value.id = -1; },
      "pass: output 'deep' is never defined"},
     {"the period of a product",
-     [](const Edited& e) { e.program.value_period[e.result(Opcode::kMultiplyPlain)] = 64; },
+     [](const Edited& e) { e.program.values[e.result(Opcode::kMultiplyPlain)].period = 64; },
      "multiply plain [layer 0]: its result 2 repeats with period 512 at best"},
-    {"the period of a map", [](const Edited& e) { e.program.value_period[e.result(Opcode::kLinear)] = 16; },
+    {"the period of a map", [](const Edited& e) { e.program.values[e.result(Opcode::kLinear)].period = 16; },
      "linear [layer 0]: its result"},
     {"the period of a bootstrap",
-     [](const Edited& e) { e.program.value_period[e.result(Opcode::kBootstrap)] = 32; }, "at best"},
+     [](const Edited& e) { e.program.values[e.result(Opcode::kBootstrap)].period = 32; }, "at best"},
     // Levels.
     {"an argument that stands too low", [](const Edited& e) { e.from(Opcode::kMultiply) += 1; }, ", not "},
     {"the depth of a product", [](const Edited& e) { e.level(Opcode::kMultiplyPlain) -= 1; },
@@ -133,7 +132,7 @@ const Rule kRules[] = {
     {"few kinds",
      [](const Edited& e) {
        const Instruction own = e.the(Opcode::kBootstrap);
-       e.program.value_block[static_cast<size_t>(own.arguments[0].id)] = 64;
+       e.program.values[static_cast<size_t>(own.arguments[0].id)].block = 64;
        for (const ckks::BootstrapKind kind : std::vector<ckks::BootstrapKind>{
                 {64, 1}, {128, 1}, {256, 1}, {256, 8}, {512, 8}, {256, 16}, {512, 16}, {256, 32}}) {
          Instruction other = own;
