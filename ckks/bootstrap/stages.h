@@ -78,7 +78,6 @@ class EvalModStage {
 
   const EvalMod& polynomial() const { return eval_mod_; }
   const SeriesPlan& series() const { return series_; }
-  int relinearisations() const { return series_.relinearisations() + eval_mod_.spec().double_angles; }
   void request_keys(KeyRequest& request) const;
   // The scale to declare after ModRaise. It makes slots t / (2 K' q_0); a slot plus its conjugate is
   // EvalMod's argument.

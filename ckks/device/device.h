@@ -35,7 +35,7 @@ struct LaunchLog {
   };
   std::map<std::string, Entry> programs;  // by name
   Entry small;                            // of them all, launches that a GPU ends before it has the next
-  uint64_t uploaded_bytes = 0, downloaded_bytes = 0, copied_bytes = 0;
+  uint64_t uploaded_bytes = 0, downloaded_bytes = 0;
 
   Entry total() const;
 };

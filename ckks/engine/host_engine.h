@@ -2,14 +2,8 @@
 // Intermediate results stay in the caches: sums and automorphisms are made tile by tile where the next step
 // reads them.
 //
-// Key switching is hybrid (ePrint 2019/688):
-//
-//     decompose       c -> digits d_i = [c]_{D_i}, extended to Q_l P (ModUp), NTT form
-//     switch_key      round( (P a_0 + sum_i d_i b_i, P a_1 + sum_i d_i a_i) / P ), or divided by P q_l, one
-//                     level lower; optionally followed by an automorphism
-//
-// Both conversions are exact and centred (basis_conversion.h): a digit is uniform in [-D_i/2, D_i/2], and the
-// division rounds to the nearest integer.
+// Key switching is hybrid (ePrint 2019/688; equations in engine.h). Both conversions are exact and centred
+// (basis_conversion.h): a digit is uniform in [-D_i/2, D_i/2], and the division rounds to the nearest integer.
 //
 // Transforms at l + 1 limbs, k special primes and d digits: l + 1 inverse and d (l + 1 + k) - (l + 1) forward
 // to decompose; 2k inverse and 2 (l + 1) forward to divide two polynomials. Memory traffic: the key is read

@@ -15,10 +15,7 @@
 //     kScarce                4.3 / 7.7          5 / 8
 //     kNearPower             4.3 / 7.7         3.8 / 8.3
 //
-// on average over a pass of three layers. The three layers inside vectors, with the computed quotients of
-// their roots and the reduction, take 19 / 37 (kAmple) and 25 / 45 (kNearPower) for 16 residues forward. So a
-// forward transform with N = 2^16 takes 58 / 102 (kAmple) or 80 / 146 (kNearPower) times 4096: at least
-// 209,000 or 299,000 cycles with two units for all, 119,000 or 164,000 on Zen 5.
+// on average over a pass of three layers.
 #pragma once
 
 #include "ckks/ring/kernels/avx512ifma.h"

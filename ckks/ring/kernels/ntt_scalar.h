@@ -5,9 +5,6 @@
 // room above q to leave the other terms unreduced through all layers. A block of 2^j residues is a node of a
 // binary tree: the whole limb is node 1, and root(t) splits node t into 2t and 2t + 1. Two layers are taken
 // at once (radix 4), so that each residue is loaded and stored half as often.
-//
-// Cost: a butterfly is 13 instructions, three of them 64-bit multiplications. The multiplications bound
-// processors with one multiplier: 1.6 million cycles for the 524,288 butterflies of N = 2^16.
 #pragma once
 
 #include <algorithm>

@@ -10,11 +10,8 @@
 // own, near 2^bits of their primes; the bootstrap itself moves between the two.
 //
 // Digits of key switching (hybrid, Han and Ki, ePrint 2019/688): consecutive primes are packed into digits, from q_0
-// upwards. Their product stays 8 bits below P, so the error of a key switch is no larger than its rounding. Low levels
-// leave room below the security bound. They may have a larger P than the top and so fewer digits: fewer transforms and
-// smaller keys. So the chain is cut into a few bands of levels. Each has the number of special primes and the partition
-// that cost least at its top (chain.h). All keys of a band share them, so one hoisted decomposition serves every key. A
-// key is trimmed to the highest level of its use within the band.
+// upwards, as chain.h has them for each band of levels. All keys of a band share its digits and special primes, so one
+// hoisted decomposition serves every key. A key is trimmed to the highest level of its use within the band.
 //
 // Thread-safety: immutable after construction. Not copyable; outlives everything made from it.
 #pragma once

@@ -3,9 +3,6 @@
 // process image repeats v or an error (ckks/base/random/random.h). Not thread-safe: one encryptor per thread.
 //
 // No branch and no address depends on v, the errors or the message.
-//
-// The client's own SeededEncryptor encrypts under the secret key, with c_1 from a fresh seed: half the bytes and less
-// error.
 #pragma once
 
 #include "ckks/base/random/random.h"
@@ -28,8 +25,8 @@ class Encryptor {
   SecureRandom random_;
 };
 
-// SeededEncryptor: encryption under the secret key, (-a s + e + m, a) with a from a fresh public seed. A file
-// needs the seed and c_0 only. No two encryptions share a seed or an error: the seed comes straight from the
+// SeededEncryptor: encryption under the secret key, (-a s + e + m, a) with a from a fresh public seed: less error, and a
+// file needs the seed and c_0 only. No two encryptions share a seed or an error: the seed comes straight from the
 // kernel, and the stream of errors is renewed first. So neither a fork nor a resumed process image repeats
 // one (ckks/base/random/random.h).
 //

@@ -293,8 +293,6 @@ Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
   return relinearise(multiply_no_relin(a, b));
 }
 
-Ciphertext Evaluator::square(const Ciphertext& a) const { return multiply(a, a); }
-
 Ciphertext Evaluator::multiply_rescale(const Ciphertext& a, const Ciphertext& b) const {
   return relinearise_rescale(multiply_no_relin(a, b));
 }

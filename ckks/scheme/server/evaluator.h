@@ -9,14 +9,9 @@
 // exist, and a missing key throw psm::Error. Nothing is adjusted silently; drop_to_level() is the one way to
 // bring operands together.
 //
-// Key switching (hybrid; ePrint 2019/688): with the digits d_i = [c]_{D_i} of a polynomial c and a key
-// (b_i, a_i), i < dnum,
-//
-//     (k_0, k_1) = round( (sum_i d_i b_i, sum_i d_i a_i) / P ),      k_0 + k_1 s = c s' + small.
-//
-// ModUp extends d_i from the primes of D_i to all of Q_l P; ModDown is the division by P.
-// Hoisting: the d_i depend on c alone and serve any number of rotations. Double hoisting: sums over several
-// rotations are taken in Q_l P (ExtendedCiphertext) and divided once.
+// Key switching (hybrid; ePrint 2019/688): textbook_key_switch.h has the equations. Hoisting: the digits d_i of
+// a polynomial serve any number of rotations. Double hoisting: sums over several rotations are taken in Q_l P
+// (ExtendedCiphertext) and divided once.
 //
 // An Engine (ckks/engine/engine.h) computes on residues. Levels, scales, keys and refusals are here.
 //
@@ -83,7 +78,6 @@ class Evaluator {
 
   // ---- products of ciphertexts: scale = product, not rescaled -------------------------------------------
   Ciphertext multiply(const Ciphertext& a, const Ciphertext& b) const;  // relinearised
-  Ciphertext square(const Ciphertext& a) const;
   ProductCiphertext multiply_no_relin(const Ciphertext& a, const Ciphertext& b) const;
   // sum_k a_k * b_k. The scales of all products must be exactly equal. The sum needs one relinearisation, and
   // each factor is read once.

@@ -139,7 +139,7 @@ TEST_CASE("a product, rescaled, has the canonical scale one level down, all the 
   Ciphertext a = t.encrypt(x, kTop);
   const Evaluator& e = *t.evaluator;
   for (Level level = kTop; level > 0; --level) {
-    a = level % 2 == 0 ? e.rescale(e.square(a)) : e.square_rescale(a);
+    a = level % 2 == 0 ? e.rescale(e.multiply(a, a)) : e.square_rescale(a);
     expected = map(expected, [&](size_t i) { return expected[i] * expected[i]; });
     CAPTURE(level);
     CHECK(a.level() == level - 1);
@@ -312,7 +312,7 @@ TEST_CASE("a missing or too short key is refused by the name of its rotation") {
   CHECK_REFUSED(e.rotate(a, 7), "rotation by 7 (Galois element");
   TestParty keyless(insecure_leveled(10, 2));
   const Ciphertext b = keyless.encrypt(keyless.random_slots(24), 2);
-  CHECK_REFUSED(keyless.evaluator->square(b), "no relinearisation key");
+  CHECK_REFUSED(keyless.evaluator->multiply(b, b), "no relinearisation key");
   CHECK_REFUSED(keyless.evaluator->conjugate(b), "the conjugation");
 }
 
