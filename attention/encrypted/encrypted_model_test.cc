@@ -8,7 +8,7 @@
 #include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/program/planner/planner.h"
-#include "ckks/program/planning/longest_path.h"
+#include "ckks/program/program.h"
 #include "doctest/doctest.h"
 
 namespace psm::attention {

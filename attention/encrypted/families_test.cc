@@ -17,7 +17,7 @@
 #include "attention/trained/measure.h"
 #include "ckks/base/testing/check.h"
 #include "ckks/program/errors/noise.h"
-#include "ckks/program/planning/longest_path.h"
+#include "ckks/program/program.h"
 #include "ckks/program/testing/rank_threads.h"
 #include "ckks/program/testing/test_machine.h"
 #include "ckks/scheme/errors/noise.h"

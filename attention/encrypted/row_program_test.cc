@@ -9,7 +9,7 @@
 #include "attention/trained/row_weights.h"
 #include "ckks/base/testing/check.h"
 #include "ckks/program/machines/twin.h"
-#include "ckks/program/planning/longest_path.h"
+#include "ckks/program/program.h"
 #include "ckks/program/testing/test_machine.h"
 
 namespace psm::attention {

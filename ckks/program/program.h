@@ -121,6 +121,8 @@ struct Program {
 
 // Levels that an instruction consumes between its arguments and its results.
 int depth(const Instruction&);
+// The levels on the longest path from an input to an output, without bootstraps.
+int longest_path(const Program&);
 
 // Throws psm::Error if a program is not well formed: a value used before it is defined or defined twice, a
 // wrong number of arguments, a period that does not divide n, a term of a map out of range. The error names

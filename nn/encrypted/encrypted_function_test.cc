@@ -13,7 +13,7 @@
 #include "approx/testing/testing.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planner/planner.h"
-#include "ckks/program/planning/longest_path.h"
+#include "ckks/program/program.h"
 #include "doctest/doctest.h"
 
 namespace psm::nn {
