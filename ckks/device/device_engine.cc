@@ -95,16 +95,6 @@ const DeviceConverter& DeviceTables::converter(const BasisConverter& host) const
                                  keep(std::span<const double>(inverses))};
 }
 
-const DeviceConverter& DeviceTables::mod_up(Level level, int digit, int p_count) const {
-  return converter(converters_.mod_up(level, digit, p_count));
-}
-
-const DeviceConverter& DeviceTables::mod_down(Level level, int p_count, bool rescales) const {
-  return converter(converters_.mod_down(level, p_count, rescales));
-}
-
-const DeviceConverter& DeviceTables::lift(Level level) const { return converter(converters_.lift(level)); }
-
 const double* DeviceTables::p_products(int p_count) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   const double*& kept = p_products_[p_count];
@@ -269,7 +259,7 @@ void DeviceEngine::multiply_sums(std::span<RnsPoly> out, std::span<const Factors
 
 Engine::Pair DeviceEngine::raise(const std::array<RnsPoly, 2>& a, Level level) const {
   const size_t n = ring().n();
-  const DeviceConverter& by = tables_.lift(level);
+  const DeviceConverter& by = tables_.converter(tables_.converters().lift(level));
   Pair out = make_pair({level + 1, 0});
   Buffer coefficients = room(2);
   std::vector<NttTask> inverse, forward;

@@ -40,9 +40,8 @@ class DeviceTables {
 
   const PrimeView* views() const { return views_; }
 
-  const DeviceConverter& mod_up(Level level, int digit, int p_count) const;
-  const DeviceConverter& mod_down(Level level, int p_count, bool rescales) const;
-  const DeviceConverter& lift(Level level) const;
+  const Converters& converters() const { return converters_; }
+  const DeviceConverter& converter(const BasisConverter& host) const;  // one of those
   // [P]_{q_j} by limb, P the product of the first p_count special primes.
   const double* p_products(int p_count) const;
   // Returns the permutation of an automorphism that is not the identity.
@@ -51,7 +50,6 @@ class DeviceTables {
  private:
   template <class T>
   const T* keep(std::span<const T> values) const;
-  const DeviceConverter& converter(const BasisConverter& host) const;
 
   const Context& context_;
   Device& device_;

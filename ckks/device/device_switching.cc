@@ -20,7 +20,8 @@ constexpr size_t kSwitchedWords = size_t{1} << 27;
 void DeviceEngine::divide_by(Basis from, std::span<RnsPoly> out, const Division& division) const {
   const size_t n = ring().n(), polys = out.size();
   const Basis to = out[0].basis();
-  const DeviceConverter& by = tables_.mod_down(level_of(from), from.p, to.q == from.q - 1);
+  const DeviceConverter& by =
+      tables_.converter(tables_.converters().mod_down(level_of(from), from.p, to.q == from.q - 1));
   const int sources = by.host->source_count(), targets = by.host->target_count();
   PSM_CHECK(targets == to.limbs(), targets, " limbs");
   Buffer residues = room(polys * static_cast<size_t>(sources));
@@ -82,7 +83,7 @@ Digits DeviceEngine::decompose(const RnsPoly& c, int p_count) const {
   std::vector<NttTask> inverse, forward;
   std::vector<Conversion> conversions;
   for (int d = 0; d < digits.count; ++d) {
-    const DeviceConverter& by = tables_.mod_up(level, d, p_count);
+    const DeviceConverter& by = tables_.converter(tables_.converters().mod_up(level, d, p_count));
     const int sources = by.host->source_count(), targets = by.host->target_count();
     const int own = by.host->source(0);
     uint64_t* const extension = digits.extensions[d].data();

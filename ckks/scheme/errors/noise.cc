@@ -72,11 +72,4 @@ double NoiseModel::mod_raise(Scale scale) const {
 
 double NoiseModel::sum(double error_a, double error_b) { return std::hypot(error_a, error_b); }
 
-double NoiseModel::product(double size_a, double error_a, double size_b, double error_b) {
-  return std::sqrt(size_a * size_a * error_b * error_b + size_b * size_b * error_a * error_a +
-                   error_a * error_a * error_b * error_b);
-}
-
-double NoiseModel::square(double size, double error) { return 2 * size * error; }
-
 }  // namespace psm::ckks

@@ -51,9 +51,6 @@ class NoiseModel {
   double mod_raise(Scale scale) const;
 
   static double sum(double error_a, double error_b);
-  // Root mean square sizes of the factors and their errors, which must be independent.
-  static double product(double size_a, double error_a, double size_b, double error_b);
-  static double square(double size, double error);
 
  private:
   double slots(double coefficient_variance, Scale scale) const;

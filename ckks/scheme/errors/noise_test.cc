@@ -126,12 +126,12 @@ void compare_down_from(TestParty& t, Level level, Comparison& compare) {
   own("product", product, pq, products(product));
   compare("product of fresh ciphertexts",
           rms_error(t.decrypt(product), map(x, [&](size_t i) { return x[i] * y[i]; })),
-          NoiseModel::sum(NoiseModel::product(kSize, fresh, kSize, fresh), products(product)));
+          NoiseModel::sum(std::sqrt(2.0) * kSize * fresh, products(product)));
   const Ciphertext square = e.square_rescale(a);
   own("square", square, map(p, [&](size_t i) { return p[i] * p[i]; }), products(square));
   compare("square of a fresh ciphertext",
           rms_error(t.decrypt(square), map(x, [&](size_t i) { return x[i] * x[i]; })),
-          NoiseModel::sum(NoiseModel::square(kSize, fresh), products(square)));
+          NoiseModel::sum(2 * kSize * fresh, products(square)));
   const Ciphertext relinearised = e.rescale(e.multiply(a, b));
   own("relinearisation, then rescale", relinearised, pq,
       NoiseModel::sum(model.key_switch(level, scale * scale), model.rescale(relinearised.scale())));
@@ -146,7 +146,7 @@ void compare_down_from(TestParty& t, Level level, Comparison& compare) {
       NoiseModel::sum(kSize * model.encoding(scale), model.rescale(by_plain.scale())));
   compare("product of a fresh ciphertext by a plaintext",
           rms_error(t.decrypt(by_plain), map(x, [&](size_t i) { return x[i] * y[i]; })),
-          NoiseModel::sum(NoiseModel::product(kSize, fresh, kSize, model.encoding(scale)),
+          NoiseModel::sum(kSize * NoiseModel::sum(fresh, model.encoding(scale)),
                           model.rescale(by_plain.scale())));
   const std::complex<double> number(0.7, -0.3);
   const Ciphertext by_number = e.rescale(e.multiply_scalar(a, number, scale));
