@@ -77,7 +77,7 @@ uint64_t ClientHead::program_id() const {
 
 PlanEnds ClientHead::ends(const std::string& name) const {
   for (const ClientEntry& entry : entries)
-    if (entry.name == name) return {program_id(), context->fingerprint(), entry.inputs, entry.outputs};
+    if (entry.name == name) return {program_id(), entry.inputs, entry.outputs};
   throw Error(message("this program has no entry point '", name, "'; compile the model for it"));
 }
 

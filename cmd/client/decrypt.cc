@@ -1,7 +1,6 @@
 // The client decrypts the answers. What it prints is for the holder of the key.
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -75,20 +74,16 @@ int decrypt(int argc, char** argv) {
   const KeyFiles files(resolve_user_path(keys));
   const ClientFile client = read_client_file(resolve_user_path(client_path), attention::ModelEnd::kOutputs);
   const Answers& answers = client.answers;
-  const std::shared_ptr<const ckks::Context> context =
-      wire::read_context(files.secret, wire::FileKind::kSecretKey);
-  ring.require_security(*context);
+  const ckks::Context& context = *client.context;
+  ring.require_security(context);
   const PlanEnds ends = client.ends(kPass);
-  if (context->fingerprint() != ends.parameters)
-    throw Error(
-        message("the keys of ", keys, " have other parameters than ", client_path, "; make keys for it"));
   const double start = seconds_now();
-  const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
-  wire::CiphertextReader file(resolve_user_path(in), *context, kMaxCiphertexts);
+  const ckks::SecretKey secret = wire::read_secret_key(files.secret, context);
+  wire::CiphertextReader file(resolve_user_path(in), context, kMaxCiphertexts);
   const CiphertextNote note = parse_note<CiphertextNote>(file.note(), in);
   if (file.fingerprint() != secret.fingerprint())
     throw Error(message(in, " belongs to another key pair than ", keys));
-  const size_t groups = require_groups(file, note, ends, FileOf::kAnswers, *context, in, client_path);
+  const size_t groups = require_groups(file, note, ends, FileOf::kAnswers, context, in, client_path);
   const std::vector<std::vector<int>> all_lengths =
       lengths_of(files.prompts(note.request), client.model, groups, in);
 

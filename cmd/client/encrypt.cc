@@ -1,7 +1,6 @@
 // The client encrypts its prompts. Several share a ciphertext. Their lengths stay with the client.
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 
 #include "ckks/base/error.h"
@@ -29,20 +28,16 @@ namespace {
 // Encrypts under the secret key where it is at hand (half the bytes, less error), else under the public key.
 class FolderEncryptor {
  public:
-  explicit FolderEncryptor(const KeyFiles& files) {
-    const bool has_secret = std::filesystem::exists(files.secret);
-    context_ = has_secret ? wire::read_context(files.secret, wire::FileKind::kSecretKey)
-                          : wire::read_context(files.public_key, wire::FileKind::kPublicKey);
-    if (has_secret) {
-      secret_.emplace(wire::read_secret_key(files.secret, *context_));
+  FolderEncryptor(const KeyFiles& files, const ckks::Context& context) {
+    if (std::filesystem::exists(files.secret)) {
+      secret_.emplace(wire::read_secret_key(files.secret, context));
       seeded_.emplace(*secret_);
     } else {
-      public_key_ = wire::read_public_key(files.public_key, *context_);
-      encryptor_.emplace(*context_, public_key_);
+      public_key_ = wire::read_public_key(files.public_key, context);
+      encryptor_.emplace(context, public_key_);
     }
   }
 
-  const ckks::Context& context() const { return *context_; }
   ckks::Fingerprint fingerprint() const { return secret_ ? secret_->fingerprint() : public_key_.fingerprint; }
   void encrypt(const ckks::Plaintext& plaintext, wire::CiphertextWriter& writer) {
     if (seeded_) {
@@ -53,7 +48,6 @@ class FolderEncryptor {
   }
 
  private:
-  std::unique_ptr<const ckks::Context> context_;
   std::optional<ckks::SecretKey> secret_;
   std::optional<ckks::SeededEncryptor> seeded_;
   ckks::PublicKey public_key_;
@@ -82,12 +76,9 @@ int encrypt(int argc, char** argv) {
   const KeyFiles files(resolve_user_path(keys));
   const ClientFile client = read_client_file(resolve_user_path(client_path), attention::ModelEnd::kInputs);
   const PlanEnds ends = client.ends(kPass);
-  FolderEncryptor encryptor(files);
-  const ckks::Context& context = encryptor.context();
+  const ckks::Context& context = *client.context;
   ring.require_security(context);
-  if (context.fingerprint() != ends.parameters)
-    throw Error(
-        message("the keys of ", keys, " have other parameters than ", client_path, "; make keys for it"));
+  FolderEncryptor encryptor(files, context);
   const attention::ClientShape& shape = client.model.shape;
   const PromptCodec codec = codec_of_form(client.prompts, shape, shape.classes, client_path);
   const std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(shape));

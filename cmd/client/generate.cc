@@ -232,9 +232,6 @@ int generate(int argc, char** argv) {
   std::optional<ckks::SecretKey> secret;
   std::optional<uint64_t> weights_id;
   if (!new_keys) {
-    if (wire::read_context(files.secret, wire::FileKind::kSecretKey)->fingerprint() != context.fingerprint())
-      throw Error(
-          message("the keys of ", key_folder, " have other parameters than the program; make keys for it"));
     secret.emplace(wire::read_secret_key(files.secret, context));
     if (encrypted) weights_id = encrypted_weights_in(files, *secret, model);
   }

@@ -27,7 +27,7 @@ struct PlanEnd {
 };
 
 struct PlanEnds {
-  uint64_t program_id = 0, parameters = 0;
+  uint64_t program_id = 0;
   std::vector<PlanEnd> inputs, outputs;
 };
 

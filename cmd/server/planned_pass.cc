@@ -34,7 +34,7 @@ std::vector<PlanEnd> outputs_of(const program::Plan& plan) {
 }
 
 PlanEnds ends_of(const PlannedPass& pass) {
-  return {pass.program_id, pass.context->fingerprint(), inputs_of(pass.plan), outputs_of(pass.plan)};
+  return {pass.program_id, inputs_of(pass.plan), outputs_of(pass.plan)};
 }
 
 }  // namespace psm::cmd
