@@ -6,10 +6,7 @@
 
 #include "approx/absolute_value.h"
 #include "approx/activation.h"
-#include "approx/domain.h"
 #include "approx/exponential.h"
-#include "approx/goldschmidt.h"
-#include "approx/goldschmidt_sqrt.h"
 #include "approx/inverse.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -36,86 +33,35 @@ const char* name_of(approx::ErrorKind kind) {
   return kind == approx::ErrorKind::kRelative ? "relative" : "absolute";
 }
 
-[[noreturn]] void no_such_method(const ApproxRequest& request, const char* methods) {
-  throw Error(message(request.function, " has no method '", request.method, "'; its methods are ", methods));
-}
-
-std::vector<approx::Approximation> find_inverse(const ApproxRequest& r) {
-  const bool plain = r.method == "plain";
-  if (r.method != "best" && !plain && r.method != "relaxed") no_such_method(r, "best, plain and relaxed");
-  approx::check_positive(r.domain, "1/x");
-  if (r.iterations > 0)
-    return {plain ? approx::goldschmidt_inverse(r.domain, r.iterations)
-                  : approx::relaxed_goldschmidt_inverse(r.domain, r.iterations + 1)};
-  return {plain ? approx::design_goldschmidt_inverse(r.domain, r.error)
-                : approx::design_inverse(r.domain, r.error)};
-}
-
-std::vector<approx::Approximation> find_inverse_sqrt(const ApproxRequest& r) {
-  if (r.method != "best" && r.method != "plain" && r.method != "relaxed" && r.method != "series")
-    no_such_method(r, "best, plain, relaxed and series");
-  if (r.method == "series" && r.degree > 0) {
-    if (const auto series = approx::series_inverse_sqrt(r.domain, r.degree)) return {*series};
-    throw Error(message("1/sqrt(x): degree ", r.degree, " is too low for [", r.domain.lo, ", ", r.domain.hi,
-                        "]: its error reaches 100%; give a higher --degree"));
-  }
-  if (r.method == "plain" && r.iterations > 0)
-    return {approx::goldschmidt_inverse_sqrt(r.domain, r.iterations)};
-  if (r.method == "relaxed" && r.iterations > 0)
-    return {approx::relaxed_goldschmidt_inverse_sqrt(r.domain, r.iterations)};
-  const std::vector<approx::Approximation> families = approx::inverse_sqrt_families(r.domain, r.error);
-  if (r.method == "best") return families;
-  const std::string prefix = r.method == "plain"     ? "Goldschmidt"
-                             : r.method == "relaxed" ? "relaxed"
-                                                     : "minimax";
-  for (const approx::Approximation& member : families)
-    if (member.method().rfind(prefix, 0) == 0) return {member};
-  throw Error(message("1/sqrt(x): method ", r.method, " does not reach the error ", r.error,
-                      "; use --method best or allow a larger error"));
-}
+using approx::Approximation;
+using approx::Interval;
+using Found = std::vector<Approximation>;
 
 // Sigmoid, GELU and SiLU.
 template <approx::Activation kFunction>
-std::vector<approx::Approximation> find_activation(const ApproxRequest& r) {
-  if (r.method != "best" && r.method != "series") no_such_method(r, "best and series");
-  return {r.degree > 0 ? approx::activation_series(kFunction, r.domain.hi, r.degree)
-                       : approx::design_activation(kFunction, r.domain.hi, r.error)};
-}
-
-std::vector<approx::Approximation> find_exp(const ApproxRequest& r) {
-  if (r.method == "series") {
-    if (r.degree == 0)
-      throw Error("exp by series needs a degree; give --degree, and --iterations for its squarings");
-    if (r.degree > 63 || r.iterations > 20)
-      throw Error("exp by series goes up to --degree 63 and --iterations 20; give smaller ones");
-    return {approx::taylor_exp(r.domain, r.degree, r.iterations)};
-  }
-  if (r.method != "best") no_such_method(r, "best and series");
-  return {approx::design_exp(r.domain, r.error)};
-}
-
-std::vector<approx::Approximation> find_abs(const ApproxRequest& r) {
-  if (r.method != "best" && r.method != "relaxed") no_such_method(r, "best and relaxed");
-  if (r.iterations > 20) throw Error("abs goes up to --iterations 20; give fewer");
-  if (r.iterations > 0) return {approx::absolute_value(r.domain.hi, r.iterations)};
-  return {approx::design_absolute_value(r.domain.hi, r.error)};
+Found find_activation(Interval domain, double error) {
+  return {approx::design_activation(kFunction, domain.hi, error)};
 }
 
 struct Function {
   const char* name;
   DomainShape shape;
-  std::vector<approx::Approximation> (*find)(const ApproxRequest&);
+  Found (*find)(Interval domain, double error);
+  Approximation (*of_paper)(Interval domain, double error) = nullptr;  // where it has one
 };
 constexpr Function kFunctions[] = {
-    {"inverse", DomainShape::kEnds, find_inverse},
-    {"inverse_sqrt", DomainShape::kEnds, find_inverse_sqrt},
+    {"inverse", DomainShape::kEnds, [](Interval x, double e) { return Found{approx::design_inverse(x, e)}; },
+     approx::design_goldschmidt_inverse},
+    {"inverse_sqrt", DomainShape::kEnds, approx::inverse_sqrt_families,
+     approx::design_goldschmidt_inverse_sqrt},
     {"sigmoid", DomainShape::kRadius, find_activation<approx::Activation::kSigmoid>},
     {"gelu", DomainShape::kRadius, find_activation<approx::Activation::kGelu>},
     {"gelu_erf", DomainShape::kRadius, find_activation<approx::Activation::kGeluErf>},
     {"gelu_tanh", DomainShape::kRadius, find_activation<approx::Activation::kGeluTanh>},
     {"silu", DomainShape::kRadius, find_activation<approx::Activation::kSilu>},
-    {"exp", DomainShape::kEnds, find_exp},
-    {"abs", DomainShape::kRadius, find_abs},
+    {"exp", DomainShape::kEnds, [](Interval x, double e) { return Found{approx::design_exp(x, e)}; }},
+    {"abs", DomainShape::kRadius,
+     [](Interval x, double e) { return Found{approx::design_absolute_value(x.hi, e)}; }},
 };
 
 const Function& function_named(const std::string& name) {
@@ -164,7 +110,11 @@ std::string approx_functions() {
 DomainShape domain_shape(const std::string& function) { return function_named(function).shape; }
 
 std::vector<approx::Approximation> find_approximations(const ApproxRequest& r) {
-  std::vector<approx::Approximation> found = function_named(r.function).find(r);
+  const Function& function = function_named(r.function);
+  if (r.paper && !function.of_paper)
+    throw Error(message("the paper has no method of its own for ", r.function, "; leave --paper out"));
+  std::vector<approx::Approximation> found =
+      r.paper ? Found{function.of_paper(r.domain, r.error)} : function.find(r.domain, r.error);
   if (found.empty())
     throw Error(message(r.function, ": no program of 24 levels has error ", r.error, " on [", r.domain.lo,
                         ", ", r.domain.hi, "]; narrow the interval or allow a larger error"));

@@ -18,15 +18,13 @@ DomainShape domain_shape(const std::string& function);
 
 struct ApproxRequest {
   std::string function;
-  approx::Interval domain;      // kRadius: [-radius, radius]
-  double error = 0;             // relative for inverse, inverse_sqrt and exp; absolute for the others
-  int iterations = 0;           // with `method` plain or relaxed, instead of an error; 0: not given
-  int degree = 0;               // with `method` series, instead of an error; 0: not given
-  std::string method = "best";  // best, plain, relaxed, series
+  approx::Interval domain;  // kRadius: [-radius, radius]
+  double error = 0;         // relative for inverse, inverse_sqrt and exp; absolute for the others
+  bool paper = false;       // by the paper's plain iteration
 };
 
-// The approximations that answer the request, the best first: for 1/sqrt(x) and method "best" every family's cheapest
-// member, otherwise one. Throws psm::Error if the function has no such method, or if the error cannot be reached.
+// The approximations that answer the request, the best first: for 1/sqrt(x) every family's cheapest member, otherwise
+// one. Throws psm::Error if the paper has none for the function, or if the error cannot be reached.
 std::vector<approx::Approximation> find_approximations(const ApproxRequest& request);
 
 // Measurements of a run of the program.

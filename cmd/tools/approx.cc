@@ -18,7 +18,7 @@ int approx(int argc, char** argv) {
       "Approximates a function by a polynomial that runs on encrypted slots, and proves its error.\n\n"
       "For example:\n"
       "  bazel run //cmd:approx -- inverse --min 1e-3 --max 8 --bits 12\n"
-      "  bazel run //cmd:approx -- inverse --min 1e-3 --max 1 --method plain --iterations 21\n"
+      "  bazel run //cmd:approx -- inverse --min 1e-3 --max 1 --bits 12 --paper\n"
       "  bazel run //cmd:approx -- gelu --radius 8 --bits 10 --plot gelu.svg\n"
       "gelu is z sigmoid(1.702 z), the paper's; gelu_erf is z Phi(z), by the error function;\n"
       "gelu_tanh is GPT-2's, which is near it; silu is z sigmoid(z).");
@@ -34,14 +34,8 @@ int approx(int argc, char** argv) {
   const double& bits = flags.number(
       "bits", 12, 0.1, 45,
       "error wanted, 2^-bits: relative for inverse, inverse_sqrt and exp, absolute for the others");
-  const std::string& method = flags.text(
-      "method", "best", "best (fewest levels), plain (the paper's Goldschmidt), relaxed or series");
-  const int64_t& iterations = flags.integer("iterations", 0, 0, 29,
-                                            "iterations of a plain or relaxed method (squarings of exp by "
-                                            "series), instead of an error; 0: the error decides");
-  const int64_t& degree = flags.integer("degree", 0, 0, 511,
-                                        "degree of a series (in z^2 for gelu, gelu_erf, gelu_tanh and silu), "
-                                        "instead of an error; 0: the error decides");
+  const bool& paper =
+      flags.truth("paper", false, "by the paper's plain iteration; for inverse and inverse_sqrt");
   const int64_t& points =
       flags.integer("points", 100000, 2, 10000000, "points at which the error is measured");
   const std::string& plot = flags.output("plot", "writes function, polynomial and error to this SVG file");
@@ -66,11 +60,7 @@ int approx(int argc, char** argv) {
                       exponential && !flags.given("max") ? 0 : max};
   }
   request.error = std::exp2(-bits);
-  request.method = method;
-  request.iterations = static_cast<int>(iterations);
-  request.degree = static_cast<int>(degree);
-  if (method == "best" && request.iterations > 0)
-    throw Error("--iterations needs a --method: plain, relaxed, or series for exp");
+  request.paper = paper;
 
   const std::vector<approx::Approximation> found = find_approximations(request);
   const approx::Approximation& chosen = found.front();
