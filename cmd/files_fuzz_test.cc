@@ -204,11 +204,11 @@ TEST_CASE("a run that others can check") {
   recording.runs = {{FrameKind::kPrompt, "00", "11", {1, 2}}, {FrameKind::kToken, "22", "33", {3}}};
   FuzzTarget target;
   target.name = "recording";
-  target.corpus = {recording.json({})};
+  target.corpus = {recording.json()};
   target.decode = [](std::string_view text) {
     Recording read = Recording::parse(std::string(text), "input");
     read.program_file = file_digest(in_file(text));
-    PSM_CHECK(Recording::parse(read.json({}), "again").json({}) == read.json({}));
+    PSM_CHECK(Recording::parse(read.json(), "again").json() == read.json());
   };
   target.fixed_bytes = 32768, target.bytes_per_byte = 200;
   check_fuzz(target);

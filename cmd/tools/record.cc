@@ -7,7 +7,6 @@
 #include "ckks/base/files/utf8.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/random.h"
-#include "ckks/program/errors/ledger.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
@@ -19,18 +18,12 @@
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
-#include "cmd/reports/ledger_report.h"
 #include "cmd/server/program_parts.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
 namespace {
-
-Json ledger_of(const program::Plan& plan, const ckks::Context& context) {
-  const program::Ledger ledger(plan, context.scales());
-  return row_figures(ledger, ledger.rows()).json();
-}
 
 int record(int argc, char** argv) {
   Command flags("bazel run //cmd:record -- --client FILE --program FILE --prompt TEXT --out FOLDER [flags]",
@@ -114,10 +107,7 @@ int record(int argc, char** argv) {
       std::fflush(stdout);
     }
     recording.text = codec.decode(std::span(text.tokens).subspan(begun.size()));
-    Json ledgers;
-    ledgers["prompt"] = ledger_of(program.prompt().plan, context);
-    ledgers["token"] = ledger_of(program.token().plan, context);
-    write_file((folder / "record.json").string(), recording.json(ledgers));
+    write_file((folder / "record.json").string(), recording.json());
     size_t instructions = 0;
     for (const RecordedRun& run : recording.runs) instructions += run.digests.size();
     print(context.describe(), "\ntext: ", visible(recording.text), "\nrecorded ",

@@ -32,7 +32,7 @@ std::string kind_name(FrameKind kind) { return kind == FrameKind::kPrompt ? "pro
 
 }  // namespace
 
-std::string Recording::json(const Json& ledgers) const {
+std::string Recording::json() const {
   Json json;
   json["version"] = kVersion;
   json["note"] = kNote;
@@ -51,7 +51,6 @@ std::string Recording::json(const Json& ledgers) const {
     for (const uint64_t digest : run.digests) entry["digests"].push_back(hex(digest));
     json["runs"].push_back(std::move(entry));
   }
-  json["ledgers"] = ledgers;
   return json.dump(1);
 }
 

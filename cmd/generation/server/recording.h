@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "ckks/base/files/json.h"
 #include "cmd/generation/frames.h"
 #include "cmd/generation/server/text_server.h"
 
@@ -31,8 +30,7 @@ struct Recording {
   std::string text;                                // that was generated
   std::vector<RecordedRun> runs;
 
-  // `ledgers` are those of the prompt's and the token's plan, for people.
-  std::string json(const Json& ledgers) const;
+  std::string json() const;
   // Throws Error if it is not a recording.
   static Recording parse(const std::string& json, const std::string& what);
 };
