@@ -339,7 +339,6 @@ int generate(int argc, char** argv) {
   print("keys and values of ", model.tokens, " tokens in ",
         bytes_text(static_cast<double>(session.cache_bytes)), "; the server's peak memory ",
         bytes_text(static_cast<double>(session.peak_bytes)), "\n");
-  print(session.breakdown_table());
 
   json["tokens"] = static_cast<int64_t>(steps.size());
   for (const TextClient::Step& step : steps) json["seconds_by_token"].push_back(step.seconds);

@@ -12,7 +12,6 @@
 #include "cmd/server/device_flag.h"
 #include "cmd/server/device_pass.h"
 #include "cmd/server/memory_flag.h"
-#include "cmd/server/program_parts.h"
 #include "cmd/timing/device_suite.h"
 
 namespace psm::cmd {
@@ -61,6 +60,46 @@ class Parts {
   const char* what_;
   std::vector<Part> parts_;
 };
+
+// What an instruction computes, by the labels of attention/encrypted. All bootstraps together are a part of their own.
+const char* computed_part(const Instruction& instruction) {
+  const auto is_in = [&](const char* label) { return instruction.label.find(label) != std::string::npos; };
+  if (instruction.opcode == Opcode::kBootstrap) return "bootstraps";
+  const bool map = instruction.opcode == Opcode::kLinear;
+  if (is_in("/ norm")) return "inverse_square_root";  // behind the matrices that it divides
+  if (is_in("/ query, key, value")) return "linear_query_key_value_up";
+  if (is_in("/ output")) return "linear_output_down";
+  if (map && is_in("/ feed-forward")) return "linear_query_key_value_up";
+  if (is_in("/ attention / scores")) return map ? "masks" : "scores";
+  if (is_in("/ attention / values")) return map ? "masks" : "times_values";
+  if (is_in("/ attention / power")) return "powers";
+  if (is_in("/ attention / denominator") || is_in("/ attention / division")) return "inverse";
+  if (is_in("/ gelu")) return "gelu";
+  return "other";
+}
+
+// A linear map counts as a whole, rotations and plaintext products.
+const char* operation_part(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kBootstrap:
+      return "bootstrap";
+    case Opcode::kRotate:
+    case Opcode::kSumOfRotations:
+    case Opcode::kConjugate:
+      return "rotate";
+    case Opcode::kLinear:
+      return "linear_maps";
+    case Opcode::kMultiplyPlain:
+      return "plaintext_products";
+    case Opcode::kMultiply:
+    case Opcode::kSumOfProducts:
+      return "ciphertext_products";
+    case Opcode::kSeries:
+      return "polynomials";
+    default:
+      return "other";
+  }
+}
 
 // Predicted seconds of the plaintext products of a linear map.
 double predicted_products(const Instruction& instruction, size_t slots, ckks::Level level,

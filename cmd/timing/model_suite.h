@@ -10,7 +10,7 @@
 // more pass, which waits for each instruction, gives the parts.
 //
 // The seconds of the median warm pass are split in two ways, whose parts each add up to the pass:
-//   by what is computed    the functions of the model (cmd/server/program_parts.h), with the encoding of their
+//   by what is computed    the functions of the model, with the encoding of their
 //                          plaintexts; bootstraps are a part of their own, wherever they stand
 //   by operation           bootstrap, encode, rotate, plaintext_products, ciphertext_products (with relinearisation and
 //                          rescaling), polynomials (Chebyshev series), other. The seconds of a linear map are split into

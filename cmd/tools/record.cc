@@ -18,7 +18,7 @@
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
-#include "cmd/server/program_parts.h"
+#include "cmd/server/run_digests.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 

@@ -17,7 +17,7 @@
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device_flag.h"
 #include "cmd/server/memory_flag.h"
-#include "cmd/server/program_parts.h"
+#include "cmd/server/run_digests.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 

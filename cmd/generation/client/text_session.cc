@@ -2,31 +2,21 @@
 
 #include <algorithm>
 
-#include "ckks/base/files/utf8.h"
 #include "ckks/base/interruption.h"
 #include "cmd/protocol/child_process.h"
 #include "cmd/terminal/command.h"
-#include "cmd/terminal/table.h"
 
 namespace psm::cmd {
 namespace {
 
 void read_figures(const Json& figures, bool prompts_at_once, TextSession& session) {
   const char* what = "the server's figures";
-  std::vector<const Json*> of_tokens;
   for (const Json& run : figures.at("runs", what).array(what)) {
     const double seconds = run.at("seconds", what).number(what),
                  encoding = run.at("encode_seconds", what).number(what);
     const bool token = run.at("count", what).integer(what, 1, INT32_MAX) == 1 &&
                        (run.at("first", what).integer(what, 0, INT32_MAX) > 0 || !prompts_at_once);
     (token ? session.tokens : session.passes).push_back(seconds - encoding);
-    if (token) of_tokens.push_back(&run);
-  }
-  const double typical = median(session.tokens);
-  for (size_t i = 0; i < of_tokens.size(); ++i) {
-    if (session.tokens[i] != typical) continue;
-    session.computation = of_tokens[i]->at("computation", what);
-    session.operation = of_tokens[i]->at("operation", what);
   }
   session.bootstraps_per_token = figures.at("bootstraps_per_token", what).integer(what, 0, INT32_MAX);
   session.bootstraps_per_prompt = figures.at("bootstraps_per_prompt", what).integer(what, 0, INT32_MAX);
@@ -49,8 +39,6 @@ void TextSession::add_to(Json& json, const TextModel& model) const {
   json["seconds_per_token"] = or_null(token_seconds, median(token_seconds));
   json["seconds_pass"] = or_null(passes, median(passes));
   json["ratio_token_to_pass"] = passes.empty() || tokens.empty() ? Json() : Json(token_to_pass());
-  json["seconds_by_computation"] = computation;
-  json["seconds_by_operation"] = operation;
   json["bootstraps_per_token"] = bootstraps_per_token;
   json["bootstraps_per_prompt"] = bootstraps_per_prompt;
   json["cache_bytes"] = cache_bytes;
@@ -59,28 +47,6 @@ void TextSession::add_to(Json& json, const TextModel& model) const {
   json["cache_level"] = highest;
   json["peak_rss_bytes"] = peak_bytes;
   json["decrypted_ciphertexts"] = static_cast<uint64_t>(decrypted);
-}
-
-std::string TextSession::breakdown_table() const {
-  if (computation.is_null()) return "";
-  const auto rows = [](const Json& parts) {
-    std::vector<std::pair<double, std::string>> sorted;
-    for (const auto& [name, seconds] : parts.object("parts"))
-      sorted.emplace_back(seconds.number("seconds"), name);
-    std::sort(sorted.rbegin(), sorted.rend());
-    return sorted;
-  };
-  const auto computed = rows(computation), operations = rows(operation);
-  Table table({"a token, by what is computed", "seconds", "by operation", "seconds"});
-  for (size_t i = 0; i < std::max(computed.size(), operations.size()); ++i) {
-    std::vector<std::string> row;
-    for (const auto* of : {&computed, &operations}) {
-      row.push_back(i < of->size() ? visible((*of)[i].second) : "");
-      row.push_back(i < of->size() ? format("%.2f", (*of)[i].first) : "");
-    }
-    table.row(std::move(row));
-  }
-  return table.text();
 }
 
 std::vector<std::string> local_server(const std::string& program, const KeyFiles& files, bool encrypted,

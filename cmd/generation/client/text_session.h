@@ -21,9 +21,6 @@ struct TextSession {
   std::vector<double> prompt_seconds, token_seconds;
   // The server's seconds of passes and of single tokens, without the encoding of weights.
   std::vector<double> passes, tokens;
-  // Seconds of the median token, by computed part and by operation (cmd/server/program_parts.h; linear maps
-  // whole). Null without tokens.
-  Json computation, operation;
   int64_t peak_bytes = 0, cache_bytes = 0, bootstraps_per_token = 0,
           bootstraps_per_prompt = 0;  // of the server
   size_t decrypted = 0;               // ciphertexts
@@ -31,8 +28,6 @@ struct TextSession {
   // Seconds of a token over those of a pass; 0 without one of them.
   double token_to_pass() const { return passes.empty() ? 0 : median(tokens) / median(passes); }
   void add_to(Json& json, const TextModel& model) const;
-  // Both breakdowns side by side, the longest first; empty without tokens.
-  std::string breakdown_table() const;
 };
 
 // The command of a server on this machine. `encrypted`: with the weights of the key folder.

@@ -20,7 +20,7 @@ namespace psm::cmd {
 struct RecordedRun {
   FrameKind kind{};               // kPrompt or kToken
   std::string request, answer;    // SHA-256 of the files
-  std::vector<uint64_t> digests;  // by instruction of the plan (program_parts.h)
+  std::vector<uint64_t> digests;  // by instruction of the plan (run_digests.h)
 };
 
 struct Recording {

@@ -1,14 +1,12 @@
 #include "cmd/generation/server/text_server.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
 #include "cmd/protocol/group_files.h"
-#include "cmd/server/program_parts.h"
 
 namespace psm::cmd {
 namespace {
@@ -83,15 +81,6 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
   times["count"] = note.count;
   times["seconds"] = sum(result.seconds);
   times["encode_seconds"] = sum(result.encode_seconds);
-  const std::vector<program::Instruction>& instructions = machine.plan().program.instructions;
-  std::map<std::string, double> computation, operation;
-  for (size_t i = 0; i < instructions.size(); ++i) {
-    const double seconds = result.seconds[i] - result.encode_seconds[i];
-    computation[computed_part(instructions[i])] += seconds;
-    operation[operation_part(instructions[i].opcode)] += seconds;
-  }
-  for (const auto& [name, seconds] : computation) times["computation"][name] = seconds;
-  for (const auto& [name, seconds] : operation) times["operation"][name] = seconds;
   times["encoded_bytes"] = static_cast<uint64_t>(machine.encoded_bytes());
   runs_.push_back(std::move(times));
   kept_.keep(note, window, std::move(result.outputs));
