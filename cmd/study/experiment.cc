@@ -70,17 +70,13 @@ std::vector<Experiment> table() {
        .labels = {"fig:motivationPowerSoftmax"},
        .scaled_down = "Nothing. The paper says neither p nor the scores: here p = 2, 4, 8 and 64 scores.",
        .budget = "seconds",
-       .run = plot_softmax_curves,
-       .note = "The paper says that the scaling trends are relatively similar and gives no figures. They are "
-               "similar on positive scores. On normal ones an even power raises the lowest scores too."},
+       .run = plot_softmax_curves},
       {.name = "division-error",
        .title = "Error of the division against epsilon",
        .labels = {"fig:epsilon"},
        .scaled_down = "Nothing. The domain [epsilon, 1 + epsilon] and most numbers of iterations are ours.",
        .budget = "seconds",
-       .run = plot_division_error,
-       .note = "The paper's claim holds at every number of iterations: the error falls as epsilon grows. Its "
-               "figure carries the caption of another, so there are no values to compare with."},
+       .run = plot_division_error},
       {.name = "depth",
        .title = "Softmax, PowerSoftmax and scaled ReLU by depth, on real text",
        .labels = {"fig:powerVssoftmaxrWikit", "tab:comparison", "fig:robertaWikitext"},
@@ -102,18 +98,14 @@ std::vector<Experiment> table() {
                    {softmax(),
                     {.label = "stable"},
                     {.label = "not stable, epsilon", .form = PowerForm::kLipschitz},
-                    {.label = "not stable, no epsilon", .form = PowerForm::kPlain}}}},
-       .note = "In the paper the stable form closes a third of the gap to softmax. It does not say whether "
-               "its plain form has epsilon: both are here."},
+                    {.label = "not stable, no epsilon", .form = PowerForm::kPlain}}}}},
       {.name = "power",
        .title = "The power p in training",
        .labels = {"fig:ablateP"},
        .scaled_down = "4 layers of d = 64 on characters of novels instead of WikiText-103.",
        .groups = {power_sized("by the power; not stable: without division by the row's maximum",
                               {softmax(), power(2), power(4), power(6), power(8), power(12),
-                               power(8, PowerForm::kLipschitz), power(12, PowerForm::kLipschitz)})},
-       .note = "The paper gives curves without numbers: p = 2 is sub-optimal, 4 to 8 are best, larger ones "
-               "oscillate unless they are stable."},
+                               power(8, PowerForm::kLipschitz), power(12, PowerForm::kLipschitz)})}},
       {.name = "epsilon",
        .title = "Epsilon in training",
        .labels = {"fig:epsilonTraining"},
@@ -121,8 +113,7 @@ std::vector<Experiment> table() {
        .groups = {power_sized(
            "epsilon, added after division by the row's maximum",
            {epsilon("epsilon = 1e-4", 1e-4), epsilon("epsilon = 1e-3", 1e-3), epsilon("epsilon = 0.01", 1e-2),
-            epsilon("epsilon = 0.1", 1e-1), epsilon("epsilon = 1", 1)})},
-       .note = "The paper gives curves without numbers: training is robust up to 0.1."},
+            epsilon("epsilon = 0.1", 1e-1), epsilon("epsilon = 1", 1)})}},
       {.name = "continual",
        .title = "Continual training from a softmax checkpoint",
        .labels = {"Continual Training"},
@@ -137,9 +128,7 @@ std::vector<Experiment> table() {
                                 .from = 0,
                                 .steps = 0.25},
                                {.label = "PowerSoftmax from scratch"}})},
-       .trainings = kPowerTrainings,
-       .note = "The paper's GPT 1.4B goes on for 100 iterations, RoBERTa for 1,250, after 143,000 and "
-               "500,000 of pre-training. It gives no loss right after the replacement."},
+       .trainings = kPowerTrainings},
       {.name = "range-loss",
        .title = "Range minimisation: what each function sees, by layer",
        .labels = {"eq:PWRoss", "tab:pythia_params"},
@@ -161,10 +150,7 @@ std::vector<Experiment> table() {
        .groups = {power_sized("by the power",
                               {power(2), power(4), power(6), power(8), power(12), softmax()})},
        .trainings = kPowerTrainings,
-       .show = show_attention,
-       .note = "The paper, without numbers: with larger p matrices become more local and the distance falls; "
-               "the last layers are more global than the middle ones. Grey is the square root of the weight "
-               "over the picture's largest."},
+       .show = show_attention},
       {.name = "softmax-costs",
        .title = "Forms of attention weights on ciphertexts: levels, seconds and errors",
        .labels = {"tab:softmax_methods_comparison"},
@@ -172,11 +158,7 @@ std::vector<Experiment> table() {
        .budget = "ten minutes of two idle cores besides the training; 8 GB of memory",
        .groups = {{"what is trained", 2, 128, 4, {softmax(), power(4), kRangesOfSecond}}},
        .trainings = 6.5,
-       .show = show_softmax_costs,
-       .note = "The rules are the same for all: scores and values come in and their sums go out at one "
-               "level, bootstraps are counted and hold two real vectors, and what can be divided after the "
-               "product with the values is. Intervals are those of models trained alike, PowerSoftmax's "
-               "after range minimisation; each form is compared with the weights of its own model."},
+       .show = show_softmax_costs},
       {.name = "vision",
        .title = "A ViT with softmax, PowerSoftmax and scaled ReLU, to its polynomial form",
        .labels = {"fig:powerVsbaseVision", "tab:comparison (images)"},
@@ -184,8 +166,7 @@ std::vector<Experiment> table() {
                       "images alone, which are at hand: every tenth is held out, the others are moved by up "
                       "to 2 pixels. 4 layers, d = 64, 16 patches of 7 x 7.",
        .data = StudyData::kImages,
-       .groups = {{"MNIST", 4, 64, 4, to_polynomial(compared(4))}},
-       .note = "The paper has no polynomial ViT: the last rows are ours."},
+       .groups = {{"MNIST", 4, 64, 4, to_polynomial(compared(4))}}},
       {.name = "sentences",
        .title = "Classified phrases (SST-2): an encoder to its polynomial form",
        .labels = {"tab:glue"},

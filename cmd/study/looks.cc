@@ -97,9 +97,10 @@ void show_attention(const StudyOptions& options, const train::DataSource& source
     table.row(cells);
   }
   samples.columns = averages.columns;
-  result.images(
-      message("averages over ", batch.sequences, " held-out windows and all heads; row: query, column: key"),
-      averages);
+  result.images(message("averages over ", batch.sequences,
+                        " held-out windows and all heads; row: query, column: key; grey: ",
+                        "the square root of a weight over the picture's largest"),
+                averages);
   result.images("one window, one head", samples);
   result.plot(panel);
   result.table(

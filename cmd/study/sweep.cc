@@ -231,7 +231,6 @@ void run_experiment(const Experiment& experiment, const StudyOptions& options, S
   } else {
     Sweep(experiment, options, result).run();
   }
-  if (!experiment.note.empty()) result.note(std::string(experiment.note));
 }
 
 }  // namespace psm::cmd
