@@ -34,7 +34,7 @@ constexpr std::string_view kInsecureDigest, kSecureDigest;
 std::string digest_of_run(const std::string& model, const ckks::ParameterSpec& spec,
                           ckks::Device* device = nullptr) {
   restart_kernel_randomness();
-  const Deployment deployment(attention::load_checkpoint(model), spec);
+  const Deployment deployment(attention::load_checkpoint(model), ckks::Context(spec));
   RunFigures figures(deployment);
   Session session(deployment, figures, engine_on(device, *deployment.context));
   const auto prompts = train::RecallTask({}).test(deployment.packing.prompts, 7).texts();

@@ -26,9 +26,6 @@ PlannedPass compiled(const PackedModel& model, const attention::Checkpoint& chec
 
 }  // namespace
 
-Deployment::Deployment(const attention::Checkpoint& checkpoint, const ckks::ParameterSpec& spec)
-    : Deployment(checkpoint, ckks::Context(spec)) {}
-
 Deployment::Deployment(const attention::Checkpoint& checkpoint, const ckks::Context& own)
     : PackedModel(checkpoint, own),
       PlannedPass(compiled(*this, checkpoint, own)),

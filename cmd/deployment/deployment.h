@@ -25,8 +25,6 @@
 namespace psm::cmd {
 
 struct Deployment : PackedModel, PlannedPass {
-  Deployment(const attention::Checkpoint& checkpoint, const ckks::ParameterSpec& spec);
-
   // Compiles for the ring of `context`, which may be used elsewhere; the deployment makes a context of its own.
   Deployment(const attention::Checkpoint& checkpoint, const ckks::Context& context);
 

@@ -14,7 +14,8 @@ namespace {
 
 TEST_CASE("a pass that is counted asks for what a pass on the emulated device asks for") {
   const std::string model = runfile("testdata/recall.safetensors");
-  Deployment deployment(attention::load_checkpoint(model), ckks::insecure_version(ckks::secure_n16(), 11));
+  Deployment deployment(attention::load_checkpoint(model),
+                        ckks::Context(ckks::insecure_version(ckks::secure_n16(), 11)));
   const DevicePass counted = count_pass(deployment);
 
   const std::vector<std::vector<int>> prompts(

@@ -26,7 +26,7 @@ constexpr int kSparseSlots = 1 << 10;
 
 class Suite {
  public:
-  Suite(const ckks::Context& context, const BenchOptions& options)
+  Suite(const ckks::Context& context, const SuiteOptions& options)
       : context_(context),
         options_(options),
         encoder_(context),
@@ -210,7 +210,7 @@ class Suite {
   }
 
   const ckks::Context& context_;
-  const BenchOptions& options_;
+  const SuiteOptions& options_;
   ckks::Encoder encoder_;
   ckks::SecretKey secret_;
   ckks::KeyGenerator generator_;
@@ -223,7 +223,7 @@ class Suite {
 
 }  // namespace
 
-BenchFigures ckks_suite(const ckks::Context& context, const BenchOptions& options) {
+BenchFigures ckks_suite(const ckks::Context& context, const SuiteOptions& options) {
   PSM_CHECK(context.can_bootstrap(), context.spec().name);
   PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1);
   return Suite(context, options).run();

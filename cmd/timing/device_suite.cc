@@ -123,7 +123,7 @@ class Transforms {
 }  // namespace
 
 std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* device,
-                                    const DeviceSuiteOptions& options) {
+                                    const SuiteOptions& options) {
   const auto level = ckks::Level::at(std::min<int>(kOperandLimbs - 1, context.max_level()));
   const ckks::GaloisElement g = ckks::galois_element(context, 1);
   const Operation operations[] = {

@@ -28,15 +28,10 @@ struct DeviceRow {
   std::optional<Measured> measured;
 };
 
-struct DeviceSuiteOptions {
-  int repetitions = 7;
-  Starting starting = tell_nobody;
-};
-
 // The context must be able to bootstrap. Without a device nothing is measured. Constants are on the device
 // before the timing begins. A time ends when the first word of the result is at the host.
 std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* device,
-                                    const DeviceSuiteOptions& options);
+                                    const SuiteOptions& options);
 
 Figures device_figures(const std::vector<DeviceRow>& rows);
 // Launches, bytes and products by program.

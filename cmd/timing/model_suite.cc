@@ -161,7 +161,7 @@ std::string ModelTimes::text() const {
 }
 
 ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector<std::vector<int>>& prompts,
-                       const ModelSuiteOptions& options) {
+                       ckks::Device* device, const SuiteOptions& options) {
   PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1, options.repetitions);
   if (prompts.empty() || prompts.size() > static_cast<size_t>(d.packing.prompts))
     throw Error(message(prompts.size(), " prompts do not share a pass; give 1 to ", d.packing.prompts));
@@ -175,14 +175,14 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
                    .json = Json()};
   RunFigures figures(d);
   require_memory(d.server_bytes());
-  fit_to_device(options.device, d);
+  fit_to_device(device, d);
 
   options.starting("the twin, in the clear");
   const TwinRun twin = run_twin_on(d, prompts);
   times.ledger.set_ranges(twin.observations);
   times.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
   options.starting("keys");
-  Session session(d, figures, engine_on(options.device, *d.context));
+  Session session(d, figures, engine_on(device, *d.context));
   const Session::Ciphertexts inputs = session.encrypt(attention::client_inputs(d.model, d.packing, prompts));
   const ckks::Ciphertext complex_value = session.value_to_bootstrap();
 
@@ -195,7 +195,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
     last = {};  // its outputs make room
     const double start = seconds_now();
     last = session.run(inputs);
-    const double took = options.device == nullptr ? sum(last.seconds) : seconds_now() - start;
+    const double took = device == nullptr ? sum(last.seconds) : seconds_now() - start;
     if (pass == 0) {
       first = took;
       continue;
@@ -210,15 +210,15 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   }
   const double pass = times_of(seconds).median;
   PassTimes parts = std::move(warm[static_cast<size_t>(std::ranges::find(seconds, pass) - seconds.begin())]);
-  if (options.device != nullptr) {
+  if (device != nullptr) {
     options.starting("a pass that waits for each instruction");
     last = {};
     program::RunOptions waiting;
     waiting.waits = true;
-    options.device->take_log();
-    options.device->time_launches(true);
+    device->take_log();
+    device->time_launches(true);
     last = session.run(inputs, waiting);
-    times.launches = log_figures("a pass that waits", options.device->take_log());
+    times.launches = log_figures("a pass that waits", device->take_log());
     parts = {last.seconds, last.encode_seconds};
   }
 

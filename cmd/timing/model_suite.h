@@ -10,8 +10,8 @@
 // more pass, which waits for each instruction, gives the parts.
 //
 // The seconds of the median warm pass are split in two ways, whose parts each add up to the pass:
-//   by what is computed    the functions of the model, with the encoding of their
-//                          plaintexts; bootstraps are a part of their own, wherever they stand
+//   by what is computed    the functions of the model, with the encoding of their plaintexts; bootstraps are a part of
+//                          their own, wherever they stand
 //   by operation           bootstrap, encode, rotate, plaintext_products, ciphertext_products (with relinearisation and
 //                          rescaling), polynomials (Chebyshev series), other. The seconds of a linear map are split into
 //                          plaintext products and rotations in the proportion that the cost model predicts
@@ -29,13 +29,6 @@
 
 namespace psm::cmd {
 
-struct ModelSuiteOptions {
-  int repetitions = 3;             // warm passes
-  int bootstrap_repetitions = 3;   // bootstraps after each of them
-  ckks::Device* device = nullptr;  // the processor
-  Starting starting = tell_nobody;
-};
-
 struct ModelTimes {
   std::string text() const;
 
@@ -48,10 +41,11 @@ struct ModelTimes {
   Json json;                         // all of them
 };
 
-// `name` is the model's. `prompts`: at most as many as share ciphertexts. Throws Error, before any key is
+// `name` is the model's. `prompts`: at most as many as share ciphertexts. A device of null is the processor. Throws Error, before any key is
 // made, if memory does not suffice, or if the prompts leave the interval of a polynomial. A device keeps as many
 // encoded weights as it has room for. The deployment must outlive the result.
 ModelTimes model_suite(Deployment& deployment, const std::string& name,
-                       const std::vector<std::vector<int>>& prompts, const ModelSuiteOptions& options);
+                       const std::vector<std::vector<int>>& prompts, ckks::Device* device,
+                       const SuiteOptions& options);
 
 }  // namespace psm::cmd

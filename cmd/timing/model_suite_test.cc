@@ -21,8 +21,8 @@ struct Small {
     config.ffn = 32;
     RandomModel model = random_model(config, 1, 3);
     prompts = model.prompts;
-    deployment =
-        std::make_unique<Deployment>(model.checkpoint, ckks::insecure_version(ckks::secure_n16(), 11));
+    deployment = std::make_unique<Deployment>(model.checkpoint,
+                                              ckks::Context(ckks::insecure_version(ckks::secure_n16(), 11)));
   }
   std::vector<std::vector<int>> prompts;
   std::unique_ptr<Deployment> deployment;
@@ -41,7 +41,7 @@ TEST_CASE("a run has every figure, its parts add up to the pass, and its answer 
   REQUIRE(small.deployment->plan.bootstraps > 0);
   int told = 0;
   const ModelTimes times = model_suite(
-      *small.deployment, "tiny", small.prompts,
+      *small.deployment, "tiny", small.prompts, nullptr,
       {.repetitions = 2, .bootstrap_repetitions = 1, .starting = [&](const std::string&) { ++told; }});
   CHECK(told == 6);
   const Json json = parse_json(times.json.dump(0), "run");
@@ -99,8 +99,8 @@ TEST_CASE("more prompts than share a pass are refused, and none") {
   const Small small;
   std::vector<std::vector<int>> many(static_cast<size_t>(small.deployment->packing.prompts) + 1,
                                      small.prompts[0]);
-  CHECK_THROWS_AS(model_suite(*small.deployment, "tiny", many, {}), Error);
-  CHECK_THROWS_AS(model_suite(*small.deployment, "tiny", {}, {}), Error);
+  CHECK_THROWS_AS(model_suite(*small.deployment, "tiny", many, nullptr, {}), Error);
+  CHECK_THROWS_AS(model_suite(*small.deployment, "tiny", {}, nullptr, {}), Error);
 }
 
 }  // namespace

@@ -11,9 +11,13 @@
 
 namespace psm::cmd {
 
-// Told what is measured next.
-using Starting = std::function<void(const std::string& what)>;
-inline void tell_nobody(const std::string&) {}
+struct SuiteOptions {
+  int repetitions = 7;  // runs of an operation, warm passes of a model
+  int bootstrap_repetitions =
+      3;  // of bootstraps and of making their keys; of a model, bootstraps after each pass
+  std::function<void(const std::string& what)> starting = [](const std::string&) {
+  };  // told what is measured next
+};
 
 struct Times {
   double median = 0, least = 0;  // seconds
@@ -26,15 +30,15 @@ inline Times times_of(std::vector<double> seconds) {
   return {seconds[seconds.size() / 2], seconds.front()};
 }
 
-// At least `runs` runs, and more until `total` seconds are over. `now` is the clock.
+// At least `runs` runs, and more until `total` seconds are over.
 template <typename Body>
-Times time_runs(int runs, double total, const Body& body, double (*now)() = seconds_now) {
+Times time_runs(int runs, double total, const Body& body) {
   std::vector<double> seconds;
-  const double start = now();
-  while (static_cast<int>(seconds.size()) < runs || now() - start < total) {
-    const double begin = now();
+  const double start = seconds_now();
+  while (static_cast<int>(seconds.size()) < runs || seconds_now() - start < total) {
+    const double begin = seconds_now();
     body();
-    seconds.push_back(now() - begin);
+    seconds.push_back(seconds_now() - begin);
   }
   return times_of(std::move(seconds));
 }

@@ -59,6 +59,11 @@ struct Bench {
           " threads\n");
     return made;
   }
+  // `usual`: repetitions unless they are given; 0: the flag's.
+  SuiteOptions options(int usual = 0) const {
+    const bool given = usual == 0 || flags.given("repetitions");
+    return {given ? static_cast<int>(repetitions) : usual, static_cast<int>(bootstraps), say};
+  }
   // The shape's. The embedding is the client's: the vocabulary's size changes nothing.
   attention::ModelConfig config() const {
     constexpr int kVocabulary = 2048;
@@ -116,10 +121,7 @@ Json time_ckks(const Bench& bench) {
           bytes_text(static_cast<double>(context->chain().ciphertext_bytes(level))), ", a key ",
           bytes_text(static_cast<double>(context->chain().key_bytes(level))), "\n");
   }
-  const BenchFigures figures =
-      ckks_suite(*context, {.repetitions = static_cast<int>(bench.repetitions),
-                            .bootstrap_repetitions = static_cast<int>(bench.bootstraps),
-                            .starting = say});
+  const BenchFigures figures = ckks_suite(*context, bench.options());
   print_table(figures.operations);
   print_table(figures.details);
   return figures.operations.json();
@@ -157,12 +159,7 @@ Json time_model(const Bench& bench) {
       message(name, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads, " heads, ",
               deployment.packing.tokens, " tokens, ", counted(model.prompts.size(), "prompt"));
   print(title, "\n");
-  ModelTimes times =
-      model_suite(deployment, name, model.prompts,
-                  {.repetitions = bench.flags.given("repetitions") ? static_cast<int>(bench.repetitions) : 3,
-                   .bootstrap_repetitions = static_cast<int>(bench.bootstraps),
-                   .device = device.get(),
-                   .starting = say});
+  ModelTimes times = model_suite(deployment, name, model.prompts, device.get(), bench.options(3));
   print("\n", times.text());
   times.run.row()
       .cell("model", title)
@@ -178,8 +175,7 @@ Json time_device(const Bench& bench) {
   const auto context = bench.context();
   if (device) require_memory(ckks_suite_bytes(*context));
   print("device: ", device ? bench.device.name.c_str() : "none, counts alone (--device measures)", "\n");
-  const std::vector<DeviceRow> suite = device_suite(
-      *context, device.get(), {.repetitions = static_cast<int>(bench.repetitions), .starting = say});
+  const std::vector<DeviceRow> suite = device_suite(*context, device.get(), bench.options());
   const Figures operations = device_figures(suite);
   print_table(operations);
   print_table(log_figures("a bootstrap", suite.back().log));

@@ -135,7 +135,7 @@ int demo(int argc, char** argv) {
   const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
 
   heading("Polynomial model");
-  const Deployment deployment(checkpoint, spec);
+  const Deployment deployment(checkpoint, ckks::Context(spec));
   if (task)
     static_cast<train::Evaluation&>(scores.polynomial) =
         train::evaluate_polynomial(deployment.model, task->test());

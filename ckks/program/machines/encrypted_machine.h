@@ -83,7 +83,6 @@ class EncryptedMachine {
   RunResult run(const std::map<std::string, ckks::Ciphertext>& inputs, const RunOptions& = {});
   RunResult resume(RunState, const RunOptions& = {});
 
-  const Plan& plan() const { return plan_; }
   size_t encoded_bytes() const;  // kept
 
  private:
