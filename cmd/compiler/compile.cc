@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "attention/encrypted/decode.h"
 #include "attention/encrypted/encrypted_cache.h"
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
@@ -25,6 +27,18 @@
 
 namespace psm::cmd {
 namespace {
+
+// The plans of a program that continues texts (cmd/generation/text_ends.h). The pass over the prompt makes
+// the caches of keys and values (attention/encrypted/encrypted_cache.h). One further token reads them and
+// passes them on (attention/encrypted/decode.h). The length of the prompt and the position of the token are
+// arguments: neither levels nor bootstraps depend on them.
+//
+// Levels. A cache has the same level from run to run, one that the prompt's pass can reach. It is the lowest
+// level at which a token costs at most 3% more than at the best one, by nominal costs.
+//
+// Bootstraps. All values that a token refreshes repeat with F or less, except GELU's inputs and results. So
+// sparse bootstraps of F slots are offered (ckks/bootstrap/bootstrapper.h). If the prompt's pass repeats as
+// well (a small model in a large ring), only bootstraps of its period are offered, for both.
 
 // How much longer than the fastest a token may take whose caches are smaller.
 constexpr double kWorthLessMemory = 1.03;
@@ -58,6 +72,74 @@ program::Constants kept(program::Constants constants, program::PlainKeeper& keep
   for (program::Instruction& i : constants)
     if (i.plain.period() != 0) i.plain = keeper.keep(i.plain);
   return constants;
+}
+
+// The plans of one token, one for every level of the caches that has a plan: first the plan to take, then the
+// others from the cheapest on. `caches` are the caches' names. Throws Error if there is no plan.
+std::vector<program::Plan> token_plans(const program::Program& program,
+                                       const std::vector<std::string>& caches, program::LevelBudget budget,
+                                       const program::CostModel& costs) {
+  std::vector<program::Plan> plans;
+  std::string refused;
+  for (ckks::Level level = 0; level <= std::min(budget.max_level, budget.input_level); ++level) {
+    for (const std::string& name : caches) budget.carried[name] = level;
+    try {
+      plans.push_back(program::plan(program, budget, costs));
+    } catch (const Error& error) {
+      refused = error.what();  // too low for what reads it; a higher one may do
+    }
+  }
+  if (plans.empty()) throw Error(refused);
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const program::Plan& a, const program::Plan& b) { return a.seconds < b.seconds; });
+  // Caches are kept for as long as the text: a lower level is worth a little time.
+  const auto dear = std::partition_point(plans.begin(), plans.end(), [&](const program::Plan& plan) {
+    return plan.seconds <= kWorthLessMemory * plans.front().seconds;
+  });
+  const auto level = [](const program::Plan& plan) { return plan.budget.carried.begin()->second; };
+  const auto smallest =
+      std::min_element(plans.begin(), dear,
+                       [&](const program::Plan& a, const program::Plan& b) { return level(a) < level(b); });
+  std::rotate(plans.begin(), smallest, smallest + 1);
+  return plans;
+}
+
+// The entry points, the prompt's first. `prompt` has as many tokens as the packing has places; without it
+// prompts come token by token. Constants by position go to the keeper at once.
+std::vector<program::EntryPoint> plan_text(const ckks::Context& context, const attention::ModelConfig& config,
+                                           const attention::Packing& packing,
+                                           const std::optional<program::Program>& prompt,
+                                           const attention::DecodeProgram& token,
+                                           program::PlainKeeper& keeper) {
+  const ckks::BootstrapPlans bootstraps =
+      ckks::plan_bootstraps(context, offered(context, packing, prompt, token.program));
+  const program::CostModel costs = program::costs_of(context, bootstraps);
+  std::vector<program::EntryPoint> entries;
+  std::string refused;
+  for (program::Plan& plan : token_plans(token.program, attention::cache_names(packing, config.layers),
+                                         program::budget_of(context), costs)) {
+    try {
+      if (prompt)
+        entries.push_back(entry_of(kPrompt, program::plan(*prompt, plan.budget, costs), "tokens", 1));
+    } catch (const Error& error) {
+      refused = error.what();  // too high for what the prompt's pass hands out
+      continue;
+    }
+    entries.push_back(entry_of(kToken, std::move(plan), "position", 0));
+    break;
+  }
+  if (entries.empty()) throw Error(refused);
+  program::EntryPoint& last = entries.back();
+  for (const int position : token.constants.all_rotations(config.context))
+    last.plan.keys = program::with_constants(last.plan, token.constants.at(position), context.chain()).keys;
+  for (int place = 0; place < config.context; ++place) {
+    last.by_argument.push_back(kept(token.constants.at(place), keeper));
+    if (prompt)
+      entries[0].by_argument.push_back(kept(
+          attention::prompt_constants(entries[0].plan.program, packing, config.layers, place + 1), keeper));
+  }
+  for (program::EntryPoint& entry : entries) entry.keys = program::key_request(entry.plan, bootstraps);
+  return entries;
 }
 
 Json about(const attention::ModelConfig& config, const attention::Packing& packing) {
@@ -170,6 +252,21 @@ Prediction predict(const program::EntryPoint& entry, const ckks::Context& contex
   return found;
 }
 
+// Inputs for a prediction: from the task for a recall model, drawn at random for others.
+std::vector<std::vector<int>> sample_prompts(const attention::ModelConfig& config, const Notes& notes,
+                                             int count) {
+  if (say_what_prompts_are(notes))
+    if (const PromptCodec codec = codec_of(config, notes); codec.is_recall()) return codec.sample(count, 1);
+  TrainingRandom random(1);
+  const int most = config.patch_inputs > 0 ? 256 : config.vocab;
+  std::vector<std::vector<int>> prompts(static_cast<size_t>(count));
+  for (std::vector<int>& prompt : prompts) {
+    prompt.resize(static_cast<size_t>(longest_prompt(config)));
+    for (int& token : prompt) token = static_cast<int>(random.integer(static_cast<uint64_t>(most)));
+  }
+  return prompts;
+}
+
 // Predicts every entry point (kToken's token follows the prompt) for the program's and the client's notes.
 void predict_all(const ckks::Context& context, const PackedModel& model, const Notes& notes, Compiled& made) {
   ClientFile& client = made.client;
@@ -197,88 +294,6 @@ void predict_all(const ckks::Context& context, const PackedModel& model, const N
     caches = std::move(found.outputs);
   }
 }
-
-}  // namespace
-
-std::vector<program::Plan> token_plans(const program::Program& program,
-                                       const std::vector<std::string>& caches, program::LevelBudget budget,
-                                       const program::CostModel& costs) {
-  std::vector<program::Plan> plans;
-  std::string refused;
-  for (ckks::Level level = 0; level <= std::min(budget.max_level, budget.input_level); ++level) {
-    for (const std::string& name : caches) budget.carried[name] = level;
-    try {
-      plans.push_back(program::plan(program, budget, costs));
-    } catch (const Error& error) {
-      refused = error.what();  // too low for what reads it; a higher one may do
-    }
-  }
-  if (plans.empty()) throw Error(refused);
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const program::Plan& a, const program::Plan& b) { return a.seconds < b.seconds; });
-  // Caches are kept for as long as the text: a lower level is worth a little time.
-  const auto dear = std::partition_point(plans.begin(), plans.end(), [&](const program::Plan& plan) {
-    return plan.seconds <= kWorthLessMemory * plans.front().seconds;
-  });
-  const auto level = [](const program::Plan& plan) { return plan.budget.carried.begin()->second; };
-  const auto smallest =
-      std::min_element(plans.begin(), dear,
-                       [&](const program::Plan& a, const program::Plan& b) { return level(a) < level(b); });
-  std::rotate(plans.begin(), smallest, smallest + 1);
-  return plans;
-}
-
-std::vector<program::EntryPoint> plan_text(const ckks::Context& context, const attention::ModelConfig& config,
-                                           const attention::Packing& packing,
-                                           const std::optional<program::Program>& prompt,
-                                           const attention::DecodeProgram& token,
-                                           program::PlainKeeper& keeper) {
-  const ckks::BootstrapPlans bootstraps =
-      ckks::plan_bootstraps(context, offered(context, packing, prompt, token.program));
-  const program::CostModel costs = program::costs_of(context, bootstraps);
-  std::vector<program::EntryPoint> entries;
-  std::string refused;
-  for (program::Plan& plan : token_plans(token.program, attention::cache_names(packing, config.layers),
-                                         program::budget_of(context), costs)) {
-    try {
-      if (prompt)
-        entries.push_back(entry_of(kPrompt, program::plan(*prompt, plan.budget, costs), "tokens", 1));
-    } catch (const Error& error) {
-      refused = error.what();  // too high for what the prompt's pass hands out
-      continue;
-    }
-    entries.push_back(entry_of(kToken, std::move(plan), "position", 0));
-    break;
-  }
-  if (entries.empty()) throw Error(refused);
-  program::EntryPoint& last = entries.back();
-  for (const int position : token.constants.all_rotations(config.context))
-    last.plan.keys = program::with_constants(last.plan, token.constants.at(position), context.chain()).keys;
-  for (int place = 0; place < config.context; ++place) {
-    last.by_argument.push_back(kept(token.constants.at(place), keeper));
-    if (prompt)
-      entries[0].by_argument.push_back(kept(
-          attention::prompt_constants(entries[0].plan.program, packing, config.layers, place + 1), keeper));
-  }
-  for (program::EntryPoint& entry : entries) entry.keys = program::key_request(entry.plan, bootstraps);
-  return entries;
-}
-
-std::vector<std::vector<int>> sample_prompts(const attention::ModelConfig& config, const Notes& notes,
-                                             int count) {
-  if (say_what_prompts_are(notes))
-    if (const PromptCodec codec = codec_of(config, notes); codec.is_recall()) return codec.sample(count, 1);
-  TrainingRandom random(1);
-  const int most = config.patch_inputs > 0 ? 256 : config.vocab;
-  std::vector<std::vector<int>> prompts(static_cast<size_t>(count));
-  for (std::vector<int>& prompt : prompts) {
-    prompt.resize(static_cast<size_t>(longest_prompt(config)));
-    for (int& token : prompt) token = static_cast<int>(random.integer(static_cast<uint64_t>(most)));
-  }
-  return prompts;
-}
-
-namespace {
 
 // A shape reads numbers, as it says nothing of prompts.
 void describe_prompts(const attention::ModelConfig& config, const Notes& notes, ClientFile& client) {

@@ -15,6 +15,32 @@ namespace {
 
 constexpr uint64_t kMaxPromptBytes = uint64_t{1} << 24;
 
+// Reads the prompts of the user's file: one a line, empty lines left out. Throws Error if there is none.
+std::vector<std::vector<int>> prompts_of_lines(const PromptCodec& codec, const std::string& file) {
+  std::vector<std::vector<int>> prompts;
+  std::istringstream lines(read_file(resolve_user_path(file), kMaxPromptBytes));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) prompts.push_back(codec.encode(line));
+  }
+  if (prompts.empty()) throw Error(message(file, " holds no prompt"));
+  return prompts;
+}
+
+// The first `count` windows of `length` tokens of a text. Throws Error if it has fewer.
+std::vector<std::vector<int>> windows_of_text(const PromptCodec& codec, const std::string& file, int count,
+                                              int length) {
+  if (!codec.tokenizer() || codec.is_classifier())
+    throw Error("--prompts with --sample cuts a text for a language model; give one of the two");
+  const std::vector<int> tokens =
+      codec.tokenizer()->encode(read_file(resolve_user_path(file), kMaxPromptBytes));
+  if (tokens.size() / static_cast<size_t>(length) < static_cast<size_t>(count))
+    throw Error(message(file, " has ", tokens.size(), " tokens, not ", count, " windows of ", length));
+  std::vector<std::vector<int>> windows;
+  for (auto begin = tokens.begin(); windows.size() < static_cast<size_t>(count); begin += length)
+    windows.emplace_back(begin, begin + length);
+  return windows;
+}
+
 }  // namespace
 
 void PromptCodec::require_fitting(const attention::Readable& model) const {
@@ -123,30 +149,6 @@ PromptExamples::PromptExamples(const attention::Readable& model, const std::vect
     for (const int grey : prompt) patches.push_back(attention::patch_input(grey));
   }
   examples_ = attention::Examples(patches_);
-}
-
-std::vector<std::vector<int>> prompts_of_lines(const PromptCodec& codec, const std::string& file) {
-  std::vector<std::vector<int>> prompts;
-  std::istringstream lines(read_file(resolve_user_path(file), kMaxPromptBytes));
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) prompts.push_back(codec.encode(line));
-  }
-  if (prompts.empty()) throw Error(message(file, " holds no prompt"));
-  return prompts;
-}
-
-std::vector<std::vector<int>> windows_of_text(const PromptCodec& codec, const std::string& file, int count,
-                                              int length) {
-  if (!codec.tokenizer() || codec.is_classifier())
-    throw Error("--prompts with --sample cuts a text for a language model; give one of the two");
-  const std::vector<int> tokens =
-      codec.tokenizer()->encode(read_file(resolve_user_path(file), kMaxPromptBytes));
-  if (tokens.size() / static_cast<size_t>(length) < static_cast<size_t>(count))
-    throw Error(message(file, " has ", tokens.size(), " tokens, not ", count, " windows of ", length));
-  std::vector<std::vector<int>> windows;
-  for (auto begin = tokens.begin(); windows.size() < static_cast<size_t>(count); begin += length)
-    windows.emplace_back(begin, begin + length);
-  return windows;
 }
 
 void require_answerable(const std::vector<std::vector<int>>& prompts, const PromptCodec& codec, int longest) {

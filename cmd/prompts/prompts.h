@@ -88,13 +88,6 @@ class PromptExamples {
   attention::Examples examples_;
 };
 
-// Reads the prompts of the user's file: one a line, empty lines left out. Throws Error if there is none.
-std::vector<std::vector<int>> prompts_of_lines(const PromptCodec& codec, const std::string& file);
-
-// The first `count` windows of `length` tokens of a text. Throws Error if it has fewer.
-std::vector<std::vector<int>> windows_of_text(const PromptCodec& codec, const std::string& file, int count,
-                                              int length);
-
 // Throws Error for a prompt without tokens, with more than `longest`, or without a scored position.
 void require_answerable(const std::vector<std::vector<int>>& prompts, const PromptCodec& codec, int longest);
 

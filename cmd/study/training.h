@@ -17,13 +17,9 @@ namespace psm::cmd {
 
 // The options of every experiment of //cmd:study.
 //
-// --minutes becomes steps through a nominal speed (kNominalFlops), never through a clock. So the same options
-// give the same figures on every machine; a slower one takes longer.
+// --minutes becomes steps through a nominal speed, never through a clock. So the same options give the same figures on
+// every machine; a slower one takes longer.
 struct StudyOptions {
-  // Floating-point operations of matrix products in a second, as of small models on one idle core with
-  // AVX-512, or on two slower cores together.
-  static constexpr double kNominalFlops = 40e9;
-
   double minutes = 5;  // of an experiment, at the nominal speed
   int seeds = 1;       // trainings are repeated with seeds 1 .. seeds, which share the minutes
   std::string out;     // folder of results; running trainings are saved in its folder "state"
