@@ -1,7 +1,5 @@
 #include "cmd/server/device_pass.h"
 
-#include <numeric>
-
 #include "ckks/device/counting_device.h"
 #include "ckks/device/device_engine.h"
 #include "ckks/program/machines/encrypted_machine.h"
@@ -33,7 +31,6 @@ Figures DevicePass::figures() const {
       .both("preparation", "preparation", json_of(preparation),
             milliseconds(preparation) + " predicted, " +
                 bytes_text(static_cast<double>(preparation.uploaded_bytes)) + " uploaded")
-      .both("host_ms", "the host asks for it in", 1e3 * host_seconds, seconds_text(host_seconds))
       .number("peak_bytes", "device memory at its peak", static_cast<double>(peak_bytes), bytes_text)
       .number("key_bytes", "keys of it", static_cast<double>(key_bytes), bytes_text);
   return figures;
@@ -63,9 +60,7 @@ DevicePass count_pass(const PlannedPass& planned) {
     device.take_log();
     machine.prepare();
     pass.preparation = device.take_log();
-    const program::RunResult result = machine.run(inputs);
-    pass.host_seconds = std::accumulate(result.seconds.begin(), result.seconds.end(), 0.0) -
-                        std::accumulate(result.encode_seconds.begin(), result.encode_seconds.end(), 0.0);
+    machine.run(inputs);
     pass.run = device.take_log();
   }
   pass.peak_bytes = device.peak_bytes();

@@ -10,7 +10,6 @@ namespace psm::cmd {
 
 struct DevicePass {
   ckks::LaunchLog preparation, run;  // the first brings the plaintexts that are kept
-  double host_seconds = 0;  // that the host took to ask for the warm one, without a driver, encoding apart
   int bootstraps = 0;
   size_t key_bytes = 0;
   size_t peak_bytes = 0;  // keys, constants, plaintexts and what is computed with, in the device's memory

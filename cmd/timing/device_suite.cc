@@ -57,14 +57,12 @@ bool same(const ckks::Ciphertext& there, const ckks::Ciphertext& here) {
   return equal(x.c[0], here.c[0]) && equal(x.c[1], here.c[1]);
 }
 
-// What one run asks for, and the least time in which the host did.
+// What one run asks for.
 DeviceRow counted(ckks::Device& device, const char* name, int limbs, const std::function<void()>& run) {
   DeviceRow row{.name = name, .limbs = limbs, .log = {}, .measured = {}};
   run();  // constants go to the device
-  row.host_ms = 1e3 * time_runs(5, 0, [&] {
-                        device.take_log();
-                        run();
-                      }).least;
+  device.take_log();
+  run();
   row.log = device.take_log();
   row.predicted_ms = 1e3 * ckks::predicted_seconds(row.log, ckks::kH200ByDataSheet);
   return row;
@@ -202,8 +200,7 @@ Figures device_figures(const std::vector<DeviceRow>& rows) {
     out.both("op", "operation", row.name).both("limbs", "limbs", row.limbs);
     add_entry(row.log.total(), out);
     out.json("small_launches", row.log.small.launches)
-        .number("predicted_ms", "predicted ms", row.predicted_ms, "%.3g")
-        .number("host_ms", "host ms", row.host_ms, "%.3g");
+        .number("predicted_ms", "predicted ms", row.predicted_ms, "%.3g");
     if (row.measured)
       out.number("median_ms", "median ms", 1e3 * row.measured->times.median, "%.4g")
           .number("least_ms", "least ms", 1e3 * row.measured->times.least, "%.4g")

@@ -19,7 +19,6 @@ struct DeviceRow {
   int limbs = 0;  // of the operand
   ckks::LaunchLog log;
   double predicted_ms = 0;  // by ckks::kH200ByDataSheet
-  double host_ms = 0;       // the least that the host took to ask for it all, without a driver
 
   struct Measured {
     Times times;
