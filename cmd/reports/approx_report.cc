@@ -155,10 +155,8 @@ ApproxMeasurement measure(const approx::Approximation& a, int points, uint64_t s
         std::max(m.program_difference, std::abs(out[i] - a.evaluate_normalised(input[i].real())));
     m.largest_output = std::max(m.largest_output, std::abs(out[i]));
   }
-  for (const program::Instruction& instruction : program.instructions) {
-    if (instruction.opcode == program::Opcode::kRefresh) ++m.refresh_candidates;
+  for (const program::Instruction& instruction : program.instructions)
     if (instruction.opcode == program::Opcode::kSeries) m.series.push_back(instruction.series->coefficients);
-  }
   return m;
 }
 
@@ -195,11 +193,9 @@ Figures approx_figures(const std::vector<approx::Approximation>& approximations,
                                      {"worst_error", m.worst_error},
                                      {"worst_at", m.worst_at},
                                      {"largest_output", m.largest_output},
-                                     {"program_difference", m.program_difference},
-                                     {"refresh_candidates", m.refresh_candidates}})
+                                     {"program_difference", m.program_difference}})
       .cell("measured error", scientific(m.worst_error) + " at x = " + format("%.6g", m.worst_at) +
                                   format(", the worst of %.0f points", m.points))
-      .cell("refresh candidates", std::to_string(m.refresh_candidates))
       .cell("output", "P(x) = " + number_text(a.output_scale()) + " out, |out| at most " +
                           format("%.6g", m.largest_output))
       .cell("program less formula", scientific(m.program_difference) + " at most, on the twin")

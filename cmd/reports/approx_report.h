@@ -32,9 +32,8 @@ struct ApproxMeasurement {
   double worst_error = 0;  // over `points` points: half of them evenly spaced, half drawn with the seed
   double worst_at = 0;
   int points = 0;
-  double program_difference = 0;  // |twin - evaluate|, normalised
-  double largest_output = 0;      // |out|, normalised
-  int refresh_candidates = 0;
+  double program_difference = 0;            // |twin - evaluate|, normalised
+  double largest_output = 0;                // |out|, normalised
   std::vector<std::vector<double>> series;  // Chebyshev coefficients of the program's Series instructions
 };
 ApproxMeasurement measure(const approx::Approximation& approximation, int points, uint64_t seed);
