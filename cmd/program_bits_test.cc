@@ -17,7 +17,7 @@
 #include "ckks/device/testing/test_device.h"
 #include "ckks/ring/kernels/backend.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/server/device_flag.h"
+#include "cmd/server/device.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 

@@ -9,7 +9,6 @@
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
 #include "ckks/wire/scheme_tables.h"
-#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 namespace {
@@ -79,12 +78,6 @@ PlanEnds ClientHead::ends(const std::string& name) const {
   for (const ClientEntry& entry : entries)
     if (entry.name == name) return {program_id(), entry.inputs, entry.outputs};
   throw Error(message("this program has no entry point '", name, "'; compile the model for it"));
-}
-
-std::string ClientHead::request_text() const {
-  const ckks::Chain& chain = context->chain();
-  return message(keys.count(chain), " evaluation keys (", bytes_text(static_cast<double>(keys.bytes(chain))),
-                 " in the server's memory)");
 }
 
 ClientTables::ClientTables(const std::string& path, ClientHead& head)

@@ -40,8 +40,6 @@ struct ClientHead {
   uint64_t program_id() const;
   // Throws Error if the program has no entry point of this name.
   PlanEnds ends(const std::string& entry) const;
-  // "187 evaluation keys (3.35 GB ...)": the keys that the client would make and send.
-  std::string request_text() const;
 };
 
 // Throws Error if the file is damaged, of another version, or asks for something it may not.

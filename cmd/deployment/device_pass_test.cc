@@ -1,12 +1,10 @@
-#include "cmd/server/device_pass.h"
-
 #include <string>
 
 #include "ckks/base/error.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/device/emulated_device.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/server/device_flag.h"
+#include "cmd/server/device.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {

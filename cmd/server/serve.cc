@@ -13,7 +13,7 @@
 #include "cmd/generation/server/text_program.h"
 #include "cmd/generation/server/text_server.h"
 #include "cmd/protocol/ring_flags.h"
-#include "cmd/server/device_flag.h"
+#include "cmd/server/device.h"
 #include "cmd/server/memory_flag.h"
 #include "cmd/terminal/command.h"
 

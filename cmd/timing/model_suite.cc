@@ -9,8 +9,7 @@
 #include "ckks/base/parallel.h"
 #include "cmd/prompts/comparison.h"
 #include "cmd/protocol/ring_flags.h"
-#include "cmd/server/device_flag.h"
-#include "cmd/server/device_pass.h"
+#include "cmd/server/device.h"
 #include "cmd/server/memory_flag.h"
 #include "cmd/timing/device_suite.h"
 

@@ -15,7 +15,7 @@
 #include "cmd/generation/server/text_program.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
-#include "cmd/server/device_flag.h"
+#include "cmd/server/device.h"
 #include "cmd/server/memory_flag.h"
 #include "cmd/server/run_digests.h"
 #include "cmd/terminal/command.h"

@@ -1,4 +1,4 @@
-#include "cmd/server/device_flag.h"
+#include "cmd/server/device.h"
 
 #include <vector>
 
