@@ -337,7 +337,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"compile", "--model " + cut_model + " --out " + path_of("x") + kRing, "truncated.safetensors"},
       {"compile", "--model " + kModel + " --out " + path_of("x") + " --log-n 11", "offers no security"},
       {"compile", "--model " + kModel + " --out " + path_of("nowhere/x") + kRing, "cannot write"},
-      {"keygen", keygen + " --backend abacus", "abacus"},
+      {"infer", infer_arguments("never.ct") + " --backend abacus", "abacus"},
       {"demo", "--model /nowhere.safetensors", "/nowhere.safetensors"},
       {"demo", "--text /nowhere.txt --prompt x", "/nowhere.txt"},
       {"demo", "--save /nowhere/x", "cannot write"},

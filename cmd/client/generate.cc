@@ -21,7 +21,7 @@
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/child_process.h"
 #include "cmd/protocol/group_files.h"
-#include "cmd/protocol/new_ring_flags.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/protocol/temporary_folder.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/units.h"

@@ -3,20 +3,13 @@
 #include <cstdio>
 
 #include "ckks/base/error.h"
-#include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/chain/security.h"
 
 namespace psm::cmd {
 
 FileRingFlags::FileRingFlags(Command& flags)
     : insecure(
-          flags.truth("insecure", false, "allow a ring that offers no security (for trying things out)")),
-      backend(flags.text("backend", "",
-                         "kernels of the ring: scalar, avx2 or avx512ifma; the fastest unless given")) {
-  flags.when_read([this] {
-    if (!backend.empty()) ckks::select_backend(backend);
-  });
-}
+          flags.truth("insecure", false, "allow a ring that offers no security (for trying things out)")) {}
 
 void FileRingFlags::require_security(const ckks::Context& context) const {
   if (!context.spec().insecure) return;
@@ -25,6 +18,25 @@ void FileRingFlags::require_security(const ckks::Context& context) const {
                         ", which offers no security; make secure ones, or add --insecure"));
   }
   std::fprintf(stderr, "warning: INSECURE ring %s: nothing here is protected\n", context.spec().name.c_str());
+}
+
+RingFlags::RingFlags(Command& flags)
+    : FileRingFlags(flags),
+      log_n(flags.integer("log-n", 16, 11, 16, "log2 of the ring degree; below 16 nothing is secure")),
+      secret(flags.text("secret", "sparse",
+                        "where keys are made: a sparse secret (weight 192) or a dense one")) {}
+
+ckks::ParameterSpec RingFlags::spec() const {
+  if (secret != "sparse" && secret != "dense") {
+    throw Error(message("--secret ", secret, " is not offered; there are: sparse, dense"));
+  }
+  const ckks::ParameterSpec spec = secret == "dense" ? ckks::secure_n16_dense() : ckks::secure_n16();
+  if (log_n == spec.log_n) return spec;
+  if (!insecure) {
+    throw Error(message("--log-n ", log_n,
+                        " offers no security; leave it at 16, or add --insecure to try things out"));
+  }
+  return ckks::insecure_version(spec, static_cast<int>(log_n));
 }
 
 Json parameters_json(const ckks::Context& context) {

@@ -6,6 +6,7 @@
 #include "ckks/device/device_engine.h"
 #include "ckks/device/emulated_device.h"
 #include "ckks/program/machines/encrypted_machine.h"
+#include "ckks/ring/kernels/backend.h"
 
 namespace psm::cmd {
 namespace {
@@ -25,9 +26,16 @@ Json json_of(const ckks::LaunchLog& log) {
 DeviceFlag::DeviceFlag(Flags& flags)
     : name(flags.text("device", "cpu",
                       "who computes on ciphertexts: cpu; cuda, a GPU (bazel run --config=cuda); emulated, "
-                      "what the GPU would do, on the processor and slowly, to check it")) {}
+                      "what the GPU would do, on the processor and slowly, to check it")),
+      backend(flags.text("backend", "",
+                         "kernels of the processor: scalar, avx2 or avx512ifma; the fastest unless given")) {}
+
+void DeviceFlag::select_kernels() const {
+  if (!backend.empty()) ckks::select_backend(backend);
+}
 
 std::unique_ptr<ckks::Device> DeviceFlag::open() const {
+  select_kernels();
   if (name == "cpu") return nullptr;
   if (name == "cuda") return ckks::open_cuda_device();
   if (name == "emulated")

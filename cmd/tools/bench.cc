@@ -13,7 +13,7 @@
 #include "ckks/ring/kernels/backend.h"
 #include "cmd/compiler/shapes.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/protocol/new_ring_flags.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/server/device.h"
 #include "cmd/server/memory_flag.h"
@@ -52,6 +52,7 @@ struct Bench {
 
   // Says what computes, and with which parameters.
   std::unique_ptr<const ckks::Context> context() const {
+    device.select_kernels();
     auto made = std::make_unique<const ckks::Context>(ring.spec());
     ring.require_security(*made);
     print(processor_name(), "\n", made->describe(), "\nbackend ", ckks::kernels().name, ", ", thread_count(),

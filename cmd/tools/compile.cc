@@ -12,7 +12,7 @@
 #include "ckks/program/planning/calibrate.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/compiler/shapes.h"
-#include "cmd/protocol/new_ring_flags.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ranks_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"

@@ -58,7 +58,6 @@ std::vector<std::string> local_server(const std::string& program, const KeyFiles
   if (encrypted) command.push_back("--weights=" + files.weights);
   if (!state.empty()) command.push_back("--state=" + state);
   if (ring.insecure) command.push_back("--insecure");
-  if (!ring.backend.empty()) command.push_back("--backend=" + ring.backend);
   return command;
 }
 
