@@ -154,24 +154,14 @@ Parts by_operation(const program::Plan& plan, const PassTimes& times, const prog
 
 }  // namespace
 
-std::string ModelTimes::text() const {
-  return passes.table().text() + "\n" + computations.table().text() + "\n" + operations.table().text() +
-         "\n" + (launches.empty() ? "" : launches.table().text() + "\n") + answers;
-}
-
 ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector<std::vector<int>>& prompts,
                        ckks::Device* device, const SuiteOptions& options) {
   PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1, options.repetitions);
   if (prompts.empty() || prompts.size() > static_cast<size_t>(d.packing.prompts))
     throw Error(message(prompts.size(), " prompts do not share a pass; give 1 to ", d.packing.prompts));
-  ModelTimes times{.passes = Figures(),
-                   .computations = Figures(),
-                   .operations = Figures(),
-                   .launches = Figures(),
-                   .answers = "",
-                   .run = Figures(),
-                   .ledger = program::Ledger(d.plan, d.context->scales()),
-                   .json = Json()};
+  ModelTimes times{
+      .text = "", .run = Figures(), .ledger = program::Ledger(d.plan, d.context->scales()), .json = Json()};
+  Figures passes, launches;
   RunFigures figures(d);
   require_memory(d.server_bytes());
   fit_to_device(device, d);
@@ -217,7 +207,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
     device->take_log();
     device->time_launches(true);
     last = session.run(inputs, waiting);
-    times.launches = log_figures("a pass that waits", device->take_log());
+    launches = log_figures("a pass that waits", device->take_log());
     parts = {last.seconds, last.encode_seconds};
   }
 
@@ -233,12 +223,11 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   const std::vector<double>& predicted = figures.predicted_instructions();
   times.ledger.set_seconds(parts.seconds);
   times.ledger.set_predicted_seconds(predicted);
-  times.computations = by_computation(d.plan, parts, predicted).figures(pass);
-  times.operations =
+  const Figures computations = by_computation(d.plan, parts, predicted).figures(pass);
+  const Figures operations =
       by_operation(d.plan, parts, figures.costs(), predicted, figures.predicted_pass() - sum(predicted))
           .figures(pass);
   times.run = figures.figures();
-  times.answers = c.text(twin.predicted_std);
   Figures head;
   head.row()
       .json("shape", name)
@@ -250,7 +239,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   const std::string expected = message("predicted", figures.caveat());
   const auto row = [&](const std::string& what, const char* key, double measured, const char* predicted_key,
                        std::optional<double> prediction, std::string (*text)(double)) {
-    times.passes.row()
+    passes.row()
         .cell("", what)
         .number(key, "measured", measured, text)
         .number(predicted_key, expected, prediction, text);
@@ -276,14 +265,20 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
       "predicted_peak_bytes", figures.predicted_bytes(), bytes_text);
   row("keys", "seconds_keygen", session.seconds().keygen, "", {}, seconds_text);
   times.json = head.object();
-  const Json passes = times.passes.object();
-  for (const auto& [key, value] : passes.object("passes"))
+  const Json of_passes = passes.object();
+  for (const auto& [key, value] : of_passes.object("passes"))
     if (!key.empty()) times.json[key] = value;
   times.json["versus_twin"] = c.json();
   times.json["seconds_of_passes"] = Json(Json::Array(seconds.begin(), seconds.end()));
-  times.json["by_computation"] = times.computations.json();
-  times.json["by_operation"] = times.operations.json();
-  if (!times.launches.empty()) times.json["by_block_program"] = times.launches.json();
+  times.json["by_computation"] = computations.json();
+  times.json["by_operation"] = operations.json();
+  times.text =
+      passes.table().text() + "\n" + computations.table().text() + "\n" + operations.table().text() + "\n";
+  if (!launches.empty()) {
+    times.json["by_block_program"] = launches.json();
+    times.text += launches.table().text() + "\n";
+  }
+  times.text += c.text(twin.predicted_std);
   return times;
 }
 

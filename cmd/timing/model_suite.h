@@ -30,15 +30,12 @@
 namespace psm::cmd {
 
 struct ModelTimes {
-  std::string text() const;
-
-  Figures passes;                    // what is measured next to what was predicted
-  Figures computations, operations;  // the parts of a pass
-  Figures launches;                  // of a device, by block program; of a pass that waits
-  std::string answers;               // how close the logits are to the twin's
-  Figures run;                       // of RunFigures
-  program::Ledger ledger;            // of the median warm pass, with ranges and errors
-  Json json;                         // all of them
+  // For people: what is measured next to what was predicted; the parts of a pass; a device's launches by block program,
+  // in a pass that waits; and how close the logits are to the twin's.
+  std::string text;
+  Figures run;             // of RunFigures
+  program::Ledger ledger;  // of the median warm pass, with ranges and errors
+  Json json;               // all of them
 };
 
 // `name` is the model's. `prompts`: at most as many as share ciphertexts. A device of null is the processor. Throws Error, before any key is

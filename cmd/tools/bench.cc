@@ -160,7 +160,7 @@ Json time_model(const Bench& bench) {
               deployment.packing.tokens, " tokens, ", counted(model.prompts.size(), "prompt"));
   print(title, "\n");
   ModelTimes times = model_suite(deployment, name, model.prompts, device.get(), bench.options(3));
-  print("\n", times.text());
+  print("\n", times.text);
   times.run.row()
       .cell("model", title)
       .cell("parameters", context->describe())
