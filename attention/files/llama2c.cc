@@ -49,11 +49,6 @@ ModelConfig config_of(const Header& header, const std::string& path) {
   return config;
 }
 
-// RoPE's cosines and sines.
-uint64_t table_values(const ModelConfig& config) {
-  return static_cast<uint64_t>(config.context) * static_cast<uint64_t>(config.head_dim());
-}
-
 // What stands before the tables. Sizes are at most 2^20, so every product here is below 2^43.
 uint64_t values_before_tables(const ModelConfig& config, const std::string& path) {
   const uint64_t d = config.width, ffn = config.ffn, kv = config.key_width();
@@ -84,7 +79,8 @@ ModelWeights read_llama2c(ByteSource source) {
   const bool tied = header.vocab_size > 0;
   const uint64_t own = tied ? 0 : static_cast<uint64_t>(config.vocab) * static_cast<uint64_t>(config.width);
   const uint64_t bytes = (values_before_tables(config, path) + own) * sizeof(float);
-  const uint64_t tables = table_values(config) * sizeof(float);
+  const uint64_t tables =
+      sizeof(float) * static_cast<uint64_t>(config.context) * config.head_dim();  // RoPE's
   if (source.left() != bytes && source.left() != bytes + tables)
     refuse(path, message("its header asks for ", bytes + tables, " bytes of values (", bytes,
                          " without tables of RoPE) and it has ", source.left()));
