@@ -212,6 +212,8 @@ void for_each_run(int runs, size_t part_size, Visit visit) {
     for (size_t part = 0; part < 3; ++part) visit((3 * r + part) * run, r * run, part, run);
 }
 
+using Wanted = Stored<std::vector<float>>;
+
 // "3 missing (a, b, ...)"
 std::string some_of(const std::set<std::string>& names, const char* what) {
   constexpr size_t kShown = 3;
@@ -224,8 +226,8 @@ std::string some_of(const std::set<std::string>& names, const char* what) {
   return text + ")";
 }
 
-void check_names(const nn::Safetensors& file, const std::vector<Stored<std::vector<float>>>& wanted,
-                 std::string_view family, const std::string& path) {
+void check_names(const nn::Safetensors& file, const std::vector<Wanted>& wanted, std::string_view family,
+                 const std::string& path) {
   std::set<std::string> missing, extra;
   for (const auto& tensor : wanted) missing.insert(tensor.name);
   for (const nn::NamedTensor& tensor : file.tensors)
@@ -237,6 +239,31 @@ void check_names(const nn::Safetensors& file, const std::vector<Stored<std::vect
   if (!extra.empty()) why += (why.empty() ? "" : ", ") + some_of(extra, "unknown");
   throw Error(message(path, ": the tensors are not those of a ", family, " model with this configuration: ",
                       why, "; give the configuration that belongs to the file"));
+}
+
+std::vector<Wanted> checked_list(const nn::Safetensors& file, ModelWeights& weights,
+                                 const std::string& path) {
+  // Refused before the layers are made, so that a damaged number of layers cannot ask for all memory.
+  if (static_cast<size_t>(weights.config.layers) > file.tensors.size())
+    throw Error(message(path, " has ", file.tensors.size(), " tensors, which does not fit ",
+                        weights.config.layers, " layers; the file is damaged or of another model"));
+  weights.layers.resize(weights.config.layers);
+  std::vector<Wanted> wanted = stored_list(weights);
+  check_names(file, wanted, family_of(weights.config), path);
+  return wanted;
+}
+
+void take(nn::Safetensors& file, const Wanted& wanted, const std::string& path) {
+  std::vector<float> values = file.take(wanted.name, wanted.shape, path);
+  if (wanted.transposed) values = transpose(values, static_cast<size_t>(wanted.shape[0]));
+  if (wanted.parts.size() == 1) {
+    *wanted.parts[0] = std::move(values);
+    return;
+  }
+  for (std::vector<float>* part : wanted.parts) part->resize(values.size() / 3);
+  for_each_run(wanted.runs, values.size() / 3, [&](size_t from, size_t to, size_t part, size_t run) {
+    std::copy_n(values.begin() + from, run, wanted.parts[part]->begin() + to);
+  });
 }
 
 }  // namespace
@@ -271,37 +298,6 @@ std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights) {
   }
   return tensors;
 }
-
-namespace {
-
-using Wanted = Stored<std::vector<float>>;
-
-std::vector<Wanted> checked_list(const nn::Safetensors& file, ModelWeights& weights,
-                                 const std::string& path) {
-  // Refused before the layers are made, so that a damaged number of layers cannot ask for all memory.
-  if (static_cast<size_t>(weights.config.layers) > file.tensors.size())
-    throw Error(message(path, " has ", file.tensors.size(), " tensors, which does not fit ",
-                        weights.config.layers, " layers; the file is damaged or of another model"));
-  weights.layers.resize(weights.config.layers);
-  std::vector<Wanted> wanted = stored_list(weights);
-  check_names(file, wanted, family_of(weights.config), path);
-  return wanted;
-}
-
-void take(nn::Safetensors& file, const Wanted& wanted, const std::string& path) {
-  std::vector<float> values = file.take(wanted.name, wanted.shape, path);
-  if (wanted.transposed) values = transpose(values, static_cast<size_t>(wanted.shape[0]));
-  if (wanted.parts.size() == 1) {
-    *wanted.parts[0] = std::move(values);
-    return;
-  }
-  for (std::vector<float>* part : wanted.parts) part->resize(values.size() / 3);
-  for_each_run(wanted.runs, values.size() / 3, [&](size_t from, size_t to, size_t part, size_t run) {
-    std::copy_n(values.begin() + from, run, wanted.parts[part]->begin() + to);
-  });
-}
-
-}  // namespace
 
 void take_stored_tensors(nn::Safetensors& file, ModelWeights& weights, const std::string& path) {
   for (const Wanted& wanted : checked_list(file, weights, path)) take(file, wanted, path);

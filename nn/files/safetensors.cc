@@ -160,54 +160,6 @@ auto find_tensor(Content& content, const std::string& name, std::span<const int6
   return found;
 }
 
-}  // namespace
-
-const std::vector<float>& Safetensors::at(const std::string& name, std::span<const int64_t> shape,
-                                          const std::string& file) const {
-  return find_tensor(*this, name, shape, file)->values;
-}
-
-std::vector<float> Safetensors::take(const std::string& name, std::span<const int64_t> shape,
-                                     const std::string& file) {
-  const auto found = find_tensor(*this, name, shape, file);
-  if (load) return load(static_cast<size_t>(found - tensors.begin()));
-  std::vector<float> values = std::move(found->values);
-  tensors.erase(found);
-  return values;
-}
-
-void require_finite(const Safetensors& file, const std::string& path) {
-  for (const NamedTensor& tensor : file.tensors) require_finite(tensor, path);
-}
-
-void write_safetensors(const std::string& path, const Safetensors& content) {
-  Json header;
-  for (const auto& [key, value] : content.metadata) header[kMetadataKey][key] = Json(value);
-  Checksum checksum(content.metadata);
-  for (const NamedTensor& tensor : content.tensors) checksum.add(tensor);
-  header[kMetadataKey][kChecksumKey] = Json(checksum.text());
-  uint64_t offset = 0;
-  for (const NamedTensor& tensor : content.tensors) {
-    Json::Array shape(tensor.shape.begin(), tensor.shape.end());
-    const uint64_t end = offset + tensor.values.size() * sizeof(float);
-    header[tensor.name] = Json::Object{{"dtype", Json("F32")},
-                                       {"shape", Json(std::move(shape))},
-                                       {"data_offsets", Json::Array{Json(offset), Json(end)}}};
-    offset = end;
-  }
-  std::string text = header.dump(0);
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // keeps the data aligned
-  AtomicFile file(path);
-  const uint64_t length = text.size();
-  file.write(&length, sizeof length);
-  file.write(text);
-  for (const NamedTensor& tensor : content.tensors)
-    if (!tensor.values.empty()) file.write(tensor.values.data(), tensor.values.size() * sizeof(float));
-  file.commit();
-}
-
-namespace {
-
 // An open file, past its header: of each tensor of `content` its entry.
 struct OpenFile {
   ByteSource source;
@@ -217,26 +169,25 @@ struct OpenFile {
   void read(void* to, uint64_t count) {
     if (!source.read(to, count)) refuse(source.name(), message("it has only ", source.size(), " bytes"));
   }
-  std::vector<float> values(const Entry& entry);
-};
 
-std::vector<float> OpenFile::values(const Entry& entry) {
-  std::vector<float> values(entry.count);
-  source.seek(data + entry.begin);
-  if (entry.type->convert == nullptr) {
-    read(values.data(), entry.end - entry.begin);
+  std::vector<float> values(const Entry& entry) {
+    std::vector<float> values(entry.count);
+    source.seek(data + entry.begin);
+    if (entry.type->convert == nullptr) {
+      read(values.data(), entry.end - entry.begin);
+      return values;
+    }
+    std::vector<char> stored;
+    for (uint64_t done = 0; done < entry.count;) {
+      const uint64_t count = std::min(kConvertedAtOnce, entry.count - done);
+      stored.resize(count * entry.type->bytes);
+      read(stored.data(), stored.size());
+      entry.type->convert(stored.data(), count, values.data() + done);
+      done += count;
+    }
     return values;
   }
-  std::vector<char> stored;
-  for (uint64_t done = 0; done < entry.count;) {
-    const uint64_t count = std::min(kConvertedAtOnce, entry.count - done);
-    stored.resize(count * entry.type->bytes);
-    read(stored.data(), stored.size());
-    entry.type->convert(stored.data(), count, values.data() + done);
-    done += count;
-  }
-  return values;
-}
+};
 
 // Calls see(tensor) with each tensor's values in place, in the file's order.
 template <typename See>
@@ -310,6 +261,50 @@ Safetensors read_through(OpenFile& file, ChecksumRule rule, uint64_t max_bytes, 
 }
 
 }  // namespace
+
+const std::vector<float>& Safetensors::at(const std::string& name, std::span<const int64_t> shape,
+                                          const std::string& file) const {
+  return find_tensor(*this, name, shape, file)->values;
+}
+
+std::vector<float> Safetensors::take(const std::string& name, std::span<const int64_t> shape,
+                                     const std::string& file) {
+  const auto found = find_tensor(*this, name, shape, file);
+  if (load) return load(static_cast<size_t>(found - tensors.begin()));
+  std::vector<float> values = std::move(found->values);
+  tensors.erase(found);
+  return values;
+}
+
+void require_finite(const Safetensors& file, const std::string& path) {
+  for (const NamedTensor& tensor : file.tensors) require_finite(tensor, path);
+}
+
+void write_safetensors(const std::string& path, const Safetensors& content) {
+  Json header;
+  for (const auto& [key, value] : content.metadata) header[kMetadataKey][key] = Json(value);
+  Checksum checksum(content.metadata);
+  for (const NamedTensor& tensor : content.tensors) checksum.add(tensor);
+  header[kMetadataKey][kChecksumKey] = Json(checksum.text());
+  uint64_t offset = 0;
+  for (const NamedTensor& tensor : content.tensors) {
+    Json::Array shape(tensor.shape.begin(), tensor.shape.end());
+    const uint64_t end = offset + tensor.values.size() * sizeof(float);
+    header[tensor.name] = Json::Object{{"dtype", Json("F32")},
+                                       {"shape", Json(std::move(shape))},
+                                       {"data_offsets", Json::Array{Json(offset), Json(end)}}};
+    offset = end;
+  }
+  std::string text = header.dump(0);
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // keeps the data aligned
+  AtomicFile file(path);
+  const uint64_t length = text.size();
+  file.write(&length, sizeof length);
+  file.write(text);
+  for (const NamedTensor& tensor : content.tensors)
+    if (!tensor.values.empty()) file.write(tensor.values.data(), tensor.values.size() * sizeof(float));
+  file.commit();
+}
 
 Safetensors read_safetensors(ByteSource source, ChecksumRule rule, uint64_t max_bytes) {
   OpenFile file{std::move(source)};
