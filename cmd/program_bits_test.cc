@@ -25,7 +25,7 @@ namespace psm::cmd {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::string_view kInsecureDigest = "2031461b5aa69f6a", kSecureDigest = "3d8980899fbd7aa2";
+constexpr std::string_view kInsecureDigest = "5b825bfd98fc89da", kSecureDigest = "f3facf76fa6e00cc";
 #else
 constexpr std::string_view kInsecureDigest, kSecureDigest;
 #endif

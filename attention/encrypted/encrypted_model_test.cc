@@ -92,7 +92,7 @@ TEST_CASE("two layers of width 64 on 64 tokens cost these instructions") {
   CHECK(count[program::Opcode::kLinear] == 2 * 7 + 1);  // q k v up; 4 of attention; D; output; one norm
   // Scores and output, 4 m, 2 giants; a product with 1/sqrt of q, k, v and the halves of up.
   CHECK(count[program::Opcode::kSumOfProducts] == 2 * 2 * 4 * 2 + 5);
-  CHECK(count[program::Opcode::kConjugate] == 2 * (1 + 1 + 4 + 4 + 3) + 1);
+  CHECK(count[program::Opcode::kConjugate] == 2 * (1 + 1 + 4 + 2 + 3) + 1);
 }
 
 TEST_CASE("powers of one ciphertext of heads are gone before those of the next are made") {

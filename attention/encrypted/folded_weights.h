@@ -8,7 +8,7 @@
 //   q, k   times (head_dim^{1/2} hi^{1/p})^{-1/2} each: the powers sum to D / hi, D = mean s^p in [.., hi]
 //   c      times hi^{-1/p}, as the scores are
 //   v      times hi * output_scale of 1/x / V: (sum of P v) * out is attention / V, inside [-1, 1]
-//   up     times input_scale of gelu / 2: gelu reads z + conj z and -i z + conj(-i z); of SwiGLU that is
+//   up     times input_scale of gelu / 2: gelu reads z + conj z and i (conj z - z); of SwiGLU that is
 //          gate, and up is divided by 2 U
 //   o      rows (I - 1 1^T / d) / R, columns times V
 //   down   rows (I - 1 1^T / d) / R, columns times output_scale of gelu, and U

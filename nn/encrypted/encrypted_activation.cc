@@ -16,8 +16,9 @@ namespace {
 std::vector<Value> separate_parts(Builder& builder, std::span<const Value> values) {
   std::vector<Value> parts;
   for (Value z : values) {
-    parts.push_back(builder.twice_real_part(z));
-    parts.push_back(builder.twice_real_part(builder.negate(builder.times_i(z))));
+    const Value conjugate = builder.conjugate(z);
+    parts.push_back(builder.add(z, conjugate));
+    parts.push_back(builder.mark_real(builder.times_i(builder.subtract(conjugate, z))));
   }
   return parts;
 }

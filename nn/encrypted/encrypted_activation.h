@@ -1,7 +1,7 @@
 // GELU and SwiGLU on ciphertexts whose slots hold two hidden units each, in re and im; or another function of reals,
 // such as the sigmoid of a classifier's head.
 //
-// gelu is a function of reals. 2 re = z + conj z and 2 im = -i z + conj(-i z) separate the parts. So the input is half
+// gelu is a function of reals. 2 re = z + conj z and 2 im = i (conj z - z) separate the parts. So the input is half
 // of the approximation's argument, input_scale * (hidden unit) / 2; the factor goes into W_up. The two real parts are
 // one refresh group: a bootstrap takes both. The result is out(re) + i out(im), gelu / output_scale.
 //
@@ -9,8 +9,8 @@
 //     y = S_re U_re + S_im (i U_im),    S = silu(g) / output_scale,    U = u / bound
 // is one sum of two products. Out comes silu(g) u / (output_scale bound), in [-1, 1].
 //
-// Levels: depth of gelu; of SwiGLU depth of silu + 1, from u 1. Key-switches: 2 conjugations for each ciphertext, and
-// those of two polynomials; in SwiGLU 4 and 1 relinearisation. Refresh candidates: all parts, before and behind silu,
+// Levels: depth of gelu; of SwiGLU depth of silu + 1, from u 1. Key-switches: 1 conjugation for each ciphertext, and
+// those of two polynomials; in SwiGLU 2 and 1 relinearisation. Refresh candidates: all parts, before and behind silu,
 // and the result.
 #pragma once
 

@@ -225,6 +225,8 @@ void MappedFile::require_unchanged(const std::string& name) const {
         name, "the file was changed while it was in use; start again with a file that nobody writes to"));
 }
 
+void MappedFile::give_back() const { madvise(const_cast<uint8_t*>(data_), size_, MADV_DONTNEED); }
+
 MappedConstants::MappedConstants(std::shared_ptr<const MappedFile> file, uint64_t begin, uint64_t bytes,
                                  wire::TableReader& table, std::string name)
     : file_(std::move(file)), begin_(begin), name_(std::move(name)) {
@@ -260,6 +262,9 @@ void MappedConstants::read(uint32_t index, std::span<ckks::Complex> one_period) 
   file_->require_unchanged(name_);
   ConstantTable::read(index, one_period);
   file_->require_unchanged(name_);
+  // A pass reads each weight once, so pages that were read would only take memory from ciphertexts.
+  const uint64_t size = bytes(index), before = read_bytes_.fetch_add(size, std::memory_order_relaxed);
+  if (before / kMostMapped != (before + size) / kMostMapped) file_->give_back();
 }
 
 const uint8_t* MappedConstants::bytes_of(const ConstantRun& run, size_t, uint8_t*) const {

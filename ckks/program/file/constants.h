@@ -29,6 +29,7 @@ namespace psm::program {
 constexpr size_t kRunSlots = 256;    // the longest run
 constexpr size_t kWide = 8;          // the longest period whose entries are doubles
 constexpr int kMostLog2Period = 16;  // slots of the largest ring
+constexpr uint64_t kMostMapped = uint64_t{16} << 20;
 
 struct ConstantRun {
   uint64_t place = 0;  // of its first byte in the section
@@ -110,6 +111,8 @@ class MappedFile {
   // Throws Error, which begins with `name`, if the file was written to or cut: reading what is gone would end the
   // process.
   void require_unchanged(const std::string& name) const;
+  // Takes all pages out of the process's memory. They come back when they are read.
+  void give_back() const;
 
  private:
   int descriptor_;
@@ -125,7 +128,8 @@ class MappedConstants final : public ConstantTable {
   // does not fit this section.
   MappedConstants(std::shared_ptr<const MappedFile> file, uint64_t begin, uint64_t bytes,
                   wire::TableReader& table, std::string name);
-  // Throws Error if the file was changed before or meanwhile.
+  // Throws Error if the file was changed before or meanwhile. Pages of what was read stay in memory up to
+  // kMostMapped bytes.
   void read(uint32_t index, std::span<ckks::Complex> one_period) const override;
 
  private:
@@ -137,6 +141,7 @@ class MappedConstants final : public ConstantTable {
   uint64_t begin_;
   std::string name_;
   std::unique_ptr<std::atomic<bool>[]> checked_;
+  mutable std::atomic<uint64_t> read_bytes_ = 0;
 };
 
 }  // namespace psm::program

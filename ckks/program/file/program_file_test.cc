@@ -1,11 +1,14 @@
 #include "ckks/program/file/program_file.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 
 #include "ckks/base/files/hex.h"
+#include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/program/machines/twin.h"
@@ -124,6 +127,41 @@ TEST_CASE("a file that is cut or written to while it is in use is refused, even 
     CHECK(refusal_of([&] { program.constants->plain(0).values(); }).find("was changed while it was in use") !=
           std::string::npos);
   }
+}
+
+// Bytes of files that the process has in memory.
+size_t mapped_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  size_t all = 0, resident = 0, shared = 0;
+  statm >> all >> resident >> shared;
+  return shared * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST_CASE("weights that were read do not stay in memory") {
+  const std::string path = path_of("large.program");
+  const size_t count = 3 * kMostMapped / (sizeof(float) * 2 * kRunSlots);
+  ProgramWriter writer(path);
+  SampleProgram sample(&writer.keeper());
+  TrainingRandom random(1);
+  std::vector<ckks::Complex> weights(kRunSlots);
+  for (size_t c = 0; c < count; ++c) {
+    for (ckks::Complex& weight : weights) weight = {random.uniform(0.1, 1), random.uniform(0.1, 1)};
+    writer.keeper().keep(ckks::Plain(weights));
+  }
+  ProgramFile program;
+  program.spec = sample.context.spec();
+  program.entries.push_back(sample.entry);
+  writer.finish(program);
+  const ProgramFile read = read_program(path);
+  const size_t before = mapped_bytes();
+  size_t most = 0;
+  for (uint32_t c = 0; c < read.constants->size(); ++c) {
+    read.constants->plain(c).values();
+    if (c % 1000 == 0) most = std::max(most, mapped_bytes());
+  }
+  CHECK(most < before + 2 * kMostMapped);
+  CHECK(most > before);
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("a damaged file is refused in one line") {
