@@ -226,6 +226,7 @@ TEST_CASE("ranks are predicted, from the seconds of one process on, and drawn in
   const std::string page = read_file(path_of("ranks.html"), 1 << 22);
   CHECK(page.find(">rank 2</text>") != std::string::npos);
   CHECK(page.find(">rank 3</text>") == std::string::npos);
+  CHECK(page.find(">as fast as one<") != std::string::npos);  // the plot
   CHECK(page.find("bootstrap [layer 0 / &lt;b&gt;bold") != std::string::npos);
   check_refused("show", "--program is needed");
 }

@@ -201,6 +201,19 @@ std::string RanksReport::html() const {
   std::string out;
   for (const Entry& entry : entries_) {
     out += html_tagged("h2", entry.name + " on several ranks") + "\n" + entry.drawing;
+    SvgFigure figure("Several ranks");
+    SvgPanel& panel = figure.panel("as fast as one", "ranks", "times");
+    panel.x_log = panel.y_log = true;
+    for (const Part& part : entry.parts) {
+      if (part.key == "by_rank") continue;
+      PlotPoints points;
+      const Json rows = part.figures.json();
+      for (const Json& row : rows.array(part.key))
+        points.emplace_back(row.at("ranks", part.key).number(part.key),
+                            row.at("speedup", part.key).number(part.key));
+      panel.line(part.title, points);
+    }
+    out += figure.text();
     for (const Part& part : entry.parts) out += html_of(part.figures.table(), part.title);
   }
   return out;
