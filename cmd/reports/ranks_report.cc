@@ -16,7 +16,7 @@ using program::Opcode;
 using program::Schedule;
 using program::Task;
 
-constexpr int kMostRanks = 64;
+constexpr int kMostRanks = 64, kMostThreads = 16;
 
 program::CostModel costs_for(const ShownProgram& shown, const ShownEntry& entry,
                              const program::KernelSeconds& kernels) {
@@ -78,6 +78,29 @@ Figures rank_figures(const program::Plan& plan, const program::CostModel& costs,
         .both("keys", "keys", static_cast<int64_t>(reading.keys.count(costs.chain())))
         .number("key_bytes", "bytes of keys", reading.key_bytes(), bytes_text)
         .number("run_bytes", "working memory", reading.run_bytes(), bytes_text);
+  }
+  return figures;
+}
+
+Figures thread_figures(const program::Work& work, const program::KernelSeconds& one,
+                       const program::KernelSeconds& two) {
+  Figures figures({"limited by"});
+  const double alone = one.of(work);
+  for (int threads = 1; threads <= kMostThreads; threads *= 2) {
+    const program::KernelSeconds kernels = program::at_threads(one, two, threads);
+    size_t slowest = 0;  // the kernel that loses most against ideal scaling
+    const auto lost = [&](size_t k) {
+      return work.limbs[k] * (kernels.seconds[k] - one.seconds[k] / threads);
+    };
+    for (size_t k = 1; k < program::kWorkKindCount; ++k)
+      if (lost(k) > lost(slowest)) slowest = k;
+    const double seconds = kernels.of(work);
+    figures.row()
+        .both("threads", "threads", threads)
+        .number("seconds", "a pass", seconds, seconds_text)
+        .number("speedup", "times as fast", alone / seconds, "%.2f")
+        .both("limit", "limited by",
+              threads == 1 ? "" : program::name(static_cast<program::WorkKind>(slowest)));
   }
   return figures;
 }
@@ -153,11 +176,12 @@ RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, boo
       set_thread_count(count);
       return program::calibrate(*shown.program.context).kernels;
     };
-    const program::KernelSeconds one = timed(1), two = timed(2);
+    one_and_two_ = {timed(1), timed(2)};
     set_thread_count(threads);
     machines_.clear();
     for (const int cores : {2, 16})
-      machines_.push_back({message(cores, " cores each"), program::at_threads(one, two, cores)});
+      machines_.push_back({message(cores, " cores each"),
+                           program::at_threads(one_and_two_->first, one_and_two_->second, cores)});
   }
   for (const ShownEntry& entry : shown.entries) add(entry);
 }
@@ -179,6 +203,9 @@ void RanksReport::add(const ShownEntry& entry) {
   added.parts.push_back({message(chosen.ranks, " ranks of ", machines_.front().name), "by_rank",
                          rank_figures(plan, costs, chosen, s)});
   added.drawing = lanes(s);
+  if (one_and_two_)
+    added.parts.push_back({"one process, measured with 1 and 2 threads, predicted beyond", "threads",
+                           thread_figures(entry.reading.work, one_and_two_->first, one_and_two_->second)});
 }
 
 std::string RanksReport::text() const {
@@ -201,15 +228,15 @@ std::string RanksReport::html() const {
   std::string out;
   for (const Entry& entry : entries_) {
     out += html_tagged("h2", entry.name + " on several ranks") + "\n" + entry.drawing;
-    SvgFigure figure("Several ranks");
-    SvgPanel& panel = figure.panel("as fast as one", "ranks", "times");
+    SvgFigure figure("Several ranks, or threads");
+    SvgPanel& panel = figure.panel("as fast as one", "ranks, threads", "times");
     panel.x_log = panel.y_log = true;
     for (const Part& part : entry.parts) {
       if (part.key == "by_rank") continue;
       PlotPoints points;
       const Json rows = part.figures.json();
       for (const Json& row : rows.array(part.key))
-        points.emplace_back(row.at("ranks", part.key).number(part.key),
+        points.emplace_back(row.at(part.key == "threads" ? "threads" : "ranks", part.key).number(part.key),
                             row.at("speedup", part.key).number(part.key));
       panel.line(part.title, points);
     }

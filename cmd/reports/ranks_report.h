@@ -1,8 +1,11 @@
 // A report of how a program would run on several ranks (ckks/program/ranks/schedule.h), predicted: for 1 to 64 of them,
-// and for each rank of a chosen number. The page has a drawing with a lane for each rank.
+// for each rank of a chosen number, and for one process with more threads. The page has a drawing with a lane for each
+// rank.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ckks/program/ranks/schedule.h"
@@ -50,6 +53,7 @@ class RanksReport {
   const ShownProgram& shown_;
   std::vector<program::ScheduleOptions> chosen_;  // one for each link; the first is drawn
   std::vector<Machine> machines_;
+  std::optional<std::pair<program::KernelSeconds, program::KernelSeconds>> one_and_two_;
   std::vector<Entry> entries_;
 };
 
