@@ -31,20 +31,19 @@ std::string unlikeness(const Comparison& c, double predicted_std) {
       " is predicted; other prompts were encrypted, or in another order, or the server ran something else");
 }
 
-// Logits of the twin on the prompts. If it `predicts`, also the standard deviation of an encrypted one's error: the
-// program is run once more with the error of every instruction injected, and this is the root mean square of the
-// difference.
+// Logits of the twin on the prompts, and the predicted standard deviation of an encrypted one's error: the program is
+// run once more with the error of every instruction injected, and this is the root mean square of the difference.
 struct TwinLogits {
   LogitRows rows;
   double predicted_std = 0;
 };
 TwinLogits twin_logits(const std::string& program, const ClientFile& client,
-                       const std::vector<std::vector<int>>& prompts, bool predicts) {
+                       const std::vector<std::vector<int>>& prompts) {
   TwinLogits twin;
   TwinProcess process(program, client.program_id());
   LogitRows noisy;
   for (const auto& group : groups_of(prompts, client.model.packing.prompts)) {
-    const bool first = predicts && noisy.empty();  // one group tells the deviation
+    const bool first = noisy.empty();  // one group tells the deviation
     const TwinProcess::Outputs outputs = process.run(
         {.entry = kPass,
          .noisy = first,
@@ -77,7 +76,10 @@ int compare(int argc, char** argv) {
   std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(client.model.shape));
   if (logits_path.empty()) {
     const double start = seconds_now();
-    twin_logits(program, client, prompts, false);
+    TwinProcess twin(program, client.program_id());
+    for (const auto& group : groups_of(prompts, client.model.packing.prompts))
+      twin.run({.entry = kPass,
+                .slots = attention::client_inputs(client.model, PromptExamples(client.model.shape, group))});
     print("their values stay inside the ranges of ", program, "; checked in ",
           seconds_text(seconds_now() - start), "\n");
     return 0;
@@ -93,7 +95,7 @@ int compare(int argc, char** argv) {
     if (row.size() != static_cast<size_t>(client.model.shape.logit_count()))
       throw Error(message(logits_path, " has rows of ", row.size(), " logits, the model ",
                           client.model.shape.logit_count()));
-  const TwinLogits twin = twin_logits(program, client, prompts, true);
+  const TwinLogits twin = twin_logits(program, client, prompts);
   const Comparison c = compare_logits(scored_rows(codec, prompts, twin.rows),
                                       scored_rows(codec, prompts, logits), twin.predicted_std);
   print(c.text(twin.predicted_std));
