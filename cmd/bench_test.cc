@@ -19,7 +19,7 @@ int run(const std::string& arguments) { return run_command_line("bench " + argum
 
 const std::string kSmall = " --insecure --log-n 11 --repetitions 1 --bootstrap-repetitions 1";
 
-TEST_CASE("the suite ckks has a row for every operation, with times") {
+TEST_CASE("the suite ckks has a row for every operation, with times and those of its kernels") {
   const std::string json_path = path_of("rows.json");
   const int exit_code = run("--suite ckks --threads 2 --backend scalar --json " + json_path + kSmall);
   INFO(read_file(path_of("err"), 1 << 20));
@@ -35,6 +35,7 @@ TEST_CASE("the suite ckks has a row for every operation, with times") {
     CHECK(row.at("threads", "row").integer("threads", 1, 2) == (is_transform ? 1 : 2));
     CHECK(row.at("min_ms", "row").number("min_ms") > 0);
     CHECK(row.at("median_ms", "row").number("median_ms") >= row.at("min_ms", "row").number("min_ms"));
+    CHECK(row.at("kernels_ms", "row").number("kernels_ms") > 0);
   }
   CHECK(names == std::vector<std::string>{"ntt_forward 1", "ntt_inverse 1", "encode 10", "rotate 10",
                                           "rotate 20", "rotate_hoisted 20", "multiply_relinearise 10",

@@ -170,6 +170,19 @@ Figures count_figures(const program::MeterReading& reading) {
   return figures;
 }
 
+Figures kernel_figures(const ShownProgram& shown, const program::MeterReading& reading) {
+  Figures figures;
+  for (size_t k = 0; k < program::kWorkKindCount; ++k) {
+    const double limbs = reading.work.limbs[k], seconds = limbs * shown.kernels.seconds[k];
+    figures.row()
+        .both("kernel", "kernel", program::name(static_cast<program::WorkKind>(k)))
+        .number("limbs", "limbs", limbs, "%.0f")
+        .number("seconds", "seconds", seconds, seconds_text)
+        .cell("share", reading.seconds > 0 ? percent(seconds / reading.seconds) : "");
+  }
+  return figures;
+}
+
 Figures key_figures(const program::MeterReading& reading) {
   Figures figures;
   for (const auto& [level, of_level] : reading.keys_by_level)
@@ -245,6 +258,7 @@ std::string entry_html(const ShownProgram& shown, const ShownEntry& entry) {
   std::string out = html_tagged("h2", "Entry point " + entry.point->name) + "\n" +
                     html_cards(figures.front().facts()) + html_lines(figures.back().facts()) +
                     html_of(count_figures(entry.reading).table(), "operations") +
+                    html_of(kernel_figures(shown, entry.reading).table(), "kernels") +
                     html_of(key_figures(entry.reading).table(), "keys by level");
   if (const auto [checks, beyond] = check_figures(entry); !checks.empty()) {
     const size_t count = checks.table().rows().size() - 1;
@@ -302,6 +316,7 @@ Json program_json(const ShownProgram& shown, bool instructions) {
   for (const ShownEntry& entry : shown.entries) {
     Json of_entry = entry_figures(shown, entry).object();
     of_entry["operations"] = count_figures(entry.reading).json();
+    of_entry["kernels"] = kernel_figures(shown, entry.reading).json();
     of_entry["keys_by_level"] = key_figures(entry.reading).json();
     of_entry["blocks"] = sum_figures(entry.ledger.summary(), "block").json();
     of_entry["range_checks"] = check_figures(entry).first.json();

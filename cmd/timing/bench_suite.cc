@@ -8,6 +8,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/precision.h"
+#include "ckks/program/planning/calibrate.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/client/decryptor.h"
@@ -16,6 +17,10 @@
 
 namespace psm::cmd {
 namespace {
+
+using program::EffortSum;
+using program::Work;
+using program::WorkKind;
 
 constexpr int kSparseSlots = 1 << 10;
 
@@ -30,6 +35,7 @@ class Suite {
         encryptor_(secret_) {}
 
   BenchFigures run() {
+    kernels_ = program::calibrate(context_).kernels;
     transforms();
     operations();
     bootstrap();
@@ -38,15 +44,18 @@ class Suite {
   }
 
  private:
-  void add(const char* name, int limbs, Times times) {
+  void add(const char* name, int limbs, Times times, const Work& work) {
+    const double median = 1e3 * times.median, kernels = 1e3 * kernels_.of(work);
     row_name_ = message(name, ", ", limbs, " limbs");
     row_ = &figures_.operations.row()
                 .both("name", "operation", name)
                 .both("limbs", "limbs", limbs)
                 .both("threads", "threads", thread_count())
                 .json("backend", ckks::kernels().name)
-                .number("median_ms", "median ms", 1e3 * times.median, "%.4g")
-                .number("min_ms", "min ms", 1e3 * times.least, "%.4g");
+                .number("median_ms", "median ms", median, "%.4g")
+                .number("min_ms", "min ms", 1e3 * times.least, "%.4g")
+                .number("kernels_ms", "kernels ms", kernels, "%.4g")
+                .cell("of kernels", format("%.2fx", median / kernels));
   }
 
   // What only the last row has.
@@ -63,9 +72,9 @@ class Suite {
   }
 
   template <typename Body>
-  void time(const char* name, int limbs, const Body& body) {
+  void time(const char* name, int limbs, const Work& work, const Body& body) {
     starting(name);
-    add(name, limbs, measure(options_.repetitions, body));
+    add(name, limbs, measure(options_.repetitions, body), work);
   }
 
   void starting(const char* name) const { options_.starting(message("timing ", name)); }
@@ -74,15 +83,26 @@ class Suite {
     return ckks::expand(encryptor_.encrypt(encoder_.encode(values, level)));
   }
 
+  Work of_rotations(ckks::Level level, int64_t count) const {
+    EffortSum sum(context_.chain());
+    sum.rotate(level, count);
+    return sum.effort.work;
+  }
+
   void transforms() {
     const int threads = thread_count();
+    const program::KernelSeconds all = kernels_;
     set_thread_count(1);
+    kernels_ = program::calibrate(context_).kernels;
     const ckks::Ring& ring = context_.ring();
     Buffer limb(ring.n());
     for (size_t i = 0; i < limb.size(); ++i) limb[i] = ring.q(0).value - 1 - i;
-    time("ntt_forward", 1, [&] { ckks::kernels().ntt_forward(limb.data(), limb.data(), ring.ntt(0)); });
-    time("ntt_inverse", 1, [&] { ckks::kernels().ntt_inverse(limb.data(), limb.data(), ring.ntt(0)); });
+    Work work;
+    work[WorkKind::kNtt] = 1;
+    time("ntt_forward", 1, work, [&] { ckks::kernels().ntt_forward(limb.data(), limb.data(), ring.ntt(0)); });
+    time("ntt_inverse", 1, work, [&] { ckks::kernels().ntt_inverse(limb.data(), limb.data(), ring.ntt(0)); });
     set_thread_count(threads);
+    kernels_ = all;
   }
 
   void operations() {
@@ -97,26 +117,39 @@ class Suite {
     const ckks::Evaluator evaluator(context_, keys);
     const std::vector<ckks::Complex> x = ckks::uniform_vector(context_.slots(), 1);
 
-    time("encode", kFew, [&] { encoder_.encode(x, kFew - 1); });
+    Work encoding;
+    encoding[WorkKind::kNtt] = kFew;
+    time("encode", kFew, encoding, [&] { encoder_.encode(x, kFew - 1); });
 
     for (const int limbs : {kFew, kMany}) {
       const ckks::Level level = ckks::level_of({limbs, 0});
       const ckks::Ciphertext a = encrypt(x, level);
-      time("rotate", limbs, [&] { evaluator.rotate(a, 1); });
+      time("rotate", limbs, of_rotations(level, 1), [&] { evaluator.rotate(a, 1); });
     }
     const ckks::Ciphertext a = encrypt(x, kMany - 1);
     {
+      // What a second rotation of the same ciphertext adds.
+      const Work both = of_rotations(kMany - 1, 2), single = of_rotations(kMany - 1, 1);
+      Work further;
+      for (size_t i = 0; i < program::kWorkKindCount; ++i) further.limbs[i] = both.limbs[i] - single.limbs[i];
       const ckks::Hoisted hoisted = evaluator.hoist(a);
-      time("rotate_hoisted", kMany, [&] { evaluator.apply_galois(hoisted, g); });
+      time("rotate_hoisted", kMany, further, [&] { evaluator.apply_galois(hoisted, g); });
     }
     for (const int limbs : {kFew, kMany}) {
       const ckks::Level level = ckks::level_of({limbs, 0});
       const ckks::Ciphertext b = encrypt(x, level), c = encrypt(x, level);
-      time("multiply_relinearise", limbs, [&] { evaluator.multiply(b, c); });
+      // A relinearisation is a rotation's key switch; four products before it.
+      Work work = of_rotations(level, 1);
+      work[WorkKind::kPermute] = 0;
+      work[WorkKind::kMultiply] += 4 * limbs;
+      time("multiply_relinearise", limbs, work, [&] { evaluator.multiply(b, c); });
     }
     const ckks::Plaintext plain = encoder_.encode(x, kMany - 1);
-    time("multiply_plain", kMany, [&] { evaluator.multiply_plain(a, plain); });
-    time("rescale", kMany, [&] { evaluator.rescale(a); });
+    EffortSum product(context_.chain()), rescaling(context_.chain());
+    product.multiply_plain(kMany - 1, x.size(), x.size());
+    time("multiply_plain", kMany, product.effort.work, [&] { evaluator.multiply_plain(a, plain); });
+    rescaling.rescale(kMany - 1);
+    time("rescale", kMany, rescaling.effort.work, [&] { evaluator.rescale(a); });
   }
 
   void bootstrap() {
@@ -129,7 +162,10 @@ class Suite {
       keys.reset();  // one set of keys in memory
       keys.emplace(generator_.evaluation_keys(request));
     });
-    add("bootstrap_keygen", context_.max_level() + 1, times);
+    Work making;  // b = -a s + e + ...: a transform of e and a product for each limb of b
+    making[WorkKind::kNtt] = making[WorkKind::kMultiply] =
+        static_cast<double>(keys->bytes()) / (2.0 * static_cast<double>(context_.chain().limb_bytes()));
+    add("bootstrap_keygen", context_.max_level() + 1, times, making);
     more_bytes("key_bytes", keys->bytes());
 
     refresh("bootstrap_full", bootstrapper, *keys, context_.slots());
@@ -166,7 +202,7 @@ class Suite {
     const Times times =
         time_runs(options_.bootstrap_repetitions, 0, [&] { out = bootstrapper.apply(evaluator, in); });
     const ckks::Precision of_random = precision_of(out, random);
-    add(name, out.level() + 1, times);
+    add(name, out.level() + 1, times, program::figures_of(bootstrapper.plan(), {}).effort.work);
     more("usable_levels", out.level() - entry);
     more("precision_mean_bits", of_random.mean);
     more("precision_min_bits", std::min(of_random.worst, of_constant.worst));
@@ -179,6 +215,7 @@ class Suite {
   ckks::SecretKey secret_;
   ckks::KeyGenerator generator_;
   ckks::SeededEncryptor encryptor_;
+  program::KernelSeconds kernels_;
   BenchFigures figures_;
   Figures::Row* row_ = nullptr;  // the last one
   std::string row_name_;

@@ -1,4 +1,6 @@
-// The suite `ckks` of //cmd:bench: the operations of the scheme and its bootstrap, timed.
+// The suite `ckks` of //cmd:bench: the operations of the scheme and its bootstrap, timed and compared with the time of
+// their kernels: the work that the cost model counts (ckks/program/planning/cost_model.h), at the calibrated seconds of
+// each kernel. Embedding and drawing of random numbers are left out of that.
 //
 // Times are by the clock: medians and minima of at least SuiteOptions::repetitions runs after one that is not
 // counted, and of more where a run is short. A row that is named like an operation of Evaluator times that
