@@ -240,7 +240,7 @@ std::unique_ptr<const ckks::Context> read_context(ByteSource source, FileKind ki
 
 void require_parameters(const ContainerReader& reader, const ckks::Context& context) {
   if (reader.header().fingerprint.parameters != context.fingerprint()) {
-    reader.refuse("it was made for other parameters; use files of one key generation");
+    reader.refuse("it was made for other parameters; use files of one key generation, for this program");
   }
 }
 

@@ -330,6 +330,7 @@ TEST_CASE("whatever stands in it, it is refused or read") {
     for (const ClientEntry& entry : read.entries) read.ends(entry.name);
     for (const ClientWeight& weight : read.weights) weight.slots(static_cast<size_t>(read.context->slots()));
     read_client_head(in_file(bytes));
+    read.keys.count(read.context->chain()), read.keys.bytes(read.context->chain());
     PSM_CHECK(bytes_of(read) == bytes_of(read_bytes(bytes_of(read))));
   };
   target.fixed_bytes = size_t{300} << 20;  // tables of the largest ring

@@ -30,7 +30,8 @@ int keygen(int argc, char** argv) {
   const ClientHead client = read_client_head(resolve_user_path(client_path));
   const ckks::Context& context = *client.context;
   ring.require_security(context);
-  print(context.describe(), "\nthe program: ", hex(client.program.data(), client.program.size()), "\n");
+  print(context.describe(), "\nprogram ", hex(client.program.data(), client.program.size()), " asks for ",
+        client.keys.count(context.chain()), " evaluation keys\n");
   const NewKeys keys = make_key_files(files, context, client.keys);
   print(keys.text(context, client.keys));
   print("wrote ", files.secret, " (keep it), ", files.public_key, ", ", files.evaluation,

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "attention/encrypted/encrypted_model.h"
 #include "attention/files/checkpoint.h"

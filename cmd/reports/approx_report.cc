@@ -112,7 +112,7 @@ DomainShape domain_shape(const std::string& function) { return function_named(fu
 std::vector<approx::Approximation> find_approximations(const ApproxRequest& r) {
   const Function& function = function_named(r.function);
   if (r.paper && !function.of_paper)
-    throw Error(message("the paper has no method of its own for ", r.function, "; leave --paper out"));
+    throw Error(message("--paper is for inverse and inverse_sqrt, not for ", r.function, "; leave it out"));
   std::vector<approx::Approximation> found =
       r.paper ? Found{function.of_paper(r.domain, r.error)} : function.find(r.domain, r.error);
   if (found.empty())

@@ -1,4 +1,4 @@
-// Who computes on ciphertexts: --device, --backend, and what a model's pass asks of it.
+// Who computes on ciphertexts: --device, --backend, and what a model's pass asks of a device.
 //
 // A pass is counted without running it (ckks/device/counting_device.h): launches, bytes and products of all
 // instructions, the predicted time, and the device's peak memory.
@@ -18,9 +18,10 @@ namespace psm::cmd {
 
 struct DeviceFlag {
   explicit DeviceFlag(Flags& flags);
-  // Null for the processor. Selects its kernels. Throws Error if there is no such device, or no such kernels.
+  // Selects the processor's kernels and opens the device, null for the processor. Throws Error if there is no such
+  // device, or no such kernels.
   std::unique_ptr<ckks::Device> open() const;
-  void select_kernels() const;
+  void select_kernels() const;  // alone, where no device is used
   // Throws Error unless a run that needs this much memory fits the device. Does not check the processor's memory.
   static void require_room(const ckks::Device* device, size_t bytes);
 

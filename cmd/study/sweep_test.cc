@@ -58,7 +58,10 @@ TEST_CASE("every figure and table of the paper is in PAPER.md" * doctest::test_s
       const std::string line = paper.substr(paper.rfind('\n', at) + 1, at - paper.rfind('\n', at) - 1);
       if (line.find('%') != std::string::npos) continue;
       CAPTURE(label);
-      CHECK(stated.find(label.substr(0, 3) + ". `" + label.substr(4) + "`") != std::string::npos);
+      const size_t row = stated.find(label.substr(0, 3) + ". `" + label.substr(4) + "`");
+      REQUIRE(row != std::string::npos);
+      const size_t command = stated.find('|', row);
+      CHECK(stated.compare(command, 3, "| |") != 0);
       ++found;
     }
   CHECK(found > 15);

@@ -35,12 +35,12 @@ struct ModelTimes {
   std::string text;
   Figures run;             // of RunFigures
   program::Ledger ledger;  // of the median warm pass, with ranges and errors
-  Json json;               // all of them
+  Json json;               // all figures
 };
 
-// `name` is the model's. `prompts`: at most as many as share ciphertexts. A device of null is the processor. Throws Error, before any key is
-// made, if memory does not suffice, or if the prompts leave the interval of a polynomial. A device keeps as many
-// encoded weights as it has room for. The deployment must outlive the result.
+// `name` is the model's. `prompts`: at most as many as share ciphertexts. A null device is the processor. Throws Error,
+// before any key is made, if memory does not suffice, or if the prompts leave the interval of a polynomial. A device
+// keeps as many encoded weights as it has room for. The deployment must outlive the result.
 ModelTimes model_suite(Deployment& deployment, const std::string& name,
                        const std::vector<std::vector<int>>& prompts, ckks::Device* device,
                        const SuiteOptions& options);

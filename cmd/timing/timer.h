@@ -12,11 +12,12 @@
 namespace psm::cmd {
 
 struct SuiteOptions {
-  int repetitions = 7;  // runs of an operation, warm passes of a model
-  int bootstrap_repetitions =
-      3;  // of bootstraps and of making their keys; of a model, bootstraps after each pass
-  std::function<void(const std::string& what)> starting = [](const std::string&) {
-  };  // told what is measured next
+  // Runs of an operation, warm passes of a model.
+  int repetitions = 7;
+  // Runs of bootstraps and of making their keys; of a model, bootstraps after each pass.
+  int bootstrap_repetitions = 3;
+  // Is told what is measured next.
+  std::function<void(const std::string& what)> starting = [](const std::string&) {};
 };
 
 struct Times {

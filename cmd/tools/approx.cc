@@ -35,7 +35,8 @@ int approx(int argc, char** argv) {
       "bits", 12, 0.1, 45,
       "error wanted, 2^-bits: relative for inverse, inverse_sqrt and exp, absolute for the others");
   const bool& paper =
-      flags.truth("paper", false, "by the paper's plain iteration; for inverse and inverse_sqrt");
+      flags.truth("paper", false,
+                  "as many of the paper's plain iterations as --bits needs; for inverse and inverse_sqrt");
   const int64_t& points =
       flags.integer("points", 100000, 2, 10000000, "points at which the error is measured");
   const std::string& plot = flags.output("plot", "writes function, polynomial and error to this SVG file");

@@ -127,6 +127,30 @@ TEST_CASE("packed residues come back as they were, in as many bits as the prime 
   }
 }
 
+TEST_CASE("bytes of any kind are refused, or pack to the same bytes again") {
+  size_t refused = 0, kept = 0;
+  for (uint64_t q : {uint64_t{786433}, uint64_t{1099511627791}, (uint64_t{1} << 57) - 13}) {
+    const size_t n = 8, size = packed_bytes(n, q);
+    const auto random = residues_below(256, 1000 * size);
+    for (size_t begin = 0; begin < random.size(); begin += size) {
+      const std::vector<uint8_t> bytes(random.begin() + begin, random.begin() + begin + size);
+      std::vector<uint64_t> residues(n);
+      const bool below = unpack_residues(residues.data(), bytes.data(), n, q);
+      CHECK(below == packed_below(bytes.data(), n, q));
+      if (!below) {
+        ++refused;
+        continue;
+      }
+      std::vector<uint8_t> packed(size);
+      pack_residues(packed.data(), residues.data(), n, q);
+      CHECK(packed == bytes);
+      ++kept;
+    }
+  }
+  CHECK(refused > 500);
+  CHECK(kept > 500);
+}
+
 TEST_CASE("a residue that is not below its prime is noticed") {
   const uint64_t q = 257;
   const size_t n = 8;

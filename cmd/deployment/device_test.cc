@@ -1,10 +1,11 @@
+#include "cmd/server/device.h"
+
 #include <string>
 
 #include "ckks/base/error.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/device/emulated_device.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/server/device.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
