@@ -16,7 +16,7 @@ namespace {
 typedef double Lanes __attribute__((vector_size(64)));
 constexpr size_t kLanes = sizeof(Lanes) / sizeof(double);
 
-// The value of the steps at values[0]; `values` has a place for each step's behind it.
+// Runs the steps on values[0]. The value of step i goes to values[i + 1]; returns the last.
 template <typename Real>
 const Real& value_of(const std::vector<Step>& steps, std::vector<Real>& values) {
   for (size_t i = 0; i < steps.size(); ++i) {

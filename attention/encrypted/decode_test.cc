@@ -248,8 +248,8 @@ TEST_CASE("a layer of one token repeats with its features, but for scores, cache
     CHECK(program.values[output.value.id].period == (output.name == "y" ? F : packing.period()));
 }
 
-// Runs programs that pass on cached keys and values, in one small ring: their plans, one set of evaluation keys for all,
-// and a machine for each run.
+// Runs programs that pass on cached keys and values, in one small ring: their plans, one set of evaluation keys for
+// all, and a machine for each run.
 class TokenServer {
  public:
   // `carried`: levels of the caches. The sparse bootstraps are those on offer.

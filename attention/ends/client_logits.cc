@@ -42,7 +42,7 @@ std::vector<std::vector<double>> residual_stream(const ClientModel& model, const
   return hidden;
 }
 
-// Writes the real features of the block of slots from `first` on to their places in `to`.
+// Copies the real features of the slots that begin at `first` to their places in `to`.
 void take_features(const FeatureLayout& layout, const Places& places,
                    std::span<const std::vector<std::complex<double>>> ciphertexts, size_t first, double* to) {
   for (int f = 0; f < layout.size(); ++f) {

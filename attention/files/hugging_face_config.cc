@@ -281,7 +281,7 @@ struct Keys {
 // A family, the models of transformers that its files are read of (with these heads, or with none; the first is
 // written), and what stands in its config.json.
 struct Known {
-  std::string_view type;  // the family's name, with an underscore
+  std::string_view type;  // the family's name, with _ for -
   Keywords architectures;
   Keys keys = {};
   double usual_epsilon = 1e-12;                                  // of the norms, where the file has none

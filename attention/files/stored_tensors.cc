@@ -25,7 +25,7 @@ struct Family {
   std::span<const Module> names;
   std::span<const Module> shared = {};  // further ones, which another family has too
   std::string_view fused = "";          // where query, key and value are one tensor
-  bool transposed = false;              // matrices of the blocks
+  bool transposed = false;              // matrices of the blocks; fused parts then stand one after another
 };
 
 constexpr Module kGptNeoxNames[] = {
@@ -167,7 +167,7 @@ auto stored_list(Weights& weights) {
   using Field = std::conditional_t<std::is_const_v<Weights>, const std::vector<float>, std::vector<float>>;
   const ModelConfig& config = weights.config;
   const Family& names = family(config);
-  // One tensor has no place for fewer key heads than query heads.
+  // A fused tensor has no place for fewer key heads than query heads.
   const bool fused = !names.fused.empty() && config.key_heads() == config.heads;
   std::vector<Stored<Field>> list;
   for_each_parameter(weights, [&](const std::string& name, Field& field, int rows, int columns) {

@@ -27,7 +27,7 @@ namespace psm::attention {
 
 std::string_view family_of(const ModelConfig& config);
 
-// The tensor of a parameter that has one of its own, by the parameter's name in weights.h.
+// Returns what the file calls a parameter of weights.h. Not for query, key and value where they share a tensor.
 std::string stored_name(const ModelConfig& config, const std::string& parameter);
 
 std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights);

@@ -1,7 +1,7 @@
 #include "attention/shape/model_json.h"
 
+#include <optional>
 #include <type_traits>
-#include <vector>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
@@ -9,7 +9,7 @@
 namespace psm::attention {
 namespace {
 
-// Read and written by one description: describe(members, value) names the members of a struct.
+// One description reads and writes a struct: describe(members, value) names its members.
 
 // The struct, or the struct const: what is read into, and what is written.
 template <typename Value, typename Struct>

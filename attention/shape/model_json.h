@@ -1,5 +1,6 @@
-// What a checkpoint keeps of a model as JSON. An interval is an array of its two ends, an enumeration its name (config.h).
-// Doubles come back bit by bit. Reading throws psm::Error on members that are missing, malformed, or not of this model.
+// What a checkpoint keeps of a model as JSON. An interval is an array of its two ends, an enumeration its name
+// (config.h). Doubles come back bit by bit. Reading throws psm::Error on members that are missing, malformed, or not of
+// this model.
 #pragma once
 
 #include <string>

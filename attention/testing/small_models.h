@@ -1,9 +1,10 @@
-// Small models for tests, what they read, and how far a slot program is from the model that it computes. The same
-// for the same arguments.
+// Small models for tests, what they read, and how far a slot program is from the model that it computes.
+// Equal arguments give equal results.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attention/shape/examples.h"
+#include "attention/trained/key_value_cache.h"
 #include "attention/trained/replaced_functions.h"
 #include "ckks/base/error.h"
 #include "nn/layers/activations.h"

@@ -14,11 +14,13 @@
 #include "attention/shape/functions.h"
 #include "attention/shape/weights.h"
 #include "attention/trained/attention_ops.h"
-#include "attention/trained/key_value_cache.h"
 #include "nn/autograd/tape.h"
 #include "nn/layers/rotary.h"
 
 namespace psm::attention {
+
+template <typename Scalar>
+class KeyValueCache;  // key_value_cache.h
 
 // A stretch of the flat array: one parameter.
 struct ParameterSlice {

@@ -9,7 +9,8 @@
 namespace psm {
 namespace {
 
-// The number behind the word `key` in a file of the system, or its first word; 0 if it is missing or "max".
+// Returns the number after the word `key` in a file of the system; without a key, the number that the file begins with.
+// 0 if it is missing or "max".
 uint64_t number_in(const std::string& path, std::string_view key = {}) {
   std::ifstream file(path);
   for (std::string word; word != key && file >> word;) {

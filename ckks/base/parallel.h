@@ -28,7 +28,7 @@ bool in_parallel_loop();
 // parallel_for().
 void run_pieces(size_t begin, size_t end, FunctionRef<void(size_t from, size_t to)> piece);
 
-// Calls function(i) for i in [begin, end), 0 <= begin; i has the type of `end`.
+// Calls function(i) for i in [begin, end), both at least 0; i has the type of `end`.
 template <typename Index, typename Function>
 void parallel_for(std::type_identity_t<Index> begin, Index end, Function&& function) {
   const auto piece = [&function](size_t from, size_t to) {

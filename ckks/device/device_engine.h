@@ -41,7 +41,8 @@ class DeviceTables {
   const PrimeView* views() const { return views_; }
 
   const Converters& converters() const { return converters_; }
-  const DeviceConverter& converter(const BasisConverter& host) const;  // one of those
+  // Returns the device's copy of one of converters().
+  const DeviceConverter& converter(const BasisConverter& host) const;
   // [P]_{q_j} by limb, P the product of the first p_count special primes.
   const double* p_products(int p_count) const;
   // Returns the permutation of an automorphism that is not the identity.

@@ -103,8 +103,8 @@ struct NamedValue {
 // What is known of a value.
 struct ValueFacts {
   bool is_real = false;  // imaginary parts are zero (up to noise)
-  size_t period = 1;     // the slots repeat with it, a power of two: all slots if nothing is known
-  size_t block = 1;      // this many adjacent slots are equal, a power of two: 1 if nothing is known
+  size_t period = 1;     // the slots repeat with it, a power of two; `slots` if nothing is known
+  size_t block = 1;      // this many adjacent slots are equal, a power of two; 1 if nothing is known
 
   friend bool operator==(const ValueFacts&, const ValueFacts&) = default;
 };

@@ -79,6 +79,8 @@ void to_coefficients(RnsPoly& a) {
 }
 
 std::array<RnsPoly, 2> divide_by_last(const std::array<RnsPoly, 2>& x) {
+  PSM_CHECK(x[0].form() == Form::kNtt && x[1].form() == Form::kNtt && x[0].basis() == x[1].basis() &&
+            x[0].basis().p == 0 && x[0].basis().q >= 2);
   const Ring& ring = x[0].ring();
   const Kernels& k = kernels();
   const size_t n = ring.n();

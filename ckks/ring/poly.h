@@ -58,7 +58,7 @@ class RnsPoly {
 
 void to_ntt(RnsPoly& a);
 void to_coefficients(RnsPoly& a);
-// round(x_i / q_l) for polynomials modulo q_0 .. q_l, without the last limb; NTT form in and out.
+// round(x_i / q_l) for polynomials modulo q_0 .. q_l, l >= 1, without the last limb; NTT form in and out.
 std::array<RnsPoly, 2> divide_by_last(const std::array<RnsPoly, 2>& x);
 
 // out may be a or b in all of these.

@@ -22,9 +22,9 @@ uint64_t key_bytes(const ckks::Context& context, ckks::Level level, int p_count)
 }
 
 const char* name(KeyRole role) {
-  constexpr const char* kNames[] = {"for products", "of the Galois element", "to the ephemeral secret",
-                                    "from the ephemeral secret"};
-  return kNames[static_cast<size_t>(role) - 1];
+  constexpr const char* kNames[] = {"of no role", "for products", "of the Galois element",
+                                    "to the ephemeral secret", "from the ephemeral secret"};
+  return kNames[static_cast<size_t>(role)];
 }
 
 // Reads and checks what stands before a key's polynomials, and that the record is as long as they are.

@@ -150,7 +150,7 @@ TEST_CASE("a file of ciphertexts, full and seeded") {
   run(target);
 }
 
-TEST_CASE("a header's parameters, and their bootstrap: none take more than the largest ring does") {
+TEST_CASE("a header's parameters, and their bootstrap: no header takes more than the largest ring") {
   const std::string path = path_of("header");
   std::vector<std::string> headers = {corpus().secret.substr(0, 160), corpus().public_key.substr(0, 160)};
   for (const int log_n : {5, 6}) {

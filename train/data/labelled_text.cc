@@ -93,8 +93,8 @@ std::string_view sentence_of(const LabelledText& pair) {
   return std::string_view(pair.text).substr(pair.text.find('\t') + 1);
 }
 
-// Holds out `held_out` of the texts with these numbers, spread evenly, each of which see(text) is told. Training texts
-// are those that share(text) nothing with them.
+// Holds out `held_out` of the texts with these numbers, spread evenly, and calls see(text) with each. Texts for which
+// shares(text) holds are not trained on.
 template <typename See, typename Shares>
 LabelledSplit split_texts(const std::vector<LabelledText>& texts, const std::vector<size_t>& numbers,
                           size_t held_out, const See& see, const Shares& shares) {
@@ -107,7 +107,8 @@ LabelledSplit split_texts(const std::vector<LabelledText>& texts, const std::vec
   for (const LabelledText& text : texts)
     if (!shares(text)) split.training.push_back(text);
   split.dropped = texts.size() - held_out - split.training.size();
-  if (split.training.empty()) throw Error("every text shares words with a held-out one; hold out fewer");
+  if (split.training.empty())
+    throw Error("every text has a part in common with a held-out one; hold out fewer");
   return split;
 }
 
@@ -129,7 +130,7 @@ LabelledFile parse_labelled(std::string_view text, const std::string& what) {
         ", line 1: the heading is neither SST-2's (sentence, label) nor QNLI's (index, question, "
         "sentence, label) nor MRPC's (Quality, #1 ID, ..), with tabs between; give a file with one of "
         "them"));
-  LabelledFile file{.texts = {}, .of_pairs = format != kFormats};
+  LabelledFile file{.texts = {}, .of_pairs = format != kFormats};  // SST-2 is the first
   for (size_t n = 1; n < lines.size(); ++n) {
     std::optional<LabelledText> parsed = format->parse(fields_of(lines[n]));
     if (!parsed) throw Error(message(what, ", line ", n + 1, ": ", format->line_text, "; ", format->give));

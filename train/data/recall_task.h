@@ -1,6 +1,7 @@
 // The recall task (nn/inputs/recall.h) as data to train on.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "ckks/base/error.h"

@@ -96,7 +96,7 @@ TEST_CASE("whatever a file holds, its examples have candidates and a right one, 
   const nn::Tokenizer bytewise(spec, "bytes");
   FuzzTarget target;
   target.name = "tasks";
-  // In front of each a digit for its task, one of each form.
+  // A digit before each says its task; there is one of each form.
   for (const std::string& line : {"0" + kWord, "1" + kAnswer, "2" + kReferent})
     target.corpus.insert(target.corpus.end(), {line, line + "\n" + line.substr(1) + "\n"});
   target.decode = [&](std::string_view bytes) {

@@ -14,7 +14,7 @@ namespace psm {
 namespace {
 
 constexpr std::string_view kEscapes = "\"\\/bfnrt",
-                           kEscapeMeanings = "\"\\/\b\f\n\r\t";  // of escapes, by place
+                           kEscapeMeanings = "\"\\/\b\f\n\r\t";  // what each stands for
 
 // Recursive descent over the grammar of RFC 8259.
 class Parser {

@@ -26,10 +26,10 @@
 
 namespace psm::program {
 
-constexpr size_t kRunSlots = 256;    // the longest run
-constexpr size_t kWide = 8;          // the longest period whose entries are doubles
-constexpr int kMostLog2Period = 16;  // slots of the largest ring
-constexpr uint64_t kMostMapped = uint64_t{16} << 20;
+constexpr size_t kRunSlots = 256;                     // the longest run
+constexpr size_t kWide = 8;                           // the longest period whose entries are doubles
+constexpr int kMostLog2Period = 16;                   // slots of the largest ring
+constexpr uint64_t kMostMapped = uint64_t{16} << 20;  // bytes that are read before their pages are given back
 
 struct ConstantRun {
   uint64_t place = 0;  // of its first byte in the section
@@ -128,8 +128,8 @@ class MappedConstants final : public ConstantTable {
   // does not fit this section.
   MappedConstants(std::shared_ptr<const MappedFile> file, uint64_t begin, uint64_t bytes,
                   wire::TableReader& table, std::string name);
-  // Throws Error if the file was changed before or meanwhile. Pages of what was read stay in memory up to
-  // kMostMapped bytes.
+  // Throws Error if the file was changed before or meanwhile. Gives all pages back each time
+  // kMostMapped bytes were read.
   void read(uint32_t index, std::span<ckks::Complex> one_period) const override;
 
  private:

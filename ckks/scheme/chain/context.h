@@ -10,7 +10,7 @@
 // own, near 2^bits of their primes; the bootstrap itself moves between the two.
 //
 // Digits of key switching (hybrid, Han and Ki, ePrint 2019/688): consecutive primes are packed into digits, from q_0
-// upwards, as chain.h has them for each band of levels. All keys of a band share its digits and special primes, so one
+// upwards; chain.h has the digits of each band of levels. All keys of a band share its digits and special primes, so one
 // hoisted decomposition serves every key. A key is trimmed to the highest level of its use within the band.
 //
 // Thread-safety: immutable after construction. Not copyable; outlives everything made from it.

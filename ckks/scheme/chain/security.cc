@@ -20,12 +20,12 @@ constexpr Bound kSparse192[] = {{16, 1555}};
 // ePrint 2022/024 as Lattigo v6 ships it: q_0 of 60 bits, p_0 of 61.
 constexpr Bound kEphemeral32[] = {{16, 121}};
 
-struct Estimate {
+struct BoundTable {
   std::span<const Bound> bounds;
   const char* source;
 };
-constexpr Estimate kEstimates[] = {
-    // by SecretKind
+// By SecretKind.
+constexpr BoundTable kBoundTables[] = {
     {kDenseTernary, "ePrint 2024/463, dense ternary secret, classical"},
     {kSparse192, "the PowerSoftmax paper's set, ternary secret of weight 192"},
     {kEphemeral32, "ePrint 2022/024 as in Lattigo v6, ephemeral secret of weight 32 at q_0 p_0"},
@@ -43,12 +43,12 @@ void check_bound(const ParameterSpec& spec, SecretKind kind, double log2_modulus
 }  // namespace
 
 double max_log2_modulus(int log_n, SecretKind kind) {
-  for (const Bound& bound : kEstimates[static_cast<size_t>(kind)].bounds)
+  for (const Bound& bound : kBoundTables[static_cast<size_t>(kind)].bounds)
     if (bound.log_n == log_n) return bound.log2_modulus;
   return 0;
 }
 
-const char* security_source(SecretKind kind) { return kEstimates[static_cast<size_t>(kind)].source; }
+const char* security_source(SecretKind kind) { return kBoundTables[static_cast<size_t>(kind)].source; }
 
 SecretKind secret_kind(int hamming_weight) {
   if (hamming_weight == 0) return SecretKind::kDenseTernary;

@@ -11,7 +11,7 @@
 //
 // Key switching (hybrid; ePrint 2019/688): textbook_key_switch.h has the equations. Hoisting: the digits d_i of
 // a polynomial serve any number of rotations. Double hoisting: sums over several rotations are taken in Q_l P
-// (ExtendedCiphertext) and divided once.
+// (ExtendedCiphertext), P the product of the special primes, and divided once.
 //
 // An Engine (ckks/engine/engine.h) computes on residues. Levels, scales, keys and refusals are here.
 //

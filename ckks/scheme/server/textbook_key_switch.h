@@ -1,4 +1,4 @@
-// The textbook key switch: the equations of ckks/engine/host_engine.h, one after another, on exact integers.
+// The textbook key switch: the equations of ckks/engine/engine.h, one after another, on exact integers.
 // It is for reading, and the reference that HostEngine must equal bit for bit.
 //
 // c is a polynomial modulo Q_l = q_0 .. q_l that is meant to be multiplied by a secret s'; (b_i, a_i) with

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <random>
+#include <vector>
 
 #include "ckks/program/program.h"
 #include "nn/encrypted/dense_linear.h"

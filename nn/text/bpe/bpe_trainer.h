@@ -29,7 +29,7 @@
 namespace psm::nn {
 
 // The tokenizer of character models: each byte of a text is a token, and token i is the i-th of the text's distinct
-// bytes, in order.
+// bytes, in ascending order.
 std::shared_ptr<const Tokenizer> alphabet_of(std::string_view text);
 
 struct BpeTrainerOptions {
