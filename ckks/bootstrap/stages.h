@@ -69,8 +69,8 @@ struct RareMultiple {
 };
 
 // EvalMod (eval_mod.h) in its place, from evalmod_level down to compute_level. With t = m + q_0 I, |I| <= K, and K'
-// EvalMod's half width, it maps t / (K' q_0) in every (real) slot to m / S_m: the result d ~ m / q_0 is computed at the scale
-// gain * S_c, c the compute level, and then read at the scale S_c, as gain * d ~ m / S_m.
+// EvalMod's half width, it maps t / (K' q_0) in every (real) slot to m / S_m: the result d ~ m / q_0 is computed at the
+// scale gain * S_c, c the compute level, and then read at the scale S_c, as gain * d ~ m / S_m.
 class EvalModStage {
  public:
   explicit EvalModStage(const Context& context);
