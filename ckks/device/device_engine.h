@@ -158,7 +158,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   struct LimbRange {
     int first, limbs;
   };
-  void multiply_tile(const WeightTile& tile, const WeightBlock& block, const LimbRange& range, Basis basis,
+  void multiply_tile(const WeightTile& tile, const WeightBlock& block, const LimbRange& range,
                      const Buffer& switched, std::vector<Pair>& sums) const;
 
   Device& device_;

@@ -160,6 +160,13 @@ class Comparison {
           {.output = 1, .baby = r % 3, .weight = Plain(party_.random_slots(20 + r, 8))});
     }
     transform.terms.push_back({.output = 2, .baby = 5, .weight = Plain(party_.random_slots(30, 2))});
+    compare_map(transform);
+    transform.divides_sources = true;
+    compare_map(transform);
+  }
+
+ private:
+  void compare_map(const LinearTransform& transform) {
     const auto encode = [&](const ResidueMaker* maker) {
       return EncodedTransform(context_, Encoder(context_, maker), transform, level_, context_.scale(level_),
                               context_.scale(level_ - 1));
@@ -180,7 +187,6 @@ class Comparison {
     }
   }
 
- private:
   Ciphertext random_ciphertext() {
     const Basis basis{level_ + 1, 0};
     return {{random_poly(context_.ring(), basis, random_.next_u64()),

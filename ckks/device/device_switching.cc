@@ -240,7 +240,8 @@ Engine::Pair DeviceEngine::sum_switched(std::span<const SwitchedSource> sources)
 void DeviceEngine::add_weighted(std::vector<Pair>& sums, std::span<const SwitchedSource> sources,
                                 const WeightBlock& block) const {
   const size_t n = ring().n(), width = static_cast<size_t>(block.last_source - block.first_source);
-  const Basis basis = basis_of(sources[0]);
+  const Basis basis = block.basis;
+  const double* const factor = basis.p > 0 ? tables_.p_products(basis.p) : nullptr;
   PSM_CHECK(width <= kMaxMatrixColumns, width, " sources together");
   const size_t together =
       std::clamp<size_t>(kSwitchedWords / (2 * width * n), 1, static_cast<size_t>(basis.limbs()));
@@ -253,21 +254,20 @@ void DeviceEngine::add_weighted(std::vector<Pair>& sums, std::span<const Switche
       uint64_t* const to = switched.data() + 2 * static_cast<size_t>(s - block.first_source) * words;
       rotations.push_back(rotation_of(sources[s], {to, to + words}));
     }
-    multiply_keys(basis, tables_.p_products(basis.p), rotations, {first, limbs});
-    for (const WeightTile& tile : block.tiles)
-      multiply_tile(tile, block, {first, limbs}, basis, switched, sums);
+    multiply_keys(basis, factor, rotations, {first, limbs});
+    for (const WeightTile& tile : block.tiles) multiply_tile(tile, block, {first, limbs}, switched, sums);
   }
 }
 
 void DeviceEngine::multiply_tile(const WeightTile& tile, const WeightBlock& block, const LimbRange& range,
-                                 Basis basis, const Buffer& switched, std::vector<Pair>& sums) const {
+                                 const Buffer& switched, std::vector<Pair>& sums) const {
   const size_t n = ring().n();
   const auto all = static_cast<int>(tile.sums.size());
   for (int first_row = 0; first_row < all; first_row += kMaxMatrixRows) {
     MatrixProduct program{};
     program.log_n = ring().log_n();
     program.log_run = std::countr_zero(n / static_cast<size_t>(tile.values_per_limb));
-    program.primes = primes_of(basis);
+    program.primes = primes_of(block.basis);
     program.first = range.first;
     program.limbs = range.limbs;
     program.rows = std::min(kMaxMatrixRows, all - first_row);
@@ -280,7 +280,7 @@ void DeviceEngine::multiply_tile(const WeightTile& tile, const WeightBlock& bloc
     program.sources = switched.data();
     for (int r = 0; r < program.rows; ++r) {
       Pair& sum = sums[static_cast<size_t>(tile.sums[first_row + r])];
-      if (sum[0].empty()) sum = make_pair(basis);
+      if (sum[0].empty()) sum = make_pair(block.basis);
       for (size_t half : {0, 1}) program.out[r][half] = here(sum[half]);
     }
     for (int k = 0; k < program.cols; ++k)

@@ -368,7 +368,7 @@ Engine::Pair HostEngine::sum_switched(std::span<const SwitchedSource> sources) c
 void HostEngine::accumulate_limb(std::span<const SwitchedSource> sources, const WeightBlock& block, int j,
                                  std::vector<Pair>& sums) const {
   const size_t n = ring().n(), width = static_cast<size_t>(block.last_source - block.first_source);
-  const Modulus& q = ring().modulus(ring().prime_index(basis_of(context(), sources[0]), j));
+  const Modulus& q = ring().modulus(ring().prime_index(block.basis, j));
   const size_t size = std::min({n, kTile, std::bit_floor(kBlockWords / (2 * width))});
   Buffer switched(2 * width * size);  // both polynomials of every source of the block
   std::vector<uint64_t*> out;
@@ -376,7 +376,12 @@ void HostEngine::accumulate_limb(std::span<const SwitchedSource> sources, const 
   for (size_t begin = 0; begin < n; begin += size) {
     for (int s = block.first_source; s < block.last_source; ++s) {
       uint64_t* c0 = switched.data() + 2 * (s - block.first_source) * size;
-      switched_tile(sources[s], j, begin, size, c0, c0 + size);
+      if (block.basis.p > 0) {
+        switched_tile(sources[s], j, begin, size, c0, c0 + size);
+        continue;
+      }
+      for (size_t half : {0, 1})
+        std::copy_n(sources[s].from->source->c[half].limb(j) + begin, size, c0 + half * size);
     }
     for (const WeightTile& tile : block.tiles) {
       const size_t run = n / tile.values_per_limb;
@@ -405,13 +410,12 @@ void HostEngine::accumulate_limb(std::span<const SwitchedSource> sources, const 
 
 void HostEngine::add_weighted(std::vector<Pair>& sums, std::span<const SwitchedSource> sources,
                               const WeightBlock& block) const {
-  const Basis basis = basis_of(context(), sources[0]);
   for (const WeightTile& tile : block.tiles) {
     for (const int sum : tile.sums) {
-      if (sums[sum][0].empty()) sums[sum] = make_pair(basis);
+      if (sums[sum][0].empty()) sums[sum] = make_pair(block.basis);
     }
   }
-  parallel_for(0, basis.limbs(), [&](int j) { accumulate_limb(sources, block, j, sums); });
+  parallel_for(0, block.basis.limbs(), [&](int j) { accumulate_limb(sources, block, j, sums); });
 }
 
 std::vector<Engine::Pair> HostEngine::divide_weighted(std::span<const SwitchedSource> sources,

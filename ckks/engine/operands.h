@@ -103,9 +103,10 @@ struct WeightTile {
 };
 
 // Sources [first_source, last_source), which are switched together, and the tiles multiplied with them. Tiles
-// that do not accumulate come first.
+// that do not accumulate come first. Weights and sums are modulo Q_l P, or modulo Q_l if sources are divided.
 struct WeightBlock {
   int first_source, last_source;
+  Basis basis;
   std::vector<WeightTile> tiles;
 };
 

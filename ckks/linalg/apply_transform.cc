@@ -20,7 +20,7 @@ class WeightEncoder {
         transform_(transform),
         level_(level),
         scale_(scale),
-        basis_{level + 1, context.p_count(level)} {}
+        basis_{level + 1, transform.divides_sources ? 0 : context.p_count(level)} {}
 
   std::vector<Plaintext> lone(const std::vector<int>& terms) const {
     std::vector<Encoder::Coefficients> all(terms.size());
@@ -34,7 +34,7 @@ class WeightEncoder {
   }
 
   WeightBlock block(const TransformBlocks::Block& block) const {
-    WeightBlock out{block.first_source, block.last_source, {}};
+    WeightBlock out{block.first_source, block.last_source, basis_, {}};
     for (const TransformBlocks::Tile& tile : block.tiles) out.tiles.push_back(encode(tile));
     return out;
   }
@@ -82,10 +82,23 @@ Scale weight_scale(const Context& context, Level level, Scale input_scale, Scale
   return Scale(before_rescale(output_scale, context.q(level)) / input_scale);
 }
 
+// A sum of products, modulo Q_l P, or modulo Q_l if sources were divided first.
+ExtendedCiphertext turned(const Evaluator& evaluator, const ExtendedCiphertext& sum, GaloisElement g) {
+  return evaluator.apply_galois_extended(sum, g);
+}
+Ciphertext turned(const Evaluator& evaluator, const Ciphertext& sum, GaloisElement g) {
+  return evaluator.apply_galois(sum, g);
+}
+Ciphertext rescaled(const Evaluator& evaluator, const ExtendedCiphertext& sum) {
+  return evaluator.mod_down_rescale(sum);
+}
+Ciphertext rescaled(const Evaluator& evaluator, const Ciphertext& sum) { return evaluator.rescale(sum); }
+
 // What is the same for all weights, however they come.
 struct Application {
   const TransformSchedule& schedule;
   const TransformBlocks& blocks;
+  bool divides_sources;
   Level level;
   Scale input_scale, output_scale;
 
@@ -93,7 +106,42 @@ struct Application {
   template <typename Lone, typename Block>
   std::vector<Ciphertext> run(const Evaluator& evaluator, std::span<const Ciphertext* const> inputs,
                               const Lone& lone, const Block& block) const;
+  // Takes the giant steps and divides. Outputs that are lone terms are there.
+  template <typename Sum>
+  std::vector<Ciphertext> finish(const Evaluator& evaluator, std::vector<Engine::Pair> pairs,
+                                 const Fingerprint& owner, std::vector<Ciphertext> lone) const;
 };
+
+template <typename Sum>
+std::vector<Ciphertext> Application::finish(const Evaluator& evaluator, std::vector<Engine::Pair> pairs,
+                                            const Fingerprint& owner, std::vector<Ciphertext> lone) const {
+  const Context& context = evaluator.context();
+  const Scale sum_scale = before_rescale(output_scale, context.q(level));
+  std::vector<Sum> sums;
+  for (Engine::Pair& pair : pairs) sums.emplace_back(std::move(pair), sum_scale, owner);
+  std::vector<char> present = schedule.has_terms();
+  for (const auto& step : schedule.steps) {
+    Sum moved = turned(evaluator, sums[step.from], galois_element(context, step.by));
+    sums[step.from] = {};
+    if (present[step.to]) {
+      evaluator.add_inplace(sums[step.to], moved);
+    } else {
+      sums[step.to] = std::move(moved);
+      present[step.to] = 1;
+    }
+  }
+  std::vector<Ciphertext> out;
+  for (const int result : schedule.results) {
+    PSM_CHECK(present[result], "an output without terms");
+    if (blocks.is_lone[result]) {
+      out.push_back(std::move(lone[result]));
+      continue;
+    }
+    out.push_back(rescaled(evaluator, sums[result]));
+    out.back().settle_scale(output_scale);
+  }
+  return out;
+}
 
 template <typename Lone, typename Block>
 std::vector<Ciphertext> Application::run(const Evaluator& evaluator,
@@ -132,14 +180,22 @@ std::vector<Ciphertext> Application::run(const Evaluator& evaluator,
   std::vector<SwitchedSource> summed;
   for (const int source : blocks.summed_sources) summed.push_back(source_of(source));
   const Engine& engine = evaluator.engine();
-  const Scale sum_scale = before_rescale(output_scale, context.q(level));
+  const GaloisStep unmoved = evaluator.galois_step(1, level);
   std::vector<Engine::Pair> pairs(schedule.accumulators.size());
   for (size_t b = 0; b < blocks.blocks.size(); ++b) {
-    block_weights(b, [&](const WeightBlock& weights) { engine.add_weighted(pairs, summed, weights); });
+    block_weights(b, [&](const WeightBlock& weights) {
+      if (!divides_sources) return engine.add_weighted(pairs, summed, weights);
+      std::vector<Ciphertext> rotated;
+      std::vector<Hoisted> divided;
+      std::vector<SwitchedSource> sources(summed.size());
+      for (int s = weights.first_source; s < weights.last_source; ++s)
+        rotated.push_back(evaluator.apply_galois(*summed[s].from, summed[s].step->element));
+      for (const Ciphertext& source : rotated) divided.push_back({.source = &source, .digits = {}});
+      for (size_t i = 0; i < divided.size(); ++i) sources[weights.first_source + i] = {&divided[i], &unmoved};
+      engine.add_weighted(pairs, sources, weights);
+    });
   }
-  std::vector<ExtendedCiphertext> sums;
-  for (Engine::Pair& pair : pairs) sums.emplace_back(std::move(pair), sum_scale, owner);
-  std::vector<Ciphertext> lone(sums.size());
+  std::vector<Ciphertext> lone(pairs.size());
   for (size_t g = 0; g < blocks.lone_terms.size(); ++g) {
     lone_weights(g, [&](const std::vector<Plaintext>& plaintexts) {
       std::vector<SwitchedSource> sources;
@@ -156,30 +212,8 @@ std::vector<Ciphertext> Application::run(const Evaluator& evaluator,
     });
   }
   hoisted.clear();
-
-  std::vector<char> present = schedule.has_terms();
-  for (const auto& step : schedule.steps) {
-    ExtendedCiphertext moved =
-        evaluator.apply_galois_extended(sums[step.from], galois_element(context, step.by));
-    sums[step.from] = {};
-    if (present[step.to]) {
-      evaluator.add_inplace(sums[step.to], moved);
-    } else {
-      sums[step.to] = std::move(moved);
-      present[step.to] = 1;
-    }
-  }
-  std::vector<Ciphertext> out;
-  for (const int result : schedule.results) {
-    PSM_CHECK(present[result], "an output without terms");
-    if (blocks.is_lone[result]) {
-      out.push_back(std::move(lone[result]));
-      continue;
-    }
-    out.push_back(evaluator.mod_down_rescale(sums[result]));
-    out.back().settle_scale(output_scale);
-  }
-  return out;
+  return divides_sources ? finish<Ciphertext>(evaluator, std::move(pairs), owner, std::move(lone))
+                         : finish<ExtendedCiphertext>(evaluator, std::move(pairs), owner, std::move(lone));
 }
 
 }  // namespace
@@ -189,6 +223,7 @@ EncodedTransform::EncodedTransform(const Context& context, const Encoder& encode
                                    Scale output_scale)
     : schedule_(transform_schedule(transform, context.slots())),
       blocks_(transform_blocks(transform, schedule_)),
+      divides_sources_(transform.divides_sources),
       level_(level),
       input_scale_(input_scale),
       output_scale_(output_scale) {
@@ -209,7 +244,7 @@ size_t EncodedTransform::bytes() const {
 
 std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
                                                 std::span<const Ciphertext* const> inputs) const {
-  return Application{schedule_, blocks_, level_, input_scale_, output_scale_}.run(
+  return Application{schedule_, blocks_, divides_sources_, level_, input_scale_, output_scale_}.run(
       evaluator, inputs, [&](size_t g, const auto& use) { use(lone_[g]); },
       [&](size_t b, const auto& use) { use(weights_[b]); });
 }
@@ -234,7 +269,7 @@ std::vector<Ciphertext> encode_and_apply(const Context& context, const Encoder& 
     encode_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return made;
   };
-  return Application{schedule, blocks, level, input_scale, output_scale}.run(
+  return Application{schedule, blocks, transform.divides_sources, level, input_scale, output_scale}.run(
       evaluator, inputs,
       [&](size_t g, const auto& use) { use(timed([&] { return encode.lone(blocks.lone_terms[g]); })); },
       [&](size_t b, const auto& use) { use(timed([&] { return encode.block(blocks.blocks[b]); })); });

@@ -17,8 +17,15 @@ struct Fixture : TestParty {
   Fixture() : TestParty(insecure_leveled(10, 5)) {}
   Level level = context.max_level() - 1;
 
-  // The encrypted transform is its definition, but for an error that chance allows.
-  void check(const LinearTransform& transform, const std::vector<std::vector<Complex>>& inputs) {
+  // The encrypted transform is its definition, but for an error that chance allows, whenever it divides sources.
+  void check(LinearTransform transform, const std::vector<std::vector<Complex>>& inputs) {
+    for (const bool divides_sources : {false, true}) {
+      transform.divides_sources = divides_sources;
+      CAPTURE(divides_sources);
+      check_one(transform, inputs);
+    }
+  }
+  void check_one(const LinearTransform& transform, const std::vector<std::vector<Complex>>& inputs) {
     const EncodedTransform encoded(context, encoder, transform, level, context.scale(level),
                                    context.scale(level - 1));
     KeyRequest request;
@@ -87,10 +94,11 @@ TEST_CASE("several inputs, conjugates and outputs share their rotations, periods
 TEST_CASE("encoded block by block for one use, the results have the same bits") {
   Fixture& f = fixture();
   const int slots = f.context.slots();
-  // Two blocks of sources, weights of two periods, and lone masks of two rotations.
+  // Several blocks of sources, weights of two periods, and lone masks of two rotations.
   LinearTransform transform{.outputs = 4};
-  for (int baby = 0; baby < 40; ++baby) {
+  for (int baby = 0; baby < 70; ++baby) {
     for (const int output : {0, 1}) {
+      if (output == 1 && baby >= 40) continue;
       transform.terms.push_back({.output = output,
                                  .giant = baby % 2 == 0 ? 0 : 64,
                                  .baby = baby,
@@ -101,7 +109,6 @@ TEST_CASE("encoded block by block for one use, the results have the same bits") 
     transform.terms.push_back(
         {.output = output, .baby = 50 * output, .weight = Plain(sample(slots, 0.3 * output))});
   const TransformSchedule schedule = transform_schedule(transform, f.context.slots());
-  CHECK(transform_blocks(transform, schedule).blocks.size() == 2);
   KeyRequest request;
   request_keys(schedule, f.context.chain(), f.level, request);
   const EvaluationKeys keys = f.generator.evaluation_keys(request);
@@ -109,14 +116,19 @@ TEST_CASE("encoded block by block for one use, the results have the same bits") 
   const Ciphertext input = f.encrypt(sample(slots, 0.4), f.level);
   const Ciphertext* const inputs[] = {&input};
   const Scale scale = f.context.scale(f.level), output_scale = f.context.scale(f.level - 1);
-  const EncodedTransform kept(f.context, f.encoder, transform, f.level, scale, output_scale);
-  const std::vector<Ciphertext> expected = kept.apply(evaluator, inputs);
-  double seconds = 0;
-  const std::vector<Ciphertext> once = encode_and_apply(f.context, f.encoder, transform, f.level, scale,
-                                                        output_scale, evaluator, inputs, seconds);
-  CHECK(seconds > 0);
-  REQUIRE(once.size() == expected.size());
-  for (size_t o = 0; o < once.size(); ++o) CHECK(same_bits(once[o], expected[o]));
+  for (const bool divides_sources : {false, true}) {
+    transform.divides_sources = divides_sources;
+    CAPTURE(divides_sources);
+    CHECK(transform_blocks(transform, schedule).blocks.size() == 3);
+    const EncodedTransform kept(f.context, f.encoder, transform, f.level, scale, output_scale);
+    const std::vector<Ciphertext> expected = kept.apply(evaluator, inputs);
+    double seconds = 0;
+    const std::vector<Ciphertext> once = encode_and_apply(f.context, f.encoder, transform, f.level, scale,
+                                                          output_scale, evaluator, inputs, seconds);
+    CHECK(seconds > 0);
+    REQUIRE(once.size() == expected.size());
+    for (size_t o = 0; o < once.size(); ++o) CHECK(same_bits(once[o], expected[o]));
+  }
 }
 
 TEST_CASE("what is encoded at a time is the largest block, or the lone terms of one rotation") {

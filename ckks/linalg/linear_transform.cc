@@ -36,12 +36,12 @@ std::vector<std::vector<Complex>> LinearTransform::apply(std::span<const std::ve
 }
 
 TransformIdentity same_encoding(const LinearTransform& transform) {
-  TransformIdentity identity;
+  TransformIdentity identity{transform.divides_sources, {}};
   for (const TransformTerm& term : transform.terms) {
     // Shapes without data are never shared: the term itself tells them apart.
     Plain::Identity data{&term, 0};
     if (term.weight.has_data()) data = term.weight.identity();
-    identity.emplace_back(term.output, term.giant, term.input, term.baby, term.conjugate, data);
+    identity.second.emplace_back(term.output, term.giant, term.input, term.baby, term.conjugate, data);
   }
   return identity;
 }

@@ -11,6 +11,9 @@
 // increasing offsets; keys are needed for the differences. Positive giants go down to 0 and negative ones up
 // to 0. They are not reduced modulo the slots.
 //
+// Where many sums read each source, sources are divided by P before they are multiplied: a division each, but
+// products and sums have no limbs of P.
+//
 // Depth 1. Everything here is plain data, known before any key exists. Slot programs (ckks/program) and
 // bootstraps use the same transforms. Weights may be shapes without values.
 #pragma once
@@ -18,6 +21,7 @@
 #include <compare>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "ckks/linalg/diagonal_matrix.h"
@@ -38,6 +42,7 @@ struct TransformTerm {
 struct LinearTransform {
   int outputs = 1;
   std::vector<TransformTerm> terms{};
+  bool divides_sources = false;  // by P, each before its products; the planner decides
 
   // Plain arithmetic: the definition.
   std::vector<std::vector<Complex>> apply(std::span<const std::vector<Complex>> inputs) const;
@@ -45,7 +50,7 @@ struct LinearTransform {
 
 // Two transforms with the same identity have the same plaintexts (shared data, not equal data) in the same
 // places. Encoding one encodes the other.
-using TransformIdentity = std::vector<std::tuple<int, int, int, int, bool, Plain::Identity>>;
+using TransformIdentity = std::pair<bool, std::vector<std::tuple<int, int, int, int, bool, Plain::Identity>>>;
 TransformIdentity same_encoding(const LinearTransform&);
 
 // Baby-step giant-step form of a matrix whose offsets are multiples of `step`:

@@ -16,7 +16,7 @@ constexpr size_t kMostValues = size_t{1} << 23;
 
 int sources_per_block(size_t sums, size_t values_per_source) {
   const size_t room = std::max<size_t>(1, kMostValues / std::max<size_t>(1, values_per_source));
-  return static_cast<int>(std::min<size_t>(room, sums >= kManySums ? 128 : 30));
+  return static_cast<int>(std::min<size_t>(room, sums >= kManySums ? kMostSources : 30));
 }
 
 constexpr size_t kMostTogether = 4;  // lone terms: each takes its remainders modulo all primes at once
@@ -33,7 +33,7 @@ void find_lone_terms(const LinearTransform& transform, const TransformSchedule& 
   std::map<std::pair<int, bool>, std::vector<int>> by_rotation;
   for (size_t t = 0; t < transform.terms.size(); ++t) {
     const int source = schedule.term_source[t], accumulator = schedule.term_accumulator[t];
-    if (uses[source] > 1 || terms[accumulator] != 1) {
+    if (transform.divides_sources || uses[source] > 1 || terms[accumulator] != 1) {
       result.summed_sources.push_back(source);
       continue;
     }

@@ -3,7 +3,7 @@
 // same sources with plaintexts of the same period.
 //
 // A lone term, an output of one term whose source no other output reads (a mask of a rotation), is in no
-// block. Lone terms of one rotation read one key and are made together.
+// block, unless sources are divided first. Lone terms of one rotation read one key and are made together.
 //
 // Like the schedule, this follows from offsets and periods alone. The meter uses it to count memory.
 #pragma once
@@ -13,6 +13,9 @@
 #include "ckks/linalg/linear_transform.h"
 
 namespace psm::ckks {
+
+// Sources of a block at most. Divided sources are in memory whole, a block of them at a time.
+constexpr int kMostSources = 64;
 
 struct TransformBlocks {
   struct Tile {

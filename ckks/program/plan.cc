@@ -100,8 +100,8 @@ std::set<std::pair<ckks::TransformIdentity, int>> kept_transforms(const Plan& pl
     if (!is_new) continue;
     use->second.first = i;
     for (const ckks::TransformTerm& term : instruction.linear->terms) {
-      use->second.bytes +=
-          16.0 * static_cast<double>(term.weight.period()) * (level + 1 + chain.special_primes(level));
+      const int special = instruction.linear->divides_sources ? 0 : chain.special_primes(level);
+      use->second.bytes += 16.0 * static_cast<double>(term.weight.period()) * (level + 1 + special);
     }
   }
   std::vector<decltype(uses)::const_iterator> order;

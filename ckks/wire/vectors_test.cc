@@ -240,6 +240,7 @@ std::vector<Ciphertext> Party::run(const Evaluator& evaluator, const Json& step)
   is("bootstrap", [&] { return Bootstrapper(context, encoder).apply(evaluator, x()); });
   if (operation == "linear") {
     LinearTransform transform{.outputs = 2};
+    transform.divides_sources = step.at("divides_sources", "divides_sources").truth("divides_sources");
     for (const Json& item : step.at("terms", "terms").array("terms")) {
       const std::vector<int64_t> t = integers(item);
       transform.terms.push_back({.output = static_cast<int>(t[0]),

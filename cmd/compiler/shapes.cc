@@ -110,6 +110,9 @@ RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, in
     largest = std::max(largest, layer.denominator.hi);
   weights.config.epsilon = largest / kDenominatorSpan;
   model.checkpoint.ranges = ranges();
+  // Features of a random model are alike. What they reach in a few sequences differs by chance alone.
+  std::vector<double>& reached = model.checkpoint.ranges->residual;
+  std::ranges::fill(reached, std::ranges::max(reached));
   model.checkpoint.polynomial = attention::PolynomialOptions{};
   measured.resize(static_cast<size_t>(prompts));
   model.prompts = std::move(measured);

@@ -178,14 +178,14 @@ class Program:
         constants_at, constants_size, tables_at, tables_size = struct.unpack_from('<4Q', data, 16)
         tables, self.section = data[tables_at:], data[constants_at:constants_at + constants_size]
         self.digest = hashlib.sha256(data[:64] + bytes(32) + data[96:128] + tables).digest()
-        assert data[:12] == b'PSMPROG\n\1\0\0\0', f'{path}: not a program of version 1'
+        assert data[:12] == b'PSMPROG\n\2\0\0\0', f'{path}: not a program of version 2'
         assert self.digest == data[64:96] and tables_size == len(tables), f'{path}: the digest is wrong'
         r = Reader(tables)
         self.ring, _ = read_parameters(r), r.text()
         self.runs = r.list(lambda: r.numbers('QII'))
         self.constants = r.list(lambda: r.numbers('IIBB32sdd'))
         labels = r.list(r.text)
-        self.transforms = r.list(lambda: (r.one('i'), r.list(lambda: r.numbers('iiiiBI'))))
+        self.transforms = r.list(lambda: (r.one('i'), r.one('B'), r.list(lambda: r.numbers('iiiiBI'))))
         self.series = r.list(lambda: r.array('<f8').tolist())
         self.entries = dict(r.list(lambda: (r.text(), self._entry(r, labels))))
 

@@ -43,9 +43,9 @@ class Machine:
                 return [np.stack((basis.add(x[0][0], plain), x[0][1]))]
             return [s.rescale(basis.mul(x[0], plain))]
         if i.opcode == 'linear':
-            outputs, terms = self.program.transforms[i.data]
+            outputs, divides_sources, terms = self.program.transforms[i.data]
             terms = [(*term[:5], self.program.constant(term[5])) for term in terms]
-            return s.linear(x, outputs, terms, product_scale)
+            return s.linear(x, outputs, terms, product_scale, divides_sources)
         if i.opcode == 'series':
             series = trim(self.program.series[i.data])
             return [evaluate_series(s, series, x[0], scale, self.ring.scales[level - (len(series) - 1).bit_length()])]

@@ -167,34 +167,38 @@ class Scheme:
         turned = (self.turned(c, digits, self.ring.rotation(k)) for k in (0, *offsets))
         return self.contract(functools.reduce(basis.add, turned), special)
 
-    def linear(self, inputs, outputs, terms, weight_scale):
+    def linear(self, inputs, outputs, terms, weight_scale, divides_sources=False):
         """out_o = sum_g rot_g(sum w . rot_b(x or conj x)); terms are (output, giant, input, baby, conjugate, parts)."""
         level, sums, sources = inputs[0].shape[1] - 1, {}, {}
         special = self.ring.special(level)
-        basis, digits = self.ring.basis(level, special), [self.decompose(c[1], special) for c in inputs]
+        digits = [self.decompose(c[1], special) for c in inputs]
+        of_sums = 0 if divides_sources else special
+        basis = self.ring.basis(level, of_sums)
         for output, giant, source, baby, conjugate, parts in terms:
             by_period = sources.setdefault((source, self.ring.rotation(baby, conjugate)), {})
             by_period.setdefault(parts.shape[1], []).append(((output, giant), parts))
         for (source, g), by_period in sources.items():
             turned = self.turned(inputs[source], digits[source], g)
+            turned = self.contract(turned, special) if divides_sources else turned
             for uses in by_period.values():
                 weights = encode(np.stack([parts for _, parts in uses]), weight_scale, basis)
                 for (place, _), weight in zip(uses, weights):
                     product = basis.mul(turned, weight)
                     sums[place] = basis.add(sums[place], product) if place in sums else product
         for output in range(outputs):
-            self._horner(sums, output, basis, level, special)
-        return [self.contract(sums[output, 0], special, True) for output in range(outputs)]
+            self._horner(sums, output, basis, level, of_sums)
+        return [self.contract(sums[output, 0], of_sums, rescale=True) for output in range(outputs)]
 
     def _horner(self, sums, output, basis, level, special):
-        """Giants from the outermost to 0: the difference of two is the rotation."""
+        """Giants from the outermost to 0: the difference of two is the rotation. Not extended if `special` is 0."""
         giants = sorted({giant for o, giant in sums if o == output} | {0})
         for chain in ([g for g in reversed(giants) if g >= 0], [g for g in giants if g <= 0]):
             for giant, following in zip(chain, chain[1:]):
-                c0, c1 = sums.pop((output, giant))
-                digits = self.decompose(divide(c1, basis, self.ring.basis(level)), special)
-                g = self.ring.rotation(giant - following)
-                moved = self.inner(digits, self.keys[2, g, self.ring.band(level)])
-                moved = basis.add(moved, np.stack((c0, 0 * c1)))[..., self.ring.permutation(g)]
-                place = output, following
+                c, g, place = sums.pop((output, giant)), self.ring.rotation(giant - following), (output, following)
+                if special:
+                    digits = self.decompose(divide(c[1], basis, self.ring.basis(level)), special)
+                    moved = self.inner(digits, self.keys[2, g, self.ring.band(level)])
+                    moved = basis.add(moved, np.stack((c[0], 0 * c[1])))[..., self.ring.permutation(g)]
+                else:
+                    moved = self.rotate(c, giant - following)[0]
                 sums[place] = basis.add(sums[place], moved) if place in sums else moved

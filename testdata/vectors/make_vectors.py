@@ -243,9 +243,10 @@ def of_ring(spec, wanted=None):
     terms = [(o, giant, 0, baby, c, sample(4) * (1 + o + baby)) for o, giant, baby, c in
              ((0, 0, 0, False), (0, 0, 1, True), (0, 4, 1, False), (0, -4, 2, False), (1, 0, 3, False))]
     weight = scales[top - 1] * float(ring.q[top]) / scales[top]
-    first, second = s.linear([x], 2, terms, weight)
-    step('linear', 'linear', np.concatenate((first, second)), 'x',
-         terms=[[o, giant, baby, int(c), 1 + o + baby] for o, giant, _, baby, c, _ in terms])
+    for name, divides in (('linear', False), ('divided', True)):
+        first, second = s.linear([x], 2, terms, weight, divides)
+        step(name, 'linear', np.concatenate((first, second)), 'x', divides_sources=divides,
+             terms=[[o, giant, baby, int(c), 1 + o + baby] for o, giant, _, baby, c, _ in terms])
     series = [0.1, 0.5, 0.0, -0.25, 0.0, 0.125, 0.3, 0.05, -0.02]
     step('series', 'series', evaluate_series(s, series, x, scales[top], scales[top - 4]), 'x', coefficients=series)
     low = s.encrypt(plain(half, 0))

@@ -78,17 +78,19 @@ class Prediction {
     refuse_opcode("noise", instruction.opcode);
   }
 
-  // The error that one output of a map adds: key switches of its sources and the encoding of its weights, at
-  // the scale before the rescale.
+  // The error that one output of a map adds: key switches of its sources, whole where they are divided by P
+  // first, and the encoding of its weights, at the scale before the rescale.
   double own_of_output(const Instruction& instruction, int output, ckks::Level level) const {
     const ckks::Scale scale = context_.scale(level);
-    const double digits = noise_.digits(level, scale), encoding = noise_.encoding(scale);
+    const double encoding = noise_.encoding(scale);
+    const double rotation =
+        instruction.linear->divides_sources ? noise_.key_switch(level, scale) : noise_.digits(level, scale);
     double variance = square(noise_.rescale(context_.scale(level - 1)));
     for (const ckks::TransformTerm& term : instruction.linear->terms) {
       if (term.output != output) continue;
       const Value input = instruction.arguments[term.input];
       variance += square(size(input) * encoding);
-      if (term.baby != 0 || term.conjugate) variance += square(rms(term.weight) * digits);
+      if (term.baby != 0 || term.conjugate) variance += square(rms(term.weight) * rotation);
     }
     return std::sqrt(variance);
   }

@@ -15,7 +15,7 @@ namespace psm::program {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'S', 'M', 'P', 'R', 'O', 'G', '\n'};
-constexpr uint32_t kVersion = 1;  // raised whenever a file that exists would be read as something else
+constexpr uint32_t kVersion = 2;  // raised whenever a file that exists would be read as something else
 constexpr size_t kHeaderBytes = 128, kDigestAt = 64;
 constexpr uint64_t kConstantsAt = 4096;
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
@@ -96,8 +96,9 @@ class Description {
   }
 
   void maps() {
-    shared(parts_.maps.items, 8, [&](ckks::LinearTransform& map) {
+    shared(parts_.maps.items, 9, [&](ckks::LinearTransform& map) {
       integer(map.outputs);
+      flag(map.divides_sources);
       wire::list(t_, map.terms, 21, [&](ckks::TransformTerm& term) {
         integer(term.output), integer(term.giant), integer(term.input), integer(term.baby);
         flag(term.conjugate);

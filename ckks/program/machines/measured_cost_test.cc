@@ -137,7 +137,7 @@ TEST_CASE("a linear map does what the cost model counts, whatever its sources, g
     for (const bool rotated : {true, false}) {
       Builder b(kSlots);
       const std::vector<Value> inputs{b.input("x"), b.input("y")};
-      ckks::LinearTransform map{.outputs = 2, .terms = {}};
+      ckks::LinearTransform map{.outputs = 2, .terms = {}, .divides_sources = giants.size() == 3};
       for (int giant : giants)
         for (int baby : rotated ? std::vector<int>{0, 1, 5} : std::vector<int>{0})
           for (int input : {0, 1})

@@ -1,7 +1,10 @@
 #include "ckks/program/planner/planner.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <queue>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/program/planner/placement.h"
@@ -131,6 +134,27 @@ std::vector<Instruction> emit(const Program& program, const Placement& placement
   return ordered;
 }
 
+// Says which maps divide their sources. Instructions share maps, and so those of one level share the new one.
+void divide_sources(Plan& plan, const CostModel& model) {
+  std::map<std::pair<const ckks::LinearTransform*, int>, std::shared_ptr<const ckks::LinearTransform>>
+      divided;
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
+    std::shared_ptr<const ckks::LinearTransform>& map = plan.program.instructions[i].linear;
+    const ckks::Level level = plan.argument_level[i];
+    if (!map) continue;
+    const size_t slots = plan.program.slots;
+    if (!model.divides_sources(summarise(*map, ckks::transform_schedule(*map, slots), slots), level))
+      continue;
+    auto& other = divided[{map.get(), level}];
+    if (!other) {
+      ckks::LinearTransform copy = *map;
+      copy.divides_sources = true;
+      other = std::make_shared<const ckks::LinearTransform>(std::move(copy));
+    }
+    map = other;
+  }
+}
+
 void check_budget(const LevelBudget& budget, const ckks::Chain& chain, size_t slots) {
   if (budget.entry_level < 0 || budget.entry_level > budget.max_level || budget.output_level < 0 ||
       budget.max_level > chain.max_level || budget.input_level > chain.max_level ||
@@ -190,6 +214,7 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
     result.argument_level.push_back(bootstrap ? entry : level + depth(instruction));
     request_keys(instruction, model.chain(), result.argument_level.back(), result.keys);
   }
+  divide_sources(result, model);
   complete(result);
   return result;
 }

@@ -336,6 +336,23 @@ TEST_CASE("what reaches no output is removed: instructions, rotations, outputs o
   CHECK_NOTHROW(validate(live));
 }
 
+TEST_CASE("a map divides its sources by P where many sums read each") {
+  const auto divides = [](int outputs) {
+    Builder b(kSlots);
+    ckks::LinearTransform map{.outputs = outputs};
+    for (int output = 0; output < outputs; ++output)
+      for (const int baby : {1, 2})
+        map.terms.push_back(
+            {.output = output, .baby = baby, .weight = ckks::Plain::shape_only(kSlots, /*real=*/true)});
+    const std::vector<Value> made = b.linear(std::vector<Value>{b.input("x")}, map);
+    for (int o = 0; o < outputs; ++o) b.output("y" + std::to_string(o), made[static_cast<size_t>(o)]);
+    const Plan p = plan(std::move(b).finish(), {}, model());
+    return p.program.instructions[1].linear->divides_sources;
+  };
+  CHECK_FALSE(divides(2));
+  CHECK(divides(200));
+}
+
 TEST_CASE("each value is freed once, at its last use, and a checkpoint holds what is still needed") {
   Builder b(kSlots);
   const Value x = b.input("x");

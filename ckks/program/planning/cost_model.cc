@@ -117,7 +117,8 @@ TransformSummary summarise(const ckks::LinearTransform& transform, const ckks::T
                            .hoisted_inputs = schedule.hoisted_inputs(),
                            .giant_rotations = schedule.giant_rotations(),
                            .meetings = schedule.meetings(),
-                           .outputs = transform.outputs};
+                           .outputs = transform.outputs,
+                           .divides_sources = transform.divides_sources};
   for (const ckks::TransformTerm& term : transform.terms)
     ++(term.weight.period() == slots ? summary.full_terms : summary.periodic_terms);
   return summary;
@@ -191,16 +192,23 @@ void EffortSum::linear(const TransformSummary& transform, ckks::Level level) {
   const Switching at(chain_, level);
   const double sources = transform.hoisted_rotations, steps = transform.giant_rotations;
   const double unmoved = transform.sources - sources;
+  const double limbs = transform.divides_sources ? at.limbs() : at.extended_limbs();  // of products
   at.decompose(effort.work, transform.hoisted_inputs + steps);
   at.key_product(effort.work, sources + steps);
-  at.permute(effort.work, 2 * (sources + steps), true);
-  effort.work[WorkKind::kMultiply] += transform.full_terms * 2.0 * at.extended_limbs();
-  effort.work[WorkKind::kRunProduct] += transform.periodic_terms * 2.0 * at.extended_limbs();
-  at.mod_down(effort.work, steps);                          // giants: c_1 only; c_0 stays extended
-  at.mod_down(effort.work, 2.0 * transform.outputs, true);  // by P q_l at once
-  // P c_0 of a rotated source, P times the others; c_0 of a giant; running sums that meet others.
-  effort.work[WorkKind::kAdd] +=
-      (sources + 2 * unmoved) * at.limbs() + (steps + 2.0 * transform.meetings) * at.extended_limbs();
+  at.permute(effort.work, 2 * (sources + steps), !transform.divides_sources);
+  effort.work[WorkKind::kMultiply] += transform.full_terms * 2.0 * limbs;
+  effort.work[WorkKind::kRunProduct] += transform.periodic_terms * 2.0 * limbs;
+  effort.work[WorkKind::kAdd] += 2.0 * transform.meetings * limbs;  // running sums that meet others
+  if (transform.divides_sources) {
+    at.mod_down(effort.work, 2 * (sources + steps));
+    for (int i = 0; i < transform.outputs; ++i) rescale(level);
+    effort.counts.rescales -= transform.outputs;
+  } else {
+    at.mod_down(effort.work, steps);                          // giants: c_1 only; c_0 stays extended
+    at.mod_down(effort.work, 2.0 * transform.outputs, true);  // by P q_l at once
+    // P c_0 of a rotated source, P times the others; c_0 of a giant.
+    effort.work[WorkKind::kAdd] += (sources + 2 * unmoved) * at.limbs() + steps * at.extended_limbs();
+  }
   effort.counts.hoisted_key_switches += transform.hoisted_rotations;
   effort.counts.full_key_switches += transform.giant_rotations;
   effort.counts.plaintext_products += transform.full_terms + transform.periodic_terms;
@@ -339,13 +347,25 @@ std::vector<double> CostModel::seconds_by_level(const Instruction& instruction, 
       seconds.push_back(this->seconds(instruction, program, level));
     return seconds;
   }
-  const TransformSummary summary = summary_of(*instruction.linear, program.slots);
+  TransformSummary summary = summary_of(*instruction.linear, program.slots);
   for (ckks::Level level = lowest; level <= highest; ++level) {
-    EffortSum sum(chain_);
-    sum.linear(summary, level);
-    seconds.push_back(kernels_.of(sum.effort.work));
+    summary.divides_sources = divides_sources(summary, level);
+    seconds.push_back(linear_seconds(summary, level));
   }
   return seconds;
+}
+
+double CostModel::linear_seconds(const TransformSummary& summary, ckks::Level level) const {
+  EffortSum sum(chain_);
+  sum.linear(summary, level);
+  return kernels_.of(sum.effort.work);
+}
+
+bool CostModel::divides_sources(TransformSummary summary, ckks::Level level) const {
+  summary.divides_sources = false;
+  const double undivided = linear_seconds(summary, level);
+  summary.divides_sources = true;
+  return linear_seconds(summary, level) < undivided;
 }
 
 }  // namespace psm::program

@@ -8,7 +8,8 @@
 //   key product    2 d (l+1+k) multiply-accumulates, and as many limbs of packed key read
 //   ModDown (x 2)  k inverse NTTs, (k+1) (l+1) conversions, l+1 NTTs and products by a constant
 // A full key switch is all three. Hoisted ones share the decomposition. In a linear map the babies also share
-// the ModDown (double hoisting), and a giant keeps c_0 extended and needs one ModDown, of c_1.
+// the ModDown (double hoisting), and a giant keeps c_0 extended and needs one ModDown, of c_1. If the map
+// divides its sources, every rotation has a ModDown of its own, and products have no limbs of P.
 //
 // Plain data only. So the model also serves chains that this machine cannot run.
 #pragma once
@@ -76,6 +77,7 @@ struct Effort {
 struct TransformSummary {
   int sources = 0, hoisted_rotations = 0, hoisted_inputs = 0, giant_rotations = 0, meetings = 0;
   int full_terms = 0, periodic_terms = 0, outputs = 0;
+  bool divides_sources = false;
 };
 TransformSummary summarise(const ckks::LinearTransform&, const ckks::TransformSchedule&, size_t slots);
 
@@ -156,9 +158,13 @@ class CostModel {
   double seconds(const Instruction&, const Program&, ckks::Level level) const;
   std::vector<double> seconds_by_level(const Instruction&, const Program&, ckks::Level lowest,
                                        ckks::Level highest) const;
+  // Whether a map at this level takes less time if it divides its sources.
+  bool divides_sources(TransformSummary, ckks::Level level) const;
   double drop_seconds(ckks::Level target) const { return kernels_.of(drop_effort(target).work); }
 
  private:
+  double linear_seconds(const TransformSummary&, ckks::Level level) const;
+
   ckks::Chain chain_;
   KernelSeconds kernels_;
   std::vector<BootstrapFigures> bootstraps_;

@@ -65,7 +65,8 @@ class Plaintexts {
       double periods = 0;
       for (const ckks::TransformTerm& term : instruction.linear->terms)
         periods += static_cast<double>(term.weight.period());
-      const double value_bytes = 16.0 * (level + 1 + chain_.special_primes(level));
+      const int special = instruction.linear->divides_sources ? 0 : chain_.special_primes(level);
+      const double value_bytes = 16.0 * (level + 1 + special);
       if (is_new) bytes_ += value_bytes * periods;
       return value_bytes * static_cast<double>(ckks::largest_block_values(*instruction.linear, schedule));
     }
@@ -113,7 +114,10 @@ double scratch_bytes(const Instruction& instruction, const ckks::TransformSchedu
     return series_scratch_bytes(plan_on_powers_of_two(*instruction.series, level), chain);
   if (instruction.linear) {
     const double accumulators = schedule.giant_rotations() + instruction.linear->outputs;
-    return (chain.digits(level) * schedule.hoisted_inputs() + 2 * accumulators) * extended;
+    const double digits = chain.digits(level) * schedule.hoisted_inputs() * extended;
+    if (!instruction.linear->divides_sources) return digits + 2 * accumulators * extended;
+    const auto sources = std::min(schedule.sources.size(), size_t{ckks::kMostSources});
+    return digits + (accumulators + static_cast<double>(sources)) * chain.ciphertext_bytes(level);
   }
   if (instruction.opcode == Opcode::kBootstrap) return model.bootstrap(instruction.bootstrap).scratch_bytes;
   ckks::KeyRequest taken;

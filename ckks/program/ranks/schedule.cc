@@ -58,7 +58,9 @@ Instruction part_of(const Instruction& whole, const std::vector<size_t>& results
   std::vector<int> outputs(whole.results.size(), -1);  // of the whole, and their numbers here
   for (size_t r = 0; r < results.size(); ++r) outputs[results[r]] = static_cast<int>(r);
   std::map<int, int> inputs;  // the same, in their order
-  ckks::LinearTransform map{.outputs = static_cast<int>(results.size()), .terms = {}};
+  ckks::LinearTransform map{.outputs = static_cast<int>(results.size()),
+                            .terms = {},
+                            .divides_sources = whole.linear->divides_sources};
   for (const ckks::TransformTerm& term : whole.linear->terms)
     if (outputs[term.output] >= 0) inputs[term.input] = 0;
   part.arguments.clear();
