@@ -3,10 +3,34 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "ckks/base/error.h"
 
 namespace psm::ckks {
+namespace {
+
+class OneVector final : public PlainStore {
+ public:
+  explicit OneVector(std::vector<Complex> values) : values_(std::move(values)) {}
+  std::span<const Complex> in_memory(uint32_t) const override { return values_; }
+  void read(uint32_t, std::span<Complex> one_period) const override {
+    std::copy(values_.begin(), values_.end(), one_period.begin());
+  }
+  double mean_square(uint32_t) const override {
+    double sum = 0;
+    for (const Complex& value : values_) sum += std::norm(value);
+    return sum / static_cast<double>(values_.size());
+  }
+  size_t entries(uint32_t) const override {
+    return values_.size() - static_cast<size_t>(std::count(values_.begin(), values_.end(), Complex()));
+  }
+
+ private:
+  std::vector<Complex> values_;
+};
+
+}  // namespace
 
 PlainValues::PlainValues(const PlainStore& store, uint32_t index, size_t period)
     : read_(period * (sizeof(Complex) / sizeof(uint64_t))) {
@@ -15,40 +39,33 @@ PlainValues::PlainValues(const PlainStore& store, uint32_t index, size_t period)
   values_ = {values, period};
 }
 
-Plain::Plain(std::vector<Complex> one_period) : period_(one_period.size()) {
-  if (!std::has_single_bit(period_))
-    throw Error(message("a plaintext vector of ", period_,
-                        " slots: one period must be a power of two; pad or repeat it"));
+Plain::Plain(std::vector<Complex> one_period) : log2_period_(log2_of(one_period.size())) {
   for (const Complex& value : one_period) {
     if (!std::isfinite(value.real()) || !std::isfinite(value.imag()))
       throw Error(
           "a plaintext vector holds a value that is not finite; check the weights that it was made from");
     real_ = real_ && value.imag() == 0;
   }
-  data_ = std::make_shared<const std::vector<Complex>>(std::move(one_period));
+  store_ = std::make_shared<const OneVector>(std::move(one_period));
+}
+
+int8_t Plain::log2_of(size_t period) {
+  if (!std::has_single_bit(period))
+    throw Error(message("a plaintext vector of ", period,
+                        " slots: one period must be a power of two; pad or repeat it"));
+  return static_cast<int8_t>(std::countr_zero(period));
 }
 
 Plain Plain::constant(Complex value) { return Plain(std::vector<Complex>{value}); }
 
 Plain Plain::shape_only(size_t period, bool real, size_t entries) {
-  if (!std::has_single_bit(period))
-    throw Error(message("a plaintext shape of ", period, " slots: one period must be a power of two"));
-  Plain shape;
-  shape.index_ = static_cast<uint32_t>(entries);
-  shape.period_ = period;
-  shape.real_ = real;
-  return shape;
-}
-
-Plain::Identity Plain::identity() const {
-  if (store_ != nullptr) return {store_.get(), index_};
-  return {data_.get(), 0};
+  return Plain(nullptr, static_cast<uint32_t>(entries), period, real);
 }
 
 PlainValues Plain::values() const {
   PSM_CHECK(has_data(), "a shape has no values");
-  if (store_ != nullptr) return PlainValues(*store_, index_, period_);
-  return PlainValues(*data_);
+  const std::span<const Complex> there = store_->in_memory(index_);
+  return there.empty() ? PlainValues(*store_, index_, period()) : PlainValues(there);
 }
 
 std::vector<Complex> Plain::to_vector() const {
@@ -57,17 +74,11 @@ std::vector<Complex> Plain::to_vector() const {
   return {all.begin(), all.end()};
 }
 
-size_t Plain::entries() const {
-  if (store_ != nullptr) return store_->entries(index_);
-  if (data_ == nullptr) return index_;
-  return data_->size() - static_cast<size_t>(std::count(data_->begin(), data_->end(), Complex()));
-}
+size_t Plain::entries() const { return has_data() ? store_->entries(index_) : index_; }
 
 double Plain::mean_square() const {
-  if (store_ != nullptr) return store_->mean_square(index_);
-  double sum = 0;
-  for (const Complex& value : values()) sum += std::norm(value);
-  return sum / static_cast<double>(period_);
+  PSM_CHECK(has_data(), "a shape has no values");
+  return store_->mean_square(index_);
 }
 
 }  // namespace psm::ckks

@@ -18,11 +18,13 @@ namespace psm::ckks {
 
 using Complex = std::complex<double>;
 
-// A place for values outside memory. Thread-safe.
+// A place of values. Thread-safe.
 class PlainStore {
  public:
   virtual ~PlainStore() = default;
-  // Reads one period of a vector. Throws Error if the store is damaged.
+  // One period of a vector, if it is in memory; else empty.
+  virtual std::span<const Complex> in_memory(uint32_t) const { return {}; }
+  // Reads one period of a vector that is not. Throws Error if the store is damaged.
   virtual void read(uint32_t index, std::span<Complex> one_period) const = 0;
   // Known without reading.
   virtual double mean_square(uint32_t index) const = 0;
@@ -54,29 +56,31 @@ class Plain {
   Plain() = default;
   explicit Plain(std::vector<Complex> one_period);
   Plain(std::shared_ptr<const PlainStore> store, uint32_t index, size_t period, bool real)
-      : store_(std::move(store)), index_(index), period_(period), real_(real) {}
+      : store_(std::move(store)), index_(index), log2_period_(log2_of(period)), real_(real) {}
   static Plain constant(Complex value);
   // `entries`: of the vector that it stands for.
   static Plain shape_only(size_t period, bool real, size_t entries);
   static Plain shape_only(size_t period, bool real) { return shape_only(period, real, period); }
 
-  size_t period() const { return period_; }
+  size_t period() const { return log2_period_ < 0 ? 0 : size_t{1} << log2_period_; }
   bool real() const { return real_; }
-  bool has_data() const { return data_ != nullptr || store_ != nullptr; }
+  bool has_data() const { return store_ != nullptr; }
   // Equal for copies of one vector and for vectors that a store shares; null without values.
   using Identity = std::pair<const void*, uint32_t>;
-  Identity identity() const;
+  Identity identity() const { return {store_.get(), has_data() ? index_ : 0}; }
   PlainValues values() const;
   std::vector<Complex> to_vector() const;  // empty without values
-  Complex at(size_t slot) const { return values()[slot & (period_ - 1)]; }
+  Complex at(size_t slot) const { return values()[slot & (period() - 1)]; }
   double mean_square() const;  // of the values
   size_t entries() const;      // slots of one period that may differ from zero
 
  private:
-  std::shared_ptr<const std::vector<Complex>> data_;
+  static int8_t log2_of(size_t period);  // throws Error if it is no power of two
+
+  // A program of billions of weights has tens of millions of these.
   std::shared_ptr<const PlainStore> store_;
   uint32_t index_ = 0;  // in the store; the entries of a shape
-  size_t period_ = 0;
+  int8_t log2_period_ = -1;
   bool real_ = true;
 };
 

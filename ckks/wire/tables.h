@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,9 +39,18 @@ T get(const uint8_t*& in) {
 class TableWriter {
  public:
   static constexpr bool kReads = false;
+  using Sink = std::function<void(const std::vector<uint8_t>&)>;
+  // Tables that may be long go to `sink` piece by piece, the last piece with flush(); others stay in memory.
+  explicit TableWriter(Sink sink = {}) : sink_(std::move(sink)) {}
+
   template <typename T>
   void number(const T& value) {
     put(bytes_, value);
+    if (sink_ && bytes_.size() >= kPiece) flush();
+  }
+  void flush() {
+    sink_(bytes_);
+    bytes_.clear();
   }
   uint32_t count(size_t count, size_t) {
     number(static_cast<uint32_t>(count));
@@ -54,6 +64,8 @@ class TableWriter {
   [[noreturn]] void refuse(const std::string& why) const { throw Error("cannot write this file: " + why); }
 
  private:
+  static constexpr size_t kPiece = size_t{1} << 20;
+  Sink sink_;
   std::vector<uint8_t> bytes_;
 };
 

@@ -11,6 +11,9 @@ namespace psm::cmd {
 namespace {
 
 constexpr double kVarianceSpan = 6, kDenominatorSpan = 600;
+// What further sequences add at most to the largest value of a few. First tokens, which see themselves alone, spread
+// widely, and each sequence has one.
+constexpr double kFewSequences = 1.5;
 
 struct PublishedShape {
   const char* name;
@@ -108,11 +111,16 @@ RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, in
   };
   for (const attention::LayerRanges& layer : ranges().layers)
     largest = std::max(largest, layer.denominator.hi);
-  weights.config.epsilon = largest / kDenominatorSpan;
+  const double denominators = std::pow(kFewSequences, config.power);  // sums of scores to the p
+  weights.config.epsilon = denominators * largest / kDenominatorSpan;
   model.checkpoint.ranges = ranges();
   // Features of a random model are alike. What they reach in a few sequences differs by chance alone.
   std::vector<double>& reached = model.checkpoint.ranges->residual;
   std::ranges::fill(reached, std::ranges::max(reached));
+  for (attention::LayerRanges& layer : model.checkpoint.ranges->layers) {
+    layer.score *= kFewSequences, layer.gelu_input *= kFewSequences;
+    layer.denominator.hi *= denominators;
+  }
   model.checkpoint.polynomial = attention::PolynomialOptions{};
   measured.resize(static_cast<size_t>(prompts));
   model.prompts = std::move(measured);

@@ -191,7 +191,10 @@ const uint8_t* ConstantWriter::bytes_of(const ConstantRun& run, size_t bytes, ui
   return scratch;
 }
 
-void ConstantWriter::write(wire::TableWriter& tables) const { describe_table(tables, constants_, runs_); }
+void ConstantWriter::write(wire::TableWriter& tables) {
+  places_ = {}, known_ = {};
+  describe_table(tables, constants_, runs_);
+}
 
 MappedFile::MappedFile(const std::string& path) {
   descriptor_ = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe would wait

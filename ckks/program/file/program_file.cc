@@ -47,11 +47,17 @@ struct Header {
   }
 };
 
-ProgramDigest digest_of(Header header, const uint8_t* tables, size_t bytes) {
+// Covers the header without its digest; the tables follow.
+Sha256 begin_digest(Header header) {
   header.digest = {};
   const std::vector<uint8_t> head = header.bytes();
   Sha256 sum;
   sum.update(head.data(), head.size());
+  return sum;
+}
+
+ProgramDigest digest_of(const Header& header, const uint8_t* tables, size_t bytes) {
+  Sha256 sum = begin_digest(header);
   sum.update(tables, bytes);
   return sum.digest();
 }
@@ -293,18 +299,27 @@ ProgramDigest ProgramWriter::finish(ProgramFile& program) {
   const size_t slots = size_t{1} << (program.spec.log_n - 1);
   inner.entries(program.entries, slots);
 
-  wire::TableWriter tables;
+  // The tables of billions of weights are long: no copy of them is in memory.
+  const auto append = [&](const std::vector<uint8_t>& bytes) { file_.write(bytes.data(), bytes.size()); };
+  wire::TableWriter tables(append);
   Description<wire::TableWriter> outer(tables, parts);
   wire::describe(tables, program.spec);
   tables.text(program.about.dump(0));
   constants_->write(tables);
   outer.labels(), outer.maps(), outer.series();
-  std::vector<uint8_t> bytes = tables.bytes();
-  bytes.insert(bytes.end(), entries.bytes().begin(), entries.bytes().end());
+  tables.flush();
+  append(entries.bytes());
 
-  Header header{.constants_bytes = constants_->section_bytes(), .tables_bytes = bytes.size()};
-  header.digest = digest_of(header, bytes.data(), bytes.size());
-  file_.write(bytes.data(), bytes.size());
+  Header header{.constants_bytes = constants_->section_bytes()};
+  header.tables_bytes = file_.size() - header.tables_at();
+  Sha256 sum = begin_digest(header);
+  std::vector<uint8_t> piece(size_t{1} << 20);
+  for (uint64_t at = header.tables_at(); at < file_.size(); at += piece.size()) {
+    piece.resize(std::min<uint64_t>(piece.size(), file_.size() - at));
+    file_.read_back(at, piece.data(), piece.size());
+    sum.update(piece.data(), piece.size());
+  }
+  header.digest = sum.digest();
   const std::vector<uint8_t> head = header.bytes();
   file_.rewrite(0, head.data(), head.size());
   file_.commit();
