@@ -8,7 +8,7 @@
 namespace psm::ckks {
 namespace {
 
-// Many sums are read and written once a block, so that a block should have all their sources; few sums are
+// Many sums are read and written once a block, so that a block should have many of their sources; few sums are
 // bound by keys, which want long tiles.
 constexpr size_t kManySums = 16;
 // Weights of long periods, such as the masks of a long context, do not all fit into memory: 2 GB at 15 limbs.

@@ -52,7 +52,7 @@ enum class Opcode {
   kRotate,          // (a; k1, ..., kr) -> rot_k1(a), ..., rot_kr(a)   hoisted: one decomposition
   kSumOfRotations,  // (a; k1, ..., kr) -> a + rot_k1(a) + ...   one decomposition, one division by P
   kConjugate,       // (a) -> conj(a)
-  kLinear,          // (a1, ..., am; map) -> outputs of the transform  double-hoisted, one rescale
+  kLinear,          // (a1, ..., am; map) -> outputs of the transform  one rescale
   kSeries,          // (x; c) -> sum_k c_k T_k(x), x in [-1, 1]
   kRefresh,         // (a1, ..., am) -> the same values; the planner may bootstrap any of them here
   kBootstrap,  // (a) -> a, or (a, b) -> a, b for two real values packed as a + i b   (by the planner); of a kind

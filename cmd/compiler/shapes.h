@@ -31,8 +31,9 @@ struct ShapeFlags {
 // with two changes that give the polynomials the intervals of the model of Pythia 70M's shape that attention/PAPER.md
 // describes (variances of tokens span factors of 3.0 to 5.6 there, denominators of 355 to 1,001):
 //   embedding   a row is 6^u times as long, u uniform in [-1/4, 1/4]: variances of tokens span a factor of 6
-//   epsilon     1/600 of the largest denominator: those of 1/x span a factor of about 600
-// The reference forward pass measures the ranges on the prompts and further sequences.
+//   epsilon     1/600 of the largest denominator allowed for: those of 1/x span a factor of about 600
+// The reference forward pass measures the ranges on the prompts and further sequences. They are widened for
+// sequences that were not measured: scores and arguments of GELU 1.5 times, denominators 1.5^p times.
 //
 // Its results mean nothing, but it costs as much as a trained model of this shape. Layers are drawn again whenever they
 // are needed, so that one at a time is in memory.
