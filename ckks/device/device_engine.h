@@ -95,7 +95,6 @@ class DeviceEngine final : public Engine, public ResidueMaker {
 
  private:
   const Ring& ring() const { return context().ring(); }
-  Basis basis_of(const SwitchedSource& source) const;
   RnsPoly make(Basis basis) const { return {ring(), basis, Form::kNtt, &device_}; }
   Pair make_pair(Basis basis) const { return {make(basis), make(basis)}; }
   Buffer room(size_t limbs) const { return Buffer(limbs * ring().n(), &device_); }

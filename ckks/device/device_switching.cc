@@ -190,11 +190,6 @@ Engine::Pair DeviceEngine::switch_extended(const std::array<RnsPoly, 2>& x, cons
 
 // ---- sums over rotations ---------------------------------------------------------------------------------
 
-Basis DeviceEngine::basis_of(const SwitchedSource& source) const {
-  const Level level = source.from->level();
-  return {level + 1, context().p_count(level)};
-}
-
 void DeviceEngine::multiply_keys(Basis basis, const double* factor, std::span<const Rotation> rotations,
                                  const Stretch& stretch) const {
   std::vector<int> limbs(static_cast<size_t>(stretch.limbs));
@@ -228,7 +223,8 @@ DeviceEngine::Rotation DeviceEngine::rotation_of(const SwitchedSource& source,
 
 Engine::Pair DeviceEngine::sum_switched(std::span<const SwitchedSource> sources) const {
   PSM_CHECK(!sources.empty());
-  const Basis basis = basis_of(sources[0]);
+  const Level level = sources[0].from->level();
+  const Basis basis{level + 1, context().p_count(level)};
   Pair sum = make_pair(basis);
   std::vector<Rotation> rotations;
   for (const SwitchedSource& source : sources)

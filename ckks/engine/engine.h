@@ -84,9 +84,9 @@ class Engine {
 
   // Extended: sum_k s_k.
   virtual Pair sum_switched(std::span<const SwitchedSource> sources) const = 0;
-  // sums_a += sum_k w_{a,k} s_k for the weights of a block, extended if its basis is. If not, each source is a
-  // ciphertext, with g = 1, and is not multiplied by P. A sum without polynomials is made by the first tile
-  // that writes it.
+  // sums_a += sum_k w_{a,k} s_k for the weights of a block. Sums are extended if its basis is. If not, each
+  // source must have g = 1, and its ciphertext is taken as it is. A sum without polynomials is made by the
+  // first tile that writes it.
   virtual void add_weighted(std::vector<Pair>& sums, std::span<const SwitchedSource> sources,
                             const WeightBlock& block) const = 0;
   // round(w_k s_k / (P q_l)) for each k, one level lower.

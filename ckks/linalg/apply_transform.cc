@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
+#include <type_traits>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -20,7 +22,7 @@ class WeightEncoder {
         transform_(transform),
         level_(level),
         scale_(scale),
-        basis_{level + 1, transform.divides_sources ? 0 : context.p_count(level)} {}
+        basis_(weight_basis(transform, context.chain(), level)) {}
 
   std::vector<Plaintext> lone(const std::vector<int>& terms) const {
     std::vector<Encoder::Coefficients> all(terms.size());
@@ -82,23 +84,10 @@ Scale weight_scale(const Context& context, Level level, Scale input_scale, Scale
   return Scale(before_rescale(output_scale, context.q(level)) / input_scale);
 }
 
-// A sum of products, modulo Q_l P, or modulo Q_l if sources were divided first.
-ExtendedCiphertext turned(const Evaluator& evaluator, const ExtendedCiphertext& sum, GaloisElement g) {
-  return evaluator.apply_galois_extended(sum, g);
-}
-Ciphertext turned(const Evaluator& evaluator, const Ciphertext& sum, GaloisElement g) {
-  return evaluator.apply_galois(sum, g);
-}
-Ciphertext rescaled(const Evaluator& evaluator, const ExtendedCiphertext& sum) {
-  return evaluator.mod_down_rescale(sum);
-}
-Ciphertext rescaled(const Evaluator& evaluator, const Ciphertext& sum) { return evaluator.rescale(sum); }
-
 // What is the same for all weights, however they come.
 struct Application {
   const TransformSchedule& schedule;
   const TransformBlocks& blocks;
-  bool divides_sources;
   Level level;
   Scale input_scale, output_scale;
 
@@ -106,7 +95,8 @@ struct Application {
   template <typename Lone, typename Block>
   std::vector<Ciphertext> run(const Evaluator& evaluator, std::span<const Ciphertext* const> inputs,
                               const Lone& lone, const Block& block) const;
-  // Takes the giant steps and divides. Outputs that are lone terms are there.
+  // Takes the giant steps and divides. `lone` has the outputs that are lone terms. A sum is modulo Q_l P, or modulo
+  // Q_l if sources were divided.
   template <typename Sum>
   std::vector<Ciphertext> finish(const Evaluator& evaluator, std::vector<Engine::Pair> pairs,
                                  const Fingerprint& owner, std::vector<Ciphertext> lone) const;
@@ -117,11 +107,17 @@ std::vector<Ciphertext> Application::finish(const Evaluator& evaluator, std::vec
                                             const Fingerprint& owner, std::vector<Ciphertext> lone) const {
   const Context& context = evaluator.context();
   const Scale sum_scale = before_rescale(output_scale, context.q(level));
+  constexpr bool kDivided = std::is_same_v<Sum, Ciphertext>;
   std::vector<Sum> sums;
   for (Engine::Pair& pair : pairs) sums.emplace_back(std::move(pair), sum_scale, owner);
   std::vector<char> present = schedule.has_terms();
   for (const auto& step : schedule.steps) {
-    Sum moved = turned(evaluator, sums[step.from], galois_element(context, step.by));
+    const GaloisElement g = galois_element(context, step.by);
+    Sum moved;
+    if constexpr (kDivided)
+      moved = evaluator.apply_galois(sums[step.from], g);
+    else
+      moved = evaluator.apply_galois_extended(sums[step.from], g);
     sums[step.from] = {};
     if (present[step.to]) {
       evaluator.add_inplace(sums[step.to], moved);
@@ -137,7 +133,10 @@ std::vector<Ciphertext> Application::finish(const Evaluator& evaluator, std::vec
       out.push_back(std::move(lone[result]));
       continue;
     }
-    out.push_back(rescaled(evaluator, sums[result]));
+    if constexpr (kDivided)
+      out.push_back(evaluator.rescale(sums[result]));
+    else
+      out.push_back(evaluator.mod_down_rescale(sums[result]));
     out.back().settle_scale(output_scale);
   }
   return out;
@@ -184,14 +183,16 @@ std::vector<Ciphertext> Application::run(const Evaluator& evaluator,
   std::vector<Engine::Pair> pairs(schedule.accumulators.size());
   for (size_t b = 0; b < blocks.blocks.size(); ++b) {
     block_weights(b, [&](const WeightBlock& weights) {
-      if (!divides_sources) return engine.add_weighted(pairs, summed, weights);
-      std::vector<Ciphertext> rotated;
-      std::vector<Hoisted> divided;
-      std::vector<SwitchedSource> sources(summed.size());
-      for (int s = weights.first_source; s < weights.last_source; ++s)
+      if (!blocks.divides_sources) return engine.add_weighted(pairs, summed, weights);
+      std::deque<Ciphertext> rotated;
+      std::deque<Hoisted> divided;
+      std::vector<SwitchedSource> sources = summed;  // those that are not rotated stay
+      for (int s = weights.first_source; s < weights.last_source; ++s) {
+        if (summed[s].step->key == nullptr) continue;
         rotated.push_back(evaluator.apply_galois(*summed[s].from, summed[s].step->element));
-      for (const Ciphertext& source : rotated) divided.push_back({.source = &source, .digits = {}});
-      for (size_t i = 0; i < divided.size(); ++i) sources[weights.first_source + i] = {&divided[i], &unmoved};
+        divided.push_back({.source = &rotated.back(), .digits = {}});
+        sources[s] = {&divided.back(), &unmoved};
+      }
       engine.add_weighted(pairs, sources, weights);
     });
   }
@@ -212,8 +213,9 @@ std::vector<Ciphertext> Application::run(const Evaluator& evaluator,
     });
   }
   hoisted.clear();
-  return divides_sources ? finish<Ciphertext>(evaluator, std::move(pairs), owner, std::move(lone))
-                         : finish<ExtendedCiphertext>(evaluator, std::move(pairs), owner, std::move(lone));
+  return blocks.divides_sources
+             ? finish<Ciphertext>(evaluator, std::move(pairs), owner, std::move(lone))
+             : finish<ExtendedCiphertext>(evaluator, std::move(pairs), owner, std::move(lone));
 }
 
 }  // namespace
@@ -223,7 +225,6 @@ EncodedTransform::EncodedTransform(const Context& context, const Encoder& encode
                                    Scale output_scale)
     : schedule_(transform_schedule(transform, context.slots())),
       blocks_(transform_blocks(transform, schedule_)),
-      divides_sources_(transform.divides_sources),
       level_(level),
       input_scale_(input_scale),
       output_scale_(output_scale) {
@@ -244,7 +245,7 @@ size_t EncodedTransform::bytes() const {
 
 std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
                                                 std::span<const Ciphertext* const> inputs) const {
-  return Application{schedule_, blocks_, divides_sources_, level_, input_scale_, output_scale_}.run(
+  return Application{schedule_, blocks_, level_, input_scale_, output_scale_}.run(
       evaluator, inputs, [&](size_t g, const auto& use) { use(lone_[g]); },
       [&](size_t b, const auto& use) { use(weights_[b]); });
 }
@@ -269,7 +270,7 @@ std::vector<Ciphertext> encode_and_apply(const Context& context, const Encoder& 
     encode_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return made;
   };
-  return Application{schedule, blocks, transform.divides_sources, level, input_scale, output_scale}.run(
+  return Application{schedule, blocks, level, input_scale, output_scale}.run(
       evaluator, inputs,
       [&](size_t g, const auto& use) { use(timed([&] { return encode.lone(blocks.lone_terms[g]); })); },
       [&](size_t b, const auto& use) { use(timed([&] { return encode.block(blocks.blocks[b]); })); });

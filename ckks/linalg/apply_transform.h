@@ -12,10 +12,11 @@
 //      divided by P yet;
 //   3. Horner over the giants: one division of c_1 by P and one key switch each;
 //   4. divide by P q_l at the end: one rounding.
-// A transform that divides its sources rounds each after step 1, multiplies modulo Q_l alone, and takes its
-// giants as ordinary rotations.
 // An output of one term whose source no other output reads (a mask of a rotation) is made and divided tile by
 // tile. It is never in memory modulo Q_l P.
+//
+// A transform that divides its sources switches and divides each rotated one after step 1. Its plaintexts,
+// products and sums are modulo Q_l. Its giants are ordinary rotations, and it has no lone terms.
 //
 // Thread-safe after construction; parallel over limbs inside.
 #pragma once
@@ -47,7 +48,6 @@ class EncodedTransform {
  private:
   TransformSchedule schedule_;
   TransformBlocks blocks_;
-  bool divides_sources_;
   Level level_;
   Scale input_scale_, output_scale_;
   std::vector<std::vector<Plaintext>> lone_;  // as blocks_.lone_terms

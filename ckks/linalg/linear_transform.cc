@@ -130,6 +130,10 @@ TransformSchedule transform_schedule(const LinearTransform& transform, size_t sl
   return out;
 }
 
+Basis weight_basis(const LinearTransform& transform, const Chain& chain, Level level) {
+  return {level + 1, transform.divides_sources ? 0 : chain.special_primes(level)};
+}
+
 void request_keys(const TransformSchedule& schedule, const Chain& chain, Level level, KeyRequest& request) {
   for (const TransformSchedule::Source& source : schedule.sources) {
     if (source.switched()) request.need_galois(galois_element(chain, source.baby, source.conjugate), level);

@@ -11,8 +11,8 @@
 // increasing offsets; keys are needed for the differences. Positive giants go down to 0 and negative ones up
 // to 0. They are not reduced modulo the slots.
 //
-// Where many sums read each source, sources are divided by P before they are multiplied: a division each, but
-// products and sums have no limbs of P.
+// If divides_sources, each rotated source is divided by P before its products. Then products and sums have no
+// limbs of P. This pays where many sums read a source, or where few sources are rotated.
 //
 // Depth 1. Everything here is plain data, known before any key exists. Slot programs (ckks/program) and
 // bootstraps use the same transforms. Weights may be shapes without values.
@@ -26,6 +26,7 @@
 
 #include "ckks/linalg/diagonal_matrix.h"
 #include "ckks/linalg/plain.h"
+#include "ckks/ring/basis.h"
 #include "ckks/scheme/chain/key_request.h"
 
 namespace psm::ckks {
@@ -42,7 +43,7 @@ struct TransformTerm {
 struct LinearTransform {
   int outputs = 1;
   std::vector<TransformTerm> terms{};
-  bool divides_sources = false;  // by P, each before its products; the planner decides
+  bool divides_sources = false;  // the planner sets it where that is faster
 
   // Plain arithmetic: the definition.
   std::vector<std::vector<Complex>> apply(std::span<const std::vector<Complex>> inputs) const;
@@ -91,6 +92,9 @@ struct TransformSchedule {
 };
 // Babies are taken modulo the slots.
 TransformSchedule transform_schedule(const LinearTransform& transform, size_t slots);
+
+// The basis of encoded weights and of their sums: Q_l P, or Q_l if sources are divided.
+Basis weight_basis(const LinearTransform& transform, const Chain& chain, Level level);
 
 // The keys that the transform needs when its inputs are at `level`.
 void request_keys(const TransformSchedule& schedule, const Chain& chain, Level level, KeyRequest& request);

@@ -24,7 +24,7 @@ class PlainStore {
   virtual ~PlainStore() = default;
   // One period of a vector, if it is in memory; else empty.
   virtual std::span<const Complex> in_memory(uint32_t) const { return {}; }
-  // Reads one period of a vector that is not. Throws Error if the store is damaged.
+  // Reads one period of a vector. Throws Error if the store is damaged.
   virtual void read(uint32_t index, std::span<Complex> one_period) const = 0;
   // Known without reading.
   virtual double mean_square(uint32_t index) const = 0;

@@ -8,15 +8,15 @@
 namespace psm::ckks {
 namespace {
 
-// Many sums are read and written once a block, so that a block should have many of their sources; few sums are
+// Many sums are read and written once a block, so that a block should have all their sources; few sums are
 // bound by keys, which want long tiles.
 constexpr size_t kManySums = 16;
 // Weights of long periods, such as the masks of a long context, do not all fit into memory: 2 GB at 15 limbs.
 constexpr size_t kMostValues = size_t{1} << 23;
 
-int sources_per_block(size_t sums, size_t values_per_source) {
+int sources_per_block(size_t sums, size_t values_per_source, bool divided) {
   const size_t room = std::max<size_t>(1, kMostValues / std::max<size_t>(1, values_per_source));
-  return static_cast<int>(std::min<size_t>(room, sums >= kManySums ? kMostSources : 30));
+  return static_cast<int>(std::min<size_t>(room, divided ? kDividedTogether : sums >= kManySums ? 128 : 30));
 }
 
 constexpr size_t kMostTogether = 4;  // lone terms: each takes its remainders modulo all primes at once
@@ -55,6 +55,7 @@ void find_lone_terms(const LinearTransform& transform, const TransformSchedule& 
 
 TransformBlocks transform_blocks(const LinearTransform& transform, const TransformSchedule& schedule) {
   TransformBlocks result;
+  result.divides_sources = transform.divides_sources;
   find_lone_terms(transform, schedule, result);
   const int source_count = static_cast<int>(result.summed_sources.size());
   std::vector<int> place(schedule.sources.size(), -1);
@@ -64,7 +65,8 @@ TransformBlocks transform_blocks(const LinearTransform& transform, const Transfo
     if (!result.is_lone[schedule.term_accumulator[t]]) values += transform.terms[t].weight.period();
   }
   const int together = sources_per_block(schedule.accumulators.size(),
-                                         values / std::max(size_t{1}, result.summed_sources.size()));
+                                         values / std::max(size_t{1}, result.summed_sources.size()),
+                                         transform.divides_sources);
   using Rows = std::map<std::pair<int, size_t>, std::vector<std::pair<int, int>>>;
   std::vector<Rows> rows((source_count + together - 1) / together);  // of each block
   for (size_t t = 0; t < transform.terms.size(); ++t) {

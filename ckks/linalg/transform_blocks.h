@@ -14,8 +14,8 @@
 
 namespace psm::ckks {
 
-// Sources of a block at most. Divided sources are in memory whole, a block of them at a time.
-constexpr int kMostSources = 64;
+// Divided sources are in memory whole, so many at a time.
+constexpr int kDividedTogether = 64;
 
 struct TransformBlocks {
   struct Tile {
@@ -31,6 +31,7 @@ struct TransformBlocks {
     std::vector<Tile> tiles{};
   };
 
+  bool divides_sources = false;
   std::vector<char> is_lone;                 // of each accumulator
   std::vector<std::vector<int>> lone_terms;  // together, four at most
   std::vector<int> summed_sources;           // of the schedule: those of all other terms

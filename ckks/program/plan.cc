@@ -99,9 +99,9 @@ std::set<std::pair<ckks::TransformIdentity, int>> kept_transforms(const Plan& pl
     ++use->second.instructions;
     if (!is_new) continue;
     use->second.first = i;
+    const int limbs = weight_basis(*instruction.linear, chain, level).limbs();
     for (const ckks::TransformTerm& term : instruction.linear->terms) {
-      const int special = instruction.linear->divides_sources ? 0 : chain.special_primes(level);
-      use->second.bytes += 16.0 * static_cast<double>(term.weight.period()) * (level + 1 + special);
+      use->second.bytes += 16.0 * static_cast<double>(term.weight.period()) * limbs;
     }
   }
   std::vector<decltype(uses)::const_iterator> order;

@@ -11,8 +11,8 @@ namespace psm::cmd {
 namespace {
 
 constexpr double kVarianceSpan = 6, kDenominatorSpan = 600;
-// What further sequences add at most to the largest value of a few. First tokens, which see themselves alone, spread
-// widely, and each sequence has one.
+// Further sequences reach at most about this factor more than a few do. A first token sees itself alone, so that its
+// scores spread widely, and each sequence has one.
 constexpr double kFewSequences = 1.5;
 
 struct PublishedShape {

@@ -105,7 +105,7 @@ double predicted_products(const Instruction& instruction, size_t slots, ckks::Le
                           const program::CostModel& costs) {
   const program::TransformSummary map =
       program::summarise(*instruction.linear, ckks::transform_schedule(*instruction.linear, slots), slots);
-  const double limbs = 2.0 * (level + 1 + (map.divides_sources ? 0 : costs.chain().special_primes(level)));
+  const double limbs = 2.0 * weight_basis(*instruction.linear, costs.chain(), level).limbs();
   program::Work work;
   work[WorkKind::kMultiply] = limbs * static_cast<double>(map.full_terms);
   work[WorkKind::kRunProduct] = limbs * static_cast<double>(map.periodic_terms);

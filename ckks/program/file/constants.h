@@ -82,7 +82,7 @@ class ConstantWriter final : public ConstantTable, public PlainKeeper {
 
   ckks::Plain keep(const ckks::Plain&) override;
   uint64_t section_bytes() const { return bytes_; }
-  void write(wire::TableWriter&);  // keep() must not be called afterwards
+  void write(wire::TableWriter&);  // the last call
 
  private:
   uint32_t index_of_values(std::span<const ckks::Complex> values);

@@ -136,22 +136,19 @@ std::vector<Instruction> emit(const Program& program, const Placement& placement
 
 // Says which maps divide their sources. Instructions share maps, and so those of one level share the new one.
 void divide_sources(Plan& plan, const CostModel& model) {
-  std::map<std::pair<const ckks::LinearTransform*, int>, std::shared_ptr<const ckks::LinearTransform>>
-      divided;
+  using Map = std::shared_ptr<const ckks::LinearTransform>;
+  std::map<std::pair<Map, int>, Map> faster;
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
-    std::shared_ptr<const ckks::LinearTransform>& map = plan.program.instructions[i].linear;
-    const ckks::Level level = plan.argument_level[i];
+    Map& map = plan.program.instructions[i].linear;
     if (!map) continue;
-    const size_t slots = plan.program.slots;
-    if (!model.divides_sources(summarise(*map, ckks::transform_schedule(*map, slots), slots), level))
-      continue;
-    auto& other = divided[{map.get(), level}];
-    if (!other) {
-      ckks::LinearTransform copy = *map;
-      copy.divides_sources = true;
-      other = std::make_shared<const ckks::LinearTransform>(std::move(copy));
+    const ckks::Level level = plan.argument_level[i];
+    const auto [found, is_new] = faster.try_emplace({map, level}, map);
+    if (is_new && model.divides_sources(*map, plan.program.slots, level)) {
+      auto divided = std::make_shared<ckks::LinearTransform>(*map);
+      divided->divides_sources = true;
+      found->second = std::move(divided);
     }
-    map = other;
+    map = found->second;
   }
 }
 

@@ -202,17 +202,16 @@ void EffortSum::linear(const TransformSummary& transform, ckks::Level level) {
   if (transform.divides_sources) {
     at.mod_down(effort.work, 2 * (sources + steps));
     for (int i = 0; i < transform.outputs; ++i) rescale(level);
-    effort.counts.rescales -= transform.outputs;
   } else {
     at.mod_down(effort.work, steps);                          // giants: c_1 only; c_0 stays extended
     at.mod_down(effort.work, 2.0 * transform.outputs, true);  // by P q_l at once
     // P c_0 of a rotated source, P times the others; c_0 of a giant.
     effort.work[WorkKind::kAdd] += (sources + 2 * unmoved) * at.limbs() + steps * at.extended_limbs();
+    effort.counts.rescales += transform.outputs;
   }
   effort.counts.hoisted_key_switches += transform.hoisted_rotations;
   effort.counts.full_key_switches += transform.giant_rotations;
   effort.counts.plaintext_products += transform.full_terms + transform.periodic_terms;
-  effort.counts.rescales += transform.outputs;
 }
 
 void EffortSum::series(std::span<const ckks::SeriesPlan::Node> nodes) {
@@ -347,25 +346,22 @@ std::vector<double> CostModel::seconds_by_level(const Instruction& instruction, 
       seconds.push_back(this->seconds(instruction, program, level));
     return seconds;
   }
-  TransformSummary summary = summary_of(*instruction.linear, program.slots);
-  for (ckks::Level level = lowest; level <= highest; ++level) {
-    summary.divides_sources = divides_sources(summary, level);
-    seconds.push_back(linear_seconds(summary, level));
-  }
+  const TransformSummary summary = summary_of(*instruction.linear, program.slots);
+  for (ckks::Level level = lowest; level <= highest; ++level)
+    seconds.push_back(std::min(linear_seconds(summary, false, level), linear_seconds(summary, true, level)));
   return seconds;
 }
 
-double CostModel::linear_seconds(const TransformSummary& summary, ckks::Level level) const {
+double CostModel::linear_seconds(TransformSummary map, bool divides_sources, ckks::Level level) const {
+  map.divides_sources = divides_sources;
   EffortSum sum(chain_);
-  sum.linear(summary, level);
+  sum.linear(map, level);
   return kernels_.of(sum.effort.work);
 }
 
-bool CostModel::divides_sources(TransformSummary summary, ckks::Level level) const {
-  summary.divides_sources = false;
-  const double undivided = linear_seconds(summary, level);
-  summary.divides_sources = true;
-  return linear_seconds(summary, level) < undivided;
+bool CostModel::divides_sources(const ckks::LinearTransform& map, size_t slots, ckks::Level level) const {
+  const TransformSummary summary = summary_of(map, slots);
+  return linear_seconds(summary, true, level) < linear_seconds(summary, false, level);
 }
 
 }  // namespace psm::program

@@ -159,11 +159,11 @@ class CostModel {
   std::vector<double> seconds_by_level(const Instruction&, const Program&, ckks::Level lowest,
                                        ckks::Level highest) const;
   // Whether a map at this level takes less time if it divides its sources.
-  bool divides_sources(TransformSummary, ckks::Level level) const;
+  bool divides_sources(const ckks::LinearTransform&, size_t slots, ckks::Level level) const;
   double drop_seconds(ckks::Level target) const { return kernels_.of(drop_effort(target).work); }
 
  private:
-  double linear_seconds(const TransformSummary&, ckks::Level level) const;
+  double linear_seconds(TransformSummary, bool divides_sources, ckks::Level level) const;
 
   ckks::Chain chain_;
   KernelSeconds kernels_;

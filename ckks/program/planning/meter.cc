@@ -65,8 +65,7 @@ class Plaintexts {
       double periods = 0;
       for (const ckks::TransformTerm& term : instruction.linear->terms)
         periods += static_cast<double>(term.weight.period());
-      const int special = instruction.linear->divides_sources ? 0 : chain_.special_primes(level);
-      const double value_bytes = 16.0 * (level + 1 + special);
+      const double value_bytes = 16.0 * weight_basis(*instruction.linear, chain_, level).limbs();
       if (is_new) bytes_ += value_bytes * periods;
       return value_bytes * static_cast<double>(ckks::largest_block_values(*instruction.linear, schedule));
     }
@@ -116,8 +115,8 @@ double scratch_bytes(const Instruction& instruction, const ckks::TransformSchedu
     const double accumulators = schedule.giant_rotations() + instruction.linear->outputs;
     const double digits = chain.digits(level) * schedule.hoisted_inputs() * extended;
     if (!instruction.linear->divides_sources) return digits + 2 * accumulators * extended;
-    const auto sources = std::min(schedule.sources.size(), size_t{ckks::kMostSources});
-    return digits + (accumulators + static_cast<double>(sources)) * chain.ciphertext_bytes(level);
+    const int sources = std::min(schedule.hoisted_rotations(), ckks::kDividedTogether);
+    return digits + (accumulators + sources) * chain.ciphertext_bytes(level);
   }
   if (instruction.opcode == Opcode::kBootstrap) return model.bootstrap(instruction.bootstrap).scratch_bytes;
   ckks::KeyRequest taken;

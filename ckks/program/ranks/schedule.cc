@@ -58,6 +58,7 @@ Instruction part_of(const Instruction& whole, const std::vector<size_t>& results
   std::vector<int> outputs(whole.results.size(), -1);  // of the whole, and their numbers here
   for (size_t r = 0; r < results.size(); ++r) outputs[results[r]] = static_cast<int>(r);
   std::map<int, int> inputs;  // the same, in their order
+  // A part divides sources if the whole does: the same bits.
   ckks::LinearTransform map{.outputs = static_cast<int>(results.size()),
                             .terms = {},
                             .divides_sources = whole.linear->divides_sources};
