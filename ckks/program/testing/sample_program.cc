@@ -32,7 +32,7 @@ SampleProgram::SampleProgram(PlainKeeper* keeper) : context(ckks::insecure_boots
     sum = b.add_plain(sum, ckks::Plain(periodic(64, 2)));
     const std::vector<Value> turned = b.rotate_all(sum, std::vector<int>{1, -2});
     sum = b.subtract(b.add(turned[0], b.conjugate(turned[1])), b.negate(b.times_i(x)));
-    ckks::LinearTransform map{.outputs = 1, .terms = {}};
+    ckks::LinearTransform map{.outputs = 1, .terms = {}, .divides_sources = true};
     for (int baby = 0; baby < 3; ++baby)
       map.terms.push_back(
           {.giant = 4 * (baby % 2), .baby = baby, .weight = ckks::Plain(periodic(32, 3 + baby))});
