@@ -48,6 +48,10 @@ class TableWriter {
     put(bytes_, value);
     if (sink_ && bytes_.size() >= kPiece) flush();
   }
+  void small_number(uint64_t value) {
+    for (; value >= 0x80; value >>= 7) number(static_cast<uint8_t>(value | 0x80));
+    number(static_cast<uint8_t>(value));
+  }
   void flush() {
     sink_(bytes_);
     bytes_.clear();
@@ -81,6 +85,15 @@ class TableReader {
     need(sizeof(T));
     value = get<T>(at_);
   }
+  void small_number(uint64_t& value) {
+    value = 0;
+    uint8_t byte = 0x80;
+    for (int shift = 0; byte >= 0x80; shift += 7) {
+      number(byte);
+      if (shift > 56 || (byte == 0 && shift > 0)) refuse("it has a number in too many bytes; make it again");
+      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    }
+  }
   // Reads the length of a list whose items take at least `least_bytes` each.
   uint32_t count(size_t, size_t least_bytes) {
     uint32_t count = 0;
@@ -110,6 +123,18 @@ void integer(Tables& tables, int& value) {
   auto number = static_cast<int32_t>(value);
   tables.number(number);
   value = number;
+}
+// An integer as its difference from the one before: 0, -1, 1, -2, ... are the numbers 0, 1, 2, 3, ... Each has 7 bits
+// in a byte, the lowest first; the highest bit says that another byte follows.
+template <typename Tables, typename Integer>
+void difference(Tables& tables, Integer& value, Integer& before) {
+  const int64_t apart = static_cast<int64_t>(value) - static_cast<int64_t>(before);
+  auto number = static_cast<uint64_t>(apart < 0 ? -2 * apart - 1 : 2 * apart);
+  tables.small_number(number);
+  if constexpr (Tables::kReads)
+    value =
+        static_cast<Integer>(static_cast<uint64_t>(before) + (number % 2 != 0 ? ~(number / 2) : number / 2));
+  before = value;
 }
 template <typename Tables>
 void flag(Tables& tables, bool& value) {

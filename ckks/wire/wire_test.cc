@@ -11,6 +11,7 @@
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
 #include "ckks/wire/public_key_file.h"
+#include "ckks/wire/tables.h"
 #include "ckks/wire/testing/ciphertext_files.h"
 
 namespace psm::wire {
@@ -398,6 +399,27 @@ TEST_CASE("something after the end is refused") {
   const std::string path = path_of("longer");
   write_file(path, read_file(files.ciphertexts, kAnySize) + "x");
   CHECK_REFUSED(read_ciphertexts(path, files.party.context, 9), "after its end");
+}
+
+// A list of differences, as tables have it.
+struct Steps {
+  std::vector<uint64_t> values;
+};
+template <typename Tables>
+void describe(Tables& tables, Steps& steps) {
+  uint64_t before = 0;
+  list(tables, steps.values, 1, [&](uint64_t& value) { difference(tables, value, before); });
+}
+
+TEST_CASE("differences take few bytes, and have one form") {
+  const Steps steps{{0, 63, 0, 8191, 8191, uint64_t{1} << 50, 1}};
+  const std::string bytes = to_bytes(steps);
+  CHECK(bytes.size() == 4 + 1 + 1 + 1 + 2 + 1 + 8 + 8);
+  CHECK(from_bytes<Steps>(bytes, "steps").values == steps.values);
+  const std::string one("\1\0\0\0", 4);
+  CHECK_REFUSED(from_bytes<Steps>(one + std::string("\x80\0", 2), "steps"), "a number in too many bytes");
+  CHECK_REFUSED(from_bytes<Steps>(one + std::string(10, '\xff'), "steps"), "a number in too many bytes");
+  CHECK_REFUSED(from_bytes<Steps>(one + "\x80", "steps"), "its tables end early");
 }
 
 }  // namespace

@@ -41,6 +41,15 @@ class Reader:
     def list(self, item):
         return [item() for _ in range(self.one('I'))]
 
+    def differences(self, before):
+        for place in range(len(before)):
+            code, shift, byte = 0, 0, 128
+            while byte >= 128:
+                byte = self.one('B')
+                code, shift = code | (byte & 127) << shift, shift + 7
+            before[place] += -(code >> 1) - 1 if code & 1 else code >> 1
+        return tuple(before)
+
     def array(self, type_):
         return np.frombuffer(self.take(self.one('I') * np.dtype(type_).itemsize), type_)
 
@@ -178,16 +187,25 @@ class Program:
         constants_at, constants_size, tables_at, tables_size = struct.unpack_from('<4Q', data, 16)
         tables, self.section = data[tables_at:], data[constants_at:constants_at + constants_size]
         self.digest = hashlib.sha256(data[:64] + bytes(32) + data[96:128] + tables).digest()
-        assert data[:12] == b'PSMPROG\n\2\0\0\0', f'{path}: not a program of version 2'
+        assert data[:12] == b'PSMPROG\n\3\0\0\0', f'{path}: not a program of version 3'
         assert self.digest == data[64:96] and tables_size == len(tables), f'{path}: the digest is wrong'
         r = Reader(tables)
         self.ring, _ = read_parameters(r), r.text()
-        self.runs = r.list(lambda: r.numbers('QII'))
-        self.constants = r.list(lambda: r.numbers('IIBB32sdd'))
+        pages, run, count = r.list(lambda: r.take(32)), [0, 0, 0], [0]
+        for page in range((constants_size + 16383) // 16384):
+            found = hashlib.sha256(self.section[16384 * page:16384 * (page + 1)]).digest()
+            assert found == pages[page], f'{path}: page {page} of the constants is damaged'
+        self.runs = r.list(lambda: r.differences(run))
+        self.constants = r.list(lambda: (*r.differences(count), *r.numbers('BBf')))
+        self.first_runs = np.cumsum([0] + [constant[0] for constant in self.constants]).tolist()
         labels = r.list(r.text)
-        self.transforms = r.list(lambda: (r.one('i'), r.one('B'), r.list(lambda: r.numbers('iiiiBI'))))
+        self.transforms = r.list(lambda: (*r.numbers('iB'), self._terms(r)))
         self.series = r.list(lambda: r.array('<f8').tolist())
         self.entries = dict(r.list(lambda: (r.text(), self._entry(r, labels))))
+
+    def _terms(self, r):
+        term = [0] * 5
+        return r.list(lambda: (*r.differences(term), r.one('B')))
 
     def _entry(self, r, labels):
         e = SimpleNamespace(values=r.list(lambda: r.numbers('BQQi')))  # real, period, block, level
@@ -209,13 +227,11 @@ class Program:
 
     def constant(self, index):
         """One period, as real and imaginary parts."""
-        first, count, log2_period, kind, checksum, _, _ = self.constants[index]
-        parts, data, width = np.zeros((2, 1 << log2_period)), [], 1 if kind & 1 else 2
+        first, (count, log2_period, kind, _) = self.first_runs[index], self.constants[index]
+        parts, width = np.zeros((2, 1 << log2_period)), 1 if kind & 1 else 2
         for place, slot, slots in self.runs[first:first + count]:
-            data.append(self.section[place:place + slots * width * (8 if kind & 2 else 4)])
-            numbers = np.frombuffer(data[-1], '<f8' if kind & 2 else '<f4').reshape(slots, width)
-            parts[:width, slot:slot + slots] = numbers.T
-        assert hashlib.sha256(b''.join(data)).digest() == checksum, f'constant {index} is damaged'
+            data = self.section[place:place + slots * width * (8 if kind & 2 else 4)]
+            parts[:width, slot:slot + slots] = np.frombuffer(data, '<f8' if kind & 2 else '<f4').reshape(slots, width).T
         return parts
 
 def read_client(path):

@@ -44,7 +44,7 @@ class Machine:
             return [s.rescale(basis.mul(x[0], plain))]
         if i.opcode == 'linear':
             outputs, divides_sources, terms = self.program.transforms[i.data]
-            terms = [(*term[:5], self.program.constant(term[5])) for term in terms]
+            terms = [(*term[:4], term[5], self.program.constant(term[4])) for term in terms]
             return s.linear(x, outputs, terms, product_scale, divides_sources)
         if i.opcode == 'series':
             series = trim(self.program.series[i.data])

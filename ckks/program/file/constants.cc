@@ -21,21 +21,29 @@ namespace {
 constexpr uint8_t kReal = 1, kDoubles = 2;
 
 // The members of the table, in the order of FORMATS.md.
-template <typename Tables, typename Constants, typename Runs>
-void describe_table(Tables& tables, Constants& constants, Runs& runs) {
-  wire::list(tables, runs, 16, [&](auto& run) {
-    tables.number(run.place), tables.number(run.first), tables.number(run.count);
+template <typename Tables>
+void describe_table(Tables& tables, std::vector<Sha256::Digest>& pages, std::vector<Constant>& constants,
+                    std::vector<ConstantRun>& runs) {
+  wire::list(tables, pages, sizeof(Sha256::Digest), [&](Sha256::Digest& page) {
+    for (uint8_t& byte : page) tables.number(byte);
   });
-  wire::list(tables, constants, 58, [&](auto& c) {
-    tables.number(c.first_run), tables.number(c.runs), tables.number(c.log2_period);
+  ConstantRun run_before;
+  wire::list(tables, runs, 3, [&](ConstantRun& run) {
+    wire::difference(tables, run.place, run_before.place);
+    wire::difference(tables, run.first, run_before.first);
+    wire::difference(tables, run.count, run_before.count);
+  });
+  Constant before;
+  wire::list(tables, constants, 7, [&](Constant& c) {
+    wire::difference(tables, c.runs, before.runs);
+    tables.number(c.log2_period);
     auto kind = static_cast<uint8_t>((c.real ? kReal : 0) | (c.wide ? kDoubles : 0));
     tables.number(kind);
     if constexpr (Tables::kReads) {
       if (kind > (kReal | kDoubles)) tables.refuse("it has a constant of an unknown kind; compile it again");
       c.real = (kind & kReal) != 0, c.wide = (kind & kDoubles) != 0;
     }
-    for (auto& byte : c.checksum) tables.number(byte);
-    tables.number(c.max_abs), tables.number(c.mean_square);
+    tables.number(c.mean_square);
   });
 }
 
@@ -79,25 +87,17 @@ uint64_t ConstantTable::bytes(uint32_t index) const {
 
 void ConstantTable::read(uint32_t index, std::span<ckks::Complex> one_period) const {
   const Constant& constant = constants_[index];
-  const bool checked = is_checked(index);
-  const double bound = constant.max_abs * (1 + 1e-12);
-  bool fits = true;
   uint8_t scratch[16 * kRunSlots];
-  Sha256 sum;
   std::fill(one_period.begin(), one_period.end(), ckks::Complex(0));
   for (uint32_t r = 0; r < constant.runs; ++r) {
     const ConstantRun& run = runs_[constant.first_run + r];
-    const size_t size = run.count * constant.entry_bytes();
-    const uint8_t* bytes = bytes_of(run, size, scratch);
-    if (!checked) sum.update(bytes, size);
+    const uint8_t* bytes = bytes_of(run, run.count * constant.entry_bytes(), scratch);
     for (uint32_t i = 0; i < run.count; ++i) {
       const double re = get_entry(bytes, constant.wide);
       const double im = constant.real ? 0 : get_entry(bytes, constant.wide);
-      fits = fits && (checked || std::hypot(re, im) <= bound);  // no NaN does
       one_period[run.first + i] = {re, im};
     }
   }
-  if (!checked) check(index, sum.digest(), fits);
 }
 
 ConstantWriter::ConstantWriter(AtomicFile& file) : file_(file), begin_(file.size()) {}
@@ -116,7 +116,7 @@ uint32_t ConstantWriter::index_of_values(std::span<const ckks::Complex> values) 
   }
   constant.first_run = static_cast<uint32_t>(runs_.size());
   std::vector<uint8_t> bytes, entry;
-  Sha256 sum;
+  double squares = 0;
   for (size_t first = 0; first < values.size();) {
     if (values[first] == 0.0) {
       ++first;
@@ -130,34 +130,24 @@ uint32_t ConstantWriter::index_of_values(std::span<const ckks::Complex> values) 
       put_entry(bytes, values[i].real(), constant.wide);
       if (!constant.real) put_entry(bytes, values[i].imag(), constant.wide);
     }
-    const uint8_t* at = bytes.data();
-    for (size_t i = first; i < last; ++i) {
-      const double re = get_entry(at, constant.wide), im = constant.real ? 0 : get_entry(at, constant.wide);
-      constant.max_abs = std::max(constant.max_abs, std::hypot(re, im));
-      constant.mean_square += re * re + im * im;
-    }
-    sum.update(bytes.data(), bytes.size());
+    for (size_t i = first; i < last; ++i) squares += std::norm(values[i]);
     const ConstantRun run = run_of(bytes, first, last - first);
     wire::put(entry, run.place), wire::put(entry, run.first), wire::put(entry, run.count);
     runs_.push_back(run);
     first = last;
   }
-  constant.mean_square /= static_cast<double>(values.size());
-  constant.checksum = sum.digest();
+  constant.mean_square = static_cast<float>(squares / static_cast<double>(values.size()));
   constant.runs = static_cast<uint32_t>(runs_.size()) - constant.first_run;
   wire::put(entry, constant.log2_period), wire::put(entry, constant.real), wire::put(entry, constant.wide);
 
   const uint64_t key = checksum64(entry.data(), entry.size());
-  const auto same_run = [](const ConstantRun& a, const ConstantRun& b) {
-    return a.place == b.place && a.first == b.first && a.count == b.count;
-  };
   const auto [begin, end] = known_.equal_range(key);
   for (auto known = begin; known != end; ++known) {
     const Constant& other = constants_[known->second];
     if (other.log2_period != constant.log2_period || other.real != constant.real ||
         other.wide != constant.wide || other.runs != constant.runs ||
         !std::equal(runs_.begin() + other.first_run, runs_.begin() + other.first_run + other.runs,
-                    runs_.begin() + constant.first_run, same_run))
+                    runs_.begin() + constant.first_run))
       continue;
     runs_.resize(constant.first_run);
     return known->second;
@@ -181,9 +171,18 @@ ConstantRun ConstantWriter::run_of(const std::vector<uint8_t>& bytes, size_t fir
     return run;
   }
   places_.emplace(key, std::pair(bytes_, static_cast<uint32_t>(bytes.size())));
-  file_.write(bytes.data(), bytes.size());
-  bytes_ += bytes.size();
+  append(bytes.data(), bytes.size());
   return run;
+}
+
+void ConstantWriter::append(const uint8_t* bytes, size_t size) {
+  file_.write(bytes, size);
+  while (size > 0) {
+    const size_t part = std::min(size, kPageBytes - bytes_ % kPageBytes);
+    page_.update(bytes, part);
+    bytes += part, size -= part, bytes_ += part;
+    if (bytes_ % kPageBytes == 0) pages_.push_back(std::exchange(page_, {}).digest());
+  }
 }
 
 const uint8_t* ConstantWriter::bytes_of(const ConstantRun& run, size_t bytes, uint8_t* scratch) const {
@@ -193,7 +192,8 @@ const uint8_t* ConstantWriter::bytes_of(const ConstantRun& run, size_t bytes, ui
 
 void ConstantWriter::write(wire::TableWriter& tables) {
   places_ = {}, known_ = {};
-  describe_table(tables, constants_, runs_);
+  if (bytes_ % kPageBytes != 0) pages_.push_back(page_.digest());
+  describe_table(tables, pages_, constants_, runs_);
 }
 
 MappedFile::MappedFile(const std::string& path) {
@@ -232,17 +232,18 @@ void MappedFile::give_back() const { madvise(const_cast<uint8_t*>(data_), size_,
 
 MappedConstants::MappedConstants(std::shared_ptr<const MappedFile> file, uint64_t begin, uint64_t bytes,
                                  wire::TableReader& table, std::string name)
-    : file_(std::move(file)), begin_(begin), name_(std::move(name)) {
-  describe_table(table, constants_, runs_);
-  uint64_t used = 0;  // runs of the constants before: a run that many had would be looked at many times
-  for (const Constant& constant : constants_) {
+    : file_(std::move(file)), begin_(begin), bytes_(bytes), name_(std::move(name)) {
+  describe_table(table, pages_, constants_, runs_);
+  if (pages_.size() != (bytes + kPageBytes - 1) / kPageBytes)
+    table.refuse("it has checksums of more or fewer constants; compile it again");
+  uint32_t used = 0;  // runs of the constants before
+  for (Constant& constant : constants_) {
     const auto refuse = [&](const char* why) {
       table.refuse(message("constant ", &constant - constants_.data(), " ", why, "; compile it again"));
     };
     if (constant.log2_period > kMostLog2Period) refuse("has too long a period");
-    if (constant.first_run != used || constant.runs > runs_.size() - used)
-      refuse("has runs that are not its own");
-    used += constant.runs;
+    if (constant.runs > runs_.size() - used) refuse("has more runs than there are");
+    constant.first_run = std::exchange(used, used + constant.runs);
     uint64_t next = 0;  // the first slot that is free
     for (uint32_t r = 0; r < constant.runs; ++r) {
       const ConstantRun& run = runs_[constant.first_run + r];
@@ -253,35 +254,39 @@ MappedConstants::MappedConstants(std::shared_ptr<const MappedFile> file, uint64_
       if (run.place > bytes || run.count * constant.entry_bytes() > bytes - run.place)
         refuse("has a run outside the section of constants");
     }
-    const double largest = constant.max_abs, mean = constant.mean_square;
-    if (!(largest >= 0 && std::isfinite(largest) && mean >= 0 && mean <= largest * largest * (1 + 1e-9)))
-      refuse("has a size that is none");
+    if (!(constant.mean_square >= 0 && std::isfinite(constant.mean_square)))
+      refuse("has a mean square that is none");
   }
   if (used != runs_.size()) table.refuse("it has runs of no constant; compile it again");
-  checked_ = std::make_unique<std::atomic<bool>[]>(constants_.size());
+  checked_ = std::make_unique<std::atomic<bool>[]>(pages_.size());
 }
 
 void MappedConstants::read(uint32_t index, std::span<ckks::Complex> one_period) const {
   file_->require_unchanged(name_);
   ConstantTable::read(index, one_period);
   file_->require_unchanged(name_);
+  for (const ckks::Complex& value : one_period)
+    if (!std::isfinite(value.real()) || !std::isfinite(value.imag()))
+      throw Error(message(name_, "constant ", index, " has a value that is not finite; compile it again"));
   // A pass reads each weight once, so pages that were read would only take memory from ciphertexts.
   const uint64_t size = bytes(index), before = read_bytes_.fetch_add(size, std::memory_order_relaxed);
   if (before / kMostMapped != (before + size) / kMostMapped) file_->give_back();
 }
 
-const uint8_t* MappedConstants::bytes_of(const ConstantRun& run, size_t, uint8_t*) const {
+const uint8_t* MappedConstants::bytes_of(const ConstantRun& run, size_t size, uint8_t*) const {
+  for (size_t page = run.place / kPageBytes; page * kPageBytes < run.place + size; ++page) check(page);
   return file_->data() + begin_ + run.place;
 }
 
-void MappedConstants::check(uint32_t index, const Sha256::Digest& checksum, bool fits) const {
-  if (checksum != constants_[index].checksum)
-    throw Error(
-        message(name_, "constant ", index, " is damaged (its checksum differs); copy the file again"));
-  if (!fits)
-    throw Error(
-        message(name_, "constant ", index, " has a value larger than its table says; compile it again"));
-  checked_[index].store(true, std::memory_order_relaxed);
+void MappedConstants::check(size_t page) const {
+  if (checked_[page].load(std::memory_order_relaxed)) return;
+  const uint64_t first = page * kPageBytes;
+  Sha256 sum;
+  sum.update(file_->data() + begin_ + first, std::min<uint64_t>(kPageBytes, bytes_ - first));
+  if (sum.digest() != pages_[page])
+    throw Error(message(name_, "its constants are damaged (the checksum from byte ", begin_ + first,
+                        " on differs); copy the file again"));
+  checked_[page].store(true, std::memory_order_relaxed);
 }
 
 }  // namespace psm::program

@@ -5,8 +5,8 @@
 // at most kWide slots take twice as much, and so do values that a float cannot hold. Equal runs are stored
 // once, so masks of different lengths share their common part. Equal constants have one entry in the table.
 //
-// Bytes are in the order of their first use in the program, little-endian. Every constant has a SHA-256 and a largest
-// absolute value. They are verified when the constant is first read, and a value that is not finite is refused.
+// Bytes are in the order of their first use in the program, little-endian. Every kPageBytes of them have a SHA-256, which
+// is verified when the first of them is read. A value that is not finite is refused.
 #pragma once
 
 #include <time.h>
@@ -29,20 +29,21 @@ namespace psm::program {
 constexpr size_t kRunSlots = 256;                     // the longest run
 constexpr size_t kWide = 8;                           // the longest period whose entries are doubles
 constexpr int kMostLog2Period = 16;                   // slots of the largest ring
+constexpr size_t kPageBytes = size_t{1} << 14;        // that have a checksum
 constexpr uint64_t kMostMapped = uint64_t{16} << 20;  // bytes that are read before their pages are given back
 
 struct ConstantRun {
   uint64_t place = 0;  // of its first byte in the section
   uint32_t first = 0;  // slot
   uint32_t count = 0;  // slots
+  bool operator==(const ConstantRun&) const = default;
 };
 
 struct Constant {
   uint32_t first_run = 0, runs = 0;
+  float mean_square = 0;
   uint8_t log2_period = 0;
   bool real = true, wide = false;
-  Sha256::Digest checksum{};  // of its runs' bytes, one after another
-  double max_abs = 0, mean_square = 0;
 
   size_t period() const { return size_t{1} << log2_period; }
   size_t entry_bytes() const { return (wide ? 8 : 4) * (real ? 1 : 2); }
@@ -65,10 +66,8 @@ class ConstantTable : public ckks::PlainStore, public std::enable_shared_from_th
  protected:
   // Returns the bytes of a run: in place, or copied to `scratch`, which has room for them.
   virtual const uint8_t* bytes_of(const ConstantRun&, size_t bytes, uint8_t* scratch) const = 0;
-  // Called after a constant was read. `fits`: no value is larger than the table says.
-  virtual void check(uint32_t index, const Sha256::Digest& checksum, bool fits) const = 0;
-  virtual bool is_checked(uint32_t index) const = 0;
 
+  std::vector<Sha256::Digest> pages_;
   std::vector<Constant> constants_;
   std::vector<ConstantRun> runs_;
 };
@@ -87,13 +86,13 @@ class ConstantWriter final : public ConstantTable, public PlainKeeper {
  private:
   uint32_t index_of_values(std::span<const ckks::Complex> values);
   ConstantRun run_of(const std::vector<uint8_t>& bytes, size_t first, size_t count);
+  void append(const uint8_t* bytes, size_t size);
   const uint8_t* bytes_of(const ConstantRun&, size_t bytes, uint8_t* scratch) const override;
-  void check(uint32_t, const Sha256::Digest&, bool) const override {}
-  bool is_checked(uint32_t) const override { return true; }
 
   AtomicFile& file_;
   const uint64_t begin_;
   uint64_t bytes_ = 0;
+  Sha256 page_;                                                              // of the page that is not full
   std::unordered_multimap<uint64_t, std::pair<uint64_t, uint32_t>> places_;  // by checksum: place, bytes
   std::unordered_multimap<uint64_t, uint32_t> known_;                        // by checksum of the entry
 };
@@ -134,13 +133,12 @@ class MappedConstants final : public ConstantTable {
 
  private:
   const uint8_t* bytes_of(const ConstantRun&, size_t bytes, uint8_t* scratch) const override;
-  void check(uint32_t index, const Sha256::Digest& checksum, bool fits) const override;
-  bool is_checked(uint32_t index) const override { return checked_[index].load(std::memory_order_relaxed); }
+  void check(size_t page) const;
 
   std::shared_ptr<const MappedFile> file_;
-  uint64_t begin_;
+  uint64_t begin_, bytes_;
   std::string name_;
-  std::unique_ptr<std::atomic<bool>[]> checked_;
+  std::unique_ptr<std::atomic<bool>[]> checked_;  // of each page
   mutable std::atomic<uint64_t> read_bytes_ = 0;
 };
 

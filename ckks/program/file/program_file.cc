@@ -15,7 +15,7 @@ namespace psm::program {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'S', 'M', 'P', 'R', 'O', 'G', '\n'};
-constexpr uint32_t kVersion = 2;  // raised whenever a file that exists would be read as something else
+constexpr uint32_t kVersion = 3;  // raised whenever a file that exists would be read as something else
 constexpr size_t kHeaderBytes = 128, kDigestAt = 64;
 constexpr uint64_t kConstantsAt = 4096;
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
@@ -105,10 +105,15 @@ class Description {
     shared(parts_.maps.items, 9, [&](ckks::LinearTransform& map) {
       integer(map.outputs);
       flag(map.divides_sources);
-      wire::list(t_, map.terms, 21, [&](ckks::TransformTerm& term) {
-        integer(term.output), integer(term.giant), integer(term.input), integer(term.baby);
+      ckks::TransformTerm before;
+      uint32_t weight_before = 0;
+      wire::list(t_, map.terms, 6, [&](ckks::TransformTerm& term) {
+        wire::difference(t_, term.output, before.output), wire::difference(t_, term.giant, before.giant);
+        wire::difference(t_, term.input, before.input), wire::difference(t_, term.baby, before.baby);
+        uint32_t weight = place_of(term.weight);
+        wire::difference(t_, weight, weight_before);
+        if constexpr (kReads) term.weight = plain_at(weight);
         flag(term.conjugate);
-        plain(term.weight);
       });
     });
   }
@@ -140,16 +145,18 @@ class Description {
   void level(ckks::Level& level) { wire::describe(t_, level); }
   void value(Value& v) { integer(v.id); }
 
+  uint32_t place_of(const ckks::Plain& plain) const {
+    return plain.period() == 0 ? kNone : parts_.constants->index_of(plain);
+  }
+  ckks::Plain plain_at(uint32_t place) const {
+    if (place == kNone) return {};
+    if (place >= parts_.constants->size()) refuse("a constant that is not there");
+    return parts_.constants->plain(place);
+  }
   void plain(ckks::Plain& plain) {
-    uint32_t index = kNone;
-    if constexpr (!kReads)
-      if (plain.period() != 0) index = parts_.constants->index_of(plain);
-    t_.number(index);
-    if constexpr (kReads) {
-      if (index == kNone) return;
-      if (index >= parts_.constants->size()) refuse("a constant that is not there");
-      plain = parts_.constants->plain(index);
-    }
+    uint32_t place = place_of(plain);
+    t_.number(place);
+    if constexpr (kReads) plain = plain_at(place);
   }
 
   template <typename T, typename Each>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -39,27 +40,33 @@ inline ckks::Complex product(ckks::Complex a, ckks::Complex b) {
 }
 
 // What multiplies each part of x, and what the other part, in w x or w conj(x): so written that the compiler finds
-// vectors.
+// vectors. Slots before `begin` and from `end` on are zero.
 struct Factors {
   SlotVector own, other;
+  size_t begin = 0, end = 0;
 };
 Factors factors_of(std::span<const ckks::Complex> w, bool conjugate) {
   Factors factors;
   for (const ckks::Complex& z : w) {
     factors.own.emplace_back(z.real(), conjugate ? -z.real() : z.real());
     factors.other.emplace_back(conjugate ? z.imag() : -z.imag(), z.imag());
+    if (z != 0.0) factors.end = factors.own.size();
+    if (factors.end == 0) factors.begin = factors.own.size();
   }
   return factors;
 }
 
-// out_s += own_s x_s + other_s y_s, part by part.
-void add_products(ckks::Complex* out, const ckks::Complex* own, const ckks::Complex* x,
-                  const ckks::Complex* other, const ckks::Complex* y, size_t slots) {
-  const auto parts = [](const ckks::Complex* z) { return reinterpret_cast<const double*>(z); };
-  auto* const sum = reinterpret_cast<double*>(out);
-#pragma omp simd
-  for (size_t i = 0; i < 2 * slots; ++i)
-    sum[i] += parts(own)[i] * parts(x)[i] + parts(other)[i] * parts(y)[i];
+// out_s += own_s x_s + other_s y_s, part by part; y_s is x_s with its parts exchanged.
+void add_products(ckks::Complex* out, const ckks::Complex* own, const ckks::Complex* other,
+                  const ckks::Complex* x, size_t slots) {
+  using Parts [[gnu::vector_size(sizeof(ckks::Complex))]] = double;
+  for (size_t s = 0; s < slots; ++s) {
+    const auto parts = std::bit_cast<Parts>(x[s]);
+    const Parts exchanged = __builtin_shufflevector(parts, parts, 1, 0);
+    out[s] = std::bit_cast<ckks::Complex>(
+        std::bit_cast<Parts>(out[s]) +
+        (std::bit_cast<Parts>(own[s]) * parts + std::bit_cast<Parts>(other[s]) * exchanged));
+  }
 }
 
 // sum_k c_k T_k(x) by Clenshaw's recurrence: b_k = c_k + 2 x b_{k+1} - b_{k+2}, result c_0 + x b_1 - b_2.
@@ -384,10 +391,6 @@ class Twin {
 
   // rot_g(w * rot_b(x)) in slot s is w[s + g] x[s + g + b]. Weights are read a few terms at a time.
   void execute_linear() {
-    std::vector<SlotVector> exchanged;
-    for (size_t i = 0; i < instruction_->arguments.size(); ++i)
-      map_slots(exchanged.emplace_back(program_.slots),
-                [&](size_t s) { return ckks::Complex(argument(i)[s].imag(), argument(i)[s].real()); });
     for (size_t output = 0; output < instruction_->results.size(); ++output) {
       SlotVector& out = result(output);
       std::fill(out.begin(), out.end(), ckks::Complex(0));
@@ -403,14 +406,16 @@ class Twin {
         for_blocks(program_.slots, [&](size_t, size_t begin, size_t end) {
           for (size_t t = 0; t < count; ++t) {
             const ckks::TransformTerm& term = *terms[first + t];
+            const Factors& w = factors[t];
             const auto input = static_cast<size_t>(term.input);
-            const size_t period = factors[t].own.size();
             for (size_t s = begin, run; s < end; s += run) {
-              const size_t at = (s + static_cast<size_t>(term.giant)) & (period - 1);
+              const size_t at = (s + static_cast<size_t>(term.giant)) & (w.own.size() - 1);
               const size_t from = (s + static_cast<size_t>(term.giant + term.baby)) & (program_.slots - 1);
-              run = std::min({end - s, period - at, program_.slots - from});
-              add_products(&out[s], &factors[t].own[at], &argument(input)[from], &factors[t].other[at],
-                           &exchanged[input][from], run);
+              run = std::min({end - s, w.own.size() - at, program_.slots - from});
+              const size_t skip = std::max(at, w.begin) - at, stop = std::min(at + run, w.end);
+              if (at + skip < stop)
+                add_products(&out[s + skip], &w.own[at + skip], &w.other[at + skip],
+                             &argument(input)[from + skip], stop - at - skip);
             }
           }
         });

@@ -81,10 +81,10 @@ class Plaintexts {
   double bytes_ = 0;
 };
 
-// Bytes of a program's vectors in its file (ckks/program/file/constants.h), each with a constant and a run in the
-// tables; one that is met again is the same.
+// Bytes of a program's vectors in its file (ckks/program/file/constants.h), each with a constant, a run and a term in
+// the tables; one that is met again is the same.
 class FileVectors {
-  static constexpr double kTableBytes = 58 + 16;
+  static constexpr double kTableBytes = 7 + 6 + 6;
 
  public:
   void add(const Instruction& instruction) {

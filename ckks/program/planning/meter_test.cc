@@ -29,7 +29,7 @@ TEST_CASE("a program's vectors count once each, and those of a mere shape as man
   const Value y = b.linear(std::vector<Value>{b.multiply_plain(x, shared)}, map)[0];
   b.output("y", b.linear(std::vector<Value>{y}, map)[0]);
   const MeterReading reading = meter(plan(std::move(b).finish(), {}, model()), model());
-  CHECK(reading.constant_bytes == 4 * (16 + 20 + 20) + 3 * (58 + 16));
+  CHECK(reading.constant_bytes == 4 * (16 + 20 + 20) + 3 * (7 + 6 + 6));
   CHECK(reading.peak_bytes() == reading.run_bytes() + reading.key_bytes());
 }
 
