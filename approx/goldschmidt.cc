@@ -13,25 +13,6 @@ namespace {
 
 constexpr int kMaxDivisionLevels = 30;
 
-// Constants of the folded iteration; index i belongs to u_i.
-struct FoldedDivision {
-  std::vector<double> lambda;
-  std::vector<double> constant;  // c_i; c_0 is unused
-  std::vector<int> multiple;     // m_i; m_0 is unused
-
-  Steps steps() const {
-    Steps s;
-    Steps::Value u = Steps::kArgument, out = s.add_constant(u, lambda[0]);
-    for (size_t i = 1; i < lambda.size(); ++i) {
-      if (i > 1) u = s.refresh(u), out = s.refresh(out);
-      u = s.times_integer(s.multiply(u, u), multiple[i]);
-      if (constant[i] != 0) u = s.add_constant(u, constant[i]);
-      out = s.multiply(out, s.add_constant(u, lambda[i]));
-    }
-    return s;
-  }
-};
-
 struct Relaxation {
   std::vector<long double> k;    // k_0 .. k_n, the last being the final factor
   std::vector<long double> rho;  // bounds of |r_i|, rho_n the relative error
@@ -49,13 +30,14 @@ Relaxation relaxation(long double e, int levels, bool relaxed) {
   return s;
 }
 
-// m_i and lambda_i from the last factor backwards, and the largest value of the product.
+// Constants of the folded iteration; index i belongs to u_i.
 struct Scaling {
   std::vector<long double> lambda;
-  std::vector<int> multiple;
-  long double top = 1;  // prod lambda_i (1 + rho_i)
+  std::vector<int> multiple;  // m_i; m_0 is unused
+  long double top = 1;        // the largest value of the product: prod lambda_i (1 + rho_i)
 };
 
+// From the last factor backwards.
 Scaling scale_from(const Relaxation& s, long double last_lambda) {
   const int n = static_cast<int>(s.rho.size()) - 1;
   Scaling scaling{std::vector<long double>(n), std::vector<int>(n, 1), 1};
@@ -82,6 +64,19 @@ Scaling best_scaling(const Relaxation& s) {
   return best;
 }
 
+Steps steps_of(const Relaxation& s, const Scaling& scaling) {
+  Steps steps;
+  Steps::Value u = Steps::kArgument, out = steps.add_constant(u, static_cast<double>(scaling.lambda[0]));
+  for (size_t i = 1; i < scaling.lambda.size(); ++i) {
+    if (i > 1) u = steps.refresh(u), out = steps.refresh(out);
+    u = steps.times_integer(steps.multiply(u, u), scaling.multiple[i]);
+    const auto constant = static_cast<double>(scaling.lambda[i] * (1 - s.k[i]));
+    if (constant != 0) u = steps.add_constant(u, constant);
+    out = steps.multiply(out, steps.add_constant(u, static_cast<double>(scaling.lambda[i])));
+  }
+  return steps;
+}
+
 // Each of the 2n stored constants and operations moves r_i by 2^-53, the result by that over e.
 long double rounding_of(int levels, long double e) { return levels * 0x1p-50L / e; }
 
@@ -92,14 +87,8 @@ Approximation goldschmidt(Interval domain, int levels, bool relaxed) {
   const Relaxation s = relaxation(e, levels, relaxed);
   const Scaling scaling = best_scaling(s);
 
-  FoldedDivision folded;
   long double output = s.k[levels] / domain.hi;
-  for (int i = 0; i < levels; ++i) {
-    folded.lambda.push_back(static_cast<double>(scaling.lambda[i]));
-    folded.constant.push_back(static_cast<double>(scaling.lambda[i] * (1 - s.k[i])));
-    folded.multiple.push_back(scaling.multiple[i]);
-    output *= s.k[i] / scaling.lambda[i];
-  }
+  for (int i = 0; i < levels; ++i) output *= s.k[i] / scaling.lambda[i];
 
   Approximation::Facts facts;
   facts.function = "1/x";
@@ -111,11 +100,11 @@ Approximation goldschmidt(Interval domain, int levels, bool relaxed) {
   facts.error_kind = ErrorKind::kRelative;
   facts.error_bound = static_cast<double>(s.rho[levels] + rounding_of(levels, e));
   facts.input_scale = static_cast<double>(-scaling.lambda[0] * s.k[0] / domain.hi);
-  facts.input_offset = folded.lambda[0];
+  facts.input_offset = static_cast<double>(scaling.lambda[0]);
   const double top = static_cast<double>(scaling.lambda[0] * s.rho[0]);
   facts.input_range = {relaxed ? -top : 0.0, top};
   facts.output_scale = static_cast<double>(output);
-  return Approximation(std::move(facts), folded.steps(), [](double x) { return 1 / x; });
+  return Approximation(std::move(facts), steps_of(s, scaling), [](double x) { return 1 / x; });
 }
 
 }  // namespace

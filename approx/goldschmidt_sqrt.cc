@@ -25,6 +25,8 @@ struct FoldedRoot {
   std::vector<double> a;           // A_i
   std::vector<double> nu;          // scales Z_i after its product; nu_0 is unused
   std::vector<int> multiple;       // m_i; m_0 is unused
+  long double input = 1;           // mu_0
+  long double output = 1;          // what Z_K must be multiplied by to be z_K
 
   Steps steps() const {
     Steps s;
@@ -63,12 +65,12 @@ Iteration iterate(long double e, int count, bool relaxed) {
   return it;
 }
 
-// Folds the constants; returns what Z_K must be multiplied by to be z_K.
-long double fold(const Iteration& it, FoldedRoot& folded, std::vector<long double>& mu) {
+FoldedRoot fold(const Iteration& it) {
   const int count = static_cast<int>(it.alpha.size());
+  FoldedRoot folded;
+  std::vector<long double> mu(count, 1);
   // f_i at x = lo, where it is largest.
   const auto largest = [&](int i) { return it.alpha[i] - it.beta[i] * it.e[i]; };
-  mu.assign(count, 1);
   folded.multiple.assign(count, 1);
   folded.nu.assign(count, 1);
   // The last factor, after which nothing is scaled, is at most 1.
@@ -78,16 +80,16 @@ long double fold(const Iteration& it, FoldedRoot& folded, std::vector<long doubl
     folded.multiple[i + 1] = std::max(1, static_cast<int>(std::ceil(cube * (1 - 1e-12L))));
     mu[i] = std::cbrt(cube / folded.multiple[i + 1]);
   }
-  long double output = 1;
+  folded.input = mu[0];
   for (int i = 0; i < count; ++i) {
     const long double ratio = mu[i] / it.beta[i];
     folded.a.push_back(static_cast<double>(ratio * it.alpha[i]));
-    output /= ratio;
+    folded.output /= ratio;
     if (i + 1 == count) break;
     folded.nu[i + 1] = static_cast<double>(1 / (ratio * largest(i)));
-    output *= ratio * largest(i);
+    folded.output *= ratio * largest(i);
   }
-  return output;
+  return folded;
 }
 
 Coefficients minimax_inverse_sqrt(Interval domain, int degree) {
@@ -115,11 +117,8 @@ Approximation unstarted(Interval domain, int iterations, bool relaxed) {
   PSM_CHECK(1 <= iterations && iterations <= kMaxRootIterations, "iterations ", iterations);
   const long double e = static_cast<long double>(domain.lo) / domain.hi;
   const Iteration it = iterate(e, iterations, relaxed);
-  FoldedRoot folded;
-  std::vector<long double> mu;
-  long double output = fold(it, folded, mu);
-  const long double low = std::sqrt(it.e.back());
-  if (relaxed) output *= 2 / (1 + low);
+  const FoldedRoot folded = fold(it);
+  const long double low = std::sqrt(it.e.back()), output = folded.output * (relaxed ? 2 / (1 + low) : 1);
 
   Approximation::Facts facts =
       facts_for(domain, std::string(relaxed ? "relaxed Goldschmidt, " : "Goldschmidt, ") +
@@ -128,8 +127,8 @@ Approximation unstarted(Interval domain, int iterations, bool relaxed) {
                               : "closed form: b -> b (3 - b)^2 / 4 is increasing on [0, 1]";
   facts.error_bound =
       static_cast<double>((relaxed ? (1 - low) / (1 + low) : 1 - low) + iterations * 0x1p-49L / e);
-  facts.input_scale = static_cast<double>(mu[0] / domain.hi);
-  facts.input_range = {static_cast<double>(mu[0] * e), static_cast<double>(mu[0])};
+  facts.input_scale = static_cast<double>(folded.input / domain.hi);
+  facts.input_range = {static_cast<double>(folded.input * e), static_cast<double>(folded.input)};
   facts.output_scale = static_cast<double>(output / std::sqrt(static_cast<long double>(domain.hi)));
   return Approximation(std::move(facts), folded.steps(), exact_inverse_sqrt);
 }
@@ -159,21 +158,17 @@ Approximation start_goldschmidt_inverse_sqrt(const InverseSqrtStart& start, int 
   const Coefficients& p = start.p;
   const long double d = start.error;
   const Iteration it = iterate((1 - d) * (1 - d) / ((1 + d) * (1 + d)), iterations, true);
-  FoldedRoot folded;
-  std::vector<long double> mu;
-  long double output = fold(it, folded, mu);
+  FoldedRoot folded = fold(it);
   const long double low = std::sqrt(it.e.back());
-  output *= 2 / (1 + low);
 
   // z_0 = p / (1 + d), so that b_0 = y z_0^2 lies in [e_0, 1].
   const Coefficients y{static_cast<long double>(domain.midpoint()),
                        static_cast<long double>(domain.width()) / 2};
   const Coefficients b = chebyshev_product(chebyshev_product(p, p), y);
-  folded.start_core = scaled(b, mu[0] / ((1 + d) * (1 + d)));
+  folded.start_core = scaled(b, folded.input / ((1 + d) * (1 + d)));
   const long double start_scale =
       std::sqrt(static_cast<long double>(domain.lo)) / (1 + d);  // p <= (1 + d) / sqrt(lo)
   folded.start = scaled(p, start_scale);
-  output /= start_scale * (1 + d);
 
   Approximation::Facts facts =
       facts_for(domain, message("start of degree ", (1 << start.levels) - 1, " and relaxed Goldschmidt, ",
@@ -186,7 +181,7 @@ Approximation start_goldschmidt_inverse_sqrt(const InverseSqrtStart& start, int 
   facts.input_scale = domain.to_unit_scale();
   facts.input_offset = domain.to_unit_offset();
   facts.input_range = {-1, 1};
-  facts.output_scale = static_cast<double>(output);
+  facts.output_scale = static_cast<double>(folded.output * (2 / (1 + low)) / (start_scale * (1 + d)));
   return Approximation(std::move(facts), folded.steps(), exact_inverse_sqrt);
 }
 

@@ -35,15 +35,18 @@ std::vector<std::vector<Complex>> LinearTransform::apply(std::span<const std::ve
   return out;
 }
 
-TransformIdentity same_encoding(const LinearTransform& transform) {
-  TransformIdentity identity{transform.divides_sources, {}};
+Sha256::Digest same_encoding(const LinearTransform& transform) {
+  Sha256 sum;
+  sum.update(&transform.divides_sources, sizeof(bool));
   for (const TransformTerm& term : transform.terms) {
+    const int places[] = {term.output, term.giant, term.input, term.baby, term.conjugate};
     // Shapes without data are never shared: the term itself tells them apart.
     Plain::Identity data{&term, 0};
     if (term.weight.has_data()) data = term.weight.identity();
-    identity.second.emplace_back(term.output, term.giant, term.input, term.baby, term.conjugate, data);
+    sum.update(places, sizeof places);
+    sum.update(&data.first, sizeof data.first), sum.update(&data.second, sizeof data.second);
   }
-  return identity;
+  return sum.digest();
 }
 
 LinearTransform baby_step_giant_step(const DiagonalMatrix& matrix, int step, int baby_count, bool one_sided) {

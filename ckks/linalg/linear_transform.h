@@ -20,10 +20,10 @@
 
 #include <compare>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "ckks/base/random/sha256.h"
 #include "ckks/linalg/diagonal_matrix.h"
 #include "ckks/linalg/plain.h"
 #include "ckks/ring/basis.h"
@@ -49,10 +49,9 @@ struct LinearTransform {
   std::vector<std::vector<Complex>> apply(std::span<const std::vector<Complex>> inputs) const;
 };
 
-// Two transforms with the same identity have the same plaintexts (shared data, not equal data) in the same
-// places. Encoding one encodes the other.
-using TransformIdentity = std::pair<bool, std::vector<std::tuple<int, int, int, int, bool, Plain::Identity>>>;
-TransformIdentity same_encoding(const LinearTransform&);
+// A digest, valid in this process: two transforms with the same one have the same plaintexts (shared data, not equal
+// data) in the same places. Encoding one encodes the other.
+Sha256::Digest same_encoding(const LinearTransform&);
 
 // Baby-step giant-step form of a matrix whose offsets are multiples of `step`:
 // offset = step * (giant * baby_count + baby), 0 <= baby < baby_count. Offsets are taken in [0, slots) if

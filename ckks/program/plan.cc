@@ -80,14 +80,14 @@ std::set<ckks::BootstrapKind> bootstrap_kinds(const Plan& plan) {
   return kinds;
 }
 
-std::set<std::pair<ckks::TransformIdentity, int>> kept_transforms(const Plan& plan, const ckks::Chain& chain,
-                                                                  size_t bytes) {
+std::set<std::pair<Sha256::Digest, int>> kept_transforms(const Plan& plan, const ckks::Chain& chain,
+                                                         size_t bytes) {
   struct Use {
     int instructions = 0;
     size_t first = 0;
     double bytes = 0;
   };
-  std::map<std::pair<ckks::TransformIdentity, int>, Use> uses;
+  std::map<std::pair<Sha256::Digest, int>, Use> uses;
   double left = static_cast<double>(bytes);
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
@@ -110,7 +110,7 @@ std::set<std::pair<ckks::TransformIdentity, int>> kept_transforms(const Plan& pl
     return std::pair(-a->second.instructions, a->second.first) <
            std::pair(-b->second.instructions, b->second.first);
   });
-  std::set<std::pair<ckks::TransformIdentity, int>> kept;
+  std::set<std::pair<Sha256::Digest, int>> kept;
   for (const auto& use : order) {
     if (use->second.bytes > left) continue;
     left -= use->second.bytes;

@@ -148,8 +148,7 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
       .number("bootstrap_bytes", "  bootstraps", reading.bootstrap_bytes, bytes_text)
       .both("ciphertext_bytes", "  ciphertexts", reading.peak_ciphertext_bytes,
             bytes_text(reading.peak_ciphertext_bytes) + ", " + reading.peak_operation)
-      .both("plaintext_bytes", "  plaintexts", reading.plaintext_bytes, plaintexts_text(reading))
-      .number("constant_bytes", "vectors in the file, about", reading.constant_bytes, bytes_text);
+      .both("plaintext_bytes", "  plaintexts", reading.plaintext_bytes, plaintexts_text(reading));
   return figures;
 }
 

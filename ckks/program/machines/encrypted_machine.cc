@@ -36,8 +36,8 @@ struct EncryptedMachine::Cache {
   using Key =
       std::pair<ckks::Plain::Identity, int>;  // the vector and the level; the plan keeps the vector alive
   std::map<Key, ckks::Plaintext> plaintexts;
-  std::map<std::pair<ckks::TransformIdentity, int>, std::unique_ptr<ckks::EncodedTransform>> transforms;
-  std::set<std::pair<ckks::TransformIdentity, int>> kept_transforms;
+  std::map<std::pair<Sha256::Digest, int>, std::unique_ptr<ckks::EncodedTransform>> transforms;
+  std::set<std::pair<Sha256::Digest, int>> kept_transforms;
   std::map<size_t, ckks::SeriesPlan> series;  // by instruction
   size_t bytes = 0;
 };

@@ -47,6 +47,7 @@ struct Factors {
 };
 Factors factors_of(std::span<const ckks::Complex> w, bool conjugate) {
   Factors factors;
+  factors.own.reserve(w.size()), factors.other.reserve(w.size());
   for (const ckks::Complex& z : w) {
     factors.own.emplace_back(z.real(), conjugate ? -z.real() : z.real());
     factors.other.emplace_back(conjugate ? z.imag() : -z.imag(), z.imag());

@@ -77,32 +77,23 @@ class Plaintexts {
  private:
   const ckks::Chain& chain_;
   std::set<std::pair<ckks::Plain::Identity, int>> seen_;
-  std::set<std::pair<ckks::TransformIdentity, int>> seen_maps_;
+  std::set<std::pair<Sha256::Digest, int>> seen_maps_;
   double bytes_ = 0;
 };
 
-// Bytes of a program's vectors in its file (ckks/program/file/constants.h), each with a constant, a run and a term in
-// the tables; one that is met again is the same.
-class FileVectors {
-  static constexpr double kTableBytes = 7 + 6 + 6;
-
- public:
-  void add(const Instruction& instruction) {
-    add(instruction.plain);
-    if (instruction.linear)
-      for (const ckks::TransformTerm& term : instruction.linear->terms) add(term.weight);
-  }
-  double bytes() const { return bytes_; }
-
- private:
-  void add(const ckks::Plain& plain) {
-    if (plain.period() == 0 || (plain.has_data() && !seen_.insert(plain.identity()).second)) return;
-    bytes_ += static_cast<double>(plain.entries()) * (plain.real() ? 4 : 8) + kTableBytes;
-  }
-
-  std::set<ckks::Plain::Identity> seen_;
-  double bytes_ = 0;
-};
+// What the vectors of a mere shape would take, each with a constant, a run (ckks/program/file/constants.h) and a term in
+// the tables: in the program's file, and of a server's memory, which holds the tables.
+void count_shapes(const Instruction& instruction, MeterReading& reading) {
+  constexpr double kInFile = 7 + 6 + 6, kInMemory = 16 + 16 + sizeof(ckks::TransformTerm);
+  const auto count = [&](const ckks::Plain& plain) {
+    if (plain.period() == 0 || plain.has_data()) return;
+    reading.constant_bytes += static_cast<double>(plain.entries()) * (plain.real() ? 4 : 8) + kInFile;
+    reading.table_bytes += kInMemory;
+  };
+  count(instruction.plain);
+  if (instruction.linear)
+    for (const ckks::TransformTerm& term : instruction.linear->terms) count(term.weight);
+}
 
 // Decomposed digits, and the accumulators of a linear map, which has this schedule.
 double scratch_bytes(const Instruction& instruction, const ckks::TransformSchedule& schedule,
@@ -170,7 +161,6 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
   count_keys(plan, model, reading);
   Memory memory(plan, model.chain(), shared_inputs);
   Plaintexts plaintexts(model.chain());
-  FileVectors constants;
   reading.lowest_level = model.chain().max_level;
   for (ckks::Level level : plan.input_levels) reading.input_level = std::max(reading.input_level, level);
   const std::vector<Instruction>& instructions = plan.program.instructions;
@@ -206,7 +196,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
       reading.peak_operation = describe(instruction);
     }
     for (Value value : plan.last_use[i]) memory.release(value);
-    constants.add(instruction);
+    count_shapes(instruction, reading);
     reading.peak_working_bytes =
         std::max(reading.peak_working_bytes, bytes + plaintexts.add(instruction, schedule, level));
 
@@ -220,7 +210,6 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
     }
   }
   reading.plaintext_bytes = plaintexts.bytes();
-  reading.constant_bytes = constants.bytes();
   return reading;
 }
 

@@ -39,16 +39,17 @@ struct MeterReading {
   double plaintext_bytes = 0;     // encoded once for every vector and level
   double peak_working_bytes = 0;  // live ciphertexts, scratch, and the plaintexts of the instruction at hand
   double bootstrap_bytes = 0;     // encoded transforms of the bootstrap
-  double constant_bytes = 0;  // about, of the vectors in the program's file, from where the machine maps them
+  double constant_bytes = 0;      // of a mere shape: of its vectors in the program's file, about
+  double table_bytes = 0;         // of a mere shape: memory for the tables of its program
   double key_bytes() const { return program_key_bytes + bootstrap_key_bytes; }
   // The encoded plaintexts that the machine keeps for further passes at this limit (MachineOptions).
   size_t encoded_limit = kKeptPlaintextBytes;
   double kept_plaintext_bytes() const;
   // The least memory of a run, keys included.
   double least_bytes() const { return key_bytes() + bootstrap_bytes + peak_working_bytes; }
-  // The peak memory of a run without the keys. The process itself comes on top.
+  // The peak memory of a run without the keys. The process itself comes on top, with the tables of its program.
   double run_bytes() const;
-  double peak_bytes() const { return run_bytes() + key_bytes(); }
+  double peak_bytes() const { return run_bytes() + key_bytes() + table_bytes; }
 
   ckks::Level input_level = 0;                      // highest of all inputs
   ckks::Level lowest_level = 0, highest_level = 0;  // at which something is computed

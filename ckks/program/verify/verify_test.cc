@@ -222,7 +222,7 @@ const Rule kRules[] = {
      [](const Edited& e) {
        e.set_series(std::vector<double>(4096, 0.1));
        const Instruction own = e.the(Opcode::kSeries);
-       for (int i = 0; i < 4096; ++i) e.append(own, 0, 0);
+       for (int i = 0; i < 4 * 4096; ++i) e.append(own, 0, 0);
      },
      "series [layer 0]: its transforms and series have too many terms in all"},
 };
