@@ -22,6 +22,9 @@ class OneVector final : public PlainStore {
     for (const Complex& value : values_) sum += std::norm(value);
     return sum / static_cast<double>(values_.size());
   }
+  size_t entries(uint32_t) const override {
+    return values_.size() - static_cast<size_t>(std::count(values_.begin(), values_.end(), Complex()));
+  }
 
  private:
   std::vector<Complex> values_;
@@ -71,10 +74,7 @@ std::vector<Complex> Plain::to_vector() const {
   return {all.begin(), all.end()};
 }
 
-size_t Plain::entries() const {
-  PSM_CHECK(!has_data(), "a vector is no shape");
-  return index_;
-}
+size_t Plain::entries() const { return has_data() ? store_->entries(index_) : index_; }
 
 double Plain::mean_square() const {
   PSM_CHECK(has_data(), "a shape has no values");

@@ -28,6 +28,7 @@ class PlainStore {
   virtual void read(uint32_t index, std::span<Complex> one_period) const = 0;
   // Known without reading.
   virtual double mean_square(uint32_t index) const = 0;
+  virtual size_t entries(uint32_t index) const = 0;
 };
 
 // One period of a vector, in its place or as a copy that was read.
@@ -57,7 +58,7 @@ class Plain {
   Plain(std::shared_ptr<const PlainStore> store, uint32_t index, size_t period, bool real)
       : store_(std::move(store)), index_(index), log2_period_(log2_of(period)), real_(real) {}
   static Plain constant(Complex value);
-  // `entries`: slots of one period that may differ from zero.
+  // `entries`: of the vector that it stands for.
   static Plain shape_only(size_t period, bool real, size_t entries);
   static Plain shape_only(size_t period, bool real) { return shape_only(period, real, period); }
 
@@ -71,7 +72,7 @@ class Plain {
   std::vector<Complex> to_vector() const;  // empty without values
   Complex at(size_t slot) const { return values()[slot & (period() - 1)]; }
   double mean_square() const;  // of the values
-  size_t entries() const;      // of a shape
+  size_t entries() const;      // slots of one period that may differ from zero
 
  private:
   static int8_t log2_of(size_t period);  // throws Error if it is no power of two

@@ -128,12 +128,15 @@ void integer(Tables& tables, int& value) {
 // in a byte, the lowest first; the highest bit says that another byte follows.
 template <typename Tables, typename Integer>
 void difference(Tables& tables, Integer& value, Integer& before) {
-  const int64_t apart = static_cast<int64_t>(value) - static_cast<int64_t>(before);
-  auto number = static_cast<uint64_t>(apart < 0 ? -2 * apart - 1 : 2 * apart);
+  const uint64_t apart = static_cast<uint64_t>(value) - static_cast<uint64_t>(before);
+  uint64_t number = apart << 1 ^ (0 - (apart >> 63));
   tables.small_number(number);
-  if constexpr (Tables::kReads)
-    value =
-        static_cast<Integer>(static_cast<uint64_t>(before) + (number % 2 != 0 ? ~(number / 2) : number / 2));
+  if constexpr (Tables::kReads) {
+    const uint64_t sum = static_cast<uint64_t>(before) + (number % 2 != 0 ? ~(number / 2) : number / 2);
+    value = static_cast<Integer>(sum);
+    if (static_cast<uint64_t>(value) != sum)
+      tables.refuse("it has a number that is too large; make it again");
+  }
   before = value;
 }
 template <typename Tables>

@@ -420,6 +420,9 @@ TEST_CASE("differences take few bytes, and have one form") {
   CHECK_REFUSED(from_bytes<Steps>(one + std::string("\x80\0", 2), "steps"), "a number in too many bytes");
   CHECK_REFUSED(from_bytes<Steps>(one + std::string(10, '\xff'), "steps"), "a number in too many bytes");
   CHECK_REFUSED(from_bytes<Steps>(one + "\x80", "steps"), "its tables end early");
+  TableReader reader(reinterpret_cast<const uint8_t*>("\xfe\xff\xff\xff\x7f"), 5, "");  // 2^34 - 1
+  int value = 0, before = 0;
+  CHECK_REFUSED(difference(reader, value, before), "a number that is too large");
 }
 
 }  // namespace

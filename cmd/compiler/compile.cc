@@ -371,11 +371,8 @@ program::ProgramFile plan_shape(const attention::ModelConfig& config, const atte
                                 CompiledFor purpose) {
   struct Shapes : program::PlainKeeper {
     ckks::Plain keep(const ckks::Plain& plain) override {
-      if (plain.period() == 1) return plain;
-      if (!plain.has_data()) return ckks::Plain::shape_only(plain.period(), plain.real(), plain.entries());
-      const ckks::PlainValues values = plain.values();
-      const auto zeros = static_cast<size_t>(std::count(values.begin(), values.end(), ckks::Complex()));
-      return ckks::Plain::shape_only(plain.period(), plain.real(), plain.period() - zeros);
+      return plain.period() == 1 ? plain
+                                 : ckks::Plain::shape_only(plain.period(), plain.real(), plain.entries());
     }
   } shapes;
   std::vector<nn::WeightInput> weights;

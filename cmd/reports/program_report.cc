@@ -148,7 +148,8 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
       .number("bootstrap_bytes", "  bootstraps", reading.bootstrap_bytes, bytes_text)
       .both("ciphertext_bytes", "  ciphertexts", reading.peak_ciphertext_bytes,
             bytes_text(reading.peak_ciphertext_bytes) + ", " + reading.peak_operation)
-      .both("plaintext_bytes", "  plaintexts", reading.plaintext_bytes, plaintexts_text(reading));
+      .both("plaintext_bytes", "  plaintexts", reading.plaintext_bytes, plaintexts_text(reading))
+      .number("table_bytes", "  the program's tables", reading.table_bytes, bytes_text);
   return figures;
 }
 

@@ -42,7 +42,8 @@ void dry_run(const attention::ModelConfig& config, const attention::PolynomialOp
   const ShownProgram shown(std::move(planned), name, &machine);
   const double key_bytes = static_cast<double>(wire::evaluation_keys_file_bytes(context, keys));
   double program_bytes = 0;  // the entry points of a text have layouts of their own
-  for (const ShownEntry& entry : shown.entries) program_bytes += entry.reading.constant_bytes;
+  for (const ShownEntry& entry : shown.entries)
+    program_bytes += program::file_bytes(entry.point->plan.program);
   print(program_text(shown, false), "\n  in files: evaluation keys ", bytes_text(key_bytes),
         ", weights about ", bytes_text(program_bytes), "\n");
   Json json = program_json(shown, false);

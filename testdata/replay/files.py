@@ -192,7 +192,8 @@ class Program:
         r = Reader(tables)
         self.ring, _ = read_parameters(r), r.text()
         pages, run, count = r.list(lambda: r.take(32)), [0, 0, 0], [0]
-        for page in range((constants_size + 16383) // 16384):
+        assert len(pages) == (constants_size + 16383) // 16384, f'{path}: checksums of more or fewer pages'
+        for page in range(len(pages)):
             found = hashlib.sha256(self.section[16384 * page:16384 * (page + 1)]).digest()
             assert found == pages[page], f'{path}: page {page} of the constants is damaged'
         self.runs = r.list(lambda: r.differences(run))

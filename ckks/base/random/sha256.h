@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4): fingerprints of parameters and of public keys.
+// SHA-256 (FIPS 180-4).
 #pragma once
 
 #include <array>

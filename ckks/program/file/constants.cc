@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -136,7 +137,8 @@ uint32_t ConstantWriter::index_of_values(std::span<const ckks::Complex> values) 
     runs_.push_back(run);
     first = last;
   }
-  constant.mean_square = static_cast<float>(squares / static_cast<double>(values.size()));
+  constant.mean_square = static_cast<float>(
+      std::min<double>(squares / static_cast<double>(values.size()), std::numeric_limits<float>::max()));
   constant.runs = static_cast<uint32_t>(runs_.size()) - constant.first_run;
   wire::put(entry, constant.log2_period), wire::put(entry, constant.real), wire::put(entry, constant.wide);
 
@@ -235,7 +237,7 @@ MappedConstants::MappedConstants(std::shared_ptr<const MappedFile> file, uint64_
     : file_(std::move(file)), begin_(begin), bytes_(bytes), name_(std::move(name)) {
   describe_table(table, pages_, constants_, runs_);
   if (pages_.size() != (bytes + kPageBytes - 1) / kPageBytes)
-    table.refuse("it has checksums of more or fewer constants; compile it again");
+    table.refuse("it has checksums of more or fewer pages; compile it again");
   uint32_t used = 0;  // runs of the constants before
   for (Constant& constant : constants_) {
     const auto refuse = [&](const char* why) {

@@ -61,6 +61,7 @@ class ConstantTable : public ckks::PlainStore, public std::enable_shared_from_th
 
   void read(uint32_t index, std::span<ckks::Complex> one_period) const override;
   double mean_square(uint32_t index) const override { return constants_[index].mean_square; }
+  size_t entries(uint32_t index) const override { return bytes(index) / constants_[index].entry_bytes(); }
 
  protected:
   // Returns the bytes of a run: in place, or copied to `scratch`, which has room for them.

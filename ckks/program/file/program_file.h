@@ -5,8 +5,8 @@
 //   constants   from byte 4,096: weights, masks (constants.h)
 //   tables      parameters, entry points with their instructions and levels, transforms, series, the table of constants
 //
-// The digest is SHA-256 over the header's other bytes and the tables. The tables have the SHA-256 of every
-// constant. So the digest identifies the whole file, although only a few MB must be read for it.
+// The digest is SHA-256 over the header's other bytes and the tables. The tables have the SHA-256 of every page
+// of constants. So the digest identifies the whole file, although only the tables must be read for it.
 //
 // Entry points are the computations that the program offers: a whole pass, or the pass over a prompt and one
 // further token of a text. An entry point may have an argument (the length of a prompt, the position of a

@@ -13,6 +13,7 @@
 #include "ckks/base/testing/runfile.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/testing/sample_program.h"
+#include "ckks/wire/tables.h"
 
 namespace psm::program {
 namespace {
@@ -138,14 +139,15 @@ size_t mapped_bytes() {
   return shared * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-TEST_CASE("weights that were read do not stay in memory") {
-  const std::string path = path_of("large.program");
-  const size_t count = 3 * kMostMapped / (sizeof(float) * 2 * kRunSlots);
+constexpr size_t kVectorBytes = sizeof(float) * 2 * kRunSlots;
+
+// The sample's file with so many vectors more; runs lie across the ends of pages.
+void write_sample_program(const std::string& path, size_t vectors) {
   ProgramWriter writer(path);
   SampleProgram sample(&writer.keeper());
   TrainingRandom random(1);
   std::vector<ckks::Complex> weights(kRunSlots);
-  for (size_t c = 0; c < count; ++c) {
+  for (size_t c = 0; c < vectors; ++c) {
     for (ckks::Complex& weight : weights) weight = {random.uniform(0.1, 1), random.uniform(0.1, 1)};
     writer.keeper().keep(ckks::Plain(weights));
   }
@@ -153,6 +155,35 @@ TEST_CASE("weights that were read do not stay in memory") {
   program.spec = sample.context.spec();
   program.entries.push_back(sample.entry);
   writer.finish(program);
+}
+
+TEST_CASE("damage is found in every page of the constants, and in no other") {
+  const std::string path = path_of("pages.program");
+  write_sample_program(path, 5 * kPageBytes / (2 * kVectorBytes));  // two and a half pages
+  const std::string good = read_file(path, 1 << 24);
+  const size_t bytes = [&] {
+    const auto* at = reinterpret_cast<const uint8_t*>(good.data()) + 24;
+    return wire::get<uint64_t>(at);
+  }();
+  REQUIRE(bytes > 2 * kPageBytes);
+  REQUIRE(bytes % kPageBytes != 0);
+  for (const size_t place : {size_t{0}, kPageBytes - 1, kPageBytes, 2 * kPageBytes + 5, bytes - 1}) {
+    std::string damaged = good;
+    damaged[4096 + place] = static_cast<char>(damaged[4096 + place] ^ 1);
+    write_file(path, damaged);
+    const ProgramFile read = read_program(path);
+    size_t refused = 0;
+    for (uint32_t c = 0; c < read.constants->size(); ++c)
+      refused += !refusal_of([&] { read.constants->plain(c).values(); }).empty();
+    CHECK(refused > 0);
+    CHECK(refused < read.constants->size());
+  }
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("weights that were read do not stay in memory") {
+  const std::string path = path_of("large.program");
+  write_sample_program(path, 3 * kMostMapped / kVectorBytes);
   const ProgramFile read = read_program(path);
   const size_t before = mapped_bytes();
   size_t most = 0;

@@ -1,6 +1,7 @@
 #include "ckks/program/planning/meter.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ckks/linalg/transform_blocks.h"
 
@@ -81,20 +82,6 @@ class Plaintexts {
   double bytes_ = 0;
 };
 
-// What the vectors of a mere shape would take, each with a constant, a run (ckks/program/file/constants.h) and a term in
-// the tables: in the program's file, and of a server's memory, which holds the tables.
-void count_shapes(const Instruction& instruction, MeterReading& reading) {
-  constexpr double kInFile = 7 + 6 + 6, kInMemory = 16 + 16 + sizeof(ckks::TransformTerm);
-  const auto count = [&](const ckks::Plain& plain) {
-    if (plain.period() == 0 || plain.has_data()) return;
-    reading.constant_bytes += static_cast<double>(plain.entries()) * (plain.real() ? 4 : 8) + kInFile;
-    reading.table_bytes += kInMemory;
-  };
-  count(instruction.plain);
-  if (instruction.linear)
-    for (const ckks::TransformTerm& term : instruction.linear->terms) count(term.weight);
-}
-
 // Decomposed digits, and the accumulators of a linear map, which has this schedule.
 double scratch_bytes(const Instruction& instruction, const ckks::TransformSchedule& schedule,
                      ckks::Level level, const CostModel& model) {
@@ -156,7 +143,25 @@ std::string block_of(const std::string& label, int parts) {
   return label.substr(0, end);
 }
 
+double file_bytes(const Program& program) {
+  constexpr double kConstantBytes = 7, kRunBytes = 6, kTermInFile = 6, kRun = 256;
+  std::set<ckks::Plain::Identity> seen;
+  double bytes = 0;
+  const auto add = [&](const ckks::Plain& plain) {
+    if (plain.period() == 0 || (plain.has_data() && !seen.insert(plain.identity()).second)) return;
+    const auto entries = static_cast<double>(plain.entries());
+    bytes += entries * (plain.real() ? 4 : 8) + kConstantBytes + kRunBytes * std::ceil(entries / kRun);
+  };
+  for (const Instruction& instruction : program.instructions) {
+    add(instruction.plain);
+    if (!instruction.linear) continue;
+    for (const ckks::TransformTerm& term : instruction.linear->terms) add(term.weight), bytes += kTermInFile;
+  }
+  return bytes;
+}
+
 MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std::string>& shared_inputs) {
+  constexpr double kTermBytes = sizeof(ckks::TransformTerm) + 16 + 16;  // with a constant and a run
   MeterReading reading;
   count_keys(plan, model, reading);
   Memory memory(plan, model.chain(), shared_inputs);
@@ -189,14 +194,16 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
         if (plan.level[id(result)] < model.bootstrap(instruction.bootstrap).output_level)
           drop_to(plan.level[id(result)]);
     ckks::TransformSchedule schedule;
-    if (instruction.linear) schedule = ckks::transform_schedule(*instruction.linear, plan.program.slots);
+    if (instruction.linear) {
+      schedule = ckks::transform_schedule(*instruction.linear, plan.program.slots);
+      reading.table_bytes += static_cast<double>(instruction.linear->terms.size()) * kTermBytes;
+    }
     const double bytes = memory.live() + scratch_bytes(instruction, schedule, level, model);
     if (bytes > reading.peak_ciphertext_bytes) {
       reading.peak_ciphertext_bytes = bytes;
       reading.peak_operation = describe(instruction);
     }
     for (Value value : plan.last_use[i]) memory.release(value);
-    count_shapes(instruction, reading);
     reading.peak_working_bytes =
         std::max(reading.peak_working_bytes, bytes + plaintexts.add(instruction, schedule, level));
 

@@ -39,8 +39,7 @@ struct MeterReading {
   double plaintext_bytes = 0;     // encoded once for every vector and level
   double peak_working_bytes = 0;  // live ciphertexts, scratch, and the plaintexts of the instruction at hand
   double bootstrap_bytes = 0;     // encoded transforms of the bootstrap
-  double constant_bytes = 0;      // of a mere shape: of its vectors in the program's file, about
-  double table_bytes = 0;         // of a mere shape: memory for the tables of its program
+  double table_bytes = 0;         // of the program's maps, as its file's tables have them
   double key_bytes() const { return program_key_bytes + bootstrap_key_bytes; }
   // The encoded plaintexts that the machine keeps for further passes at this limit (MachineOptions).
   size_t encoded_limit = kKeptPlaintextBytes;
@@ -54,6 +53,9 @@ struct MeterReading {
   ckks::Level input_level = 0;                      // highest of all inputs
   ckks::Level lowest_level = 0, highest_level = 0;  // at which something is computed
 };
+
+// About what the vectors of a program take in its file (ckks/program/file/constants.h), and its maps.
+double file_bytes(const Program&);
 
 // `shared_inputs` names the inputs that all runs share (MachineOptions::shared_inputs). They do not count as
 // a run's memory.

@@ -19,7 +19,7 @@ CostModel model() {
   return CostModel(chain, {}, {bootstrap});
 }
 
-TEST_CASE("the vectors of a mere shape count as many as there are") {
+TEST_CASE("a program's vectors count once each in its file, and those of a mere shape as many as there are") {
   Builder b(kSlots);
   const Value x = b.input("x");
   const ckks::Plain shared(std::vector<ckks::Complex>(16, 0.5));
@@ -28,9 +28,11 @@ TEST_CASE("the vectors of a mere shape count as many as there are") {
   map.terms.push_back({.baby = 3, .weight = ckks::Plain::shape_only(32, true, 20)});
   const Value y = b.linear(std::vector<Value>{b.multiply_plain(x, shared)}, map)[0];
   b.output("y", b.linear(std::vector<Value>{y}, map)[0]);
-  const MeterReading reading = meter(plan(std::move(b).finish(), {}, model()), model());
-  CHECK(reading.constant_bytes == 2 * (4 * 20 + 7 + 6 + 6));
-  CHECK(reading.table_bytes > 2 * 32);
+  const Plan planned = plan(std::move(b).finish(), {}, model());
+  CHECK(file_bytes(planned.program) == 4 * (16 + 20 + 20) + 3 * (7 + 6) + 8 * 6);
+  const MeterReading reading = meter(planned, model());
+  CHECK(reading.table_bytes == 8 * (32 + sizeof(ckks::TransformTerm)));
+  CHECK(reading.peak_bytes() == reading.run_bytes() + reading.key_bytes() + reading.table_bytes);
 }
 
 TEST_CASE("key-switches are counted by kind, exactly") {
