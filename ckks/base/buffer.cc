@@ -149,8 +149,6 @@ Buffer Buffer::zeroising(size_t size) {
   return buffer;
 }
 
-Buffer::Buffer(Buffer&& other) noexcept { swap(other); }
-
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   Buffer taken(std::move(other));
   swap(taken);

@@ -33,7 +33,7 @@ class Buffer {
   // and are not swapped out, as far as the process may lock memory (ulimit -l). For anything that a secret
   // key can be computed from, and for decrypted values.
   static Buffer zeroising(size_t size);
-  Buffer(Buffer&& other) noexcept;
+  Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;

@@ -46,14 +46,12 @@ uint64_t peak_resident_bytes() { return kibibytes("/proc/self/status", "VmHWM:")
 uint64_t current_resident_bytes() { return kibibytes("/proc/self/status", "VmRSS:"); }
 uint64_t available_memory_bytes() {
   uint64_t available = kibibytes("/proc/meminfo", "MemAvailable:");
-  const auto limit_to = [&](uint64_t limit, uint64_t used) {
-    available = std::min(available, limit > used ? limit - used : 0);
-  };
   available = std::min(available, control_group_available_bytes("/sys/fs/cgroup"));  // of a container
   // The address space of this process (ulimit -v).
   rlimit address_space{};
   if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY) {
-    limit_to(address_space.rlim_cur, kibibytes("/proc/self/status", "VmSize:"));
+    const uint64_t limit = address_space.rlim_cur, used = kibibytes("/proc/self/status", "VmSize:");
+    available = std::min(available, limit - std::min(limit, used));
   }
   return available;
 }

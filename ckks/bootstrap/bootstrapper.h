@@ -89,9 +89,8 @@ class BootstrapPlan {
   enum class Recombine { kWhole, kReal, kParts };
   bool has_recombination() const { return kind_.sparse() && !kind_.of_blocks(); }
   PlacedTransform recombination(Recombine) const;
-  int pre_rotation() const {
-    return pre_rotation_;
-  }  // makes all offsets of the factors one-sided (dft_factors.h)
+  // Makes all offsets of the factors one-sided (dft_factors.h).
+  int pre_rotation() const { return pre_rotation_; }
   const EvalModStage& eval_mod() const { return eval_mod_; }
   Scale raised_scale() const { return Scale(eval_mod_.raised_scale() * repetitions()); }
 

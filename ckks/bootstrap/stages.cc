@@ -28,8 +28,7 @@ EvalModSpec eval_mod_spec(const Context& context) {
   return spec;
 }
 
-}  // namespace
-
+// Throws Error if the context has no bootstrapping levels or they do not suffice.
 const Context& require_bootstrappable(const Context& context) {
   if (!context.can_bootstrap()) {
     throw Error(message("parameters '", context.spec().name,
@@ -60,6 +59,8 @@ const Context& require_bootstrappable(const Context& context) {
   }
   return context;
 }
+
+}  // namespace
 
 PlacedTransform place(LinearTransform transform, const Context& context, Level level, Scale input_scale,
                       Scale output_scale) {
@@ -161,17 +162,13 @@ Scale EvalModStage::raised_scale() const {
 }
 
 std::string RareMultiple::text() const {
+  if (std::isinf(log2_probability))
+    return "every multiple of q_0 that can occur is removed to the sine's precision";
   char text[160];
-  if (std::isinf(log2_probability)) {
-    std::snprintf(text, sizeof text,
-                  "every multiple of q_0 that can occur is removed to the sine's precision");
-  } else {
-    std::snprintf(text, sizeof text,
-                  "every multiple of q_0 that can occur is removed; one beyond %d, with probability 2^%.1f a "
-                  "bootstrap, "
-                  "leaves its slot %.0f bits",
-                  exact_up_to, log2_probability, std::floor(bits));
-  }
+  std::snprintf(text, sizeof text,
+                "every multiple of q_0 that can occur is removed; one beyond %d, with probability 2^%.1f a "
+                "bootstrap, leaves its slot %.0f bits",
+                exact_up_to, log2_probability, std::floor(bits));
   return text;
 }
 

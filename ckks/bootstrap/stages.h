@@ -14,9 +14,6 @@
 
 namespace psm::ckks {
 
-// Throws Error if the context has no bootstrapping levels or they do not suffice.
-const Context& require_bootstrappable(const Context& context);
-
 // A linear transform with its place in the chain.
 struct PlacedTransform {
   LinearTransform transform;

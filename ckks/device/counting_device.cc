@@ -3,24 +3,9 @@
 #include <sys/mman.h>
 
 #include <new>
+#include <utility>
 
 namespace psm::ckks {
-namespace {
-
-KeySwitchKey unwritten_key(const Context& context, Level level, int p_count, Memory& memory) {
-  KeySwitchKey key{.seed = {},
-                   .level = level,
-                   .p_count = p_count,
-                   .digits = {},
-                   .fingerprint = {context.fingerprint(), 0}};
-  const Basis basis{level + 1, p_count};
-  for (int d = 0; d < context.digit_count(level); ++d)
-    key.digits.push_back(
-        {PackedPoly(context.ring(), basis, &memory), PackedPoly(context.ring(), basis, &memory)});
-  return key;
-}
-
-}  // namespace
 
 CountingDevice::CountingDevice(size_t arena_bytes)
     : mapping_(mmap(nullptr, arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
@@ -33,8 +18,14 @@ CountingDevice::~CountingDevice() { munmap(mapping_, arena_bytes()); }
 EvaluationKeys unwritten_keys(const Context& context, const KeyRequest& request, Memory& memory) {
   EvaluationKeys keys;
   keys.fingerprint = {context.fingerprint(), 0};
-  for (const KeyName& name : request.keys(context.chain()))
-    keys.keys.emplace(use_of(context, name), unwritten_key(context, name.level, name.p_count, memory));
+  for (const KeyName& name : request.keys(context.chain())) {
+    KeySwitchKey key{.level = name.level, .p_count = name.p_count, .fingerprint = keys.fingerprint};
+    const Basis basis{name.level + 1, name.p_count};
+    for (int d = 0; d < context.digit_count(name.level); ++d)
+      key.digits.push_back(
+          {PackedPoly(context.ring(), basis, &memory), PackedPoly(context.ring(), basis, &memory)});
+    keys.keys.emplace(use_of(context, name), std::move(key));
+  }
   return keys;
 }
 

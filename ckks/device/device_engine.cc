@@ -107,6 +107,7 @@ const double* DeviceTables::p_products(int p_count) const {
 }
 
 Permutation DeviceTables::permutation(GaloisElement g) const {
+  if (g == 1) return {};
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = permutations_.find(g); found != permutations_.end()) return found->second;
   const auto table = automorphism_table(g, context_.log_n());
@@ -123,14 +124,6 @@ const uint64_t* DeviceEngine::here(const RnsPoly& poly) const {
   return poly.limb(0);
 }
 uint64_t* DeviceEngine::here(RnsPoly& poly) const { return const_cast<uint64_t*>(here(std::as_const(poly))); }
-
-LimbPrimes DeviceEngine::primes_of(Basis basis) const {
-  return {tables_.views(), basis.q, basis.p, ring().q_count()};
-}
-
-Permutation DeviceEngine::permutation_of(GaloisElement g) const {
-  return g == 1 ? Permutation{} : tables_.permutation(g);
-}
 
 template <NttDirection kDirection>
 void DeviceEngine::transform_rows(int log_n, std::vector<NttTask>& tasks) const {

@@ -45,7 +45,7 @@ class DeviceTables {
   const DeviceConverter& converter(const BasisConverter& host) const;
   // [P]_{q_j} by limb, P the product of the first p_count special primes.
   const double* p_products(int p_count) const;
-  // Returns the permutation of an automorphism that is not the identity.
+  // Returns the permutation of an automorphism; that of the identity is empty.
   Permutation permutation(GaloisElement g) const;
 
  private:
@@ -101,8 +101,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   // Where a polynomial begins, which must be in the device's memory.
   const uint64_t* here(const RnsPoly& poly) const;
   uint64_t* here(RnsPoly& poly) const;
-  LimbPrimes primes_of(Basis basis) const;
-  Permutation permutation_of(GaloisElement g) const;
+  LimbPrimes primes_of(Basis basis) const { return {tables_.views(), basis.q, basis.p, ring().q_count()}; }
 
   // The inverse transform; rows and columns of either, of 2^log_n residues; changes of basis, with the forward
   // transform's columns, to limbs of `basis`.
@@ -154,10 +153,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
                      const Stretch& stretch) const;
   Rotation rotation_of(const SwitchedSource& source, std::array<uint64_t*, 2> out) const;
   // One tile of weighted sums on some limbs, whose sources stand in `switched`.
-  struct LimbRange {
-    int first, limbs;
-  };
-  void multiply_tile(const WeightTile& tile, const WeightBlock& block, const LimbRange& range,
+  void multiply_tile(const WeightTile& tile, const WeightBlock& block, const Stretch& stretch,
                      const Buffer& switched, std::vector<Pair>& sums) const;
 
   Device& device_;

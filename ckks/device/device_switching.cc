@@ -64,7 +64,7 @@ void DeviceEngine::divide_by(Basis from, std::span<RnsPoly> out, const Division&
   program.limbs = targets;
   program.r = remainders.data();
   program.inverse = by.inverses;
-  program.destination = permutation_of(inverse_element(division.automorphism, ring().log_n()));
+  program.destination = tables_.permutation(inverse_element(division.automorphism, ring().log_n()));
   for (size_t i = 0; i < polys; ++i) {
     program.x[i] = is_keyed ? nullptr : here(division.x[i]);
     program.a[i] = division.addends[i] == nullptr ? nullptr : here(*division.addends[i]);
@@ -206,7 +206,7 @@ void DeviceEngine::multiply_keys(Basis basis, const double* factor, std::span<co
       if (digits + more > kMaxSourceDigits) break;
       KeyProduct::Source& source = program.source[program.count++];
       static_cast<KeySource&>(source) = add_source(program, basis, rotation.source, digits, limbs);
-      source.permutation = permutation_of(rotation.automorphism);
+      source.permutation = tables_.permutation(rotation.automorphism);
       for (size_t i : {0, 1}) source.out[i] = stretch.sum ? rotations[0].out[i] : rotation.out[i];
       digits += more;
     }
@@ -250,12 +250,13 @@ void DeviceEngine::add_weighted(std::vector<Pair>& sums, std::span<const Switche
       uint64_t* const to = switched.data() + 2 * static_cast<size_t>(s - block.first_source) * words;
       rotations.push_back(rotation_of(sources[s], {to, to + words}));
     }
-    multiply_keys(basis, factor, rotations, {first, limbs});
-    for (const WeightTile& tile : block.tiles) multiply_tile(tile, block, {first, limbs}, switched, sums);
+    const Stretch stretch{first, limbs};
+    multiply_keys(basis, factor, rotations, stretch);
+    for (const WeightTile& tile : block.tiles) multiply_tile(tile, block, stretch, switched, sums);
   }
 }
 
-void DeviceEngine::multiply_tile(const WeightTile& tile, const WeightBlock& block, const LimbRange& range,
+void DeviceEngine::multiply_tile(const WeightTile& tile, const WeightBlock& block, const Stretch& stretch,
                                  const Buffer& switched, std::vector<Pair>& sums) const {
   const size_t n = ring().n();
   const auto all = static_cast<int>(tile.sums.size());
@@ -264,8 +265,8 @@ void DeviceEngine::multiply_tile(const WeightTile& tile, const WeightBlock& bloc
     program.log_n = ring().log_n();
     program.log_run = std::countr_zero(n / static_cast<size_t>(tile.values_per_limb));
     program.primes = primes_of(block.basis);
-    program.first = range.first;
-    program.limbs = range.limbs;
+    program.first = stretch.first;
+    program.limbs = stretch.limbs;
     program.rows = std::min(kMaxMatrixRows, all - first_row);
     program.cols = static_cast<int>(tile.sources.size());
     program.weight_rows = all;

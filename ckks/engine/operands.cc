@@ -7,8 +7,7 @@ namespace psm::ckks {
 Digits room_for_digits(const Context& context, const RnsPoly& c, int p_count) {
   PSM_CHECK(c.form() == Form::kNtt && c.basis().p == 0);
   const Level level = level_of(c.basis());
-  Digits digits{
-      .basis = {level + 1, p_count}, .count = context.digit_count(level), .extensions = {}, .limbs = {}};
+  Digits digits{.basis = {level + 1, p_count}, .count = context.digit_count(level)};
   const int limbs = digits.basis.limbs();
   digits.limbs.resize(static_cast<size_t>(limbs * digits.count));
   for (int d = 0; d < digits.count; ++d) {

@@ -24,9 +24,9 @@ namespace psm::ckks {
 struct Digits {
   Basis basis;
   int count = 0;
-  bool transformed = false;            // whether the other limbs are in NTT form too
-  std::vector<Buffer> extensions;      // one a digit
-  std::vector<const uint64_t*> limbs;  // limb j of digit i at j * count + i
+  bool transformed = false;              // whether the other limbs are in NTT form too
+  std::vector<Buffer> extensions{};      // one a digit
+  std::vector<const uint64_t*> limbs{};  // limb j of digit i at j * count + i
 
   const uint64_t* const* limb(int j) const { return limbs.data() + static_cast<size_t>(j) * count; }
 };
@@ -38,7 +38,7 @@ Digits room_for_digits(const Context& context, const RnsPoly& c, int p_count);
 // The digits of a ciphertext's c_1, extended to Q_l P and in NTT form, with the ciphertext itself (borrowed).
 struct Hoisted {
   const Ciphertext* source = nullptr;
-  Digits digits;  // none are needed for g = 1
+  Digits digits{};  // none are needed for g = 1
 
   Level level() const { return source->level(); }
 };
@@ -96,7 +96,6 @@ struct WeightTile {
 
   bool by_runs(size_t n) const { return n / static_cast<size_t>(values_per_limb) > kShortRun; }
   size_t limb_values() const { return sums.size() * sources.size() * static_cast<size_t>(values_per_limb); }
-  uint64_t* weights_of_limb(int j) { return weights.data() + static_cast<size_t>(j) * limb_values(); }
   const uint64_t* weights_of_limb(int j) const {
     return weights.data() + static_cast<size_t>(j) * limb_values();
   }

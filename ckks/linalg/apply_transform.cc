@@ -91,132 +91,124 @@ struct Application {
   Level level;
   Scale input_scale, output_scale;
 
-  // lone(g, use) calls use with the plaintexts of group g, block(b, use) with block b.
+  // lone_weights(g, use) calls use with the plaintexts of group g, block_weights(b, use) with block b.
   template <typename Lone, typename Block>
   std::vector<Ciphertext> run(const Evaluator& evaluator, std::span<const Ciphertext* const> inputs,
-                              const Lone& lone, const Block& block) const;
+                              const Lone& lone_weights, const Block& block_weights) const {
+    const Context& context = evaluator.context();
+    PSM_CHECK(!inputs.empty());
+    const Fingerprint owner{context.fingerprint(), inputs[0]->fingerprint.key};
+    std::vector<Hoisted> hoisted(inputs.size());
+    std::vector<GaloisStep> galois_steps;  // of each source
+    for (const TransformSchedule::Source& source : schedule.sources) {
+      PSM_CHECK(source.input >= 0 && source.input < static_cast<int>(inputs.size()), "input ", source.input);
+      const Ciphertext& input = *inputs[source.input];
+      if (input.fingerprint != owner) {
+        throw Error(
+            "a transform's inputs belong to other parameters or to different key pairs; use the files of one "
+            "run");
+      }
+      PSM_CHECK(input.level() == level && input.scale() == input_scale, "input at level ", input.level(),
+                " and scale ", input.scale(), ", encoded for level ", level, " and scale ", input_scale);
+      galois_steps.push_back(
+          evaluator.galois_step(galois_element(context, source.baby, source.conjugate), level));
+      Hoisted& digits = hoisted[source.input];
+      if (source.switched() && digits.digits.count == 0) {
+        digits = evaluator.hoist(input);
+      } else {
+        digits.source = &input;  // a source that is not rotated needs no digits
+      }
+    }
+    // Refused now, where its key is missing.
+    for (const auto& step : schedule.steps) evaluator.galois_step(galois_element(context, step.by), level);
+
+    const auto source_of = [&](int source) {
+      return SwitchedSource{&hoisted[schedule.sources[source].input], &galois_steps[source]};
+    };
+    std::vector<SwitchedSource> summed;
+    for (const int source : blocks.summed_sources) summed.push_back(source_of(source));
+    const Engine& engine = evaluator.engine();
+    const GaloisStep unmoved = evaluator.galois_step(1, level);
+    std::vector<Engine::Pair> pairs(schedule.accumulators.size());
+    for (size_t b = 0; b < blocks.blocks.size(); ++b) {
+      block_weights(b, [&](const WeightBlock& weights) {
+        if (!blocks.divides_sources) return engine.add_weighted(pairs, summed, weights);
+        std::deque<Ciphertext> rotated;
+        std::deque<Hoisted> divided;
+        std::vector<SwitchedSource> sources = summed;  // those that are not rotated stay
+        for (int s = weights.first_source; s < weights.last_source; ++s) {
+          if (summed[s].step->key == nullptr) continue;
+          rotated.push_back(evaluator.apply_galois(*summed[s].from, summed[s].step->element));
+          divided.push_back({.source = &rotated.back()});
+          sources[s] = {&divided.back(), &unmoved};
+        }
+        engine.add_weighted(pairs, sources, weights);
+      });
+    }
+    std::vector<Ciphertext> lone(pairs.size());
+    for (size_t g = 0; g < blocks.lone_terms.size(); ++g) {
+      lone_weights(g, [&](const std::vector<Plaintext>& plaintexts) {
+        std::vector<SwitchedSource> sources;
+        std::vector<const Plaintext*> weights;
+        for (size_t i = 0; i < plaintexts.size(); ++i) {
+          sources.push_back(source_of(schedule.term_source[blocks.lone_terms[g][i]]));
+          weights.push_back(&plaintexts[i]);
+        }
+        std::vector<Engine::Pair> divided = engine.divide_weighted(sources, weights);
+        for (size_t i = 0; i < divided.size(); ++i) {
+          lone[schedule.term_accumulator[blocks.lone_terms[g][i]]] = {std::move(divided[i]), output_scale,
+                                                                      owner};
+        }
+      });
+    }
+    hoisted.clear();
+    return blocks.divides_sources
+               ? finish<Ciphertext>(evaluator, std::move(pairs), owner, std::move(lone))
+               : finish<ExtendedCiphertext>(evaluator, std::move(pairs), owner, std::move(lone));
+  }
+
   // Takes the giant steps and divides. `lone` has the outputs that are lone terms. A sum is modulo Q_l P, or modulo
   // Q_l if sources were divided.
   template <typename Sum>
   std::vector<Ciphertext> finish(const Evaluator& evaluator, std::vector<Engine::Pair> pairs,
-                                 const Fingerprint& owner, std::vector<Ciphertext> lone) const;
+                                 const Fingerprint& owner, std::vector<Ciphertext> lone) const {
+    const Context& context = evaluator.context();
+    const Scale sum_scale = before_rescale(output_scale, context.q(level));
+    constexpr bool kDivided = std::is_same_v<Sum, Ciphertext>;
+    std::vector<Sum> sums;
+    for (Engine::Pair& pair : pairs) sums.emplace_back(std::move(pair), sum_scale, owner);
+    std::vector<char> present = schedule.has_terms();
+    for (const auto& step : schedule.steps) {
+      const GaloisElement g = galois_element(context, step.by);
+      Sum moved;
+      if constexpr (kDivided)
+        moved = evaluator.apply_galois(sums[step.from], g);
+      else
+        moved = evaluator.apply_galois_extended(sums[step.from], g);
+      sums[step.from] = {};
+      if (present[step.to]) {
+        evaluator.add_inplace(sums[step.to], moved);
+      } else {
+        sums[step.to] = std::move(moved);
+        present[step.to] = 1;
+      }
+    }
+    std::vector<Ciphertext> out;
+    for (const int result : schedule.results) {
+      PSM_CHECK(present[result], "an output without terms");
+      if (blocks.is_lone[result]) {
+        out.push_back(std::move(lone[result]));
+        continue;
+      }
+      if constexpr (kDivided)
+        out.push_back(evaluator.rescale(sums[result]));
+      else
+        out.push_back(evaluator.mod_down_rescale(sums[result]));
+      out.back().settle_scale(output_scale);
+    }
+    return out;
+  }
 };
-
-template <typename Sum>
-std::vector<Ciphertext> Application::finish(const Evaluator& evaluator, std::vector<Engine::Pair> pairs,
-                                            const Fingerprint& owner, std::vector<Ciphertext> lone) const {
-  const Context& context = evaluator.context();
-  const Scale sum_scale = before_rescale(output_scale, context.q(level));
-  constexpr bool kDivided = std::is_same_v<Sum, Ciphertext>;
-  std::vector<Sum> sums;
-  for (Engine::Pair& pair : pairs) sums.emplace_back(std::move(pair), sum_scale, owner);
-  std::vector<char> present = schedule.has_terms();
-  for (const auto& step : schedule.steps) {
-    const GaloisElement g = galois_element(context, step.by);
-    Sum moved;
-    if constexpr (kDivided)
-      moved = evaluator.apply_galois(sums[step.from], g);
-    else
-      moved = evaluator.apply_galois_extended(sums[step.from], g);
-    sums[step.from] = {};
-    if (present[step.to]) {
-      evaluator.add_inplace(sums[step.to], moved);
-    } else {
-      sums[step.to] = std::move(moved);
-      present[step.to] = 1;
-    }
-  }
-  std::vector<Ciphertext> out;
-  for (const int result : schedule.results) {
-    PSM_CHECK(present[result], "an output without terms");
-    if (blocks.is_lone[result]) {
-      out.push_back(std::move(lone[result]));
-      continue;
-    }
-    if constexpr (kDivided)
-      out.push_back(evaluator.rescale(sums[result]));
-    else
-      out.push_back(evaluator.mod_down_rescale(sums[result]));
-    out.back().settle_scale(output_scale);
-  }
-  return out;
-}
-
-template <typename Lone, typename Block>
-std::vector<Ciphertext> Application::run(const Evaluator& evaluator,
-                                         std::span<const Ciphertext* const> inputs, const Lone& lone_weights,
-                                         const Block& block_weights) const {
-  const Context& context = evaluator.context();
-  PSM_CHECK(!inputs.empty());
-  const Fingerprint owner{context.fingerprint(), inputs[0]->fingerprint.key};
-  std::vector<Hoisted> hoisted(inputs.size());
-  std::vector<GaloisStep> galois_steps;  // of each source
-  for (const TransformSchedule::Source& source : schedule.sources) {
-    PSM_CHECK(source.input >= 0 && source.input < static_cast<int>(inputs.size()), "input ", source.input);
-    const Ciphertext& input = *inputs[source.input];
-    if (input.fingerprint != owner) {
-      throw Error(
-          "a transform's inputs belong to other parameters or to different key pairs; use the files of one "
-          "run");
-    }
-    PSM_CHECK(input.level() == level && input.scale() == input_scale, "input at level ", input.level(),
-              " and scale ", input.scale(), ", encoded for level ", level, " and scale ", input_scale);
-    galois_steps.push_back(
-        evaluator.galois_step(galois_element(context, source.baby, source.conjugate), level));
-    Hoisted& digits = hoisted[source.input];
-    if (source.switched() && digits.digits.count == 0) {
-      digits = evaluator.hoist(input);
-    } else {
-      digits.source = &input;  // a source that is not rotated needs no digits
-    }
-  }
-  for (const auto& step : schedule.steps)
-    evaluator.galois_step(galois_element(context, step.by), level);  // refused now, where its key is missing
-
-  const auto source_of = [&](int source) {
-    return SwitchedSource{&hoisted[schedule.sources[source].input], &galois_steps[source]};
-  };
-  std::vector<SwitchedSource> summed;
-  for (const int source : blocks.summed_sources) summed.push_back(source_of(source));
-  const Engine& engine = evaluator.engine();
-  const GaloisStep unmoved = evaluator.galois_step(1, level);
-  std::vector<Engine::Pair> pairs(schedule.accumulators.size());
-  for (size_t b = 0; b < blocks.blocks.size(); ++b) {
-    block_weights(b, [&](const WeightBlock& weights) {
-      if (!blocks.divides_sources) return engine.add_weighted(pairs, summed, weights);
-      std::deque<Ciphertext> rotated;
-      std::deque<Hoisted> divided;
-      std::vector<SwitchedSource> sources = summed;  // those that are not rotated stay
-      for (int s = weights.first_source; s < weights.last_source; ++s) {
-        if (summed[s].step->key == nullptr) continue;
-        rotated.push_back(evaluator.apply_galois(*summed[s].from, summed[s].step->element));
-        divided.push_back({.source = &rotated.back(), .digits = {}});
-        sources[s] = {&divided.back(), &unmoved};
-      }
-      engine.add_weighted(pairs, sources, weights);
-    });
-  }
-  std::vector<Ciphertext> lone(pairs.size());
-  for (size_t g = 0; g < blocks.lone_terms.size(); ++g) {
-    lone_weights(g, [&](const std::vector<Plaintext>& plaintexts) {
-      std::vector<SwitchedSource> sources;
-      std::vector<const Plaintext*> weights;
-      for (size_t i = 0; i < plaintexts.size(); ++i) {
-        sources.push_back(source_of(schedule.term_source[blocks.lone_terms[g][i]]));
-        weights.push_back(&plaintexts[i]);
-      }
-      std::vector<Engine::Pair> divided = engine.divide_weighted(sources, weights);
-      for (size_t i = 0; i < divided.size(); ++i) {
-        lone[schedule.term_accumulator[blocks.lone_terms[g][i]]] = {std::move(divided[i]), output_scale,
-                                                                    owner};
-      }
-    });
-  }
-  hoisted.clear();
-  return blocks.divides_sources
-             ? finish<Ciphertext>(evaluator, std::move(pairs), owner, std::move(lone))
-             : finish<ExtendedCiphertext>(evaluator, std::move(pairs), owner, std::move(lone));
-}
 
 }  // namespace
 

@@ -56,8 +56,6 @@ int8_t Plain::log2_of(size_t period) {
   return static_cast<int8_t>(std::countr_zero(period));
 }
 
-Plain Plain::constant(Complex value) { return Plain(std::vector<Complex>{value}); }
-
 Plain Plain::shape_only(size_t period, bool real, size_t entries) {
   return Plain(nullptr, static_cast<uint32_t>(entries), period, real);
 }

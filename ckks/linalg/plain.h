@@ -57,7 +57,7 @@ class Plain {
   explicit Plain(std::vector<Complex> one_period);
   Plain(std::shared_ptr<const PlainStore> store, uint32_t index, size_t period, bool real)
       : store_(std::move(store)), index_(index), log2_period_(log2_of(period)), real_(real) {}
-  static Plain constant(Complex value);
+  static Plain constant(Complex value) { return Plain(std::vector<Complex>{value}); }
   // `entries`: of the vector that it stands for.
   static Plain shape_only(size_t period, bool real, size_t entries);
   static Plain shape_only(size_t period, bool real) { return shape_only(period, real, period); }

@@ -1,5 +1,6 @@
 #include "ckks/poly/series.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "ckks/base/error.h"
@@ -32,19 +33,11 @@ SeriesDivision divide(const Series& p, int m) {
   out.remainder.coefficients.assign(p.coefficients.begin(),
                                     p.coefficients.begin() + std::min<size_t>(m, p.coefficients.size()));
   out.remainder.coefficients.resize(m, 0.0);
-  if (degree < m) {
-    out.quotient.coefficients.assign(1, 0.0);
-    return out;
-  }
-  out.quotient.coefficients.assign(degree - m + 1, 0.0);
+  out.quotient.coefficients.assign(std::max(degree - m, 0) + 1, 0.0);
   for (int i = 0; i <= degree - m; ++i) {
     const double c = p.coefficients[m + i];
-    if (i == 0) {
-      out.quotient.coefficients[i] = c;
-    } else {
-      out.quotient.coefficients[i] = 2 * c;
-      out.remainder.coefficients[m - i] -= c;
-    }
+    out.quotient.coefficients[i] = i == 0 ? c : 2 * c;
+    if (i > 0) out.remainder.coefficients[m - i] -= c;
   }
   return out;
 }

@@ -24,8 +24,7 @@ class Planner {
   }
 
   SeriesPlan run(const Series& p, Scale output_scale) {
-    plan_.depth = p.depth();
-    evaluate_with(p, plan_.depth, output_scale);
+    evaluate_with(p, p.depth(), output_scale);
     return std::move(plan_);
   }
 
@@ -102,15 +101,11 @@ int SeriesPlan::products() const {
   return count;
 }
 
-int SeriesPlan::relinearisations() const {
-  int count = 0;
-  for (const Node& node : nodes) count += node.products.empty() ? 0 : 1;
-  return count;
-}
+int SeriesPlan::relinearisations() const { return static_cast<int>(relinearisation_levels().size()); }
 
 int SeriesPlan::relinearised_limbs() const {
   int count = 0;
-  for (const Node& node : nodes) count += node.products.empty() ? 0 : int{node.level} + 2;
+  for (const Level level : relinearisation_levels()) count += level + 1;
   return count;
 }
 

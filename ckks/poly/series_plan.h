@@ -46,9 +46,8 @@ struct SeriesPlan {
     double constant = 0;
   };
 
-  std::vector<Node>
-      nodes;  // nodes[0] is the argument; each node uses only earlier ones; the last is the result
-  int depth = 0;
+  // nodes[0] is the argument; each node uses only earlier ones; the last is the result.
+  std::vector<Node> nodes;
 
   int products() const;                               // ciphertext x ciphertext products
   int relinearisations() const;                       // nodes with at least one product

@@ -32,10 +32,6 @@ std::vector<Value> Builder::append(Instruction instruction, const std::vector<ch
   return program_.instructions.back().results;
 }
 
-Value Builder::append(Instruction instruction, bool real) {
-  return append(std::move(instruction), std::vector<char>{real})[0];
-}
-
 bool Builder::is_real(Value value) const {
   require(value);
   return program_.values[value.id].is_real;
@@ -125,8 +121,6 @@ Value Builder::multiply(Value a, Value b) {
   return append({.opcode = Opcode::kMultiply, .arguments = {a, b}}, real);
 }
 
-Value Builder::square(Value a) { return multiply(a, a); }
-
 Value Builder::sum_of_products(std::span<const std::pair<Value, Value>> pairs) {
   if (pairs.empty())
     throw Error(message("a sum of no products (label '", label_, "'); give at least one pair"));
@@ -165,8 +159,6 @@ Value Builder::conjugate(Value a) {
   conjugate_of_[result.id] = a.id;
   return result;
 }
-
-Value Builder::twice_real_part(Value a) { return add(a, conjugate(a)); }
 
 Value Builder::sum_over_rotations(Value a, size_t period) {
   if (period == 0 || !std::has_single_bit(period))

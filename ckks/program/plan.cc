@@ -4,14 +4,9 @@
 
 namespace psm::program {
 
-ckks::Level LevelBudget::highest_of_input(const std::string& name) const {
+ckks::Level LevelBudget::carried_or(ckks::Level otherwise, const std::string& name) const {
   const auto found = carried.find(name);
-  return found == carried.end() ? input_level : found->second;
-}
-
-ckks::Level LevelBudget::lowest_of_output(const std::string& name) const {
-  const auto found = carried.find(name);
-  return found == carried.end() ? output_level : found->second;
+  return found == carried.end() ? otherwise : found->second;
 }
 
 std::vector<std::vector<Value>> last_uses(const Program& program) {
@@ -131,14 +126,21 @@ std::vector<Value> live_after(const Plan& plan, size_t instruction) {
   return values;
 }
 
+std::string block_of(const std::string& label, int parts) {
+  size_t end = 0;
+  for (int part = 0; part < parts; ++part) {
+    const size_t next = label.find(" / ", end);
+    if (next == std::string::npos) return label;
+    end = next + (part + 1 < parts ? 3 : 0);
+  }
+  return label.substr(0, end);
+}
+
 std::vector<size_t> block_boundaries(const Plan& plan) {
-  const auto block = [](const Instruction& instruction) {
-    return instruction.label.substr(0, instruction.label.find(" / "));
-  };
+  const std::vector<Instruction>& all = plan.program.instructions;
   std::vector<size_t> boundaries;
-  for (size_t i = 0; i + 1 < plan.program.instructions.size(); ++i)
-    if (block(plan.program.instructions[i]) != block(plan.program.instructions[i + 1]))
-      boundaries.push_back(i);
+  for (size_t i = 0; i + 1 < all.size(); ++i)
+    if (block_of(all[i].label, 1) != block_of(all[i + 1].label, 1)) boundaries.push_back(i);
   return boundaries;
 }
 

@@ -27,8 +27,9 @@ struct LevelBudget {
   // input of this name.
   std::map<std::string, ckks::Level> carried{};
 
-  ckks::Level highest_of_input(const std::string& name) const;
-  ckks::Level lowest_of_output(const std::string& name) const;
+  ckks::Level highest_of_input(const std::string& name) const { return carried_or(input_level, name); }
+  ckks::Level lowest_of_output(const std::string& name) const { return carried_or(output_level, name); }
+  ckks::Level carried_or(ckks::Level otherwise, const std::string& name) const;
 };
 
 // A program with a level for every value and every instruction's arguments.
@@ -64,6 +65,9 @@ constexpr size_t kKeptPlaintextBytes = size_t{1} << 31;
 
 // The values of a checkpoint: those needed to go on after `instruction`. Instructions count from 0.
 std::vector<Value> live_after(const Plan&, size_t instruction);
+
+// "layer 0 / attention" of "layer 0 / attention / scores" for two parts.
+std::string block_of(const std::string& label, int parts);
 
 // The last instruction of each run of instructions whose labels begin with the same part ("layer 3 / ..."):
 // places for checkpoints.

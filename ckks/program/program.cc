@@ -67,25 +67,23 @@ int depth(const Instruction& instruction) {
 }
 
 int longest_path(const Program& program) {
-  std::vector<int> levels(static_cast<size_t>(program.value_count()), 0);
-  const auto of = [&](Value value) -> int& { return levels[static_cast<size_t>(value.id)]; };
+  std::vector<int> levels(program.values.size(), 0);
   for (const Instruction& instruction : program.instructions) {
     int deepest = 0;
-    for (const Value argument : instruction.arguments) deepest = std::max(deepest, of(argument));
+    for (const Value argument : instruction.arguments) deepest = std::max(deepest, levels[argument.id]);
     for (size_t i = 0; i < instruction.results.size(); ++i)
-      of(instruction.results[i]) = instruction.opcode == Opcode::kRefresh ? of(instruction.arguments[i])
-                                                                          : deepest + depth(instruction);
+      levels[instruction.results[i].id] = instruction.opcode == Opcode::kRefresh
+                                              ? levels[instruction.arguments[i].id]
+                                              : deepest + depth(instruction);
   }
   int longest = 0;
-  for (const NamedValue& output : program.outputs) longest = std::max(longest, of(output.value));
+  for (const NamedValue& output : program.outputs) longest = std::max(longest, levels[output.value.id]);
   return longest;
 }
 
 std::vector<size_t> least_periods(const Instruction& instruction, size_t results,
                                   const std::vector<ValueFacts>& values) {
-  const auto period = [&](size_t argument) {
-    return values[static_cast<size_t>(instruction.arguments[argument].id)].period;
-  };
+  const auto period = [&](size_t argument) { return values[instruction.arguments[argument].id].period; };
   std::vector<size_t> least(results, std::max<size_t>(1, instruction.plain.period()));
   if (instruction.opcode == Opcode::kLinear) {
     for (const ckks::TransformTerm& term : instruction.linear->terms) {
@@ -167,11 +165,17 @@ namespace {
 
 // A bootstrap keeps what its values repeat.
 void validate_bootstrap(const Instruction& instruction, const Program& program, const std::string& where) {
+  const size_t count = instruction.arguments.size();
+  if (count > 2) throw Error(message(where, ": ", count, " values; one bootstrap takes at most two"));
+  for (Value argument : instruction.arguments)
+    if (count == 2 && !program.values[argument.id].is_real)
+      throw Error(
+          message(where, ": value ", argument.id, " is complex; only two real values share a bootstrap"));
   const ckks::BootstrapKind& kind = instruction.bootstrap;
   if (!kind.possible(program.slots))
     throw Error(message(where, ": a bootstrap of ", kind.text(), " of ", program.slots, " is not possible"));
-  if (kind.of_blocks() && instruction.arguments.size() > 1)
-    throw Error(message(where, ": ", instruction.arguments.size(), " values; one of blocks takes one"));
+  if (kind.of_blocks() && count > 1)
+    throw Error(message(where, ": ", count, " values; one of blocks takes one"));
   for (Value argument : instruction.arguments) {
     const size_t period = program.values[argument.id].period, block = program.values[argument.id].block;
     const bool real = program.values[argument.id].is_real;
@@ -245,14 +249,6 @@ void validate(const Program& program) {
         if (instruction.arguments.size() != instruction.results.size())
           throw Error(message(where, ": ", instruction.arguments.size(), " arguments but ",
                               instruction.results.size(), " results; each value has one"));
-        if (instruction.opcode == Opcode::kBootstrap && instruction.arguments.size() > 2)
-          throw Error(
-              message(where, ": ", instruction.arguments.size(), " values; one bootstrap takes at most two"));
-        if (instruction.opcode == Opcode::kBootstrap && instruction.arguments.size() == 2)
-          for (Value argument : instruction.arguments)
-            if (!program.values[argument.id].is_real)
-              throw Error(message(where, ": value ", argument.id,
-                                  " is complex; only two real values share a bootstrap"));
         if (instruction.opcode == Opcode::kBootstrap) validate_bootstrap(instruction, program, where);
         break;
       default:  // arguments alone

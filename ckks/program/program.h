@@ -184,12 +184,12 @@ class Builder {
   Value multiply_plain(Value, ckks::Plain);
   Value multiply_constant(Value, ckks::Complex);
   Value multiply(Value, Value);
-  Value square(Value);
+  Value square(Value a) { return multiply(a, a); }
   Value sum_of_products(std::span<const std::pair<Value, Value>>);
   Value rotate(Value, int offset);                                     // offset 0 returns the value itself
   std::vector<Value> rotate_all(Value, std::span<const int> offsets);  // hoisted; an offset 0 is free
   Value conjugate(Value);                                              // a real value is its own conjugate
-  Value twice_real_part(Value);                                        // a + conj(a), marked real
+  Value twice_real_part(Value a) { return add(a, conjugate(a)); }      // marked real
   // sum_k rot_{k period}(a) over the repetitions of `period` in that of a, sum_of_rotations() of them. The sum
   // repeats with `period`.
   Value sum_over_rotations(Value a, size_t period);
@@ -226,7 +226,7 @@ class Builder {
   };
 
  private:
-  Value append(Instruction, bool real);
+  Value append(Instruction one, bool real) { return append(std::move(one), std::vector<char>{real})[0]; }
   std::vector<Value> append(Instruction, const std::vector<char>& real);  // by result
   void require(Value) const;
   bool conjugates(Value, Value) const;

@@ -33,8 +33,6 @@ RnsPoly RnsPoly::secret(const Ring& ring, Basis basis, Form form) {
   return result;
 }
 
-RnsPoly RnsPoly::clone() const { return clone_prefix(basis_); }
-
 RnsPoly RnsPoly::clone_prefix(Basis basis) const {
   PSM_CHECK(basis.q <= basis_.q && basis.p <= basis_.p, "basis ", basis.q, "+", basis.p);
   RnsPoly result =

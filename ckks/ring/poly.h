@@ -26,7 +26,7 @@ class RnsPoly {
   static RnsPoly secret(const Ring& ring, Basis basis, Form form);
   RnsPoly(RnsPoly&&) noexcept = default;
   RnsPoly& operator=(RnsPoly&&) noexcept = default;
-  RnsPoly clone() const;
+  RnsPoly clone() const { return clone_prefix(basis_); }
   // Copy of the limbs of a smaller basis.
   RnsPoly clone_prefix(Basis basis) const;
   // A copy in another memory. Not for secrets.

@@ -8,22 +8,6 @@
 #include "ckks/wire/tables.h"
 
 namespace psm::wire {
-namespace {
-
-void read_prefix(ContainerReader& reader, const ckks::Context& context, ckks::Level& level,
-                 ckks::Scale& scale) {
-  uint8_t bytes[kCiphertextPrefix];
-  reader.read(bytes, kCiphertextPrefix);
-  const uint8_t* in = bytes;
-  const auto level_bits = get<uint32_t>(in);
-  if (level_bits > static_cast<uint32_t>(context.max_level()))
-    reader.refuse("a ciphertext's level does not exist");
-  level = ckks::Level::at(static_cast<int>(level_bits));
-  scale = ckks::Scale(get<double>(in));
-  if (!(scale >= 1) || !std::isfinite(scale)) reader.refuse("a ciphertext's scale is impossible");
-}
-
-}  // namespace
 
 CiphertextReader::CiphertextReader(ByteSource source, const ckks::Context& context, size_t max_count)
     : context_(context), reader_(std::move(source), FileKind::kCiphertexts) {
@@ -49,7 +33,15 @@ bool CiphertextReader::next(Head& head, RecordHeader& record) {
   if (record.tag != kCiphertextTag && record.tag != kSeededCiphertextTag)
     reader_.refuse("it holds an unknown record");
   if (record.length < kCiphertextPrefix) reader_.refuse("a ciphertext record is too short");
-  read_prefix(reader_, context_, head.level, head.scale);
+  uint8_t bytes[kCiphertextPrefix];
+  reader_.read(bytes, kCiphertextPrefix);
+  const uint8_t* in = bytes;
+  const auto level = get<uint32_t>(in);
+  if (level > static_cast<uint32_t>(context_.max_level()))
+    reader_.refuse("a ciphertext's level does not exist");
+  head.level = ckks::Level::at(static_cast<int>(level));
+  head.scale = ckks::Scale(get<double>(in));
+  if (!(head.scale >= 1) || !std::isfinite(head.scale)) reader_.refuse("a ciphertext's scale is impossible");
   head.seeded = record.tag == kSeededCiphertextTag;
   reader_.expect_length(record, ciphertext_payload(context_, head.level, head.seeded));
   return true;
@@ -67,13 +59,11 @@ ckks::Ciphertext CiphertextReader::load(size_t index) {
   }
   const ckks::Basis basis{head.level + 1, 0};
   if (head.seeded) {
-    ckks::SeededCiphertext c;
-    reader_.read(c.seed.bytes.data(), sizeof c.seed.bytes);
-    c.c0 = read_polynomial(reader_, context_.ring(), basis);
-    c.scale = head.scale;
-    c.fingerprint = fingerprint();
+    Seed seed;
+    reader_.read(seed.bytes.data(), sizeof seed.bytes);
+    ckks::RnsPoly c0 = read_polynomial(reader_, context_.ring(), basis);
     reader_.end();
-    return ckks::expand(std::move(c));
+    return ckks::expand({seed, std::move(c0), head.scale, fingerprint()});
   }
   ckks::RnsPoly c0 = read_polynomial(reader_, context_.ring(), basis);
   ckks::RnsPoly c1 = read_polynomial(reader_, context_.ring(), basis);

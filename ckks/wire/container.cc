@@ -56,8 +56,8 @@ uint64_t container_bytes(const ckks::ParameterSpec& spec) {
 }
 uint64_t record_bytes(uint64_t payload) { return 4 + 8 + payload + 8; }
 
-ContainerWriter::ContainerWriter(const std::string& path, const Header& header, bool secret)
-    : kind_(header.kind) {
+ContainerWriter::ContainerWriter(const std::string& path, const Header& header) : kind_(header.kind) {
+  const bool secret = kind_ == FileKind::kSecretKey;
   file_.emplace(path, secret ? AtomicFile::Kind::kSecret : AtomicFile::Kind::kDefault);
   begin_container(header);
 }
@@ -228,14 +228,11 @@ void ContainerReader::seek(uint64_t position) {
   left_ = 0;
 }
 
-std::unique_ptr<const ckks::Context> make_context(const ContainerReader& reader) {
+std::unique_ptr<const ckks::Context> read_context(ByteSource source, FileKind kind) {
+  const ContainerReader reader(std::move(source), kind);
   auto context = std::make_unique<const ckks::Context>(reader.header().spec);
   require_parameters(reader, *context);
   return context;
-}
-
-std::unique_ptr<const ckks::Context> read_context(ByteSource source, FileKind kind) {
-  return make_context(ContainerReader(std::move(source), kind));
 }
 
 void require_parameters(const ContainerReader& reader, const ckks::Context& context) {

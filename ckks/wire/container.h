@@ -45,8 +45,7 @@ uint64_t record_bytes(uint64_t payload);
 
 class ContainerWriter {
  public:
-  // `secret`: readable by its owner only.
-  ContainerWriter(const std::string& path, const Header& header, bool secret = false);
+  ContainerWriter(const std::string& path, const Header& header);
   // Writes into memory, for a pipe. The memory must outlive the writer.
   ContainerWriter(std::string* memory, const Header& header);
 
@@ -104,9 +103,7 @@ class ContainerReader {
 // The parameters of a file of keys or ciphertexts, which each header has. A file is refused if its numbers do
 // not give the fingerprint in its header.
 
-// Validates the specification of a header (security bounds included) and builds its Context.
-std::unique_ptr<const ckks::Context> make_context(const ContainerReader& reader);
-// Reads the header alone: parameters and key pair.
+// Reads the header alone, validates its specification (security bounds included) and builds its Context.
 std::unique_ptr<const ckks::Context> read_context(ByteSource source, FileKind kind);
 // Refuses a file of other parameters.
 void require_parameters(const ContainerReader& reader, const ckks::Context& context);

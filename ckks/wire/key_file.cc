@@ -8,12 +8,7 @@
 namespace psm::wire {
 namespace {
 
-// What stands before the polynomials of a key-switching key.
-struct KeyPrefix {
-  ckks::KeyName name;
-  int digit_count = 0;
-  Seed seed;
-};
+// Of what stands before the polynomials of a key-switching key.
 constexpr uint64_t kPrefixBytes = 4 * 4 + sizeof(Seed::bytes);
 
 uint64_t key_bytes(const ckks::Context& context, ckks::Level level, int p_count) {
@@ -28,10 +23,11 @@ const char* name(KeyRole role) {
 }
 
 // Reads and checks what stands before a key's polynomials, and that the record is as long as they are.
-KeyPrefix read_prefix(ContainerReader& reader, const RecordHeader& record, const ckks::Context& context) {
+std::pair<ckks::KeyName, Seed> read_prefix(ContainerReader& reader, const RecordHeader& record,
+                                           const ckks::Context& context) {
   uint8_t bytes[kPrefixBytes];
-  KeyPrefix prefix;
-  auto& [role, element, level, p_count] = prefix.name;
+  std::pair<ckks::KeyName, Seed> prefix;
+  auto& [role, element, level, p_count] = prefix.first;
   role = static_cast<KeyRole>(record.tag);
   if (role < KeyRole::kRelinearisation || role > KeyRole::kFromEphemeral) {
     reader.refuse(message("it holds a key of unknown role ", record.tag));
@@ -42,10 +38,10 @@ KeyPrefix read_prefix(ContainerReader& reader, const RecordHeader& record, const
   element = get<uint32_t>(in);
   level = ckks::Level::at(get<int32_t>(in));
   p_count = get<int32_t>(in);
-  prefix.digit_count = get<int32_t>(in);
-  std::copy(in, in + prefix.seed.bytes.size(), prefix.seed.bytes.begin());
+  const auto digit_count = get<int32_t>(in);
+  std::copy_n(in, sizeof(Seed::bytes), prefix.second.bytes.begin());
   if (level < 0 || level > context.max_level()) reader.refuse("a key has a level that does not exist");
-  if (prefix.digit_count != context.digit_count(level)) reader.refuse("a key has a wrong number of digits");
+  if (digit_count != context.digit_count(level)) reader.refuse("a key has a wrong number of digits");
   if (role == KeyRole::kGalois ? element % 2 == 0 || element >= 2u * static_cast<uint32_t>(context.n())
                                : element != 0) {
     reader.refuse("a key has an impossible Galois element");
@@ -99,8 +95,7 @@ EvaluationKeysReader::EvaluationKeysReader(ByteSource source, const ckks::Contex
   require_parameters(reader_, context);
   RecordHeader record;
   for (uint64_t position = reader_.position(); reader_.next(record); position = reader_.position()) {
-    const KeyPrefix prefix = read_prefix(reader_, record, context);
-    const Entry entry{prefix.name, position, record_bytes(record.length)};
+    const Entry entry{read_prefix(reader_, record, context).first, position, record_bytes(record.length)};
     if (!index_.emplace(ckks::use_of(context, entry), entries_.size()).second)
       reader_.refuse(message("it holds two keys ", name(entry.role), " ", entry.element));
     entries_.push_back(entry);
@@ -113,19 +108,14 @@ ckks::KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
   RecordHeader record;
   // Checked again: the file may have been exchanged since it was opened.
   if (!reader_.next(record)) reader_.refuse("it changed while it was read");
-  const KeyPrefix prefix = read_prefix(reader_, record, context_);
-  if (prefix.name.role != entry.role || prefix.name.element != entry.element ||
-      prefix.name.level != entry.level) {
+  const auto [stored, seed] = read_prefix(reader_, record, context_);
+  if (stored.role != entry.role || stored.element != entry.element || stored.level != entry.level)
     reader_.refuse("it changed while it was read");
-  }
-  ckks::KeySwitchKey key;
-  key.seed = prefix.seed;
-  key.level = prefix.name.level;
-  key.p_count = prefix.name.p_count;
-  key.fingerprint = fingerprint();
+  ckks::KeySwitchKey key{
+      .seed = seed, .level = stored.level, .p_count = stored.p_count, .fingerprint = fingerprint()};
   const ckks::Ring& ring = context_.ring();
   const ckks::Basis basis{key.level + 1, key.p_count};
-  for (int digit = 0; digit < prefix.digit_count; ++digit) {
+  for (int digit = 0; digit < context_.digit_count(key.level); ++digit) {
     ckks::PackedPoly b = read_packed_polynomial(reader_, ring, basis);
     // Limb by limb: there is never a whole polynomial that is not packed.
     ckks::PackedPoly a(ring, basis, [&](int limb, uint64_t* residues) {

@@ -32,7 +32,6 @@ bool sync_folder(const std::string& folder) {
 }
 
 constexpr char kTemporary[] = ".part-";
-constexpr char kHexDigits[] = "0123456789abcdef";
 
 // Locks a temporary file of one's own; false (and closed) where another process took it for an abandoned one
 // between its making and here. Where a file system has no locks, nobody removes anything.
@@ -50,7 +49,7 @@ std::string_view target_of(std::string_view name) {
   const size_t digits = 2 * sizeof(uint64_t), mark = sizeof kTemporary - 1;
   if (name.size() <= digits + mark) return {};
   const size_t end = name.size() - digits;
-  const bool numbered = name.find_first_not_of(kHexDigits, end) == std::string_view::npos;
+  const bool numbered = number_from_hex(name.substr(end)).has_value();
   return numbered && name.substr(end - mark, mark) == kTemporary ? name.substr(0, end - mark)
                                                                  : std::string_view();
 }

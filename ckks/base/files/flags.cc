@@ -48,8 +48,6 @@ Number parse_number(const std::string& name, const std::string& text, Number lo,
   return value;
 }
 
-std::string shown(double value) { return message(value); }
-
 // The text in lines that fit 100 columns, each after `indent` spaces. Its own lines stay lines.
 std::string wrapped(const std::string& text, size_t indent) {
   const size_t columns = 100 - indent;
@@ -139,7 +137,7 @@ const int64_t& Flags::integer(const std::string& name, int64_t value, int64_t lo
 const double& Flags::number(const std::string& name, double value, double lo, double hi,
                             const std::string& help) {
   double& slot = numbers_.emplace_back(value);
-  add(name, help, shown(value), false, [&slot, name, lo, hi](const std::string& text) {
+  add(name, help, message(value), false, [&slot, name, lo, hi](const std::string& text) {
     slot = parse_number(name, text, lo, hi, "a number");
   });
   return slot;

@@ -190,6 +190,13 @@ class Parser {
   uint64_t values_ = 0;
 };
 
+// What a value holds, for what is read of it below.
+template <typename Kind, typename Value>
+const Kind& require_kind(const Value& value, std::string_view what, const char* kind) {
+  if (const auto* found = std::get_if<Kind>(&value)) return *found;
+  throw Error(message(what, " must be ", kind));
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text, std::string_view what, JsonLimits limits) {
@@ -203,19 +210,15 @@ Json parse_json(std::string_view text, std::string_view what, JsonLimits limits)
 // What is read of a value: who only writes JSON links none of it.
 
 const Json::Object& Json::object(std::string_view what) const {
-  if (const auto* value = std::get_if<Object>(&value_)) return *value;
-  throw Error(message(what, " must be an object"));
+  return require_kind<Object>(value_, what, "an object");
 }
-
 const Json::Array& Json::array(std::string_view what) const {
-  if (const auto* value = std::get_if<Array>(&value_)) return *value;
-  throw Error(message(what, " must be an array"));
+  return require_kind<Array>(value_, what, "an array");
 }
-
 const std::string& Json::string(std::string_view what) const {
-  if (const auto* value = std::get_if<std::string>(&value_)) return *value;
-  throw Error(message(what, " must be a string"));
+  return require_kind<std::string>(value_, what, "a string");
 }
+bool Json::truth(std::string_view what) const { return require_kind<bool>(value_, what, "true or false"); }
 
 double Json::number(std::string_view what) const {
   if (const auto* value = std::get_if<int64_t>(&value_)) return static_cast<double>(*value);
@@ -230,11 +233,6 @@ int64_t Json::integer(std::string_view what, int64_t lo, int64_t hi) const {
     throw Error(message(what, " must be a whole number from ", lo, " to ", hi));
   }
   return *value;
-}
-
-bool Json::truth(std::string_view what) const {
-  if (const auto* value = std::get_if<bool>(&value_)) return *value;
-  throw Error(message(what, " must be true or false"));
 }
 
 const Json* Json::find(std::string_view key) const {

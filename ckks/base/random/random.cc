@@ -44,8 +44,6 @@ void kernel_random(void* out, size_t bytes) {
 
 }  // namespace
 
-SecureRandom::SecureRandom() { renew(); }
-
 SecureRandom::~SecureRandom() {
   secure_zero(key_.data(), sizeof key_);
   secure_zero(buffer_.data(), buffer_.size());

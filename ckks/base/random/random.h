@@ -32,7 +32,7 @@ namespace psm {
 // Not thread-safe; make one per thread (construction costs one system call).
 class SecureRandom {
  public:
-  SecureRandom();
+  SecureRandom() { renew(); }
   ~SecureRandom();
   SecureRandom(const SecureRandom&) = delete;
   SecureRandom& operator=(const SecureRandom&) = delete;

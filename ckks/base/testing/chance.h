@@ -85,13 +85,6 @@ inline double laplace_tail(double a) {
 // The largest of n, if the deviation was estimated from one draw of n such errors, which chance may make small.
 inline double largest_after_draw(size_t n) { return largest_laplace(2 * n) / std::sqrt(mean_square(n).low); }
 
-// The mean absolute value of n of them. If both parts of a slot count, which need not be independent, `n` is
-// the number of slots (Schwarz' inequality: E e^{t (|x| + |y|) / 2} <= E e^{t |x|}).
-inline ChanceRange mean_laplace(size_t n) {
-  const ChanceRange x = chance_internal::gamma_mean(static_cast<double>(n), kChance / 2);
-  return {x.low / std::sqrt(2.0), x.high / std::sqrt(2.0)};
-}
-
 // The root mean square of |e| over n independent slots, |e|^2 = A B as above, both exponential. Given the secret, the mean
 // of the |s(zeta)|^2 is exact: no key makes all errors larger. A sum S of such squares has E S^k / k! as the coefficients
 // of (sum_j j! t^j)^n. High follows from Markov's bound on its moments, the best one; low from Chernoff's, where

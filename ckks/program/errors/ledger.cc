@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "ckks/program/planning/meter.h"
 
 namespace psm::program {
 namespace {
@@ -65,10 +64,6 @@ void Ledger::set_predicted_errors(std::span<const double> own, std::span<const d
 void Ledger::set(double LedgerRow::*seconds, std::span<const double> by_instruction) {
   for (size_t r = 0; r < rows_.size(); ++r)
     rows_[r].*seconds = is_first(r) ? by_instruction[rows_[r].instruction] : 0;
-}
-
-bool Ledger::is_first(size_t row) const {
-  return row == 0 || rows_[row - 1].instruction != rows_[row].instruction;
 }
 
 void Ledger::set_measured(Value value, std::span<const ckks::Complex> decrypted,

@@ -66,11 +66,10 @@ class EncryptedMachine::Run {
       if (found == inputs.end() && options_.receive) continue;
       if (found == inputs.end())
         throw Error(message("input '", input.name, "' is missing; encrypt and send it"));
-      const ckks::Level level = found->second.level();
-      if (level < plan_.input_levels[i])
-        throw Error(message("input '", input.name, "' is at level ", level, " but the plan needs ",
-                            plan_.input_levels[i], "; encrypt it at that level"));
-      const ckks::Level needed = plan_.input_levels[i];
+      const ckks::Level level = found->second.level(), needed = plan_.input_levels[i];
+      if (level < needed)
+        throw Error(message("input '", input.name, "' is at level ", level, " but the plan needs ", needed,
+                            "; encrypt it at that level"));
       store(input.value, memory() == nullptr ? evaluator_.drop_to_level(found->second, needed)
                                              : evaluator_.drop_to_level(found->second.in(memory()), needed));
     }
@@ -270,8 +269,6 @@ class EncryptedMachine::Run {
         return store(0, std::move(product));
       }
       case Opcode::kMultiply:
-        if (instruction_->arguments[0] == instruction_->arguments[1])
-          return store(0, evaluator_.square_rescale(argument(0)));
         return store(0, evaluator_.multiply_rescale(argument(0), argument(1)));
       case Opcode::kSumOfProducts:
         if (sums_.empty()) sum_products(level);

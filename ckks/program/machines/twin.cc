@@ -138,7 +138,20 @@ class Twin {
   }
 
   void load(const std::map<std::string, SlotVector>& inputs) {
-    for (const NamedValue& input : program_.inputs) load(input, inputs);
+    for (const NamedValue& input : program_.inputs) {
+      const auto found = inputs.find(input.name);
+      if (found == inputs.end())
+        throw Error(message("input '", input.name, "' is missing; give it ", program_.slots, " slots"));
+      if (found->second.size() != program_.slots)
+        throw Error(message("input '", input.name, "' has ", found->second.size(), " slots but the program ",
+                            program_.slots, "; pad or repeat it"));
+      const size_t mask = program_.values[id(input.value)].period - 1;
+      for (size_t s = 0; s < program_.slots; ++s)
+        if (found->second[s] != found->second[s & mask])
+          throw Error(message("input '", input.name, "' does not repeat with its period ", mask + 1,
+                              ": slot ", s, " differs; repeat it"));
+      values_[id(input.value)] = found->second;
+    }
   }
 
   // Instructions in order; `release` frees what the instruction is the last to use.
@@ -168,21 +181,6 @@ class Twin {
     SlotVector& values = values_[id(instruction_->results[i])];
     values.resize(program_.slots);
     return values;
-  }
-
-  void load(const NamedValue& input, const std::map<std::string, SlotVector>& inputs) {
-    const auto found = inputs.find(input.name);
-    if (found == inputs.end())
-      throw Error(message("input '", input.name, "' is missing; give it ", program_.slots, " slots"));
-    if (found->second.size() != program_.slots)
-      throw Error(message("input '", input.name, "' has ", found->second.size(), " slots but the program ",
-                          program_.slots, "; pad or repeat it"));
-    const size_t mask = program_.values[id(input.value)].period - 1;
-    for (size_t s = 0; s < program_.slots; ++s)
-      if (found->second[s] != found->second[s & mask])
-        throw Error(message("input '", input.name, "' does not repeat with its period ", mask + 1, ": slot ",
-                            s, " differs; repeat it"));
-    values_[id(input.value)] = found->second;
   }
 
   // Reports the slots that are farther off than allowed: off(x, s) says by how much, and which number is.

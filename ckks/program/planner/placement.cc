@@ -193,11 +193,9 @@ Placement::Outcome Placement::pass(const Decide& decide) {
   std::fill(used_levels_.begin(), used_levels_.end(), 0);
   Outcome outcome;
   auto use = [&](int value, ckks::Level level, uint64_t levels) {
-    ckks::Level& need = need_[value];
-    need = std::max(need, level);
+    need_[value] = std::max(need_[value], level);
     used_levels_[value] |= levels;
   };
-  auto need_of = [&](int value) -> ckks::Level& { return need_[value]; };
   auto bit = [](ckks::Level level) { return uint64_t{1} << std::min<int>(level, 63); };
   // A value that is there at `level` is brought down once for every lower level at which it is used.
   auto drops = [&](int value, ckks::Level level) {
@@ -214,23 +212,23 @@ Placement::Outcome Placement::pass(const Decide& decide) {
     if (step.kind == Step::Kind::kRefresh) {
       for (uint32_t k = 0; k < step.end - step.results; ++k) {
         const int argument = operands_[step.arguments + k], result = operands_[step.results + k];
-        const char decision = decide(step.first_candidate + k, need_of(result));
+        const char decision = decide(step.first_candidate + k, need_[result]);
         if (decision == kNone) {
-          use(argument, need_of(result), used_levels_[result]);
+          use(argument, need_[result], used_levels_[result]);
           continue;
         }
         const Kind& kind = kinds_[kind_index(step.first_candidate + k, decision)];
-        outcome.missing += std::max(0, need_of(result) - kind.output_level);
+        outcome.missing += std::max(0, need_[result] - kind.output_level);
         drops(result, kind.output_level);
         use(argument, kind.entry_level, bit(kind.entry_level));
       }
       continue;
     }
     ckks::Level level = -1;
-    for (uint32_t k = step.results; k < step.end; ++k) level = std::max(level, need_of(operands_[k]));
+    for (uint32_t k = step.results; k < step.end; ++k) level = std::max(level, need_[operands_[k]]);
     if (level < 0) continue;  // an input that nothing uses
     for (uint32_t k = step.results; k < step.end; ++k) {
-      need_of(operands_[k]) = level;
+      need_[operands_[k]] = level;
       drops(operands_[k], level);
     }
     if (step.kind == Step::Kind::kInput) {

@@ -178,7 +178,7 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
     if (instruction.opcode == Opcode::kBootstrap)
       throw Error(
           message(describe(instruction), ": the program is planned already; plan the one it was made from"));
-  const Program live = without_dead_code(program);
+  Program live = without_dead_code(program);
   Placement placement(live, budget, model);
   const Placement::Choice choice = placement.search();
   std::vector<ckks::Level> needs;
@@ -188,14 +188,11 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
   Plan result;
   result.budget = budget;
   result.seconds = outcome.seconds;
-  result.program.slots = live.slots;
-  result.program.values = live.values;
   std::vector<Value> stands_for;
-  result.program.instructions = emit(live, placement, choice, stands_for);
-  result.program.inputs = live.inputs;
-  result.program.outputs = live.outputs;
+  std::vector<Instruction> instructions = emit(live, placement, choice, stands_for);
+  result.program = std::move(live);
+  result.program.instructions = std::move(instructions);
   for (NamedValue& output : result.program.outputs) output.value = stands_for[id(output.value)];
-  result.program.checks = live.checks;
   for (RangeCheck& check : result.program.checks) check.value = stands_for[id(check.value)];
   validate(result.program);
 

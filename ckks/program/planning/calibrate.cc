@@ -59,12 +59,6 @@ class Stopwatch {
     return times;
   }
 
-  // Seconds for one of the `limbs` that a call works on, by the shortest call.
-  template <typename Call>
-  double seconds_for_limb(double budget, double limbs, const Call& call) {
-    return times_of_calls(budget, call).front() / limbs;
-  }
-
   bool machine_is_busy() const { return preemptions_ > kUsualPreemptions * processor_seconds_; }
 
  private:
@@ -93,7 +87,7 @@ double whole_over_parts(const ckks::Context& context, const KernelSeconds& parts
   const ckks::Ring& ring = context.ring();
   const ckks::Level level = context.compute_level();
   const ckks::Basis basis{level + 1, context.p_count(level)};
-  ckks::KeySwitchKey key{.seed = {}, .level = level, .p_count = basis.p, .digits = {}, .fingerprint = {}};
+  ckks::KeySwitchKey key{.level = level, .p_count = basis.p};
   for (int d = 0; d < context.digit_count(level); ++d)
     key.digits.push_back({ckks::PackedPoly(filled(ring, basis)), ckks::PackedPoly(filled(ring, basis))});
   const ckks::RnsPoly c0 = filled(ring, {level + 1, 0}), c1 = filled(ring, {level + 1, 0});
@@ -128,8 +122,9 @@ Calibration calibrate(const ckks::Context& context, double seconds) {
   ckks::RnsPoly a = filled(ring, basis), b = filled(ring, basis);
 
   Stopwatch stopwatch;
+  // Seconds for one of the limbs that a call works on, by the shortest call.
   const auto seconds_for_limb = [&](double budget, double limbs_of_call, const auto& call) {
-    return stopwatch.seconds_for_limb(budget, limbs_of_call, call);
+    return stopwatch.times_of_calls(budget, call).front() / limbs_of_call;
   };
   KernelSeconds result;
   auto set = [&](WorkKind kernel, double value) { result.seconds[static_cast<size_t>(kernel)] = value; };

@@ -340,15 +340,12 @@ double CostModel::seconds(const Instruction& instruction, const Program& program
 
 std::vector<double> CostModel::seconds_by_level(const Instruction& instruction, const Program& program,
                                                 ckks::Level lowest, ckks::Level highest) const {
+  const bool is_map = instruction.opcode == Opcode::kLinear;
+  const TransformSummary map = is_map ? summary_of(*instruction.linear, program.slots) : TransformSummary{};
   std::vector<double> seconds;
-  if (instruction.opcode != Opcode::kLinear) {
-    for (ckks::Level level = lowest; level <= highest; ++level)
-      seconds.push_back(this->seconds(instruction, program, level));
-    return seconds;
-  }
-  const TransformSummary summary = summary_of(*instruction.linear, program.slots);
   for (ckks::Level level = lowest; level <= highest; ++level)
-    seconds.push_back(std::min(linear_seconds(summary, false, level), linear_seconds(summary, true, level)));
+    seconds.push_back(is_map ? std::min(linear_seconds(map, false, level), linear_seconds(map, true, level))
+                             : this->seconds(instruction, program, level));
   return seconds;
 }
 

@@ -54,23 +54,19 @@ class Plaintexts {
 
   // Those of an instruction that are in memory together, met before or not: a vector, a block, or nothing.
   double add(const Instruction& instruction, const ckks::TransformSchedule& schedule, ckks::Level level) {
-    double bytes = 0;
-    bool is_new = true;
-    if (instruction.plain.period() > 1) {  // a number takes no plaintext
-      const ckks::Plain& plain = instruction.plain;
-      is_new = !plain.has_data() || seen_.insert({plain.identity(), level}).second;
-      bytes = 16.0 * static_cast<double>(plain.period()) * (level + 1);
-    }
     if (instruction.linear) {
-      is_new = seen_maps_.insert({ckks::same_encoding(*instruction.linear), level}).second;
       double periods = 0;
       for (const ckks::TransformTerm& term : instruction.linear->terms)
         periods += static_cast<double>(term.weight.period());
       const double value_bytes = 16.0 * weight_basis(*instruction.linear, chain_, level).limbs();
-      if (is_new) bytes_ += value_bytes * periods;
+      if (seen_maps_.insert({ckks::same_encoding(*instruction.linear), level}).second)
+        bytes_ += value_bytes * periods;
       return value_bytes * static_cast<double>(ckks::largest_block_values(*instruction.linear, schedule));
     }
-    if (is_new) bytes_ += bytes;
+    const ckks::Plain& plain = instruction.plain;
+    if (plain.period() <= 1) return 0;  // a number takes no plaintext
+    const double bytes = 16.0 * static_cast<double>(plain.period()) * (level + 1);
+    if (!plain.has_data() || seen_.insert({plain.identity(), level}).second) bytes_ += bytes;
     return bytes;
   }
   double bytes() const { return bytes_; }
@@ -131,16 +127,6 @@ double MeterReading::run_bytes() const {
   // What does not fit is in use in addition to what is kept, while its instruction runs.
   return bootstrap_bytes +
          std::min(peak_ciphertext_bytes + plaintext_bytes, peak_working_bytes + kept_plaintext_bytes());
-}
-
-std::string block_of(const std::string& label, int parts) {
-  size_t end = 0;
-  for (int part = 0; part < parts; ++part) {
-    const size_t next = label.find(" / ", end);
-    if (next == std::string::npos) return label;
-    end = next + (part + 1 < parts ? 3 : 0);
-  }
-  return label.substr(0, end);
 }
 
 double file_bytes(const Program& program) {

@@ -61,7 +61,4 @@ double file_bytes(const Program&);
 // a run's memory.
 MeterReading meter(const Plan&, const CostModel&, const std::set<std::string>& shared_inputs = {});
 
-// "layer 0 / attention" of "layer 0 / attention / scores" for two parts.
-std::string block_of(const std::string& label, int parts);
-
 }  // namespace psm::program

@@ -60,7 +60,6 @@ Instruction part_of(const Instruction& whole, const std::vector<size_t>& results
   std::map<int, int> inputs;  // the same, in their order
   // A part divides sources if the whole does: the same bits.
   ckks::LinearTransform map{.outputs = static_cast<int>(results.size()),
-                            .terms = {},
                             .divides_sources = whole.linear->divides_sources};
   for (const ckks::TransformTerm& term : whole.linear->terms)
     if (outputs[term.output] >= 0) inputs[term.input] = 0;

@@ -16,12 +16,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "words are written and read as they lie in memory");
 
-uint64_t load64(const uint8_t* in) {
-  uint64_t value;
-  std::memcpy(&value, in, 8);
-  return value;
-}
-
 // A residue of at most this many bits lies within the eight bytes that begin where it begins.
 constexpr int kWordBits = 57;
 
@@ -55,7 +49,7 @@ bool unpack_residues(uint64_t* residues, const uint8_t* in, size_t n, uint64_t q
     const size_t bit = i * static_cast<size_t>(bits), byte = bit / 8;
     uint64_t word = 0;
     if (byte + 8 <= bytes) {
-      word = load64(in + byte);
+      std::memcpy(&word, in + byte, 8);
     } else {
       for (size_t k = byte; k < bytes; ++k) word |= static_cast<uint64_t>(in[k]) << (8 * (k - byte));
     }

@@ -131,10 +131,7 @@ Chain levels_of(const ParameterSpec& spec) {
   return {.log_n = spec.log_n,
           .entry_level = entry,
           .compute_level = compute,
-          .max_level = compute + spec.evalmod_levels + spec.cts_levels,
-          .q_bits = {},
-          .p_bits = {},
-          .bands = {}};
+          .max_level = compute + spec.evalmod_levels + spec.cts_levels};
 }
 
 Chain nominal_chain(const ParameterSpec& spec) {

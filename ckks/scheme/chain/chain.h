@@ -46,9 +46,9 @@ struct Chain {
   Level compute_level = 0;  // highest after one
   Level max_level = 0;      // L
   // Bit lengths. Keys are packed (ckks/ring/arithmetic/packing.h).
-  std::vector<int> q_bits, p_bits;
+  std::vector<int> q_bits{}, p_bits{};
   // By band of levels, from the lowest.
-  std::vector<Gadget> bands;
+  std::vector<Gadget> bands{};
 
   int band(Level level) const;
   const Gadget& gadget(Level level) const { return bands[band(level)]; }

@@ -47,18 +47,6 @@ void check_shape(const ParameterSpec& s) {
 // What primes of a size are near to. The largest allowed size lies below 2^50: leave room on both sides.
 double nominal(int bits) { return bits == kMaxModulusBits ? 0x1p50 - 0x1p26 : std::ldexp(1.0, bits); }
 
-// FNV-1a over words: tells parameter sets apart, authenticates nothing.
-class Fingerprinter {
- public:
-  void add(uint64_t word) {
-    for (int i = 0; i < 8; ++i) hash_ = (hash_ ^ ((word >> (8 * i)) & 0xff)) * 0x100000001b3;
-  }
-  uint64_t value() const { return hash_; }
-
- private:
-  uint64_t hash_ = 0xcbf29ce484222325;
-};
-
 }  // namespace
 
 Context::Context(const ParameterSpec& spec) : spec_(spec) {
@@ -114,22 +102,23 @@ Context::Context(const ParameterSpec& spec) : spec_(spec) {
   check_security(spec, log2_qp(),
                  std::log2(static_cast<double>(q[0])) + std::log2(static_cast<double>(p[0])));
 
-  Fingerprinter f;
-  f.add(spec.log_n);
-  for (uint64_t prime : q) f.add(prime);
-  f.add(0);
-  for (uint64_t prime : p) f.add(prime);
+  // FNV-1a over words: tells parameter sets apart, authenticates nothing.
+  fingerprint_ = 0xcbf29ce484222325;
+  const auto add = [&](uint64_t word) {
+    for (int i = 0; i < 8; ++i) fingerprint_ = (fingerprint_ ^ ((word >> (8 * i)) & 0xff)) * 0x100000001b3;
+  };
+  add(spec.log_n);
+  for (uint64_t prime : q) add(prime);
+  add(0);
+  for (uint64_t prime : p) add(prime);
   for (int v : {spec.stc_levels, spec.compute_levels, spec.evalmod_levels, spec.cts_levels, spec.log_scale,
                 spec.secret_hamming_weight, spec.encapsulation_hamming_weight, spec.insecure ? 1 : 0}) {
-    f.add(static_cast<uint64_t>(v));
+    add(static_cast<uint64_t>(v));
   }
-  for (double scale : scales_) f.add(std::bit_cast<uint64_t>(scale));
+  for (double scale : scales_) add(std::bit_cast<uint64_t>(scale));
   // The special primes of each band: their number at the top does not follow from the list.
-  for (const Gadget& gadget : chain_.bands) f.add(static_cast<uint64_t>(gadget.p_count));
-  fingerprint_ = f.value();
+  for (const Gadget& gadget : chain_.bands) add(static_cast<uint64_t>(gadget.p_count));
 }
-
-Context::~Context() = default;
 
 Scale Context::scale(Level level) const {
   PSM_CHECK(level >= 0 && level <= max_level(), "level ", level);
@@ -140,9 +129,6 @@ Scale Context::rescaled(Scale scale, Level level) const {
   const Scale quotient = after_rescale(scale, q(level)), canonical = this->scale(level - 1);
   return std::abs(quotient / canonical - 1) < 0x1p-46 ? canonical : quotient;
 }
-
-uint64_t Context::q(int index) const { return ring_->q(index).value; }
-uint64_t Context::p(int index) const { return ring_->p(index).value; }
 
 double Context::log2_q(Level level) const {
   double bits = 0;

@@ -35,7 +35,6 @@ class Context {
   explicit Context(const ParameterSpec& spec);
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
-  ~Context();
 
   const ParameterSpec& spec() const { return spec_; }
   const Chain& chain() const { return chain_; }
@@ -56,8 +55,8 @@ class Context {
   // The scale of a ciphertext after its rescale from `level`: scale / q_level, or S_{level-1} itself if they
   // differ by no more than the rounding of doubles.
   Scale rescaled(Scale scale, Level level) const;
-  uint64_t q(int index) const;
-  uint64_t p(int index) const;
+  uint64_t q(int index) const { return ring_->q(index).value; }
+  uint64_t p(int index) const { return ring_->p(index).value; }
 
   // Key switching at a level: its band, and the special primes p_0 .. p_{p_count-1} and digits used there.
   int band(Level level) const { return chain_.band(level); }

@@ -8,8 +8,6 @@ GaloisElement galois_element(const Chain& chain, int offset, bool conjugate) {
   return conjugate ? two_n - rotation : rotation;
 }
 
-void KeyRequest::need_relinearisation(Level level) { relinearisation_levels.insert(level); }
-
 void KeyRequest::need_galois(GaloisElement g, Level level) {
   if (g != 1) galois_levels[g].insert(level);
 }

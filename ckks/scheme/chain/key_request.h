@@ -34,7 +34,7 @@ struct KeyRequest {
   std::map<GaloisElement, std::set<Level>> galois_levels;
   bool encapsulation = false;  // the two keys around ModRaise
 
-  void need_relinearisation(Level level);
+  void need_relinearisation(Level level) { relinearisation_levels.insert(level); }
   void need_galois(GaloisElement g, Level level);
   void need(const KeyName& name);
   void merge(const KeyRequest& other);

@@ -36,7 +36,7 @@ void check_bound(const ParameterSpec& spec, SecretKind kind, double log2_modulus
   if (log2_modulus <= bound) return;
   throw Error(message("parameters '", spec.name, "': a modulus of ", log2_modulus, " bits at N = 2^",
                       spec.log_n, " exceeds the ", bound, " bits that give 128-bit security (",
-                      security_source(kind),
+                      kBoundTables[static_cast<size_t>(kind)].source,
                       "); use fewer levels, or a specification marked insecure for experiments"));
 }
 
@@ -47,8 +47,6 @@ double max_log2_modulus(int log_n, SecretKind kind) {
     if (bound.log_n == log_n) return bound.log2_modulus;
   return 0;
 }
-
-const char* security_source(SecretKind kind) { return kBoundTables[static_cast<size_t>(kind)].source; }
 
 SecretKind secret_kind(int hamming_weight) {
   if (hamming_weight == 0) return SecretKind::kDenseTernary;

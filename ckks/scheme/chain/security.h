@@ -40,9 +40,6 @@ enum class SecretKind {
 // Returns the largest log2 of the modulus for 128 bits of security, or 0 if no source gives one.
 double max_log2_modulus(int log_n, SecretKind kind);
 
-// Where that figure comes from, in a few words.
-const char* security_source(SecretKind kind);
-
 // Returns the kind of secret of a Hamming weight (0 = dense). Throws Error for weights that no source covers.
 SecretKind secret_kind(int hamming_weight);
 

@@ -44,8 +44,6 @@ Ciphertext Encryptor::encrypt(const Plaintext& plaintext) {
   return out;
 }
 
-SeededEncryptor::SeededEncryptor(const SecretKey& secret) : secret_(secret) {}
-
 SeededCiphertext SeededEncryptor::encrypt(const Plaintext& plaintext) {
   const Ring& ring = secret_.context().ring();
   const Basis basis{plaintext.level() + 1, 0};

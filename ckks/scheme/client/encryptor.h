@@ -33,7 +33,7 @@ class Encryptor {
 // No branch and no address depends on the error, the secret or the message. Not thread-safe.
 class SeededEncryptor {
  public:
-  explicit SeededEncryptor(const SecretKey& secret);
+  explicit SeededEncryptor(const SecretKey& secret) : secret_(secret) {}
   SeededCiphertext encrypt(const Plaintext& plaintext);
 
  private:

@@ -10,28 +10,6 @@
 namespace psm::ckks {
 namespace {
 
-// The key that switches from s_from to s_to: digit i of b carries P g_i s_from.
-KeySwitchKey switching_key(const Context& context, const RnsPoly& s_from, const RnsPoly& s_to, Level level,
-                           int p_count, const Seed& seed, Fingerprint fingerprint,
-                           SecureRandom& error_random) {
-  const Ring& ring = context.ring();
-  KeySwitchKey key{seed, level, p_count, {}, fingerprint};
-  for (int i = 0; i < context.digit_count(level); ++i) {
-    RnsPoly a(ring, {level + 1, p_count}, Form::kNtt);
-    expand_seed(seed, i, a);
-    RnsPoly b = encrypt_zero(a, s_to, error_random);
-    const DigitRange range = context.digit(i, level);
-    for (int j = range.begin; j < range.end; ++j) {
-      const Modulus& m = ring.q(j);
-      uint64_t p_product = 1;
-      for (int k = 0; k < p_count; ++k) p_product = mul_mod(p_product, reduce_mod(context.p(k), m), m);
-      kernels().scale_add(b.limb(j), s_from.limb(j), make_multiplier(p_product, m), ring.n(), m);
-    }
-    key.digits.push_back({PackedPoly(b), PackedPoly(a)});
-  }
-  return key;
-}
-
 void check_level(const Context& context, Level level) {
   if (level < 0 || level > context.max_level()) {
     throw Error(
@@ -41,7 +19,11 @@ void check_level(const Context& context, Level level) {
 
 }  // namespace
 
-KeyGenerator::KeyGenerator(const SecretKey& secret) : secret_(secret), context_(secret.context()) {}
+uint64_t special_product(const Context& context, int p_count, const Modulus& m) {
+  uint64_t product = 1;
+  for (int k = 0; k < p_count; ++k) product = mul_mod(product, reduce_mod(context.p(k), m), m);
+  return product;
+}
 
 PublicKey KeyGenerator::public_key() {
   const Ring& ring = context_.ring();
@@ -54,20 +36,37 @@ PublicKey KeyGenerator::public_key() {
   return key;
 }
 
+KeySwitchKey KeyGenerator::switching_key(const RnsPoly& s_from, const RnsPoly& s_to, Level level,
+                                         int p_count) {
+  const Ring& ring = context_.ring();
+  KeySwitchKey key{seeds_.fresh(), level, p_count, {}, secret_.fingerprint()};
+  for (int i = 0; i < context_.digit_count(level); ++i) {
+    RnsPoly a(ring, {level + 1, p_count}, Form::kNtt);
+    expand_seed(key.seed, i, a);
+    RnsPoly b = encrypt_zero(a, s_to, error_random_);
+    const DigitRange range = context_.digit(i, level);
+    for (int j = range.begin; j < range.end; ++j) {
+      const Modulus& m = ring.q(j);
+      const Multiplier p_product = make_multiplier(special_product(context_, p_count, m), m);
+      kernels().scale_add(b.limb(j), s_from.limb(j), p_product, ring.n(), m);
+    }
+    key.digits.push_back({PackedPoly(b), PackedPoly(a)});
+  }
+  return key;
+}
+
 KeySwitchKey KeyGenerator::relinearisation(Level level) {
   check_level(context_, level);
   RnsPoly square = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
   multiply(square, secret_.poly(), secret_.poly());
-  return switching_key(context_, square, secret_.poly(), level, context_.p_count(level), seeds_.fresh(),
-                       secret_.fingerprint(), error_random_);
+  return switching_key(square, secret_.poly(), level, context_.p_count(level));
 }
 
 KeySwitchKey KeyGenerator::galois(GaloisElement g, Level level) {
   check_level(context_, level);
   RnsPoly target = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
   automorphism(target, secret_.poly(), inverse_element(g, context_.log_n()));
-  return switching_key(context_, secret_.poly(), target, level, context_.p_count(level), seeds_.fresh(),
-                       secret_.fingerprint(), error_random_);
+  return switching_key(secret_.poly(), target, level, context_.p_count(level));
 }
 
 void KeyGenerator::encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_ephemeral) {
@@ -82,11 +81,9 @@ void KeyGenerator::encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_
       sample_secret(context_, context_.spec().encapsulation_hamming_weight, error_random_);
   const RnsPoly ephemeral = secret_poly(ring, ring.full_basis(), coefficients);
   // The one key under the ephemeral secret: modulus q_0 p_0.
-  to_ephemeral = switching_key(context_, secret_.poly(), ephemeral, 0, 1, seeds_.fresh(),
-                               secret_.fingerprint(), error_random_);
-  from_ephemeral = switching_key(context_, ephemeral, secret_.poly(), context_.max_level(),
-                                 context_.p_count(context_.max_level()), seeds_.fresh(),
-                                 secret_.fingerprint(), error_random_);
+  const Level top = context_.max_level();
+  to_ephemeral = switching_key(secret_.poly(), ephemeral, 0, 1);
+  from_ephemeral = switching_key(ephemeral, secret_.poly(), top, context_.p_count(top));
 }
 
 void KeyGenerator::make(const KeyRequest& request,

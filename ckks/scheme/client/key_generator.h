@@ -16,9 +16,12 @@
 
 namespace psm::ckks {
 
+// P, the product of p_count special primes, modulo one of the primes of q.
+uint64_t special_product(const Context& context, int p_count, const Modulus& m);
+
 class KeyGenerator {
  public:
-  explicit KeyGenerator(const SecretKey& secret);
+  explicit KeyGenerator(const SecretKey& secret) : secret_(secret), context_(secret.context()) {}
 
   PublicKey public_key();
   KeySwitchKey relinearisation(Level level);
@@ -32,6 +35,9 @@ class KeyGenerator {
   EvaluationKeys evaluation_keys(const KeyRequest& request, const std::function<void()>& after_each = {});
 
  private:
+  // The key that switches from s_from to s_to: digit i of b carries P g_i s_from.
+  KeySwitchKey switching_key(const RnsPoly& s_from, const RnsPoly& s_to, Level level, int p_count);
+
   const SecretKey& secret_;
   const Context& context_;
   SecureRandom error_random_;

@@ -7,6 +7,7 @@
 #include "ckks/base/secrecy.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
+#include "ckks/scheme/client/key_generator.h"
 
 namespace psm::ckks {
 namespace {
@@ -19,17 +20,10 @@ namespace {
       Error::Kind::kFailed);
 }
 
-// P modulo one of the primes of q.
-uint64_t special_product(const Context& context, int p_count, const Modulus& m) {
-  uint64_t product = 1;
-  for (int k = 0; k < p_count; ++k) product = mul_mod(product, reduce_mod(context.p(k), m), m);
-  return product;
-}
-
 // b + a s in NTT form, of one limb; s is modulo all primes.
 Buffer phase(const RnsPoly& a, const RnsPoly& b, const RnsPoly& s, int j) {
   const Ring& ring = a.ring();
-  const int s_limb = j < a.basis().q ? j : s.basis().q + j - a.basis().q;
+  const int s_limb = ring.limb_of(s.basis(), a.prime_index(j));
   Buffer sum = Buffer::zeroising(ring.n());
   kernels().multiply(sum.data(), a.limb(j), s.limb(s_limb), ring.n(), a.modulus(j));
   kernels().add(sum.data(), sum.data(), b.limb(j), ring.n(), a.modulus(j));
@@ -84,8 +78,6 @@ bool is_small(const Context& context, const RnsPoly& a, const RnsPoly& b, const 
 }
 
 }  // namespace
-
-KeyVerifier::KeyVerifier(const SecretKey& secret) : secret_(secret), context_(secret.context()) {}
 
 void KeyVerifier::check(const PublicKey& key) const {
   const Basis basis{context_.max_level() + 1, 0};

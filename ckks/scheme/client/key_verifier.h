@@ -22,7 +22,7 @@ namespace psm::ckks {
 
 class KeyVerifier {
  public:
-  explicit KeyVerifier(const SecretKey& secret);
+  explicit KeyVerifier(const SecretKey& secret) : secret_(secret), context_(secret.context()) {}
 
   void check(const PublicKey& key) const;
   void check_relinearisation(const KeySwitchKey& key, const std::string& what) const;

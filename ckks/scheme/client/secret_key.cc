@@ -26,7 +26,7 @@ RnsPoly encrypt_zero(const RnsPoly& a, const RnsPoly& s, SecureRandom& random) {
   const SecretVector<int32_t> error = sample_error(ring.n(), random);
   parallel_for(0, a.limbs(), [&](int j) {
     const int prime = a.prime_index(j);
-    const int s_limb = j < a.basis().q ? j : s.basis().q + j - a.basis().q;
+    const int s_limb = ring.limb_of(s.basis(), prime);
     const Modulus& m = ring.modulus(prime);
     Buffer noise = Buffer::zeroising(ring.n()), product = Buffer::zeroising(ring.n());
     signed_to_residues(noise.data(), error.data(), ring.n(), m);

@@ -9,10 +9,6 @@
 
 namespace psm::ckks {
 
-Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale)
-    : Plaintext(ring, basis, values_per_limb, scale,
-                Buffer(static_cast<size_t>(basis.limbs()) * static_cast<size_t>(values_per_limb))) {}
-
 Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale, Buffer residues)
     : ring_(&ring),
       basis_(basis),
@@ -21,13 +17,6 @@ Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale s
       residues_(std::move(residues)) {
   PSM_CHECK(values_per_limb >= 2 && ring.n() % static_cast<size_t>(values_per_limb) == 0, values_per_limb,
             " values of ", ring.n());
-}
-
-int Plaintext::run_length() const { return static_cast<int>(ring_->n()) / values_per_limb_; }
-
-uint64_t* Plaintext::limb(int j) { return residues_.data() + static_cast<size_t>(j) * values_per_limb_; }
-const uint64_t* Plaintext::limb(int j) const {
-  return residues_.data() + static_cast<size_t>(j) * values_per_limb_;
 }
 
 RnsPoly Plaintext::expand() const {
@@ -43,10 +32,6 @@ Plaintext Plaintext::in(Memory* memory) const {
   Buffer residues(residues_.size(), memory);
   copy_words(residues, 0, residues_, 0, residues_.size());
   return Plaintext(*ring_, basis_, values_per_limb_, scale_, std::move(residues));
-}
-
-size_t Plaintext::bytes() const {
-  return static_cast<size_t>(basis_.limbs()) * static_cast<size_t>(values_per_limb_) * sizeof(uint64_t);
 }
 
 void Plaintext::multiply_limb(uint64_t* out, const uint64_t* a, int j, size_t begin, size_t size) const {

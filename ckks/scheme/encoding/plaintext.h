@@ -24,25 +24,21 @@ constexpr size_t kLongRun = 64;
 class Plaintext {
  public:
   Plaintext() = default;
-  // Uninitialised residues; `values_per_limb` = N for a full plaintext, 2m for one of period m.
-  Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale);
-  // Takes these residues, limb after limb.
+  // Takes these residues, limb after limb; `values_per_limb` = N for a full plaintext, 2m for one of period m.
   Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale, Buffer residues);
   Plaintext(Plaintext&&) = default;
   Plaintext& operator=(Plaintext&&) = default;
   Plaintext in(Memory* memory) const;  // a copy there
 
-  bool empty() const { return ring_ == nullptr; }
   const Ring& ring() const { return *ring_; }
   Basis basis() const { return basis_; }
   Level level() const { return level_of(basis_); }
   Scale scale() const { return scale_; }
   int values_per_limb() const { return values_per_limb_; }
-  int run_length() const;  // N / values_per_limb
-  size_t bytes() const;
+  int run_length() const { return static_cast<int>(ring_->n()) / values_per_limb_; }
+  size_t bytes() const { return residues_.size() * sizeof(uint64_t); }
 
-  uint64_t* limb(int j);
-  const uint64_t* limb(int j) const;
+  const uint64_t* limb(int j) const { return residues_.data() + static_cast<size_t>(j) * values_per_limb_; }
   RnsPoly expand() const;  // the full polynomial, NTT form
 
   // out = a * the places [begin, begin + size) of limb j; size a power of two of at least 8, begin a multiple of it.

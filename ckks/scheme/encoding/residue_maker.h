@@ -32,8 +32,6 @@ struct CoefficientTile {
 class ResidueMaker {
  public:
   virtual ~ResidueMaker() = default;
-  // Where residues are made; null for the host.
-  virtual Memory* memory() const = 0;
   // Returns the residues, limb after limb.
   virtual Buffer residues(const CoefficientTile& tile, Basis basis) const = 0;
 };
@@ -41,7 +39,6 @@ class ResidueMaker {
 class HostResidueMaker final : public ResidueMaker {
  public:
   explicit HostResidueMaker(const Ring& ring) : ring_(ring) {}
-  Memory* memory() const override { return nullptr; }
   // No branch and no address depends on a coefficient, except on the size of the largest: below q_0 / 2,
   // below 2^62, or above.
   Buffer residues(const CoefficientTile& tile, Basis basis) const override;

@@ -27,11 +27,11 @@ double NoiseModel::encoding(Scale scale, int slots) const { return std::sqrt(2.0
 double NoiseModel::scalar(Scale scale) { return std::sqrt(1.0 / 6) / scale; }
 
 double NoiseModel::encryption(Scale scale) const {
-  return sum(slots(kErrorVariance * (2.0 * context_.n() / 3 + weight_ + 1), scale), encoding(scale));
+  return std::hypot(slots(kErrorVariance * (2.0 * context_.n() / 3 + weight_ + 1), scale), encoding(scale));
 }
 
 double NoiseModel::seeded_encryption(Scale scale) const {
-  return sum(slots(kErrorVariance, scale), encoding(scale));
+  return std::hypot(slots(kErrorVariance, scale), encoding(scale));
 }
 
 double NoiseModel::rescale(Scale scale) const { return slots((1 + weight_) / 12, scale); }
@@ -39,7 +39,7 @@ double NoiseModel::rescale(Scale scale) const { return slots((1 + weight_) / 12,
 double NoiseModel::drop(Level level, Level target, double size) const {
   const double factor =
       context_.scale(target) * static_cast<double>(context_.q(target + 1)) / context_.scale(level);
-  return sum(size * std::abs(std::round(factor) / factor - 1), rescale(context_.scale(target)));
+  return std::hypot(size * std::abs(std::round(factor) / factor - 1), rescale(context_.scale(target)));
 }
 
 double NoiseModel::digit_variance(Level level) const {
@@ -54,22 +54,20 @@ double NoiseModel::digit_variance(Level level) const {
 }
 
 double NoiseModel::key_switch(Level level, Scale scale) const {
-  return sum(digits(level, scale), rescale(scale));
+  return std::hypot(digits(level, scale), rescale(scale));
 }
 
 double NoiseModel::digits(Level level, Scale scale) const { return slots(digit_variance(level), scale); }
 
 double NoiseModel::relinearise_rescale(Level level, Scale scale, Scale next_scale) const {
-  return sum(digits(level, scale), rescale(next_scale));
+  return std::hypot(digits(level, scale), rescale(next_scale));
 }
 
 double NoiseModel::mod_raise(Scale scale) const {
   const double ratio = static_cast<double>(context_.q(0)) / static_cast<double>(context_.p(0));
   const double to_ephemeral = context_.n() * kErrorVariance * ratio * ratio / 12 +
                               (1 + context_.spec().encapsulation_hamming_weight) / 12.0;
-  return sum(slots(to_ephemeral, scale), key_switch(context_.max_level(), scale));
+  return std::hypot(slots(to_ephemeral, scale), key_switch(context_.max_level(), scale));
 }
-
-double NoiseModel::sum(double error_a, double error_b) { return std::hypot(error_a, error_b); }
 
 }  // namespace psm::ckks

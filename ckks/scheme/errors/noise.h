@@ -50,8 +50,6 @@ class NoiseModel {
   // Added from level 0 to the top by the two switches around ModRaise.
   double mod_raise(Scale scale) const;
 
-  static double sum(double error_a, double error_b);
-
  private:
   double slots(double coefficient_variance, Scale scale) const;
   double digit_variance(Level level) const;  // of a coefficient

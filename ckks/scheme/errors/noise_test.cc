@@ -73,10 +73,10 @@ void compare_at(TestParty& t, Level level, Comparison& compare) {
 
   const Slots sum = map(x, [&](size_t i) { return x[i] + y[i]; });
   const Slots difference = map(x, [&](size_t i) { return x[i] - y[i]; });
-  compare("addition", rms_error(t.decrypt(e.add(a, b)), sum), NoiseModel::sum(fresh, fresh));
-  compare("subtraction", rms_error(t.decrypt(e.sub(a, b)), difference), NoiseModel::sum(fresh, fresh));
+  compare("addition", rms_error(t.decrypt(e.add(a, b)), sum), std::hypot(fresh, fresh));
+  compare("subtraction", rms_error(t.decrypt(e.sub(a, b)), difference), std::hypot(fresh, fresh));
   compare("addition of a plaintext", rms_error(t.decrypt(e.add_plain(s, t.encoder.encode(y, level))), sum),
-          NoiseModel::sum(seeded, model.encoding(scale)));
+          std::hypot(seeded, model.encoding(scale)));
 
   const Slots in = t.decrypt(s);
   const auto turned = [](const Slots& z, int by) {
@@ -96,11 +96,11 @@ void compare_at(TestParty& t, Level level, Comparison& compare) {
   e.add_inplace(extended, e.apply_galois_extended(hoisted, galois_element(t.context, 2)));
   const Slots both = map(in, [&](size_t i) { return in[(i + 1) % in.size()] + in[(i + 2) % in.size()]; });
   compare("sum of hoisted rotations", rms_error(t.decrypt(e.mod_down(extended)), both),
-          NoiseModel::sum(division, std::sqrt(2.0) * digits));
+          std::hypot(division, std::sqrt(2.0) * digits));
   const ExtendedCiphertext giant = e.apply_galois_extended(extended, galois_element(t.context, 1));
   // One more switch, with a division of c_1 alone: its rounding is h of the 1 + h of a whole one's.
   compare("giant step", rms_error(t.decrypt(e.mod_down(giant)), turned(both, 1)),
-          NoiseModel::sum(std::sqrt(2.0) * division, std::sqrt(3.0) * digits));
+          std::hypot(std::sqrt(2.0) * division, std::sqrt(3.0) * digits));
 }
 
 // Everything that costs a level.
@@ -126,15 +126,15 @@ void compare_down_from(TestParty& t, Level level, Comparison& compare) {
   own("product", product, pq, products(product));
   compare("product of fresh ciphertexts",
           rms_error(t.decrypt(product), map(x, [&](size_t i) { return x[i] * y[i]; })),
-          NoiseModel::sum(std::sqrt(2.0) * kSize * fresh, products(product)));
+          std::hypot(std::sqrt(2.0) * kSize * fresh, products(product)));
   const Ciphertext square = e.square_rescale(a);
   own("square", square, map(p, [&](size_t i) { return p[i] * p[i]; }), products(square));
   compare("square of a fresh ciphertext",
           rms_error(t.decrypt(square), map(x, [&](size_t i) { return x[i] * x[i]; })),
-          NoiseModel::sum(2 * kSize * fresh, products(square)));
+          std::hypot(2 * kSize * fresh, products(square)));
   const Ciphertext relinearised = e.rescale(e.multiply(a, b));
   own("relinearisation, then rescale", relinearised, pq,
-      NoiseModel::sum(model.key_switch(level, scale * scale), model.rescale(relinearised.scale())));
+      std::hypot(model.key_switch(level, scale * scale), model.rescale(relinearised.scale())));
   const Factors factors[] = {{&a, &b}, {&a, &a}, {&b, &b}};
   const Ciphertext several = e.relinearise_rescale(e.sum_of_products(factors));
   own("sum of products", several, map(p, [&](size_t i) { return p[i] * q[i] + p[i] * p[i] + q[i] * q[i]; }),
@@ -143,15 +143,14 @@ void compare_down_from(TestParty& t, Level level, Comparison& compare) {
   const Plaintext plain = t.encoder.encode(y, level);
   const Ciphertext by_plain = e.rescale(e.multiply_plain(a, plain));
   own("product by a plaintext", by_plain, map(p, [&](size_t i) { return p[i] * y[i]; }),
-      NoiseModel::sum(kSize * model.encoding(scale), model.rescale(by_plain.scale())));
+      std::hypot(kSize * model.encoding(scale), model.rescale(by_plain.scale())));
   compare("product of a fresh ciphertext by a plaintext",
           rms_error(t.decrypt(by_plain), map(x, [&](size_t i) { return x[i] * y[i]; })),
-          NoiseModel::sum(kSize * NoiseModel::sum(fresh, model.encoding(scale)),
-                          model.rescale(by_plain.scale())));
+          std::hypot(kSize * std::hypot(fresh, model.encoding(scale)), model.rescale(by_plain.scale())));
   const std::complex<double> number(0.7, -0.3);
   const Ciphertext by_number = e.rescale(e.multiply_scalar(a, number, scale));
   own("product by a number", by_number, map(p, [&](size_t i) { return p[i] * number; }),
-      NoiseModel::sum(kSize * NoiseModel::scalar(scale), model.rescale(by_number.scale())));
+      std::hypot(kSize * NoiseModel::scalar(scale), model.rescale(by_number.scale())));
   own("rescale", e.rescale(e.multiply_plain(a, plain)), t.decrypt(e.multiply_plain(a, plain)),
       model.rescale(by_plain.scale()));
   const auto half = Level::at(level / 2);
@@ -165,10 +164,10 @@ void compare_down_from(TestParty& t, Level level, Comparison& compare) {
   e.add_inplace(sum, e.multiply_plain(e.apply_galois_extended(hoisted, galois_element(t.context, 2)),
                                       t.encoder.encode(y, level, scale, true)));
   const Ciphertext weighted = e.mod_down_rescale(sum);
-  const double each = NoiseModel::sum(kSize * model.encoding(scale), kSize * model.digits(level, scale));
+  const double each = std::hypot(kSize * model.encoding(scale), kSize * model.digits(level, scale));
   own("weighted rotations", weighted,
       map(p, [&](size_t i) { return x[i] * p[(i + 1) % p.size()] + y[i] * p[(i + 2) % p.size()]; }),
-      NoiseModel::sum(std::sqrt(2.0) * each, model.rescale(weighted.scale())));
+      std::hypot(std::sqrt(2.0) * each, model.rescale(weighted.scale())));
 }
 
 // The way to the top under the ephemeral secret. Read modulo q_0 again, what was added is gone but for the error.

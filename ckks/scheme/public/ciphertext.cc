@@ -5,12 +5,6 @@
 
 namespace psm::ckks {
 
-Ciphertext Ciphertext::clone() const { return {{c[0].clone(), c[1].clone()}, scale(), fingerprint}; }
-
-Ciphertext Ciphertext::in(Memory* memory) const {
-  return {{c[0].in(memory), c[1].in(memory)}, scale(), fingerprint};
-}
-
 void expand_limb(const Seed& seed, int digit, const Ring& ring, int prime, uint64_t* residues) {
   ChaChaStream stream(seed, static_cast<uint64_t>(digit) << 32 | static_cast<uint64_t>(prime));
   sample_uniform(residues, ring.n(), ring.modulus(prime), stream);

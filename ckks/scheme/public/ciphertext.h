@@ -62,8 +62,9 @@ class Ciphertext : public ScaledPolys<2> {
  public:
   using ScaledPolys::ScaledPolys;
   size_t bytes() const { return c[0].bytes() + c[1].bytes(); }
-  Ciphertext clone() const;
-  Ciphertext in(Memory* memory) const;  // a copy there
+  Ciphertext clone() const { return {{c[0].clone(), c[1].clone()}, scale(), fingerprint}; }
+  // A copy there.
+  Ciphertext in(Memory* memory) const { return {{c[0].in(memory), c[1].in(memory)}, scale(), fingerprint}; }
 };
 
 // The public half of a key or a ciphertext (digit 0): limb by limb the uniform residues of the ChaCha20 stream with the

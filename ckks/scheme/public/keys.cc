@@ -9,8 +9,7 @@ size_t KeySwitchKey::bytes() const {
 }
 
 KeySwitchKey KeySwitchKey::in(Memory* memory) const {
-  KeySwitchKey copy{
-      .seed = seed, .level = level, .p_count = p_count, .digits = {}, .fingerprint = fingerprint};
+  KeySwitchKey copy{.seed = seed, .level = level, .p_count = p_count, .fingerprint = fingerprint};
   for (const Digit& digit : digits) copy.digits.push_back({digit.b.in(memory), digit.a.in(memory)});
   return copy;
 }

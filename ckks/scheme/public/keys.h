@@ -33,11 +33,11 @@ struct KeySwitchKey {
   struct Digit {
     PackedPoly b, a;  // basis {level + 1, p_count}
   };
-  Seed seed;
+  Seed seed{};
   Level level = -1;
   int p_count = 0;  // special primes it uses: its band's, or one for the ephemeral secret's key
-  std::vector<Digit> digits;
-  Fingerprint fingerprint;
+  std::vector<Digit> digits{};
+  Fingerprint fingerprint{};
 
   size_t bytes() const;
   KeySwitchKey in(Memory* memory) const;  // a copy there

@@ -80,13 +80,6 @@ void combine(const Engine& engine, Ciphertext& out, const Ciphertext& a, const C
   engine.combine(out.c, terms);
 }
 
-void check_factors(const char* operation, const Context& context, const EvaluationKeys& keys,
-                   const Ciphertext& a, const Ciphertext& b) {
-  check_owner(operation, a.fingerprint, context, keys);
-  check_fingerprints(operation, a.fingerprint, b.fingerprint);
-  check_levels(operation, a.level(), b.level());
-}
-
 Ciphertext switch_key(const Engine& engine, const Ciphertext& a, const KeySwitchKey* key) {
   if (!key) throw Error("there are no encapsulation keys; request them when generating keys");
   return {engine.switch_key(a.c[1], *key, {.addend0 = &a.c[0]}), a.scale(), a.fingerprint};
@@ -220,8 +213,6 @@ Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   return {engine_->divide(a.c, {a.level(), 0}), context_.rescaled(a.scale(), a.level()), a.fingerprint};
 }
 
-void Evaluator::rescale_inplace(Ciphertext& a) const { a = rescale(a); }
-
 Ciphertext Evaluator::truncate_to_level(const Ciphertext& a, Level target) const {
   check_level("truncate_to_level", a.level(), target);
   return {
@@ -258,7 +249,9 @@ std::vector<ProductCiphertext> Evaluator::sums_of_products(std::span<const std::
     const Ciphertext& first = *sums[i][0].a;
     const Scale scale = first.scale() * sums[i][0].b->scale();
     for (const Factors& pair : sums[i]) {
-      check_factors("multiply", context_, keys_, *pair.a, *pair.b);
+      check_owner("multiply", pair.a->fingerprint, context_, keys_);
+      check_fingerprints("multiply", pair.a->fingerprint, pair.b->fingerprint);
+      check_levels("multiply", pair.a->level(), pair.b->level());
       check_levels("sum_of_products", first.level(), pair.a->level());
       check_scales("sum_of_products", scale, pair.a->scale() * pair.b->scale());
     }
@@ -267,11 +260,6 @@ std::vector<ProductCiphertext> Evaluator::sums_of_products(std::span<const std::
   }
   engine_->multiply_sums(wanted);
   return products;
-}
-
-ProductCiphertext Evaluator::multiply_no_relin(const Ciphertext& a, const Ciphertext& b) const {
-  const Factors pair{&a, &b};
-  return sum_of_products({&pair, 1});
 }
 
 Ciphertext Evaluator::relinearise(const ProductCiphertext& a) const {
@@ -290,14 +278,14 @@ Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
 }
 
 Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
-  return relinearise(multiply_no_relin(a, b));
+  const Factors pair{&a, &b};
+  return relinearise(sum_of_products({&pair, 1}));
 }
 
 Ciphertext Evaluator::multiply_rescale(const Ciphertext& a, const Ciphertext& b) const {
-  return relinearise_rescale(multiply_no_relin(a, b));
+  const Factors pair{&a, &b};
+  return relinearise_rescale(sum_of_products({&pair, 1}));
 }
-
-Ciphertext Evaluator::square_rescale(const Ciphertext& a) const { return multiply_rescale(a, a); }
 
 // ---- hoisting --------------------------------------------------------------------------------------------
 

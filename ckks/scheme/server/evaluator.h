@@ -31,10 +31,7 @@
 namespace psm::ckks {
 
 // A product before relinearisation: c_0 + c_1 s + c_2 s^2. Sums of products share one relinearisation.
-class ProductCiphertext : public ScaledPolys<3> {
- public:
-  using ScaledPolys::ScaledPolys;
-};
+using ProductCiphertext = ScaledPolys<3>;
 
 // P times a ciphertext, modulo Q_level P: the result of a key switch before its division by P. Sums of these
 // are divided once (double hoisting, ePrint 2020/1203). The scale is that after the division.
@@ -78,7 +75,6 @@ class Evaluator {
 
   // ---- products of ciphertexts: scale = product, not rescaled -------------------------------------------
   Ciphertext multiply(const Ciphertext& a, const Ciphertext& b) const;  // relinearised
-  ProductCiphertext multiply_no_relin(const Ciphertext& a, const Ciphertext& b) const;
   // sum_k a_k * b_k. The scales of all products must be exactly equal. The sum needs one relinearisation, and
   // each factor is read once.
   ProductCiphertext sum_of_products(std::span<const Factors> factors) const;
@@ -89,11 +85,11 @@ class Evaluator {
   Ciphertext relinearise_rescale(const ProductCiphertext& a) const;
   // multiply + relinearise + rescale, the usual way to multiply.
   Ciphertext multiply_rescale(const Ciphertext& a, const Ciphertext& b) const;
-  Ciphertext square_rescale(const Ciphertext& a) const;
+  Ciphertext square_rescale(const Ciphertext& a) const { return multiply_rescale(a, a); }
 
   // ---- levels -------------------------------------------------------------------------------------------
   Ciphertext rescale(const Ciphertext& a) const;
-  void rescale_inplace(Ciphertext& a) const;
+  void rescale_inplace(Ciphertext& a) const { a = rescale(a); }
   // Lowers a ciphertext of any scale to level `target` and its canonical scale. Limbs are dropped down to
   // target + 1, a scalar product sets the scale, and a rescale follows. Returns a copy if nothing is to do.
   Ciphertext drop_to_level(const Ciphertext& a, Level target) const;

@@ -54,8 +54,8 @@ TEST_CASE("chance leaves less than the tolerance, but once in a million cases") 
   const NoiseModel model(raised);
   for (Level level = 0; level <= raised.max_level(); ++level)
     CHECK(largest(raised, model.encryption(raised.scale(level))) < kTolerance);
-  CHECK(largest(raised, NoiseModel::sum(model.encryption(raised.scale(0)),
-                                        model.mod_raise(raised.scale(0)))) < kTolerance);
+  CHECK(largest(raised, std::hypot(model.encryption(raised.scale(0)), model.mod_raise(raised.scale(0)))) <
+        kTolerance);
 }
 
 TEST_CASE("sums, differences and negatives are those of the slots") {

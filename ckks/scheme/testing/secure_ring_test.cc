@@ -38,7 +38,7 @@ TEST_CASE("at N = 2^16 encrypt, multiply, rotate, conjugate and decrypt meet the
   const Ciphertext product = e.multiply_rescale(a, b);
   CHECK(product.scale() == t.context.scale(kLevel - 1));
   const double size = std::sqrt(2.0 / 3);
-  const double expected = NoiseModel::sum(std::sqrt(2.0) * size * fresh, model.rescale(product.scale()));
+  const double expected = std::hypot(std::sqrt(2.0) * size * fresh, model.rescale(product.scale()));
   CHECK(rms_error(t.decrypt(product), xy) < most * expected);
   CHECK(rms_error(t.decrypt(e.drop_to_level(product, 0)), xy) < most * expected);
 }

@@ -33,7 +33,7 @@ void write_secret_key(const std::string& path, const ckks::SecretKey& key) {
   for (size_t i = 0; i < coefficients.size(); ++i) {
     bytes[i / 4] |= static_cast<uint8_t>((coefficients[i] + 1) << (2 * (i % 4)));
   }
-  ContainerWriter writer(path, {FileKind::kSecretKey, key.context().spec(), key.fingerprint()}, true);
+  ContainerWriter writer(path, {FileKind::kSecretKey, key.context().spec(), key.fingerprint()});
   writer.begin(kSecretKeyTag, bytes.size());
   writer.write(bytes.data(), bytes.size());
   writer.end();
