@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "ckks/base/files/file.h"
-#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/program/planning/cost_model.h"
 #include "cmd/testing/test_commands.h"
@@ -19,12 +17,14 @@ int run(const std::string& arguments) { return run_command_line("bench " + argum
 
 const std::string kSmall = " --insecure --log-n 11 --repetitions 1 --bootstrap-repetitions 1";
 
+// All figures of a run that must succeed.
+Json figures_of(const std::string& arguments) {
+  must_run("bench " + arguments + kSmall + " --json " + path_of("figures.json"));
+  return json_in("figures.json");
+}
+
 TEST_CASE("the suite ckks has a row for every operation, with times and those of its kernels") {
-  const std::string json_path = path_of("rows.json");
-  const int exit_code = run("--suite ckks --threads 2 --backend scalar --json " + json_path + kSmall);
-  INFO(read_file(path_of("err"), 1 << 20));
-  REQUIRE(exit_code == 0);
-  const Json json = parse_json(read_file(json_path, 1 << 20), "rows");
+  const Json json = figures_of("--suite ckks --threads 2 --backend scalar");
   std::vector<std::string> names;
   for (const Json& row : json.array("rows")) {
     const std::string name = row.at("name", "row").string("name");
@@ -58,9 +58,7 @@ TEST_CASE("the suite ckks has a row for every operation, with times and those of
 }
 
 TEST_CASE("the suite kernels times each kernel of each backend") {
-  const std::string json_path = path_of("kernels.json");
-  REQUIRE(run("--suite kernels --json " + json_path + kSmall) == 0);
-  const Json json = parse_json(read_file(json_path, 1 << 20), "rows");
+  const Json json = figures_of("--suite kernels");
   std::map<std::string, std::set<std::string>> kernels;  // by backend
   for (const Json& row : json.array("rows")) {
     const std::string name = row.at("name", "row").string("name");
@@ -73,13 +71,8 @@ TEST_CASE("the suite kernels times each kernel of each backend") {
 }
 
 TEST_CASE("the suite model times the passes of a trained model, and its answer is the twin's") {
-  const std::string model = runfile("testdata/recall.safetensors");
-  const std::string json_path = path_of("model.json"), page = path_of("model.html");
-  const int exit_code = run("--suite model --threads 1 --model " + model + " --ledger " + page + " --json " +
-                            json_path + kSmall);
-  INFO(read_file(path_of("err"), 1 << 20));
-  REQUIRE(exit_code == 0);
-  const Json json = parse_json(read_file(json_path, 1 << 20), "run");
+  const std::string model = runfile("testdata/recall.safetensors"), page = path_of("model.html");
+  const Json json = figures_of("--suite model --threads 1 --model " + model + " --ledger " + page);
   const auto number = [&](const char* name) { return json.at(name, "run").number(name); };
   CHECK(json.at("shape", "run").string("shape") == model);
   CHECK(number("tokens") == 64);
@@ -91,12 +84,7 @@ TEST_CASE("the suite model times the passes of a trained model, and its answer i
 }
 
 TEST_CASE("the suite device counts operations and a pass of a model without a device") {
-  const std::string model = runfile("testdata/recall.safetensors");
-  const std::string json_path = path_of("device.json");
-  const int exit_code = run("--suite device --model " + model + " --json " + json_path + kSmall);
-  INFO(read_file(path_of("err"), 1 << 20));
-  REQUIRE(exit_code == 0);
-  const Json json = parse_json(read_file(json_path, 1 << 20), "device");
+  const Json json = figures_of("--suite device --model " + runfile("testdata/recall.safetensors"));
   CHECK(json.at("device", "device").string("device") == "none");
   const auto& operations = json.at("operations", "device").array("operations");
   REQUIRE(operations.size() == 4);

@@ -1,8 +1,6 @@
 // //cmd:compile --dry-run as its users call it: what it prints adds up, and what it refuses.
 #include <string>
 
-#include "ckks/base/files/file.h"
-#include "ckks/base/files/json_parser.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
@@ -12,7 +10,7 @@ namespace {
 // The one entry point of a dry run, as machines see it.
 Json predicted(const std::string& arguments) {
   output_of("compile --dry-run --insecure " + arguments + " --json " + path_of("dry.json") + " 2>/dev/null");
-  const Json json = parse_json(read_file(path_of("dry.json"), 1 << 22), "dry run");
+  const Json json = json_in("dry.json");
   CHECK(json.at("weight_file_bytes", "dry run").number("bytes") > 0);
   CHECK(json.at("key_file_bytes", "dry run").number("bytes") > 0);
   return json.at("entries", "dry run").array("entries").back();

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -33,8 +32,19 @@ pid_t started(const std::string& line) {
   return child;
 }
 
-// What /proc/PID/limits says of core files of a command that waits for the file of `flag`, a pipe that nobody writes
-// to.
+// What /proc/PID/limits says of core files: the soft limit and the hard one.
+std::string core_limits(pid_t process) {
+  std::ifstream limits("/proc/" + std::to_string(process) + "/limits");
+  const std::string name = "Max core file size";
+  for (std::string text, soft, hard; std::getline(limits, text);) {
+    if (!text.starts_with(name)) continue;
+    std::istringstream(text.substr(name.size())) >> soft >> hard;
+    return soft + " " + hard;
+  }
+  return "";
+}
+
+// Those of a command that waits for the file of `flag`, a pipe that nobody writes to.
 std::string core_limit_of(const std::string& command, const std::string& flag, const std::string& arguments) {
   const std::string pipe = path_of(std::filesystem::path(command).filename().string() + ".pipe");
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
@@ -48,30 +58,21 @@ std::string core_limit_of(const std::string& command, const std::string& flag, c
     usleep(1000);
   }
   REQUIRE_MESSAGE(writer >= 0, command << " did not open the file of " << flag);
-  std::ifstream limits("/proc/" + std::to_string(child) + "/limits");
-  std::string found;
-  for (std::string text; std::getline(limits, text);) {
-    if (text.starts_with("Max core file size")) found = text;
-  }
+  const std::string found = core_limits(child);
   close(writer);
   waitpid(child, &status, 0);
   return found;
 }
 
-// The line of a command that reads no pipe, as soon as both its numbers are zero: the command is killed then.
+// Those of a command that reads no pipe, as soon as both are zero: the command is killed then.
 std::string core_limit_while_running(const std::string& command) {
   const std::string line = "ulimit -S -c $(ulimit -H -c); exec " + located(command) + " >/dev/null 2>&1";
   const pid_t child = started(line);
   std::string found;
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
-    std::ifstream limits("/proc/" + std::to_string(child) + "/limits");
-    for (std::string text; std::getline(limits, text);) {
-      if (text.starts_with("Max core file size")) found = text;
-    }
-    std::istringstream words(found.substr(std::min<size_t>(18, found.size())));
-    std::string soft, hard;
-    if (words >> soft >> hard && soft == "0" && hard == "0") {
+    found = core_limits(child);
+    if (found == "0 0") {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
       break;
@@ -100,14 +101,8 @@ TEST_CASE("no command that holds a secret key or what was decrypted leaves a cor
            {"bench", "--model", "--suite model"},
            {"study", "", "run power --text " + text + " --out " + nowhere}}) {
     CAPTURE(command);
-    const std::string found = flag.empty() ? core_limit_while_running(command + " " + arguments)
-                                           : core_limit_of(command, flag, arguments);
-    REQUIRE(found.size() > 18);
-    std::istringstream words(found.substr(18));
-    std::string soft, hard;
-    words >> soft >> hard;
-    CHECK(soft == "0");
-    CHECK(hard == "0");
+    CHECK((flag.empty() ? core_limit_while_running(command + " " + arguments)
+                        : core_limit_of(command, flag, arguments)) == "0 0");
   }
 }
 

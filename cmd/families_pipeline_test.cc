@@ -7,7 +7,6 @@
 #include "attention/files/checkpoint.h"
 #include "attention/files/hugging_face.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json_parser.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/testing/test_pipeline.h"
 #include "cmd/testing/test_tasks.h"

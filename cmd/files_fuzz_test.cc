@@ -61,15 +61,6 @@ void read_record(const std::string& text) {
 
 TEST_CASE(
     "the notes of files of ciphertexts and weights, of a conversation, of a text, and of a commitment") {
-  CiphertextNote ciphertexts;
-  ciphertexts.program_id = 0x0123456789abcdef, ciphertexts.request = 0xfedcba9876543210;
-  ciphertexts.names = {"x0", "x1"};
-  TextNote text;
-  text.program_id = 0x0123456789abcdef, text.request = 0xfedcba9876543210;
-  text.names = {"x"}, text.first = 12, text.count = 3;
-  WeightNote weights;
-  weights.id = 0xfedcba9876543210, weights.program_id = 3;
-  weights.names = {"layer 0 / output 0"};
   const program::Digest digest{1, 2, 3};
   TextRecord record;
   record.text = 0xfedcba9876543210, record.program = 1, record.keys = 2;
@@ -77,10 +68,10 @@ TEST_CASE(
   record.sampler = {.temperature = 0.5, .top_k = 3, .seed = 7};
   FuzzTarget target;
   target.name = "notes";
-  target.corpus = {note_text(ciphertexts),
-                   note_text(text),
+  target.corpus = {note_text(CiphertextNote{0x0123456789abcdef, 0xfedcba9876543210, {"x0", "x1"}}),
+                   note_text(TextNote{{0x0123456789abcdef, 0xfedcba9876543210, {"x"}}, 12, 3}),
                    note_text(Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7}),
-                   note_text(weights),
+                   note_text(WeightNote{3, 0xfedcba9876543210, {"layer 0 / output 0"}}),
                    note_text(CommitmentNote{1, 2, {digest, digest}, {0, 3, 17}}),
                    note_text(OpeningNote{1, 2, {{digest, {digest, digest}}, {digest, {}}}}),
                    note_text(record)};
@@ -228,9 +219,7 @@ TEST_CASE("a text that a server keeps") {
   for (const int first : {0, 3}) {
     std::filesystem::remove_all(folder);
     KeptText kept(folder, ends, party.secret.fingerprint());
-    TextNote note;
-    note.program_id = 7, note.request = 5, note.names = {"y"}, note.first = first,
-    note.count = first == 0 ? 3 : 1;
+    const TextNote note{{7, 5, {"y"}}, first, first == 0 ? 3 : 1};
     Ciphertexts outputs;
     for (const PlanEnd& end : {ends.caches[0], ends.outputs(first, 0)[0]})
       outputs.emplace(end.name, party.encrypt(party.random_slots(1), end.level));

@@ -33,10 +33,8 @@ struct Scene {
     honest.push_back({FrameKind::kReady, note_text(greeting())});
     for (int end = model.takes_prompts() ? kPromptTokens : 1; end < kPromptTokens + kNewTokens; ++end) {
       const int count = model.takes_prompts() && end == kPromptTokens ? end : 1;
-      notes.push_back({});
-      notes.back().program_id = model.id, notes.back().request = kTextNumber;
-      notes.back().first = end - count, notes.back().count = count;
-      notes.back().names = names_of(ends_of(notes.size()));
+      const int first = end - count;
+      notes.push_back({{model.id, kTextNumber, names_of(model.outputs(first, 0))}, first, count});
       honest.push_back(answer(notes.size()));
     }
     honest.push_back({FrameKind::kFigures, "{}"});

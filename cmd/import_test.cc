@@ -7,7 +7,6 @@
 #include "attention/files/checkpoint.h"
 #include "attention/files/hugging_face.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/check.h"
 #include "ckks/base/testing/shared_data.h"
 #include "cmd/testing/test_commands.h"
@@ -22,7 +21,7 @@ namespace {
 
 Json run_for_json(const std::string& arguments) {
   output_of(arguments + " --json " + path_of("figures.json"));
-  return parse_json(read_file(path_of("figures.json"), 1 << 20), "figures");
+  return json_in("figures.json");
 }
 
 attention::ModelWeights tiny(std::string_view family) {

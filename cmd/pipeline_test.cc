@@ -13,7 +13,6 @@
 #include "attention/files/checkpoint.h"
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/wire/public_key_file.h"
 #include "ckks/wire/testing/ciphertext_files.h"
@@ -127,21 +126,17 @@ TEST_CASE("answers that are far from the twin of the prompts given are a failure
 TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps, and so does its answer") {
   keys();
   // The same model, with letters for its eight tokens; the keys of one program serve the other.
-  const std::string model = path_of("letters.safetensors"), prompts = path_of("letters.ct"),
-                    answer = path_of("said.ct");
+  const std::string model = path_of("letters.safetensors"), prompts = path_of("letters.ct");
   attention::Checkpoint checkpoint = attention::load_checkpoint(kModel);
   write_notes(PromptCodec(nn::alphabet_of("abcdefgh")), checkpoint.notes, checkpoint.weights.config);
   attention::save_checkpoint(model, checkpoint);
   compile(model, "letters");
   const std::string with = "--client " + path_of("letters.client") + " --keys " + keys() + " --insecure",
-                    prompt = " --prompt aea";
-  for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
-           {"encrypt", with + prompt + " --check " + path_of("letters.program") + " --out " + prompts},
-           {"infer", "--program " + path_of("letters.program") + " --keys " + keys() +
-                         "/evaluation.keys --in " + prompts + " --out " + answer + " --insecure"}})
-    must(command, arguments);
+                    program = path_of("letters.program"), prompt = " --prompt aea";
+  must("encrypt", with + prompt + " --check " + program + " --out " + prompts);
+  must("infer", infer_flags("letters.ct", "said.ct", keys() + "/evaluation.keys", program));
   const Json compared =
-      must_agree(with + " --in " + answer, path_of("letters.client"), path_of("letters.program"), prompt);
+      must_agree(with + " --in " + path_of("said.ct"), path_of("letters.client"), program, prompt);
   const Json json = json_in("answers.json");
   const std::string said = json.at("answers", "json").array("answers").at(0).string("answer");
   CHECK(said.size() == 3);
@@ -153,19 +148,15 @@ TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps
 }
 
 TEST_CASE("a published shape runs as a model does, and its prompts are numbers") {
-  const std::string shape = path_of("shape"), keys = path_of("shape_keys"), prompts = path_of("numbers.ct"),
-                    answer = path_of("numbered.ct");
-  const std::string with = "--client " + shape + ".client --keys " + keys + " --insecure",
+  const std::string shape = path_of("shape"), folder = path_of("shape_keys"), prompts = path_of("numbers.ct"),
+                    with = "--client " + shape + ".client --keys " + folder + " --insecure",
                     prompt = " --prompt \"7 50303 3\"";
-  for (const auto& [command, arguments] :
-       {std::pair<std::string, std::string>{
-            "compile", "--shape pythia-70m --layers 1 --tokens 8 --log-n 12 --insecure --out " + shape},
-        {"keygen", "--client " + shape + ".client --out " + keys + " --insecure"},
-        {"encrypt", with + prompt + " --out " + prompts},
-        {"infer", "--program " + shape + ".program --keys " + keys + "/evaluation.keys --in " + prompts +
-                      " --out " + answer + " --insecure"}})
-    must(command, arguments);
-  const Json compared = must_agree(with + " --in " + answer, shape + ".client", shape + ".program", prompt);
+  must("compile", "--shape pythia-70m --layers 1 --tokens 8 --log-n 12 --insecure --out " + shape);
+  must("keygen", keygen_arguments(folder, shape + ".client"));
+  must("encrypt", with + prompt + " --out " + prompts);
+  must("infer", infer_flags("numbers.ct", "numbered.ct", folder + "/evaluation.keys", shape + ".program"));
+  const Json compared =
+      must_agree(with + " --in " + path_of("numbered.ct"), shape + ".client", shape + ".program", prompt);
   CHECK(compared.at("positions", "json").integer("positions", 0, 100) == 3);
   check_refused("encrypt " + with + " --prompt \"7 50304\" --out " + prompts,
                 "'50304' is no token; they are 0 to 50303");
@@ -173,20 +164,16 @@ TEST_CASE("a published shape runs as a model does, and its prompts are numbers")
 
 TEST_CASE("under a dense secret, too, an answer through four processes is the twin's") {
   keys();
-  const std::string folder = path_of("dense"), prompts = path_of("dense.ct"),
-                    answer = path_of("dense_answer.ct"), program = path_of("dense.program");
+  const std::string folder = path_of("dense"), program = path_of("dense.program");
   compile(kModel, "dense", kRing + " --secret dense");
   const std::string client = "--client " + path_of("dense.client") + " --insecure --keys " + folder;
-  for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
-           {"keygen", keygen_arguments(folder, path_of("dense.client"))},
-           {"encrypt", client + " --out " + prompts + " --sample 12"},
-           {"infer", "--program " + program + " --insecure --keys " + folder + "/evaluation.keys --in " +
-                         prompts + " --out " + answer + " --json " + path_of("dense_run.json")}})
-    must(command, arguments);
+  must("keygen", keygen_arguments(folder, path_of("dense.client")));
+  must("encrypt", client + " --out " + path_of("dense.ct") + " --sample 12");
+  must("infer", infer_flags("dense.ct", "dense_answer.ct", folder + "/evaluation.keys", program) + "--json " +
+                    path_of("dense_run.json"));
   const Json ran = json_in("dense_run.json");
   CHECK(ran.at("params", "json").at("secret_hamming_weight", "json").integer("weight", 0, 192) == 0);
-  const Json compared =
-      must_agree(client + " --in " + answer, path_of("dense.client"), program, "--sample 12");
+  must_agree(client + " --in " + path_of("dense_answer.ct"), path_of("dense.client"), program, "--sample 12");
 }
 
 TEST_CASE("the secret key's file is its owner's alone") {
@@ -198,12 +185,11 @@ TEST_CASE("the secret key's file is its owner's alone") {
 TEST_CASE(
     "keys are tested before they are kept, and where they cannot be written in full none of them stays") {
   keys();
-  const std::string folder = path_of("tested"), json_path = path_of("tested.json");
-  const Outcome made = must("keygen", keygen_arguments(folder) + " --json " + json_path);
+  const std::string folder = path_of("tested");
+  const Outcome made = must("keygen", keygen_arguments(folder) + " --json " + path_of("tested.json"));
   for (const auto& file : std::filesystem::directory_iterator(folder))
     CHECK_MESSAGE(made.out.find(file.path().string()) != std::string::npos, file.path().string());
-  const Json json = parse_json(read_file(json_path, 1 << 20), "tested.json");
-  CHECK(json.at("test_seconds", "json").number("test_seconds") > 0);
+  CHECK(json_in("tested.json").at("test_seconds", "json").number("test_seconds") > 0);
   CHECK(made.out.find("tested: the public key and every evaluation key") != std::string::npos);
   // A limit on the size of files, in blocks of 512 bytes, that the evaluation keys pass.
   const std::string full = path_of("full");
@@ -411,12 +397,10 @@ TEST_CASE("too little memory is said before the work starts") {
   // One arena: each further one reserves 64 MB of address space, and how many there are depends on which
   // thread is first.
   keys();
-  const std::string binary = located("infer");
-  const int status = std::system(("ulimit -v 130000; MALLOC_ARENA_MAX=1 " + binary + " " +
-                                  infer_arguments("x.ct") + " >/dev/null 2>" + path_of("err"))
-                                     .c_str());
-  CHECK(WEXITSTATUS(status) == 2);
-  CHECK(read_file(path_of("err"), 1 << 20).find("of memory") != std::string::npos);
+  const Outcome outcome =
+      run_command_line("infer " + infer_arguments("x.ct"), "ulimit -v 130000; MALLOC_ARENA_MAX=1 ");
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.err.find("of memory") != std::string::npos);
 }
 
 TEST_CASE("held-out values that no bootstrap could take are counted when a model is made polynomial") {

@@ -12,7 +12,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json_parser.h"
 #include "ckks/wire/testing/ciphertext_files.h"
 #include "cmd/client/client_file.h"
 #include "cmd/protocol/notes.h"

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <string>
 
-#include "ckks/base/files/json_parser.h"
 #include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"
 
@@ -50,11 +49,10 @@ TEST_CASE("a record says that its secret key is a test key, and has the same bit
   CHECK(runs[0].at("kind", "r").string("kind") == "prompt");
   CHECK(runs[1].at("kind", "r").string("kind") == "token");
   CHECK(runs[0].at("digests", "r").array("digests").size() > 100);
-  const std::string figures = path_of("replay.json");
   for (const char* rest : {" --threads 1", " --backend scalar", " --device emulated"}) {
-    const std::string out = output_of(replay_of(kRecord) + rest + " --json " + figures);
+    const std::string out = output_of(replay_of(kRecord) + rest + " --json " + path_of("replay.json"));
     CHECK(out.find("the same bits in all") != std::string::npos);
-    const Json replayed = parse_json(read_file(figures, 1 << 20), "replay");
+    const Json replayed = json_in("replay.json");
     CHECK(replayed.at("same", "r").truth("same"));
     CHECK(replayed.at("runs", "r").integer("runs", 2, 2) == 2);
   }

@@ -14,7 +14,6 @@
 
 #include "attention/encrypted/decode.h"
 #include "attention/files/checkpoint.h"
-#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/scheme/chain/context.h"
 #include "cmd/compiler/compile.h"
@@ -47,13 +46,12 @@ void prepare() {
 
 TEST_CASE("encrypted weights give the text of plaintext ones, and the figures say what they cost") {
   prepare();
-  const std::string json_path = path_of("run.json");
-  const std::string out =
-      output_of(arguments("--encrypted-weights --compare --tokens 4 --json " + json_path + kPrompt));
+  const std::string out = output_of(
+      arguments("--encrypted-weights --compare --tokens 4 --json " + path_of("run.json") + kPrompt));
   CHECK(text_in(out) == text_in(output_of(arguments("--tokens 4" + kPrompt, kPlainKeys))));
   CHECK(out.find("(5 tokens, one by one)") != std::string::npos);
   CHECK(out.find("the program's own text in the clear, the same: " + text_in(out)) != std::string::npos);
-  const Json json = parse_json(read_file(json_path, 1 << 20), "run");
+  const Json json = json_in("run.json");
   const Json& encrypted = json.at("encrypted_weights", "run");
   const auto number = [](const Json& of, const char* name) { return of.at(name, "run").number(name); };
   CHECK(number(json, "seconds_per_token") > 0);

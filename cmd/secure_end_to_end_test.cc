@@ -2,21 +2,16 @@
 // of prompts.
 #include <string>
 
-#include "ckks/base/files/file.h"
-#include "ckks/base/files/json_parser.h"
-#include "ckks/base/testing/runfile.h"
+#include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
 
 TEST_CASE("the demo's answers on ciphertexts at 128-bit security are the twin's") {
-  const std::string root = runfile("");
-  const std::string report = path_of("demo.json");
-  const std::string command = root + "cmd/tools/demo --model " + root +
-                              "testdata/recall.safetensors --json " + report + " </dev/null";
-  REQUIRE(std::system(command.c_str()) == 0);
-  const Json json = parse_json(read_file(report, 1 << 24), report);
+  const std::string report = "demo.json";
+  must_run("demo --model " + runfile("testdata/recall.safetensors") + " --json " + path_of(report));
+  const Json json = json_in(report);
   const auto number = [&](const char* section, const char* name) {
     return json.at(section, report).at(name, section).number(name);
   };

@@ -2,8 +2,6 @@
 // processes.
 #include <string>
 
-#include "ckks/base/files/file.h"
-#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/chance.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
@@ -13,12 +11,12 @@ namespace {
 
 TEST_CASE(
     "tokens picked from ciphertexts at 128-bit security are the clear program's, within predicted errors") {
-  const std::string json_path = path_of("run.json"), model = "testdata/recall.safetensors";
-  const std::string out =
-      output_of("generate --model " + model +
-                " --prompt \"k11 v21 k13 v20 k8 v16 k4 v28 k11\" --tokens 4 --compare --json " + json_path);
+  const std::string out = output_of(
+      "generate --model testdata/recall.safetensors --prompt \"k11 v21 k13 v20 k8 v16 k4 v28 k11\" "
+      "--tokens 4 --compare --json " +
+      path_of("run.json"));
   CHECK(out.find("the program's own text in the clear, the same: ") != std::string::npos);
-  const Json json = parse_json(read_file(json_path, 1 << 20), "run");
+  const Json json = json_in("run.json");
   const auto param = [&](const char* name) {
     return json.at("params", "run").at(name, "params").number(name);
   };

@@ -1,8 +1,6 @@
 // The suite model at full size: two layers of Pythia 70M's shape, N = 2^16, 128-bit security.
 #include <string>
 
-#include "ckks/base/files/file.h"
-#include "ckks/base/files/json_parser.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
@@ -10,9 +8,9 @@ namespace psm::cmd {
 namespace {
 
 TEST_CASE("two layers of Pythia 70M on ciphertexts answer as their twin, in the memory that was predicted") {
-  const std::string json_path = path_of("run.json");
-  output_of("bench --suite model --shape pythia-70m --layers 2 --repetitions 1 --json " + json_path);
-  const Json json = parse_json(read_file(json_path, 1 << 20), "run");
+  output_of("bench --suite model --shape pythia-70m --layers 2 --repetitions 1 --json " +
+            path_of("run.json"));
+  const Json json = json_in("run.json");
   const auto number = [&](const char* name) { return json.at(name, "run").number(name); };
   const auto param = [&](const char* name) {
     return json.at("params", "run").at(name, "params").number(name);

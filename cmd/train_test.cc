@@ -7,7 +7,6 @@
 
 #include "attention/files/checkpoint.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "cmd/prompts/model_notes.h"
@@ -21,13 +20,6 @@
 
 namespace psm::cmd {
 namespace {
-
-// Runs the command, after `before` in the same shell; what it wrote to stderr comes back in `error`.
-int run(const std::string& arguments, std::string& error, const std::string& before = "") {
-  Outcome outcome = run_command_line(arguments, before);
-  error = std::move(outcome.err);
-  return outcome.exit_code;
-}
 
 const std::string kText = [] {
   std::string text;
@@ -80,9 +72,7 @@ TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refus
   write_notes(PromptCodec(task), checkpoint.notes, checkpoint.weights.config);
   attention::save_checkpoint(path, checkpoint);
   const nn::Safetensors whole = nn::read_safetensors(path);
-  std::string error;
-  CHECK(run("evaluate --model " + path, error) == 0);
-  CHECK(error == "");
+  CHECK(must_run("evaluate --model " + path).err == "");
   check_refused("evaluate --windows 2 --model " + path, "leave it out for this model");
   // Each is written anew with a checksum that fits.
   nn::Safetensors file = whole;
@@ -109,14 +99,14 @@ TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refus
 TEST_CASE("a full disk is one line and exit code 1") {
   const std::string folder = path_of("c"), text = path_of("fox.txt");
   write_file(text, kText);
-  std::string error;
-  const std::string arguments =
-      "train --out " + folder + " --text " + text + " --steps 2 --layers 1 --width 64 --ffn 128 --context 16";
   // In blocks of 512 bytes or 1 KiB: far less than a state needs.
-  CHECK(run(arguments, error, "trap '' XFSZ; ulimit -f 100; ") == 1);
-  CAPTURE(error);
-  CHECK(error.find("error: softmax: cannot write " + folder + "/softmax.training") != std::string::npos);
-  CHECK(error.find("no state was saved before") != std::string::npos);
+  const Outcome outcome = run_command_line(
+      "train --out " + folder + " --text " + text + " --steps 2 --layers 1 --width 64 --ffn 128 --context 16",
+      "trap '' XFSZ; ulimit -f 100; ");
+  CHECK(outcome.exit_code == 1);
+  CAPTURE(outcome.err);
+  CHECK(contains(outcome.err, "error: softmax: cannot write " + folder + "/softmax.training"));
+  CHECK(contains(outcome.err, "no state was saved before"));
   CHECK(std::filesystem::is_empty(folder));
 }
 
@@ -126,14 +116,11 @@ TEST_CASE(
   const std::string text = path_of("from.txt"),
                     small = " --text " + text + " --steps 3 --range-steps 2 --batch 4 --threads 1";
   write_file(text, kText);
-  std::string error;
-  REQUIRE(run("train --out " + path_of("scratch") + small +
-                  " --layers 1 --width 16 --heads 2 --ffn 16 --context 16",
-              error) == 0);
+  must_run("train --out " + path_of("scratch") + small +
+           " --layers 1 --width 16 --heads 2 --ffn 16 --context 16");
   const std::string softmax = path_of("scratch/softmax.safetensors");
-  const std::string json = path_of("from.json");
-  REQUIRE(run("train --out " + path_of("continued") + small + " --from " + softmax + " --json " + json,
-              error) == 0);
+  must_run("train --out " + path_of("continued") + small + " --from " + softmax + " --json " +
+           path_of("from.json"));
   const attention::Checkpoint trained =
       attention::load_checkpoint(path_of("continued/power_softmax.safetensors"));
   CHECK(trained.weights.config.context == 16);
@@ -143,7 +130,7 @@ TEST_CASE(
   const attention::Checkpoint last = attention::load_checkpoint(path_of("continued/final.safetensors"));
   CHECK(last.weights.config.form == attention::PowerForm::kLengthAgnostic);
   CHECK(last.ranges.has_value());
-  const Json scores = parse_json(read_file(json, 1 << 20), "json").at("scores", "json");
+  const Json scores = json_in("from.json").at("scores", "json");
   CHECK(scores.at("softmax", "json").at("tokens", "json").integer("tokens", 0, 1000) == 3 * 4 * 16);
   CHECK(scores.at("trained", "json").at("tokens", "json").integer("tokens", 0, 1000) == 6 * 4 * 16);
   CHECK(scores.at("ranges", "json").at("tokens", "json").integer("tokens", 0, 1000) == 8 * 4 * 16);
@@ -152,19 +139,18 @@ TEST_CASE(
 
   // The same weights, entering at the ranges: the same end.
   const std::string power = path_of("continued/power_softmax.safetensors");
-  REQUIRE(run("train --out " + path_of("ranged") + small + " --from " + power, error) == 0);
+  must_run("train --out " + path_of("ranged") + small + " --from " + power);
   CHECK(read_file(path_of("ranged/final.safetensors"), 1 << 20) ==
         read_file(path_of("continued/final.safetensors"), 1 << 20));
 
   // The paper as printed, all in one flag, and what goes before it.
   const std::string paper = "train --paper" + small + " --from " + softmax + " --out ";
-  REQUIRE(run(paper + path_of("paper"), error) == 0);
+  must_run(paper + path_of("paper"));
   CHECK(attention::load_checkpoint(path_of("paper/final.safetensors")).weights.config.epsilon == 1e-3);
-  REQUIRE(run(paper + path_of("coarse") + " --epsilon 0.01", error) == 0);
+  must_run(paper + path_of("coarse") + " --epsilon 0.01");
   CHECK(attention::load_checkpoint(path_of("coarse/final.safetensors")).weights.config.epsilon == 0.01);
-  const std::string replace = "polynomialise --paper --model " + path_of("paper/final.safetensors") +
-                              " --out " + path_of("paper/polynomial");
-  REQUIRE(run(replace, error) == 0);
+  must_run("polynomialise --paper --model " + path_of("paper/final.safetensors") + " --out " +
+           path_of("paper/polynomial"));
   const attention::Checkpoint polynomial = attention::load_checkpoint(path_of("paper/polynomial"));
   CHECK(polynomial.polynomial->division == attention::DivisionForm::kGoldschmidt);
   CHECK(polynomial.polynomial->inverse_sqrt == attention::DivisionForm::kGoldschmidt);
@@ -191,8 +177,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in bits a byte") {
-  const std::string text = path_of("tokens.txt"), tokenizer = path_of("tokenizer.json"),
-                    json = path_of("tokens.json");
+  const std::string text = path_of("tokens.txt"), tokenizer = path_of("tokenizer.json");
   write_file(text, kText);
   const nn::BpeSpec spec = nn::train_byte_bpe(kText, {.vocab = 270});
   write_file(tokenizer, nn::tokenizer_json(spec, 1));
@@ -200,8 +185,7 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
                     small =
                         " --steps 2 --range-steps 2 --batch 2 --layers 1 --width 16 "
                         "--heads 2 --ffn 16 --context 8 --threads 1";
-  std::string error;
-  REQUIRE(run("train --out " + folder + " --text " + text + " --tokenizer " + tokenizer + small, error) == 0);
+  must_run("train --out " + folder + " --text " + text + " --tokenizer " + tokenizer + small);
   const attention::Checkpoint checkpoint = attention::load_checkpoint(folder + "/final.safetensors");
   CHECK(checkpoint.weights.config.vocab == 270);
   const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
@@ -209,24 +193,25 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   CHECK(codec.encode("the quick") == nn::Tokenizer(spec, "test").encode("the quick"));
   CHECK(codec.decode(codec.encode("the quick")) == "the quick");
 
-  const std::string evaluate =
-      "evaluate --model " + folder + "/final.safetensors --text " + text + " --json " + json;
-  REQUIRE(run(evaluate + " --windows 3", error) == 0);
-  CHECK(read_file(path_of("out"), 1 << 16).find("bits a byte") != std::string::npos);
-  const Json scores = parse_json(read_file(json, 1 << 16), "json").at("trained", "json");
+  const std::string evaluate = "evaluate --model " + folder + "/final.safetensors --text " + text +
+                               " --json " + path_of("tokens.json");
+  CHECK(contains(output_of(evaluate + " --windows 3"), "bits a byte"));
+  const Json scores = json_in("tokens.json").at("trained", "json");
   CHECK(scores.at("positions", "json").integer("positions", 0, 1000) == 3 * 8);
   // A token of this text stands for more than a byte, so that a uniform guess costs less than log2(270) bits.
   const double bits = scores.at("bits_per_byte", "json").number("bits_per_byte");
   CHECK(bits > 0);
   CHECK(bits < 0.5 * std::log2(scores.at("perplexity", "json").number("perplexity")));
-  REQUIRE(run(evaluate + " --windows 0", error) == 0);
-  const Json all = parse_json(read_file(json, 1 << 16), "json").at("trained", "json");
+  must_run(evaluate + " --windows 0");
+  const Json all = json_in("tokens.json").at("trained", "json");
   CHECK(all.at("positions", "json").integer("positions", 0, 1000) > 3 * 8);
   attention::Checkpoint overflowing = checkpoint;
   for (float& value : overflowing.weights.unembedding) value = 3e38f;
   attention::save_checkpoint(path_of("overflows.safetensors"), overflowing);
-  CHECK(run("evaluate --model " + path_of("overflows.safetensors") + " --text " + text, error) == 1);
-  CHECK(error == "error: the model's logits are not finite, so it computes nothing; mend its weights\n");
+  const Outcome lost =
+      run_command_line("evaluate --model " + path_of("overflows.safetensors") + " --text " + text);
+  CHECK(lost.exit_code == 1);
+  CHECK(lost.err == "error: the model's logits are not finite, so it computes nothing; mend its weights\n");
 
   check_refused("train --out " + path_of("none") + " --tokenizer " + tokenizer, "needs --text");
   check_refused("train --out " + path_of("none") + " --text " + text + " --tokenizer " + text, text);
@@ -236,9 +221,10 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
       "not UTF-8");
   CHECK_FALSE(std::filesystem::exists(path_of("none")));
   // Without a tokenizer any bytes can be learned.
-  REQUIRE(run("train --out " + path_of("bytes") + " --text " + path_of("bytes.txt") + small, error) == 0);
-  CHECK(error.starts_with("warning: " + path_of("bytes.txt") +
-                          " does not look like a text: byte 4000 is not UTF-8"));
+  const Outcome bytes =
+      must_run("train --out " + path_of("bytes") + " --text " + path_of("bytes.txt") + small);
+  CHECK(bytes.err.starts_with("warning: " + path_of("bytes.txt") +
+                              " does not look like a text: byte 4000 is not UTF-8"));
 }
 
 TEST_CASE("predictions that are no text together show where one ends") {
@@ -280,8 +266,7 @@ TEST_CASE("a training killed in the middle and begun again ends with the same by
   };
   // The child kills itself by the signal that nothing can catch, once its first state is on the disk.
   const std::string state = killed + "/softmax.training";
-  std::string error;
-  run(arguments(killed), error, signalled("KILL", "[ -e " + state + " ]"));
+  run_command_line(arguments(killed), signalled("KILL", "[ -e " + state + " ]"));
   REQUIRE(std::filesystem::exists(state));
   REQUIRE_FALSE(std::filesystem::exists(killed + "/final.safetensors"));
   check_refused(arguments(killed) + " --seed 2", "of another model, data set or options");
@@ -298,7 +283,7 @@ TEST_CASE("a training killed in the middle and begun again ends with the same by
   CHECK(resumed.out.find("power_softmax  goes on from step ") != std::string::npos);
   for (const auto& entry : std::filesystem::directory_iterator(killed))
     CHECK(entry.path().extension() == ".safetensors");
-  REQUIRE(run(arguments(whole), error) == 0);
+  must_run(arguments(whole));
   for (const char* name : {"/softmax.safetensors", "/power_softmax.safetensors", "/final.safetensors"}) {
     CAPTURE(name);
     CHECK(read_file(killed + name, 1 << 20) == read_file(whole + name, 1 << 20));

@@ -13,30 +13,19 @@
 namespace psm::cmd {
 namespace {
 
+constexpr std::pair<char32_t, const char*> kInAscii[] = {{U'\u2018', "'"},  {U'\u2019', "'"},
+                                                         {U'\u201C', "\""}, {U'\u201D', "\""},
+                                                         {U'\u2013', "--"}, {U'\u2014', "--"}};
+
 std::string to_ascii(const std::string& text) {
   std::string out;
   const std::string decomposed = nn::to_nfd(text);
   for (size_t at = 0; at < decomposed.size();) {
     const Utf8Character next = utf8_at(decomposed, at);
     at += static_cast<size_t>(next.bytes);
-    switch (next.code) {
-      case U'\r':
-        break;
-      case U'\u2018':
-      case U'\u2019':
-        out += '\'';
-        break;
-      case U'\u201C':
-      case U'\u201D':
-        out += '"';
-        break;
-      case U'\u2013':
-      case U'\u2014':
-        out += "--";
-        break;
-      default:
-        if (next.code < 0x80) out += static_cast<char>(next.code);
-    }
+    if (next.code < 0x80 && next.code != U'\r') out += static_cast<char>(next.code);
+    for (const auto& [character, ascii] : kInAscii)
+      if (next.code == character) out += ascii;
   }
   return out;
 }

@@ -27,6 +27,7 @@ struct ClientWeight {
   std::vector<std::complex<double>> period;  // of its slots, as floats in the file
 
   std::vector<std::complex<double>> slots(size_t count) const;  // all, which repeat
+  bool operator==(const ClientWeight&) const = default;
 };
 
 struct ClientFile : ClientHead {

@@ -110,14 +110,6 @@ void check_refused(const std::string& why, const std::function<void(ClientFile&)
   check_bytes_refused(bytes_of(file), why);
 }
 
-void check_same(const std::vector<PlanEnd>& a, const std::vector<PlanEnd>& b) {
-  REQUIRE(a.size() == b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    CHECK(a[i].name == b[i].name);
-    CHECK(a[i].level == b[i].level);
-  }
-}
-
 void check_same(const attention::FeatureLayout& a, const attention::FeatureLayout& b) {
   CHECK(a.re == b.re);
   CHECK(a.im == b.im);
@@ -157,7 +149,8 @@ TEST_CASE("what is written is read: a language model, a classifier of texts, one
     for (const ClientEntry& entry : file.entries) {
       const PlanEnds ends = read.ends(entry.name);
       CHECK(ends.program_id == file.program_id());
-      check_same(ends.inputs, entry.inputs), check_same(ends.outputs, entry.outputs);
+      CHECK(ends.inputs == entry.inputs);
+      CHECK(ends.outputs == entry.outputs);
     }
     CHECK_REFUSED(read.ends("generate"), "no entry point 'generate'");
     CHECK(read.prompts == file.prompts);
@@ -171,11 +164,7 @@ TEST_CASE("what is written is read: a language model, a classifier of texts, one
     CHECK(lists_of(read.model) == lists_of(file.model));
     for (const auto end : {attention::ModelEnd::kInputs, attention::ModelEnd::kOutputs})
       CHECK(lists_of(read_client_file(path_of("one.client"), end).model) == lists_of(file.model, end));
-    REQUIRE(read.weights.size() == file.weights.size());
-    for (size_t i = 0; i < file.weights.size(); ++i) {
-      CHECK(read.weights[i].name == file.weights[i].name);
-      CHECK(read.weights[i].period == file.weights[i].period);
-    }
+    CHECK(read.weights == file.weights);
     CHECK(bytes_of(read) == bytes_of(file));
   }
   CHECK(roberta().model.packing.has_length_mask());

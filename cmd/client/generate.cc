@@ -94,10 +94,6 @@ double overflow_of(const TextModel& model, size_t prompt, int64_t tokens, bool s
          static_cast<double>(tokens) * model.token_overflow;
 }
 
-struct Paths {
-  std::string client, program;
-};
-
 int generate(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:generate -- (--model MODEL | --client FILE [--program FILE]) --prompt TEXT [flags]",
@@ -178,21 +174,21 @@ int generate(int argc, char** argv) {
                                  : !state_path.empty() ? folder.path() + "/keys"
                                                        : temporary->path() + "/keys";
   const KeyFiles files(key_folder);
-  Paths paths{resolve_user_path(client_path), resolve_user_path(program_path)};
+  std::string client_file = resolve_user_path(client_path), program_file = resolve_user_path(program_path);
   if (compiles) {
     ring.spec();  // what is wrong with its flags is said before a folder is made
     std::filesystem::create_directories(key_folder);
-    paths = {key_folder + "/text.client", key_folder + "/text.program"};
+    client_file = key_folder + "/text.client", program_file = key_folder + "/text.program";
     if (const int status = compile(resolve_user_path(model_path), key_folder + "/text", encrypted_weights,
                                    files, ring, flags.threads());
         status != 0)
       return status;
   }
-  TextModel model(read_client_file(paths.client));
+  TextModel model(read_client_file(client_file));
   const ckks::Context& context = *model.context;
   ring.require_security(context);
   const PromptCodec codec =
-      codec_of_form(model.file.prompts, model.file.model.shape, model.file.model.shape.classes, paths.client);
+      codec_of_form(model.file.prompts, model.file.model.shape, model.file.model.shape.classes, client_file);
   const bool encrypted = !model.weights.empty();
   if (slide && encrypted)
     throw Error(
@@ -242,7 +238,7 @@ int generate(int argc, char** argv) {
 
   print(context.describe(), "\n");
   if (has_program && tokens > 0 && !codec.reads_numbers() && !record)
-    TextTwin(paths.program, model).check_ranges(begun);
+    TextTwin(program_file, model).check_ranges(begun);
   Json json;
   json["params"] = parameters_json(context);
   json["seconds_keys"] = 0;
@@ -270,7 +266,7 @@ int generate(int argc, char** argv) {
   if (tokens == 0) {
     print("wrote ", files.secret, " (keep it), ", files.public_key, ", ",
           encrypted ? (files.weights_owner + ", " + files.weights + ", ").c_str() : "",
-          compiles ? (paths.client + " (keep it), " + paths.program + ", ").c_str() : "", files.evaluation,
+          compiles ? (client_file + " (keep it), " + program_file + ", ").c_str() : "", files.evaluation,
           " (for the server)\n");
     flags.write_json(json);
     return 0;
@@ -305,7 +301,7 @@ int generate(int argc, char** argv) {
   const std::string server_state = state_path.empty() ? "" : folder.path() + "/server";
   std::vector<std::string> command{"/bin/sh", "-c", server_command};
   if (server_command.empty())
-    command = local_server(paths.program, files, encrypted, server_state, ring, device, flags.threads());
+    command = local_server(program_file, files, encrypted, server_state, ring, device, flags.threads());
   const int wanted = record->prompt + static_cast<int>(tokens);
   const auto show = [&](const TextClient::Step& step) {
     const std::string note = step.was_prompt     ? " (a whole pass)"
@@ -345,7 +341,7 @@ int generate(int argc, char** argv) {
   json["text"] = codec.decode(generated);
   session.add_to(json, model);
   if (compare) {
-    TextTwin twin(paths.program, model);
+    TextTwin twin(program_file, model);
     const TextComparison comparison =
         compare_text(twin, model, record->tokens, record->prompt, steps, sampler);
     const auto differs = std::mismatch(comparison.free_running.begin(), comparison.free_running.end(),

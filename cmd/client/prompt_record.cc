@@ -3,27 +3,16 @@
 #include <cstring>
 
 #include "ckks/base/files/checksum.h"
-#include "cmd/protocol/notes.h"
 #include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
-namespace {
-
-struct Lengths {
-  static constexpr NoteKind kKind = NoteKind::kPrompts;
-  static constexpr const char* kWhat = "record of the lengths of prompts";
-
-  std::vector<std::vector<int>> lengths;
-};
 
 template <typename Tables>
-void describe(Tables& t, Lengths& record) {
+void describe(Tables& t, PromptRecord& record) {
   wire::list(t, record.lengths, 4, [&](std::vector<int>& group) {
     wire::list(t, group, 4, [&](int& length) { wire::integer(t, length); });
   });
 }
-
-}  // namespace
 
 PromptRecord PromptRecord::of(const std::vector<std::vector<std::vector<int>>>& groups) {
   PromptRecord record;
@@ -35,7 +24,7 @@ PromptRecord PromptRecord::of(const std::vector<std::vector<std::vector<int>>>& 
 }
 
 std::string PromptRecord::text() const {
-  std::string text = note_text(Lengths{lengths});
+  std::string text = note_text(*this);
   const uint64_t checksum = checksum64(text.data(), text.size());
   return text.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
 }
@@ -50,7 +39,7 @@ PromptRecord PromptRecord::parse(const std::string& text, const std::string& pat
                         " is damaged: how long the prompts were is not known; bring the file back, or remove "
                         "it and give the prompts again"));
   }
-  PromptRecord record{parse_note<Lengths>(text.substr(0, size), path).lengths};
+  auto record = parse_note<PromptRecord>(text.substr(0, size), path);
   for (const std::vector<int>& lengths : record.lengths) {
     if (lengths.empty() || lengths.size() > static_cast<size_t>(max_prompts))
       throw Error(

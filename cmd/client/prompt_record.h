@@ -7,9 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "cmd/protocol/notes.h"
+
 namespace psm::cmd {
 
 struct PromptRecord {
+  static constexpr NoteKind kKind = NoteKind::kPrompts;
+  static constexpr const char* kWhat = "record of the lengths of prompts";
+
   // In tokens, or grey values of an image, by group of prompts that share ciphertexts.
   std::vector<std::vector<int>> lengths;
 

@@ -16,26 +16,20 @@ struct Slots {
 
 template <typename Tables>
 void describe(Tables& t, Slots& own) {
-  std::vector<std::pair<std::string, std::vector<std::complex<double>>>> list(own.slots.begin(),
-                                                                              own.slots.end());
-  wire::list(t, list, 8, [&](auto& named) {
-    t.text(named.first);
-    wire::list(t, named.second, 16, [&](std::complex<double>& value) {
+  wire::map(t, own.slots, 8, [&](std::string& name, std::vector<std::complex<double>>& values) {
+    t.text(name);
+    wire::list(t, values, 16, [&](std::complex<double>& value) {
       double re = value.real(), im = value.imag();
       t.number(re), t.number(im);
       value = {re, im};
     });
   });
-  own.slots = {list.begin(), list.end()};
 }
 
-struct Request {
-  TwinRequest request;
-};
+}  // namespace
 
 template <typename Tables>
-void describe(Tables& t, Request& own) {
-  TwinRequest& r = own.request;
+void describe(Tables& t, TwinRequest& r) {
   t.text(r.entry);
   wire::integer(t, r.argument);
   wire::flag(t, r.noisy), wire::flag(t, r.strict), wire::flag(t, r.shares);
@@ -44,11 +38,9 @@ void describe(Tables& t, Request& own) {
   r.slots = std::move(slots.slots);
 }
 
-}  // namespace
-
-std::string TwinRequest::text() const { return wire::to_bytes(Request{*this}); }
+std::string TwinRequest::text() const { return wire::to_bytes(*this); }
 TwinRequest TwinRequest::parse(const std::string& bytes) {
-  return wire::from_bytes<Request>(bytes, "a request").request;
+  return wire::from_bytes<TwinRequest>(bytes, "a request");
 }
 
 std::string pack_slots(const attention::SlotVectors& slots) { return wire::to_bytes(Slots{slots}); }

@@ -24,6 +24,7 @@ constexpr size_t kMaxCiphertexts = 4096;  // of a request
 struct PlanEnd {
   std::string name;
   ckks::Level level = 0;  // of the ciphertext, whose scale is the level's (Context::scale)
+  bool operator==(const PlanEnd&) const = default;
 };
 
 struct PlanEnds {

@@ -23,8 +23,7 @@ std::vector<Json> rows_of(const char* form, const attention::BatchedModel& model
       const int first = static_cast<int>(i) * model.config().outputs(part.length);
       Json rows = Json::Array{};
       for (int t = 0; t < length; ++t) {
-        const float* row = logits.row(first + t);
-        const std::span<const float> z(row, static_cast<size_t>(logits.columns));
+        const std::span<const float> z(logits.row(first + t), static_cast<size_t>(logits.columns));
         // A norm whose sum of squares overflows leaves zeros.
         if (!std::ranges::all_of(z, [](float v) { return std::isfinite(v); }) ||
             std::ranges::all_of(z, [](float v) { return v == 0; }))
@@ -32,9 +31,7 @@ std::vector<Json> rows_of(const char* form, const attention::BatchedModel& model
                               " are not finite or all zero, so it computes nothing; mend its weights, or "
                               "keep the input in its ranges"),
                       Error::Kind::kFailed);
-        Json values = Json::Array{};
-        for (int c = 0; c < logits.columns; ++c) values.push_back(static_cast<double>(row[c]));
-        rows.push_back(std::move(values));
+        rows.push_back(Json::Array(z.begin(), z.end()));
       }
       all[part.examples[i]] = std::move(rows);
     }
@@ -92,10 +89,8 @@ Json logits_json(const attention::Checkpoint& checkpoint, const attention::Examp
   json["examples"] = Json::Array{};
   for (size_t i = 0; i < examples.size(); ++i) {
     Json example;
-    if (!examples.texts.empty()) {
-      example["tokens"] = Json::Array{};
-      for (const int token : examples.texts[i]) example["tokens"].push_back(token);
-    }
+    if (!examples.texts.empty())
+      example["tokens"] = Json::Array(examples.texts[i].begin(), examples.texts[i].end());
     example["trained"] = std::move(trained[i]);
     if (!polynomial.empty()) example["polynomial"] = std::move(polynomial[i]);
     json["examples"].push_back(std::move(example));

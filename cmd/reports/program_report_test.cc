@@ -13,13 +13,13 @@ namespace psm::cmd {
 namespace {
 
 // One entry point, "pass".
-program::ProgramFile file_of(const ckks::Context& context, program::Program program) {
+program::ProgramFile file_of(const ckks::Context& context, program::Program program,
+                             const program::CostModel& costs) {
   program::ProgramFile file;
   file.spec = context.spec();
   file.entries.emplace_back();
   file.entries[0].name = "pass";
-  file.entries[0].plan =
-      program::plan(std::move(program), program::budget_of(context), program::CostModel(context.chain()));
+  file.entries[0].plan = program::plan(std::move(program), program::budget_of(context), costs);
   return file;
 }
 
@@ -42,12 +42,7 @@ std::string write_sample(const std::string& name, bool predicts) {
   }
   b.output("y", x);
   const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, {{}});
-  const program::CostModel costs = program::costs_of(context, bootstraps);
-  program::ProgramFile file;
-  file.spec = context.spec();
-  file.entries.emplace_back();
-  file.entries[0].name = "pass";
-  file.entries[0].plan = program::plan(std::move(b).finish(), program::budget_of(context), costs);
+  program::ProgramFile file = file_of(context, std::move(b).finish(), program::costs_of(context, bootstraps));
   file.entries[0].keys = program::key_request(file.entries[0].plan, bootstraps);
   file.entries.push_back(file.entries[0]);
   program::EntryPoint& token = file.entries[1];
@@ -164,7 +159,7 @@ TEST_CASE("a program that only hands on its input is shown") {
   const program::Value x = b.input("x");
   b.check_range(x, -1, 1, "anything");
   b.output("x", x);
-  program::ProgramFile file = file_of(context, std::move(b).finish());
+  program::ProgramFile file = file_of(context, std::move(b).finish(), program::CostModel(context.chain()));
   file.about["observed_ranges"]["pass"] = Json::Array{-1.0, 1.0};
   writer.finish(file);
   const std::string page = program_page(shown_of(path_of("idle.program"), ""));
@@ -181,7 +176,7 @@ TEST_CASE("a long program is drawn in rows, each instruction once") {
     for (int i = 0; i < 100; ++i) x = b.add(x, x);
   }
   b.output("y", x);
-  program::ProgramFile file = file_of(context, std::move(b).finish());
+  program::ProgramFile file = file_of(context, std::move(b).finish(), program::CostModel(context.chain()));
   writer.finish(file);
   const std::string page = program_page(shown_of(path_of("long.program"), ""));
   CHECK(count(page, ">layer 3</text>") == 1);  // where it fits

@@ -83,11 +83,9 @@ DevicePass count_pass(const PlannedPass& planned) {
         ckks::make_bootstrappers(context, encoder, program::bootstrap_kinds(plan));
     program::EncryptedMachine machine(plan, encoder, evaluator, &bootstrappers);
     std::map<std::string, ckks::Ciphertext> inputs;
-    for (size_t i = 0; i < plan.program.inputs.size(); ++i) {
-      const ckks::Level level = plan.input_levels[i];
-      inputs.emplace(plan.program.inputs[i].name, ckks::Ciphertext(context.ring(), {level + 1, 0},
-                                                                   context.scale(level), keys.fingerprint));
-    }
+    for (const PlanEnd& end : inputs_of(plan))
+      inputs.emplace(end.name, ckks::Ciphertext(context.ring(), {end.level + 1, 0}, context.scale(end.level),
+                                                keys.fingerprint));
     pass.bootstraps = plan.bootstraps;
     pass.key_bytes = keys.bytes();
     device.take_log();

@@ -110,12 +110,6 @@ std::string InferenceState::text() const {
 
 std::string InferenceState::path(size_t group) const { return message(folder_, "/group-", group); }
 
-GroupIdentity InferenceState::identity(size_t group) const {
-  GroupIdentity of_group = run_;
-  of_group.group = group;
-  return of_group;
-}
-
 std::optional<program::RunState> InferenceState::take_checkpoint() {
   return std::exchange(checkpoint_, std::nullopt);
 }

@@ -58,7 +58,7 @@ class InferenceState {
 
  private:
   std::string path(size_t group) const;
-  GroupIdentity identity(size_t group) const;
+  GroupIdentity identity(size_t group) const { return {run_.keys, run_.program, run_.request, group}; }
   void save(size_t next_instruction, const LiveValues& live);
 
   std::string folder_;

@@ -29,21 +29,20 @@ void StudyResult::note(const std::string& text) {
 }
 
 void StudyResult::plot(const SvgPanel& panel) {
-  Json item;
-  item["kind"] = "plot";
-  item["title"] = panel.title;
-  item["x"] = panel.x_label;
-  item["y"] = panel.y_label;
-  item["x_log"] = panel.x_log;
-  item["y_log"] = panel.y_log;
-  item["lines"] = Json::Array{};
+  Json::Array lines;
   for (const SvgPanel::Line& line : panel.lines) {
-    Json points = Json(Json::Array{});
+    Json::Array points;
     for (const auto& [x, y] : line.points)
       points.push_back(Json::Array{number_or_null(x), number_or_null(y)});
-    item["lines"].push_back(Json::Object{{"name", line.name}, {"points", std::move(points)}});
+    lines.push_back(Json::Object{{"name", line.name}, {"points", std::move(points)}});
   }
-  items_.push_back(std::move(item));
+  items_.push_back(Json::Object{{"kind", "plot"},
+                                {"title", panel.title},
+                                {"x", panel.x_label},
+                                {"y", panel.y_label},
+                                {"x_log", panel.x_log},
+                                {"y_log", panel.y_log},
+                                {"lines", std::move(lines)}});
   SvgFigure figure(panel.title, &colours_);
   SvgPanel& drawn = figure.panel("", panel.x_label, panel.y_label);
   drawn = panel;
@@ -52,16 +51,10 @@ void StudyResult::plot(const SvgPanel& panel) {
 }
 
 void StudyResult::table(const std::string& title, const Table& table) {
-  Json item;
-  item["kind"] = "table";
-  item["title"] = title;
-  item["rows"] = Json::Array{};
-  for (const std::vector<std::string>& row : table.rows()) {
-    Json cells = Json(Json::Array{});
-    for (const std::string& cell : row) cells.push_back(cell);
-    item["rows"].push_back(std::move(cells));
-  }
-  items_.push_back(std::move(item));
+  Json::Array rows;
+  for (const std::vector<std::string>& row : table.rows())
+    rows.push_back(Json::Array(row.begin(), row.end()));
+  items_.push_back(Json::Object{{"kind", "table"}, {"title", title}, {"rows", std::move(rows)}});
   html_ += html_of(table, title);
   text_ += title + "\n" + table.text() + "\n";
 }

@@ -29,37 +29,28 @@ struct Setting {
   Task task;
   int batch;
   double rate, range_rate;  // the largest
-  bool classifier;
-  Metric metric;
-  const char *seen, *measure;
-
-  Setting(Task from, int batch, double rate, double range_rate)
-      : task(std::move(from)),
-        batch(batch),
-        rate(rate),
-        range_rate(range_rate),
-        classifier(task.is_classifier()),
-        metric(classifier ? percent_correct : bits_per_token),
-        seen(classifier ? "training examples seen" : "characters seen"),
-        measure(classifier ? "% right, held out" : "bits a character, held out") {}
+  bool classifier = task.is_classifier();
+  Metric metric = classifier ? percent_correct : bits_per_token;
+  const char* seen = classifier ? "training examples seen" : "characters seen";
+  const char* measure = classifier ? "% right, held out" : "bits a character, held out";
 };
 
 Setting setting_of(StudyData data, const StudyOptions& options) {
   const auto sentences = [&](const char* file, int context) {
-    return Setting(Task::sentences(options.data_file(file), "", context,
+    return Setting{Task::sentences(options.data_file(file), "", context,
                                    nn::load_tokenizer(options.data_file("tokenizer/gpt2-encoder.json"))),
-                   16, 2e-3, 5e-4);
+                   16, 2e-3, 5e-4};
   };
   if (data == StudyData::kPhrases) return sentences("glue/sst2-train.tsv", 48);
   if (data == StudyData::kPairs) return sentences("glue/qnli-dev.tsv", 96);
   if (data == StudyData::kImages)
-    return Setting(Task::images(options.data_file("image/mnist-t10k-images-idx3-ubyte.gz"),
-                                options.data_file("image/mnist-t10k-labels-idx1-ubyte.gz")),
-                   32, 2e-3, 5e-4);
+    return {Task::images(options.data_file("image/mnist-t10k-images-idx3-ubyte.gz"),
+                         options.data_file("image/mnist-t10k-labels-idx1-ubyte.gz")),
+            32, 2e-3, 5e-4};
   const bool novels = options.text.empty();
-  return Setting(Task::text(novels ? options.data_file("text/gutenberg7-train.txt") : options.text,
-                            novels ? options.data_file("text/gutenberg7-valid.txt") : "", 128),
-                 8, 3e-3, 2e-3);
+  return {Task::text(novels ? options.data_file("text/gutenberg7-train.txt") : options.text,
+                     novels ? options.data_file("text/gutenberg7-valid.txt") : "", 128),
+          8, 3e-3, 2e-3};
 }
 
 class Sweep {

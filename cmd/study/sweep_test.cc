@@ -22,6 +22,10 @@ std::string fresh_folder(const std::string& name) {
   return folder;
 }
 
+StudyOptions options_of(double minutes, const std::string& out, const std::string& data, int seeds = 1) {
+  return {.minutes = minutes, .seeds = seeds, .out = fresh_folder(out), .data = data, .text = ""};
+}
+
 std::string items_of(const std::string& name, const StudyOptions& options) {
   StudyResult result;
   run_experiment(experiment_named(name), options, result);
@@ -68,8 +72,7 @@ TEST_CASE("every figure and table of the paper is in PAPER.md" * doctest::test_s
 }
 
 TEST_CASE("the experiments without data run; the others say what is missing") {
-  const StudyOptions options{
-      .minutes = 1, .seeds = 1, .out = fresh_folder("cheap"), .data = "nowhere", .text = ""};
+  const StudyOptions options = options_of(1, "cheap", "nowhere");
   for (const char* name : {"softmax-curves", "division-error"}) {
     const std::string items = items_of(name, options);
     CHECK(items.find("\"plot\"") != std::string::npos);
@@ -93,8 +96,7 @@ std::string novels(const std::string& name) {
 
 TEST_CASE("the experiments on text run; models are shared, and a second run gives the same result") {
   set_thread_count(1);  // trainings this small wait for threads longer than they compute
-  const StudyOptions options{
-      .minutes = 1e-4, .seeds = 1, .out = fresh_folder("text"), .data = novels("novels"), .text = ""};
+  const StudyOptions options = options_of(1e-4, "text", novels("novels"));
   items_of("power", options);
   const auto states = [&] {
     std::map<std::string, std::filesystem::file_time_type> times;
@@ -115,8 +117,7 @@ TEST_CASE("the experiments on text run; models are shared, and a second run give
 
 TEST_CASE("sweeps on text run, and say something of every training") {
   set_thread_count(1);
-  const StudyOptions options{
-      .minutes = 1e-4, .seeds = 1, .out = fresh_folder("sweeps"), .data = novels("sweep data"), .text = ""};
+  const StudyOptions options = options_of(1e-4, "sweeps", novels("sweep data"));
   for (const char* name : {"power", "stable", "epsilon", "depth"}) {
     CAPTURE(name);
     const Experiment& experiment = experiment_named(name);
@@ -134,11 +135,7 @@ TEST_CASE("sweeps on text run, and say something of every training") {
 TEST_CASE("--text takes the novels' place") {
   set_thread_count(1);
   const std::string folder = novels("text only");
-  StudyOptions options{.minutes = 1e-4,
-                       .seeds = 1,
-                       .out = fresh_folder("own text"),
-                       .data = fresh_folder("no novels"),
-                       .text = ""};
+  StudyOptions options = options_of(1e-4, "own text", fresh_folder("no novels"));
   CHECK_REFUSED(items_of("epsilon", options), "--data");
   options.text = folder + "/text/gutenberg7-train.txt";
   CHECK(items_of("epsilon", options).find("epsilon = 0.1") != std::string::npos);
@@ -153,8 +150,7 @@ std::string halves(const std::string& name) {
 }
 
 TEST_CASE("the experiment on images runs to the polynomial model") {
-  const StudyOptions options{
-      .minutes = 0.002, .seeds = 2, .out = fresh_folder("vision"), .data = halves("halves"), .text = ""};
+  const StudyOptions options = options_of(0.002, "vision", halves("halves"), 2);
   const std::string items = items_of("vision", options);
   for (const char* text : {"Seed 2: ", "polynomial", "after range minimisation"})
     CHECK(items.find(text) != std::string::npos);
@@ -192,8 +188,7 @@ std::optional<std::string> phrases(const std::string& name) {
 TEST_CASE("the experiment on sentences runs to the polynomial model" * doctest::test_suite("external")) {
   const std::optional<std::string> folder = phrases("phrases");
   if (!folder) return;
-  const StudyOptions options{
-      .minutes = 0.002, .seeds = 1, .out = fresh_folder("sentences"), .data = *folder, .text = ""};
+  const StudyOptions options = options_of(0.002, "sentences", *folder);
   for (const char* name : {"sentences", "sentence-pairs"}) {
     const std::string items = items_of(name, options);
     CHECK(items.find("polynomials' intervals") != std::string::npos);

@@ -259,19 +259,12 @@ std::string SvgFigure::text() const {
 }
 
 std::string xml_escape(const std::string& text) {
+  static const std::map<char, const char*> kEntities{
+      {'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}};
   std::string out;
   for (const char c : text) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else {
-      out += c;
-    }
+    const auto entity = kEntities.find(c);
+    out += entity == kEntities.end() ? std::string(1, c) : entity->second;
   }
   return out;
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 
@@ -53,6 +54,9 @@ inline Outcome must_run(const std::string& command) {
   return outcome;
 }
 inline std::string output_of(const std::string& command) { return must_run(command).out; }
+
+// The JSON of a file of this test.
+inline Json json_in(const std::string& name) { return parse_json(read_file(path_of(name), 1 << 22), name); }
 
 // Checks that a command refuses bad input: exit code 2 after one line that begins with "error: " and contains
 // `why`; or that it fails so with another code. Only the warning that a ring offers no security may come before it.

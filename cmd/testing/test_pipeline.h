@@ -6,7 +6,6 @@
 
 #include "attention/files/checkpoint.h"
 #include "attention/trained/measure.h"
-#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/check.h"
 #include "cmd/prompts/model_notes.h"
 #include "cmd/testing/test_commands.h"
@@ -21,9 +20,6 @@ inline Outcome run(const std::string& command, const std::string& arguments) {
 inline Outcome must(const std::string& command, const std::string& arguments) {
   return must_run(command + " " + arguments);
 }
-
-// The JSON of a file of this test.
-inline Json json_in(const std::string& name) { return parse_json(read_file(path_of(name), 1 << 22), name); }
 
 // Writes NAME.program and NAME.client in the test's folder.
 inline void compile(const std::string& model, const std::string& name, const std::string& ring = kRing) {

@@ -62,9 +62,7 @@ inline void write_keys(const std::string& path, const ckks::Context& context, co
 inline Frame request_for(const TextModel& d, const ckks::SecretKey& secret, FrameKind kind, uint64_t text,
                          int first, const std::vector<int>& tokens) {
   const std::vector<PlanEnd> ends = kind == FrameKind::kPrompt ? d.prompt_inputs : d.token_inputs;
-  TextNote note;
-  note.program_id = d.id, note.request = text, note.names = names_of(ends);
-  note.first = first, note.count = static_cast<int>(tokens.size());
+  const TextNote note{{d.id, text, names_of(ends)}, first, static_cast<int>(tokens.size())};
   const ckks::Encoder encoder(*d.context);
   ckks::SeededEncryptor encryptor(secret);
   Frame frame{kind, {}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <map>
 #include <numeric>
 
 #include "ckks/base/error.h"
@@ -77,27 +78,19 @@ const char* computed_part(const Instruction& instruction) {
   return "other";
 }
 
-// A linear map counts as a whole, rotations and plaintext products.
+// Of a linear map, the part of its products; its rotations are taken out of that.
 const char* operation_part(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kBootstrap:
-      return "bootstrap";
-    case Opcode::kRotate:
-    case Opcode::kSumOfRotations:
-    case Opcode::kConjugate:
-      return "rotate";
-    case Opcode::kLinear:
-      return "linear_maps";
-    case Opcode::kMultiplyPlain:
-      return "plaintext_products";
-    case Opcode::kMultiply:
-    case Opcode::kSumOfProducts:
-      return "ciphertext_products";
-    case Opcode::kSeries:
-      return "polynomials";
-    default:
-      return "other";
-  }
+  static const std::map<Opcode, const char*> kParts{{Opcode::kBootstrap, "bootstrap"},
+                                                    {Opcode::kRotate, "rotate"},
+                                                    {Opcode::kSumOfRotations, "rotate"},
+                                                    {Opcode::kConjugate, "rotate"},
+                                                    {Opcode::kLinear, "plaintext_products"},
+                                                    {Opcode::kMultiplyPlain, "plaintext_products"},
+                                                    {Opcode::kMultiply, "ciphertext_products"},
+                                                    {Opcode::kSumOfProducts, "ciphertext_products"},
+                                                    {Opcode::kSeries, "polynomials"}};
+  const auto found = kParts.find(opcode);
+  return found == kParts.end() ? "other" : found->second;
 }
 
 // Predicted seconds of the plaintext products of a linear map.
@@ -133,11 +126,10 @@ Parts by_operation(const program::Plan& plan, const PassTimes& times, const prog
   Part &encode = parts["encode"], &rotate = parts["rotate"];
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
-    const bool is_map = instruction.opcode == Opcode::kLinear;
-    Part& part = parts[is_map ? "plaintext_products" : operation_part(instruction.opcode)];
+    Part& part = parts[operation_part(instruction.opcode)];
     double seconds = times.seconds[i] - times.encode_seconds[i], expected = predicted[i];
     encode.seconds += times.encode_seconds[i];
-    if (is_map) {
+    if (instruction.opcode == Opcode::kLinear) {
       const double expected_products =
           predicted_products(instruction, plan.program.slots, plan.argument_level[i], costs);
       const double products = seconds * std::min(1.0, expected_products / expected);

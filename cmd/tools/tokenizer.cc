@@ -96,15 +96,10 @@ Json train(const TokenizerFlags& flags) {
 Json encode(const TokenizerFlags& flags) {
   const auto tokenizer = flags.load();
   const std::vector<int> tokens = tokenizer->encode(flags.input());
-  std::string lines;
-  Json json;
-  json["tokens"] = Json::Array{};
-  for (const int token : tokens) {
-    lines += (lines.empty() ? "" : " ") + std::to_string(token);
-    json["tokens"].push_back(token);
-  }
-  flags.write(lines + "\n");
-  return json;
+  std::string line;
+  for (const int token : tokens) line += (line.empty() ? "" : " ") + std::to_string(token);
+  flags.write(line + "\n");
+  return Json::Object{{"tokens", Json::Array(tokens.begin(), tokens.end())}};
 }
 
 int tokenizer(int argc, char** argv) {

@@ -72,12 +72,7 @@ Frame Conversation::receive(uint64_t longest) {
 }
 
 TextNote Conversation::note_of(uint64_t text, int first, int count) const {
-  TextNote note;
-  note.program_id = d_.id;
-  note.request = text;
-  note.first = first;
-  note.count = count;
-  return note;
+  return {{d_.id, text, {}}, first, count};
 }
 
 std::string Conversation::encrypted(const TextNote& note, int window,

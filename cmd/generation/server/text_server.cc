@@ -152,23 +152,15 @@ Json TextServer::figures() const {
 }
 
 Frame TextServer::reply(const Frame& request) {
-  switch (request.kind) {
-    case FrameKind::kPrompt:
-      prompt(request.payload);
-      return {FrameKind::kAnswer, kept_.answer()};
-    case FrameKind::kToken:
-      token(request.payload);
-      return {FrameKind::kAnswer, kept_.answer()};
-    case FrameKind::kRepeat:
-      return {FrameKind::kAnswer, kept_.answer()};
-    case FrameKind::kFigures:
-      return {FrameKind::kFigures, figures().dump(0)};
-    case FrameKind::kReady:
-    case FrameKind::kAnswer:
-    case FrameKind::kRefused:
-      break;
+  if (request.kind == FrameKind::kFigures) return {FrameKind::kFigures, figures().dump(0)};
+  if (request.kind == FrameKind::kPrompt) {
+    prompt(request.payload);
+  } else if (request.kind == FrameKind::kToken) {
+    token(request.payload);
+  } else if (request.kind != FrameKind::kRepeat) {
+    throw Error("a frame that only a server sends");
   }
-  throw Error("a frame that only a server sends");
+  return {FrameKind::kAnswer, kept_.answer()};
 }
 
 Frame TextServer::reply_or_refuse(const Frame& request) {
