@@ -1,6 +1,7 @@
 #include "approx/chebyshev.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "ckks/base/error.h"
 
@@ -73,11 +74,7 @@ long double bound_second_angular_derivative(std::span<const long double> c) {
   return sum;
 }
 
-int levels_of_degree(int degree) {
-  int levels = 0;
-  while ((1LL << levels) < degree + 1LL) ++levels;
-  return levels;
-}
+int levels_of_degree(int degree) { return static_cast<int>(std::bit_width(static_cast<unsigned>(degree))); }
 
 std::vector<double> to_double(std::span<const long double> c) { return {c.begin(), c.end()}; }
 Coefficients to_long(std::span<const double> c) { return {c.begin(), c.end()}; }

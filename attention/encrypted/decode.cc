@@ -224,7 +224,8 @@ class Decoder {
     if (!sequential_)
       for (nn::SlotMatrix& matrix : feed_matrices(folded).matrices) matrices.push_back(std::move(matrix));
     const bool normalised = !stream.h.empty();
-    const Values all = in_regions(normalised ? stream.h : stream.x, matrices, project_, label);
+    const Values all = in_regions(normalised ? stream.h : stream.x, nn::above_one_another(matrices), project_,
+                                  of_state_, label);
     // half |s|^{1/p} (t + 1)^{-1/p} e^{i theta t}
     const PlainAt query_factor = [power = power_, score = score_, theta = theta_,
                                   F = static_cast<size_t>(packing_.features)](int t) {
@@ -272,19 +273,19 @@ class Decoder {
   // W_up N(x) of a sequential block, as project() has it of a parallel one.
   Values feed(const Values& x, const FoldedLayer& folded, const LayerApproximations& polynomials) {
     Builder::Scope scope(builder_, "up");
-    const Values parts = halves(in_regions(x, feed_matrices(folded).matrices, feed_, "up"));
+    const Values parts =
+        halves(in_regions(x, nn::above_one_another(feed_matrices(folded).matrices), feed_, of_state_, "up"));
     return with_bias_of_feed(nn::products_with_inverse_deviation_of_token(
                                  builder_, weights_, x, folded.second_norm.weight, folded.second_norm.offset,
                                  *polynomials.second_inverse_sqrt, parts, name("second variance")),
                              folded);
   }
 
-  // Matrices of the state's vector, one above the other, in the regions of a shape.
-  Values in_regions(const Values& x, const std::vector<nn::SlotMatrix>& matrices, const nn::DenseShape& shape,
-                    const char* label) {
+  // The product of a matrix in the regions of its shape.
+  Values in_regions(const Values& x, const nn::SlotMatrix& matrix, const nn::DenseShape& shape,
+                    const std::vector<nn::Stack>& columns, const char* label) {
     Values all =
-        weights_.linear(nn::dense_sources(builder_, x),
-                        nn::dense_map(nn::above_one_another(matrices), shape, of_state_), name(label));
+        weights_.linear(nn::dense_sources(builder_, x), nn::dense_map(matrix, shape, columns), name(label));
     for (Value& value : all) value = nn::sum_over_places(builder_, value, shape);
     return all;
   }
@@ -422,9 +423,7 @@ class Decoder {
 
   // W_o attention in all places.
   Values of_attention(const Values& attention, const FoldedLayer& folded) {
-    Values regions = weights_.linear(nn::dense_sources(builder_, attention),
-                                     nn::dense_map(folded.o, attention_out_, of_heads_), name("output"));
-    for (Value& value : regions) value = nn::sum_over_places(builder_, value, attention_out_);
+    const Values regions = in_regions(attention, folded.o, attention_out_, of_heads_, "output");
     Values outputs;
     for (int c = 0; c < packing_.state_ciphertexts(); ++c)
       outputs.push_back(builder_.sum_over_rotations(masked(regions, attention_out_, {c}),

@@ -27,9 +27,10 @@ PolynomialModel model_of(const ModelConfig& config, bool client_norm) {
       config, {.norm_error = 1e-3, .inverse_error = 1e-3, .gelu_error = 1e-3, .client_norm = client_norm});
 }
 
-// The largest difference of logits between a prompt followed by tokens one by one, all on the twin, and one
-// pass over the whole text.
-double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, bool client_norm) {
+// The largest difference of logits between one pass over a whole text, and a prompt followed by tokens one by one, all
+// on the twin. Without a prompt the caches are empty.
+double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, bool client_norm,
+                           Weights kind = Weights::kPlain) {
   CAPTURE(slots);
   const PolynomialModel model = model_of(config, client_norm);
   const Packing packing = make_packing(config, kContext, slots, 1);
@@ -41,15 +42,22 @@ double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, 
     for (size_t i = 0; i < logits.size(); ++i)
       worst = std::max(worst, std::abs(logits[i] - expected[first * vocab + i]));
   };
-  const std::vector<std::vector<int>> start{{text.begin(), text.begin() + prompt}};
-  SlotVectors state =
-      program::run_twin(build_program(model, packing, prompt), client_inputs(model, packing, start)).outputs;
-  compare(client_logits(model, packing, state, start)[0], 0);
-  const DecodeProgram decode = build_decode_program(model, packing);
+  SlotVectors state, weights;
+  if (prompt > 0) {
+    const std::vector<std::vector<int>> start{{text.begin(), text.begin() + prompt}};
+    state = program::run_twin(build_program(model, packing, prompt), client_inputs(model, packing, start))
+                .outputs;
+    compare(client_logits(model, packing, state, start)[0], 0);
+  }
+  const DecodeProgram decode = build_decode_program(model, packing, kind);
+  for (const nn::WeightInput& input : decode.weights)
+    for (size_t slot = 0; slot < slots; ++slot) weights[input.name].push_back(input.weight.at(slot));
   for (int t = prompt; t < kContext; ++t) {
     const std::vector<std::vector<int>> token{{text[t]}};
     SlotVectors inputs = client_inputs(model, packing, token, t);
-    for (const std::string& name : cache_names(packing, config.layers)) inputs[name] = state.at(name);
+    inputs.insert(weights.begin(), weights.end());
+    for (const std::string& name : cache_names(packing, config.layers))
+      inputs[name] = t == 0 ? program::SlotVector(slots) : state.at(name);
     state = program::run_twin(decode.at(t), inputs).outputs;
     compare(client_logits(model, packing, state, token)[0], static_cast<size_t>(t));
   }
@@ -62,32 +70,9 @@ TEST_CASE("tokens one by one after a prompt have the logits of one pass over the
   CHECK(tokens_against_pass(small_config(16, 2, 64, 1), 128, 1, true) < 1e-9);  // no place repeats
 }
 
-// The largest difference of logits between a text token by token from its first one, with weights as inputs
-// and empty caches, and one pass over it.
+// The same of a text token by token from its first one, with weights as inputs.
 double encrypted_tokens_against_pass(const ModelConfig& config, size_t slots, bool client_norm) {
-  const PolynomialModel model = model_of(config, client_norm);
-  const Packing packing = make_packing(config, kContext, slots, 1);
-  const std::vector<int> text = small_data(config, 1).texts[0];
-  const size_t vocab = static_cast<size_t>(config.vocab);
-  const std::vector<double> expected = polynomial_forward(model, text).logits;
-  SlotVectors kept;
-  const DecodeProgram decode = build_decode_program(model, packing, Weights::kEncrypted);
-  for (const nn::WeightInput& input : decode.weights)
-    for (size_t slot = 0; slot < slots; ++slot) kept[input.name].push_back(input.weight.at(slot));
-  SlotVectors state;
-  for (const std::string& name : cache_names(packing, config.layers)) state[name].resize(slots);
-  double worst = 0;
-  for (int t = 0; t < kContext; ++t) {
-    const std::vector<std::vector<int>> token{{text[t]}};
-    SlotVectors inputs = client_inputs(model, packing, token, t);
-    inputs.insert(kept.begin(), kept.end());
-    for (const std::string& name : cache_names(packing, config.layers)) inputs[name] = state.at(name);
-    state = program::run_twin(decode.at(t), inputs).outputs;
-    const std::vector<double> logits = client_logits(model, packing, state, token)[0];
-    for (size_t i = 0; i < vocab; ++i)
-      worst = std::max(worst, std::abs(logits[i] - expected[static_cast<size_t>(t) * vocab + i]));
-  }
-  return worst;
+  return tokens_against_pass(config, slots, 0, client_norm, Weights::kEncrypted);
 }
 
 TEST_CASE("with weights as inputs the logits are the same") {

@@ -26,106 +26,42 @@ ModelConfig shape(int width, int heads) {
           .rotary_fraction = 0.5};
 }
 
-struct Case {
-  int tokens, width, heads;
-  size_t slots;
-  int power;
+// The largest errors of O and of 2 D of every prompt against their definition, in complex numbers.
+struct Errors {
+  double o = 0, d = 0;
 };
 
-// O and D of every prompt against the definition, in complex numbers.
-void compare(const Case& c) {
-  CAPTURE(c.tokens);
-  CAPTURE(c.heads);
-  CAPTURE(c.slots);
-  const ModelConfig config = shape(c.width, c.heads);
-  const Packing packing = make_packing(config, c.tokens, c.slots);
+// `lengths`: the keys of each prompt in bidirectional attention.
+Errors errors_of(const ModelConfig& config, const Packing& packing, int power,
+                 const std::vector<int>& lengths = {}) {
   const int T = packing.tokens, F = packing.features, C = packing.head_features;
-  REQUIRE(static_cast<size_t>(packing.prompts * T * F) == c.slots);
+  REQUIRE(packing.period() == packing.slots);
   std::mt19937_64 random(11);
   std::normal_distribution<double> normal;
   std::vector<double> scale;
-  for (int t = 0; t < T; ++t) scale.push_back(std::pow(t + 1.0, -1.0 / c.power));
+  for (int t = 0; t < T; ++t) scale.push_back(packing.causal ? std::pow(t + 1.0, -1.0 / power) : 1.0);
   const std::vector<double> theta = rotary_angles(config, packing);
   const AttentionMasks masks(packing, theta, scale);
   std::map<std::string, SlotVector> in;
   for (const char* name : {"q", "k", "v"})
-    for (size_t s = 0; s < c.slots; ++s) in[name].emplace_back(0.3 * normal(random), 0.3 * normal(random));
+    for (size_t s = 0; s < packing.slots; ++s)
+      in[name].emplace_back(0.3 * normal(random), 0.3 * normal(random));
 
-  Builder builder(c.slots);
+  Builder builder(packing.slots);
   const Value q = builder.input("q");
   AttentionMasks::Shared shared{builder.input("k"), builder.input("v")};
+  if (packing.has_length_mask()) {
+    in["lengths"] = pack_lengths(packing, lengths, [](int) { return 1.0; });
+    shared.k = builder.multiply(shared.k, builder.input("lengths", true));
+  }
   std::vector<Value> powers;
-  for (Value score : masks.scores(builder, q, shared))
-    powers.push_back(nn::power_of(builder, score, c.power));
+  for (Value score : masks.scores(builder, q, shared)) powers.push_back(nn::power_of(builder, score, power));
   builder.output("o", masks.weigh(builder, powers, shared));
   builder.output("d", masks.row_sums(builder, powers, 2.0));
   const auto result = program::run_twin(std::move(builder).finish(), in);
   const SlotVector &o = result.outputs.at("o"), &d = result.outputs.at("d");
 
-  double worst_o = 0, worst_d = 0;
-  for (int p = 0; p < packing.prompts; ++p)
-    for (int t = 0; t < T; ++t)
-      for (int head = 0; head < F / C; ++head) {
-        auto at = [&](int token, int f) { return static_cast<size_t>((p * T + token) * F + head * C + f); };
-        std::vector<ckks::Complex> expected(static_cast<size_t>(C));
-        double sum = 0;
-        for (int u = 0; u <= t; ++u) {
-          double score = 0;
-          for (int f = 0; f < C; ++f)
-            score += (in["q"][at(t, f)] * std::polar(1.0, theta[f] * (t - u)) * std::conj(in["k"][at(u, f)]))
-                         .real();
-          const double power = std::pow(score, c.power) / (t + 1);
-          sum += power;
-          for (int f = 0; f < C; ++f) expected[f] += power * in["v"][at(u, f)];
-        }
-        for (int f = 0; f < C; ++f) {
-          worst_o = std::max(worst_o, std::abs(o[at(t, f)] - expected[f]));
-          worst_d = std::max(worst_d, std::abs(d[at(t, f)] - 2 * sum));
-        }
-      }
-  CHECK(worst_o < 1e-12);
-  CHECK(worst_d < 1e-12);
-}
-
-TEST_CASE("causal PowerSoftmax sums agree with their definition, prompts of one ciphertext kept apart") {
-  compare({16, 16, 2, 512, 4});    // 4 score ciphertexts, 4 prompts
-  compare({8, 16, 1, 64, 2});      // one score ciphertext, one prompt
-  compare({4, 32, 2, 256, 4});     // fewer tokens than features of a head
-  compare({16, 128, 2, 2048, 6});  // C = 32: four giants, a power that is no power of two
-  compare({16, 64, 4, 256, 4});    // features of the model spread over two ciphertexts
-}
-
-// The same of bidirectional attention: prompts of these lengths, masked by an input, or all of one length.
-void compare_bidirectional(int tokens, int width, int heads, size_t slots, int length) {
-  CAPTURE(tokens);
-  CAPTURE(length);
-  constexpr int kPower = 4;
-  ModelConfig config = shape(width, heads);
-  config.causal = false, config.positions = PositionKind::kLearned;
-  Packing packing = make_packing(config, tokens, slots);
-  packing.length = length;
-  const int T = packing.tokens, F = packing.features, C = packing.head_features;
-  const auto length_of = [&](int prompt) { return length > 0 ? length : 1 + (tokens + prompt - 1) % tokens; };
-  std::vector<int> lengths;
-  for (int p = 0; p < packing.prompts; ++p) lengths.push_back(length_of(p));
-  std::mt19937_64 random(11);
-  std::normal_distribution<double> normal;
-  std::map<std::string, SlotVector> in;
-  for (const char* name : {"q", "k", "v"})
-    for (size_t s = 0; s < slots; ++s) in[name].emplace_back(0.3 * normal(random), 0.3 * normal(random));
-  if (length == 0) in["lengths"] = pack_lengths(packing, lengths, [](int) { return 1.0; });
-  const AttentionMasks masks(packing, std::vector<double>(static_cast<size_t>(C)),
-                             std::vector<double>(static_cast<size_t>(T), 1.0));
-  Builder builder(slots);
-  AttentionMasks::Shared shared{builder.input("k"), builder.input("v")};
-  if (length == 0) shared.k = builder.multiply(shared.k, builder.input("lengths", true));
-  std::vector<Value> powers;
-  for (Value score : masks.scores(builder, builder.input("q"), shared))
-    powers.push_back(nn::power_of(builder, score, kPower));
-  builder.output("o", masks.weigh(builder, powers, shared));
-  builder.output("d", masks.row_sums(builder, powers, 1.0));
-  const auto result = program::run_twin(std::move(builder).finish(), in);
-  double worst = 0;
+  Errors worst;
   for (int p = 0; p < packing.prompts; ++p)
     for (int t = 0; t < T; ++t)
       for (int head = 0; head < F / C; ++head) {
@@ -135,19 +71,55 @@ void compare_bidirectional(int tokens, int width, int heads, size_t slots, int l
         };
         std::vector<ckks::Complex> expected(static_cast<size_t>(C));
         double sum = 0;
-        for (int u = 0; u < lengths[p]; ++u) {
+        for (int u = 0; u < (packing.causal ? t + 1 : lengths[p]); ++u) {
           double score = 0;
-          for (int f = 0; f < C; ++f) score += (in["q"][at(t, f)] * std::conj(in["k"][at(u, f)])).real();
-          const double power = std::pow(score, kPower);
-          sum += power;
-          for (int f = 0; f < C; ++f) expected[f] += power * in["v"][at(u, f)];
+          for (int f = 0; f < C; ++f)
+            score += (in["q"][at(t, f)] * std::polar(1.0, theta[f] * (t - u)) * std::conj(in["k"][at(u, f)]))
+                         .real();
+          const double weight = std::pow(score, power) / (packing.causal ? t + 1 : 1);
+          sum += weight;
+          for (int f = 0; f < C; ++f) expected[f] += weight * in["v"][at(u, f)];
         }
         for (int f = 0; f < C; ++f) {
-          worst = std::max(worst, std::abs(result.outputs.at("o")[at(t, f)] - expected[f]));
-          worst = std::max(worst, std::abs(result.outputs.at("d")[at(t, f)] - sum));
+          worst.o = std::max(worst.o, std::abs(o[at(t, f)] - expected[f]));
+          worst.d = std::max(worst.d, std::abs(d[at(t, f)] - 2 * sum));
         }
       }
-  CHECK(worst < 1e-11);
+  return worst;
+}
+
+void compare(int tokens, int width, int heads, size_t slots, int power) {
+  CAPTURE(tokens);
+  CAPTURE(heads);
+  CAPTURE(slots);
+  const ModelConfig config = shape(width, heads);
+  const Errors worst = errors_of(config, make_packing(config, tokens, slots), power);
+  CHECK(worst.o < 1e-12);
+  CHECK(worst.d < 1e-12);
+}
+
+TEST_CASE("causal PowerSoftmax sums agree with their definition, prompts of one ciphertext kept apart") {
+  compare(16, 16, 2, 512, 4);    // 4 score ciphertexts, 4 prompts
+  compare(8, 16, 1, 64, 2);      // one score ciphertext, one prompt
+  compare(4, 32, 2, 256, 4);     // fewer tokens than features of a head
+  compare(16, 128, 2, 2048, 6);  // C = 32: four giants, a power that is no power of two
+  compare(16, 64, 4, 256, 4);    // features of the model spread over two ciphertexts
+}
+
+// The same of bidirectional attention: prompts of these lengths, masked by an input, or all of one length.
+void compare_bidirectional(int tokens, int width, int heads, size_t slots, int length) {
+  CAPTURE(tokens);
+  CAPTURE(length);
+  ModelConfig config = shape(width, heads);
+  config.causal = false, config.positions = PositionKind::kLearned;
+  Packing packing = make_packing(config, tokens, slots);
+  packing.length = length;
+  std::vector<int> lengths;
+  for (int p = 0; p < packing.prompts; ++p)
+    lengths.push_back(length > 0 ? length : 1 + (tokens + p - 1) % tokens);
+  const Errors worst = errors_of(config, packing, 4, lengths);
+  CHECK(worst.o < 1e-11);
+  CHECK(worst.d < 2e-11);
 }
 
 TEST_CASE(

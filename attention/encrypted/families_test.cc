@@ -128,12 +128,6 @@ TEST_CASE(
   }
 }
 
-double root_mean_square(const program::SlotVector& a, const program::SlotVector& b) {
-  double squares = 0;
-  for (size_t s = 0; s < a.size(); ++s) squares += std::norm(a[s] - b[s]);
-  return std::sqrt(squares / static_cast<double>(a.size()));
-}
-
 TEST_CASE(
     "on ciphertexts of a small ring every family errs from its twin by what is predicted, and has the same "
     "bits on three ranks") {
@@ -170,7 +164,7 @@ TEST_CASE(
       CAPTURE(output.name);
       CHECK(ckks::same_bits(on_ranks.at(output.name), outputs.at(output.name)));
       const double measured =
-          root_mean_square(machine.party.decrypt(outputs.at(output.name)), twin.outputs.at(output.name));
+          ckks::rms_error(machine.party.decrypt(outputs.at(output.name)), twin.outputs.at(output.name));
       std::printf("%s: %zu instructions, %d bootstraps, %s off by %.3g, predicted %.3g\n", family.c_str(),
                   plan.program.instructions.size(), plan.bootstraps, output.name.c_str(), measured,
                   predicted[output.value.id]);

@@ -24,29 +24,13 @@ constexpr int kPlaces = 8;
 
 RowPacking causal(size_t slots) { return {slots, kPlaces, {1, 2, 3, 4, 5, 6, 7, 8}, kBound}; }
 
-ModelConfig power_config() {
-  ModelConfig config;
-  config.epsilon = 0.2;
-  return config;
-}
-
-struct Form {
-  std::string name;
-  PolynomialRow weights;
-  RowProgram rows;
-};
-
-std::vector<Form> all_forms(const RowPacking& packing) {
-  const approx::Interval denominators{0.2, 0.2 + std::pow(kBound, 4)};
-  std::vector<Form> forms;
-  const auto add = [&](const std::string& name, PolynomialRow weights) {
-    forms.push_back({name, weights, in_slots(weights, packing)});
-  };
-  add("PowerSoftmax", power_softmax_polynomial(power_config(), denominators, 0x1p-8));
-  add("scaled ReLU", scaled_relu_polynomial(kBound, 0x1p-6));
-  add("Taylor and Goldschmidt", taylor_goldschmidt_softmax(kBound, kPlaces, 0x1p-6));
-  add("normalise and square", normalise_square_softmax(kBound, kPlaces, 0x1p-6));
-  return forms;
+// For rows of at most so many places.
+std::vector<PolynomialRow> all_forms(int places) {
+  ModelConfig power;
+  power.epsilon = 0.2;
+  return {power_softmax_polynomial(power, {0.2, 0.2 + std::pow(kBound, 4)}, 0x1p-8),
+          scaled_relu_polynomial(kBound, 0x1p-6), taylor_goldschmidt_softmax(kBound, places, 0x1p-6),
+          normalise_square_softmax(kBound, places, 0x1p-6)};
 }
 
 std::vector<std::vector<double>> random_rows(const RowPacking& packing) {
@@ -81,19 +65,21 @@ TEST_CASE(
     "every form gives in slots the weights that it gives in the clear, rows of all lengths side by side") {
   const RowPacking packing = causal(256);
   const auto rows = random_rows(packing);
-  for (const Form& form : all_forms(packing)) {
-    CAPTURE(form.name);
-    const auto result = program::run_twin(program_of(form.rows, packing.slots),
-                                          {{"scores", pack_rows(packing, form.rows.input_scale, rows)[0]}});
-    CHECK(difference(result.outputs.at("weights"), form.weights, packing, rows) < 1e-9);
+  for (const PolynomialRow& weights : all_forms(kPlaces)) {
+    CAPTURE(weights.method);
+    const RowProgram form = in_slots(weights, packing);
+    const auto result = program::run_twin(program_of(form, packing.slots),
+                                          {{"scores", pack_rows(packing, form.input_scale, rows)[0]}});
+    CHECK(difference(result.outputs.at("weights"), weights, packing, rows) < 1e-9);
   }
 }
 
 TEST_CASE("a program takes the levels that it says") {
   const RowPacking packing = causal(64);
-  for (const Form& form : all_forms(packing)) {
-    CAPTURE(form.name);
-    CHECK(program::longest_path(program_of(form.rows, packing.slots)) == form.rows.levels);
+  for (const PolynomialRow& weights : all_forms(kPlaces)) {
+    CAPTURE(weights.method);
+    const RowProgram form = in_slots(weights, packing);
+    CHECK(program::longest_path(program_of(form, packing.slots)) == form.levels);
   }
 }
 
@@ -110,21 +96,23 @@ TEST_CASE("softmax of rows of one place weighs its score with one") {
 }
 
 TEST_CASE("PowerSoftmax is the shallowest of the forms with normalised weights") {
-  const std::vector<Form> forms = all_forms(causal(64));
-  CHECK(forms[0].rows.levels < forms[2].rows.levels);
-  CHECK(forms[0].rows.levels < forms[3].rows.levels);
+  const std::vector<PolynomialRow> forms = all_forms(kPlaces);
+  const auto levels = [&](size_t form) { return in_slots(forms[form], causal(64)).levels; };
+  CHECK(levels(0) < levels(2));
+  CHECK(levels(0) < levels(3));
 }
 
 TEST_CASE("on ciphertexts, bootstrapped where the plan says, each form gives its weights") {
   const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(10);
   const RowPacking packing = causal(512);
   const auto rows = random_rows(packing);
-  for (const Form& form : all_forms(packing)) {
-    CAPTURE(form.name);
-    program::TestMachine setting(spec, program_of(form.rows, packing.slots));
+  for (const PolynomialRow& weights : all_forms(kPlaces)) {
+    CAPTURE(weights.method);
+    const RowProgram form = in_slots(weights, packing);
+    program::TestMachine setting(spec, program_of(form, packing.slots));
     CAPTURE(setting.plan_.bootstraps);
-    const auto outputs = setting.run({{"scores", pack_rows(packing, form.rows.input_scale, rows)[0]}});
-    CHECK(difference(outputs.at("weights"), form.weights, packing, rows) < 1e-3);
+    const auto outputs = setting.run({{"scores", pack_rows(packing, form.input_scale, rows)[0]}});
+    CHECK(difference(outputs.at("weights"), weights, packing, rows) < 1e-3);
   }
 }
 
@@ -153,11 +141,9 @@ TEST_CASE("rows of several ciphertexts, divided in place or later, weigh as rows
   for (int length = 1; length <= 32; ++length) packing.lengths.push_back(length);
   const auto rows = random_rows(packing);
   const int places = packing.places * packing.ciphertexts;
-  const approx::Interval denominators{0.2, 0.2 + std::pow(kBound, 4)};
-  for (const PolynomialRow& weights :
-       {power_softmax_polynomial(power_config(), denominators, 0x1p-8),
-        scaled_relu_polynomial(kBound, 0x1p-6), taylor_goldschmidt_softmax(kBound, places, 0x1p-6),
-        normalise_square_softmax(kBound, places, 0x1p-6), without_maximum()}) {
+  std::vector<PolynomialRow> forms = all_forms(places);
+  forms.push_back(without_maximum());
+  for (const PolynomialRow& weights : forms) {
     CAPTURE(weights.method);
     for (const int variant : {0, 1, 2}) {
       CAPTURE(variant);

@@ -139,16 +139,11 @@ NormReading attention_reading(const PolynomialModel& model, const Packing& packi
 NormReading feed_reading(const PolynomialModel& model, const Packing& packing, int layer) {
   const LayerWeights& w = model.weights.layers[layer];
   const LayerApproximations& functions = model.layers[layer];
-  switch (model.weights.config.block) {
-    case BlockKind::kParallel: {
-      NormReading reading = attention_reading(model, packing, layer);
-      return {w.norm2_gamma, w.norm2_beta, std::move(reading.unit)};
-    }
-    case BlockKind::kPreNorm:
-      return reading_of(w.norm2_gamma, w.norm2_beta, model, packing, &*functions.second_inverse_sqrt);
-    case BlockKind::kPostNorm:
-      break;
-  }
+  const BlockKind block = model.weights.config.block;
+  if (block == BlockKind::kParallel)
+    return {w.norm2_gamma, w.norm2_beta, attention_reading(model, packing, layer).unit};
+  if (block == BlockKind::kPreNorm)
+    return reading_of(w.norm2_gamma, w.norm2_beta, model, packing, &*functions.second_inverse_sqrt);
   return reading_of(w.norm1_gamma, w.norm1_beta, model, packing, &functions.inverse_sqrt);
 }
 

@@ -243,14 +243,6 @@ void reshape_vit(nn::Safetensors& file, const ModelConfig& config, const PatchGr
   set("position_embedding", {1, t, d}, {t, d});
 }
 
-void read_vit(nn::Safetensors& file, const HuggingFaceConfig& config, const FreshHead& head,
-              const std::string& path, ImportedModel& out) {
-  reshape_vit(file, config.model, *config.images, /*to_theirs=*/false, path);
-  find_head(file, head, out);
-  take_stored_tensors(file, out.weights, path);
-  out.images = config.images;
-}
-
 }  // namespace
 
 ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) {
@@ -282,7 +274,10 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
   } else if (family == "vit") {
     if (const fs::path preprocessor = folder / kPreprocessorName; fs::exists(preprocessor))
       require_known_preprocessor(read_file(preprocessor.string(), kMaxJsonBytes), preprocessor.string());
-    read_vit(file, config, head, weights_path, out);
+    reshape_vit(file, config.model, *config.images, /*to_theirs=*/false, weights_path);
+    find_head(file, head, out);
+    take_stored_tensors(file, out.weights, weights_path);
+    out.images = config.images;
   } else {
     if (config.tied) untie(file, weights_path, out);
     take_stored_tensors(file, out.weights, weights_path);
@@ -297,16 +292,14 @@ void write_hugging_face(const std::string& folder, const ModelWeights& weights,
   const Json config = hugging_face_config_to_json(weights.config, images);
   nn::Safetensors file;
   file.metadata["format"] = "pt";  // transformers asks for it
-  if (images) {
-    file.tensors = stored_tensors(weights);
-    reshape_vit(file, weights.config, *images, /*to_theirs=*/true, folder);
-  } else if (weights.config.classes > 0) {
+  if (!images && weights.config.classes > 0) {
     ModelWeights theirs = weights;
     convert_classifier(theirs, 0.5f);
     file.tensors = stored_tensors(theirs);
   } else {
     file.tensors = stored_tensors(weights);
   }
+  if (images) reshape_vit(file, weights.config, *images, /*to_theirs=*/true, folder);
   if (family_of(weights.config) == "roberta") {
     nn::NamedTensor* const positions = find(file, stored_name(weights.config, "position_embedding"));
     const int64_t d = weights.config.width;

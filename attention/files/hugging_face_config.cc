@@ -417,15 +417,13 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
 void require_known_preprocessor(const std::string& text, const std::string& what) {
   const Json json = parse_json(text, what + " (how the model's images are prepared)");
   Members read(json, what);
-  const auto require_half = [&](const char* key) {
+  for (const char* key : {"image_mean", "image_std"}) {
     const Json* list = read.find(key, Null::kMissing);
-    if (list == nullptr) return;
+    if (list == nullptr) continue;
     for (const Json& value : list->array(read.at(key)))
       if (value.number(read.at(key)) != 0.5)
         read.refuse(message(key, " is not 0.5: images are read as (g / 255 - 0.5) / 0.5"));
-  };
-  require_half("image_mean");
-  require_half("image_std");
+  }
 }
 
 Json hugging_face_config_to_json(const ModelConfig& config, const std::optional<PatchGrid>& images) {

@@ -33,6 +33,7 @@ ModelWeights tiny(std::string_view family) {
   if (family == "llama") config.kv_heads = 2;
   if (!config.causal) config.classes = 3;
   if (family == "bert") config.separator = 4;
+  if (family == "vit") config.vocab = 0, config.context = 7, config.patch_inputs = 12;
   return random_weights(config, 3);
 }
 
@@ -55,17 +56,9 @@ void change_tensors(const std::string& folder, Change change) {
 
 constexpr PatchGrid kImages{6, 4, 2, 3};
 
-ModelWeights tiny_vit() {
-  ModelConfig config = preset("vit");
-  config.context = 7, config.layers = 2, config.width = 8, config.heads = 4, config.ffn = 12;
-  config.classes = 3, config.patch_inputs = 12;
-  config.attention = AttentionKind::kSoftmax;
-  return random_weights(config, 3);
-}
-
 TEST_CASE("a ViT comes back with the size of its images, and from the files of one without a head") {
   const std::string folder = fresh_folder("vit");
-  const ModelWeights weights = tiny_vit();
+  const ModelWeights weights = tiny("vit");
   write_hugging_face(folder, weights, kImages);
   const nn::Safetensors file = nn::read_safetensors(folder + "/model.safetensors");
   for (const nn::NamedTensor& tensor : file.tensors) {

@@ -14,7 +14,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are read as they lie in memory");
 
-constexpr int32_t kMostSize = 1 << 20;
 constexpr uint64_t kMaxBytes = uint64_t{1} << 36;
 
 struct Header {

@@ -72,19 +72,9 @@ PolynomialRow attention_of(const ModelConfig& config, const LayerRanges& ranges,
              : normalise_square_softmax(ranges.score, config.context, error);
 }
 
-approx::Activation activation_of(FeedForwardKind kind) {
-  switch (kind) {
-    case FeedForwardKind::kGelu:
-      break;
-    case FeedForwardKind::kGeluErf:
-      return approx::Activation::kGeluErf;
-    case FeedForwardKind::kGeluTanh:
-      return approx::Activation::kGeluTanh;
-    case FeedForwardKind::kSwiGlu:
-      return approx::Activation::kSilu;
-  }
-  return approx::Activation::kGelu;
-}
+// In the order of FeedForwardKind.
+constexpr approx::Activation kActivations[] = {approx::Activation::kGelu, approx::Activation::kGeluErf,
+                                               approx::Activation::kGeluTanh, approx::Activation::kSilu};
 
 }  // namespace
 
@@ -131,9 +121,9 @@ approx::Approximation inverse_sqrt_of(approx::Interval variance, const Polynomia
 
 LayerApproximations layer_polynomials(const ModelConfig& config, const LayerRanges& ranges,
                                       const PolynomialOptions& options) {
-  LayerApproximations layer{
-      inverse_sqrt_of(ranges.variance, options), attention_of(config, ranges, options),
-      approx::design_activation(activation_of(config.feed_forward), ranges.gelu_input, options.gelu_error)};
+  LayerApproximations layer{inverse_sqrt_of(ranges.variance, options), attention_of(config, ranges, options),
+                            approx::design_activation(kActivations[static_cast<size_t>(config.feed_forward)],
+                                                      ranges.gelu_input, options.gelu_error)};
   if (config.block != BlockKind::kParallel)
     layer.second_inverse_sqrt = inverse_sqrt_of(ranges.second_variance, options);
   return layer;

@@ -75,18 +75,24 @@ TEST_CASE(
   CHECK(sums == 2);
 }
 
-TEST_CASE("a function of reals other than GELU acts on both parts of a slot") {
-  const approx::Approximation sigmoid = approx::design_activation(approx::Activation::kSigmoid, 4, 1e-3);
-  Builder builder(kSlots);
-  const Value half[] = {builder.input("z")};
-  builder.output("y", encrypted_gelu(builder, half, sigmoid, "sigmoid")[0]);
-  const SlotVector z = random_slots(4, 5);
-  const auto result =
-      program::run_twin(std::move(builder).finish(), {{"z", scaled(z, sigmoid.input_scale() / 2)}});
-  for (size_t s = 0; s < kSlots; ++s) {
-    const ckks::Complex y = result.outputs.at("y")[s] * sigmoid.output_scale();
-    CHECK(std::abs(y.real() - sigmoid.evaluate(z[s].real())) < 1e-12);
-    CHECK(std::abs(y.imag() - sigmoid.evaluate(z[s].imag())) < 1e-12);
+TEST_CASE("GELU, and another function of reals, acts on the real and on the imaginary parts by themselves") {
+  for (const auto& [kind, radius] :
+       {std::pair{approx::Activation::kGelu, 3.0}, {approx::Activation::kSigmoid, 4.0}}) {
+    const approx::Approximation f = approx::design_activation(kind, radius, 1e-4);
+    CAPTURE(f.name());
+    Builder builder(kSlots);
+    const Value half[] = {builder.input("z")};
+    builder.output("y", encrypted_gelu(builder, half, f, f.function())[0]);
+    const SlotVector z = random_slots(radius, 5);
+    const auto result =
+        program::run_twin(std::move(builder).finish(), {{"z", scaled(z, f.input_scale() / 2)}});
+    for (size_t s = 0; s < kSlots; ++s) {
+      const ckks::Complex y = result.outputs.at("y")[s] * f.output_scale();
+      CHECK(std::abs(y.real() - f.evaluate(z[s].real())) < 1e-12);
+      CHECK(std::abs(y.imag() - f.evaluate(z[s].imag())) < 1e-12);
+      CHECK(std::abs(y.real() - approx::activation(kind, z[s].real())) < 1.1e-4);
+      CHECK(std::abs(y.imag() - approx::activation(kind, z[s].imag())) < 1.1e-4);
+    }
   }
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "approx/absolute_value.h"
 #include "approx/activation.h"
@@ -32,7 +34,7 @@ program::SlotVector normalised_points(const Approximation& approximation) {
 }
 
 struct ProgramReport {
-  double worst_difference = 0;  // |program - evaluate_normalised| over the points
+  double worst_difference = 0;  // from evaluate_normalised over the points
   double largest = 0;           // |out|
   int depth = 0;                // counted on the program's longest path
   int refreshes = 0;            // Refresh instructions
@@ -49,46 +51,34 @@ ProgramReport counted(const program::Program& program) {
   return report;
 }
 
-// Runs the program of an approximation in the twin. Throws psm::Error if a value leaves its range: the input, a
-// series' argument or a refreshed value.
-ProgramReport run_program(const Approximation& approximation) {
+// Runs the program of an approximation in the twin: of out; or of out x - out y, by build_products(). Throws psm::Error
+// if a value leaves its range: the input, a series' argument or a refreshed value.
+ProgramReport run_program(const Approximation& approximation, bool products = false) {
   program::Builder builder(kSlots);
   const program::Value v = builder.input("v", true);
-  builder.output("out", build(builder, approximation, v, "input of " + approximation.name()));
-  const program::Program program = std::move(builder).finish();
-
+  const std::string what = "input of " + approximation.name();
   const program::SlotVector input = normalised_points(approximation);
-  const program::TwinResult result = program::run_twin(program, {{"v", input}});
-
-  ProgramReport report = counted(program);
-  for (int i = 0; i < kSlots; ++i) {
-    const ckks::Complex out = result.outputs.at("out")[i];
-    report.worst_difference =
-        std::max(report.worst_difference, std::abs(out - approximation.evaluate_normalised(input[i].real())));
-    report.largest = std::max(report.largest, std::abs(out));
+  std::map<std::string, program::SlotVector> inputs{{"v", input}};
+  program::SlotVector factor(kSlots, 1.0);  // of out
+  if (products) {
+    const std::vector<program::Value> made =
+        build_products(builder, approximation, v, std::vector{builder.input("x"), builder.input("y")}, what);
+    builder.output("out", builder.subtract(made[0], made[1]));
+    program::SlotVector &x = inputs["x"], &y = inputs["y"];
+    for (int i = 0; i < kSlots; ++i) {
+      x.emplace_back(std::sin(i), 0.25), y.emplace_back(0.5, std::cos(3.0 * i));
+      factor[i] = x[i] - y[i];
+    }
+  } else {
+    builder.output("out", build(builder, approximation, v, what));
   }
-  return report;
-}
-
-// The same for build_products() on two factors. Differences are those of products.
-ProgramReport run_products(const Approximation& approximation) {
-  program::Builder builder(kSlots);
-  const program::Value v = builder.input("v", true), x = builder.input("x"), y = builder.input("y");
-  const std::vector<program::Value> products =
-      build_products(builder, approximation, v, std::vector{x, y}, "input of " + approximation.name());
-  builder.output("out", builder.subtract(products[0], products[1]));
   const program::Program program = std::move(builder).finish();
-
-  const program::SlotVector input = normalised_points(approximation);
-  program::SlotVector first(kSlots), second(kSlots);
-  for (int i = 0; i < kSlots; ++i) first[i] = {std::sin(i), 0.25}, second[i] = {0.5, std::cos(3.0 * i)};
-  const program::TwinResult result = program::run_twin(program, {{"v", input}, {"x", first}, {"y", second}});
+  const program::TwinResult result = program::run_twin(program, inputs);
 
   ProgramReport report = counted(program);
   for (int i = 0; i < kSlots; ++i) {
     const ckks::Complex out = result.outputs.at("out")[i],
-                        expected =
-                            (first[i] - second[i]) * approximation.evaluate_normalised(input[i].real());
+                        expected = factor[i] * approximation.evaluate_normalised(input[i].real());
     report.worst_difference = std::max(report.worst_difference, std::abs(out - expected));
     report.largest = std::max(report.largest, std::abs(out));
   }
@@ -190,7 +180,7 @@ TEST_CASE("a series of up to half as many terms more than a power of two is mult
     REQUIRE(root);
     REQUIRE(root->degree() == c.degree);
     CHECK(products_depth(*root) == c.products_depth);
-    const ProgramReport report = run_products(*root);
+    const ProgramReport report = run_program(*root, /*products=*/true);
     CHECK(report.depth == c.products_depth);
     CHECK(report.worst_difference < 1e-13);
     CHECK(report.largest > 0.5);
@@ -200,7 +190,7 @@ TEST_CASE("a series of up to half as many terms more than a power of two is mult
 TEST_CASE("what is no single series is multiplied when it is done") {
   const Approximation inverse = approx::design_inverse({0.2, 40}, 1e-3);
   CHECK(products_depth(inverse) == inverse.depth() + 1);
-  const ProgramReport report = run_products(inverse);
+  const ProgramReport report = run_program(inverse, /*products=*/true);
   CHECK(report.depth == products_depth(inverse));
   CHECK(report.worst_difference < 1e-13);
 }

@@ -4,11 +4,9 @@
 #include <map>
 #include <random>
 
-#include "approx/activation.h"
 #include "approx/inverse.h"
 #include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
-#include "nn/encrypted/encrypted_activation.h"
 
 namespace psm::nn {
 namespace {
@@ -68,24 +66,6 @@ TEST_CASE("a token spread over two ciphertexts is divided by its weighted length
   divide_by_length(false, false);
   divide_by_length(true, false);
   divide_by_length(true, true);
-}
-
-TEST_CASE("gelu acts on the real and on the imaginary parts by themselves") {
-  std::mt19937_64 random(5);
-  const approx::Approximation gelu_polynomial = approx::design_activation(approx::Activation::kGelu, 3, 1e-4);
-  Builder builder(64);
-  builder.output("y", encrypted_gelu(builder, std::vector<Value>{builder.input("x")}, gelu_polynomial)[0]);
-  const SlotVector z = random_slots(64, random);  // in units of the radius
-  SlotVector half = z;
-  for (ckks::Complex& x : half) x *= 3 * gelu_polynomial.input_scale() / 2;
-  const SlotVector y = program::run_twin(std::move(builder).finish(), {{"x", half}}).outputs.at("y");
-  for (size_t s = 0; s < z.size(); ++s) {
-    const ckks::Complex found = y[s] * gelu_polynomial.output_scale();
-    CHECK(std::abs(found.real() - approx::activation(approx::Activation::kGelu, 3 * z[s].real())) < 1.1e-4);
-    CHECK(std::abs(found.imag() - approx::activation(approx::Activation::kGelu, 3 * z[s].imag())) < 1.1e-4);
-    CHECK(std::abs(found - ckks::Complex(gelu_polynomial.evaluate(3 * z[s].real()),
-                                         gelu_polynomial.evaluate(3 * z[s].imag()))) < 1e-12);
-  }
 }
 
 }  // namespace

@@ -274,12 +274,8 @@ void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape,
                Matrix<float> b, float beta, const float* d, int d_row, float* c, int c_row) {
   const Factor left = ta == Transpose::kNo ? Factor::along(a) : Factor::across(a);
   const Factor right = tb == Transpose::kNo ? Factor::across(b) : Factor::along(b);
-  switch (precision) {
-    case Precision::kFp32:
-      return multiply<Fp32Operands>(left, right, shape, alpha, beta, d, d_row, c, c_row);
-    case Precision::kBf16:
-      return multiply<Bf16Operands>(left, right, shape, alpha, beta, d, d_row, c, c_row);
-  }
+  const auto product = precision == Precision::kBf16 ? multiply<Bf16Operands> : multiply<Fp32Operands>;
+  product(left, right, shape, alpha, beta, d, d_row, c, c_row);
 }
 
 void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, double alpha,

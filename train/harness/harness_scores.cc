@@ -37,8 +37,6 @@ double standard_error(const std::vector<double>& values) {
 struct Group {
   std::vector<std::vector<EncodedPrompt>> prompts;  // of each example's candidates; none: left out
   std::vector<ScoredText> texts;                    // of all prompts in order
-
-  void clear() { prompts.clear(), texts.clear(); }
 };
 
 void encode_example(const HarnessTask& task, std::span<const TaskExample> examples, size_t which,
@@ -97,10 +95,9 @@ HarnessScores score_task(const HarnessTask& task, std::span<const TaskExample> e
   const size_t count = options.limit == 0 ? examples.size() : std::min(options.limit, examples.size());
   HarnessScores result;
   Progress progress(std::string(task.name), static_cast<double>(count));
-  Group group;
   for (size_t first = 0; first < count; first += kExamples) {
     const size_t here = std::min(kExamples, count - first);
-    group.clear();
+    Group group;
     for (size_t i = first; i < first + here; ++i) {
       try {
         encode_example(task, examples, i, tokenizer, context, options, group);

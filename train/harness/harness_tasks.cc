@@ -45,25 +45,18 @@ std::vector<std::string> texts_from(const Json& json, const std::string& what) {
   return texts;
 }
 
-// What a line of the form has, as the evaluation harness's data have been brought into.
-const char* line_of(TaskForm form) {
-  switch (form) {
-    case TaskForm::kLastWord:
-      return R"({"context": "..", "continuation": ".."})";
-    case TaskForm::kAnswers:
-      return R"({"query": "..", "choices": ["..", ".."], "gold": 0})";
-    case TaskForm::kReferents:
-      break;
-  }
-  return R"({"context_options": ["..", ".."], "continuation": "..", "gold": 0})";
-}
+// What a line of each form has, in the order of TaskForm, as the evaluation harness's data have been brought into.
+constexpr const char* kLines[] = {R"({"context": "..", "continuation": ".."})",
+                                  R"({"query": "..", "choices": ["..", ".."], "gold": 0})",
+                                  R"({"context_options": ["..", ".."], "continuation": "..", "gold": 0})"};
 
 TaskExample example_from(TaskForm form, const Json& json, const std::string& what) {
   if (!json.is_object()) throw Error(what + " is not a JSON object; an example is one");
   const auto member = [&](const char* name, auto read) {
     const Json* found = json.find(name);
     if (found == nullptr)
-      throw Error(message(what, " lacks '", name, "'; a line of this task is ", line_of(form)));
+      throw Error(
+          message(what, " lacks '", name, "'; a line of this task is ", kLines[static_cast<size_t>(form)]));
     return read(*found, message(what, ": '", name, "'"));
   };
   TaskExample example;

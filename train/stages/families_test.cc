@@ -21,34 +21,34 @@ struct MajorityOptions {
   int length = 7;   // texts are filled up to it
 };
 
-class Majority final : public DataSource {
+class Majority : public DataSource {
  public:
   explicit Majority(bool images) : Majority(MajorityOptions{.images = images}) {}
-  explicit Majority(const MajorityOptions& options) : images_(options.images), options_(options) {}
+  explicit Majority(const MajorityOptions& options) : options_(options) {}
 
-  int vocab() const override { return images_ ? 0 : 3; }
-  int context() const override { return images_ ? 6 : options_.length; }
+  int vocab() const override { return options_.images ? 0 : 3; }
+  int context() const override { return options_.images ? 6 : options_.length; }
   int classes() const override { return 2; }
-  int patch_inputs() const override { return images_ ? 2 : 0; }
+  int patch_inputs() const override { return options_.images ? 2 : 0; }
   std::string description() const override { return "majority"; }
 
   void draw(int sequences, TrainingRandom& random, Batch& batch) const override {
     batch.sequences = sequences, batch.length = context();
     batch.tokens.clear(), batch.patches.clear(), batch.lengths.clear(), batch.targets.clear();
     for (int s = 0; s < sequences; ++s) {
-      const int symbols = images_                ? 5
+      const int symbols = options_.images        ? 5
                           : options_.symbols > 0 ? options_.symbols
                                                  : 3 + 2 * static_cast<int>(random.integer(3));
       int ones = 0;
-      for (int i = 0; i < (images_ ? 5 : options_.length); ++i) {
+      for (int i = 0; i < (options_.images ? 5 : options_.length); ++i) {
         const int symbol = i < symbols ? static_cast<int>(random.integer(2)) : options_.filler;
         ones += i < symbols && symbol == 1;
-        if (images_)
+        if (options_.images)
           batch.patches.insert(batch.patches.end(), {static_cast<float>(symbol), 0.5f});
         else
           batch.tokens.push_back(symbol);
       }
-      if (!images_) batch.lengths.push_back(symbols);
+      if (!options_.images) batch.lengths.push_back(symbols);
       batch.targets.push_back(2 * ones > symbols);
     }
   }
@@ -61,7 +61,6 @@ class Majority final : public DataSource {
   }
 
  private:
-  bool images_;
   MajorityOptions options_;
 };
 
@@ -177,25 +176,14 @@ TEST_CASE("the range losses of texts that are filled up are those of the texts a
 
 TEST_CASE(
     "an image with a value that is not finite is an error of its own in training, evaluation and ranges") {
-  struct Broken final : public DataSource {
-    Majority images{true};
-    int vocab() const override { return 0; }
-    int context() const override { return images.context(); }
-    int classes() const override { return 2; }
-    int patch_inputs() const override { return images.patch_inputs(); }
-    std::string description() const override { return "broken"; }
+  struct Broken final : public Majority {
+    Broken() : Majority(true) {}
     void draw(int sequences, TrainingRandom& random, Batch& batch) const override {
-      images.draw(sequences, random, batch);
+      Majority::draw(sequences, random, batch);
       batch.patches[3 * 10 + 4] = std::nanf("");
     }
-    Batch validation(int sequences) const override {
-      TrainingRandom random(1);
-      Batch batch;
-      draw(sequences, random, batch);
-      return batch;
-    }
   } broken;
-  const attention::ModelWeights weights = attention::random_weights(model_for(broken.images), 1);
+  const attention::ModelWeights weights = attention::random_weights(model_for(broken), 1);
   const char* line =
       "image 3 of a batch holds a value that is not finite (number 4 of 10 is nan); mend the data";
   Trainer trainer(weights, broken, options());

@@ -113,11 +113,14 @@ attention::ModelWeights with_constant_offset(attention::ModelWeights weights, co
   return weights;
 }
 
-// (s + p)^p.
-void take_default_attention(RecipeOptions& options) {
+// What texts and classifiers take: (s + p)^p, trained to the end, with the losses of texts.
+void take_text_defaults(RecipeOptions& options) {
   options.model.power = kPower;
   options.model.score_offset = true;
   options.constant_score_offset = kPower;
+  options.stop_accuracy = 1.1;
+  options.evaluate_every = 100;
+  options.range_training.ranges = text_range_losses();
 }
 
 // What the tasks' recipes share: the rates.
@@ -160,11 +163,8 @@ RecipeOptions text_recipe(const DataSource& data, size_t steps, uint64_t seed) {
                                      .rotary_fraction = 0.5,
                                      .rotary_base = 100},
                                     /*batch=*/32, steps, steps / 2, seed);
-  options.stop_accuracy = 1.1;
-  options.range_training.ranges = text_range_losses();
   options.mean_denominator = 4;
-  options.evaluate_every = 100;
-  take_default_attention(options);
+  take_text_defaults(options);
   return options;
 }
 
@@ -174,11 +174,8 @@ RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t s
   model.classes = data.classes(), model.patch_inputs = data.patch_inputs();
   model.layers = 2, model.width = 64, model.heads = 4, model.ffn = 128;
   RecipeOptions options = recipe_of(model, /*batch=*/32, steps, steps / 2, seed);
-  options.stop_accuracy = 1.1;
-  options.range_training.ranges = text_range_losses();
-  options.evaluate_every = 100;
   options.table_scale = kEncoderTables;
-  take_default_attention(options);
+  take_text_defaults(options);
   return options;
 }
 

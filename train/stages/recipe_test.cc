@@ -7,23 +7,24 @@
 namespace psm::train {
 namespace {
 
+const RecallTask kTask({3, 4, 2, 12});
+
 TEST_CASE(
     "the recipe brings a small recall task to the inference form with small ranges and no loss of accuracy") {
-  const RecallTask task({3, 4, 2, 12});
-  RecipeOptions options = recall_recipe(task, 1);
+  RecipeOptions options = recall_recipe(kTask, 1);
   options.model.width = 32, options.model.ffn = 64;
   options.training.batch = options.range_training.batch = 32;
   options.training.rate = {3e-3, 20, 600, 0.05};
   options.range_steps = 300;
   options.range_training.rate = {2e-3, 30, 300, 0.05};
   int reports = 0;
-  const TrainedModels models = run_recipe(options, task, [&](const StageReport&) { ++reports; });
+  const TrainedModels models = run_recipe(options, kTask, [&](const StageReport&) { ++reports; });
   CHECK(reports == 3);
   CHECK(models.softmax.config.attention == attention::AttentionKind::kSoftmax);
   CHECK(models.trained.config.form == attention::PowerForm::kStable);
   CHECK(models.final_model.config.form == attention::PowerForm::kLengthAgnostic);
   CHECK(models.final_model.config.epsilon == options.inference_epsilon);
-  const Batch test = task.test(500, 1);
+  const Batch test = kTask.test(500, 1);
   CHECK(evaluate(models.trained, test).accuracy() >= 0.95);
   CHECK(evaluate(models.final_model, test).accuracy() >= 0.95);
 
@@ -31,7 +32,7 @@ TEST_CASE(
   attention::ModelWeights before = models.trained;
   before.config.form = attention::PowerForm::kLengthAgnostic,
   before.config.epsilon = options.inference_epsilon;
-  const attention::Ranges wide = measure_ranges(before, task, 200);
+  const attention::Ranges wide = measure_ranges(before, kTask, 200);
   for (int n = 0; n < 2; ++n) {
     const approx::Interval &narrow = models.ranges.layers[n].denominator, &was = wide.layers[n].denominator;
     CHECK(narrow.lo >= options.inference_epsilon);
@@ -50,21 +51,20 @@ TEST_CASE("ranges are measured on as many examples as stage 3 reads, 512 at leas
 }
 
 TEST_CASE("score offsets begin with p and are learned, or stay what they were set to") {
-  const RecallTask task({3, 4, 2, 12});
-  RecipeOptions options = recall_recipe(task, 1);
+  RecipeOptions options = recall_recipe(kTask, 1);
   options.model.width = 16, options.model.heads = 2, options.model.ffn = 16;
   options.model.power = 6, options.model.score_offset = true;
   set_steps(options, 4, 2);
-  const TrainedModels learned = run_recipe(options, task);
+  const TrainedModels learned = run_recipe(options, kTask);
   CHECK_FALSE(learned.softmax.config.score_offset);
   for (const float c : learned.trained.layers[1].score_offset) {
     CHECK(c == doctest::Approx(6).epsilon(0.05));
     CHECK(c != 6);
   }
   options.constant_score_offset = 2.5;
-  const TrainedModels constant = run_recipe(options, task);
+  const TrainedModels constant = run_recipe(options, kTask);
   CHECK(constant.trained.layers[1].score_offset == std::vector<float>{2.5f, 2.5f});
-  const TrainedModels continued = continue_recipe(learned.softmax, options, task);
+  const TrainedModels continued = continue_recipe(learned.softmax, options, kTask);
   CHECK(continued.replaced.layers[0].score_offset == std::vector<float>{2.5f, 2.5f});
   CHECK(continued.trained.layers[0].score_offset == std::vector<float>{2.5f, 2.5f});
   follow_paper(options);
@@ -72,21 +72,20 @@ TEST_CASE("score offsets begin with p and are learned, or stay what they were se
 }
 
 TEST_CASE("the paper's recipe trains the stable form to the end, and leaves c out after it") {
-  const RecallTask task({3, 4, 2, 12});
-  RecipeOptions options = recall_recipe(task, 1);
+  RecipeOptions options = recall_recipe(kTask, 1);
   follow_paper(options);
   options.model.width = 16, options.model.heads = 1, options.model.ffn = 16;
   set_steps(options, 4, 0);
-  const TrainedModels models = run_recipe(options, task);
+  const TrainedModels models = run_recipe(options, kTask);
   CHECK(models.trained.config.form == attention::PowerForm::kStable);
   CHECK(models.trained.config.epsilon == 1e-3);
   CHECK(models.final_model.config.form == attention::PowerForm::kLengthAgnostic);
   CHECK(models.final_model.config.epsilon == 1e-3);
   CHECK(models.final_model.layers[0].wq == models.trained.layers[0].wq);  // scores keep their scale
   set_steps(options, 4, 1);
-  const TrainedModels stable = run_recipe(options, task);
+  const TrainedModels stable = run_recipe(options, kTask);
   options.ranges_in_training_form = false;
-  CHECK(run_recipe(options, task).final_model.layers[0].wq != stable.final_model.layers[0].wq);
+  CHECK(run_recipe(options, kTask).final_model.layers[0].wq != stable.final_model.layers[0].wq);
   // What stage 3 evaluated was the form of stage 2.
   const RangeLosses& losses = options.range_training.ranges;
   CHECK(losses.score_peak > 0);
@@ -95,19 +94,18 @@ TEST_CASE("the paper's recipe trains the stable form to the end, and leaves c ou
 }
 
 TEST_CASE("scaled ReLU goes through the recipe and becomes a polynomial that recalls as well") {
-  const RecallTask task({3, 4, 2, 12});
-  RecipeOptions options = recall_recipe(task, 1);
+  RecipeOptions options = recall_recipe(kTask, 1);
   options.model.attention = attention::AttentionKind::kScaledRelu;
   options.model.width = 32, options.model.ffn = 64;
   options.training.batch = options.range_training.batch = 32;
   options.training.rate = {3e-3, 20, 600, 0.05};
   options.range_steps = 150;
   options.range_training.rate = {2e-3, 30, 150, 0.05};
-  const TrainedModels models = run_recipe(options, task);
+  const TrainedModels models = run_recipe(options, kTask);
   REQUIRE(models.stages.size() == 3);
   CHECK(models.stages[1].name == "relu");
   CHECK(models.final_model.config.attention == attention::AttentionKind::kScaledRelu);
-  const Batch test = task.test(100, 1);
+  const Batch test = kTask.test(100, 1);
   CHECK(evaluate(models.final_model, test).accuracy() >= 0.9);
   const attention::PolynomialModel polynomial = attention::make_polynomial(models.final_model, models.ranges);
   size_t scored = 0, agree = 0;
@@ -132,8 +130,7 @@ TEST_CASE("scaled ReLU goes through the recipe and becomes a polynomial that rec
 TEST_CASE(
     "continual training takes softmax's weights and ends in the inference form; a PowerSoftmax model enters "
     "at the ranges") {
-  const RecallTask task({3, 4, 2, 12});
-  RecipeOptions options = recall_recipe(task, 1);
+  RecipeOptions options = recall_recipe(kTask, 1);
   options.training.batch = options.range_training.batch = 8;
   set_steps(options, 6, 4);
   CHECK(options.training.rate.total == 6);
@@ -146,7 +143,7 @@ TEST_CASE(
   const auto note = [&](const StageReport& stage) {
     names.push_back(stage.name), tokens.push_back(stage.tokens);
   };
-  const TrainedModels from_softmax = continue_recipe(start, options, task, note);
+  const TrainedModels from_softmax = continue_recipe(start, options, kTask, note);
   CHECK(names == std::vector<std::string>{"softmax", "replaced", "power_softmax", "ranges"});
   CHECK(tokens == std::vector<size_t>{0, 0, 6 * 8 * 12, 4 * 8 * 12});
   CHECK(attention::flatten(from_softmax.softmax) == attention::flatten(start));
@@ -158,21 +155,21 @@ TEST_CASE(
   CHECK(from_softmax.final_model.config.form == attention::PowerForm::kLengthAgnostic);
 
   names.clear();
-  const TrainedModels from_power = continue_recipe(from_softmax.trained, options, task, note);
+  const TrainedModels from_power = continue_recipe(from_softmax.trained, options, kTask, note);
   CHECK(names == std::vector<std::string>{"power_softmax", "ranges"});
   CHECK(from_power.softmax.layers.empty());
   CHECK(attention::flatten(from_power.final_model) == attention::flatten(from_softmax.final_model));
 
   names.clear();
   options.trains_on = true;
-  const TrainedModels on = continue_recipe(from_softmax.trained, options, task, note);
+  const TrainedModels on = continue_recipe(from_softmax.trained, options, kTask, note);
   CHECK(names == std::vector<std::string>{"power_softmax", "ranges"});
   CHECK(tokens.back() == 4 * 8 * 12);
   CHECK(tokens[tokens.size() - 2] == 6 * 8 * 12);
   CHECK(attention::flatten(on.trained) != attention::flatten(from_softmax.trained));
 
   options.model.attention = attention::AttentionKind::kScaledRelu;
-  CHECK_REFUSED(continue_recipe(from_softmax.trained, options, task), "cannot be continued with relu");
+  CHECK_REFUSED(continue_recipe(from_softmax.trained, options, kTask), "cannot be continued with relu");
 }
 
 }  // namespace

@@ -11,9 +11,11 @@
 namespace psm::train {
 namespace {
 
-attention::ModelWeights model_of(const RecallTask& task) {
+const RecallTask kTask({3, 4, 2, 12});
+
+attention::ModelWeights model() {
   attention::ModelConfig config;
-  config.vocab = task.vocab(), config.context = task.context();
+  config.vocab = kTask.vocab(), config.context = kTask.context();
   config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16;
   config.form = attention::PowerForm::kPlain;
   attention::ModelWeights weights = attention::random_weights(config, 3);
@@ -22,9 +24,8 @@ attention::ModelWeights model_of(const RecallTask& task) {
 }
 
 TEST_CASE("every head's denominators get the geometric mean that is asked for") {
-  const RecallTask task({3, 4, 2, 12});
-  const Batch examples = task.test(8, 1);
-  const attention::ModelWeights scaled = with_score_scale(model_of(task), examples, 2.5);
+  const Batch examples = kTask.test(8, 1);
+  const attention::ModelWeights scaled = with_score_scale(model(), examples, 2.5);
   std::vector<double> logs(4);
   std::vector<int> rows(4);
   attention::ReferenceHooks hooks;
@@ -72,10 +73,9 @@ TEST_CASE("rows of texts that are filled up have their own tokens as keys, and a
 }
 
 TEST_CASE("plain PowerSoftmax gives the same logits at every scale") {
-  const RecallTask task({3, 4, 2, 12});
-  const Batch examples = task.test(4, 1);
+  const Batch examples = kTask.test(4, 1);
   for (const bool offset : {false, true}) {
-    attention::ModelWeights weights = model_of(task);
+    attention::ModelWeights weights = model();
     weights.config.score_offset = offset;
     if (offset)
       for (attention::LayerWeights& layer : weights.layers) layer.score_offset = {4, 1};
@@ -90,18 +90,16 @@ TEST_CASE("plain PowerSoftmax gives the same logits at every scale") {
 }
 
 TEST_CASE("a head without scores is left alone") {
-  const RecallTask task({3, 4, 2, 12});
-  attention::ModelWeights weights = model_of(task);
+  attention::ModelWeights weights = model();
   std::fill(weights.layers[0].wq.begin(), weights.layers[0].wq.end(), 0.0f);
   std::fill(weights.layers[0].bq.begin(), weights.layers[0].bq.end(), 0.0f);
-  const attention::ModelWeights scaled = with_score_scale(weights, task.test(4, 1), 1);
+  const attention::ModelWeights scaled = with_score_scale(weights, kTask.test(4, 1), 1);
   CHECK(scaled.layers[0].wq == weights.layers[0].wq);
 }
 
 TEST_CASE("denominators that span too much are brought to the bound, the others left") {
-  const RecallTask task({3, 4, 2, 12});
-  const Batch examples = task.test(8, 1);
-  attention::ModelWeights weights = model_of(task);
+  const Batch examples = kTask.test(8, 1);
+  attention::ModelWeights weights = model();
   weights.config.form = attention::PowerForm::kLengthAgnostic;
   weights.config.epsilon = 0.01;
   const attention::Ranges before = attention::measure_ranges(weights, examples.examples());

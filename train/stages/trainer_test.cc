@@ -11,16 +11,20 @@
 namespace psm::train {
 namespace {
 
-attention::ModelConfig model_for(const RecallTask& task, attention::AttentionKind kind) {
+const RecallTask kSmallTask({3, 4, 2, 12});
+
+attention::ModelConfig model_of(attention::AttentionKind kind) {
   attention::ModelConfig config;
-  config.vocab = task.vocab(), config.context = task.context();
+  config.vocab = kSmallTask.vocab(), config.context = kSmallTask.context();
   config.layers = 2, config.width = 32, config.heads = 2, config.ffn = 64;
   config.rotary_fraction = 0.5, config.rotary_base = 20;
   config.attention = kind, config.form = attention::PowerForm::kStable;
   return config;
 }
 
-const RecallTask kSmallTask({3, 4, 2, 12});
+attention::ModelWeights fresh(attention::AttentionKind kind = attention::AttentionKind::kPowerSoftmax) {
+  return attention::random_weights(model_of(kind), 1);
+}
 
 TrainerOptions small_options() {
   TrainerOptions options;
@@ -36,7 +40,7 @@ TEST_CASE("both kinds of attention learn to recall two pairs") {
     CAPTURE(attention::name_of(kind));
     TrainerOptions options = small_options();
     options.ranges = {};
-    Trainer trainer(attention::random_weights(model_for(kSmallTask, kind), 1), kSmallTask, options);
+    Trainer trainer(fresh(kind), kSmallTask, options);
     const Batch validation = kSmallTask.validation(200);
     const Evaluation before = evaluate(trainer.weights(), validation);
     CHECK(before.scored == 200 * 4);
@@ -52,8 +56,7 @@ TEST_CASE("both kinds of attention learn to recall two pairs") {
 
 TEST_CASE("the same seed gives the same bits for every number of threads and another seed others") {
   const int before = thread_count();
-  const attention::ModelWeights initial =
-      attention::random_weights(model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax), 1);
+  const attention::ModelWeights initial = fresh();
   for (const nn::Precision precision : {nn::Precision::kFp32, nn::Precision::kBf16}) {
     std::vector<std::vector<float>> results;
     for (int run = 0; run < 4; ++run) {
@@ -79,7 +82,7 @@ TEST_CASE("losses of a training with bf16 products are those of fp32 within 0.5%
   for (attention::AttentionKind kind :
        {attention::AttentionKind::kSoftmax, attention::AttentionKind::kPowerSoftmax}) {
     CAPTURE(attention::name_of(kind));
-    const attention::ModelWeights initial = attention::random_weights(model_for(kSmallTask, kind), 1);
+    const attention::ModelWeights initial = fresh(kind);
     std::vector<double> losses[2];
     for (const nn::Precision precision : {nn::Precision::kFp32, nn::Precision::kBf16}) {
       TrainerOptions options = small_options();
@@ -99,8 +102,7 @@ TEST_CASE("losses of a training with bf16 products are those of fp32 within 0.5%
 }
 
 TEST_CASE("a training resumed from its state ends with the same bits") {
-  const attention::ModelWeights initial =
-      attention::random_weights(model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax), 1);
+  const attention::ModelWeights initial = fresh();
   Trainer whole(initial, kSmallTask, small_options());
   for (int i = 0; i < 12; ++i) whole.step();
   Trainer first(initial, kSmallTask, small_options());
@@ -114,9 +116,7 @@ TEST_CASE("a training resumed from its state ends with the same bits") {
 }
 
 TEST_CASE("steps after the first ask the system for no memory") {
-  Trainer trainer(
-      attention::random_weights(model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax), 1),
-      kSmallTask, small_options());
+  Trainer trainer(fresh(), kSmallTask, small_options());
   trainer.step();
   const size_t growths = trainer.memory_growths();
   for (int i = 0; i < 3; ++i) trainer.step();
@@ -124,8 +124,7 @@ TEST_CASE("steps after the first ask the system for no memory") {
 }
 
 TEST_CASE("range losses shrink what they act on") {
-  const attention::ModelWeights initial =
-      attention::random_weights(model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax), 1);
+  const attention::ModelWeights initial = fresh();
   auto range_loss_after = [&](double RangeLosses::*weight, int steps) {
     TrainerOptions options = small_options();
     options.ranges = {};
@@ -149,8 +148,7 @@ TEST_CASE("range losses shrink what they act on") {
 }
 
 TEST_CASE("a divergence stops with the step and the layer and leaves the weights") {
-  attention::ModelWeights initial =
-      attention::random_weights(model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax), 1);
+  attention::ModelWeights initial = fresh();
   for (float& w : initial.layers[1].wq) w = 1e30f;
   for (float& w : initial.layers[1].wk) w = 1e30f;
   Trainer trainer(initial, kSmallTask, small_options());
@@ -168,13 +166,60 @@ TEST_CASE("a divergence stops with the step and the layer and leaves the weights
 }
 
 TEST_CASE("a model too small for the data and a state of another model are refused") {
-  attention::ModelConfig config = model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax);
+  attention::ModelConfig config = model_of(attention::AttentionKind::kPowerSoftmax);
   Trainer trainer(attention::random_weights(config, 1), kSmallTask, small_options());
   TrainerState state = trainer.state();
   state.values.pop_back();
   CHECK_THROWS_AS(trainer.set_state(state), Error);
   config.vocab = 5;
   CHECK_THROWS_AS(Trainer(attention::random_weights(config, 1), kSmallTask, small_options()), Error);
+}
+
+// Ten steps of a small training against losses that were written down: what a change of the engine must not
+// move.
+//
+// Written down from this very test with PSM_SIMD=scalar; that forward and backward are right is what
+// attention/trained/model_test.cc checks. Instruction sets round differently, which within ten steps moves a
+// loss by far less than the tolerance (by 1e-7 between scalar, AVX2 and AVX-512).
+constexpr double kTolerance = 1e-5;
+
+std::vector<double> ten_losses(attention::AttentionKind kind, attention::PowerForm form) {
+  attention::ModelConfig config = model_of(kind);
+  config.form = form;
+  TrainerOptions options;
+  options.batch = 16;
+  options.rate = {3e-3, 2, 100, 0.05};
+  options.seed = 7;
+  Trainer trainer(attention::random_weights(config, 7), kSmallTask, options);
+  std::vector<double> losses;
+  for (int step = 0; step < 10; ++step) losses.push_back(trainer.step().cross_entropy);
+  return losses;
+}
+
+void compare(const std::vector<double>& losses, const std::vector<double>& golden) {
+  REQUIRE(losses.size() == golden.size());
+  for (size_t i = 0; i < golden.size(); ++i) {
+    CAPTURE(i);
+    CHECK(losses[i] == doctest::Approx(golden[i]).epsilon(kTolerance));
+  }
+}
+
+TEST_CASE("ten steps with softmax give the losses that were written down") {
+  compare(ten_losses(attention::AttentionKind::kSoftmax, attention::PowerForm::kStable),
+          {2.5591695, 2.3611689, 1.8959772, 1.4469590, 1.6266138, 1.4752198, 1.6280549, 1.2027769, 1.2517629,
+           1.1128463});
+}
+
+TEST_CASE("ten steps with stable PowerSoftmax give the losses that were written down") {
+  compare(ten_losses(attention::AttentionKind::kPowerSoftmax, attention::PowerForm::kStable),
+          {2.5151176, 2.4217094, 2.0822651, 1.5495938, 1.5326746, 1.5204195, 1.5475167, 1.2111250, 1.1665609,
+           1.0893153});
+}
+
+TEST_CASE("ten steps with length-agnostic PowerSoftmax give the losses that were written down") {
+  compare(ten_losses(attention::AttentionKind::kPowerSoftmax, attention::PowerForm::kLengthAgnostic),
+          {2.5151067, 2.4216312, 2.0821950, 1.5495761, 1.5328082, 1.5203977, 1.5473151, 1.2117901, 1.1667862,
+           1.0889939});
 }
 
 }  // namespace

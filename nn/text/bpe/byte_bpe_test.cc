@@ -26,6 +26,11 @@ BpeSpec small_spec() {
 
 BpeSpec read(const std::string& json) { return read_tokenizer_json(json, "test"); }
 
+std::string with(std::string json, const std::string& from, const std::string& to) {
+  REQUIRE(json.find(from) != std::string::npos);
+  return json.replace(json.find(from), from.size(), to);
+}
+
 std::vector<std::string> words(const std::string& text, WordRule rule = WordRule::kGpt2) {
   std::vector<std::string> out;
   for (size_t at = 0; at < text.size();) {
@@ -133,11 +138,7 @@ TEST_CASE("files that are damaged or ask for what is not supported are refused")
   const std::string good = tokenizer_json(small_spec(), 2);
   CHECK_NOTHROW(Tokenizer(read(good), "test"));
   const auto refused = [&](const std::string& from, const std::string& to) {
-    std::string bad = good;
-    const size_t at = bad.find(from);
-    REQUIRE(at != std::string::npos);
-    bad.replace(at, from.size(), to);
-    CHECK_THROWS_AS(Tokenizer(read(bad), "test"), Error);
+    CHECK_THROWS_AS(Tokenizer(read(with(good, from, to)), "test"), Error);
   };
   refused("\"type\": \"BPE\"", "\"type\": \"Unigram\"");
   refused("\"type\": \"ByteLevel\"", "\"type\": \"Whitespace\"");
@@ -157,11 +158,7 @@ TEST_CASE("files that the tokenizers library rejects, or reads with other ids, a
   const std::string good = tokenizer_json(small_spec(), 0);
   const auto refused = [&](const std::string& from, const std::string& to, const char* why) {
     CAPTURE(to);
-    std::string bad = good;
-    const size_t at = bad.find(from);
-    REQUIRE(at != std::string::npos);
-    bad.replace(at, from.size(), to);
-    CHECK_REFUSED(Tokenizer(read(bad), "test"), why);
+    CHECK_REFUSED(Tokenizer(read(with(good, from, to)), "test"), why);
   };
   refused("\"1.0\"", "\"2.0\"", "version \"2.0\" is not known");
   refused("\"1.0\"", "1", "version");

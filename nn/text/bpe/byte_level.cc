@@ -104,15 +104,8 @@ size_t llama3_word_end(std::string_view text, size_t begin, int digits) {
 }  // namespace
 
 size_t word_end(std::string_view text, size_t begin, WordRule rule) {
-  switch (rule) {
-    case WordRule::kGpt2:
-      return gpt2_word_end(text, begin);
-    case WordRule::kLlama3:
-      return llama3_word_end(text, begin, 3);
-    case WordRule::kQwen2:
-      return llama3_word_end(text, begin, 1);
-  }
-  return text.size();
+  return rule == WordRule::kGpt2 ? gpt2_word_end(text, begin)
+                                 : llama3_word_end(text, begin, rule == WordRule::kLlama3 ? 3 : 1);
 }
 
 void for_each_part(std::string_view text, bool single_digits, const VisitPart& visit) {
