@@ -142,7 +142,7 @@ size_t mapped_bytes() {
 constexpr size_t kVectorBytes = sizeof(float) * 2 * kRunSlots;
 
 // The sample's file with so many vectors more; runs lie across the ends of pages.
-void write_sample_program(const std::string& path, size_t vectors) {
+void write_large_program(const std::string& path, size_t vectors) {
   ProgramWriter writer(path);
   SampleProgram sample(&writer.keeper());
   TrainingRandom random(1);
@@ -159,7 +159,7 @@ void write_sample_program(const std::string& path, size_t vectors) {
 
 TEST_CASE("damage is found in every page of the constants, and in no other") {
   const std::string path = path_of("pages.program");
-  write_sample_program(path, 5 * kPageBytes / (2 * kVectorBytes));  // two and a half pages
+  write_large_program(path, 5 * kPageBytes / (2 * kVectorBytes));  // two and a half pages
   const std::string good = read_file(path, 1 << 24);
   const size_t bytes = [&] {
     const auto* at = reinterpret_cast<const uint8_t*>(good.data()) + 24;
@@ -183,7 +183,7 @@ TEST_CASE("damage is found in every page of the constants, and in no other") {
 
 TEST_CASE("weights that were read do not stay in memory") {
   const std::string path = path_of("large.program");
-  write_sample_program(path, 3 * kMostMapped / kVectorBytes);
+  write_large_program(path, 3 * kMostMapped / kVectorBytes);
   const ProgramFile read = read_program(path);
   const size_t before = mapped_bytes();
   size_t most = 0;
