@@ -8,7 +8,7 @@
 namespace psm::wire {
 namespace {
 
-// Of what stands before the polynomials of a key-switching key.
+// What stands before the polynomials of a key-switching key.
 constexpr uint64_t kPrefixBytes = 4 * 4 + sizeof(Seed::bytes);
 
 uint64_t key_bytes(const ckks::Context& context, ckks::Level level, int p_count) {

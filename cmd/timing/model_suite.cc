@@ -78,7 +78,7 @@ const char* computed_part(const Instruction& instruction) {
   return "other";
 }
 
-// Of a linear map, the part of its products; its rotations are taken out of that.
+// A linear map counts as its products; its rotations are taken out of that.
 const char* operation_part(Opcode opcode) {
   static const std::map<Opcode, const char*> kParts{{Opcode::kBootstrap, "bootstrap"},
                                                     {Opcode::kRotate, "rotate"},

@@ -70,7 +70,7 @@ class Ledger {
 
  private:
   void set(double LedgerRow::*seconds, std::span<const double> by_instruction);
-  // Of its instruction.
+  // Whether it is the first row of its instruction.
   bool is_first(size_t row) const { return row == 0 || rows_[row - 1].instruction != rows_[row].instruction; }
   std::vector<LedgerSummary> grouped(const std::function<std::string(const LedgerRow&)>& name_of) const;
 
