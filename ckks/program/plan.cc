@@ -75,11 +75,9 @@ std::set<ckks::BootstrapKind> bootstrap_kinds(const Plan& plan) {
   return kinds;
 }
 
-std::set<std::pair<Sha256::Digest, int>> kept_transforms(const Plan& plan, const ckks::Chain& chain,
-                                                         size_t bytes) {
+std::vector<int> kept_transforms(const Plan& plan, const ckks::Chain& chain, size_t bytes) {
   struct Use {
-    int instructions = 0;
-    size_t first = 0;
+    std::vector<int> instructions;
     double bytes = 0;
   };
   std::map<std::pair<Sha256::Digest, int>, Use> uses;
@@ -90,26 +88,25 @@ std::set<std::pair<Sha256::Digest, int>> kept_transforms(const Plan& plan, const
     if (instruction.plain.period() > 1)
       left -= 16.0 * static_cast<double>(instruction.plain.period()) * (level + 1);
     if (!instruction.linear) continue;
-    const auto [use, is_new] = uses.try_emplace({ckks::same_encoding(*instruction.linear), level});
-    ++use->second.instructions;
-    if (!is_new) continue;
-    use->second.first = i;
+    Use& use = uses[{ckks::same_encoding(*instruction.linear), level}];
+    use.instructions.push_back(static_cast<int>(i));
+    if (use.instructions.size() > 1) continue;
     const int limbs = weight_basis(*instruction.linear, chain, level).limbs();
-    for (const ckks::TransformTerm& term : instruction.linear->terms) {
-      use->second.bytes += 16.0 * static_cast<double>(term.weight.period()) * limbs;
-    }
+    for (const ckks::TransformTerm& term : instruction.linear->terms)
+      use.bytes += 16.0 * static_cast<double>(term.weight.period()) * limbs;
   }
-  std::vector<decltype(uses)::const_iterator> order;
-  for (auto use = uses.cbegin(); use != uses.cend(); ++use) order.push_back(use);
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return std::pair(-a->second.instructions, a->second.first) <
-           std::pair(-b->second.instructions, b->second.first);
+  std::vector<const Use*> order;
+  for (const auto& [encoding, use] : uses) order.push_back(&use);
+  std::sort(order.begin(), order.end(), [](const Use* a, const Use* b) {
+    if (a->instructions.size() != b->instructions.size())
+      return a->instructions.size() > b->instructions.size();
+    return a->instructions[0] < b->instructions[0];
   });
-  std::set<std::pair<Sha256::Digest, int>> kept;
-  for (const auto& use : order) {
-    if (use->second.bytes > left) continue;
-    left -= use->second.bytes;
-    kept.insert(use->first);
+  std::vector<int> kept(plan.program.instructions.size(), -1);
+  for (const Use* use : order) {
+    if (use->bytes > left) continue;
+    left -= use->bytes;
+    for (const int i : use->instructions) kept[static_cast<size_t>(i)] = use->instructions[0];
   }
   return kept;
 }

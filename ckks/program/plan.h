@@ -79,7 +79,8 @@ ckks::SeriesPlan plan_on_primes(const ckks::Series&, ckks::Level level, const ck
 
 // Which encoded transforms a machine keeps if there is no room for all: those that the most instructions of a
 // plan read, among equals the first. Masks that every layer shares come before weights that one layer reads.
-// An entry names plaintexts and the level of the inputs. Single vectors (biases) are small and kept first.
-std::set<std::pair<Sha256::Digest, int>> kept_transforms(const Plan&, const ckks::Chain&, size_t bytes);
+// Returns for each instruction the first one with the same encoding, or -1 if it is not kept. Single vectors (biases) are
+// small and kept first.
+std::vector<int> kept_transforms(const Plan&, const ckks::Chain&, size_t bytes);
 
 }  // namespace psm::program

@@ -36,8 +36,8 @@ struct EncryptedMachine::Cache {
   using Key =
       std::pair<ckks::Plain::Identity, int>;  // the vector and the level; the plan keeps the vector alive
   std::map<Key, ckks::Plaintext> plaintexts;
-  std::map<std::pair<Sha256::Digest, int>, std::unique_ptr<ckks::EncodedTransform>> transforms;
-  std::set<std::pair<Sha256::Digest, int>> kept_transforms;
+  std::vector<int> kept_transforms;  // by instruction, as the plan has them
+  std::map<int, std::unique_ptr<ckks::EncodedTransform>> transforms;
   std::map<size_t, ckks::SeriesPlan> series;  // by instruction
   size_t bytes = 0;
 };
@@ -333,19 +333,18 @@ class EncryptedMachine::Run {
   // The encoded transform of this instruction; null if it is not kept.
   const ckks::EncodedTransform* kept_transform(ckks::Level level) {
     Cache& cache = *machine_.cache_;
-    auto key = std::make_pair(ckks::same_encoding(*instruction_->linear), level);
-    if (!cache.kept_transforms.contains(key)) return nullptr;
-    auto found = cache.transforms.find(key);
-    if (found == cache.transforms.end()) {
+    const int first = cache.kept_transforms[index_];
+    if (first < 0) return nullptr;
+    std::unique_ptr<ckks::EncodedTransform>& encoded = cache.transforms[first];
+    if (!encoded) {
       const auto start = Clock::now();
-      auto encoded =
+      encoded =
           std::make_unique<ckks::EncodedTransform>(context_, machine_.encoder_, *instruction_->linear, level,
                                                    context_.scale(level), context_.scale(level - 1));
       result_.encode_seconds[index_] += seconds_since(start);
       cache.bytes += encoded->bytes();
-      found = cache.transforms.emplace(std::move(key), std::move(encoded)).first;
     }
-    return found->second.get();
+    return encoded.get();
   }
 
   void linear(ckks::Level level) {

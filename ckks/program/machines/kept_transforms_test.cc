@@ -33,12 +33,14 @@ struct Sample {
   // Offsets of the maps that are kept.
   std::set<int> kept(size_t bytes) const {
     std::set<int> offsets;
-    for (const auto& [identity, level] : kept_transforms(plan_, model_.chain(), bytes)) {
-      CHECK(level == 1);
-      for (const Instruction& instruction : plan_.program.instructions) {
-        if (instruction.linear && ckks::same_encoding(*instruction.linear) == identity)
-          offsets.insert(instruction.linear->terms[0].baby);
-      }
+    const std::vector<int> kept = kept_transforms(plan_, model_.chain(), bytes);
+    for (size_t i = 0; i < kept.size(); ++i) {
+      if (kept[i] < 0) continue;
+      const ckks::LinearTransform& map = *plan_.program.instructions[i].linear;
+      const auto first = static_cast<size_t>(kept[i]);
+      CHECK(plan_.argument_level[i] == 1);
+      CHECK(ckks::same_encoding(*plan_.program.instructions[first].linear) == ckks::same_encoding(map));
+      offsets.insert(map.terms[0].baby);
     }
     return offsets;
   }

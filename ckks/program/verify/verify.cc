@@ -20,12 +20,11 @@ struct Ends {
   ckks::KeyRequest keys;
 };
 
-// What a forged file may ask for at most, over all of its entry points.
-constexpr size_t kMostCoefficients = 4096;  // of a series
-constexpr size_t kMostWork = size_t{1}
-                             << 26;  // terms of transforms, coefficients of series; Llama-2-7B has 2^24.6
-constexpr size_t kMostKinds = 8;     // of bootstraps
-constexpr int32_t kMostValues = 1 << 20;  // of an argument
+// What a forged file may ask for at most, over all of its entry points. Llama-2-7B has 2^24.6 terms.
+constexpr size_t kMostCoefficients = 4096;     // of a series
+constexpr size_t kMostWork = size_t{1} << 26;  // terms of transforms, coefficients of series
+constexpr size_t kMostKinds = 8;               // of bootstraps
+constexpr int32_t kMostValues = 1 << 20;       // of an argument
 
 // What the entry points of a file share.
 struct Shared {
