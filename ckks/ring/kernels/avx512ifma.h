@@ -95,8 +95,16 @@ struct WideSum {
     high = madd_hi(high, x, y);
     low = madd_lo(low, x, y);
   }
+  // Until as much was added, parts may be negative.
+  void subtract(const WideSum& b) { high = sub(high, b.high), low = sub(low, b.low); }
   // In [0, q).
   Vector residue(const VectorModulus& m) const { return reduce_four_q(remainder(m), m); }
+  // The same for a sum below 2^56 q of fewer than 2^11 products, also after subtract.
+  Vector residue_of_rest(const VectorModulus& m) const {
+    const Vector four_q = add(m.two_q, m.two_q), whole_high = add(high, _mm512_srai_epi64(low, 52));
+    const Vector below_8q = subtract_if_at_least(whole_high, add(four_q, four_q));
+    return reduce_four_q(reduce_double(subtract_if_at_least(below_8q, four_q), low_52(low), m), m);
+  }
   // Reduces the sum, so that as many products fit again.
   void fold(const VectorModulus& m) { start(remainder(m), m); }
 

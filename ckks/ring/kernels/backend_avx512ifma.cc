@@ -2,7 +2,7 @@
 #include "ckks/ring/kernels/avx512ifma.h"
 #include "ckks/ring/kernels/backend_list.h"
 #include "ckks/ring/kernels/ntt_avx512ifma.h"
-#include "ckks/ring/kernels/sums_avx512ifma.h"
+#include "ckks/ring/kernels/run_matrix_product_avx512ifma.h"
 
 namespace psm::ckks {
 namespace {

@@ -109,3 +109,28 @@ inline Doubles load_short_runs(const uint64_t* c, size_t i, int log_run) {
 }  // namespace psm::ckks
 
 #include "ckks/ring/kernels/sums_simd.h"
+
+namespace psm::ckks {
+namespace {
+
+void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                        const uint64_t* c, size_t run, size_t n, const Modulus& modulus, bool accumulate) {
+  const SumModulus m(modulus, modulus.bits);
+  const int log_run = __builtin_ctzll(run);
+  for_each_tile(a, cols, n, [&](const Tile& tile) {
+    const size_t stretch = run < tile.size ? run : tile.size;
+    for_rows(rows, [&](auto count, size_t row) {
+      const size_t first = matrix_constant(rows, cols, row, 0),
+                   step = matrix_constant(rows, cols, row, 1) - first;
+      for (size_t i = 0; i < tile.size; i += stretch) {
+        const uint64_t* constants = c + ((tile.begin + i) >> log_run) * rows * cols + first;
+        row_products<decltype(count)::value, 0>(
+            out + row, tile, i, i + stretch, accumulate, &m,
+            [=](size_t r, size_t k, size_t) { return broadcast_residue(constants[k * step + r]); });
+      }
+    });
+  });
+}
+
+}  // namespace
+}  // namespace psm::ckks

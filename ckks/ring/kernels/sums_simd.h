@@ -154,7 +154,7 @@ struct Tile {
 };
 
 // Calls f(tile) for all tiles of n residues of `cols` limbs.
-template <typename Function>
+template <typename Tile = Tile, typename Function>
 void for_each_tile(const uint64_t* const* a, size_t cols, size_t n, const Function& f) {
   Tile tile;
   for (size_t begin = 0; begin < n; begin += Tile::kSize) {
@@ -174,12 +174,21 @@ struct RowCount {
   static constexpr int value = kCount;
 };
 
-// Calls f(RowCount, first row) for kSumRows rows at a time, and for the last ones one by one.
+// Calls f(RowCount, r) if rows - r is in [1, kMost].
+template <int kMost, typename Function>
+[[gnu::always_inline]] inline void for_last_rows(size_t rows, size_t r, const Function& f) {
+  if constexpr (kMost > 0) {
+    if (rows - r == kMost) return f(RowCount<kMost>(), r);
+    for_last_rows<kMost - 1>(rows, r, f);
+  }
+}
+
+// Calls f(RowCount, first row) for kSumRows rows at a time, and for the last ones.
 template <typename Function>
 [[gnu::always_inline]] inline void for_rows(size_t rows, const Function& f) {
   size_t r = 0;
   for (; r + kSumRows <= rows; r += kSumRows) f(RowCount<kSumRows>(), r);
-  for (; r < rows; ++r) f(RowCount<1>(), r);
+  for_last_rows<kSumRows - 1>(rows, r, f);
 }
 
 // out[r][place] (+)= sum_k tile[k][place] * factor(r, k, place) for kRows rows and for kVectors vectors from place
@@ -248,25 +257,6 @@ void matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a,
       row_products<decltype(count)::value, 0>(
           out + row, tile, 0, tile.size, accumulate, &m,
           [=](size_t r, size_t k, size_t i) { return load_short_runs(factors[r * cols + k], i, log_run); });
-    });
-  });
-}
-
-void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
-                        const uint64_t* c, size_t run, size_t n, const Modulus& modulus, bool accumulate) {
-  const SumModulus m(modulus, modulus.bits);
-  const int log_run = __builtin_ctzll(run);
-  for_each_tile(a, cols, n, [&](const Tile& tile) {
-    const size_t stretch = run < tile.size ? run : tile.size;
-    for_rows(rows, [&](auto count, size_t row) {
-      const size_t first = matrix_constant(rows, cols, row, 0),
-                   step = matrix_constant(rows, cols, row, 1) - first;
-      for (size_t i = 0; i < tile.size; i += stretch) {
-        const uint64_t* constants = c + ((tile.begin + i) >> log_run) * rows * cols + first;
-        row_products<decltype(count)::value, 0>(
-            out + row, tile, i, i + stretch, accumulate, &m,
-            [=](size_t r, size_t k, size_t) { return broadcast_residue(constants[k * step + r]); });
-      }
     });
   });
 }
