@@ -85,7 +85,7 @@ TransformSummary summarise(const ckks::LinearTransform&, const ckks::TransformSc
 // of a bootstrap both come from it.
 //
 // Every figure is exact: a test runs each instruction and each kind of bootstrap on ciphertexts with counting
-// kernels (program/testing/counting_backend.h) and finds the same numbers. Copies, and the permuting and
+// kernels (machines/measured_cost_test.cc) and finds the same numbers. Copies, and the permuting and
 // encoding of plaintexts, are left out.
 //
 // Levels are those of the operands.
