@@ -64,7 +64,7 @@ DeviceRow counted(ckks::Device& device, const char* name, int limbs, const std::
   device.take_log();
   run();
   row.log = device.take_log();
-  row.predicted_ms = 1e3 * ckks::predicted_seconds(row.log, ckks::kH200ByDataSheet);
+  row.predicted_ms = 1e3 * ckks::predicted_h200_seconds(row.log);
   return row;
 }
 
