@@ -55,11 +55,11 @@ struct KeyRows : KeyOperands<kMaxDigits> {
           at, shared,
           [&](uint64_t place, const uint64_t*, double(&x)[2]) { products(source, j, place, v, x); },
           [&](uint64_t, uint64_t* room, const double(&x)[2]) {
-            ntt_program::put_double(room[0], reduce(x[0], v));
-            ntt_program::put_double(room[rows.apart()], reduce(x[1], v));
+            put_double(room[0], reduce(x[0], v));
+            put_double(room[rows.apart()], reduce(x[1], v));
           });
     } else if constexpr (kPhase == 1) {
-      part.inverse_lower();
+      part.lower<NttDirection::kInverse>();
     } else {
       const uint64_t to = rows.poly(at) * static_cast<uint32_t>(count) + s;
       part.inverse_upper(out + (to << log_n) + rows.begin(at));
@@ -109,7 +109,7 @@ struct DivideRows : KeyOperands<kMaxDigits> {
       const uint64_t from = rows.poly(at) * static_cast<uint32_t>(limbs) + rows.limb(at);
       part.forward_upper(r + (from << log_n) + rows.begin(at));
     } else if constexpr (kPhase == 1) {
-      part.forward_lower();
+      part.lower<NttDirection::kForward>();
     } else {
       const PrimeView v = view;
       const double factor = inverse[j];
@@ -122,7 +122,7 @@ struct DivideRows : KeyOperands<kMaxDigits> {
             for (int i = 0; i < 2; ++i) {
               if (i >= polys) continue;
               if (x[0] != nullptr) value[i] = to_double(x[i][limb + place]);
-              const double remainder = reduce(ntt_program::double_at(room[i * rows.apart()]), v);
+              const double remainder = reduce(double_at(room[i * rows.apart()]), v);
               value[i] = multiply(value[i] - remainder, factor, v);
               if (a[i] != nullptr) value[i] += to_double(a[i][limb + place]);
             }
