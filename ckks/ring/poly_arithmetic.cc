@@ -23,11 +23,6 @@ void by_limbs(Binary kernel, RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
 void add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) { by_limbs(kernels().add, out, a, b); }
 void subtract(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) { by_limbs(kernels().subtract, out, a, b); }
 
-void negate(RnsPoly& out, const RnsPoly& a) {
-  check_alike(out, a);
-  parallel_for(0, a.limbs(), [&](int j) { kernels().negate(out.limb(j), a.limb(j), a.n(), a.modulus(j)); });
-}
-
 void multiply(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
   PSM_CHECK(a.form() == Form::kNtt);
   by_limbs(kernels().multiply, out, a, b);
