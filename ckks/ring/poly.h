@@ -66,8 +66,7 @@ void add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b);
 void subtract(RnsPoly& out, const RnsPoly& a, const RnsPoly& b);
 void multiply(RnsPoly& out, const RnsPoly& a, const RnsPoly& b);      // NTT form
 void multiply_add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b);  // out += a b, NTT form
-// X -> X^g, NTT form; out is another polynomial than a.
-void automorphism(RnsPoly& out, const RnsPoly& a, GaloisElement g);
+// X -> X^g, NTT form; wiped when it goes if a is.
 RnsPoly automorphism(const RnsPoly& a, GaloisElement g);
 
 }  // namespace psm::ckks

@@ -33,16 +33,11 @@ void multiply_add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
   by_limbs(kernels().multiply_add, out, a, b);
 }
 
-void automorphism(RnsPoly& out, const RnsPoly& a, GaloisElement g) {
-  PSM_CHECK(a.form() == Form::kNtt && &out != &a);
-  check_alike(out, a);
+RnsPoly automorphism(const RnsPoly& a, GaloisElement g) {
+  PSM_CHECK(a.form() == Form::kNtt);
+  RnsPoly out = a.clone();
   const auto table = automorphism_table(g, a.ring().log_n());
   parallel_for(0, a.limbs(), [&](int j) { kernels().automorphism(out.limb(j), a.limb(j), *table); });
-}
-
-RnsPoly automorphism(const RnsPoly& a, GaloisElement g) {
-  RnsPoly out = a.clone();  // wiped if a is
-  automorphism(out, a, g);
   return out;
 }
 
