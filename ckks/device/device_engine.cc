@@ -228,21 +228,27 @@ void DeviceEngine::multiply_plain(std::span<RnsPoly> out, std::span<const RnsPol
 
 void DeviceEngine::add_plain(RnsPoly& a, const Plaintext& b) const { apply_plain({&a, 1}, {&a, 1}, b, true); }
 
-void DeviceEngine::multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
-                                 std::span<const Term> terms) const {
-  in_pieces(factors.size(), kMaxFactors, [&](size_t begin, size_t count) {
-    ProductSums program{
-        {ring().log_n(), primes_of(out[0].basis())}, static_cast<int>(count), doubled, begin > 0, {}, {}, {}};
-    for (size_t i = 0; i < 3; ++i) program.out[i] = here(out[i]);
-    for (size_t k = 0; k < count; ++k) {
-      for (size_t i : {0, 1}) {
-        program.a[k][i] = here(factors[begin + k].a->c[i]);
-        program.b[k][i] = here(factors[begin + k].b->c[i]);
+void DeviceEngine::multiply_sums(std::span<const Sum> sums) const {
+  for (const Sum& sum : sums) {
+    in_pieces(sum.factors.size(), kMaxFactors, [&](size_t begin, size_t count) {
+      ProductSums program{{ring().log_n(), primes_of(sum.out[0].basis())},
+                          static_cast<int>(count),
+                          sum.doubled,
+                          begin > 0,
+                          {},
+                          {},
+                          {}};
+      for (size_t i = 0; i < 3; ++i) program.out[i] = here(sum.out[i]);
+      for (size_t k = 0; k < count; ++k) {
+        for (size_t i : {0, 1}) {
+          program.a[k][i] = here(sum.factors[begin + k].a->c[i]);
+          program.b[k][i] = here(sum.factors[begin + k].b->c[i]);
+        }
       }
-    }
-    device_.launch(program);
-  });
-  if (!terms.empty()) accumulate_terms(out.first(2), terms, true);
+      device_.launch(program);
+    });
+    if (!sum.terms.empty()) accumulate_terms(sum.out.first(2), sum.terms, true);
+  }
 }
 
 Engine::Pair DeviceEngine::raise(const std::array<RnsPoly, 2>& a, Level level) const {

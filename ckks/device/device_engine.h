@@ -44,9 +44,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   void add_constant(RnsPoly& a, GaussianInteger z) const override;
   void multiply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a, const Plaintext& b) const override;
   void add_plain(RnsPoly& a, const Plaintext& b) const override;
-  using Engine::multiply_sums;
-  void multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
-                     std::span<const Term> terms) const override;
+  void multiply_sums(std::span<const Sum> sums) const override;
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;
   Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const override;
   Digits decompose(const RnsPoly& c, int p_count) const override;
