@@ -39,8 +39,8 @@ struct LaunchLog {
   Entry total() const;
 };
 
-// Predicts the seconds of a launch log on an NVIDIA H200 by its data sheet: for each program the longer of the times for
-// its bytes and its products, and a constant for each launch,
+// Predicts the seconds of a launch log on an NVIDIA H200 by its data sheet: for each program the longer of the times
+// for its bytes and its products, and a constant for each launch,
 //
 //     sum over programs of max(bytes / B, products / M) + launches L.
 //
