@@ -5,6 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/linalg/testing/sample.h"
+#include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
@@ -64,13 +65,6 @@ DiagonalMatrix matrix(int slots, int period, std::initializer_list<int> offsets)
   DiagonalMatrix m(slots, period);
   for (const int k : offsets) m.add(k, sample(period, 1 + 0.37 * k));
   return m;
-}
-
-std::vector<Complex> rotated(const std::vector<Complex>& x, int by) {
-  const int n = static_cast<int>(x.size());
-  std::vector<Complex> out(n);
-  for (int j = 0; j < n; ++j) out[j] = x[(j + by) & (n - 1)];
-  return out;
 }
 
 void check_equal(const std::vector<Complex>& a, const std::vector<Complex>& b) {
