@@ -17,11 +17,6 @@ std::string Error::one_line(std::string message) {
 void append(std::string& out, std::string_view text) { out += text; }
 void append(std::string& out, char c) { out += c; }
 void append(std::string& out, int value) { out += std::to_string(value); }
-void append(std::string& out, unsigned value) { out += std::to_string(value); }
-void append(std::string& out, long value) { out += std::to_string(value); }
-void append(std::string& out, unsigned long value) { out += std::to_string(value); }
-void append(std::string& out, long long value) { out += std::to_string(value); }
-void append(std::string& out, unsigned long long value) { out += std::to_string(value); }
 void append(std::string& out, double value) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%g", value);

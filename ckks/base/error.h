@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace psm {
 
@@ -36,12 +37,10 @@ class Error : public std::runtime_error {
 void append(std::string& out, std::string_view text);
 void append(std::string& out, char c);
 void append(std::string& out, int value);
-void append(std::string& out, unsigned value);
-void append(std::string& out, long value);
-void append(std::string& out, unsigned long value);
-void append(std::string& out, long long value);
-void append(std::string& out, unsigned long long value);
 void append(std::string& out, double value);
+template <typename Integer>
+requires std::is_integral_v<Integer>
+void append(std::string& out, Integer value) { out += std::to_string(value); }
 
 // Joins its arguments into one string: throw Error(message("layer ", i, ": ...")).
 template <typename... Parts>

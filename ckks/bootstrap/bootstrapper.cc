@@ -210,18 +210,19 @@ KeyRequest BootstrapPlan::key_request() const {
 
 Bootstrapper::Bootstrapper(const Context& context, const Encoder& encoder, BootstrapKind kind)
     : plan_(context, kind),
-      slots_to_coeffs_(context, encoder, plan_.slots_to_coeffs()),
-      coeffs_to_slots_(context, encoder,
-                       std::span(plan_.coeffs_to_slots()).first(plan_.coeffs_to_slots().size() - 1)),
-      last_to_slots_(context, encoder, std::span(plan_.coeffs_to_slots()).last(1)) {
+      slots_to_coeffs_(encode(context, encoder, plan_.slots_to_coeffs())),
+      coeffs_to_slots_(encode(context, encoder, plan_.coeffs_to_slots())) {
   if (!plan_.has_recombination()) return;
-  for (const Recombine recombine : {Recombine::kWhole, Recombine::kReal, Recombine::kParts})
-    recombinations_.push_back(encode(context, encoder, plan_.recombination(recombine)));
+  recombinations_ =
+      encode(context, encoder,
+             std::vector{plan_.recombination(Recombine::kWhole), plan_.recombination(Recombine::kReal),
+                         plan_.recombination(Recombine::kParts)});
 }
 
 size_t Bootstrapper::bytes() const {
-  size_t sum = slots_to_coeffs_.bytes() + coeffs_to_slots_.bytes() + last_to_slots_.bytes();
-  for (const EncodedTransform& recombination : recombinations_) sum += recombination.bytes();
+  size_t sum = 0;
+  for (const auto* transforms : {&slots_to_coeffs_, &coeffs_to_slots_, &recombinations_})
+    for (const EncodedTransform& transform : *transforms) sum += transform.bytes();
   return sum;
 }
 
@@ -255,12 +256,13 @@ Ciphertext Bootstrapper::before_parts(const Evaluator& evaluator, const Cipherte
                         " levels; bootstrap earlier"));
   }
   Ciphertext x = evaluator.rotate(evaluator.drop_to_level(input, entry), plan_.pre_rotation());
-  x = mod_raise(evaluator, slots_to_coeffs_.apply(evaluator, std::move(x)), plan_.raised_level());
+  x = mod_raise(evaluator, apply_in_order(slots_to_coeffs_, evaluator, std::move(x)), plan_.raised_level());
   x.declare_scale(plan_.raised_scale());
   if (plan_.kind().of_blocks()) x = rescaled(evaluator, x);
-  x = coeffs_to_slots_.apply(evaluator, std::move(x));
+  const std::span<const EncodedTransform> up = coeffs_to_slots_;
+  x = apply_in_order(up.first(up.size() - 1), evaluator, std::move(x));
   for (const auto& elements : plan_.trace()) x = evaluator.sum_galois(x, elements);
-  return last_to_slots_.apply(evaluator, std::move(x));
+  return up.back().apply(evaluator, x);
 }
 
 std::vector<Ciphertext> Bootstrapper::run(const Evaluator& evaluator, const Ciphertext& input,

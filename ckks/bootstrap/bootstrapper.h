@@ -139,8 +139,7 @@ class Bootstrapper {
   std::vector<Ciphertext> run(const Evaluator& evaluator, const Ciphertext& input, Recombine) const;
 
   BootstrapPlan plan_;
-  TransformChain slots_to_coeffs_, coeffs_to_slots_, last_to_slots_;
-  std::vector<EncodedTransform> recombinations_;  // by Recombine
+  std::vector<EncodedTransform> slots_to_coeffs_, coeffs_to_slots_, recombinations_;  // the last by Recombine
 };
 
 // Plans by kind. Kinds that the ring cannot have are left out.

@@ -23,8 +23,7 @@ void print(const char* what, const LaunchLog& log) {
   std::printf("%s:\n", what);
   for (const auto& [name, entry] : log.programs) row(name.c_str(), entry);
   row("all", log.total());
-  std::printf("  predicted by an H200's data sheet: %.3f ms\n",
-              1e3 * predicted_seconds(log, kH200ByDataSheet));
+  std::printf("  predicted by an H200's data sheet: %.3f ms\n", 1e3 * predicted_h200_seconds(log));
 }
 
 const bool kFullSize = std::getenv("PSM_FULL_SIZE") != nullptr;

@@ -4,17 +4,11 @@
 
 #include "ckks/bootstrap/precision.h"
 #include "ckks/ring/arithmetic/ntt.h"
+#include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
-
-std::vector<Complex> rotated(const std::vector<Complex>& x, int by) {
-  const int n = static_cast<int>(x.size());
-  std::vector<Complex> out(n);
-  for (int j = 0; j < n; ++j) out[j] = x[(j + by) & (n - 1)];
-  return out;
-}
 
 std::vector<Complex> bit_reversed(const std::vector<Complex>& x, int log_slots) {
   std::vector<Complex> out(x.size());

@@ -80,11 +80,6 @@ std::vector<PlacedTransform> place(const DftFactors& factors, const Context& con
   return out;
 }
 
-EncodedTransform encode(const Context& context, const Encoder& encoder, const PlacedTransform& placed) {
-  return EncodedTransform(context, encoder, placed.transform, placed.level, placed.input_scale,
-                          placed.output_scale);
-}
-
 Scale lowered_scale(const Context& context) {
   const bool sparse = context.spec().secret_hamming_weight > 0;
   return Scale(context.scale(0) / (sparse ? 2 : 1));
@@ -109,20 +104,18 @@ void request_keys(std::span<const PlacedTransform> transforms, const Context& co
   for (const PlacedTransform& t : transforms) request_keys(t.schedule, context.chain(), t.level, request);
 }
 
-TransformChain::TransformChain(const Context& context, const Encoder& encoder,
-                               std::span<const PlacedTransform> transforms) {
-  for (const PlacedTransform& t : transforms) transforms_.push_back(encode(context, encoder, t));
+std::vector<EncodedTransform> encode(const Context& context, const Encoder& encoder,
+                                     std::span<const PlacedTransform> transforms) {
+  std::vector<EncodedTransform> encoded;
+  for (const PlacedTransform& t : transforms)
+    encoded.emplace_back(context, encoder, t.transform, t.level, t.input_scale, t.output_scale);
+  return encoded;
 }
 
-Ciphertext TransformChain::apply(const Evaluator& evaluator, Ciphertext x) const {
-  for (const EncodedTransform& transform : transforms_) x = transform.apply(evaluator, x);
+Ciphertext apply_in_order(std::span<const EncodedTransform> transforms, const Evaluator& evaluator,
+                          Ciphertext x) {
+  for (const EncodedTransform& transform : transforms) x = transform.apply(evaluator, x);
   return x;
-}
-
-size_t TransformChain::bytes() const {
-  size_t sum = 0;
-  for (const EncodedTransform& transform : transforms_) sum += transform.bytes();
-  return sum;
 }
 
 EvalModStage::EvalModStage(const Context& context)

@@ -23,7 +23,6 @@ struct PlacedTransform {
 };
 PlacedTransform place(LinearTransform transform, const Context& context, Level level, Scale input_scale,
                       Scale output_scale);
-EncodedTransform encode(const Context& context, const Encoder& encoder, const PlacedTransform& placed);
 // Places the factors of a transform, the first at `level`. `scales` are those before, between and after the
 // factors. baby_count(span) is the number of baby steps of a factor with `span` diagonals.
 std::vector<PlacedTransform> place(const DftFactors& factors, const Context& context, Level level,
@@ -44,16 +43,11 @@ std::vector<Scale> even_scales(Scale from, Scale to, int steps);
 
 void request_keys(std::span<const PlacedTransform> transforms, const Context& context, KeyRequest& request);
 
-// Transforms one after the other, their diagonals encoded.
-class TransformChain {
- public:
-  TransformChain(const Context& context, const Encoder& encoder, std::span<const PlacedTransform> transforms);
-  Ciphertext apply(const Evaluator& evaluator, Ciphertext x) const;
-  size_t bytes() const;
-
- private:
-  std::vector<EncodedTransform> transforms_;
-};
+std::vector<EncodedTransform> encode(const Context& context, const Encoder& encoder,
+                                     std::span<const PlacedTransform> transforms);
+// Applies transforms one after the other.
+Ciphertext apply_in_order(std::span<const EncodedTransform> transforms, const Evaluator& evaluator,
+                          Ciphertext x);
 
 // How chance limits a bootstrap's precision. Every multiple of q_0 is removed (overflow.h), but beyond
 // `exact_up_to` less exactly: a real or imaginary part with such a multiple keeps `bits`.

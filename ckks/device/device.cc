@@ -28,13 +28,13 @@ LaunchLog::Entry LaunchLog::total() const {
   return sum;
 }
 
-double predicted_seconds(const LaunchLog& log, const DeviceRates& rates) {
+double predicted_h200_seconds(const LaunchLog& log) {
+  constexpr double kBytesPerSecond = 4.3e12, kProductsPerSecond = 1e12, kSecondsPerLaunch = 2e-6;
   double seconds = 0;
-  for (const auto& [name, entry] : log.programs) {
-    seconds += std::max(static_cast<double>(entry.work.bytes) / rates.bytes_per_second,
-                        static_cast<double>(entry.work.products) / rates.products_per_second) +
-               static_cast<double>(entry.launches) * rates.seconds_per_launch;
-  }
+  for (const auto& [name, entry] : log.programs)
+    seconds += std::max(static_cast<double>(entry.work.bytes) / kBytesPerSecond,
+                        static_cast<double>(entry.work.products) / kProductsPerSecond) +
+               static_cast<double>(entry.launches) * kSecondsPerLaunch;
   return seconds;
 }
 

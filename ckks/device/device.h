@@ -20,8 +20,7 @@
 
 namespace psm::ckks {
 
-// The work of a GPU in the time between two launches, 2 us of an H200 (kH200ByDataSheet). A launch with less
-// work is small.
+// The work of a GPU in the time between two launches, 2 us of an H200. A launch with less work is small.
 constexpr Work kSmallWork{8 << 20, 2 << 20};
 
 // A log of what a device was asked to do.
@@ -40,24 +39,15 @@ struct LaunchLog {
   Entry total() const;
 };
 
-struct DeviceRates {
-  double bytes_per_second;     // B, of copying
-  double products_per_second;  // M, of residues modulo a prime of 50 bits
-  double seconds_per_launch;   // L
-};
-
-// An NVIDIA H200 by its data sheet; nothing was measured here. Copies reach 4.3 TB/s. 132 multiprocessors
-// with 64 integer multipliers at 1.98 GHz make 10^12 products a second, if a product with a root takes some
-// sixteen multiplications. Launches follow each other in 2 us.
-constexpr DeviceRates kH200ByDataSheet{4.3e12, 1e12, 2e-6};
-
-// Predicts the seconds of a launch log from given rates: for each program the longer of the times for its
-// bytes and its products, and a constant for each launch,
+// Predicts the seconds of a launch log on an NVIDIA H200 by its data sheet: for each program the longer of the times
+// for its bytes and its products, and a constant for each launch,
 //
 //     sum over programs of max(bytes / B, products / M) + launches L.
 //
-// This is not a measurement: caches serve some of the bytes, and no kernel reaches a full rate.
-double predicted_seconds(const LaunchLog& log, const DeviceRates& rates);
+// Copies reach B = 4.3 TB/s. 132 multiprocessors with 64 integer multipliers at 1.98 GHz make M = 10^12 products of
+// residues modulo a prime of 50 bits, if a product with a root takes some sixteen multiplications. Launches follow each
+// other in L = 2 us. This is not a measurement: caches serve some of the bytes, and no kernel reaches a full rate.
+double predicted_h200_seconds(const LaunchLog& log);
 
 class Device : public Memory {
  public:

@@ -58,7 +58,7 @@ void in_batches(const PrimeView* views, int log_n, std::vector<NttTask>& tasks, 
 
 // Values are uploaded as words.
 template <class T>
-const T* DeviceTables::keep(std::span<const T> values) const {
+const T* DeviceEngine::keep(std::span<const T> values) const {
   static_assert(std::is_trivially_copyable_v<T>);
   const size_t words = (values.size_bytes() + sizeof(uint64_t) - 1) / sizeof(uint64_t);
   std::vector<uint64_t> host(words);
@@ -68,18 +68,18 @@ const T* DeviceTables::keep(std::span<const T> values) const {
   return reinterpret_cast<const T*>(room.data());
 }
 
-DeviceTables::DeviceTables(const Context& context, Device& device)
-    : context_(context), device_(device), converters_(context) {
+DeviceEngine::DeviceEngine(const Context& context, Device& device)
+    : Engine(context), device_(device), converters_(context) {
   require_limits(context);
-  const Ring& ring = context.ring();
   std::vector<PrimeView> views;
-  for (int i = 0; i < ring.full_basis().limbs(); ++i)
-    views.push_back(prime_view(
-        ring.ntt(i), [&](const std::vector<double>& table) { return keep(std::span<const double>(table)); }));
+  for (int i = 0; i < ring().full_basis().limbs(); ++i)
+    views.push_back(prime_view(ring().ntt(i), [&](const std::vector<double>& table) {
+      return keep(std::span<const double>(table));
+    }));
   views_ = keep(std::span<const PrimeView>(views));
 }
 
-const DeviceConverter& DeviceTables::converter(const BasisConverter& host) const {
+const DeviceConverter& DeviceEngine::converter(const BasisConverter& host) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = by_converter_.find(&host); found != by_converter_.end()) return found->second;
   std::vector<double> last, inverses;
@@ -87,37 +87,32 @@ const DeviceConverter& DeviceTables::converter(const BasisConverter& host) const
     const std::vector<double> factors = last_factors(host.inverse_transform(s));
     last.insert(last.end(), factors.begin(), factors.end());
   }
-  const Ring& ring = context_.ring();
   for (int t = 0; t < host.target_count(); ++t)
-    inverses.push_back(centred(host.inverse_product(t).value, ring.modulus(host.target(t))));
+    inverses.push_back(centred(host.inverse_product(t).value, ring().modulus(host.target(t))));
   return by_converter_[&host] = {&host, keep(host.matrix()), keep(host.reciprocals()),
                                  keep(std::span<const double>(last)),
                                  keep(std::span<const double>(inverses))};
 }
 
-const double* DeviceTables::p_products(int p_count) const {
+const double* DeviceEngine::p_products(int p_count) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   const double*& kept = p_products_[p_count];
   if (kept != nullptr) return kept;
-  const Ring& ring = context_.ring();
   std::vector<double> products;
-  for (int j = 0; j < ring.q_count(); ++j)
-    products.push_back(centred(converters_.p_product(j, p_count).value, ring.q(j)));
+  for (int j = 0; j < ring().q_count(); ++j)
+    products.push_back(centred(converters_.p_product(j, p_count).value, ring().q(j)));
   return kept = keep(std::span<const double>(products));
 }
 
-Permutation DeviceTables::permutation(GaloisElement g) const {
+Permutation DeviceEngine::permutation(GaloisElement g) const {
   if (g == 1) return {};
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = permutations_.find(g); found != permutations_.end()) return found->second;
-  const auto table = automorphism_table(g, context_.log_n());
+  const auto table = automorphism_table(g, ring().log_n());
   const AutomorphismView& view = table->view();
   return permutations_[g] = {keep(std::span<const uint32_t>(view.blocks, view.n / 8)),
                              keep(std::span<const uint64_t>(view.permutations[0], 64))};
 }
-
-DeviceEngine::DeviceEngine(const Context& context, Device& device)
-    : Engine(context), device_(device), tables_(context, device) {}
 
 const uint64_t* DeviceEngine::here(const RnsPoly& poly) const {
   PSM_CHECK(poly.memory() == &device_, "an operand that is not in the device's memory");
@@ -127,14 +122,14 @@ uint64_t* DeviceEngine::here(RnsPoly& poly) const { return const_cast<uint64_t*>
 
 template <NttDirection kDirection>
 void DeviceEngine::transform_rows(int log_n, std::vector<NttTask>& tasks) const {
-  in_batches(tables_.views(), log_n, tasks,
+  in_batches(views_, log_n, tasks,
              [&](const NttBatch& batch) { device_.launch(NttRows<kDirection>{batch}); });
 }
 template void DeviceEngine::transform_rows<NttDirection::kForward>(int, std::vector<NttTask>&) const;
 
 template <NttDirection kDirection>
 void DeviceEngine::transform_columns(int log_n, std::vector<NttTask>& tasks) const {
-  in_batches(tables_.views(), log_n, tasks, [&](const NttBatch& batch) {
+  in_batches(views_, log_n, tasks, [&](const NttBatch& batch) {
     with_column_bits(
         log_n, [&](auto bits) { device_.launch(NttColumns<decltype(bits)::value, kDirection>{batch}); });
   });
@@ -233,26 +228,32 @@ void DeviceEngine::multiply_plain(std::span<RnsPoly> out, std::span<const RnsPol
 
 void DeviceEngine::add_plain(RnsPoly& a, const Plaintext& b) const { apply_plain({&a, 1}, {&a, 1}, b, true); }
 
-void DeviceEngine::multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
-                                 std::span<const Term> terms) const {
-  in_pieces(factors.size(), kMaxFactors, [&](size_t begin, size_t count) {
-    ProductSums program{
-        {ring().log_n(), primes_of(out[0].basis())}, static_cast<int>(count), doubled, begin > 0, {}, {}, {}};
-    for (size_t i = 0; i < 3; ++i) program.out[i] = here(out[i]);
-    for (size_t k = 0; k < count; ++k) {
-      for (size_t i : {0, 1}) {
-        program.a[k][i] = here(factors[begin + k].a->c[i]);
-        program.b[k][i] = here(factors[begin + k].b->c[i]);
+void DeviceEngine::multiply_sums(std::span<const Sum> sums) const {
+  for (const Sum& sum : sums) {
+    in_pieces(sum.factors.size(), kMaxFactors, [&](size_t begin, size_t count) {
+      ProductSums program{{ring().log_n(), primes_of(sum.out[0].basis())},
+                          static_cast<int>(count),
+                          sum.doubled,
+                          begin > 0,
+                          {},
+                          {},
+                          {}};
+      for (size_t i = 0; i < 3; ++i) program.out[i] = here(sum.out[i]);
+      for (size_t k = 0; k < count; ++k) {
+        for (size_t i : {0, 1}) {
+          program.a[k][i] = here(sum.factors[begin + k].a->c[i]);
+          program.b[k][i] = here(sum.factors[begin + k].b->c[i]);
+        }
       }
-    }
-    device_.launch(program);
-  });
-  if (!terms.empty()) accumulate_terms(out.first(2), terms, true);
+      device_.launch(program);
+    });
+    if (!sum.terms.empty()) accumulate_terms(sum.out.first(2), sum.terms, true);
+  }
 }
 
 Engine::Pair DeviceEngine::raise(const std::array<RnsPoly, 2>& a, Level level) const {
   const size_t n = ring().n();
-  const DeviceConverter& by = tables_.converter(tables_.converters().lift(level));
+  const DeviceConverter& by = converter(converters_.lift(level));
   Pair out = make_pair({level + 1, 0});
   Buffer coefficients = room(2);
   std::vector<NttTask> inverse, forward;

@@ -19,11 +19,6 @@
 
 namespace psm::ckks {
 
-// The tables that an engine keeps on its device: primes and roots, and, made at their first use, the
-// constants of changes of basis and of products by P, and automorphisms. All are public.
-//
-// Thread-safe.
-
 // A BasisConverter's constants, at addresses of the device.
 struct DeviceConverter {
   const BasisConverter* host;
@@ -33,41 +28,12 @@ struct DeviceConverter {
   const double* inverses;  // D^{-1} modulo target t
 };
 
-class DeviceTables {
- public:
-  // Throws Error if the ring, its primes or its digits are beyond the programs' limits.
-  DeviceTables(const Context& context, Device& device);
-
-  const PrimeView* views() const { return views_; }
-
-  const Converters& converters() const { return converters_; }
-  // Returns the device's copy of one of converters().
-  const DeviceConverter& converter(const BasisConverter& host) const;
-  // [P]_{q_j} by limb, P the product of the first p_count special primes.
-  const double* p_products(int p_count) const;
-  // Returns the permutation of an automorphism; that of the identity is empty.
-  Permutation permutation(GaloisElement g) const;
-
- private:
-  template <class T>
-  const T* keep(std::span<const T> values) const;
-
-  const Context& context_;
-  Device& device_;
-  Converters converters_;
-  const PrimeView* views_;
-  mutable std::mutex mutex_;
-  mutable std::vector<Buffer> kept_;
-  mutable std::map<const BasisConverter*, DeviceConverter> by_converter_;
-  mutable std::map<int, const double*> p_products_;
-  mutable std::map<GaloisElement, Permutation> permutations_;
-};
-
 class DeviceEngine final : public Engine, public ResidueMaker {
  public:
   // Uploads primes and roots. The device must outlive the engine and everything in its memory.
   DeviceEngine(const Context& context, Device& device);
 
+  const PrimeView* views() const { return views_; }  // of all primes of the ring
   Memory* memory() const override { return &device_; }
   void wait() const override { device_.wait(); }
   const ResidueMaker* residue_maker() const override { return this; }
@@ -78,9 +44,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   void add_constant(RnsPoly& a, GaussianInteger z) const override;
   void multiply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a, const Plaintext& b) const override;
   void add_plain(RnsPoly& a, const Plaintext& b) const override;
-  using Engine::multiply_sums;
-  void multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
-                     std::span<const Term> terms) const override;
+  void multiply_sums(std::span<const Sum> sums) const override;
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;
   Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const override;
   Digits decompose(const RnsPoly& c, int p_count) const override;
@@ -101,7 +65,16 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   // Where a polynomial begins, which must be in the device's memory.
   const uint64_t* here(const RnsPoly& poly) const;
   uint64_t* here(RnsPoly& poly) const;
-  LimbPrimes primes_of(Basis basis) const { return {tables_.views(), basis.q, basis.p, ring().q_count()}; }
+  LimbPrimes primes_of(Basis basis) const { return {views_, basis.q, basis.p, ring().q_count()}; }
+
+  // Tables on the device, all of them public: primes and roots, and, made at their first use, the constants of changes
+  // of basis, [P]_{q_j} by limb for the product P of the first p_count special primes, and automorphisms, of which the
+  // identity's is empty.
+  template <class T>
+  const T* keep(std::span<const T> values) const;
+  const DeviceConverter& converter(const BasisConverter& host) const;
+  const double* p_products(int p_count) const;
+  Permutation permutation(GaloisElement g) const;
 
   // The inverse transform; rows and columns of either, of 2^log_n residues; changes of basis, with the forward
   // transform's columns, to limbs of `basis`.
@@ -157,7 +130,13 @@ class DeviceEngine final : public Engine, public ResidueMaker {
                      const Buffer& switched, std::vector<Pair>& sums) const;
 
   Device& device_;
-  DeviceTables tables_;
+  Converters converters_;
+  const PrimeView* views_;
+  mutable std::mutex mutex_;
+  mutable std::vector<Buffer> kept_;
+  mutable std::map<const BasisConverter*, DeviceConverter> by_converter_;
+  mutable std::map<int, const double*> p_products_;
+  mutable std::map<GaloisElement, Permutation> permutations_;
 };
 
 }  // namespace psm::ckks

@@ -81,8 +81,9 @@ class Comparison {
         for (int k = 0; k < (doubled ? kMaxFactors + 2 : 2); ++k)
           factors.push_back({&x[k % 3], &x[(k + 1) % 3]});
         std::vector<RnsPoly> sum = make(3);
-        engine.multiply_sums(sum, factors, doubled,
-                             doubled ? std::span<const Term>(weights) : std::span<const Term>());
+        const Engine::Sum wanted{sum, factors, doubled,
+                                 doubled ? std::span<const Term>(weights) : std::span<const Term>()};
+        engine.multiply_sums({&wanted, 1});
         keep(sum);
       }
       std::vector<RnsPoly> scaled = make(2);

@@ -20,8 +20,7 @@ constexpr size_t kSwitchedWords = size_t{1} << 27;
 void DeviceEngine::divide_by(Basis from, std::span<RnsPoly> out, const Division& division) const {
   const size_t n = ring().n(), polys = out.size();
   const Basis to = out[0].basis();
-  const DeviceConverter& by =
-      tables_.converter(tables_.converters().mod_down(level_of(from), from.p, to.q == from.q - 1));
+  const DeviceConverter& by = converter(converters_.mod_down(level_of(from), from.p, to.q == from.q - 1));
   const int sources = by.host->source_count(), targets = by.host->target_count();
   PSM_CHECK(targets == to.limbs(), targets, " limbs");
   Buffer residues = room(polys * static_cast<size_t>(sources));
@@ -64,7 +63,7 @@ void DeviceEngine::divide_by(Basis from, std::span<RnsPoly> out, const Division&
   program.limbs = targets;
   program.r = remainders.data();
   program.inverse = by.inverses;
-  program.destination = tables_.permutation(inverse_element(division.automorphism, ring().log_n()));
+  program.destination = permutation(inverse_element(division.automorphism, ring().log_n()));
   for (size_t i = 0; i < polys; ++i) {
     program.x[i] = is_keyed ? nullptr : here(division.x[i]);
     program.a[i] = division.addends[i] == nullptr ? nullptr : here(*division.addends[i]);
@@ -83,7 +82,7 @@ Digits DeviceEngine::decompose(const RnsPoly& c, int p_count) const {
   std::vector<NttTask> inverse, forward;
   std::vector<Conversion> conversions;
   for (int d = 0; d < digits.count; ++d) {
-    const DeviceConverter& by = tables_.converter(tables_.converters().mod_up(level, d, p_count));
+    const DeviceConverter& by = converter(converters_.mod_up(level, d, p_count));
     const int sources = by.host->source_count(), targets = by.host->target_count();
     const int own = by.host->source(0);
     uint64_t* const extension = digits.extensions[d].data();
@@ -168,7 +167,7 @@ Engine::Pair DeviceEngine::switch_key(const Digits& digits, const KeySwitchKey& 
   Division division{.source = {&digits, &key, {}}, .automorphism = options.automorphism};
   if (options.rescale) {
     division.source.addends = addends;
-    division.factor = tables_.p_products(basis.p);
+    division.factor = p_products(basis.p);
   } else {
     division.addends = addends;
   }
@@ -206,7 +205,7 @@ void DeviceEngine::multiply_keys(Basis basis, const double* factor, std::span<co
       if (digits + more > kMaxSourceDigits) break;
       KeyProduct::Source& source = program.source[program.count++];
       static_cast<KeySource&>(source) = add_source(program, basis, rotation.source, digits, limbs);
-      source.permutation = tables_.permutation(rotation.automorphism);
+      source.permutation = permutation(rotation.automorphism);
       for (size_t i : {0, 1}) source.out[i] = stretch.sum ? rotations[0].out[i] : rotation.out[i];
       digits += more;
     }
@@ -229,7 +228,7 @@ Engine::Pair DeviceEngine::sum_switched(std::span<const SwitchedSource> sources)
   std::vector<Rotation> rotations;
   for (const SwitchedSource& source : sources)
     rotations.push_back(rotation_of(source, {here(sum[0]), here(sum[1])}));
-  multiply_keys(basis, tables_.p_products(basis.p), rotations, {0, basis.limbs(), true});
+  multiply_keys(basis, p_products(basis.p), rotations, {0, basis.limbs(), true});
   return sum;
 }
 
@@ -237,7 +236,7 @@ void DeviceEngine::add_weighted(std::vector<Pair>& sums, std::span<const Switche
                                 const WeightBlock& block) const {
   const size_t n = ring().n(), width = static_cast<size_t>(block.last_source - block.first_source);
   const Basis basis = block.basis;
-  const double* const factor = basis.p > 0 ? tables_.p_products(basis.p) : nullptr;
+  const double* const factor = basis.p > 0 ? p_products(basis.p) : nullptr;
   PSM_CHECK(width <= kMaxMatrixColumns, width, " sources together");
   const size_t together =
       std::clamp<size_t>(kSwitchedWords / (2 * width * n), 1, static_cast<size_t>(basis.limbs()));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 #include <numeric>
+#include <random>
 #include <vector>
 
 #include "ckks/base/error.h"
@@ -40,13 +41,7 @@ std::vector<uint32_t> thread_order(ThreadOrder order, uint32_t threads) {
   std::vector<uint32_t> places(threads);
   std::iota(places.begin(), places.end(), 0);
   if (order == ThreadOrder::kReversed) std::reverse(places.begin(), places.end());
-  if (order == ThreadOrder::kShuffled) {
-    uint64_t state = 0x9e3779b97f4a7c15;  // any fixed seed
-    for (uint32_t i = threads; i > 1; --i) {
-      state = state * 6364136223846793005 + 1442695040888963407;
-      std::swap(places[i - 1], places[(state >> 33) % i]);
-    }
-  }
+  if (order == ThreadOrder::kShuffled) std::shuffle(places.begin(), places.end(), std::minstd_rand());
   return places;
 }
 

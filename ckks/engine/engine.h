@@ -54,17 +54,15 @@ class Engine {
   virtual void add_plain(RnsPoly& a, const Plaintext& b) const = 0;
 
   // out_0 + out_1 s + out_2 s^2 = m sum_k (a_{k,0} + a_{k,1} s) (b_{k,0} + b_{k,1} s)
-  //                               + sum_t f_t (c_{t,0} + c_{t,1} s),       m = 2 if `doubled`, else 1.
-  virtual void multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
-                             std::span<const Term> terms) const = 0;
-  // Several such sums, neither doubled nor with terms. An engine may read a factor of many from memory once.
+  //                               + sum_t f_t (c_{t,0} + c_{t,1} s),       m = 2 if `doubled`, else 1,
+  // for several sums of one level. An engine may read a factor of many from memory once.
   struct Sum {
     std::span<RnsPoly> out;
     std::span<const Factors> factors;
+    bool doubled = false;
+    std::span<const Term> terms{};
   };
-  virtual void multiply_sums(std::span<const Sum> sums) const {
-    for (const Sum& sum : sums) multiply_sums(sum.out, sum.factors, false, {});
-  }
+  virtual void multiply_sums(std::span<const Sum> sums) const = 0;
 
   // Takes the residues a_i modulo q_0 as integers in (-q_0/2, q_0/2), and reduces them modulo Q_level.
   virtual Pair raise(const std::array<RnsPoly, 2>& a, Level level) const = 0;

@@ -137,20 +137,16 @@ void HostEngine::multiply_sums(std::span<const Sum> sums) const {
     for (size_t begin = 0; begin < ring().n(); begin += tile())
       for (const Sum& sum : sums) sum_tile(sum, j, begin);
   });
-}
-
-void HostEngine::multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
-                               std::span<const Term> terms) const {
-  const Sum sum{out, factors};
-  multiply_sums({&sum, 1});
-  if (!doubled && terms.empty()) return;
-  for_each_limb(out, [&](size_t i, int j) {
-    const size_t n = ring().n();
-    uint64_t* const to = out[i].limb(j);
-    if (doubled) kernels().add(to, to, to, n, out[i].modulus(j));
-    for (const Term& term : terms)
-      if (i < term.polys.size()) add_term(to, term.polys[i].limb(j), term.factor, n, out[i].modulus(j));
-  });
+  for (const Sum& sum : sums) {
+    if (!sum.doubled && sum.terms.empty()) continue;
+    for_each_limb(sum.out, [&](size_t i, int j) {
+      const Modulus& m = sum.out[i].modulus(j);
+      uint64_t* const to = sum.out[i].limb(j);
+      if (sum.doubled) kernels().add(to, to, to, ring().n(), m);
+      for (const Term& term : sum.terms)
+        if (i < term.polys.size()) add_term(to, term.polys[i].limb(j), term.factor, ring().n(), m);
+    });
+  }
 }
 
 Engine::Pair HostEngine::raise(const std::array<RnsPoly, 2>& a, Level level) const {

@@ -5,12 +5,10 @@
 // Key switching is hybrid (ePrint 2019/688; equations in engine.h). Both conversions are exact and centred
 // (basis_conversion.h): a digit is uniform in [-D_i/2, D_i/2], and the division rounds to the nearest integer.
 //
-// Transforms at l + 1 limbs, k special primes and d digits: l + 1 inverse and d (l + 1 + k) - (l + 1) forward
-// to decompose; 2k inverse and 2 (l + 1) forward to divide two polynomials. Memory traffic: the key is read
-// once, digits are written and read once. A decomposition for one key only is transformed where it is summed,
-// so its transforms never leave the cache. Sums of products are made tile by tile where the division needs
-// them, in the first-level cache. A sum over many rotations, as in a linear transform, keeps a tile of all of
-// them in the second-level cache.
+// chain.h counts the transforms. Memory traffic: the key is read once, digits are written and read once. A
+// decomposition for one key only is transformed where it is summed, so its transforms never leave the cache.
+// Sums of products are made tile by tile where the division needs them, in the first-level cache. A sum over
+// many rotations, as in a linear transform, keeps a tile of all of them in the second-level cache.
 //
 // Scratch comes from the buffer pool; each operation runs over limbs in parallel.
 #pragma once
@@ -31,8 +29,6 @@ class HostEngine final : public Engine {
   void add_constant(RnsPoly& a, GaussianInteger z) const override;
   void multiply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a, const Plaintext& b) const override;
   void add_plain(RnsPoly& a, const Plaintext& b) const override;
-  void multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
-                     std::span<const Term> terms) const override;
   void multiply_sums(std::span<const Sum> sums) const override;
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;
   Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const override;

@@ -132,7 +132,7 @@ struct Application {
     std::vector<Engine::Pair> pairs(schedule.accumulators.size());
     for (size_t b = 0; b < blocks.blocks.size(); ++b) {
       block_weights(b, [&](const WeightBlock& weights) {
-        if (!blocks.divides_sources) return engine.add_weighted(pairs, summed, weights);
+        if (!schedule.counts.divides_sources) return engine.add_weighted(pairs, summed, weights);
         std::deque<Ciphertext> rotated;
         std::deque<Hoisted> divided;
         std::vector<SwitchedSource> sources = summed;  // those that are not rotated stay
@@ -162,7 +162,7 @@ struct Application {
       });
     }
     hoisted.clear();
-    return blocks.divides_sources
+    return schedule.counts.divides_sources
                ? finish<Ciphertext>(evaluator, std::move(pairs), owner, std::move(lone))
                : finish<ExtendedCiphertext>(evaluator, std::move(pairs), owner, std::move(lone));
   }

@@ -70,28 +70,10 @@ LinearTransform baby_step_giant_step(const DiagonalMatrix& matrix, int step, int
   return out;
 }
 
-int TransformSchedule::hoisted_rotations() const {
-  return static_cast<int>(
-      std::count_if(sources.begin(), sources.end(), [](const Source& s) { return s.switched(); }));
-}
-
-int TransformSchedule::hoisted_inputs() const {
-  std::set<int> inputs;
-  for (const Source& source : sources) {
-    if (source.switched()) inputs.insert(source.input);
-  }
-  return static_cast<int>(inputs.size());
-}
-
 std::vector<char> TransformSchedule::has_terms() const {
   std::vector<char> has(accumulators.size(), 0);
   for (int accumulator : term_accumulator) has[accumulator] = 1;
   return has;
-}
-
-int TransformSchedule::meetings() const {
-  const std::vector<char> has = has_terms();
-  return giant_rotations() - static_cast<int>(std::count(has.begin(), has.end(), 0));
 }
 
 TransformSchedule transform_schedule(const LinearTransform& transform, size_t slots) {
@@ -130,6 +112,19 @@ TransformSchedule transform_schedule(const LinearTransform& transform, size_t sl
     for (int i = first; i < zero; ++i) out.steps.push_back({i, i + 1, giant(i) - giant(i + 1)});
     out.results.push_back(zero);
   }
+  const std::vector<char> has = out.has_terms();
+  const int steps = static_cast<int>(out.steps.size());
+  out.counts = {.sources = static_cast<int>(out.sources.size()),
+                .giant_rotations = steps,
+                .meetings = steps - static_cast<int>(std::count(has.begin(), has.end(), 0)),
+                .outputs = transform.outputs,
+                .divides_sources = transform.divides_sources};
+  std::set<int> hoisted;
+  for (const TransformSchedule::Source& source : out.sources)
+    if (source.switched()) ++out.counts.hoisted_rotations, hoisted.insert(source.input);
+  out.counts.hoisted_inputs = static_cast<int>(hoisted.size());
+  for (const TransformTerm& term : transform.terms)
+    ++(term.weight.period() == slots ? out.counts.full_terms : out.counts.periodic_terms);
   return out;
 }
 

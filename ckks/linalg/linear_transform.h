@@ -59,6 +59,18 @@ Sha256::Digest same_encoding(const LinearTransform&);
 LinearTransform baby_step_giant_step(const DiagonalMatrix& matrix, int step, int baby_count,
                                      bool one_sided = false);
 
+// What decides the work of a transform, besides its level.
+struct TransformCounts {
+  int sources = 0;
+  int hoisted_rotations = 0;               // sources with a key
+  int hoisted_inputs = 0;                  // inputs that are decomposed
+  int giant_rotations = 0;                 // steps
+  int meetings = 0;                        // steps that end where a sum is already
+  int full_terms = 0, periodic_terms = 0;  // with weights for all slots, or for one period
+  int outputs = 0;
+  bool divides_sources = false;
+};
+
 // The order of work of a transform, from its offsets alone.
 struct TransformSchedule {
   struct Source {
@@ -83,11 +95,9 @@ struct TransformSchedule {
   std::vector<GiantStep> steps;                    // in order
   std::vector<int> results;                        // for each output, its accumulator
 
-  int hoisted_rotations() const;  // sources with a key
-  int hoisted_inputs() const;     // inputs that are decomposed
-  int giant_rotations() const { return static_cast<int>(steps.size()); }
+  TransformCounts counts;
+
   std::vector<char> has_terms() const;  // of each accumulator; one without is where a chain of giants ends
-  int meetings() const;                 // steps that end where a sum is already
 };
 // Babies are taken modulo the slots.
 TransformSchedule transform_schedule(const LinearTransform& transform, size_t slots);

@@ -5,6 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/linalg/testing/sample.h"
+#include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
@@ -27,8 +28,8 @@ TEST_CASE("31 diagonals with 8 babies take 7 hoisted and 3 giant rotations of on
   DiagonalMatrix matrix(256, 256);
   for (int k = 0; k < 31; ++k) matrix.add(4 * k, sample(256, k));
   const TransformSchedule plan = transform_schedule(baby_step_giant_step(matrix, 4, 8), 256);
-  CHECK(plan.hoisted_rotations() == 7);
-  CHECK(plan.giant_rotations() == 3);
+  CHECK(plan.counts.hoisted_rotations == 7);
+  CHECK(plan.counts.giant_rotations == 3);
   for (const auto& step : plan.steps) CHECK(step.by == 32);
 }
 
@@ -44,9 +45,9 @@ TEST_CASE("giants on both sides come to zero with one offset and its negative") 
   for (int i = 0; i < 4; ++i) CHECK(std::abs(plan.steps[i].by) == 8);
   CHECK(plan.steps[4].by == 24);
   CHECK(plan.accumulators[plan.results[1]].giant == 0);
-  CHECK(plan.hoisted_rotations() == 2);  // rot_1(x) and conj(x)
-  CHECK(plan.hoisted_inputs() == 1);
-  CHECK(plan.meetings() == 4);  // the fifth step ends where nothing is
+  CHECK(plan.counts.hoisted_rotations == 2);  // rot_1(x) and conj(x)
+  CHECK(plan.counts.hoisted_inputs == 1);
+  CHECK(plan.counts.meetings == 4);  // the fifth step ends where nothing is
 }
 
 TEST_CASE("a plaintext vector must have a power of two of finite slots") {
@@ -64,13 +65,6 @@ DiagonalMatrix matrix(int slots, int period, std::initializer_list<int> offsets)
   DiagonalMatrix m(slots, period);
   for (const int k : offsets) m.add(k, sample(period, 1 + 0.37 * k));
   return m;
-}
-
-std::vector<Complex> rotated(const std::vector<Complex>& x, int by) {
-  const int n = static_cast<int>(x.size());
-  std::vector<Complex> out(n);
-  for (int j = 0; j < n; ++j) out[j] = x[(j + by) & (n - 1)];
-  return out;
 }
 
 void check_equal(const std::vector<Complex>& a, const std::vector<Complex>& b) {

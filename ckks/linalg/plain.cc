@@ -36,7 +36,7 @@ PlainValues::PlainValues(const PlainStore& store, uint32_t index, size_t period)
     : read_(period * (sizeof(Complex) / sizeof(uint64_t))) {
   auto* const values = reinterpret_cast<Complex*>(read_.data());
   store.read(index, {values, period});
-  values_ = {values, period};
+  span::operator=({values, period});
 }
 
 Plain::Plain(std::vector<Complex> one_period) : log2_period_(log2_of(one_period.size())) {

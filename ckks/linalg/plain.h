@@ -32,23 +32,15 @@ class PlainStore {
 };
 
 // One period of a vector, in its place or as a copy that was read.
-class PlainValues {
+class PlainValues : public std::span<const Complex> {
  public:
-  explicit PlainValues(std::span<const Complex> values) : values_(values) {}
+  explicit PlainValues(std::span<const Complex> values) : span(values) {}
   PlainValues(const PlainStore& store, uint32_t index, size_t period);
   PlainValues(PlainValues&&) = default;
   PlainValues& operator=(PlainValues&&) = default;
 
-  operator std::span<const Complex>() const { return values_; }
-  const Complex& operator[](size_t i) const { return values_[i]; }
-  const Complex* data() const { return values_.data(); }
-  size_t size() const { return values_.size(); }
-  auto begin() const { return values_.begin(); }
-  auto end() const { return values_.end(); }
-
  private:
   Buffer read_;
-  std::span<const Complex> values_;
 };
 
 class Plain {

@@ -55,7 +55,6 @@ void find_lone_terms(const LinearTransform& transform, const TransformSchedule& 
 
 TransformBlocks transform_blocks(const LinearTransform& transform, const TransformSchedule& schedule) {
   TransformBlocks result;
-  result.divides_sources = transform.divides_sources;
   find_lone_terms(transform, schedule, result);
   const int source_count = static_cast<int>(result.summed_sources.size());
   std::vector<int> place(schedule.sources.size(), -1);

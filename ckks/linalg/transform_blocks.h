@@ -31,7 +31,6 @@ struct TransformBlocks {
     std::vector<Tile> tiles{};
   };
 
-  bool divides_sources = false;
   std::vector<char> is_lone;                 // of each accumulator
   std::vector<std::vector<int>> lone_terms;  // together, four at most
   std::vector<int> summed_sources;           // of the schedule: those of all other terms

@@ -38,7 +38,8 @@ Ciphertext evaluate_node(const Evaluator& evaluator, const SeriesPlan& plan, siz
       factors.push_back({&*values[product.left], &*values[product.right]});
     }
     ProductCiphertext sum(ring, basis, node.sum_scale, values[0]->fingerprint, values[0]->memory());
-    evaluator.engine().multiply_sums(sum.c, factors, doubled, terms);
+    const Engine::Sum wanted{sum.c, factors, doubled, terms};
+    evaluator.engine().multiply_sums({&wanted, 1});
     out = evaluator.relinearise_rescale(sum);
   }
   out.settle_scale(node.scale);

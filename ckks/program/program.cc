@@ -61,6 +61,34 @@ std::string describe(const Instruction& instruction) {
   return text;
 }
 
+Instruction part_of(const Instruction& whole, const std::vector<size_t>& results) {
+  Instruction part = whole;
+  const auto pick = [&](const auto& from, auto& to) {
+    to.clear();
+    for (size_t result : results) to.push_back(from[result]);
+  };
+  pick(whole.results, part.results);
+  if (whole.opcode == Opcode::kRotate) pick(whole.offsets, part.offsets);
+  if (whole.opcode == Opcode::kRefresh) pick(whole.arguments, part.arguments);
+  if (!whole.linear) return part;
+  std::vector<int> outputs(whole.results.size(), -1);  // of the whole, and their numbers in the part
+  for (size_t r = 0; r < results.size(); ++r) outputs[results[r]] = static_cast<int>(r);
+  std::map<int, int> inputs;  // the same, in the order of their first use
+  // The part divides sources if the whole does: the same bits.
+  ckks::LinearTransform map{.outputs = static_cast<int>(results.size()),
+                            .divides_sources = whole.linear->divides_sources};
+  part.arguments.clear();
+  for (const ckks::TransformTerm& term : whole.linear->terms) {
+    if (outputs[term.output] < 0) continue;
+    const auto [input, is_new] = inputs.try_emplace(term.input, static_cast<int>(inputs.size()));
+    if (is_new) part.arguments.push_back(whole.arguments[term.input]);
+    ckks::TransformTerm& own = map.terms.emplace_back(term);
+    own.output = outputs[term.output], own.input = input->second;
+  }
+  part.linear = std::make_shared<const ckks::LinearTransform>(std::move(map));
+  return part;
+}
+
 int depth(const Instruction& instruction) {
   const int levels = figures(instruction.opcode).depth;
   return levels == kByDegree ? instruction.series->depth() : levels;

@@ -119,6 +119,10 @@ struct Program {
   int value_count() const { return static_cast<int>(values.size()); }
 };
 
+// Some results of an instruction whose results do not need one another (kRotate, kLinear, kRefresh), with what they
+// take of its arguments, offsets and terms.
+Instruction part_of(const Instruction&, const std::vector<size_t>& results);
+
 // Levels that an instruction consumes between its arguments and its results.
 int depth(const Instruction&);
 // The levels on the longest path from an input to an output, without bootstraps.

@@ -64,11 +64,9 @@ std::array<RnsPoly, 2> divide_by_last(const std::array<RnsPoly, 2>& x);
 // out may be a or b in all of these.
 void add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b);
 void subtract(RnsPoly& out, const RnsPoly& a, const RnsPoly& b);
-void negate(RnsPoly& out, const RnsPoly& a);
 void multiply(RnsPoly& out, const RnsPoly& a, const RnsPoly& b);      // NTT form
 void multiply_add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b);  // out += a b, NTT form
-// X -> X^g, NTT form; out is another polynomial than a.
-void automorphism(RnsPoly& out, const RnsPoly& a, GaloisElement g);
+// X -> X^g, NTT form; wiped when it goes if a is.
 RnsPoly automorphism(const RnsPoly& a, GaloisElement g);
 
 }  // namespace psm::ckks

@@ -23,11 +23,6 @@ void by_limbs(Binary kernel, RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
 void add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) { by_limbs(kernels().add, out, a, b); }
 void subtract(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) { by_limbs(kernels().subtract, out, a, b); }
 
-void negate(RnsPoly& out, const RnsPoly& a) {
-  check_alike(out, a);
-  parallel_for(0, a.limbs(), [&](int j) { kernels().negate(out.limb(j), a.limb(j), a.n(), a.modulus(j)); });
-}
-
 void multiply(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
   PSM_CHECK(a.form() == Form::kNtt);
   by_limbs(kernels().multiply, out, a, b);
@@ -38,16 +33,11 @@ void multiply_add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
   by_limbs(kernels().multiply_add, out, a, b);
 }
 
-void automorphism(RnsPoly& out, const RnsPoly& a, GaloisElement g) {
-  PSM_CHECK(a.form() == Form::kNtt && &out != &a);
-  check_alike(out, a);
+RnsPoly automorphism(const RnsPoly& a, GaloisElement g) {
+  PSM_CHECK(a.form() == Form::kNtt);
+  RnsPoly out = a.clone();
   const auto table = automorphism_table(g, a.ring().log_n());
   parallel_for(0, a.limbs(), [&](int j) { kernels().automorphism(out.limb(j), a.limb(j), *table); });
-}
-
-RnsPoly automorphism(const RnsPoly& a, GaloisElement g) {
-  RnsPoly out = a.clone();  // wiped if a is
-  automorphism(out, a, g);
   return out;
 }
 

@@ -16,19 +16,9 @@ uint64_t ciphertext_bytes(const ckks::Context& context, ckks::Level level) {
   return record_bytes(ciphertext_payload(context, level, false));
 }
 
-CiphertextWriter::CiphertextWriter(const std::string& path, const ckks::Context& context,
+CiphertextWriter::CiphertextWriter(const Destination& destination, const ckks::Context& context,
                                    ckks::Fingerprint fingerprint, const std::string& note)
-    : context_(context), writer_(path, {FileKind::kCiphertexts, context.spec(), fingerprint}) {
-  write_note(note);
-}
-
-CiphertextWriter::CiphertextWriter(std::string* memory, const ckks::Context& context,
-                                   ckks::Fingerprint fingerprint, const std::string& note)
-    : context_(context), writer_(memory, {FileKind::kCiphertexts, context.spec(), fingerprint}) {
-  write_note(note);
-}
-
-void CiphertextWriter::write_note(const std::string& note) {
+    : context_(context), writer_(destination, {FileKind::kCiphertexts, context.spec(), fingerprint}) {
   PSM_CHECK(note.size() <= kMaxNoteBytes, note.size());
   writer_.begin(kNoteTag, note.size());
   writer_.write(note.data(), note.size());

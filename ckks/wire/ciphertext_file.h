@@ -24,16 +24,13 @@ uint64_t ciphertext_bytes(const ckks::Context& context, ckks::Level level);
 class CiphertextWriter {
  public:
   // `note`: at most kMaxNoteBytes.
-  CiphertextWriter(const std::string& path, const ckks::Context& context, ckks::Fingerprint fingerprint,
-                   const std::string& note);
-  CiphertextWriter(std::string* memory, const ckks::Context& context, ckks::Fingerprint fingerprint,
-                   const std::string& note);
+  CiphertextWriter(const Destination& destination, const ckks::Context& context,
+                   ckks::Fingerprint fingerprint, const std::string& note);
   void write(const ckks::Ciphertext& ciphertext);
   void write(const ckks::SeededCiphertext& ciphertext);
   void commit() { writer_.commit(); }
 
  private:
-  void write_note(const std::string& note);
   void begin(uint32_t tag, uint64_t length, ckks::Level level, ckks::Scale scale);
 
   const ckks::Context& context_;

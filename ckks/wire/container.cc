@@ -56,20 +56,15 @@ uint64_t container_bytes(const ckks::ParameterSpec& spec) {
 }
 uint64_t record_bytes(uint64_t payload) { return 4 + 8 + payload + 8; }
 
-ContainerWriter::ContainerWriter(const std::string& path, const Header& header) : kind_(header.kind) {
-  const bool secret = kind_ == FileKind::kSecretKey;
-  file_.emplace(path, secret ? AtomicFile::Kind::kSecret : AtomicFile::Kind::kDefault);
-  begin_container(header);
-}
-
-ContainerWriter::ContainerWriter(std::string* memory, const Header& header)
-    : memory_(memory), kind_(header.kind) {
-  memory_->clear();
-  begin_container(header);
-}
-
-void ContainerWriter::begin_container(Header header) {
+ContainerWriter::ContainerWriter(const Destination& destination, Header header) : kind_(header.kind) {
   PSM_CHECK(header.spec.name.size() <= kMaxNameLength, header.spec.name);
+  if (const auto* path = std::get_if<std::string>(&destination)) {
+    const bool secret = kind_ == FileKind::kSecretKey;
+    file_.emplace(*path, secret ? AtomicFile::Kind::kSecret : AtomicFile::Kind::kDefault);
+  } else {
+    memory_ = std::get<std::string*>(destination);
+    memory_->clear();
+  }
   TableWriter tables;
   for (const char c : kMagic) tables.number(c);
   tables.number(kVersion);

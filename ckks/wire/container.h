@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "ckks/base/files/byte_source.h"
 #include "ckks/base/files/file.h"
@@ -43,11 +44,12 @@ struct RecordHeader {
 uint64_t container_bytes(const ckks::ParameterSpec& spec);
 uint64_t record_bytes(uint64_t payload);
 
+// The path of a file, or memory for a pipe, which must outlive the writer.
+using Destination = std::variant<std::string, std::string*>;
+
 class ContainerWriter {
  public:
-  ContainerWriter(const std::string& path, const Header& header);
-  // Writes into memory, for a pipe. The memory must outlive the writer.
-  ContainerWriter(std::string* memory, const Header& header);
+  ContainerWriter(const Destination& destination, Header header);
 
   // One record in pieces: begin, write ... write, end. The pieces must add up to the length.
   void begin(uint32_t tag, uint64_t length);
@@ -59,7 +61,6 @@ class ContainerWriter {
   uint64_t bytes_written() const { return bytes_; }
 
  private:
-  void begin_container(Header header);
   void raw(const void* data, size_t bytes);
 
   std::optional<AtomicFile> file_;

@@ -90,7 +90,7 @@ int main() {
   std::optional<Ciphertext> c;
   const double time = seconds([&] { c = transform.apply(*party.evaluator, encrypted); });
   const TransformSchedule& schedule = transform.schedule();
-  line("rotations: babies, giants", schedule.hoisted_rotations(),
-       schedule.giant_rotations());
+  line("rotations: babies, giants", schedule.counts.hoisted_rotations,
+       schedule.counts.giant_rotations);
   line("seconds, error", time, error(*c));
 }

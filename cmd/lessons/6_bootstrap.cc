@@ -34,8 +34,8 @@ int main() {
   party.add_keys(plan.key_request());
   const Evaluator& server = *party.evaluator;
   const EvalMod& sine = plan.eval_mod().polynomial();
-  const TransformChain down(context, party.encoder, plan.slots_to_coeffs()),
-      up(context, party.encoder, plan.coeffs_to_slots());
+  const auto down = encode(context, party.encoder, plan.slots_to_coeffs()),
+             up = encode(context, party.encoder, plan.coeffs_to_slots());
   const auto slots = [&](const Ciphertext& c, double unit = 1) {
     return [unit, z = party.decrypt(c)](size_t j) { return unit * z[j]; };
   };
@@ -43,7 +43,7 @@ int main() {
   const Ciphertext input = party.encrypt(z, plan.entry_level());
   stage("The message", "Four of its slots; hardly a level is left.", input, slots(input));
 
-  Ciphertext c = down.apply(server, server.rotate(input, plan.pre_rotation()));
+  Ciphertext c = apply_in_order(down, server, server.rotate(input, plan.pre_rotation()));
   RnsPoly t = party.decryptor.phase(c).poly;
   to_coefficients(t);
   std::vector<size_t> at(4);  // slot j is found in coefficients at[j] and at[j] + N/2
@@ -61,7 +61,7 @@ int main() {
         [&](size_t j) { return pair(i_of, t, at[j]); });
   line("largest |I|, and its bound K", largest, sine.spec().k);
   c.declare_scale(plan.eval_mod().raised_scale());  // 2 K' q_0, K' > K: no level
-  c = up.apply(server, std::move(c));
+  c = apply_in_order(up, server, std::move(c));
   stage("CoeffsToSlots", "Slots of (I + m / q_0) / K', shown times K'.", c,
         slots(c, 2 * sine.half_width()));
   with_exercise([&] {

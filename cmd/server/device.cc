@@ -18,7 +18,7 @@ Json json_of(const ckks::LaunchLog& log) {
                       {"bytes", total.work.bytes},
                       {"products", total.work.products},
                       {"uploaded_bytes", log.uploaded_bytes},
-                      {"predicted_ms", 1e3 * ckks::predicted_seconds(log, ckks::kH200ByDataSheet)}};
+                      {"predicted_ms", 1e3 * ckks::predicted_h200_seconds(log)}};
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ std::unique_ptr<const ckks::Engine> engine_on(ckks::Device* device, const ckks::
 
 Figures DevicePass::figures() const {
   const auto milliseconds = [](const ckks::LaunchLog& log) {
-    return seconds_text(ckks::predicted_seconds(log, ckks::kH200ByDataSheet));
+    return seconds_text(ckks::predicted_h200_seconds(log));
   };
   Figures figures;
   figures.row()

@@ -64,7 +64,7 @@ DeviceRow counted(ckks::Device& device, const char* name, int limbs, const std::
   device.take_log();
   run();
   row.log = device.take_log();
-  row.predicted_ms = 1e3 * ckks::predicted_seconds(row.log, ckks::kH200ByDataSheet);
+  row.predicted_ms = 1e3 * ckks::predicted_h200_seconds(row.log);
   return row;
 }
 
@@ -74,13 +74,13 @@ class Transforms {
   Transforms(const ckks::Context& context, ckks::Device& device)
       : ring_(context.ring()),
         device_(device),
-        tables_(context, device),
+        engine_(context, device),
         limbs_(std::min(kTransformLimbs, ring_.full_basis().limbs())),
         room_(static_cast<size_t>(limbs_) * ring_.n(), &device) {}
 
   int limbs() const { return limbs_; }
   void run() const {
-    ckks::NttBatch batch{tables_.views(), ring_.log_n(), limbs_, {}};
+    ckks::NttBatch batch{engine_.views(), ring_.log_n(), limbs_, {}};
     for (int i = 0; i < limbs_; ++i) batch.tasks[i] = {limb(i), limb(i), nullptr, i};
     ckks::with_column_bits(ring_.log_n(), [&](auto bits) {
       device_.launch(ckks::NttColumns<decltype(bits)::value, ckks::NttDirection::kForward>{batch});
@@ -113,7 +113,7 @@ class Transforms {
 
   const ckks::Ring& ring_;
   ckks::Device& device_;
-  ckks::DeviceTables tables_;
+  ckks::DeviceEngine engine_;
   int limbs_;
   Buffer room_;
 };

@@ -18,7 +18,7 @@ struct DeviceRow {
   std::string name;
   int limbs = 0;  // of the operand
   ckks::LaunchLog log;
-  double predicted_ms = 0;  // by ckks::kH200ByDataSheet
+  double predicted_ms = 0;  // by an H200's data sheet
 
   struct Measured {
     Times times;

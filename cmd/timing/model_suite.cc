@@ -96,8 +96,7 @@ const char* operation_part(Opcode opcode) {
 // Predicted seconds of the plaintext products of a linear map.
 double predicted_products(const Instruction& instruction, size_t slots, ckks::Level level,
                           const program::CostModel& costs) {
-  const program::TransformSummary map =
-      program::summarise(*instruction.linear, ckks::transform_schedule(*instruction.linear, slots), slots);
+  const ckks::TransformCounts map = ckks::transform_schedule(*instruction.linear, slots).counts;
   const double limbs = 2.0 * weight_basis(*instruction.linear, costs.chain(), level).limbs();
   program::Work work;
   work[WorkKind::kMultiply] = limbs * static_cast<double>(map.full_terms);

@@ -37,6 +37,7 @@
 namespace psm::ckks {
 
 constexpr size_t kMaxProgramBytes = 4096;
+constexpr int kMaxDeviceLimbs = 64;  // of a polynomial
 
 struct Place {
   uint32_t block, thread;

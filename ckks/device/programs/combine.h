@@ -78,15 +78,13 @@ struct Combine : Elementwise {
   }
 };
 
-constexpr int kMaxGaussianLimbs = 64;
-
 struct GaussianProduct : Elementwise {
   static constexpr const char* kName = "gaussian product";
   int polys;
   bool adds;
   uint64_t* out[2];
   const uint64_t* a[2];
-  uint64_t z[kMaxGaussianLimbs][2];  // residues on the first and on the second half of limb j
+  uint64_t z[kMaxDeviceLimbs][2];  // residues on the first and on the second half of limb j
 
   uint32_t blocks() const { return blocks_of(polys); }
   Work work() const { return work_of(2 * polys, adds ? 0 : polys); }

@@ -142,9 +142,8 @@ struct ConvertColumns {
         const PrimeView& view = primes.views[prime_of(c, target_of(c, first, t))];
         PSM_UNROLL
         for (int i = 0; i < kPlaces; ++i)
-          ntt_program::put_double(
-              shared[t * kRoomOfTarget + room_of(row + static_cast<uint32_t>(i) * kApart, column)],
-              sum[i][t].reduced(view));
+          put_double(shared[t * kRoomOfTarget + room_of(row + static_cast<uint32_t>(i) * kApart, column)],
+                     sum[i][t].reduced(view));
       }
     }
   }
@@ -161,14 +160,13 @@ struct ConvertColumns {
       uint64_t* const room = shared + t * kRoomOfTarget + column;
       double x[kSize] = {};
       PSM_UNROLL
-      for (uint32_t i = 0; i < kSize; ++i)
-        x[i] = ntt_program::double_at(room[room_of(offset + (i << kLower), 0)]);
-      ntt_program::forward_layers<kUpper>(x, 1, primes.views[prime_of(c, target)]);
+      for (uint32_t i = 0; i < kSize; ++i) x[i] = double_at(room[room_of(offset + (i << kLower), 0)]);
+      forward_layers<kUpper>(x, 1, primes.views[prime_of(c, target)]);
       uint64_t* const out = c.out + (static_cast<uint64_t>(target) << log_n) + first_column + column;
       PSM_UNROLL
       for (uint32_t i = 0; i < kSize; ++i) {
         const uint32_t row = offset + (i << kLower);
-        ntt_program::put_double(kLower == 0 ? out[row * kRow] : room[room_of(row, 0)], x[i]);
+        put_double(kLower == 0 ? out[row * kRow] : room[room_of(row, 0)], x[i]);
       }
     }
   }
@@ -186,12 +184,12 @@ struct ConvertColumns {
       const uint64_t* const room = shared + t * kRoomOfTarget + room_of(block << kLower, column);
       double x[kSize] = {};
       PSM_UNROLL
-      for (uint32_t i = 0; i < kSize; ++i) x[i] = reduce(ntt_program::double_at(room[i * kColumns]), view);
-      ntt_program::forward_layers<kLower>(x, (uint64_t{1} << kUpper) + block, view);
+      for (uint32_t i = 0; i < kSize; ++i) x[i] = reduce(double_at(room[i * kColumns]), view);
+      forward_layers<kLower>(x, (uint64_t{1} << kUpper) + block, view);
       uint64_t* const out = c.out + (static_cast<uint64_t>(target) << log_n) +
                             uint64_t{block << kLower} * kRow + first_column + column;
       PSM_UNROLL
-      for (uint32_t i = 0; i < kSize; ++i) ntt_program::put_double(out[i * kRow], x[i]);
+      for (uint32_t i = 0; i < kSize; ++i) put_double(out[i * kRow], x[i]);
     }
   }
 };

@@ -17,60 +17,6 @@
 
 namespace psm::ckks {
 
-// A block's share of one polynomial or two: 8 rows together, 16 threads each.
-struct RowBlock {
-  static constexpr int kMaxThreads = 128;
-  static constexpr uint32_t kLogRowsOfBlock = 3;
-  static constexpr size_t kSharedWords = RowPart::kPaddedRow << kLogRowsOfBlock;
-
-  uint32_t log_rows, log_here;  // of a limb; of a polynomial in a block
-  uint32_t log_polys;
-
-  constexpr RowBlock(int log_n, int polys)
-      : log_rows(static_cast<uint32_t>(log_n - kLogRow)),
-        log_here(log_rows < log_most(polys) ? log_rows : log_most(polys)),
-        log_polys(polys == 2 ? 1 : 0) {}
-  static constexpr uint32_t log_most(int polys) { return polys == 2 ? kLogRowsOfBlock - 1 : kLogRowsOfBlock; }
-  constexpr uint32_t threads() const { return RowPart::kLanes << (log_here + log_polys); }
-  constexpr uint32_t log_parts() const { return log_rows - log_here; }  // blocks of a limb
-
-  // A block's limb and its first row; a thread's polynomial and its row there.
-  constexpr uint32_t limb(Place at) const { return at.block >> log_parts(); }
-  constexpr uint32_t first_row(Place at) const {
-    return (at.block & ((uint32_t{1} << log_parts()) - 1)) << log_here;
-  }
-  constexpr uint32_t poly(Place at) const { return at.thread / RowPart::kLanes >> log_here; }
-  constexpr uint32_t row(Place at) const {
-    return first_row(at) + (at.thread / RowPart::kLanes & ((uint32_t{1} << log_here) - 1));
-  }
-  // Where the thread's lane of its row begins in a limb.
-  constexpr uint32_t begin(Place at) const { return row(at) * kRow + at.thread % RowPart::kLanes; }
-  constexpr RowPart part(Place at, const PrimeView* view, uint64_t* shared) const {
-    return {shared + at.thread / RowPart::kLanes * RowPart::kPaddedRow, at.thread % RowPart::kLanes,
-            (uint64_t{1} << log_rows) + row(at), view};
-  }
-  // The block's places, shared out among its threads: make(place, room, value) and then put(place, room, value), two
-  // places at a time, so that what the second one reads need not wait for what the first one writes. Polynomial i of a
-  // place stands at room[i * apart()].
-  constexpr uint32_t apart() const { return RowPart::kPaddedRow << log_here; }
-  template <class Make, class Put>
-  constexpr void for_each_place(Place at, uint64_t* shared, const Make& make, const Put& put) const {
-    const uint32_t begin = first_row(at) * kRow;
-    for (uint32_t k = at.thread; k < uint32_t{kRow} << log_here; k += 2 * threads()) {
-      double value[2][2] = {};
-      uint64_t* room[2] = {};
-      PSM_UNROLL
-      for (uint32_t i = 0; i < 2; ++i) {
-        const uint32_t place = k + i * threads();
-        room[i] = shared + place / kRow * RowPart::kPaddedRow + RowPart::padded(place % kRow);
-        make(begin + place, room[i], value[i]);
-      }
-      PSM_UNROLL
-      for (uint32_t i = 0; i < 2; ++i) put(begin + k + i * threads(), room[i], value[i]);
-    }
-  }
-};
-
 struct KeyRows : KeyOperands<kMaxDigits> {
   static constexpr const char* kName = "key product and ntt rows";
   static constexpr int kPhases = 3;
@@ -109,11 +55,11 @@ struct KeyRows : KeyOperands<kMaxDigits> {
           at, shared,
           [&](uint64_t place, const uint64_t*, double(&x)[2]) { products(source, j, place, v, x); },
           [&](uint64_t, uint64_t* room, const double(&x)[2]) {
-            ntt_program::put_double(room[0], reduce(x[0], v));
-            ntt_program::put_double(room[rows.apart()], reduce(x[1], v));
+            put_double(room[0], reduce(x[0], v));
+            put_double(room[rows.apart()], reduce(x[1], v));
           });
     } else if constexpr (kPhase == 1) {
-      part.inverse_lower();
+      part.lower<NttDirection::kInverse>();
     } else {
       const uint64_t to = rows.poly(at) * static_cast<uint32_t>(count) + s;
       part.inverse_upper(out + (to << log_n) + rows.begin(at));
@@ -163,7 +109,7 @@ struct DivideRows : KeyOperands<kMaxDigits> {
       const uint64_t from = rows.poly(at) * static_cast<uint32_t>(limbs) + rows.limb(at);
       part.forward_upper(r + (from << log_n) + rows.begin(at));
     } else if constexpr (kPhase == 1) {
-      part.forward_lower();
+      part.lower<NttDirection::kForward>();
     } else {
       const PrimeView v = view;
       const double factor = inverse[j];
@@ -176,7 +122,7 @@ struct DivideRows : KeyOperands<kMaxDigits> {
             for (int i = 0; i < 2; ++i) {
               if (i >= polys) continue;
               if (x[0] != nullptr) value[i] = to_double(x[i][limb + place]);
-              const double remainder = reduce(ntt_program::double_at(room[i * rows.apart()]), v);
+              const double remainder = reduce(double_at(room[i * rows.apart()]), v);
               value[i] = multiply(value[i] - remainder, factor, v);
               if (a[i] != nullptr) value[i] += to_double(a[i][limb + place]);
             }

@@ -63,6 +63,10 @@ constexpr uint64_t to_word(double x) {
   return std::bit_cast<uint64_t>(x + 0x1p52) & ((uint64_t{1} << 52) - 1);
 }
 
+// A double in a word of memory.
+constexpr double double_at(const uint64_t& word) { return std::bit_cast<double>(word); }
+constexpr void put_double(uint64_t& word, double x) { word = std::bit_cast<uint64_t>(x); }
+
 // x / q, rounded to an integer; |x / q| <= 2^51.
 constexpr double rounded_quotient(double x, const PrimeView& v) {
   return __builtin_fma(x, v.reciprocal, 0x1.8p52) - 0x1.8p52;

@@ -68,7 +68,7 @@ struct EncodeBlock : EncodeTile {
     const Modulus m = view.modulus;
     if constexpr (kPhase == 0) {
       for (uint32_t i = at.thread; i < 2 * half; i += kMaxThreads)
-        ntt_program::put_double(x[i], to_double(residue(plaintext, i, m)));
+        put_double(x[i], to_double(residue(plaintext, i, m)));
     } else if constexpr (kPhase <= kLogMost) {
       constexpr int kLayer = kPhase - 1;
       if (kLayer >= log_values) return;
@@ -77,19 +77,19 @@ struct EncodeBlock : EncodeTile {
       for (uint32_t i = at.thread; i < half; i += kMaxThreads) {
         const uint32_t block = i >> log_apart, low = (block << log_apart) + i;
         const uint32_t t = (uint32_t{1} << kLayer) + block;
-        double sum = ntt_program::double_at(x[low]), other = ntt_program::double_at(x[low + apart]);
+        double sum = double_at(x[low]), other = double_at(x[low + apart]);
         if (kLayer % 4 == 0) {
           sum = reduce(sum, view);
           other = reduce(other, view);
         }
         const double product = multiply(other, view.roots[t], view);
-        ntt_program::put_double(x[low + apart], sum - product);
-        ntt_program::put_double(x[low], sum + product);
+        put_double(x[low + apart], sum - product);
+        put_double(x[low], sum + product);
       }
     } else {
       uint64_t* const to = out + static_cast<uint64_t>(j) * limb_words() + begin(plaintext);
       for (uint32_t i = at.thread; i < 2 * half; i += kMaxThreads)
-        to[i * step()] = to_word(canonical(ntt_program::double_at(x[i]), view));
+        to[i * step()] = to_word(canonical(double_at(x[i]), view));
     }
   }
 };

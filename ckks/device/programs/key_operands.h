@@ -14,7 +14,7 @@
 
 namespace psm::ckks {
 
-constexpr int kMaxDigits = SplitSum::kMostReduced, kMaxDeviceLimbs = 64;
+constexpr int kMaxDigits = SplitSum::kMostReduced;
 
 struct KeyDigit {
   const uint64_t* extension;  // the digit's limbs that are not its own, in order

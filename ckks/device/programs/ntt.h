@@ -61,8 +61,6 @@ void with_column_bits(int log_n, const Body& body) {
   }
 }
 
-namespace ntt_program {
-
 constexpr int kPoints = 16;  // residues of a thread
 
 struct alignas(16) RootPair {
@@ -119,17 +117,12 @@ constexpr void inverse_layers(double* x, uint64_t node, const PrimeView& v) {
   }
 }
 
-constexpr double double_at(const uint64_t& word) { return std::bit_cast<double>(word); }
-constexpr void put_double(uint64_t& word, double x) { word = std::bit_cast<uint64_t>(x); }
-
 // `layers` layers, whose nodes have so many roots.
 constexpr Work work_of(const NttBatch& batch, int layers, uint64_t roots) {
   const uint64_t count = static_cast<uint64_t>(batch.count), n = uint64_t{1} << batch.log_n;
   return {count * 16 * n + static_cast<uint64_t>(batch.primes()) * 8 * roots,
           count * n / 2 * static_cast<uint64_t>(layers)};
 }
-
-}  // namespace ntt_program
 
 // Columns, 8 neighbouring ones in a block of 2^c / 2 threads.
 template <int kColumnBits, NttDirection kDirection>
@@ -139,14 +132,14 @@ struct NttColumns {
   static constexpr int kUpper = kColumnBits < 4 ? kColumnBits : 4, kLower = kColumnBits - kUpper;
   static constexpr int kPhases = kLower > 0 ? 2 : 1;
   static constexpr int kColumns = 8;
-  static constexpr int kMaxThreads = (kColumns << kColumnBits) / ntt_program::kPoints;
+  static constexpr int kMaxThreads = (kColumns << kColumnBits) / kPoints;
   static constexpr size_t kSharedWords = size_t{kColumns} << kColumnBits;
 
   NttBatch batch;
 
   uint32_t blocks() const { return static_cast<uint32_t>(batch.count) * (kRow / kColumns); }
   uint32_t threads() const { return kMaxThreads; }
-  Work work() const { return ntt_program::work_of(batch, kColumnBits, uint64_t{1} << kColumnBits); }
+  Work work() const { return work_of(batch, kColumnBits, uint64_t{1} << kColumnBits); }
 
   template <int kPhase>
   constexpr void phase(Place at, uint64_t* shared) const {
@@ -169,7 +162,7 @@ struct NttColumns {
     constexpr int kSize = 1 << kUpper;
     const uint64_t* const source = kIsForward ? task.in : task.out;
     PSM_UNROLL
-    for (int g = 0; g < ntt_program::kPoints / kSize; ++g) {
+    for (int g = 0; g < kPoints / kSize; ++g) {
       const uint32_t u = static_cast<uint32_t>(g) * kMaxThreads + thread;
       const uint32_t column = u % kColumns, offset = u / kColumns;
       const uint64_t place = uint64_t{offset} * kRow + first + column;
@@ -179,12 +172,12 @@ struct NttColumns {
       PSM_UNROLL
       for (int i = 0; i < kSize; ++i) {
         const uint64_t word = kLoads ? (source + place)[i * kApart * kRow] : room[i * kApart * kColumns];
-        x[i] = kIsForward ? to_double(word) : ntt_program::double_at(word);
+        x[i] = kIsForward ? to_double(word) : double_at(word);
       }
       if constexpr (kIsForward) {
-        ntt_program::forward_layers<kUpper>(x, 1, view);
+        forward_layers<kUpper>(x, 1, view);
       } else {
-        ntt_program::inverse_layers<kUpper, 1>(x, 1, view);
+        inverse_layers<kUpper, 1>(x, 1, view);
         // The top layer divides by N, or multiplies by what `last` has besides, and reduces.
         PSM_UNROLL
         for (int i = 0; i < kSize / 2; ++i) {
@@ -208,7 +201,7 @@ struct NttColumns {
     constexpr int kSize = 1 << kLower;
     const uint64_t* const source = kIsForward ? task.in : task.out;
     PSM_UNROLL
-    for (int g = 0; g < ntt_program::kPoints / kSize; ++g) {
+    for (int g = 0; g < kPoints / kSize; ++g) {
       const uint32_t u = static_cast<uint32_t>(g) * kMaxThreads + thread;
       const uint32_t column = u % kColumns, block = u / kColumns;
       const uint64_t place = uint64_t{block << kLower} * kRow + first + column;
@@ -216,18 +209,18 @@ struct NttColumns {
       double x[kSize] = {};
       PSM_UNROLL
       for (int i = 0; i < kSize; ++i)
-        x[i] = ntt_program::double_at(kLoads ? (source + place)[i * kRow] : room[i * kColumns]);
+        x[i] = double_at(kLoads ? (source + place)[i * kRow] : room[i * kColumns]);
       const uint64_t node = (uint64_t{1} << kUpper) + block;
       if constexpr (kIsForward) {
         PSM_UNROLL
         for (int i = 0; i < kSize; ++i) x[i] = reduce(x[i], view);
-        ntt_program::forward_layers<kLower>(x, node, view);
+        forward_layers<kLower>(x, node, view);
       } else {
-        ntt_program::inverse_layers<kLower, 0>(x, node, view);
+        inverse_layers<kLower, 0>(x, node, view);
       }
       PSM_UNROLL
       for (int i = 0; i < kSize; ++i)
-        ntt_program::put_double(kLoads ? room[i * kColumns] : (task.out + place)[i * kRow], x[i]);
+        put_double(kLoads ? room[i * kColumns] : (task.out + place)[i * kRow], x[i]);
     }
   }
 };
@@ -235,8 +228,8 @@ struct NttColumns {
 // A thread's part of a row of 256 residues that 16 threads transform: places lane + 16 i and 16 lane + i of it,
 // i < 16, with the row in shared memory (a word more after 16, so that lanes meet no bank twice).
 struct RowPart {
-  static constexpr uint32_t kLanes = kRow / ntt_program::kPoints;
-  static constexpr uint32_t kPaddedLane = ntt_program::kPoints + 1, kPaddedRow = kLanes * kPaddedLane;
+  static constexpr uint32_t kLanes = kRow / kPoints;
+  static constexpr uint32_t kPaddedLane = kPoints + 1, kPaddedRow = kLanes * kPaddedLane;
 
   uint64_t* room;  // of the row
   uint32_t lane;
@@ -244,98 +237,139 @@ struct RowPart {
   const PrimeView* view;
 
   // Where place k of a row stands in its room.
-  static constexpr uint32_t padded(uint32_t k) { return k + k / ntt_program::kPoints; }
+  static constexpr uint32_t padded(uint32_t k) { return k + k / kPoints; }
 
   // The four upper layers of the forward transform, from doubles at in[16 i].
   constexpr void forward_upper(const uint64_t* in) const {
-    double x[ntt_program::kPoints] = {};
+    double x[kPoints] = {};
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i)
-      x[i] = reduce(ntt_program::double_at(in[i * kLanes]), *view);
-    ntt_program::forward_layers<4>(x, node, *view);
+    for (int i = 0; i < kPoints; ++i) x[i] = reduce(double_at(in[i * kLanes]), *view);
+    forward_layers<4>(x, node, *view);
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i)
-      ntt_program::put_double(room[lane + i * kPaddedLane], x[i]);
+    for (int i = 0; i < kPoints; ++i) put_double(room[lane + i * kPaddedLane], x[i]);
   }
-  // The four lower ones, to doubles below 3.21 q.
-  constexpr void forward_lower() const {
+  // The four lower layers: forward to doubles below 3.21 q, inverse of doubles of at most q.
+  template <NttDirection kDirection>
+  constexpr void lower() const {
+    constexpr bool kIsForward = kDirection == NttDirection::kForward;
     uint64_t* const together = room + lane * kPaddedLane;
-    double x[ntt_program::kPoints] = {};
+    double x[kPoints] = {};
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = reduce(ntt_program::double_at(together[i]), *view);
-    ntt_program::forward_layers<4>(x, node * kLanes + lane, *view);
+    for (int i = 0; i < kPoints; ++i)
+      x[i] = kIsForward ? reduce(double_at(together[i]), *view) : double_at(together[i]);
+    if constexpr (kIsForward) {
+      forward_layers<4>(x, node * kLanes + lane, *view);
+    } else {
+      inverse_layers<4, 0>(x, node * kLanes + lane, *view);
+    }
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) ntt_program::put_double(together[i], x[i]);
-  }
-  // The four lower layers of the inverse, of doubles of at most q.
-  constexpr void inverse_lower() const {
-    uint64_t* const together = room + lane * kPaddedLane;
-    double x[ntt_program::kPoints] = {};
-    PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = ntt_program::double_at(together[i]);
-    ntt_program::inverse_layers<4, 0>(x, node * kLanes + lane, *view);
-    PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) ntt_program::put_double(together[i], x[i]);
+    for (int i = 0; i < kPoints; ++i) put_double(together[i], x[i]);
   }
   // The four upper ones, to doubles at out[16 i].
   constexpr void inverse_upper(uint64_t* out) const {
-    double x[ntt_program::kPoints] = {};
+    double x[kPoints] = {};
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i)
-      x[i] = ntt_program::double_at(room[lane + i * kPaddedLane]);
-    ntt_program::inverse_layers<4, 0>(x, node, *view);
+    for (int i = 0; i < kPoints; ++i) x[i] = double_at(room[lane + i * kPaddedLane]);
+    inverse_layers<4, 0>(x, node, *view);
     PSM_UNROLL
-    for (int i = 0; i < ntt_program::kPoints; ++i) ntt_program::put_double(out[i * kLanes], x[i]);
+    for (int i = 0; i < kPoints; ++i) put_double(out[i * kLanes], x[i]);
   }
 };
 
-// Rows, 16 threads each; 8 rows in a block, or all of a limb that has fewer.
+// A block's share of one polynomial or two: 8 rows together, 16 threads each.
+struct RowBlock {
+  static constexpr int kMaxThreads = 128;
+  static constexpr uint32_t kLogRowsOfBlock = 3;
+  static constexpr size_t kSharedWords = RowPart::kPaddedRow << kLogRowsOfBlock;
+
+  uint32_t log_rows, log_here;  // of a limb; of a polynomial in a block
+  uint32_t log_polys;
+
+  constexpr RowBlock(int log_n, int polys)
+      : log_rows(static_cast<uint32_t>(log_n - kLogRow)),
+        log_here(log_rows < log_most(polys) ? log_rows : log_most(polys)),
+        log_polys(polys == 2 ? 1 : 0) {}
+  static constexpr uint32_t log_most(int polys) { return polys == 2 ? kLogRowsOfBlock - 1 : kLogRowsOfBlock; }
+  constexpr uint32_t threads() const { return RowPart::kLanes << (log_here + log_polys); }
+  constexpr uint32_t log_parts() const { return log_rows - log_here; }  // blocks of a limb
+
+  // A block's limb and its first row; a thread's polynomial and its row there.
+  constexpr uint32_t limb(Place at) const { return at.block >> log_parts(); }
+  constexpr uint32_t first_row(Place at) const {
+    return (at.block & ((uint32_t{1} << log_parts()) - 1)) << log_here;
+  }
+  constexpr uint32_t poly(Place at) const { return at.thread / RowPart::kLanes >> log_here; }
+  constexpr uint32_t row(Place at) const {
+    return first_row(at) + (at.thread / RowPart::kLanes & ((uint32_t{1} << log_here) - 1));
+  }
+  // Where the thread's lane of its row begins in a limb.
+  constexpr uint32_t begin(Place at) const { return row(at) * kRow + at.thread % RowPart::kLanes; }
+  constexpr RowPart part(Place at, const PrimeView* view, uint64_t* shared) const {
+    return {shared + at.thread / RowPart::kLanes * RowPart::kPaddedRow, at.thread % RowPart::kLanes,
+            (uint64_t{1} << log_rows) + row(at), view};
+  }
+  // The block's places, shared out among its threads: make(place, room, value) and then put(place, room, value), two
+  // places at a time, so that what the second one reads need not wait for what the first one writes. Polynomial i of a
+  // place stands at room[i * apart()].
+  constexpr uint32_t apart() const { return RowPart::kPaddedRow << log_here; }
+  template <class Make, class Put>
+  constexpr void for_each_place(Place at, uint64_t* shared, const Make& make, const Put& put) const {
+    const uint32_t begin = first_row(at) * kRow;
+    for (uint32_t k = at.thread; k < uint32_t{kRow} << log_here; k += 2 * threads()) {
+      double value[2][2] = {};
+      uint64_t* room[2] = {};
+      PSM_UNROLL
+      for (uint32_t i = 0; i < 2; ++i) {
+        const uint32_t place = k + i * threads();
+        room[i] = shared + place / kRow * RowPart::kPaddedRow + RowPart::padded(place % kRow);
+        make(begin + place, room[i], value[i]);
+      }
+      PSM_UNROLL
+      for (uint32_t i = 0; i < 2; ++i) put(begin + k + i * threads(), room[i], value[i]);
+    }
+  }
+};
+
+// Rows of one polynomial a block.
 template <NttDirection kDirection>
 struct NttRows {
   static constexpr bool kIsForward = kDirection == NttDirection::kForward;
   static constexpr const char* kName = kIsForward ? "ntt rows forward" : "ntt rows inverse";
   static constexpr int kPhases = 3;
-  static constexpr int kMaxThreads = 128;
-  static constexpr uint32_t kMaxRows = 8;
-  static constexpr size_t kSharedWords = kMaxRows * RowPart::kPaddedRow;
+  static constexpr int kMaxThreads = RowBlock::kMaxThreads;
+  static constexpr size_t kSharedWords = RowBlock::kSharedWords;
 
   NttBatch batch;
 
-  constexpr uint32_t rows() const { return uint32_t{1} << (batch.log_n - kLogRow); }
-  constexpr uint32_t block_rows() const { return rows() < kMaxRows ? rows() : kMaxRows; }
-  uint32_t blocks() const { return static_cast<uint32_t>(batch.count) * (rows() / block_rows()); }
-  uint32_t threads() const { return block_rows() * RowPart::kLanes; }
-  Work work() const { return ntt_program::work_of(batch, kLogRow, uint64_t{1} << batch.log_n); }
+  constexpr RowBlock block() const { return {batch.log_n, 1}; }
+  uint32_t blocks() const { return static_cast<uint32_t>(batch.count) << block().log_parts(); }
+  uint32_t threads() const { return block().threads(); }
+  Work work() const { return work_of(batch, kLogRow, uint64_t{1} << batch.log_n); }
 
   template <int kPhase>
   constexpr void phase(Place at, uint64_t* shared) const {
     constexpr uint32_t kLanes = RowPart::kLanes;
-    const uint32_t parts = rows() / block_rows(), slot = at.thread / kLanes, lane = at.thread % kLanes;
-    const NttTask& task = batch.tasks[at.block / parts];
-    const uint32_t row = at.block % parts * block_rows() + slot;
-    const RowPart part{shared + slot * RowPart::kPaddedRow, lane, rows() + row, batch.views + task.prime};
-    const uint64_t begin = uint64_t{row} * kRow + lane;
+    const RowBlock rows = block();
+    const NttTask& task = batch.tasks[rows.limb(at)];
+    const RowPart part = rows.part(at, batch.views + task.prime, shared);
+    const uint64_t begin = rows.begin(at);
     if constexpr (kPhase == 0) {
       if constexpr (kIsForward) {
         part.forward_upper(task.out + begin);
       } else {
         PSM_UNROLL
         for (uint32_t i = 0; i < kLanes; ++i)
-          ntt_program::put_double(part.room[lane + i * RowPart::kPaddedLane],
-                                  to_double((task.in + begin)[i * kLanes]));
+          put_double(part.room[part.lane + i * RowPart::kPaddedLane],
+                     to_double((task.in + begin)[i * kLanes]));
       }
     } else if constexpr (kPhase == 1) {
-      if constexpr (kIsForward) {
-        part.forward_lower();
-      } else {
-        part.inverse_lower();
-      }
+      part.template lower<kDirection>();
     } else {
       if constexpr (kIsForward) {
         PSM_UNROLL
         for (uint32_t i = 0; i < kLanes; ++i)
-          (task.out + begin)[i * kLanes] = to_word(
-              canonical(ntt_program::double_at(part.room[lane + i * RowPart::kPaddedLane]), *part.view));
+          (task.out + begin)[i * kLanes] =
+              to_word(canonical(double_at(part.room[part.lane + i * RowPart::kPaddedLane]), *part.view));
       } else {
         part.inverse_upper(task.out + begin);
       }

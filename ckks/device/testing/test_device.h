@@ -2,13 +2,23 @@
 // environment, the GPU (cmd/gpu_visit.sh), whose threads have an order of their own.
 #pragma once
 
+#include <cstdlib>
 #include <memory>
+#include <string>
 
+#include "ckks/device/cuda/cuda_device.h"
 #include "ckks/device/emulated_device.h"
 
 namespace psm::ckks {
 
-bool tests_emulate();
-std::unique_ptr<Device> test_device(const EmulationOptions& options);
+inline bool tests_emulate() {
+  const char* const name = std::getenv("PSM_DEVICE");
+  return name == nullptr || std::string(name) != "cuda";
+}
+
+inline std::unique_ptr<Device> test_device(const EmulationOptions& options) {
+  if (tests_emulate()) return std::make_unique<EmulatedDevice>(options);
+  return open_cuda_device();
+}
 
 }  // namespace psm::ckks

@@ -190,10 +190,14 @@ std::vector<double> accumulated_noise(const Plan& plan, const ckks::NoiseModel& 
       double variance = square(own[id(instruction.results[r])]);
       switch (instruction.opcode) {
         case Opcode::kInput:
-          break;
         case Opcode::kAdd:
         case Opcode::kSubtract:
-          variance += square(argument_error(0)) + square(argument_error(1));
+        case Opcode::kNegate:
+        case Opcode::kTimesI:
+        case Opcode::kAddPlain:
+        case Opcode::kRotate:
+        case Opcode::kConjugate:
+          for (Value argument : instruction.arguments) variance += square(error(argument));
           break;
         case Opcode::kMultiplyPlain:
           variance += square(rms(instruction.plain) * argument_error(0));
@@ -220,13 +224,6 @@ std::vector<double> accumulated_noise(const Plan& plan, const ckks::NoiseModel& 
           break;
         case Opcode::kBootstrap:
           variance += square(argument_error(r));
-          break;
-        case Opcode::kNegate:
-        case Opcode::kTimesI:
-        case Opcode::kAddPlain:
-        case Opcode::kRotate:
-        case Opcode::kConjugate:
-          variance += square(argument_error(0));
           break;
         case Opcode::kRefresh:
           refuse_opcode("noise of a plan", instruction.opcode);

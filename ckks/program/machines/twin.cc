@@ -92,40 +92,29 @@ ckks::Complex normal_pair(uint64_t key) {
 }
 
 Observation observe_slots(const SlotVector& x) {
-  struct Part {
-    double max_norm = 0, sum = 0;
-    double min_re = std::numeric_limits<double>::infinity(), max_re = -min_re, min_im = min_re,
-           max_im = -min_re;
-    bool finite = true;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr Observation kNothing{0, kInfinity, -kInfinity, kInfinity, -kInfinity, 0};
+  // Until the end max_abs is a largest square, and rms a sum of squares.
+  const auto join = [](Observation& all, const Observation& more) {
+    all.max_abs = std::max(all.max_abs, more.max_abs), all.rms += more.rms;
+    all.min_re = std::min(all.min_re, more.min_re), all.max_re = std::max(all.max_re, more.max_re);
+    all.min_im = std::min(all.min_im, more.min_im), all.max_im = std::max(all.max_im, more.max_im);
   };
-  std::vector<Part> parts((x.size() + kBlock - 1) / kBlock);
+  std::vector<Observation> parts((x.size() + kBlock - 1) / kBlock);
   for_blocks(x.size(), [&](size_t block, size_t begin, size_t end) {
-    Part part;
+    Observation part = kNothing;
     for (size_t s = begin; s < end; ++s) {
       const double re = x[s].real(), im = x[s].imag(), norm = re * re + im * im;
-      part.finite = part.finite && std::isfinite(norm);
-      part.max_norm = std::max(part.max_norm, norm);
-      part.sum += norm;
-      part.min_re = std::min(part.min_re, re), part.max_re = std::max(part.max_re, re);
-      part.min_im = std::min(part.min_im, im), part.max_im = std::max(part.max_im, im);
+      join(part, {norm, re, re, im, im, norm});
     }
     parts[block] = part;
   });
-  Part all;
-  for (const Part& part : parts) {
-    all.finite = all.finite && part.finite;
-    all.max_norm = std::max(all.max_norm, part.max_norm);
-    all.sum += part.sum;
-    all.min_re = std::min(all.min_re, part.min_re), all.max_re = std::max(all.max_re, part.max_re);
-    all.min_im = std::min(all.min_im, part.min_im), all.max_im = std::max(all.max_im, part.max_im);
-  }
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  return {.max_abs = all.finite ? std::sqrt(all.max_norm) : nan,
-          .min_re = all.min_re,
-          .max_re = all.max_re,
-          .min_im = all.min_im,
-          .max_im = all.max_im,
-          .rms = std::sqrt(all.sum / static_cast<double>(x.size()))};
+  Observation all = kNothing;
+  for (const Observation& part : parts) join(all, part);
+  // A sum of squares is finite only if all of them are.
+  all.max_abs = std::isfinite(all.rms) ? std::sqrt(all.max_abs) : std::numeric_limits<double>::quiet_NaN();
+  all.rms = std::sqrt(all.rms / static_cast<double>(x.size()));
+  return all;
 }
 
 class Twin {

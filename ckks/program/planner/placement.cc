@@ -30,10 +30,8 @@ uint32_t size32(const std::vector<T>& vector) {
 }  // namespace
 
 Placement::Placement(const Program& program, const LevelBudget& budget, const CostModel& model)
-    : program_(program), budget_(budget) {
-  for (const BootstrapFigures& figures : model.bootstraps())
-    kinds_.push_back({figures.kind, figures.entry_level, std::min(figures.output_level, budget.max_level),
-                      figures.seconds, figures.real_seconds});
+    : program_(program), budget_(budget), kinds_(model.bootstraps()) {
+  for (BootstrapFigures& kind : kinds_) kind.output_level = std::min(kind.output_level, budget.max_level);
   kinds_[0].entry_level = budget.entry_level, kinds_[0].output_level = budget.max_level;
   const ckks::Level top = std::max(budget.max_level, budget.input_level);
   for (ckks::Level level = 0; level < top; ++level) drop_seconds_.push_back(model.drop_seconds(level));
@@ -142,7 +140,7 @@ double Placement::bootstrap_seconds(const Choice& choice) {
   }
   for (size_t i = 0; i < reals_.size(); ++i) {
     const size_t kind = i % kinds_.size();
-    const int pairs = kinds_[kind].takes_two() ? reals_[i] / 2 : 0;
+    const int pairs = kinds_[kind].kind.of_blocks() ? 0 : reals_[i] / 2;
     whole[kind] += pairs;
     single_reals[kind] += reals_[i] - 2 * pairs;
   }
@@ -163,7 +161,7 @@ std::vector<std::vector<size_t>> Placement::bootstraps(const Choice& choice) con
       if (choice[c] && !candidates_[c].real) result.push_back({c});
     }
     for (size_t k = 0; k < kinds_.size(); ++k) {
-      if (!kinds_[k].takes_two()) {
+      if (kinds_[k].kind.of_blocks()) {
         for (const size_t c : reals[k]) result.push_back({c});
         continue;
       }
@@ -217,7 +215,7 @@ Placement::Outcome Placement::pass(const Decide& decide) {
           use(argument, need_[result], used_levels_[result]);
           continue;
         }
-        const Kind& kind = kinds_[kind_index(step.first_candidate + k, decision)];
+        const BootstrapFigures& kind = kinds_[kind_index(step.first_candidate + k, decision)];
         outcome.missing += std::max(0, need_[result] - kind.output_level);
         drops(result, kind.output_level);
         use(argument, kind.entry_level, bit(kind.entry_level));

@@ -27,14 +27,6 @@ class Placement {
   using Choice = std::vector<char>;
   static constexpr char kNone = 0;
 
-  // A kind of bootstrap as the search sees it.
-  struct Kind {
-    ckks::BootstrapKind kind;
-    ckks::Level entry_level, output_level;
-    double seconds, real_seconds;
-    bool takes_two() const { return !kind.of_blocks(); }
-  };
-
   struct Outcome {
     int missing = 0;  // levels that the worst value lacks, summed over all that lack some; 0: feasible
     double seconds = 0;
@@ -48,7 +40,7 @@ class Placement {
   Placement(const Program&, const LevelBudget&, const CostModel&);
 
   const std::vector<Candidate>& candidates() const { return candidates_; }
-  const Kind& kind(const Choice& choice, size_t candidate) const {
+  const BootstrapFigures& kind(const Choice& choice, size_t candidate) const {
     return kinds_[kind_index(candidate, choice[candidate])];
   }
   // Levels needed by each value (by id), and the outcome.
@@ -92,8 +84,8 @@ class Placement {
 
   const Program& program_;
   LevelBudget budget_;
-  std::vector<Kind> kinds_;           // the full one first
-  std::vector<double> drop_seconds_;  // by target level
+  std::vector<BootstrapFigures> kinds_;  // the full one first; their levels are within the budget
+  std::vector<double> drop_seconds_;     // by target level
   std::vector<Candidate> candidates_;
   std::vector<std::vector<size_t>> groups_;  // candidates of each kRefresh
   std::vector<std::vector<size_t>> units_;   // what moves together: a group, or alike groups of a wide model

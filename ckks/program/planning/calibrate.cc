@@ -134,8 +134,11 @@ Calibration calibrate(const ckks::Context& context, double seconds) {
       }));
   set(WorkKind::kAdd, seconds_for_limb(each, count, [&] { ckks::add(a, a, b); }));
   ckks::RnsPoly permuted(ring, basis, ckks::Form::kNtt);
-  const ckks::GaloisElement element = ckks::rotation_element(1, context.log_n());
-  set(WorkKind::kPermute, seconds_for_limb(each, count, [&] { ckks::automorphism(permuted, b, element); }));
+  const auto table = ckks::automorphism_table(ckks::rotation_element(1, context.log_n()), context.log_n());
+  set(WorkKind::kPermute, seconds_for_limb(each, count, [&] {
+        parallel_for(0, b.limbs(),
+                     [&](int j) { ckks::kernels().automorphism(permuted.limb(j), b.limb(j), *table); });
+      }));
 
   // Digits times both halves of a key, as a key switch does it: once with a key that stays in the cache, once
   // with one that comes from memory.

@@ -104,25 +104,11 @@ bool is_single_real(const Instruction& bootstrap, const Program& program) {
   return bootstrap.arguments.size() == 1 && program.values[bootstrap.arguments[0].id].is_real;
 }
 
-TransformSummary summary_of(const ckks::LinearTransform& transform, size_t slots) {
-  return summarise(transform, ckks::transform_schedule(transform, slots), slots);
+ckks::TransformCounts counts_of(const ckks::LinearTransform& transform, size_t slots) {
+  return ckks::transform_schedule(transform, slots).counts;
 }
 
 }  // namespace
-
-TransformSummary summarise(const ckks::LinearTransform& transform, const ckks::TransformSchedule& schedule,
-                           size_t slots) {
-  TransformSummary summary{.sources = static_cast<int>(schedule.sources.size()),
-                           .hoisted_rotations = schedule.hoisted_rotations(),
-                           .hoisted_inputs = schedule.hoisted_inputs(),
-                           .giant_rotations = schedule.giant_rotations(),
-                           .meetings = schedule.meetings(),
-                           .outputs = transform.outputs,
-                           .divides_sources = transform.divides_sources};
-  for (const ckks::TransformTerm& term : transform.terms)
-    ++(term.weight.period() == slots ? summary.full_terms : summary.periodic_terms);
-  return summary;
-}
 
 void EffortSum::add(ckks::Level level, int polynomials, int64_t times) {
   effort.work[WorkKind::kAdd] += static_cast<double>(polynomials * (level + 1) * times);
@@ -188,7 +174,7 @@ void EffortSum::sum_rotations(ckks::Level level, int64_t count) {
   effort.counts.hoisted_key_switches += count - 1;
 }
 
-void EffortSum::linear(const TransformSummary& transform, ckks::Level level) {
+void EffortSum::linear(const ckks::TransformCounts& transform, ckks::Level level) {
   const Switching at(chain_, level);
   const double sources = transform.hoisted_rotations, steps = transform.giant_rotations;
   const double unmoved = transform.sources - sources;
@@ -307,7 +293,7 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
       sum.conjugate(level);
       return sum.effort;
     case Opcode::kLinear:
-      sum.linear(summary_of(*instruction.linear, program.slots), level);
+      sum.linear(counts_of(*instruction.linear, program.slots), level);
       return sum.effort;
     case Opcode::kSeries:
       sum.series(plan_on_powers_of_two(*instruction.series, level).nodes);
@@ -341,7 +327,8 @@ double CostModel::seconds(const Instruction& instruction, const Program& program
 std::vector<double> CostModel::seconds_by_level(const Instruction& instruction, const Program& program,
                                                 ckks::Level lowest, ckks::Level highest) const {
   const bool is_map = instruction.opcode == Opcode::kLinear;
-  const TransformSummary map = is_map ? summary_of(*instruction.linear, program.slots) : TransformSummary{};
+  const ckks::TransformCounts map =
+      is_map ? counts_of(*instruction.linear, program.slots) : ckks::TransformCounts{};
   std::vector<double> seconds;
   for (ckks::Level level = lowest; level <= highest; ++level)
     seconds.push_back(is_map ? std::min(linear_seconds(map, false, level), linear_seconds(map, true, level))
@@ -349,7 +336,7 @@ std::vector<double> CostModel::seconds_by_level(const Instruction& instruction, 
   return seconds;
 }
 
-double CostModel::linear_seconds(TransformSummary map, bool divides_sources, ckks::Level level) const {
+double CostModel::linear_seconds(ckks::TransformCounts map, bool divides_sources, ckks::Level level) const {
   map.divides_sources = divides_sources;
   EffortSum sum(chain_);
   sum.linear(map, level);
@@ -357,8 +344,8 @@ double CostModel::linear_seconds(TransformSummary map, bool divides_sources, ckk
 }
 
 bool CostModel::divides_sources(const ckks::LinearTransform& map, size_t slots, ckks::Level level) const {
-  const TransformSummary summary = summary_of(map, slots);
-  return linear_seconds(summary, true, level) < linear_seconds(summary, false, level);
+  const ckks::TransformCounts counts = counts_of(map, slots);
+  return linear_seconds(counts, true, level) < linear_seconds(counts, false, level);
 }
 
 }  // namespace psm::program

@@ -73,19 +73,11 @@ struct Effort {
   Effort& operator+=(const Effort&);
 };
 
-// The properties of a linear transform that decide its work, besides its level.
-struct TransformSummary {
-  int sources = 0, hoisted_rotations = 0, hoisted_inputs = 0, giant_rotations = 0, meetings = 0;
-  int full_terms = 0, periodic_terms = 0, outputs = 0;
-  bool divides_sources = false;
-};
-TransformSummary summarise(const ckks::LinearTransform&, const ckks::TransformSchedule&, size_t slots);
-
 // Adds up the evaluator's operations, in kernels and key switches. The costs of instructions and the figures
 // of a bootstrap both come from it.
 //
 // Every figure is exact: a test runs each instruction and each kind of bootstrap on ciphertexts with counting
-// kernels (program/testing/counting_backend.h) and finds the same numbers. Copies, and the permuting and
+// kernels (machines/measured_cost_test.cc) and finds the same numbers. Copies, and the permuting and
 // encoding of plaintexts, are left out.
 //
 // Levels are those of the operands.
@@ -108,7 +100,7 @@ class EffortSum {
   void conjugate(ckks::Level level);
   // The sum of `count` rotations, the identity among them (Evaluator::sum_galois).
   void sum_rotations(ckks::Level level, int64_t count);
-  void linear(const TransformSummary&, ckks::Level level);
+  void linear(const ckks::TransformCounts&, ckks::Level level);
   void series(std::span<const ckks::SeriesPlan::Node>);
   // From level 0 through the ephemeral secret, at modulus q_0 p_0, to `level`.
   void mod_raise(ckks::Level level);
@@ -163,7 +155,7 @@ class CostModel {
   double drop_seconds(ckks::Level target) const { return kernels_.of(drop_effort(target).work); }
 
  private:
-  double linear_seconds(TransformSummary, bool divides_sources, ckks::Level level) const;
+  double linear_seconds(ckks::TransformCounts, bool divides_sources, ckks::Level level) const;
 
   ckks::Chain chain_;
   KernelSeconds kernels_;

@@ -86,10 +86,10 @@ double scratch_bytes(const Instruction& instruction, const ckks::TransformSchedu
   if (instruction.series)
     return series_scratch_bytes(plan_on_powers_of_two(*instruction.series, level), chain);
   if (instruction.linear) {
-    const double accumulators = schedule.giant_rotations() + instruction.linear->outputs;
-    const double digits = chain.digits(level) * schedule.hoisted_inputs() * extended;
+    const double accumulators = schedule.counts.giant_rotations + instruction.linear->outputs;
+    const double digits = chain.digits(level) * schedule.counts.hoisted_inputs * extended;
     if (!instruction.linear->divides_sources) return digits + 2 * accumulators * extended;
-    const int sources = std::min(schedule.hoisted_rotations(), ckks::kDividedTogether);
+    const int sources = std::min(schedule.counts.hoisted_rotations, ckks::kDividedTogether);
     return digits + (accumulators + sources) * chain.ciphertext_bytes(level);
   }
   if (instruction.opcode == Opcode::kBootstrap) return model.bootstrap(instruction.bootstrap).scratch_bytes;

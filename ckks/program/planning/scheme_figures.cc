@@ -19,9 +19,8 @@ namespace {
 
 using Transforms = std::span<const ckks::PlacedTransform>;
 
-void add_transforms(Transforms transforms, size_t slots, EffortSum& sum) {
-  for (const ckks::PlacedTransform& t : transforms)
-    sum.linear(summarise(t.transform, t.schedule, slots), t.level);
+void add_transforms(Transforms transforms, EffortSum& sum) {
+  for (const ckks::PlacedTransform& t : transforms) sum.linear(t.schedule.counts, t.level);
 }
 
 void add_eval_mod(const ckks::EvalModStage& stage, const ckks::Context& context, EffortSum& sum) {
@@ -67,18 +66,17 @@ BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const KernelSeconds
   const ckks::Context& context = plan.context();
   const ckks::Chain& chain = context.chain();
   const ckks::Level evalmod = context.evalmod_level();
-  const auto slots = static_cast<size_t>(context.slots());
   BootstrapFigures figures{
       .kind = plan.kind(), .entry_level = plan.entry_level(), .output_level = plan.output_level()};
   EffortSum sum(chain);
   if (plan.pre_rotation() != 0) sum.rotate(plan.entry_level());
-  add_transforms(plan.slots_to_coeffs(), slots, sum);
+  add_transforms(plan.slots_to_coeffs(), sum);
   sum.mod_raise(chain.max_level);
   if (plan.kind().of_blocks()) {
     sum.add(plan.raised_level());
     sum.rescale(plan.raised_level());
   }
-  add_transforms(plan.coeffs_to_slots(), slots, sum);
+  add_transforms(plan.coeffs_to_slots(), sum);
   for (const auto& elements : plan.trace())
     sum.sum_rotations(plan.coeffs_to_slots().back().level, static_cast<int64_t>(elements.size()));
   figures.memory_bytes =
@@ -98,7 +96,7 @@ BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const KernelSeconds
       if (!plan.has_recombination()) break;
       const ckks::PlacedTransform last[] = {plan.recombination(recombine)};
       EffortSum whole = sum;
-      add_transforms(last, slots, whole);
+      add_transforms(last, whole);
       *effort = whole.effort;
       figures.memory_bytes += diagonal_bytes(last, chain);
     }

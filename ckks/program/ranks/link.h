@@ -2,8 +2,10 @@
 // one name from one rank arrive in the order in which they were sent; others overtake one another.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -33,8 +35,18 @@ constexpr int kAnyRank = -1;
 constexpr uint64_t kFirstValue = 16;
 
 // A text as words: its length, then its bytes.
-Buffer words_of(std::string_view text);
-std::string text_of(const Buffer& words);
+inline Buffer words_of(std::string_view text) {
+  Buffer words(1 + (text.size() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+  words[words.size() - 1] = 0;
+  words[0] = text.size();
+  std::memcpy(words.data() + 1, text.data(), text.size());
+  return words;
+}
+inline std::string text_of(const Buffer& words) {
+  if (words.empty()) return {};
+  const size_t room = (words.size() - 1) * sizeof(uint64_t);
+  return {reinterpret_cast<const char*>(words.data() + 1), std::min<size_t>(words[0], room)};
+}
 
 // Messages that have arrived and wait to be read. Thread-safe.
 class Mailbox {

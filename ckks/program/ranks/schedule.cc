@@ -4,7 +4,6 @@
 #include <charconv>
 #include <limits>
 #include <map>
-#include <memory>
 #include <queue>
 #include <utility>
 
@@ -42,41 +41,6 @@ class Lane {
   static constexpr double kForever = std::numeric_limits<double>::infinity();
   std::vector<std::pair<double, double>> busy_;  // start and end, in order
 };
-
-// Some results of an instruction.
-Instruction part_of(const Instruction& whole, const std::vector<size_t>& results) {
-  Instruction part = whole;
-  const auto pick = [&](const auto& from, auto& to) {
-    to.clear();
-    for (size_t result : results) to.push_back(from[result]);
-  };
-  pick(whole.results, part.results);
-  if (!whole.linear) {
-    pick(whole.offsets, part.offsets);
-    return part;
-  }
-  std::vector<int> outputs(whole.results.size(), -1);  // of the whole, and their numbers here
-  for (size_t r = 0; r < results.size(); ++r) outputs[results[r]] = static_cast<int>(r);
-  std::map<int, int> inputs;  // the same, in their order
-  // A part divides sources if the whole does: the same bits.
-  ckks::LinearTransform map{.outputs = static_cast<int>(results.size()),
-                            .divides_sources = whole.linear->divides_sources};
-  for (const ckks::TransformTerm& term : whole.linear->terms)
-    if (outputs[term.output] >= 0) inputs[term.input] = 0;
-  part.arguments.clear();
-  for (auto& [input, number] : inputs) {
-    number = static_cast<int>(part.arguments.size());
-    part.arguments.push_back(whole.arguments[input]);
-  }
-  for (ckks::TransformTerm term : whole.linear->terms) {
-    if (outputs[term.output] < 0) continue;
-    term.output = outputs[term.output];
-    term.input = inputs.at(term.input);
-    map.terms.push_back(std::move(term));
-  }
-  part.linear = std::make_shared<const ckks::LinearTransform>(std::move(map));
-  return part;
-}
 
 // How instructions are cut: into at most so many parts, of neighbours or of every so manieth result.
 struct Cut {

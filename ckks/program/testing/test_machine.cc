@@ -10,21 +10,11 @@ namespace psm::program {
 namespace {
 
 // Without sparse bootstraps full ones have nominal seconds, so that plans do not hang on calibration.
-CostModel model_for(const ckks::ParameterSpec& spec, const std::vector<ckks::BootstrapKind>& sparse) {
-  const ckks::Context context(spec);
+CostModel model_for(const ckks::Context& context, const std::vector<ckks::BootstrapKind>& sparse) {
   if (sparse.empty()) return CostModel(context.chain());
   std::set<ckks::BootstrapKind> kinds{{}};
   kinds.insert(sparse.begin(), sparse.end());
   return costs_of(context, ckks::plan_bootstraps(context, kinds));
-}
-
-Plan plan_for(const ckks::ParameterSpec& spec, const Program& program, const CostModel& model) {
-  return plan(program, budget_of(ckks::Context(spec)), model);
-}
-
-ckks::KeyRequest keys_for(const ckks::ParameterSpec& spec, const Plan& plan) {
-  const ckks::Context context(spec);
-  return key_request(plan, ckks::plan_bootstraps(context, bootstrap_kinds(plan)));
 }
 
 }  // namespace
@@ -41,11 +31,13 @@ SlotVector wave(size_t slots, double frequency, bool real) {
 TestMachine::TestMachine(const ckks::ParameterSpec& spec, Program source,
                          const std::vector<ckks::BootstrapKind>& sparse)
     : program(std::move(source)),
-      model(model_for(spec, sparse)),
-      plan_(plan_for(spec, program, model)),
-      party(spec, keys_for(spec, plan_)),
-      bootstrappers(ckks::make_bootstrappers(party.context, party.encoder, bootstrap_kinds(plan_))),
-      machine(std::make_unique<EncryptedMachine>(plan_, party.encoder, *party.evaluator, &bootstrappers)) {}
+      party(spec),
+      model(model_for(party.context, sparse)),
+      plan_(plan(program, budget_of(party.context), model)),
+      bootstrappers(ckks::make_bootstrappers(party.context, party.encoder, bootstrap_kinds(plan_))) {
+  party.add_keys(key_request(plan_, ckks::plan_bootstraps(party.context, bootstrap_kinds(plan_))));
+  machine = std::make_unique<EncryptedMachine>(plan_, party.encoder, *party.evaluator, &bootstrappers);
+}
 
 std::map<std::string, ckks::Ciphertext> TestMachine::encrypt(
     const std::map<std::string, SlotVector>& inputs) {

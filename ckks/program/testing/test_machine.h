@@ -28,9 +28,9 @@ struct TestMachine {
   double difference(const std::map<std::string, SlotVector>& inputs);
 
   Program program;
+  ckks::TestParty party;
   CostModel model;
   Plan plan_;
-  ckks::TestParty party;
   ckks::Bootstrappers bootstrappers;  // of the plan's kinds
   std::unique_ptr<EncryptedMachine> machine;
 };

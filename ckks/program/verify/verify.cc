@@ -217,10 +217,7 @@ class Verifier {
     ckks::KeyRequest all = plan_.keys;
     for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan_))
       all.merge(shared_.bootstraps.at(kind).keys);
-    const ckks::KeyRequest& asked = entry_.keys;
-    if (asked.encapsulation != all.encapsulation ||
-        asked.relinearisation_levels != all.relinearisation_levels ||
-        asked.galois_levels != all.galois_levels)
+    if (entry_.keys != all)
       fail(message("it does not ask for just the ", all.count(context_.chain()), " keys that it takes"));
   }
 

@@ -43,6 +43,8 @@ struct KeyRequest {
   std::vector<KeyName> keys(const Chain& chain) const;
   size_t count(const Chain& chain) const;  // of all keys, the two around ModRaise as one
   size_t bytes(const Chain& chain) const;
+
+  bool operator==(const KeyRequest&) const = default;
 };
 
 }  // namespace psm::ckks

@@ -64,8 +64,7 @@ KeySwitchKey KeyGenerator::relinearisation(Level level) {
 
 KeySwitchKey KeyGenerator::galois(GaloisElement g, Level level) {
   check_level(context_, level);
-  RnsPoly target = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
-  automorphism(target, secret_.poly(), inverse_element(g, context_.log_n()));
+  const RnsPoly target = automorphism(secret_.poly(), inverse_element(g, context_.log_n()));
   return switching_key(secret_.poly(), target, level, context_.p_count(level));
 }
 

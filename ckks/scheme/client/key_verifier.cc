@@ -94,8 +94,7 @@ void KeyVerifier::check_relinearisation(const KeySwitchKey& key, const std::stri
 
 void KeyVerifier::check_galois(const KeySwitchKey& key, GaloisElement element,
                                const std::string& what) const {
-  RnsPoly target = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
-  automorphism(target, secret_.poly(), inverse_element(element, context_.log_n()));
+  const RnsPoly target = automorphism(secret_.poly(), inverse_element(element, context_.log_n()));
   check_switch(key, context_.p_count(key.level), secret_.poly(), target, what);
 }
 

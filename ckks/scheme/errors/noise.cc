@@ -30,10 +30,6 @@ double NoiseModel::encryption(Scale scale) const {
   return std::hypot(slots(kErrorVariance * (2.0 * context_.n() / 3 + weight_ + 1), scale), encoding(scale));
 }
 
-double NoiseModel::seeded_encryption(Scale scale) const {
-  return std::hypot(slots(kErrorVariance, scale), encoding(scale));
-}
-
 double NoiseModel::rescale(Scale scale) const { return slots((1 + weight_) / 12, scale); }
 
 double NoiseModel::drop(Level level, Level target, double size) const {

@@ -11,7 +11,6 @@
 //                                                             repeated, only 2m coefficients are not 0
 //   scalar        one Gaussian integer                        a slot's error is sqrt(1/6) / scale
 //   encryption    v e + e_1 s + e_0, v ternary dense          c = sigma_e sqrt(2N/3 + h + 1)
-//   seeded        e                                           c = sigma_e
 //   division      by q_l (rescale) or P: both polynomials     c = sqrt((1 + h) / 12)
 //                 are rounded
 //   drop          product by round(g), g = S_t q_{t+1} / S_l,  a value's error is its size times |round(g) / g - 1|,
@@ -36,7 +35,6 @@ class NoiseModel {
   double encoding(Scale scale, int slots) const;  // of so many slots, repeated
   static double scalar(Scale scale);
   double encryption(Scale scale) const;  // with the encoding's
-  double seeded_encryption(Scale scale) const;
   // Added by a division that leaves `scale`.
   double rescale(Scale scale) const;
   // Added to a value of this root mean square size when it is lowered from `level` to `target`.

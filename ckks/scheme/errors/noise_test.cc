@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ckks/ring/sampler.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
@@ -68,7 +69,9 @@ void compare_at(TestParty& t, Level level, Comparison& compare) {
   const double fresh = model.encryption(scale);
   compare("encryption", rms_error(t.decrypt(a), x), fresh);
   const Ciphertext s = expand(SeededEncryptor(t.secret).encrypt(t.encoder.encode(x, level)));
-  const double seeded = model.seeded_encryption(scale);
+  // Besides the encoding's, its only error is e.
+  const double seeded =
+      std::hypot(kErrorStandardDeviation * std::sqrt(t.context.n()) / scale, model.encoding(scale));
   compare("seeded encryption", rms_error(t.decrypt(s), x), seeded);
 
   const Slots sum = map(x, [&](size_t i) { return x[i] + y[i]; });
