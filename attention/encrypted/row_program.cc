@@ -204,8 +204,7 @@ RowProgram in_slots(const PolynomialRow& row, const RowPacking& packing) {
   return std::visit(
       [&](const auto& recipe) -> RowProgram {
         const double input_scale = recipe.input_scale(packing.score_bound);
-        return {input_scale, row.levels_in_slots,
-                [recipe, packing, input_scale](Builder& builder, const Values& scores) {
+        return {input_scale, [recipe, packing, input_scale](Builder& builder, const Values& scores) {
                   SlotRows rows(builder, packing);
                   return rows.weights(recipe.run(rows, rows.scores(scores, input_scale)));
                 }};

@@ -67,9 +67,7 @@ PolynomialRow attention_of(const ModelConfig& config, const LayerRanges& ranges,
     case AttentionKind::kSoftmax:
       break;
   }
-  return options.softmax == SoftmaxForm::kTaylorGoldschmidt
-             ? taylor_goldschmidt_softmax(ranges.score, config.context, error)
-             : normalise_square_softmax(ranges.score, config.context, error);
+  return normalise_square_softmax(ranges.score, config.context, error);
 }
 
 // In the order of FeedForwardKind.
