@@ -27,7 +27,6 @@
 #include "attention/encrypted/encrypted_attention.h"
 #include "attention/encrypted/folded_weights.h"
 #include "attention/encrypted/long_attention.h"
-#include "attention/encrypted/slot_layout.h"
 #include "ckks/program/program.h"
 
 namespace psm::attention {

@@ -20,19 +20,28 @@
 //   skip   (I - 1 1^T / d) / R diag(gamma R output_scale),   beta into the bias
 // This is a diagonal, and the mean of one vector over the features, which all of them get. No matrix is stored.
 //
-// V bounds |v|, U bounds |up|: |W_i diag(gamma)| sqrt(d) + |b'_i| (slot_layout.h).
+// V bounds |v|, U bounds |up|: |W_i diag(gamma)| sqrt(d) + |b'_i|.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "approx/approximation.h"
-#include "attention/encrypted/slot_layout.h"
 #include "attention/ends/packing.h"
 #include "attention/reference/polynomial_model.h"
 #include "nn/encrypted/encrypted_linear.h"
 
 namespace psm::attention {
+
+// R of each real feature. The two features of a complex one have the same.
+std::vector<double> residual_scale(const PolynomialModel&, const Packing&);
+
+// The argument of 1/sqrt for x' = x / R: sum_f weight[f] |x'_f|^2 + offset = input_scale (variance + epsilon)
+// + input_offset. An RMSNorm has the mean square.
+struct FoldedNorm {
+  std::vector<double> weight;
+  double offset = 0;
+};
 
 // skip h', as two maps of the slots x and conj x of each ciphertext of h' (dense_sources). The first makes a vector whose
 // sum over F slots, from a token's last slot on, is the mean. The second reads this mean too, after the others.
