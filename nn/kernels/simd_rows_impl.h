@@ -30,8 +30,6 @@ inline Floats exponential(Floats x) {
 
 inline Floats sigmoid(Floats z) { return 1.0f / (1.0f + exponential(-z)); }
 
-void exponentials_of(float* values, size_t count) { map_row(count, values, exponential, values); }
-
 void swish_array(float slope, const float* z, float* y, size_t count) {
   map_row(
       count, y, [=](Floats v) { return v * sigmoid(slope * v); }, z);
