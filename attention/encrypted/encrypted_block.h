@@ -85,10 +85,6 @@ class EncryptedBlocks {
   // The output for each ciphertext of heads, divided by V.
   Values attend(const Projections&, const FoldedLayer&, const approx::Approximation& inverse) const;
   Values hidden(const Values& half, const approx::Approximation& gelu) const;
-  Stream pre_norm(const Stream&, const Values& attention, const FoldedLayer&,
-                  const LayerApproximations&) const;
-  Stream post_norm(const Stream&, const Values& attention, const FoldedLayer&,
-                   const LayerApproximations&) const;
 
   program::Builder& builder_;
   const ModelConfig& config_;

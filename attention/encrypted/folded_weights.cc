@@ -63,12 +63,13 @@ Vector scaled(Vector vector, double factor) {
   return vector;
 }
 
-FoldedNorm fold_norm(const PolynomialModel& model, const Packing& packing,
-                     const approx::Approximation& inverse_sqrt) {
+// For x' = x / R: input_scale (variance + epsilon) + input_offset. An RMSNorm has the mean square.
+nn::NormArgument fold_norm(const PolynomialModel& model, const Packing& packing,
+                           const approx::Approximation& inverse_sqrt) {
   const Vector range = residual_scale(model, packing);
   const ModelConfig& config = model.weights.config;
   const double scale = inverse_sqrt.input_scale();
-  FoldedNorm norm{{}, scale * config.norm_epsilon + inverse_sqrt.input_offset()};
+  nn::NormArgument norm{{}, scale * config.norm_epsilon + inverse_sqrt.input_offset()};
   for (int f = 0; f < packing.state.size(); ++f) {
     const int re = packing.state.re[f];
     const double r = re < 0 ? 0 : range[re];
