@@ -131,7 +131,6 @@ Approximation activation_series(Activation f, double radius, int degree) {
        .certificate = "range of the difference to an interpolant of high degree, by grid and "
                       "second derivative; tail by analyticity",
        .domain = {-radius, radius},
-       .input_range = {-1, 1},
        .error_kind = ErrorKind::kAbsolute,
        .error_bound = error * static_cast<double>(scale),
        .input_scale = 1 / radius,

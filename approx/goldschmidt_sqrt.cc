@@ -180,7 +180,6 @@ Approximation start_goldschmidt_inverse_sqrt(const InverseSqrtStart& start, int 
                                                       std::sqrt(static_cast<long double>(domain.hi)));
   facts.input_scale = domain.to_unit_scale();
   facts.input_offset = domain.to_unit_offset();
-  facts.input_range = {-1, 1};
   facts.output_scale = static_cast<double>(folded.output * (2 / (1 + low)) / (start_scale * (1 + d)));
   return Approximation(std::move(facts), folded.steps(), exact_inverse_sqrt);
 }
@@ -198,7 +197,6 @@ std::optional<Approximation> series_inverse_sqrt(Interval domain, int degree) {
   facts.error_bound = certified_inverse_sqrt_error(unscaled, domain);
   facts.input_scale = domain.to_unit_scale();
   facts.input_offset = domain.to_unit_offset();
-  facts.input_range = {-1, 1};
   facts.output_scale = static_cast<double>(scale);
   if (!(facts.error_bound < 1)) return std::nullopt;
   Steps steps;

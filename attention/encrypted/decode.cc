@@ -30,14 +30,6 @@ using Values = std::vector<Value>;
 constexpr size_t kLeastPlaces =
     4;  // for rotations to the places of a cache (PositionConstants::place_offsets)
 
-// 1 in the regions of these blocks.
-ckks::Plain region_mask(const nn::DenseShape& shape, int output, const std::vector<int>& blocks) {
-  std::vector<ckks::Plain> ones(shape.regions.size());
-  for (const int block : blocks)
-    if (block >= 0) ones[block] = ckks::Plain::constant(1);
-  return nn::in_regions(shape, output, ones);
-}
-
 }  // namespace
 
 Value PositionConstants::keep(Value made, Plains plain, std::function<int(int position)> offset) {
@@ -360,7 +352,7 @@ class Decoder {
       if (block >= 0) outputs.insert(shape.regions[block].output);
     Values parts;
     for (const int output : outputs)
-      parts.push_back(builder_.multiply_plain(from[output], region_mask(shape, output, blocks)));
+      parts.push_back(builder_.multiply_plain(from[output], nn::region_mask(shape, output, blocks)));
     return builder_.add_all(parts);
   }
 
@@ -493,14 +485,14 @@ DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& 
     const FoldedLayer layer = fold_layer(model, packing, n);
     Values keys, values;
     for (int c = 0; c < packing.key_ciphertexts(); ++c) {
-      keys.push_back(builder.input(keys_name(packing, n, c), false, packing.period()));
-      values.push_back(builder.input(values_name(packing, n, c), false, packing.period()));
+      keys.push_back(builder.input(cache_name(packing, n, "keys", c), false, packing.period()));
+      values.push_back(builder.input(cache_name(packing, n, "values", c), false, packing.period()));
     }
     if (stream.h.empty()) stream.x = builder.refresh(stream.x);
     stream = {decoder.layer(stream, layer, model.layers[n], keys, values), {}};
     for (int c = 0; c < packing.key_ciphertexts(); ++c) {
-      builder.output(keys_name(packing, n, c), keys[c]);
-      builder.output(values_name(packing, n, c), values[c]);
+      builder.output(cache_name(packing, n, "keys", c), keys[c]);
+      builder.output(cache_name(packing, n, "values", c), values[c]);
     }
   }
   state_outputs(builder, packing, stream.x);

@@ -147,12 +147,4 @@ PolynomialModel make_polynomial(ModelWeights weights, const Ranges& measured,
   return model;
 }
 
-ForwardResult polynomial_forward(const PolynomialModel& model, std::span<const int> tokens) {
-  return reference_forward(model.weights, tokens, {polynomial_functions(model), {}});
-}
-
-ForwardResult polynomial_forward(const PolynomialModel& model, std::span<const float> patches) {
-  return reference_forward(model.weights, patches, {polynomial_functions(model), {}});
-}
-
 }  // namespace psm::attention

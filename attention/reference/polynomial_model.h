@@ -102,7 +102,8 @@ const approx::Approximation* inverse_sqrt_at(const PolynomialModel&, Site site, 
 ReplacedFunctions polynomial_functions(const PolynomialModel&);
 
 // The polynomial model in double precision, token by token. The slot program must reproduce it.
-ForwardResult polynomial_forward(const PolynomialModel&, std::span<const int> tokens);
-ForwardResult polynomial_forward(const PolynomialModel&, std::span<const float> patches);
+ForwardResult polynomial_forward(const PolynomialModel& model, const auto& example) {
+  return reference_forward(model.weights, example, {polynomial_functions(model), {}});
+}
 
 }  // namespace psm::attention

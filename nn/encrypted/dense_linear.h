@@ -63,9 +63,8 @@ ckks::LinearTransform dense_map(const SlotMatrix&, const DenseShape&, std::span<
 // y from z, one output.
 program::Value sum_over_places(program::Builder&, program::Value z, const DenseShape&);
 
-// A vector with `of_block` of each block in that block's region, and zero elsewhere, for the blocks of one
-// output. Blocks without a vector (period 0) stay zero.
-ckks::Plain in_regions(const DenseShape&, int output, std::span<const ckks::Plain> of_block);
+// 1 in the regions of these blocks of rows that are in one output, and zero elsewhere; -1: no block.
+ckks::Plain region_mask(const DenseShape&, int output, std::span<const int> blocks);
 
 // Matrices with the same columns, one above the other.
 SlotMatrix above_one_another(std::span<const SlotMatrix>);
