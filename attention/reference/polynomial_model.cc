@@ -70,6 +70,12 @@ PolynomialRow attention_of(const ModelConfig& config, const LayerRanges& ranges,
   return normalise_square_softmax(ranges.score, config.context, error);
 }
 
+approx::Approximation inverse_sqrt_of(approx::Interval variance, const PolynomialOptions& options) {
+  return options.inverse_sqrt == DivisionForm::kRelaxed
+             ? approx::design_inverse_sqrt(variance, options.norm_error)
+             : approx::design_goldschmidt_inverse_sqrt(variance, options.norm_error);
+}
+
 // In the order of FeedForwardKind.
 constexpr approx::Activation kActivations[] = {approx::Activation::kGelu, approx::Activation::kGeluErf,
                                                approx::Activation::kGeluTanh, approx::Activation::kSilu};
@@ -109,12 +115,6 @@ ReplacedFunctions polynomial_functions(const PolynomialModel& model) {
   functions.gelu = [&model](int layer, std::span<double> z) { model.layers[layer].gelu.evaluate(z); };
   if (model.pooler) functions.pooler = [&model](std::span<double> z) { model.pooler->evaluate(z); };
   return functions;
-}
-
-approx::Approximation inverse_sqrt_of(approx::Interval variance, const PolynomialOptions& options) {
-  return options.inverse_sqrt == DivisionForm::kRelaxed
-             ? approx::design_inverse_sqrt(variance, options.norm_error)
-             : approx::design_goldschmidt_inverse_sqrt(variance, options.norm_error);
 }
 
 LayerApproximations layer_polynomials(const ModelConfig& config, const LayerRanges& ranges,

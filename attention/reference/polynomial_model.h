@@ -58,9 +58,6 @@ ForwardResult reference_forward(const ModelWeights& weights, std::span<const int
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const float> patches,
                                 const ReferenceHooks& hooks = {});
 
-// Returns 1/sqrt(x) in the form that the options choose.
-approx::Approximation inverse_sqrt_of(approx::Interval variance, const PolynomialOptions& options);
-
 // The polynomials of one layer.
 struct LayerApproximations {
   approx::Approximation inverse_sqrt;
