@@ -340,9 +340,10 @@ class Decoder {
 
   Values hidden(const Values& halves, const approx::Approximation& gelu) {
     Builder::Scope scope(builder_, "feed-forward");
-    if (!gated_) return nn::encrypted_gelu_of_real(builder_, halves, gelu);
+    if (!gated_) return nn::encrypted_gelu(builder_, halves, gelu, nn::Parts::kReal);
     const std::span<const Value> all(halves);
-    return nn::encrypted_swiglu_of_real(builder_, all.first(ffn_.size()), all.subspan(ffn_.size()), gelu);
+    return nn::encrypted_swiglu(builder_, all.first(ffn_.size()), all.subspan(ffn_.size()), gelu,
+                                nn::Parts::kReal);
   }
 
   // These blocks in their regions alone.

@@ -120,7 +120,7 @@ Values encrypted_head(Builder& builder, const Values& state, const FoldedHead& f
   }
   if (folded.sigmoid) {
     h = add_biases(builder, nn::encrypted_linear(builder, h, {&folded.pooler, 1}), folded.pooler_bias);
-    h = nn::encrypted_gelu(builder, h, *folded.sigmoid, "sigmoid");
+    h = nn::encrypted_gelu(builder, h, *folded.sigmoid, nn::Parts::kBoth, "sigmoid");
   }
   return add_biases(builder, nn::encrypted_linear(builder, h, {&folded.classes, 1}), folded.class_bias);
 }

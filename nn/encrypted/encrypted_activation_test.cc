@@ -46,7 +46,7 @@ TEST_CASE(
   REQUIRE(out.size() == 2);
   builder.output("y0", out[0]);
   builder.output("y1", out[1]);
-  const std::vector<Value> real = encrypted_swiglu_of_real(builder, gate, up, silu);
+  const std::vector<Value> real = encrypted_swiglu(builder, gate, up, silu, Parts::kReal);
   builder.output("r0", real.at(0));
   builder.output("r1", real.at(1));
   const program::Program program = std::move(builder).finish();
@@ -82,7 +82,7 @@ TEST_CASE("GELU, and another function of reals, acts on the real and on the imag
     CAPTURE(f.name());
     Builder builder(kSlots);
     const Value half[] = {builder.input("z")};
-    builder.output("y", encrypted_gelu(builder, half, f, f.function())[0]);
+    builder.output("y", encrypted_gelu(builder, half, f, Parts::kBoth, f.function())[0]);
     const program::Program program = std::move(builder).finish();
     for (const uint64_t seed : {5, 6, 7, 8}) {
       const SlotVector z = random_slots(radius, seed);
