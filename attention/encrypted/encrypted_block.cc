@@ -71,8 +71,8 @@ Values sum_of_maps(Builder& builder, std::initializer_list<Term> terms, const st
     sources.insert(sources.end(), of_term.begin(), of_term.end());
     inputs += term.of.size();
   }
-  const nn::LinearSteps steps =
-      nn::choose_linear_steps(packing.features, static_cast<int>(inputs), static_cast<int>(bias.size()));
+  const int babies =
+      nn::choose_linear_babies(packing.features, static_cast<int>(inputs), static_cast<int>(bias.size()));
   ckks::LinearTransform map;
   int first = 0;
   const auto append = [&](ckks::LinearTransform part, size_t read) {
@@ -84,7 +84,7 @@ Values sum_of_maps(Builder& builder, std::initializer_list<Term> terms, const st
     first += static_cast<int>(read);
   };
   for (const Term& term : terms)
-    append(nn::linear_map({&term.matrix, 1}, steps), nn::kLinearSources * term.of.size());
+    append(nn::linear_map({&term.matrix, 1}, packing.features, babies), nn::kLinearSources * term.of.size());
   sources.insert(sources.end(), skip.sources.begin(), skip.sources.end());
   append(std::move(skip.map), skip.sources.size());
   return add_biases(builder, builder.linear(sources, std::move(map)), bias);
