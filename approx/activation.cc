@@ -124,7 +124,7 @@ Approximation activation_series(Activation f, double radius, int degree) {
     rho *= rho;
     steps = gated_steps(to_double(c));
   }
-  const double error = certified_error(to_double(c), r, {.rho = rho, .bound = bound});
+  const double error = certified_error(to_double(c), r, rho, bound);
   return Approximation(
       {.function = g.name,
        .method = message("minimax of degree ", degree, f == Activation::kSigmoid ? "" : " in z^2"),

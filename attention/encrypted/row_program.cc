@@ -88,14 +88,21 @@ class SlotRows {
   Value of_sum(const approx::Approximation& f, const Value& x, double addend, const char* what) {
     PSM_CHECK(!x.factor.valid(), what);
     const double factor = f.input_scale() * x.unit;
-    std::vector<std::vector<double>> weights;
+    Values in = x.slots;
+    ckks::LinearTransform map;
     if (x.ends_in_zeros) {
-      weights.push_back(everywhere(factor, x.over_length));
+      in = {builder_.add_all(in)};
+      map = nn::block_sum_map(everywhere(factor, x.over_length), packing_.places);
     } else {
-      for (size_t m = 0; m < x.slots.size(); ++m) weights.push_back(places(m, factor, x.over_length));
+      for (size_t m = 0; m < in.size(); ++m)
+        for (ckks::TransformTerm& term :
+             nn::block_sum_map(places(m, factor, x.over_length), packing_.places).terms) {
+          term.input = static_cast<int>(m);
+          map.terms.push_back(std::move(term));
+        }
     }
-    program::Value v =
-        builder_.add_constant(row_sum(x.slots, weights), f.input_scale() * addend + f.input_offset());
+    const program::Value sum = builder_.mark_real(builder_.linear(in, std::move(map))[0]);
+    program::Value v = builder_.add_constant(sum, f.input_scale() * addend + f.input_offset());
     // A bootstrap's error is absolute: of a wide interval's lower end it would leave nothing.
     if (f.domain().lo > kRefreshableRatio * f.domain().hi) v = builder_.refresh(v);
     return {{builder_.refresh(nn::build(builder_, f, v, what))}, f.output_scale()};
@@ -169,21 +176,6 @@ class SlotRows {
       products.push_back(
           builder_.multiply_plain(x.slots[m], plain(places(m, x.unit * factor, x.over_length))));
     return products;
-  }
-
-  // sum over a row of f(x), f a weight for each place of each ciphertext; or one weight for all of them.
-  program::Value row_sum(const Values& x, const std::vector<std::vector<double>>& weights) {
-    if (weights.size() == 1) {
-      const program::Value in[] = {builder_.add_all(x)};
-      return builder_.mark_real(builder_.linear(in, nn::block_sum_map(weights[0], packing_.places))[0]);
-    }
-    ckks::LinearTransform map;
-    for (size_t m = 0; m < x.size(); ++m)
-      for (ckks::TransformTerm& term : nn::block_sum_map(weights[m], packing_.places).terms) {
-        term.input = static_cast<int>(m);
-        map.terms.push_back(std::move(term));
-      }
-    return builder_.mark_real(builder_.linear(x, std::move(map))[0]);
   }
 
   // With no factor left apart, and the unit 1.
