@@ -193,15 +193,14 @@ class SlotRows {
 }  // namespace
 
 RowProgram in_slots(const PolynomialRow& row, const RowPacking& packing) {
-  return std::visit(
-      [&](const auto& recipe) -> RowProgram {
-        const double input_scale = recipe.input_scale(packing.score_bound);
-        return {input_scale, [recipe, packing, input_scale](Builder& builder, const Values& scores) {
-                  SlotRows rows(builder, packing);
-                  return rows.weights(recipe.run(rows, rows.scores(scores, input_scale)));
-                }};
-      },
-      row.recipe);
+  const double input_scale = row.input_scale(packing.score_bound);
+  return {
+      input_scale, [recipe = row.recipe, packing, input_scale](Builder& builder, const Values& scores) {
+        SlotRows rows(builder, packing);
+        return std::visit(
+            [&](const auto& each) { return rows.weights(each.run(rows, rows.scores(scores, input_scale))); },
+            recipe);
+      }};
 }
 
 std::vector<std::vector<ckks::Complex>> pack_rows(const RowPacking& packing, double input_scale,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -23,13 +22,6 @@ constexpr double kWidestSquares = 6;    // logarithm of the first sum of squares
 constexpr double kCoarseError = 0.125;  // of every inverse root but the last; they cancel
 constexpr double kRounding =
     1e-9;  // by which intervals are widened for the arithmetic between approximations
-
-// Slots that hold larger scores than a form was made for would leave its intervals.
-void require_within(double score_bound, double bound) {
-  if (!(score_bound <= bound))
-    throw Error(message("rows of scores up to ", score_bound,
-                        "; these polynomials were made for scores up to ", bound));
-}
 
 class ClearRows {
  public:
@@ -101,25 +93,17 @@ PolynomialRow normalise_square(double bound, int context, double relative_error,
                 std::move(parts), levels, error_bound, std::move(recipe));
 }
 
-constexpr double kNoBound = std::numeric_limits<double>::infinity();
-
 }  // namespace
 
-double PowerSoftmaxRecipe::input_scale(double score_bound) const { return 1 / score_bound; }
-
-double ScaledReluRecipe::input_scale(double score_bound) const {
-  require_within(score_bound, absolute.domain().hi);
-  return absolute.input_scale();
-}
-
-double NormaliseSquareRecipe::input_scale(double score_bound) const {
-  require_within(score_bound, bound);
-  return exp.input_scale() / fold;
-}
-
-double ExpDivisionRecipe::input_scale(double score_bound) const {
-  require_within(score_bound, exp.domain().hi);
-  return exp.input_scale();
+double PolynomialRow::input_scale(double score_bound) const {
+  if (std::holds_alternative<PowerSoftmaxRecipe>(recipe)) return 1 / score_bound;
+  const approx::Approximation& first = parts.front();  // which reads the scores
+  const auto* folded = std::get_if<NormaliseSquareRecipe>(&recipe);
+  const double bound = folded ? folded->bound : first.domain().hi;
+  if (!(score_bound <= bound))
+    throw Error(message("rows of scores up to ", score_bound,
+                        "; these polynomials were made for scores up to ", bound));
+  return folded ? first.input_scale() / folded->fold : first.input_scale();
 }
 
 void PolynomialRow::evaluate(std::span<double> row) const {
@@ -176,7 +160,7 @@ PolynomialRow normalise_square_softmax(double score_bound, int context, double r
 
 PolynomialRow softmax_without_maximum(const approx::Approximation& exp,
                                       const approx::Approximation& inverse) {
-  return row_of("exp and division", {exp, inverse}, exp.depth() + inverse.depth() + 1, kNoBound,
+  return row_of("exp and division", {exp, inverse}, exp.depth() + inverse.depth() + 1, INFINITY,
                 ExpDivisionRecipe{exp, inverse});
 }
 

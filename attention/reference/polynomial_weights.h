@@ -43,7 +43,6 @@ namespace psm::attention {
 //
 //     template <typename Rows>
 //     typename Rows::Value run(Rows& rows, typename Rows::Value x) const;
-//     double input_scale(double score_bound) const;  // throws psm::Error if such scores leave its intervals
 //
 // that turns a row of scores x_0 .. x_{L-1} into its weights with the operations below only. f is an
 // Approximation, d(f) its levels. Slots hold input_scale(R) x_j for scores |x_j| <= R.
@@ -69,7 +68,6 @@ struct PowerSoftmaxRecipe {
   double epsilon;
   approx::Approximation inverse;
 
-  double input_scale(double score_bound) const;
   template <typename Rows>
   typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
     auto u = rows.power(x, p);
@@ -81,7 +79,6 @@ struct PowerSoftmaxRecipe {
 struct ScaledReluRecipe {
   approx::Approximation absolute;
 
-  double input_scale(double score_bound) const;
   template <typename Rows>
   typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
     const auto size = rows.apply(absolute, x, "score");
@@ -94,7 +91,6 @@ struct NormaliseSquareRecipe {
   approx::Approximation exp;
   std::vector<approx::Approximation> roots;  // k of them
 
-  double input_scale(double score_bound) const;
   template <typename Rows>
   typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
     auto y = rows.apply(exp, x, "score", -bound, 1 / fold);
@@ -112,7 +108,6 @@ struct NormaliseSquareRecipe {
 struct ExpDivisionRecipe {
   approx::Approximation exp, inverse;
 
-  double input_scale(double score_bound) const;
   template <typename Rows>
   typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
     const auto e = rows.apply(exp, x, "score");
@@ -133,6 +128,8 @@ struct PolynomialRow {
   RowRecipe recipe;
 
   void evaluate(std::span<double> row) const;  // scores to weights, in place
+  // The factor of scores |x_j| <= score_bound in slots. Throws psm::Error if such scores leave the row's intervals.
+  double input_scale(double score_bound) const;
 };
 
 // D = sum x^p, sum x^p + epsilon, or mean x^p + epsilon by the form; D must lie in `denominators`. Throws
