@@ -93,7 +93,10 @@ FoldedRoot fold(const Iteration& it) {
 }
 
 Coefficients minimax_inverse_sqrt(Interval domain, int degree) {
-  const RealFunction root = [domain](long double t) { return std::sqrt(domain.from_unit(t)); };
+  const RealFunction root = [lo = static_cast<long double>(domain.lo),
+                             hi = static_cast<long double>(domain.hi)](long double t) {
+    return std::sqrt((hi + lo) / 2 + (hi - lo) / 2 * t);
+  };
   return remez([root](long double t) { return 1 / root(t); }, root, degree, 1e-3L).coefficients;
 }
 

@@ -277,7 +277,7 @@ class Decoder {
                     const std::vector<nn::Stack>& columns, const char* label) {
     Values all =
         weights_.linear(nn::dense_sources(builder_, x), nn::dense_map(matrix, shape, columns), name(label));
-    for (Value& value : all) value = nn::sum_over_places(builder_, value, shape);
+    for (Value& value : all) value = builder_.sum_of_rotations(value, shape.stride(), shape.places);
     return all;
   }
 
@@ -426,7 +426,8 @@ class Decoder {
   // W_down hidden in all places.
   Values of_hidden(const Values& hidden, const FoldedLayer& folded) {
     Values outputs = weights_.linear(hidden, nn::spread_map(folded.down, hidden_, ffn_), name("down"));
-    for (Value& value : outputs) value = nn::sum_over_slots(builder_, value, hidden_);
+    for (Value& value : outputs)
+      value = builder_.sum_over_rotations(value, static_cast<size_t>(packing_.features));
     return outputs;
   }
 

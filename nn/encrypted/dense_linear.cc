@@ -109,10 +109,6 @@ ckks::LinearTransform dense_map(const SlotMatrix& w, const DenseShape& shape,
   return map;
 }
 
-Value sum_over_places(Builder& builder, Value z, const DenseShape& shape) {
-  return builder.sum_of_rotations(z, shape.stride(), shape.places);
-}
-
 ckks::Plain region_mask(const DenseShape& shape, int output, std::span<const int> blocks) {
   std::vector<ckks::Complex> slots(shape.slots);
   for (const int block : blocks)
