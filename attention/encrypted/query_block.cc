@@ -48,11 +48,6 @@ RowPacking QueryBlock::rows(double score_bound) const {
   return rows;
 }
 
-QueryBlock::Key QueryBlock::key_of(int query, int score) const {
-  const int T = tokens();
-  return {score / T, ((query - score % T) % T + T) % T};
-}
-
 QueryBlock::Output QueryBlock::attend(Builder& builder, const RowProgram& form,
                                       const std::vector<Value>& scores,
                                       const std::vector<Value>& values) const {

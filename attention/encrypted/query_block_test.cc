@@ -34,8 +34,8 @@ SlotVector definition(const QueryBlock& block, const PolynomialRow& form,
     for (int f = 0; f < packing.features; ++f) {
       const std::vector<double>& w = rows[block.row_of(t, f / packing.head_features)];
       for (size_t e = 0; e < w.size(); ++e) {
-        const QueryBlock::Key key = block.key_of(t, static_cast<int>(e));
-        out[t * packing.features + f] += w[e] * values[key.block][key.token * packing.features + f];
+        const int score = static_cast<int>(e), token = ((t - score % kTokens) % kTokens + kTokens) % kTokens;
+        out[t * packing.features + f] += w[e] * values[score / kTokens][token * packing.features + f];
       }
     }
   return out;
