@@ -340,10 +340,8 @@ class Decoder {
 
   Values hidden(const Values& halves, const approx::Approximation& gelu) {
     Builder::Scope scope(builder_, "feed-forward");
-    if (!gated_) return nn::encrypted_gelu(builder_, halves, gelu, nn::Parts::kReal);
-    const std::span<const Value> all(halves);
-    return nn::encrypted_swiglu(builder_, all.first(ffn_.size()), all.subspan(ffn_.size()), gelu,
-                                nn::Parts::kReal);
+    return gated_ ? nn::encrypted_swiglu(builder_, halves, gelu, nn::Parts::kReal)
+                  : nn::encrypted_gelu(builder_, halves, gelu, nn::Parts::kReal);
   }
 
   // These blocks in their regions alone.

@@ -234,10 +234,8 @@ Values EncryptedBlocks::attend(const Projections& of_h, const FoldedLayer& folde
 
 // The hidden units from what their functions read: halves of gates first, then of up.
 Values EncryptedBlocks::hidden(const Values& half, const approx::Approximation& gelu) const {
-  if (config_.feed_forward != FeedForwardKind::kSwiGlu) return nn::encrypted_gelu(builder_, half, gelu);
-  const std::span<const Value> halves(half);
-  const size_t count = half.size() / 2;
-  return nn::encrypted_swiglu(builder_, halves.first(count), halves.subspan(count), gelu);
+  return config_.feed_forward == FeedForwardKind::kSwiGlu ? nn::encrypted_swiglu(builder_, half, gelu)
+                                                          : nn::encrypted_gelu(builder_, half, gelu);
 }
 
 Stream EncryptedBlocks::finish(const Stream& stream, const Projections& of_h, const FoldedLayer& folded,

@@ -52,19 +52,19 @@ std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half,
   return builder.refresh(outputs);
 }
 
-std::vector<Value> encrypted_swiglu(Builder& builder, std::span<const Value> half_gate,
-                                    std::span<const Value> half_up, const approx::Approximation& silu,
-                                    Parts wanted) {
-  PSM_CHECK(half_gate.size() == half_up.size(), half_gate.size(), " gates for ", half_up.size());
+std::vector<Value> encrypted_swiglu(Builder& builder, std::span<const Value> half,
+                                    const approx::Approximation& silu, Parts wanted) {
+  PSM_CHECK(half.size() % 2 == 0, half.size(), " halves of gates and up");
+  const size_t count = half.size() / 2;
   std::vector<Value> gates, outputs;
   {
     Builder::Scope scope(builder, "silu");
-    gates = to_approximate(builder, separated(builder, half_gate, wanted), silu);
+    gates = to_approximate(builder, separated(builder, half.first(count), wanted), silu);
     for (Value& gate : gates) gate = build(builder, silu, gate, "input of silu");
     gates = builder.refresh(gates);
   }
   Builder::Scope scope(builder, "gate");
-  const std::vector<Value> units = builder.refresh(separated(builder, half_up, wanted));
+  const std::vector<Value> units = builder.refresh(separated(builder, half.subspan(count), wanted));
   const size_t step = wanted == Parts::kReal ? 1 : 2;
   for (size_t i = 0; i < units.size(); i += step) {
     if (wanted == Parts::kReal) {

@@ -32,8 +32,8 @@ std::vector<program::Value> encrypted_gelu(program::Builder&, std::span<const pr
                                            const approx::Approximation& gelu, Parts = Parts::kBoth,
                                            const std::string& label = "gelu");
 
-std::vector<program::Value> encrypted_swiglu(program::Builder&, std::span<const program::Value> half_gate,
-                                             std::span<const program::Value> half_up,
+// Of the gates first, then of up.
+std::vector<program::Value> encrypted_swiglu(program::Builder&, std::span<const program::Value> half,
                                              const approx::Approximation& silu, Parts = Parts::kBoth);
 
 }  // namespace psm::nn
