@@ -124,14 +124,13 @@ Approximation activation_series(Activation f, double radius, int degree) {
     rho *= rho;
     steps = gated_steps(to_double(c));
   }
-  const double error = certified_error(to_double(c), r, {.rho = rho, .bound = bound});
+  const double error = certified_error(to_double(c), r, rho, bound);
   return Approximation(
       {.function = g.name,
        .method = message("minimax of degree ", degree, f == Activation::kSigmoid ? "" : " in z^2"),
        .certificate = "range of the difference to an interpolant of high degree, by grid and "
                       "second derivative; tail by analyticity",
        .domain = {-radius, radius},
-       .input_range = {-1, 1},
        .error_kind = ErrorKind::kAbsolute,
        .error_bound = error * static_cast<double>(scale),
        .input_scale = 1 / radius,

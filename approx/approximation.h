@@ -20,9 +20,6 @@
 // inside [-1, 1]. So v may be refreshed, and so may every refresh candidate. Slots without data must be
 // inside the domain too: mask the added constant so that they get some x of the domain.
 //
-// P is written once, as steps. evaluate(), the counts of depth(), degree() and multiplications(),
-// and the builder of slot programs all read these steps, so they cannot differ.
-//
 // Immutable, cheap to copy, safe to share between threads.
 #pragma once
 
@@ -38,7 +35,7 @@
 
 namespace psm::approx {
 
-// A polynomial as a list of steps: plain data, written once for all readers.
+// A polynomial as a list of steps: plain data, written once for all readers, which therefore cannot differ.
 //
 // Value 0 is the argument v, value i + 1 is the result of step i, and the last value is the polynomial. Three
 // readers:
@@ -99,7 +96,7 @@ class Approximation {
     std::string method;       // "relaxed Goldschmidt, 8 levels"
     std::string certificate;  // how error_bound was proven
     Interval domain;
-    Interval input_range;
+    Interval input_range{-1, 1};
     ErrorKind error_kind = ErrorKind::kAbsolute;
     double error_bound = 0;
     double input_scale = 1;

@@ -68,12 +68,6 @@ long double sum_of_absolute(std::span<const long double> c) {
   return sum;
 }
 
-long double bound_second_angular_derivative(std::span<const long double> c) {
-  long double sum = 0;
-  for (size_t k = 0; k < c.size(); ++k) sum += static_cast<long double>(k) * k * std::fabs(c[k]);
-  return sum;
-}
-
 int levels_of_degree(int degree) { return static_cast<int>(std::bit_width(static_cast<unsigned>(degree))); }
 
 std::vector<double> to_double(std::span<const long double> c) { return {c.begin(), c.end()}; }
@@ -81,7 +75,8 @@ Coefficients to_long(std::span<const double> c) { return {c.begin(), c.end()}; }
 
 SeriesRange certified_range(std::span<const long double> c, long double slack) {
   PSM_CHECK(slack > 0, "slack ", static_cast<double>(slack));
-  const long double curvature = bound_second_angular_derivative(c);
+  long double curvature = 0;  // >= max |d^2 p(cos theta) / d theta^2|
+  for (size_t k = 0; k < c.size(); ++k) curvature += static_cast<long double>(k) * k * std::fabs(c[k]);
   const long double wanted = kPi * std::sqrt(curvature / (8 * slack));
   const int cells = static_cast<int>(std::clamp(wanted, 64.0L, static_cast<long double>(1 << 22))) + 1;
   const long double step = kPi / cells;

@@ -39,9 +39,8 @@ Coefficients chebyshev_product(std::span<const long double> a, std::span<const l
 // The series of sum_k a_k t^k.
 Coefficients chebyshev_from_monomial(std::span<const long double> a);
 
-// sum_k |c_k| >= max |p| and sum_k k^2 |c_k| >= max |d^2 p(cos theta) / d theta^2|.
+// sum_k |c_k| >= max |p|.
 long double sum_of_absolute(std::span<const long double> c);
-long double bound_second_angular_derivative(std::span<const long double> c);
 
 // ceil(log2(degree + 1)): the levels of a series.
 int levels_of_degree(int degree);

@@ -63,7 +63,6 @@ Approximation taylor_exp(Interval domain, int degree, int squarings) {
   facts.error_bound = static_cast<double>(std::expm1(std::min(power * std::log1p(delta), 700.0L)));
   facts.input_scale = domain.to_unit_scale();
   facts.input_offset = domain.to_unit_offset();
-  facts.input_range = {-1, 1};
   facts.output_scale = std::exp(domain.hi);
   return Approximation(std::move(facts), steps, [](double x) { return std::exp(x); });
 }

@@ -93,7 +93,10 @@ FoldedRoot fold(const Iteration& it) {
 }
 
 Coefficients minimax_inverse_sqrt(Interval domain, int degree) {
-  const RealFunction root = [domain](long double t) { return std::sqrt(domain.from_unit(t)); };
+  const RealFunction root = [lo = static_cast<long double>(domain.lo),
+                             hi = static_cast<long double>(domain.hi)](long double t) {
+    return std::sqrt((hi + lo) / 2 + (hi - lo) / 2 * t);
+  };
   return remez([root](long double t) { return 1 / root(t); }, root, degree, 1e-3L).coefficients;
 }
 
@@ -180,7 +183,6 @@ Approximation start_goldschmidt_inverse_sqrt(const InverseSqrtStart& start, int 
                                                       std::sqrt(static_cast<long double>(domain.hi)));
   facts.input_scale = domain.to_unit_scale();
   facts.input_offset = domain.to_unit_offset();
-  facts.input_range = {-1, 1};
   facts.output_scale = static_cast<double>(folded.output * (2 / (1 + low)) / (start_scale * (1 + d)));
   return Approximation(std::move(facts), folded.steps(), exact_inverse_sqrt);
 }
@@ -198,7 +200,6 @@ std::optional<Approximation> series_inverse_sqrt(Interval domain, int degree) {
   facts.error_bound = certified_inverse_sqrt_error(unscaled, domain);
   facts.input_scale = domain.to_unit_scale();
   facts.input_offset = domain.to_unit_offset();
-  facts.input_range = {-1, 1};
   facts.output_scale = static_cast<double>(scale);
   if (!(facts.error_bound < 1)) return std::nullopt;
   Steps steps;

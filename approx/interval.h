@@ -16,12 +16,6 @@ struct Interval {
   // The affine map of [lo, hi] onto [-1, 1] is t = to_unit_scale() * x + to_unit_offset().
   double to_unit_scale() const { return 2 / (hi - lo); }
   double to_unit_offset() const { return -(hi + lo) / (hi - lo); }
-  // The inverse map: x = lo + (t + 1) / 2 * (hi - lo).
-  template <typename Real>
-  Real from_unit(Real t) const {
-    return (static_cast<Real>(hi) + static_cast<Real>(lo)) / 2 +
-           (static_cast<Real>(hi) - static_cast<Real>(lo)) / 2 * t;
-  }
 
   friend bool operator==(const Interval&, const Interval&) = default;
 };

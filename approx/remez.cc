@@ -120,9 +120,8 @@ void thin(std::vector<Extremum>& extrema, size_t count) {
 
 }  // namespace
 
-double certified_error(std::span<const double> series, const RealFunction& f,
-                       const Analyticity& analyticity) {
-  const long double rho = analyticity.rho, bound = analyticity.bound;
+double certified_error(std::span<const double> series, const RealFunction& f, long double rho,
+                       long double bound) {
   PSM_CHECK(rho > 1 && bound > 0, "rho ", static_cast<double>(rho), " bound ", static_cast<double>(bound));
   const Coefficients p = to_long(series);
   // N with 4 bound rho^-N / (rho - 1) <= 1e-17 bound.

@@ -28,13 +28,9 @@ namespace psm::approx {
 // range [lo, hi], lo > 0. So sqrt(y) p lies in [sqrt(lo), sqrt(hi)], up to a sign, which its value at y = 1
 // gives.
 
-struct Analyticity {
-  long double rho = 0;    // of the ellipse, > 1
-  long double bound = 0;  // of |f| in it
-};
-
-// Bounds max |f(t) - p(t)| over [-1, 1].
-double certified_error(std::span<const double> series, const RealFunction& f, const Analyticity& analyticity);
+// Bounds max |f(t) - p(t)| over [-1, 1]. `bound`: of |f| in E_rho.
+double certified_error(std::span<const double> series, const RealFunction& f, long double rho,
+                       long double bound);
 
 // Bounds max |sqrt(y) p(t(y)) - 1| over y in the domain, t the affine map of the domain onto [-1, 1]. The
 // result may be infinite: then p has no certificate.

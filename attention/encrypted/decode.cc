@@ -30,14 +30,6 @@ using Values = std::vector<Value>;
 constexpr size_t kLeastPlaces =
     4;  // for rotations to the places of a cache (PositionConstants::place_offsets)
 
-// 1 in the regions of these blocks.
-ckks::Plain region_mask(const nn::DenseShape& shape, int output, const std::vector<int>& blocks) {
-  std::vector<ckks::Plain> ones(shape.regions.size());
-  for (const int block : blocks)
-    if (block >= 0) ones[block] = ckks::Plain::constant(1);
-  return nn::in_regions(shape, output, ones);
-}
-
 }  // namespace
 
 Value PositionConstants::keep(Value made, Plains plain, std::function<int(int position)> offset) {
@@ -246,9 +238,8 @@ class Decoder {
     if (!sequential_)
       for (const Value value : halves(all)) parts.push_back(value);
     if (!normalised)
-      parts = nn::products_with_inverse_deviation_of_token(builder_, weights_, stream.x, folded.norm.weight,
-                                                           folded.norm.offset, polynomials.inverse_sqrt,
-                                                           parts, name("variance"));
+      parts = nn::products_with_inverse_deviation_of_token(builder_, weights_, stream.x, folded.norm,
+                                                           polynomials.inverse_sqrt, parts, name("variance"));
     // What q, k and v have besides W x', as their masks leave it.
     const std::vector<ckks::Plain> v_bias = in_unit(folded.v_bias, folded);
     const auto with_bias = [&](size_t part, const std::vector<ckks::Plain>& bias, const char* which, size_t c,
@@ -276,8 +267,8 @@ class Decoder {
     const Values parts =
         halves(in_regions(x, nn::above_one_another(feed_matrices(folded).matrices), feed_, of_state_, "up"));
     return with_bias_of_feed(nn::products_with_inverse_deviation_of_token(
-                                 builder_, weights_, x, folded.second_norm.weight, folded.second_norm.offset,
-                                 *polynomials.second_inverse_sqrt, parts, name("second variance")),
+                                 builder_, weights_, x, folded.second_norm, *polynomials.second_inverse_sqrt,
+                                 parts, name("second variance")),
                              folded);
   }
 
@@ -286,7 +277,7 @@ class Decoder {
                     const std::vector<nn::Stack>& columns, const char* label) {
     Values all =
         weights_.linear(nn::dense_sources(builder_, x), nn::dense_map(matrix, shape, columns), name(label));
-    for (Value& value : all) value = nn::sum_over_places(builder_, value, shape);
+    for (Value& value : all) value = builder_.sum_of_rotations(value, shape.stride(), shape.places);
     return all;
   }
 
@@ -349,9 +340,8 @@ class Decoder {
 
   Values hidden(const Values& halves, const approx::Approximation& gelu) {
     Builder::Scope scope(builder_, "feed-forward");
-    if (!gated_) return nn::encrypted_gelu_of_real(builder_, halves, gelu);
-    const std::span<const Value> all(halves);
-    return nn::encrypted_swiglu_of_real(builder_, all.first(ffn_.size()), all.subspan(ffn_.size()), gelu);
+    return gated_ ? nn::encrypted_swiglu(builder_, halves, gelu, nn::Parts::kReal)
+                  : nn::encrypted_gelu(builder_, halves, gelu, nn::Parts::kReal);
   }
 
   // These blocks in their regions alone.
@@ -361,7 +351,7 @@ class Decoder {
       if (block >= 0) outputs.insert(shape.regions[block].output);
     Values parts;
     for (const int output : outputs)
-      parts.push_back(builder_.multiply_plain(from[output], region_mask(shape, output, blocks)));
+      parts.push_back(builder_.multiply_plain(from[output], nn::region_mask(shape, output, blocks)));
     return builder_.add_all(parts);
   }
 
@@ -434,7 +424,8 @@ class Decoder {
   // W_down hidden in all places.
   Values of_hidden(const Values& hidden, const FoldedLayer& folded) {
     Values outputs = weights_.linear(hidden, nn::spread_map(folded.down, hidden_, ffn_), name("down"));
-    for (Value& value : outputs) value = nn::sum_over_slots(builder_, value, hidden_);
+    for (Value& value : outputs)
+      value = builder_.sum_over_rotations(value, static_cast<size_t>(packing_.features));
     return outputs;
   }
 
@@ -494,14 +485,14 @@ DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& 
     const FoldedLayer layer = fold_layer(model, packing, n);
     Values keys, values;
     for (int c = 0; c < packing.key_ciphertexts(); ++c) {
-      keys.push_back(builder.input(keys_name(packing, n, c), false, packing.period()));
-      values.push_back(builder.input(values_name(packing, n, c), false, packing.period()));
+      keys.push_back(builder.input(cache_name(packing, n, "keys", c), false, packing.period()));
+      values.push_back(builder.input(cache_name(packing, n, "values", c), false, packing.period()));
     }
     if (stream.h.empty()) stream.x = builder.refresh(stream.x);
     stream = {decoder.layer(stream, layer, model.layers[n], keys, values), {}};
     for (int c = 0; c < packing.key_ciphertexts(); ++c) {
-      builder.output(keys_name(packing, n, c), keys[c]);
-      builder.output(values_name(packing, n, c), values[c]);
+      builder.output(cache_name(packing, n, "keys", c), keys[c]);
+      builder.output(cache_name(packing, n, "values", c), values[c]);
     }
   }
   state_outputs(builder, packing, stream.x);

@@ -76,8 +76,6 @@ class AttentionMasks {
   // factor * D.
   program::Value row_sums(program::Builder&, const std::vector<program::Value>& powers, double factor) const;
 
-  int score_ciphertexts() const { return score_ciphertexts_; }
-
  private:
   int giants() const { return 2 * head_features_ / babies_; }
   // Ciphertexts of scores that have 16 sums of products. A machine makes so many together, and reads what they share once.

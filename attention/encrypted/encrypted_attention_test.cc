@@ -134,7 +134,7 @@ TEST_CASE(
 TEST_CASE("attention of M = 4 score ciphertexts and C = 4 costs these key-switches") {
   const Packing packing = make_packing(shape(16, 2), 16, 512);
   const AttentionMasks masks(packing, rotary_angles(shape(16, 2), packing), std::vector<double>(16, 1.0));
-  REQUIRE(masks.score_ciphertexts() == 4);
+  REQUIRE(packing.score_ciphertexts() == 4);
   Builder builder(512);
   const Value q = builder.input("q");
   AttentionMasks::Shared shared{builder.input("k"), builder.input("v")};

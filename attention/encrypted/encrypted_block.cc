@@ -1,6 +1,7 @@
 #include "attention/encrypted/encrypted_block.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "nn/encrypted/dense_linear.h"
@@ -61,7 +62,7 @@ Skip skip_of(Builder& builder, const Values& h, const FoldedSkip& folded, const 
 }
 
 // sum of the terms + bias, as one matrix [A | B ...]: they share the giant steps. A skip adds to it.
-Values sum_of_maps(Builder& builder, std::span<const Term> terms, const std::vector<ckks::Plain>& bias,
+Values sum_of_maps(Builder& builder, std::initializer_list<Term> terms, const std::vector<ckks::Plain>& bias,
                    const Packing& packing, Skip skip = {}) {
   Values sources;
   size_t inputs = 0;
@@ -70,8 +71,8 @@ Values sum_of_maps(Builder& builder, std::span<const Term> terms, const std::vec
     sources.insert(sources.end(), of_term.begin(), of_term.end());
     inputs += term.of.size();
   }
-  const nn::LinearSteps steps =
-      nn::choose_linear_steps(packing.features, static_cast<int>(inputs), static_cast<int>(bias.size()));
+  const int babies =
+      nn::choose_linear_babies(packing.features, static_cast<int>(inputs), static_cast<int>(bias.size()));
   ckks::LinearTransform map;
   int first = 0;
   const auto append = [&](ckks::LinearTransform part, size_t read) {
@@ -83,7 +84,7 @@ Values sum_of_maps(Builder& builder, std::span<const Term> terms, const std::vec
     first += static_cast<int>(read);
   };
   for (const Term& term : terms)
-    append(nn::linear_map({&term.matrix, 1}, steps), nn::kLinearSources * term.of.size());
+    append(nn::linear_map({&term.matrix, 1}, packing.features, babies), nn::kLinearSources * term.of.size());
   sources.insert(sources.end(), skip.sources.begin(), skip.sources.end());
   append(std::move(skip.map), skip.sources.size());
   return add_biases(builder, builder.linear(sources, std::move(map)), bias);
@@ -115,11 +116,11 @@ Values encrypted_head(Builder& builder, const Values& state, const FoldedHead& f
     h = add_biases(builder, builder.linear(nn::dense_sources(builder, h), folded.mean), folded.mean_bias);
   if (folded.inverse_sqrt) {
     h = builder.refresh(h);
-    h = nn::encrypted_norm(builder, h, folded.norm.weight, folded.norm.offset, *folded.inverse_sqrt);
+    h = nn::encrypted_norm(builder, h, folded.norm, *folded.inverse_sqrt);
   }
   if (folded.sigmoid) {
     h = add_biases(builder, nn::encrypted_linear(builder, h, {&folded.pooler, 1}), folded.pooler_bias);
-    h = nn::encrypted_gelu(builder, h, *folded.sigmoid, "sigmoid");
+    h = nn::encrypted_gelu(builder, h, *folded.sigmoid, nn::Parts::kBoth, "sigmoid");
   }
   return add_biases(builder, nn::encrypted_linear(builder, h, {&folded.classes, 1}), folded.class_bias);
 }
@@ -159,8 +160,7 @@ Projections EncryptedBlocks::project(Stream& stream, const FoldedLayer& folded,
   if (!normalised) stream.x = builder_.refresh(stream.x);
   Values all = nn::encrypted_linear(builder_, normalised ? stream.h : stream.x, matrices);
   if (!normalised)
-    all = nn::products_with_inverse_deviation(builder_, stream.x, folded.norm.weight, folded.norm.offset,
-                                              polynomials.inverse_sqrt, all);
+    all = nn::products_with_inverse_deviation(builder_, stream.x, folded.norm, polynomials.inverse_sqrt, all);
   const size_t heads = static_cast<size_t>(packing_.head_ciphertexts()),
                keys = static_cast<size_t>(packing_.key_ciphertexts());
   const std::span<const Value> from(all);
@@ -234,10 +234,8 @@ Values EncryptedBlocks::attend(const Projections& of_h, const FoldedLayer& folde
 
 // The hidden units from what their functions read: halves of gates first, then of up.
 Values EncryptedBlocks::hidden(const Values& half, const approx::Approximation& gelu) const {
-  if (config_.feed_forward != FeedForwardKind::kSwiGlu) return nn::encrypted_gelu(builder_, half, gelu);
-  const std::span<const Value> halves(half);
-  const size_t count = half.size() / 2;
-  return nn::encrypted_swiglu(builder_, halves.first(count), halves.subspan(count), gelu);
+  return config_.feed_forward == FeedForwardKind::kSwiGlu ? nn::encrypted_swiglu(builder_, half, gelu)
+                                                          : nn::encrypted_gelu(builder_, half, gelu);
 }
 
 Stream EncryptedBlocks::finish(const Stream& stream, const Projections& of_h, const FoldedLayer& folded,
@@ -250,53 +248,36 @@ Stream EncryptedBlocks::finish(const Stream& stream, const Projections& of_h, co
       units = hidden(of_h.half, polynomials.gelu);
     }
     Builder::Scope scope(builder_, "output");
-    const Term terms[] = {{folded.o, attention}, {folded.down, units}};
-    return {add(builder_, stream.x, sum_of_maps(builder_, terms, folded.out_bias, packing_)), {}};
+    return {
+        add(builder_, stream.x,
+            sum_of_maps(builder_, {{folded.o, attention}, {folded.down, units}}, folded.out_bias, packing_)),
+        {}};
   }
-  return config_.block == BlockKind::kPreNorm ? pre_norm(stream, attention, folded, polynomials)
-                                              : post_norm(stream, attention, folded, polynomials);
-}
-
-Stream EncryptedBlocks::pre_norm(const Stream& stream, const Values& attention, const FoldedLayer& folded,
-                                 const LayerApproximations& polynomials) const {
-  Values x;
+  const bool post_norm = config_.block == BlockKind::kPostNorm;
+  Values state;  // x + A; or g of kPostNorm
   {
     Builder::Scope scope(builder_, "output");
-    const Term terms[] = {{folded.o, attention}};
-    x = builder_.refresh(add(builder_, stream.x, sum_of_maps(builder_, terms, folded.out_bias, packing_)));
+    Skip skip;
+    if (post_norm) skip = skip_of(builder_, stream.h, folded.skip, packing_);
+    state = sum_of_maps(builder_, {{folded.o, attention}}, folded.out_bias, packing_, std::move(skip));
+    state = builder_.refresh(post_norm ? state : add(builder_, stream.x, state));
+    if (post_norm) state = nn::encrypted_norm(builder_, state, folded.norm, polynomials.inverse_sqrt);
   }
   Builder::Scope scope(builder_, "feed-forward");
   const FeedMatrices feed = feed_matrices(folded);
-  const Values sums = nn::products_with_inverse_deviation(
-      builder_, x, folded.second_norm.weight, folded.second_norm.offset, *polynomials.second_inverse_sqrt,
-      nn::encrypted_linear(builder_, x, feed.matrices));
+  const approx::Approximation& second_inverse_sqrt = *polynomials.second_inverse_sqrt;
+  Values sums = nn::encrypted_linear(builder_, state, feed.matrices);
+  if (!post_norm)
+    sums =
+        nn::products_with_inverse_deviation(builder_, state, folded.second_norm, second_inverse_sqrt, sums);
   const Values units = hidden(add_biases(builder_, sums, feed.bias), polynomials.gelu);
-  const Term terms[] = {{folded.down, units}};
-  return {add(builder_, x, sum_of_maps(builder_, terms, folded.down_bias, packing_)), {}};
-}
-
-Stream EncryptedBlocks::post_norm(const Stream& stream, const Values& attention, const FoldedLayer& folded,
-                                  const LayerApproximations& polynomials) const {
-  Values g;
-  {
-    Builder::Scope scope(builder_, "output");
-    const Term terms[] = {{folded.o, attention}};
-    Skip skip = skip_of(builder_, stream.h, folded.skip, packing_);
-    g = nn::encrypted_norm(
-        builder_, builder_.refresh(sum_of_maps(builder_, terms, folded.out_bias, packing_, std::move(skip))),
-        folded.norm.weight, folded.norm.offset, polynomials.inverse_sqrt);
-  }
-  Builder::Scope scope(builder_, "feed-forward");
-  const FeedMatrices feed = feed_matrices(folded);
-  const Values units = hidden(
-      add_biases(builder_, nn::encrypted_linear(builder_, g, feed.matrices), feed.bias), polynomials.gelu);
-  const Term terms[] = {{folded.down, units}};
-  Skip skip = skip_of(builder_, g, folded.feed_skip, packing_);
+  Skip skip;
+  if (post_norm) skip = skip_of(builder_, state, folded.feed_skip, packing_);
+  const Values change =
+      sum_of_maps(builder_, {{folded.down, units}}, folded.down_bias, packing_, std::move(skip));
+  if (!post_norm) return {add(builder_, state, change), {}};
   return {{},
-          nn::encrypted_norm(
-              builder_,
-              builder_.refresh(sum_of_maps(builder_, terms, folded.down_bias, packing_, std::move(skip))),
-              folded.second_norm.weight, folded.second_norm.offset, *polynomials.second_inverse_sqrt)};
+          nn::encrypted_norm(builder_, builder_.refresh(change), folded.second_norm, second_inverse_sqrt)};
 }
 
 }  // namespace psm::attention

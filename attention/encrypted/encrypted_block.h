@@ -27,7 +27,6 @@
 #include "attention/encrypted/encrypted_attention.h"
 #include "attention/encrypted/folded_weights.h"
 #include "attention/encrypted/long_attention.h"
-#include "attention/encrypted/slot_layout.h"
 #include "ckks/program/program.h"
 
 namespace psm::attention {
@@ -86,10 +85,6 @@ class EncryptedBlocks {
   // The output for each ciphertext of heads, divided by V.
   Values attend(const Projections&, const FoldedLayer&, const approx::Approximation& inverse) const;
   Values hidden(const Values& half, const approx::Approximation& gelu) const;
-  Stream pre_norm(const Stream&, const Values& attention, const FoldedLayer&,
-                  const LayerApproximations&) const;
-  Stream post_norm(const Stream&, const Values& attention, const FoldedLayer&,
-                   const LayerApproximations&) const;
 
   program::Builder& builder_;
   const ModelConfig& config_;

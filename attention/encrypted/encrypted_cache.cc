@@ -8,16 +8,6 @@
 
 namespace psm::attention {
 
-namespace {
-
-std::string name(const Packing& packing, int layer, const char* what, int ciphertext) {
-  std::string text = "layer " + std::to_string(layer) + " / " + what;
-  if (packing.key_ciphertexts() > 1) text += " " + std::to_string(ciphertext);
-  return text;
-}
-
-}  // namespace
-
 ckks::Plain cache_key_mask(const Packing& packing, const std::vector<double>& theta, int first, int last) {
   const size_t F = static_cast<size_t>(packing.features);
   std::vector<ckks::Complex> mask(static_cast<size_t>(packing.tokens) * F);
@@ -33,21 +23,17 @@ ckks::Plain cache_value_mask(const Packing& packing, double factor, int first, i
   return ckks::Plain(std::move(mask));
 }
 
-std::string keys_name(const Packing& packing, int layer, int ciphertext) {
-  return name(packing, layer, "keys", ciphertext);
-}
-
-std::string values_name(const Packing& packing, int layer, int ciphertext) {
-  return name(packing, layer, "values", ciphertext);
+std::string cache_name(const Packing& packing, int layer, const char* what, int ciphertext) {
+  std::string text = "layer " + std::to_string(layer) + " / " + what;
+  if (packing.key_ciphertexts() > 1) text += " " + std::to_string(ciphertext);
+  return text;
 }
 
 std::vector<std::string> cache_names(const Packing& packing, int layers) {
   std::vector<std::string> names;
   for (int n = 0; n < layers; ++n)
-    for (int c = 0; c < packing.key_ciphertexts(); ++c) {
-      names.push_back(keys_name(packing, n, c));
-      names.push_back(values_name(packing, n, c));
-    }
+    for (int c = 0; c < packing.key_ciphertexts(); ++c)
+      for (const char* what : {"keys", "values"}) names.push_back(cache_name(packing, n, what, c));
   return names;
 }
 

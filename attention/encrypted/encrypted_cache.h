@@ -24,8 +24,8 @@ ckks::Plain cache_key_mask(const Packing&, const std::vector<double>& theta, int
 // The factor of v for the same; `factor` is 1 / |row_sum_factor| times the unit of v.
 ckks::Plain cache_value_mask(const Packing&, double factor, int first, int last);
 
-std::string keys_name(const Packing&, int layer, int ciphertext);
-std::string values_name(const Packing&, int layer, int ciphertext);
+// `what`: "keys" or "values".
+std::string cache_name(const Packing&, int layer, const char* what, int ciphertext);
 // All of a model's.
 std::vector<std::string> cache_names(const Packing&, int layers);
 

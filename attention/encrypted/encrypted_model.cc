@@ -45,8 +45,8 @@ Program build_program(const PolynomialModel& model, const Packing& places, int c
           cache_value_mask(packing, 1 / std::abs(layer.row_sum_factor), 0, cached_tokens);
       for (int c = 0; c < packing.key_ciphertexts(); ++c) {
         const size_t at = static_cast<size_t>(c);
-        builder.output(keys_name(packing, n, c), builder.multiply_plain(of_h.k[at], key_mask));
-        builder.output(values_name(packing, n, c), builder.multiply_plain(of_h.v[at], value_mask));
+        builder.output(cache_name(packing, n, "keys", c), builder.multiply_plain(of_h.k[at], key_mask));
+        builder.output(cache_name(packing, n, "values", c), builder.multiply_plain(of_h.v[at], value_mask));
       }
     }
     stream = blocks.finish(stream, of_h, layer, model.layers[n]);

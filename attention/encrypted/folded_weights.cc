@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -11,6 +12,153 @@ namespace psm::attention {
 namespace {
 
 using Vector = std::vector<double>;
+
+// A real matrix with the rows and columns that the layouts name, in slot order.
+nn::SlotMatrix arrange(const FeatureLayout& rows, const FeatureLayout& columns,
+                       const std::function<double(int row, int column)>& entry) {
+  nn::SlotMatrix matrix{rows.size(), columns.size(), {}};
+  matrix.entries.assign(4 * static_cast<size_t>(rows.size()) * static_cast<size_t>(columns.size()), 0.0);
+  size_t at = 0;
+  for (int r = 0; r < 2 * rows.size(); ++r) {
+    const int row = (r % 2 == 0 ? rows.re : rows.im)[r / 2];
+    for (int c = 0; c < columns.size(); ++c)
+      for (const std::vector<int>* part : {&columns.re, &columns.im}) {
+        const int column = (*part)[c];
+        if (row >= 0 && column >= 0) matrix.entries[at] = entry(row, column);
+        ++at;
+      }
+  }
+  return matrix;
+}
+
+// The same of a mere shape.
+nn::SlotMatrix shape_of(const FeatureLayout& rows, const FeatureLayout& columns) {
+  const auto used = [](const FeatureLayout& layout) {
+    std::vector<bool> used;
+    for (int f = 0; f < layout.size(); ++f) used.push_back(layout.re[f] >= 0 || layout.im[f] >= 0);
+    return used;
+  };
+  return {rows.size(), columns.size(), {}, used(rows), used(columns)};
+}
+
+// A real vector as one plaintext of period F for each ciphertext. An empty vector, a shape's, gives plaintexts without
+// entries.
+std::vector<ckks::Plain> arrange(const FeatureLayout& layout, int features, const Vector& vector) {
+  if (vector.empty())
+    return std::vector<ckks::Plain>(static_cast<size_t>(layout.size() / features),
+                                    ckks::Plain::shape_only(static_cast<size_t>(features), false));
+  std::vector<ckks::Plain> plains;
+  auto part = [&](int i) { return i < 0 ? 0.0 : vector[i]; };
+  for (int first = 0; first < layout.size(); first += features) {
+    std::vector<ckks::Complex> period;
+    for (int f = first; f < first + features; ++f)
+      period.emplace_back(part(layout.re[f]), part(layout.im[f]));
+    plains.emplace_back(std::move(period));
+  }
+  return plains;
+}
+
+Vector scaled(Vector vector, double factor) {
+  for (double& x : vector) x *= factor;
+  return vector;
+}
+
+// For x' = x / R: input_scale (variance + epsilon) + input_offset. An RMSNorm has the mean square.
+nn::NormArgument fold_norm(const PolynomialModel& model, const Packing& packing,
+                           const approx::Approximation& inverse_sqrt) {
+  const Vector range = residual_scale(model, packing);
+  const ModelConfig& config = model.weights.config;
+  const double scale = inverse_sqrt.input_scale();
+  nn::NormArgument norm{{}, scale * config.norm_epsilon + inverse_sqrt.input_offset()};
+  for (int f = 0; f < packing.state.size(); ++f) {
+    const int re = packing.state.re[f];
+    const double r = re < 0 ? 0 : range[re];
+    norm.weight.push_back(scale * r * r / static_cast<double>(config.width));
+  }
+  return norm;
+}
+
+// A norm's result for the matrices after it: gamma . unit . h' + beta, h' the slots. A matrix without entries gives
+// another without.
+struct NormReading {
+  const std::vector<float>&gamma, &beta;  // no beta in RMSNorm
+  Vector unit;                            // of each real feature
+
+  // W diag(gamma unit) scale, for rows of a layout and the state's columns.
+  nn::SlotMatrix matrix(const std::vector<float>& w, const FeatureLayout& rows, const FeatureLayout& state,
+                        double scale) const {
+    if (w.empty()) return shape_of(rows, state);
+    const size_t d = gamma.size();
+    return arrange(rows, state, [&](int row, int column) {
+      const size_t i = static_cast<size_t>(row), j = static_cast<size_t>(column);
+      return static_cast<double>(w[i * d + j]) * static_cast<double>(gamma[j]) * unit[j] * scale;
+    });
+  }
+
+  // b + W beta; b may be empty.
+  Vector bias(const std::vector<float>& w, const std::vector<float>& b) const {
+    if (w.empty()) return {};
+    const size_t d = gamma.size();
+    Vector sum(w.size() / d);
+    std::ranges::copy(b, sum.begin());
+    for (size_t i = 0; i < sum.size(); ++i)
+      for (size_t j = 0; j < beta.size(); ++j)
+        sum[i] += static_cast<double>(w[i * d + j]) * static_cast<double>(beta[j]);
+    return sum;
+  }
+
+  // max_i |W_i diag(gamma)| sqrt(d) + |b'_i|: a bound of |W n + b| by Cauchy and Schwarz, because a
+  // normalised x has length sqrt(d) at most. 1 if all is zero.
+  double bound(const std::vector<float>& w, const Vector& bias) const {
+    const size_t d = gamma.size();
+    double bound = 0;
+    for (size_t i = 0; i < bias.size(); ++i) {
+      double square = 0;
+      for (size_t j = 0; j < d; ++j) {
+        const double entry = static_cast<double>(w[i * d + j]) * static_cast<double>(gamma[j]);
+        square += entry * entry;
+      }
+      bound = std::max(bound, std::sqrt(square * static_cast<double>(d)) + std::abs(bias[i]));
+    }
+    return bound == 0 ? 1 : bound;
+  }
+};
+
+// For the norm whose polynomial is `inverse_sqrt`; nullptr if the client computes the norm.
+NormReading reading_of(const std::vector<float>& gamma, const std::vector<float>& beta,
+                       const PolynomialModel& model, const Packing& packing,
+                       const approx::Approximation* inverse_sqrt) {
+  Vector unit(gamma.size(), 1.0);
+  if (inverse_sqrt != nullptr) {
+    unit = residual_scale(model, packing);
+    for (double& u : unit) u = u * inverse_sqrt->output_scale();
+  }
+  return {gamma, beta, std::move(unit)};
+}
+
+// The readings of a layer's attention and of its feed-forward part.
+NormReading attention_reading(const PolynomialModel& model, const Packing& packing, int layer) {
+  const ModelWeights& weights = model.weights;
+  const LayerWeights& w = weights.layers[layer];
+  if (weights.config.block != BlockKind::kPostNorm)
+    return reading_of(w.norm1_gamma, w.norm1_beta, model, packing,
+                      layer == 0 && model.client_normalises() ? nullptr : &model.layers[layer].inverse_sqrt);
+  if (layer == 0) return reading_of(weights.embedding_gamma, weights.embedding_beta, model, packing, nullptr);
+  const LayerWeights& before = weights.layers[layer - 1];
+  return reading_of(before.norm2_gamma, before.norm2_beta, model, packing,
+                    &*model.layers[layer - 1].second_inverse_sqrt);
+}
+
+NormReading feed_reading(const PolynomialModel& model, const Packing& packing, int layer) {
+  const LayerWeights& w = model.weights.layers[layer];
+  const LayerApproximations& functions = model.layers[layer];
+  const BlockKind block = model.weights.config.block;
+  if (block == BlockKind::kParallel)
+    return {w.norm2_gamma, w.norm2_beta, attention_reading(model, packing, layer).unit};
+  if (block == BlockKind::kPreNorm)
+    return reading_of(w.norm2_gamma, w.norm2_beta, model, packing, &*functions.second_inverse_sqrt);
+  return reading_of(w.norm1_gamma, w.norm1_beta, model, packing, &functions.inverse_sqrt);
+}
 
 // What writes to the state: rows less their mean (where LayerNorm reads them) and over R.
 class Writing {
@@ -136,6 +284,17 @@ void set_units(FoldedLayer& folded, const ModelConfig& config, const Packing& pa
 }
 
 }  // namespace
+
+Vector residual_scale(const PolynomialModel& model, const Packing& packing) {
+  Vector scale = model.ranges.residual;
+  for (int f = 0; f < packing.state.size(); ++f) {
+    const int re = packing.state.re[f], im = packing.state.im[f];
+    if (re < 0 || im < 0) continue;
+    double &a = scale[re], &b = scale[im];
+    a = b = std::max(a, b);
+  }
+  return scale;
+}
 
 FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int index) {
   const ModelConfig& config = model.weights.config;

@@ -20,19 +20,22 @@
 //   skip   (I - 1 1^T / d) / R diag(gamma R output_scale),   beta into the bias
 // This is a diagonal, and the mean of one vector over the features, which all of them get. No matrix is stored.
 //
-// V bounds |v|, U bounds |up|: |W_i diag(gamma)| sqrt(d) + |b'_i| (slot_layout.h).
+// V bounds |v|, U bounds |up|: |W_i diag(gamma)| sqrt(d) + |b'_i|.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "approx/approximation.h"
-#include "attention/encrypted/slot_layout.h"
 #include "attention/ends/packing.h"
 #include "attention/reference/polynomial_model.h"
 #include "nn/encrypted/encrypted_linear.h"
+#include "nn/encrypted/encrypted_norm.h"
 
 namespace psm::attention {
+
+// R of each real feature. The two features of a complex one have the same.
+std::vector<double> residual_scale(const PolynomialModel&, const Packing&);
 
 // skip h', as two maps of the slots x and conj x of each ciphertext of h' (dense_sources). The first makes a vector whose
 // sum over F slots, from a token's last slot on, is the mean. The second reads this mean too, after the others.
@@ -53,8 +56,8 @@ struct FoldedLayer {
   double value_range = 1;
   // c for each place of each ciphertext of heads; empty without score offsets.
   std::vector<std::vector<double>> score_offset;
-  FoldedNorm norm;         // N1, and N2 of a parallel block
-  FoldedNorm second_norm;  // N2 of a sequential block
+  nn::NormArgument norm;         // N1, and N2 of a parallel block
+  nn::NormArgument second_norm;  // N2 of a sequential block
   // The argument of 1/x is row_sum_factor * D' + denominator_offset, D' the sum of the powers. Missing heads
   // have only padding.
   double row_sum_factor = 1;
@@ -76,7 +79,7 @@ FeedMatrices feed_matrices(const FoldedLayer&);
 struct FoldedHead {
   std::optional<approx::Approximation> inverse_sqrt, sigmoid;  // of the norm, of a pooler
   ckks::LinearTransform mean;  // mean_pooling: m' from the mean of h', as FoldedSkip's sum
-  FoldedNorm norm;
+  nn::NormArgument norm;
   nn::SlotMatrix pooler, classes;
   std::vector<ckks::Plain> mean_bias, pooler_bias, class_bias;
 };

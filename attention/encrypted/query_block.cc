@@ -9,15 +9,11 @@ using program::Value;
 
 namespace {
 
-ModelConfig with_direction(ModelConfig config, bool causal, int tokens) {
+Packing pack(ModelConfig config, bool causal, int tokens, size_t slots) {
   config.causal = causal;
   config.context = tokens;
   config.rotary_fraction = 0;  // scores are given
-  return config;
-}
-
-Packing pack(const ModelConfig& config, bool causal, int tokens, size_t slots) {
-  Packing packing = make_packing(with_direction(config, causal, tokens), tokens, slots, 1);
+  Packing packing = make_packing(config, tokens, slots, 1);
   if (!causal) packing.length = tokens;
   PSM_CHECK(packing.period() == slots && packing.head_ciphertexts() == 1, "one prompt in ", slots, " slots");
   PSM_CHECK(tokens % packing.head_features == 0, tokens, " tokens, heads of ", packing.head_features);
@@ -50,11 +46,6 @@ RowPacking QueryBlock::rows(double score_bound) const {
   for (int t = 0; t < tokens(); ++t)
     for (int h = 0; h < heads(); ++h) rows.lengths.push_back((key_blocks_ - 1) * tokens() + t + 1);
   return rows;
-}
-
-QueryBlock::Key QueryBlock::key_of(int query, int score) const {
-  const int T = tokens();
-  return {score / T, ((query - score % T) % T + T) % T};
 }
 
 QueryBlock::Output QueryBlock::attend(Builder& builder, const RowProgram& form,

@@ -30,15 +30,9 @@ class QueryBlock {
   RowPacking rows(double score_bound) const;
   // Returns the number, in pack_rows, of the row of a query and head.
   int row_of(int query, int head) const { return query * heads() + head; }
-  // The key of score e of query t: its block and its token.
-  struct Key {
-    int block, token;
-  };
-  Key key_of(int query, int score) const;
 
   int heads() const { return causal_packing_.features / causal_packing_.head_features; }
   int tokens() const { return causal_packing_.tokens; }
-  int key_blocks() const { return key_blocks_; }
   int score_ciphertexts() const { return causal_packing_.score_ciphertexts() * key_blocks_; }
   const Packing& packing() const { return causal_packing_; }
 

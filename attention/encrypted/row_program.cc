@@ -88,14 +88,21 @@ class SlotRows {
   Value of_sum(const approx::Approximation& f, const Value& x, double addend, const char* what) {
     PSM_CHECK(!x.factor.valid(), what);
     const double factor = f.input_scale() * x.unit;
-    std::vector<std::vector<double>> weights;
+    Values in = x.slots;
+    ckks::LinearTransform map;
     if (x.ends_in_zeros) {
-      weights.push_back(everywhere(factor, x.over_length));
+      in = {builder_.add_all(in)};
+      map = nn::block_sum_map(everywhere(factor, x.over_length), packing_.places);
     } else {
-      for (size_t m = 0; m < x.slots.size(); ++m) weights.push_back(places(m, factor, x.over_length));
+      for (size_t m = 0; m < in.size(); ++m)
+        for (ckks::TransformTerm& term :
+             nn::block_sum_map(places(m, factor, x.over_length), packing_.places).terms) {
+          term.input = static_cast<int>(m);
+          map.terms.push_back(std::move(term));
+        }
     }
-    program::Value v =
-        builder_.add_constant(row_sum(x.slots, weights), f.input_scale() * addend + f.input_offset());
+    const program::Value sum = builder_.mark_real(builder_.linear(in, std::move(map))[0]);
+    program::Value v = builder_.add_constant(sum, f.input_scale() * addend + f.input_offset());
     // A bootstrap's error is absolute: of a wide interval's lower end it would leave nothing.
     if (f.domain().lo > kRefreshableRatio * f.domain().hi) v = builder_.refresh(v);
     return {{builder_.refresh(nn::build(builder_, f, v, what))}, f.output_scale()};
@@ -171,21 +178,6 @@ class SlotRows {
     return products;
   }
 
-  // sum over a row of f(x), f a weight for each place of each ciphertext; or one weight for all of them.
-  program::Value row_sum(const Values& x, const std::vector<std::vector<double>>& weights) {
-    if (weights.size() == 1) {
-      const program::Value in[] = {builder_.add_all(x)};
-      return builder_.mark_real(builder_.linear(in, nn::block_sum_map(weights[0], packing_.places))[0]);
-    }
-    ckks::LinearTransform map;
-    for (size_t m = 0; m < x.size(); ++m)
-      for (ckks::TransformTerm& term : nn::block_sum_map(weights[m], packing_.places).terms) {
-        term.input = static_cast<int>(m);
-        map.terms.push_back(std::move(term));
-      }
-    return builder_.mark_real(builder_.linear(x, std::move(map))[0]);
-  }
-
   // With no factor left apart, and the unit 1.
   Value divided(const Value& x) {
     if (!x.factor.valid()) return x;
@@ -201,16 +193,14 @@ class SlotRows {
 }  // namespace
 
 RowProgram in_slots(const PolynomialRow& row, const RowPacking& packing) {
-  return std::visit(
-      [&](const auto& recipe) -> RowProgram {
-        const double input_scale = recipe.input_scale(packing.score_bound);
-        return {input_scale, row.levels_in_slots,
-                [recipe, packing, input_scale](Builder& builder, const Values& scores) {
-                  SlotRows rows(builder, packing);
-                  return rows.weights(recipe.run(rows, rows.scores(scores, input_scale)));
-                }};
-      },
-      row.recipe);
+  const double input_scale = row.input_scale(packing.score_bound);
+  return {
+      input_scale, [recipe = row.recipe, packing, input_scale](Builder& builder, const Values& scores) {
+        SlotRows rows(builder, packing);
+        return std::visit(
+            [&](const auto& each) { return rows.weights(each.run(rows, rows.scores(scores, input_scale))); },
+            recipe);
+      }};
 }
 
 std::vector<std::vector<ckks::Complex>> pack_rows(const RowPacking& packing, double input_scale,

@@ -48,7 +48,6 @@ struct RowWeights {
 
 struct RowProgram {
   double input_scale = 1;
-  int levels = 0;  // between scores and weights, without refreshes
   std::function<RowWeights(program::Builder&, const std::vector<program::Value>&)> build;
 };
 

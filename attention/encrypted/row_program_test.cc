@@ -1,5 +1,6 @@
 #include "attention/encrypted/row_program.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
@@ -24,12 +25,19 @@ constexpr int kPlaces = 8;
 
 RowPacking causal(size_t slots) { return {slots, kPlaces, {1, 2, 3, 4, 5, 6, 7, 8}, kBound}; }
 
-// For rows of at most so many places.
+// exp and 1/x of enough levels for rows of at most so many places.
+PolynomialRow without_maximum(int places) {
+  return softmax_without_maximum(
+      approx::design_exp({-kBound, kBound}, 0x1p-9),
+      approx::design_inverse({0.99 * std::exp(-kBound), 1.01 * places * std::exp(kBound)}, 0x1p-9));
+}
+
+// The same for every form.
 std::vector<PolynomialRow> all_forms(int places) {
   ModelConfig power;
   power.epsilon = 0.2;
   return {power_softmax_polynomial(power, {0.2, 0.2 + std::pow(kBound, 4)}, 0x1p-8),
-          scaled_relu_polynomial(kBound, 0x1p-6), taylor_goldschmidt_softmax(kBound, places, 0x1p-6),
+          scaled_relu_polynomial(kBound, 0x1p-6), without_maximum(places),
           normalise_square_softmax(kBound, places, 0x1p-6)};
 }
 
@@ -74,32 +82,36 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a program takes the levels that it says") {
+// Sums over a row, and products by factors where there is no sum, take a level each.
+int levels_in_slots(const PolynomialRow& weights) {
+  return weights.levels + std::max(1, static_cast<int>(weights.parts.size()) - 1);
+}
+
+TEST_CASE("a program takes the levels of its row, and one for each sum over a row") {
   const RowPacking packing = causal(64);
   for (const PolynomialRow& weights : all_forms(kPlaces)) {
     CAPTURE(weights.method);
     const RowProgram form = in_slots(weights, packing);
-    CHECK(program::longest_path(program_of(form, packing.slots)) == form.levels);
+    CHECK(program::longest_path(program_of(form, packing.slots)) == levels_in_slots(weights));
   }
 }
 
 TEST_CASE("softmax of rows of one place weighs its score with one") {
   const RowPacking packing{64, 1, {1}, kBound};
-  const PolynomialRow weights = taylor_goldschmidt_softmax(kBound, 1, 0x1p-6);
+  const PolynomialRow weights = normalise_square_softmax(kBound, 1, 0x1p-6);
   const RowProgram rows = in_slots(weights, packing);
   const auto scores = random_rows(packing);
   const auto result = program::run_twin(program_of(rows, packing.slots),
                                         {{"scores", pack_rows(packing, rows.input_scale, scores)[0]}});
   CHECK(difference(result.outputs.at("weights"), weights, packing, scores) < 1e-9);
-  CHECK(program::longest_path(program_of(rows, packing.slots)) == rows.levels);
+  CHECK(program::longest_path(program_of(rows, packing.slots)) == levels_in_slots(weights));
   CHECK(std::abs(result.outputs.at("weights")[0] - 1.0) <= weights.error_bound);
 }
 
 TEST_CASE("PowerSoftmax is the shallowest of the forms with normalised weights") {
   const std::vector<PolynomialRow> forms = all_forms(kPlaces);
-  const auto levels = [&](size_t form) { return in_slots(forms[form], causal(64)).levels; };
-  CHECK(levels(0) < levels(2));
-  CHECK(levels(0) < levels(3));
+  CHECK(levels_in_slots(forms[0]) < levels_in_slots(forms[2]));
+  CHECK(levels_in_slots(forms[0]) < levels_in_slots(forms[3]));
 }
 
 TEST_CASE("on ciphertexts, bootstrapped where the plan says, each form gives its weights") {
@@ -116,17 +128,11 @@ TEST_CASE("on ciphertexts, bootstrapped where the plan says, each form gives its
   }
 }
 
-// exp and 1/x of enough levels for kBound.
-PolynomialRow without_maximum() {
-  return softmax_without_maximum(
-      approx::design_exp({-kBound, kBound}, 0x1p-9),
-      approx::design_inverse({0.9 * std::exp(-kBound), 40 * std::exp(kBound)}, 0x1p-9));
-}
 TEST_CASE("parts that are given make softmax") {
   ModelConfig softmax;
   softmax.attention = AttentionKind::kSoftmax;
   const RowPacking packing = causal(256);
-  const PolynomialRow weights = without_maximum();
+  const PolynomialRow weights = without_maximum(kPlaces);
   CHECK(std::isinf(weights.error_bound));
   for (std::vector<double> row : random_rows(packing)) {
     std::vector<double> exact(row.size());
@@ -141,9 +147,7 @@ TEST_CASE("rows of several ciphertexts, divided in place or later, weigh as rows
   for (int length = 1; length <= 32; ++length) packing.lengths.push_back(length);
   const auto rows = random_rows(packing);
   const int places = packing.places * packing.ciphertexts;
-  std::vector<PolynomialRow> forms = all_forms(places);
-  forms.push_back(without_maximum());
-  for (const PolynomialRow& weights : forms) {
+  for (const PolynomialRow& weights : all_forms(places)) {
     CAPTURE(weights.method);
     for (const int variant : {0, 1, 2}) {
       CAPTURE(variant);

@@ -43,6 +43,8 @@ struct ClientShape {
   bool operator==(const ClientShape&) const = default;
 };
 
+enum class ModelEnd { kInputs, kOutputs };
+
 struct ClientModel {
   ClientShape shape;
   Places packing;
@@ -54,10 +56,24 @@ struct ClientModel {
   // Calls f(name, values, wanted, end) for every list of floats. `wanted` is the length by the shape, `end`
   // the end that uses it.
   template <typename Model, typename Function>
-  static void for_each_list(Model& model, const Function& f);
+  static void for_each_list(Model& m, const Function& f) {
+    const ClientShape& c = m.shape;
+    const auto size = [](bool has, int a, int b) {
+      return has ? static_cast<size_t>(a) * static_cast<size_t>(b) : 0;
+    };
+    const bool patches = c.patch_inputs > 0, speaks = c.classes == 0;
+    const auto in = ModelEnd::kInputs, out = ModelEnd::kOutputs;
+    f("embedding", m.embedding, size(!patches, c.vocab, c.width), in);
+    f("positions", m.position_embedding, size(c.learned_positions, c.context, c.width), in);
+    f("token types", m.type_embedding, size(c.separator > 0, 2, c.width), in);
+    f("class token", m.class_token, size(patches, c.width, 1), in);
+    f("patch weight", m.patch_weight, size(patches, c.width, c.patch_inputs), in);
+    f("patch bias", m.patch_bias, size(patches, c.width, 1), in);
+    f("final gamma", m.final_gamma, size(speaks && c.final_norm, c.width, 1), out);
+    f("final beta", m.final_beta, size(speaks && c.final_norm && c.removes_mean, c.width, 1), out);
+    f("unembedding", m.unembedding, size(speaks, c.vocab, c.width), out);
+  }
 };
-
-enum class ModelEnd { kInputs, kOutputs };
 
 // Rows without their mean (for LayerNorm), and the variance or mean square of each.
 struct Centred {
@@ -78,24 +94,5 @@ SlotVectors client_inputs(const ClientModel&, const Examples&, int first = 0);
 // Only the number and lengths of the examples matter.
 std::vector<std::vector<double>> client_logits(const ClientModel&, const SlotVectors& outputs,
                                                const Examples&);
-
-template <typename Model, typename Function>
-void ClientModel::for_each_list(Model& m, const Function& f) {
-  const ClientShape& c = m.shape;
-  const auto size = [](bool has, int a, int b) {
-    return has ? static_cast<size_t>(a) * static_cast<size_t>(b) : 0;
-  };
-  const bool patches = c.patch_inputs > 0, speaks = c.classes == 0;
-  const auto in = ModelEnd::kInputs, out = ModelEnd::kOutputs;
-  f("embedding", m.embedding, size(!patches, c.vocab, c.width), in);
-  f("positions", m.position_embedding, size(c.learned_positions, c.context, c.width), in);
-  f("token types", m.type_embedding, size(c.separator > 0, 2, c.width), in);
-  f("class token", m.class_token, size(patches, c.width, 1), in);
-  f("patch weight", m.patch_weight, size(patches, c.width, c.patch_inputs), in);
-  f("patch bias", m.patch_bias, size(patches, c.width, 1), in);
-  f("final gamma", m.final_gamma, size(speaks && c.final_norm, c.width, 1), out);
-  f("final beta", m.final_beta, size(speaks && c.final_norm && c.removes_mean, c.width, 1), out);
-  f("unembedding", m.unembedding, size(speaks, c.vocab, c.width), out);
-}
 
 }  // namespace psm::attention

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -31,27 +32,25 @@ constexpr const char* kTokenTypes = "roberta.embeddings.token_type_embeddings.we
 nn::Safetensors read_parts(const fs::path& folder) {
   const std::string index = (folder / kIndexName).string();
   const Json json = parse_json(read_file(index, kMaxJsonBytes), index + " (the list of the model's parts)");
-  std::set<std::string> names;
-  std::set<std::pair<std::string, std::string>> named;  // file, tensor
+  std::map<std::string, std::set<std::string>> files;  // the tensors of each
   for (const auto& [tensor, file] : json.at("weight_map", index).object(index + ", weight_map")) {
     const std::string& name = file.string(index + ", weight_map, " + tensor);
     if (fs::path(name).filename() != name || !name.ends_with(".safetensors"))
       throw Error(
           message(index, ": ", name, " is no .safetensors file of this folder; copy the model again"));
-    names.insert(name);
-    named.emplace(name, tensor);
+    files[name].insert(tensor);
   }
   nn::Safetensors all;
-  for (const std::string& name : names) {
+  for (auto& [name, missing] : files) {
     nn::Safetensors part = nn::read_safetensors((folder / name).string(), nn::ChecksumRule::kIfPresent);
-    for (const nn::NamedTensor& tensor : part.tensors) named.erase({name, tensor.name});
-    for (const nn::SkippedTensor& tensor : part.skipped) named.erase({name, tensor.name});
+    for (const nn::NamedTensor& tensor : part.tensors) missing.erase(tensor.name);
+    for (const nn::SkippedTensor& tensor : part.skipped) missing.erase(tensor.name);
+    if (!missing.empty())
+      throw Error(message(index, " names ", *missing.begin(), ", which ", name,
+                          " does not hold; copy the model again"));
     std::move(part.tensors.begin(), part.tensors.end(), std::back_inserter(all.tensors));
     std::move(part.skipped.begin(), part.skipped.end(), std::back_inserter(all.skipped));
   }
-  if (!named.empty())
-    throw Error(message(index, " names ", named.begin()->second, ", which ", named.begin()->first,
-                        " does not hold; copy the model again"));
   return all;
 }
 

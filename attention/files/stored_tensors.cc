@@ -23,7 +23,7 @@ struct Family {
   std::string_view name;
   std::string_view layers;  // what a layer's names begin with, followed by its number
   std::span<const Module> names;
-  std::span<const Module> shared = {};  // further ones, which another family has too
+  std::span<const Module> shared = {};  // further ones, which another family has too, unless `names` has them
   std::string_view fused = "";          // where query, key and value are one tensor
   bool transposed = false;              // matrices of the blocks; fused parts then stand one after another
 };
@@ -104,9 +104,6 @@ constexpr Module kVitNames[] = {
     {"wq", "bq", "attention.attention.query"},
     {"wk", "bk", "attention.attention.key"},
     {"wv", "bv", "attention.attention.value"},
-    {"wo", "bo", "attention.output.dense"},
-    {"w_up", "b_up", "intermediate.dense"},
-    {"w_down", "b_down", "output.dense"},
 };
 
 constexpr Family kGptNeox{"gpt-neox", "gpt_neox.layers.", kGptNeoxNames, {}, "attention.query_key_value."};
@@ -114,7 +111,7 @@ constexpr Family kGpt2{"gpt2", "transformer.h.", kGpt2Names, {}, "attn.c_attn.",
 constexpr Family kLlama{"llama", "model.layers.", kLlamaNames};
 constexpr Family kBert{"bert", "bert.encoder.layer.", kBertNames, kPostNormNames};
 constexpr Family kRoberta{"roberta", "roberta.encoder.layer.", kRobertaNames, kPostNormNames};
-constexpr Family kVit{"vit", "vit.encoder.layer.", kVitNames};
+constexpr Family kVit{"vit", "vit.encoder.layer.", kVitNames, kPostNormNames};
 
 const Family& family(const ModelConfig& config) {
   if (config.patch_inputs > 0) return kVit;

@@ -67,9 +67,13 @@ PolynomialRow attention_of(const ModelConfig& config, const LayerRanges& ranges,
     case AttentionKind::kSoftmax:
       break;
   }
-  return options.softmax == SoftmaxForm::kTaylorGoldschmidt
-             ? taylor_goldschmidt_softmax(ranges.score, config.context, error)
-             : normalise_square_softmax(ranges.score, config.context, error);
+  return normalise_square_softmax(ranges.score, config.context, error);
+}
+
+approx::Approximation inverse_sqrt_of(approx::Interval variance, const PolynomialOptions& options) {
+  return options.inverse_sqrt == DivisionForm::kRelaxed
+             ? approx::design_inverse_sqrt(variance, options.norm_error)
+             : approx::design_goldschmidt_inverse_sqrt(variance, options.norm_error);
 }
 
 // In the order of FeedForwardKind.
@@ -113,12 +117,6 @@ ReplacedFunctions polynomial_functions(const PolynomialModel& model) {
   return functions;
 }
 
-approx::Approximation inverse_sqrt_of(approx::Interval variance, const PolynomialOptions& options) {
-  return options.inverse_sqrt == DivisionForm::kRelaxed
-             ? approx::design_inverse_sqrt(variance, options.norm_error)
-             : approx::design_goldschmidt_inverse_sqrt(variance, options.norm_error);
-}
-
 LayerApproximations layer_polynomials(const ModelConfig& config, const LayerRanges& ranges,
                                       const PolynomialOptions& options) {
   LayerApproximations layer{inverse_sqrt_of(ranges.variance, options), attention_of(config, ranges, options),
@@ -147,14 +145,6 @@ PolynomialModel make_polynomial(ModelWeights weights, const Ranges& measured,
     model.pooler = approx::design_activation(approx::Activation::kSigmoid, model.ranges.pooler_input,
                                              options.gelu_error);
   return model;
-}
-
-ForwardResult polynomial_forward(const PolynomialModel& model, std::span<const int> tokens) {
-  return reference_forward(model.weights, tokens, {polynomial_functions(model), {}});
-}
-
-ForwardResult polynomial_forward(const PolynomialModel& model, std::span<const float> patches) {
-  return reference_forward(model.weights, patches, {polynomial_functions(model), {}});
 }
 
 }  // namespace psm::attention

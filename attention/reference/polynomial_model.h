@@ -58,9 +58,6 @@ ForwardResult reference_forward(const ModelWeights& weights, std::span<const int
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const float> patches,
                                 const ReferenceHooks& hooks = {});
 
-// Returns 1/sqrt(x) in the form that the options choose.
-approx::Approximation inverse_sqrt_of(approx::Interval variance, const PolynomialOptions& options);
-
 // The polynomials of one layer.
 struct LayerApproximations {
   approx::Approximation inverse_sqrt;
@@ -102,7 +99,8 @@ const approx::Approximation* inverse_sqrt_at(const PolynomialModel&, Site site, 
 ReplacedFunctions polynomial_functions(const PolynomialModel&);
 
 // The polynomial model in double precision, token by token. The slot program must reproduce it.
-ForwardResult polynomial_forward(const PolynomialModel&, std::span<const int> tokens);
-ForwardResult polynomial_forward(const PolynomialModel&, std::span<const float> patches);
+ForwardResult polynomial_forward(const PolynomialModel& model, const auto& example) {
+  return reference_forward(model.weights, example, {polynomial_functions(model), {}});
+}
 
 }  // namespace psm::attention

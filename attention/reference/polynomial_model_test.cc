@@ -161,26 +161,24 @@ TEST_CASE("with several even powers the polynomial model is close to the model")
 
 TEST_CASE(
     "softmax and scaled-ReLU models become polynomials after training, and their scores stay in range") {
-  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kScaledRelu})
-    for (SoftmaxForm form : {SoftmaxForm::kTaylorGoldschmidt, SoftmaxForm::kNormaliseSquare}) {
-      CAPTURE(name_of(kind));
-      CAPTURE(name_of(form));
-      ModelConfig config = small();
-      config.attention = kind;
-      ModelWeights weights = random_weights(config, 5);
-      for (LayerWeights& layer : weights.layers)
-        for (float& value : layer.wq) value *= 0.1f;  // smaller scores, as range minimisation leaves them
-      const auto data = sequences(16, 1);
-      const Ranges ranges = measure_ranges(weights, data);
-      const PolynomialModel coarse = make_polynomial(
-          weights, ranges, {.norm_error = 1e-6, .inverse_error = 1e-2, .gelu_error = 1e-6, .softmax = form});
-      const PolynomialModel fine = make_polynomial(
-          weights, ranges, {.norm_error = 1e-6, .inverse_error = 1e-5, .gelu_error = 1e-6, .softmax = form});
-      CHECK(distance(coarse, data[0]) < 0.3);
-      CHECK(distance(fine, data[0]) < 1e-3);
-      CHECK(distance(fine, data[0]) < distance(coarse, data[0]));
-      for (const RangeUse& use : count_range_leaves(fine, std::span(data).first(4))) CHECK(use.outside == 0);
-    }
+  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kScaledRelu}) {
+    CAPTURE(name_of(kind));
+    ModelConfig config = small();
+    config.attention = kind;
+    ModelWeights weights = random_weights(config, 5);
+    for (LayerWeights& layer : weights.layers)
+      for (float& value : layer.wq) value *= 0.1f;  // smaller scores, as range minimisation leaves them
+    const auto data = sequences(16, 1);
+    const Ranges ranges = measure_ranges(weights, data);
+    const PolynomialModel coarse =
+        make_polynomial(weights, ranges, {.norm_error = 1e-6, .inverse_error = 1e-2, .gelu_error = 1e-6});
+    const PolynomialModel fine =
+        make_polynomial(weights, ranges, {.norm_error = 1e-6, .inverse_error = 1e-5, .gelu_error = 1e-6});
+    CHECK(distance(coarse, data[0]) < 0.3);
+    CHECK(distance(fine, data[0]) < 1e-3);
+    CHECK(distance(fine, data[0]) < distance(coarse, data[0]));
+    for (const RangeUse& use : count_range_leaves(fine, std::span(data).first(4))) CHECK(use.outside == 0);
+  }
 }
 
 TEST_CASE("values that leave their intervals are counted, layer by layer and function by function") {
@@ -244,7 +242,6 @@ TEST_CASE("options survive their JSON bit by bit") {
                                   .gelu_error = 3e-5,
                                   .division = DivisionForm::kGoldschmidt,
                                   .inverse_sqrt = DivisionForm::kGoldschmidt,
-                                  .softmax = SoftmaxForm::kTaylorGoldschmidt,
                                   .client_norm = false};
   CHECK(options_from_json(options_to_json(options)) == options);
   CHECK(options_to_json({}).find("margin") == nullptr);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -17,45 +16,12 @@
 namespace psm::attention {
 namespace {
 
-constexpr int kTaylorDegree = 8;
 constexpr int kPaperIterations = 21;  // of Goldschmidt's division
-constexpr int kMostSquarings = 16;
 constexpr int kMostRounds = 16;
 constexpr double kWidestSquares = 6;    // logarithm of the first sum of squares' ratio
 constexpr double kCoarseError = 0.125;  // of every inverse root but the last; they cancel
 constexpr double kRounding =
     1e-9;  // by which intervals are widened for the arithmetic between approximations
-
-void check_softmax(double score_bound, int context, double relative_error) {
-  PSM_CHECK(context >= 1, context);
-  if (!(score_bound > 0) || !std::isfinite(score_bound))
-    throw Error(message("softmax as a polynomial: scores up to ", score_bound,
-                        " are no range; measure them on data that the model can take"));
-  if (!(relative_error > 0 && relative_error < 0.5))
-    throw Error(message("softmax as a polynomial: the error ", relative_error, " is not between 0 and 1/2"));
-}
-
-// ((1 + eta) / (1 - eta)) (1 + r) - 1, the larger side.
-double softmax_error(double eta, double last) { return (1 + eta) / (1 - eta) * (1 + last) - 1 + kRounding; }
-
-// The series of degree 8 with the fewest squarings that reach the error.
-approx::Approximation taylor_of_degree_eight(approx::Interval domain, double relative_error) {
-  for (int squarings = 0; squarings <= kMostSquarings; ++squarings) {
-    if (std::ldexp(domain.width() / 2, -squarings) > 8) continue;
-    approx::Approximation candidate = approx::taylor_exp(domain, kTaylorDegree, squarings);
-    if (candidate.error_bound() <= relative_error) return candidate;
-  }
-  throw Error(message("exp: degree ", kTaylorDegree, " and ", kMostSquarings,
-                      " squarings do not reach the error ", relative_error, " on [", domain.lo, ", ",
-                      domain.hi, "]; allow a larger error"));
-}
-
-// Slots that hold larger scores than a form was made for would leave its intervals.
-void require_within(double score_bound, double bound) {
-  if (!(score_bound <= bound))
-    throw Error(message("rows of scores up to ", score_bound,
-                        "; these polynomials were made for scores up to ", bound));
-}
 
 class ClearRows {
  public:
@@ -94,44 +60,13 @@ class ClearRows {
   size_t length_;
 };
 
-class CountedRows {
- public:
-  using Value = int;  // levels consumed since the scores
-  // `product`: the levels of a product by plaintexts, 1 in slots, 0 where neighbours take the factors in.
-  explicit CountedRows(int product) : product_(product) {}
-
-  Value apply(const approx::Approximation& f, Value x, const char*, double = 0, double = 1) {
-    return x + f.depth();
-  }
-  Value of_sum(const approx::Approximation& f, Value x, double, const char*) {
-    return x + product_ + f.depth();
-  }
-  Value scaled_by(Value x, Value number) { return std::max(x + product_, number) + 1; }
-  Value times(Value x, double) { return x; }
-  Value power(Value x, int p) { return x + std::bit_width(static_cast<unsigned>(p - 1)); }
-  Value over_length(Value x) { return x; }
-  Value half_sum(Value x, Value y) { return std::max(x, y) + product_; }
-  Value refresh(Value x) { return x; }
-
- private:
-  int product_;
-};
-
-// `product`: as CountedRows takes it.
-int levels_of(const RowRecipe& recipe, int product) {
-  CountedRows rows(product);
-  return std::visit([&](const auto& each) { return each.run(rows, 0); }, recipe);
-}
-
-PolynomialRow row_of(std::string method, std::vector<approx::Approximation> parts, double error_bound,
-                     RowRecipe recipe) {
-  PolynomialRow row{.method = std::move(method),
-                    .parts = std::move(parts),
-                    .error_bound = error_bound,
-                    .recipe = std::move(recipe)};
-  row.levels = levels_of(row.recipe, 0);
-  row.levels_in_slots = levels_of(row.recipe, 1);
-  return row;
+PolynomialRow row_of(std::string method, std::vector<approx::Approximation> parts, int levels,
+                     double error_bound, RowRecipe recipe) {
+  return {.method = std::move(method),
+          .parts = std::move(parts),
+          .levels = levels,
+          .error_bound = error_bound,
+          .recipe = std::move(recipe)};
 }
 
 PolynomialRow normalise_square(double bound, int context, double relative_error, int rounds) {
@@ -139,41 +74,36 @@ PolynomialRow normalise_square(double bound, int context, double relative_error,
   const approx::Approximation exp = approx::design_exp({-2 * bound / fold, 0}, relative_error / 8 / fold);
   std::vector<approx::Approximation> parts{exp};
   const double e = exp.error_bound();
+  int levels = exp.depth();
   approx::Interval squares{(1 - e) * (1 - e) * std::exp(-4 * bound / fold), context * (1 + e) * (1 + e)};
   for (int round = 1; round <= rounds; ++round) {
     squares = {squares.lo * (1 - kRounding), squares.hi * (1 + kRounding)};
     parts.push_back(
         approx::design_inverse_sqrt(squares, round == rounds ? relative_error / 4 : kCoarseError));
+    levels += parts.back().depth() + 3;  // the square before it, the product, the square behind it
     // The row adds up to 1 at most; of what adds up to s, the squares add up to s^2 / L .. s^2.
     const double eps = parts.back().error_bound();
     squares = {std::pow((1 - eps) / (1 + eps), 4) / context, 1};
   }
-  const double last = parts.back().error_bound();
+  const double eta = std::expm1(fold * std::log1p(e)), last = parts.back().error_bound();
+  // The larger side.
+  const double error_bound = (1 + eta) / (1 - eta) * (1 + last * (2 + last)) - 1 + kRounding;
   NormaliseSquareRecipe recipe{bound, fold, exp, {parts.begin() + 1, parts.end()}};
   return row_of(message("normalise and square, ", rounds, rounds == 1 ? " round" : " rounds"),
-                std::move(parts), softmax_error(std::expm1(fold * std::log1p(e)), last * (2 + last)),
-                std::move(recipe));
+                std::move(parts), levels, error_bound, std::move(recipe));
 }
-
-constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-double PowerSoftmaxRecipe::input_scale(double score_bound) const { return 1 / score_bound; }
-
-double ScaledReluRecipe::input_scale(double score_bound) const {
-  require_within(score_bound, absolute.domain().hi);
-  return absolute.input_scale();
-}
-
-double NormaliseSquareRecipe::input_scale(double score_bound) const {
-  require_within(score_bound, bound);
-  return exp.input_scale() / fold;
-}
-
-double ExpDivisionRecipe::input_scale(double score_bound) const {
-  require_within(score_bound, exp.domain().hi);
-  return exp.input_scale();
+double PolynomialRow::input_scale(double score_bound) const {
+  if (std::holds_alternative<PowerSoftmaxRecipe>(recipe)) return 1 / score_bound;
+  const approx::Approximation& first = parts.front();  // which reads the scores
+  const auto* folded = std::get_if<NormaliseSquareRecipe>(&recipe);
+  const double bound = folded ? folded->bound : first.domain().hi;
+  if (!(score_bound <= bound))
+    throw Error(message("rows of scores up to ", score_bound,
+                        "; these polynomials were made for scores up to ", bound));
+  return folded ? first.input_scale() / folded->fold : first.input_scale();
 }
 
 void PolynomialRow::evaluate(std::span<double> row) const {
@@ -193,32 +123,27 @@ PolynomialRow power_softmax_polynomial(const ModelConfig& config, approx::Interv
   const approx::Approximation inverse = division == DivisionForm::kRelaxed
                                             ? approx::design_inverse(denominators, relative_error)
                                             : approx::goldschmidt_inverse(denominators, kPaperIterations);
-  return row_of(message("power ", config.power, " and division"), {inverse}, inverse.error_bound(),
+  const int power_levels = std::bit_width(static_cast<unsigned>(config.power - 1));
+  return row_of(message("power ", config.power, " and division"), {inverse},
+                power_levels + inverse.depth() + 1, inverse.error_bound(),
                 PowerSoftmaxRecipe{config.form, config.power, config.epsilon, inverse});
 }
 
 PolynomialRow scaled_relu_polynomial(double score_bound, double absolute_error) {
   const approx::Approximation absolute = approx::design_absolute_value(score_bound, 2 * absolute_error);
-  PolynomialRow row =
-      row_of("scaled ReLU by |x|", {absolute}, absolute.error_bound() / 2, ScaledReluRecipe{absolute});
+  PolynomialRow row = row_of("scaled ReLU by |x|", {absolute}, absolute.depth(), absolute.error_bound() / 2,
+                             ScaledReluRecipe{absolute});
   row.error_kind = approx::ErrorKind::kAbsolute;
   return row;
 }
 
-PolynomialRow taylor_goldschmidt_softmax(double score_bound, int context, double relative_error) {
-  check_softmax(score_bound, context, relative_error);
-  const approx::Approximation exp = taylor_of_degree_eight({-score_bound, score_bound}, relative_error / 8);
-  const double eta = exp.error_bound();
-  const approx::Approximation inverse =
-      approx::design_inverse({(1 - eta) * std::exp(-score_bound) * (1 - kRounding),
-                              context * (1 + eta) * std::exp(score_bound) * (1 + kRounding)},
-                             relative_error / 4);
-  return row_of("Taylor series of degree 8 and Goldschmidt", {exp, inverse},
-                softmax_error(eta, inverse.error_bound()), ExpDivisionRecipe{exp, inverse});
-}
-
 PolynomialRow normalise_square_softmax(double score_bound, int context, double relative_error) {
-  check_softmax(score_bound, context, relative_error);
+  PSM_CHECK(context >= 1, context);
+  if (!(score_bound > 0) || !std::isfinite(score_bound))
+    throw Error(message("softmax as a polynomial: scores up to ", score_bound,
+                        " are no range; measure them on data that the model can take"));
+  if (!(relative_error > 0 && relative_error < 0.5))
+    throw Error(message("softmax as a polynomial: the error ", relative_error, " is not between 0 and 1/2"));
   std::optional<PolynomialRow> best;
   for (int rounds = 1; rounds <= kMostRounds; ++rounds) {
     // Fewer rounds leave the first sum of squares on an interval whose lower end drowns in noise.
@@ -235,7 +160,8 @@ PolynomialRow normalise_square_softmax(double score_bound, int context, double r
 
 PolynomialRow softmax_without_maximum(const approx::Approximation& exp,
                                       const approx::Approximation& inverse) {
-  return row_of("exp and division", {exp, inverse}, kNoBound, ExpDivisionRecipe{exp, inverse});
+  return row_of("exp and division", {exp, inverse}, exp.depth() + inverse.depth() + 1, INFINITY,
+                ExpDivisionRecipe{exp, inverse});
 }
 
 }  // namespace psm::attention

@@ -7,22 +7,20 @@
 //                           The stable form is for training alone: it needs a
 //                           maximum, and without epsilon it is the same function.
 //   scaled ReLU             (x_j + |x_j|) / (2 L): d(|x|) levels.
-//   Taylor and Goldschmidt  (tab. softmax_methods_comparison, after NEXUS, ePrint 2024/136, which also
+//   exp and division        (tab. softmax_methods_comparison, after NEXUS, ePrint 2024/136, which also
 //                           subtracts the row's maximum)
-//                           e_j = exp(x_j) by the Taylor series of degree 8,  w_j = e_j (1 / sum_i e_i), the
-//                           sum between e^-R and L e^R: d(exp) + d(1/x) + 1 levels, 1.44 more for each 1 of R
+//                           e_j = exp(x_j),  w_j = e_j (1 / sum_i e_i), the sum between e^-R and L e^R:
+//                           d(exp) + d(1/x) + 1 levels, 1.44 more for each 1 of R. Its parts are given
 //   normalise and square    (Cho, Hanrot, Kim, Park, Stehle, ePrint 2024/953)
 //                           y_j = exp((x_j - R) / 2^k), then k times  y_j <- (y_j (1 / sqrt(sum_i y_i^2)))^2:
 //                           d(exp) + sum over the rounds of (d(1/sqrt) + 3) levels
 //
-// Bounds of the last two, with exact arithmetic between approximations. A factor common to a row changes the
+// Bounds of the last one, with exact arithmetic between approximations. A factor common to a row changes the
 // sum of its weights but not their ratios, and the next normalisation removes it. So the errors of all
-// inverse roots cancel, except the last. With 1 + eta the error of exp after 2^k-th powers (k = 0 for Taylor
-// and Goldschmidt) and 1 + r the last normalisation's factor,
+// inverse roots cancel, except the last. With 1 + eta the error of exp after 2^k-th powers and 1 + r the last
+// normalisation's factor, which is (1 + eps)^2, because the inverse root is squared,
 //
-//     w_j / softmax_j  lies within  ((1 - eta) / (1 + eta)) (1 - r)  ..  ((1 + eta) / (1 - eta)) (1 + r),
-//
-// where 1 + r = 1 + eps for 1/x and (1 + eps)^2 for the inverse root, which is squared.
+//     w_j / softmax_j  lies within  ((1 - eta) / (1 + eta)) (1 - r)  ..  ((1 + eta) / (1 - eta)) (1 + r).
 //
 // Each form is written once, as a recipe. encrypted_attention.h has PowerSoftmax's length-agnostic form in the
 // transformer's packing. Immutable, thread-safe.
@@ -45,7 +43,6 @@ namespace psm::attention {
 //
 //     template <typename Rows>
 //     typename Rows::Value run(Rows& rows, typename Rows::Value x) const;
-//     double input_scale(double score_bound) const;  // throws psm::Error if such scores leave its intervals
 //
 // that turns a row of scores x_0 .. x_{L-1} into its weights with the operations below only. f is an
 // Approximation, d(f) its levels. Slots hold input_scale(R) x_j for scores |x_j| <= R.
@@ -61,9 +58,9 @@ namespace psm::attention {
 //     half_sum(x, y)                   (x_j + y_j) / 2                         1
 //     refresh(x)                       x_j
 //
-// There are three readers: doubles, for PolynomialRow::evaluate(), and levels, both in polynomial_weights.cc;
-// and slot programs (attention/encrypted/row_program.h). The error of a row needs an argument about the whole
-// instead, because common factors cancel in its weights.
+// There are two readers: doubles, for PolynomialRow::evaluate(), and slot programs
+// (attention/encrypted/row_program.h). The error of a row needs an argument about the whole instead, because common
+// factors cancel in its weights.
 
 struct PowerSoftmaxRecipe {
   PowerForm form;
@@ -71,7 +68,6 @@ struct PowerSoftmaxRecipe {
   double epsilon;
   approx::Approximation inverse;
 
-  double input_scale(double score_bound) const;
   template <typename Rows>
   typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
     auto u = rows.power(x, p);
@@ -83,7 +79,6 @@ struct PowerSoftmaxRecipe {
 struct ScaledReluRecipe {
   approx::Approximation absolute;
 
-  double input_scale(double score_bound) const;
   template <typename Rows>
   typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
     const auto size = rows.apply(absolute, x, "score");
@@ -96,7 +91,6 @@ struct NormaliseSquareRecipe {
   approx::Approximation exp;
   std::vector<approx::Approximation> roots;  // k of them
 
-  double input_scale(double score_bound) const;
   template <typename Rows>
   typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
     auto y = rows.apply(exp, x, "score", -bound, 1 / fold);
@@ -114,7 +108,6 @@ struct NormaliseSquareRecipe {
 struct ExpDivisionRecipe {
   approx::Approximation exp, inverse;
 
-  double input_scale(double score_bound) const;
   template <typename Rows>
   typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
     const auto e = rows.apply(exp, x, "score");
@@ -128,14 +121,15 @@ using RowRecipe =
 struct PolynomialRow {
   std::string method;
   std::vector<approx::Approximation> parts;  // in the order in which they are used
-  int levels = 0;                            // between scores and weights
-  int levels_in_slots = 0;  // the same, where a sum over a row and a product by factors cost one
+  int levels = 0;  // between scores and weights, where neighbours take in the factors of sums and products
   // The error of each weight compared with row_weights(): relative, or absolute for scaled ReLU.
   approx::ErrorKind error_kind = approx::ErrorKind::kRelative;
   double error_bound = 0;
   RowRecipe recipe;
 
   void evaluate(std::span<double> row) const;  // scores to weights, in place
+  // The factor of scores |x_j| <= score_bound in slots. Throws psm::Error if such scores leave the row's intervals.
+  double input_scale(double score_bound) const;
 };
 
 // D = sum x^p, sum x^p + epsilon, or mean x^p + epsilon by the form; D must lie in `denominators`. Throws
@@ -144,10 +138,8 @@ PolynomialRow power_softmax_polynomial(const ModelConfig&, approx::Interval deno
                                        double relative_error, DivisionForm division = DivisionForm::kRelaxed);
 // The error is absolute, for a row of length 1.
 PolynomialRow scaled_relu_polynomial(double score_bound, double absolute_error);
-// Both throw psm::Error if the bound or the error is not positive, or if the error cannot be reached. Taylor
-// and Goldschmidt is for scores below about 10.
-PolynomialRow taylor_goldschmidt_softmax(double score_bound, int context, double relative_error);
-// Takes the number of rounds k with the fewest levels.
+// Takes the number of rounds k with the fewest levels. Throws psm::Error if the bound or the error is not positive, or
+// if the error cannot be reached.
 PolynomialRow normalise_square_softmax(double score_bound, int context, double relative_error);
 
 // Uses the given parts, such as published constants, with x in [-R, R] for `exp`. error_bound is infinite,

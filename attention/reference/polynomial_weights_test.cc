@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "approx/exponential.h"
+#include "approx/inverse.h"
 #include "attention/trained/row_weights.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/check.h"
@@ -48,7 +50,7 @@ double worst_error(const ModelConfig& config, const PolynomialRow& polynomial, c
   return worst;
 }
 
-TEST_CASE("both replacements of softmax are within their bound of it, for rows of every length") {
+TEST_CASE("the replacement of softmax is within its bound of it, for rows of every length") {
   ModelConfig softmax;
   softmax.attention = AttentionKind::kSoftmax;
   for (double bound : {0.5, 4.0, 10.0})
@@ -57,19 +59,15 @@ TEST_CASE("both replacements of softmax are within their bound of it, for rows o
         CAPTURE(bound);
         CAPTURE(context);
         CAPTURE(error);
-        std::vector<PolynomialRow> forms{normalise_square_softmax(bound, context, error)};
-        if (bound < 10) forms.push_back(taylor_goldschmidt_softmax(bound, context, error));
-        for (const PolynomialRow& polynomial : forms) {
-          CAPTURE(polynomial.method);
-          CHECK(polynomial.error_bound <= error);
-          const double worst = worst_error(softmax, polynomial, rows_within(bound, context));
-          CHECK(worst <= polynomial.error_bound);
-          if (context > 1) CHECK(worst > 0);
-        }
+        const PolynomialRow polynomial = normalise_square_softmax(bound, context, error);
+        CHECK(polynomial.error_bound <= error);
+        const double worst = worst_error(softmax, polynomial, rows_within(bound, context));
+        CHECK(worst <= polynomial.error_bound);
+        if (context > 1) CHECK(worst > 0);
       }
 }
 
-TEST_CASE("every approximation within a replacement of softmax stays on its interval") {
+TEST_CASE("every approximation within the replacement of softmax stays on its interval") {
   const PolynomialRow square = normalise_square_softmax(6, 32, 0x1p-8);
   for (Row row : rows_within(6, 32)) {
     const double fold = std::ldexp(1.0, static_cast<int>(square.parts.size()) - 1);
@@ -92,25 +90,25 @@ TEST_CASE("every approximation within a replacement of softmax stays on its inte
   }
 }
 
-TEST_CASE("scores beyond the bound break the replacements of softmax") {
+TEST_CASE("scores beyond the bound break the replacement of softmax") {
   ModelConfig softmax;
   softmax.attention = AttentionKind::kSoftmax;
   const std::vector<Row> rows = {{-20, 0, 20}};
-  for (const PolynomialRow& polynomial :
-       {taylor_goldschmidt_softmax(2, 8, 0x1p-8), normalise_square_softmax(2, 8, 0x1p-8)})
-    CHECK(!(worst_error(softmax, polynomial, rows) <= polynomial.error_bound));
+  const PolynomialRow polynomial = normalise_square_softmax(2, 8, 0x1p-8);
+  CHECK(!(worst_error(softmax, polynomial, rows) <= polynomial.error_bound));
 }
 
 TEST_CASE("levels are counted from the parts") {
-  const PolynomialRow taylor = taylor_goldschmidt_softmax(4, 64, 0x1p-8);
-  REQUIRE(taylor.parts.size() == 2);
-  CHECK(taylor.parts[0].method().starts_with("Taylor of degree 8"));
-  CHECK(taylor.levels == taylor.parts[0].depth() + taylor.parts[1].depth() + 1);
+  const PolynomialRow divided =
+      softmax_without_maximum(approx::design_exp({-4, 4}, 0x1p-11),
+                              approx::design_inverse({std::exp(-4), 64 * std::exp(4)}, 0x1p-10));
+  REQUIRE(divided.parts.size() == 2);
+  CHECK(divided.levels == divided.parts[0].depth() + divided.parts[1].depth() + 1);
   const PolynomialRow square = normalise_square_softmax(4, 64, 0x1p-8);
   int levels = square.parts[0].depth();
   for (size_t round = 1; round < square.parts.size(); ++round) levels += square.parts[round].depth() + 3;
   CHECK(square.levels == levels);
-  CHECK(taylor.levels < square.levels);
+  CHECK(divided.levels < square.levels);
 }
 
 TEST_CASE("PowerSoftmax as a polynomial is within the division's error of each form, for every even power") {
@@ -160,15 +158,11 @@ TEST_CASE("numbers of rounds that leave an inverse root no interval are passed o
   CHECK(normalise_square_softmax(8, 128, 0x1p-8).error_bound <= 0x1p-8);
 }
 
-TEST_CASE("ranges and errors that make no sense are refused, names parse back") {
-  CHECK_THROWS_AS(taylor_goldschmidt_softmax(0, 8, 0.1), Error);
-  CHECK_THROWS_AS(taylor_goldschmidt_softmax(20, 8, 0.1), Error);
+TEST_CASE("ranges and errors that make no sense are refused") {
+  CHECK_THROWS_AS(normalise_square_softmax(0, 8, 0.1), Error);
   CHECK_THROWS_AS(normalise_square_softmax(std::nan(""), 8, 0.1), Error);
   CHECK_THROWS_AS(normalise_square_softmax(1, 8, 0), Error);
   CHECK_REFUSED(normalise_square_softmax(1e9, 8, 0.1), "smaller scores");
-  for (SoftmaxForm form : {SoftmaxForm::kTaylorGoldschmidt, SoftmaxForm::kNormaliseSquare})
-    CHECK(named<SoftmaxForm>(name_of(form)) == form);
-  CHECK_THROWS_AS(named<SoftmaxForm>("taylor"), Error);
 }
 
 TEST_CASE(

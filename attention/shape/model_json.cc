@@ -109,7 +109,6 @@ void describe(Members& members, Options& options) {
   members("gelu_error", options.gelu_error);
   members("division", options.division);
   members("inverse_sqrt", options.inverse_sqrt);
-  members("softmax", options.softmax);
   members("client_norm", options.client_norm);
 }
 

@@ -9,14 +9,6 @@
 
 namespace psm::attention {
 
-// The polynomial form of softmax, for a model that was trained with it.
-enum class SoftmaxForm { kTaylorGoldschmidt, kNormaliseSquare };
-template <>
-struct Names<SoftmaxForm> {
-  static constexpr std::string_view kWhat = "polynomial form of softmax",
-                                    kNames[] = {"taylor_goldschmidt", "normalise_square"};
-};
-
 // How 1/x and 1/sqrt(x) are made: in the fewest levels that reach the error (approx/inverse.h), or by
 // Goldschmidt's plain iterations as in the paper. These are 21 for 1/x, 22 levels, whatever the error. For
 // 1/sqrt(x) the paper names no number, so the fewest that reach the error are taken.
@@ -35,9 +27,8 @@ struct PolynomialOptions {
   double norm_error = 0x1p-10;    // relative, of 1/sqrt
   double inverse_error = 0x1p-8;  // relative, of 1/x: scales a row of attention, one level less than at 2^-12
   double gelu_error = 0x1p-10;    // absolute; of SiLU and of the head's sigmoid too
-  DivisionForm division = DivisionForm::kRelaxed;       // of 1/x
-  DivisionForm inverse_sqrt = DivisionForm::kRelaxed;   // of 1/sqrt(x)
-  SoftmaxForm softmax = SoftmaxForm::kNormaliseSquare;  // of softmax models; error as inverse_error
+  DivisionForm division = DivisionForm::kRelaxed;      // of 1/x
+  DivisionForm inverse_sqrt = DivisionForm::kRelaxed;  // of 1/sqrt(x)
   bool client_norm = true;  // the client sends the first layer's normalised state too
 
   bool operator==(const PolynomialOptions&) const = default;

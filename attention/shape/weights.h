@@ -15,19 +15,22 @@
 
 namespace psm::attention {
 
-struct LayerWeights {
-  std::vector<float> norm1_gamma, norm1_beta;  // [d], of attention; no beta in RMSNorm
-  std::vector<float> norm2_gamma, norm2_beta;  // [d], of the feed-forward part
-  std::vector<float> wq, bq;                   // [d][d], [d]; output feature = head * head_dim + dimension
-  std::vector<float> wk, bk, wv, bv;           // [key_width][d], [key_width]
-  std::vector<float> score_offset;             // [heads], c_h
-  std::vector<float> wo, bo;                   // [d][d], [d]
-  std::vector<float> w_gate;                   // [ffn][d], SwiGLU
-  std::vector<float> w_up, b_up;               // [ffn][d], [ffn]
-  std::vector<float> w_down, b_down;           // [d][ffn], [d]
+// A layer's parameters: arrays, or the tensors of a model in training (attention/trained/model.h).
+template <typename Field>
+struct LayerFields {
+  Field norm1_gamma, norm1_beta;  // [d], of attention; no beta in RMSNorm
+  Field norm2_gamma, norm2_beta;  // [d], of the feed-forward part
+  Field wq, bq;                   // [d][d], [d]; output feature = head * head_dim + dimension
+  Field wk, bk, wv, bv;           // [key_width][d], [key_width]
+  Field score_offset;             // [heads], c_h
+  Field wo, bo;                   // [d][d], [d]
+  Field w_gate;                   // [ffn][d], SwiGLU
+  Field w_up, b_up;               // [ffn][d], [ffn]
+  Field w_down, b_down;           // [d][ffn], [d]
 
-  bool operator==(const LayerWeights&) const = default;
+  bool operator==(const LayerFields&) const = default;
 };
+using LayerWeights = LayerFields<std::vector<float>>;
 
 struct ModelWeights {
   ModelConfig config;

@@ -160,12 +160,13 @@ nn::Tensor<Scalar> Model<Scalar>::feed(nn::Tape<Scalar>& tape, const Layer& laye
   const auto up = nn::linear(tape, n, layer.w_up, layer.b_up);
   const auto input = gated ? nn::linear(tape, n, layer.w_gate, nn::Tensor<Scalar>{}) : up;
   const int index = static_cast<int>(&layer - layers.data());
-  auto hidden = functions && functions->gelu
-                    ? apply_function(tape, input, [&](std::span<double> z) { functions->gelu(index, z); })
-                : gated                                             ? nn::silu(tape, input)
-                : config.feed_forward == FeedForwardKind::kGeluErf  ? nn::gelu_erf(tape, input)
-                : config.feed_forward == FeedForwardKind::kGeluTanh ? nn::gelu_tanh(tape, input)
-                                                                    : nn::gelu(tape, input);
+  auto hidden =
+      functions && functions->gelu
+          ? apply_function(tape, input, [&](std::span<double> z) { functions->gelu(index, z); })
+      : gated                                             ? nn::silu(tape, input)
+      : config.feed_forward == FeedForwardKind::kGeluErf  ? nn::gated<nn::NormalIntegral<Scalar>>(tape, input)
+      : config.feed_forward == FeedForwardKind::kGeluTanh ? nn::gated<nn::CubicSigmoid<Scalar>>(tape, input)
+                                                          : nn::gelu(tape, input);
   if (gated) hidden = nn::multiply(tape, hidden, up);
   out.gelu_inputs.push_back(input);
   return nn::linear(tape, hidden, layer.w_down, layer.b_down);

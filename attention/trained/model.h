@@ -83,10 +83,7 @@ struct ForwardTensors {
 template <typename Scalar>
 class Model {
  public:
-  struct Layer {
-    nn::Tensor<Scalar> norm1_gamma, norm1_beta, norm2_gamma, norm2_beta;
-    nn::Tensor<Scalar> wq, bq, wk, bk, wv, bv, score_offset, wo, bo, w_gate, w_up, b_up, w_down, b_down;
-  };
+  using Layer = LayerFields<nn::Tensor<Scalar>>;
 
   // values and grads hold all parameters, flat. Both must outlive the model. grads is null for models on
   // tapes without gradients.

@@ -30,21 +30,14 @@ struct PowerParameters {
   }
 };
 
-// The forms (PowerForm, attention/shape/config.h):
+// The forms are those of PowerForm (attention/shape/config.h).
 //
-// kPlain, eq. PolyAttention: w_j = x_j^p / sum_i x_i^p. Undefined (NaN) if all scores are zero.
-//
-// kLipschitz, eq. LipschitzPolyAttention:  w_j = x_j^p / (epsilon + sum_i x_i^p); 1/D is 1/epsilon^2-Lipschitz.
-//
-// kStable, eq. stableeVariant with the Lipschitz denominator, the form of the first training stage:
-//     y = x / c,  c = max_i |x_i| + delta,  w_j = y_j^p / (epsilon + sum_i y_i^p).
-// c is differentiated, not held constant. With epsilon = 0 the form does not depend on c and both are the
-// same; with epsilon > 0 only the full derivative is the gradient. If several |x_i| are the largest, the
-// first of them gets c's share (a subgradient).
-//
-// kLengthAgnostic, eq. LengthAgnosticAttention with the Lipschitz epsilon, the form that runs encrypted and
-// in the last training stage: w_j = (x_j^p / L) / (epsilon + mean_i x_i^p). Epsilon is added to the mean. No
-// constant in the stable form equals this, because there each row is divided by its own c.
+// kPlain is undefined (NaN) if all scores are zero. In kLipschitz 1/D is 1/epsilon^2-Lipschitz.
+// kStable is the form of the first training stage, y = x / c. c is differentiated, not held constant. With epsilon = 0
+// the form does not depend on c and both are the same; with epsilon > 0 only the full derivative is the gradient. If
+// several |x_i| are the largest, the first of them gets c's share (a subgradient).
+// kLengthAgnostic is the form that runs encrypted and in the last training stage. No constant in the stable form equals
+// its epsilon, because there each row is divided by its own c.
 
 // x^p for even p by repeated squaring, with the multiplications of the encrypted form.
 inline double even_power(double x, int power) { return nn::integer_power(x * x, power / 2); }

@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <new>
 #include <type_traits>
 #include <vector>
@@ -97,24 +98,20 @@ template <typename Scalar>
 class GradientMemory {
  public:
   Scalar* take(Arena& arena, size_t count) {
-    for (size_t i = free_.size(); i-- > 0;)
-      if (free_[i].count == count) {
-        Scalar* const place = free_[i].place;
-        free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
-        return place;
-      }
-    return static_cast<Scalar*>(arena.allocate(count * sizeof(Scalar)));
+    std::vector<Scalar*>& free = free_[count];
+    if (free.empty()) return static_cast<Scalar*>(arena.allocate(count * sizeof(Scalar)));
+    Scalar* const place = free.back();
+    free.pop_back();
+    return place;
   }
-  void give_back(Scalar* place, size_t count) { free_.push_back({place, count}); }
+  void give_back(Scalar* place, size_t count) { free_[count].push_back(place); }
   // Call this when the arena has been reset.
-  void forget() { free_.clear(); }
+  void forget() {
+    for (auto& [count, free] : free_) free.clear();
+  }
 
  private:
-  struct Block {
-    Scalar* place;
-    size_t count;
-  };
-  std::vector<Block> free_;
+  std::map<size_t, std::vector<Scalar*>> free_;  // by size
 };
 
 template <typename Scalar>

@@ -109,21 +109,11 @@ ckks::LinearTransform dense_map(const SlotMatrix& w, const DenseShape& shape,
   return map;
 }
 
-Value sum_over_places(Builder& builder, Value z, const DenseShape& shape) {
-  return builder.sum_of_rotations(z, shape.stride(), shape.places);
-}
-
-ckks::Plain in_regions(const DenseShape& shape, int output, std::span<const ckks::Plain> of_block) {
-  PSM_CHECK(of_block.size() == shape.regions.size(), of_block.size(), " vectors for ", shape.regions.size(),
-            " regions");
-  const size_t F = static_cast<size_t>(shape.features);
+ckks::Plain region_mask(const DenseShape& shape, int output, std::span<const int> blocks) {
   std::vector<ckks::Complex> slots(shape.slots);
-  for (size_t block = 0; block < of_block.size(); ++block) {
-    const DenseRegion& region = shape.regions[block];
-    if (region.output != output || of_block[block].period() == 0) continue;
-    if (!of_block[block].has_data()) return ckks::Plain::shape_only(shape.slots, false);
-    for (size_t f = 0; f < F; ++f) slots[region.first * F + f] = of_block[block].at(f);
-  }
+  for (const int block : blocks)
+    if (block >= 0 && shape.regions[block].output == output)
+      std::fill_n(slots.begin() + shape.regions[block].first * shape.features, shape.features, 1.0);
   return ckks::Plain(std::move(slots));
 }
 

@@ -13,7 +13,7 @@
 //     p = (c_o + s (F + B) + f + b) mod R F,   the column in that slot;       0 <= s < R F / B
 // F / B + 1 is odd, so over all b and s every p comes once for every f. If inputs differ in R, the shorter
 // ones leave the last places empty. Then
-//     y_o[f] = sum_{0 <= s < S}  z[c_o + f + s (F + B)]                  sum_over_places, S = max R F / B,
+//     y_o[f] = sum_{0 <= s < S}  z[c_o + f + s (F + B)]                  sum_of_rotations, S = max R F / B,
 // in the slots from c_o to c_o + F. The other slots must be masked.
 //
 // Levels: 1, and 1 for the mask. Key-switches: a conjugation and 2 (B - 1) hoisted for each input, sigma(S) for
@@ -60,12 +60,8 @@ std::vector<program::Value> dense_sources(program::Builder&, std::span<const pro
 // The map to z. Its terms depend on the shape alone, not on the entries.
 ckks::LinearTransform dense_map(const SlotMatrix&, const DenseShape&, std::span<const Stack> columns);
 
-// y from z, one output.
-program::Value sum_over_places(program::Builder&, program::Value z, const DenseShape&);
-
-// A vector with `of_block` of each block in that block's region, and zero elsewhere, for the blocks of one
-// output. Blocks without a vector (period 0) stay zero.
-ckks::Plain in_regions(const DenseShape&, int output, std::span<const ckks::Plain> of_block);
+// 1 in the regions of these blocks of rows that are in one output, and zero elsewhere; -1: no block.
+ckks::Plain region_mask(const DenseShape&, int output, std::span<const int> blocks);
 
 // Matrices with the same columns, one above the other.
 SlotMatrix above_one_another(std::span<const SlotMatrix>);

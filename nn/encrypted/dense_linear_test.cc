@@ -40,7 +40,8 @@ Run run(const SlotMatrix& w, const SlotVector& x, size_t slots, std::span<const 
   std::vector<Value> z =
       weights.linear(dense_sources(builder, in), dense_map(w, run.shape, columns), "matrix");
   for (int o = 0; o < run.shape.outputs; ++o)
-    builder.output("z" + std::to_string(o), sum_over_places(builder, z[o], run.shape));
+    builder.output("z" + std::to_string(o),
+                   builder.sum_of_rotations(z[o], run.shape.stride(), run.shape.places));
   run.weights = std::move(weights).take();
   run.program = std::move(builder).finish();
   if (w.entries.empty()) return run;

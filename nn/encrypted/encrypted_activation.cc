@@ -12,20 +12,18 @@ using program::Value;
 
 namespace {
 
-// Twice re and twice im of each, one after the other.
-std::vector<Value> separate_parts(Builder& builder, std::span<const Value> values) {
+// Twice the wanted parts of each, re and im one after the other.
+std::vector<Value> separated(Builder& builder, std::span<const Value> values, Parts wanted) {
   std::vector<Value> parts;
   for (Value z : values) {
+    if (wanted == Parts::kReal) {
+      parts.push_back(builder.twice_real_part(z));
+      continue;
+    }
     const Value conjugate = builder.conjugate(z);
     parts.push_back(builder.add(z, conjugate));
     parts.push_back(builder.mark_real(builder.times_i(builder.subtract(conjugate, z))));
   }
-  return parts;
-}
-
-std::vector<Value> real_parts(Builder& builder, std::span<const Value> values) {
-  std::vector<Value> parts;
-  for (Value z : values) parts.push_back(builder.twice_real_part(z));
   return parts;
 }
 
@@ -37,61 +35,42 @@ std::vector<Value> to_approximate(Builder& builder, std::vector<Value> parts,
   return builder.refresh(parts);
 }
 
-// f of each part, refresh candidates before and behind it.
-std::vector<Value> function_of(Builder& builder, std::vector<Value> parts, const approx::Approximation& f,
-                               const std::string& label) {
-  parts = to_approximate(builder, std::move(parts), f);
-  for (Value& part : parts) part = build(builder, f, part, "input of " + label);
-  return builder.refresh(parts);
-}
-
-// SiLU of what `parts_of` makes of the gates.
-std::vector<Value> silu_of(Builder& builder, std::span<const Value> half_gate, std::span<const Value> half_up,
-                           const approx::Approximation& silu,
-                           std::vector<Value> (*parts_of)(Builder&, std::span<const Value>)) {
-  PSM_CHECK(half_gate.size() == half_up.size(), half_gate.size(), " gates for ", half_up.size());
-  Builder::Scope scope(builder, "silu");
-  return function_of(builder, parts_of(builder, half_gate), silu, "silu");
-}
-
 }  // namespace
 
-std::vector<Value> encrypted_gelu_of_real(Builder& builder, std::span<const Value> half,
-                                          const approx::Approximation& gelu) {
-  Builder::Scope scope(builder, "gelu");
-  return function_of(builder, real_parts(builder, half), gelu, "gelu");
-}
-
-std::vector<Value> encrypted_swiglu_of_real(Builder& builder, std::span<const Value> half_gate,
-                                            std::span<const Value> half_up,
-                                            const approx::Approximation& silu) {
-  std::vector<Value> outputs = silu_of(builder, half_gate, half_up, silu, real_parts);
-  Builder::Scope scope(builder, "gate");
-  const std::vector<Value> units = builder.refresh(real_parts(builder, half_up));
-  for (size_t i = 0; i < units.size(); ++i) outputs[i] = builder.multiply(outputs[i], units[i]);
-  return builder.refresh(outputs);
-}
-
 std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half,
-                                  const approx::Approximation& gelu, const std::string& label) {
+                                  const approx::Approximation& gelu, Parts wanted, const std::string& label) {
   Builder::Scope scope(builder, label);
-  const std::vector<Value> parts = to_approximate(builder, separate_parts(builder, half), gelu);
+  const std::vector<Value> parts = to_approximate(builder, separated(builder, half, wanted), gelu);
   std::vector<Value> outputs;
-  for (size_t i = 0; i < parts.size(); i += 2) {
-    const Value re = build(builder, gelu, parts[i], "input of " + label);
-    const Value im = build(builder, gelu, parts[i + 1], "input of " + label);
-    outputs.push_back(builder.add(re, builder.times_i(im)));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Value out = build(builder, gelu, parts[i], "input of " + label);
+    if (wanted == Parts::kBoth && i % 2 == 1)
+      outputs.back() = builder.add(outputs.back(), builder.times_i(out));
+    else
+      outputs.push_back(out);
   }
   return builder.refresh(outputs);
 }
 
-std::vector<Value> encrypted_swiglu(Builder& builder, std::span<const Value> half_gate,
-                                    std::span<const Value> half_up, const approx::Approximation& silu) {
-  const std::vector<Value> gates = silu_of(builder, half_gate, half_up, silu, separate_parts);
+std::vector<Value> encrypted_swiglu(Builder& builder, std::span<const Value> half,
+                                    const approx::Approximation& silu, Parts wanted) {
+  PSM_CHECK(half.size() % 2 == 0, half.size(), " halves of gates and up");
+  const size_t count = half.size() / 2;
+  std::vector<Value> gates, outputs;
+  {
+    Builder::Scope scope(builder, "silu");
+    gates = to_approximate(builder, separated(builder, half.first(count), wanted), silu);
+    for (Value& gate : gates) gate = build(builder, silu, gate, "input of silu");
+    gates = builder.refresh(gates);
+  }
   Builder::Scope scope(builder, "gate");
-  const std::vector<Value> units = builder.refresh(separate_parts(builder, half_up));
-  std::vector<Value> outputs;
-  for (size_t i = 0; i < units.size(); i += 2) {
+  const std::vector<Value> units = builder.refresh(separated(builder, half.subspan(count), wanted));
+  const size_t step = wanted == Parts::kReal ? 1 : 2;
+  for (size_t i = 0; i < units.size(); i += step) {
+    if (wanted == Parts::kReal) {
+      outputs.push_back(builder.multiply(gates[i], units[i]));
+      continue;
+    }
     const std::pair<Value, Value> products[] = {{gates[i], units[i]},
                                                 {gates[i + 1], builder.times_i(units[i + 1])}};
     outputs.push_back(builder.sum_of_products(products));

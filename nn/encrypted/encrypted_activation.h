@@ -23,22 +23,17 @@
 
 namespace psm::nn {
 
+// Which parts of the slots hold hidden units. If only the real ones do, imaginary parts are ignored. That is half the
+// polynomials, if there are slots enough for all numbers side by side (spread_linear.h).
+enum class Parts { kBoth, kReal };
+
 // `label` is the instructions' label.
 std::vector<program::Value> encrypted_gelu(program::Builder&, std::span<const program::Value> half,
-                                           const approx::Approximation& gelu,
+                                           const approx::Approximation& gelu, Parts = Parts::kBoth,
                                            const std::string& label = "gelu");
 
-std::vector<program::Value> encrypted_swiglu(program::Builder&, std::span<const program::Value> half_gate,
-                                             std::span<const program::Value> half_up,
-                                             const approx::Approximation& silu);
-
-// The same of the real parts alone; imaginary parts are ignored. Half the polynomials, if there are slots enough
-// for all numbers side by side (spread_linear.h).
-std::vector<program::Value> encrypted_gelu_of_real(program::Builder&, std::span<const program::Value> half,
-                                                   const approx::Approximation& gelu);
-std::vector<program::Value> encrypted_swiglu_of_real(program::Builder&,
-                                                     std::span<const program::Value> half_gate,
-                                                     std::span<const program::Value> half_up,
-                                                     const approx::Approximation& silu);
+// Of the gates first, then of up.
+std::vector<program::Value> encrypted_swiglu(program::Builder&, std::span<const program::Value> half,
+                                             const approx::Approximation& silu, Parts = Parts::kBoth);
 
 }  // namespace psm::nn

@@ -40,13 +40,12 @@ TEST_CASE(
   const approx::Approximation silu = approx::design_activation(approx::Activation::kSilu, 5, 1e-3);
   constexpr double kBound = 3;
   Builder builder(kSlots);
-  const Value gate[] = {builder.input("g0"), builder.input("g1")},
-              up[] = {builder.input("u0"), builder.input("u1")};
-  const std::vector<Value> out = encrypted_swiglu(builder, gate, up, silu);
+  const Value half[] = {builder.input("g0"), builder.input("g1"), builder.input("u0"), builder.input("u1")};
+  const std::vector<Value> out = encrypted_swiglu(builder, half, silu);
   REQUIRE(out.size() == 2);
   builder.output("y0", out[0]);
   builder.output("y1", out[1]);
-  const std::vector<Value> real = encrypted_swiglu_of_real(builder, gate, up, silu);
+  const std::vector<Value> real = encrypted_swiglu(builder, half, silu, Parts::kReal);
   builder.output("r0", real.at(0));
   builder.output("r1", real.at(1));
   const program::Program program = std::move(builder).finish();
@@ -82,7 +81,7 @@ TEST_CASE("GELU, and another function of reals, acts on the real and on the imag
     CAPTURE(f.name());
     Builder builder(kSlots);
     const Value half[] = {builder.input("z")};
-    builder.output("y", encrypted_gelu(builder, half, f, f.function())[0]);
+    builder.output("y", encrypted_gelu(builder, half, f, Parts::kBoth, f.function())[0]);
     const program::Program program = std::move(builder).finish();
     for (const uint64_t seed : {5, 6, 7, 8}) {
       const SlotVector z = random_slots(radius, seed);

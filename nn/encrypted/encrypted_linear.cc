@@ -52,16 +52,16 @@ ckks::Complex complex_entry(const SlotMatrix& w, int row, int column, bool of_b)
   return of_b ? ckks::Complex(w11 - w22, w21 + w12) / 2.0 : ckks::Complex(w11 + w22, w21 - w12) / 2.0;
 }
 
-LinearSteps choose_linear_steps(int features, int inputs, int outputs) {
+int choose_linear_babies(int features, int inputs, int outputs) {
   constexpr double kKey = 0.5;  // what a further rotation key in memory is worth in key-switches
-  LinearSteps best{features, 1};
+  int best = 1;
   double least = 0;
   for (int babies = 1; babies <= features; babies *= 2) {
     const double cost = kHoistedSwitch * kLinearSources * inputs * (babies - 1) +
                         outputs * (features / babies - 1) + kKey * babies;
     if (babies == 1 || cost < least) {
       least = cost;
-      best.babies = babies;
+      best = babies;
     }
   }
   return best;
@@ -77,8 +77,7 @@ std::vector<Value> linear_sources(Builder& builder, std::span<const Value> x, in
   return sources;
 }
 
-ckks::LinearTransform linear_map(std::span<const SlotMatrix> matrices, const LinearSteps& steps) {
-  const auto [features, babies] = steps;
+ckks::LinearTransform linear_map(std::span<const SlotMatrix> matrices, int features, int babies) {
   ckks::LinearTransform map{.outputs = 0, .terms = {}};
   for (const SlotMatrix& w : matrices) {
     PSM_CHECK(w.columns == matrices[0].columns && w.columns % features == 0 && w.rows % features == 0,
@@ -116,7 +115,8 @@ std::vector<Value> encrypted_linear(Builder& builder, std::span<const Value> x,
   int outputs = 0;
   for (const SlotMatrix& w : matrices) outputs += w.rows / features;
   const std::vector<Value> sources = linear_sources(builder, x, features);
-  return builder.linear(sources, linear_map(matrices, choose_linear_steps(features, inputs, outputs)));
+  return builder.linear(sources,
+                        linear_map(matrices, features, choose_linear_babies(features, inputs, outputs)));
 }
 
 ckks::LinearTransform block_sum_map(std::span<const double> weight, int block) {

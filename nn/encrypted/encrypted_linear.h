@@ -31,19 +31,13 @@ struct SlotMatrix {
   std::vector<bool> row_used = {}, column_used = {};
 };
 
-// How a map is cut: F features of a token in one ciphertext, B babies.
-struct LinearSteps {
-  int features = 0;
-  int babies = 1;
-};
-
 // The cost of a hoisted key switch, roughly, as a share of a full one.
 constexpr double kHoistedSwitch = 0.35;
 
 constexpr int kLinearSources = 4;  // x, conj x, rot_{-F} x, rot_{-F} conj x
 
 // Returns the B that costs least, counting the memory of keys.
-LinearSteps choose_linear_steps(int features, int inputs, int outputs);
+int choose_linear_babies(int features, int inputs, int outputs);
 
 // Entry (row, column) of A, or of B.
 ckks::Complex complex_entry(const SlotMatrix&, int row, int column, bool of_b);
@@ -54,7 +48,7 @@ std::vector<program::Value> linear_sources(program::Builder&, std::span<const pr
 
 // The map of matrices with the same columns. Its outputs are the ciphertexts of the first matrix, then of the
 // second, and so on.
-ckks::LinearTransform linear_map(std::span<const SlotMatrix> matrices, const LinearSteps&);
+ckks::LinearTransform linear_map(std::span<const SlotMatrix> matrices, int features, int babies);
 
 // Makes the sources and applies the map: one Linear instruction for all matrices. x.size() * F = columns.
 std::vector<program::Value> encrypted_linear(program::Builder&, std::span<const program::Value> x,

@@ -64,8 +64,7 @@ TEST_CASE("a linear layer uses B - 1 small offsets of four sources, giants that 
   const std::vector<Value> x{builder.input("x")};
   encrypted_linear(builder, x, shapes);
   const program::Program program = std::move(builder).finish();
-  const LinearSteps steps = choose_linear_steps(kFeatures, 1, 5);
-  CHECK(steps.babies == 8);
+  CHECK(choose_linear_babies(kFeatures, 1, 5) == 8);
   std::map<Opcode, int> count;
   for (const auto& instruction : program.instructions) {
     count[instruction.opcode]++;
@@ -103,8 +102,9 @@ TEST_CASE("a shape has the terms and the entries of a matrix that is zero where 
       const bool used = shape.row_used[row / 2] && shape.column_used[column / 2];
       full.entries.push_back(used ? 1 + row + 0.1 * row * column : 0.0);
     }
-  const LinearSteps steps = choose_linear_steps(kFeatures, 1, 2);
-  const ckks::LinearTransform expected = linear_map({&full, 1}, steps), map = linear_map({&shape, 1}, steps);
+  const int babies = choose_linear_babies(kFeatures, 1, 2);
+  const ckks::LinearTransform expected = linear_map({&full, 1}, kFeatures, babies),
+                              map = linear_map({&shape, 1}, kFeatures, babies);
   CHECK(expected.terms.size() == 2 * 2 * (2 * kUsed - 1));
   REQUIRE(map.terms.size() == expected.terms.size());
   for (size_t i = 0; i < map.terms.size(); ++i) {

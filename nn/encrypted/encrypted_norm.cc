@@ -54,50 +54,49 @@ std::vector<Value> divided(Builder& builder, std::span<const Value> y, Value sum
   return build_products(builder, inverse_sqrt, v, y, "variance");
 }
 
-void require_weights(std::span<const Value> x, std::span<const double> weight) {
-  PSM_CHECK(!x.empty() && weight.size() % x.size() == 0, weight.size(), " weights for ", x.size(),
-            " ciphertexts");
+// The features of a ciphertext of x.
+size_t features_of(std::span<const Value> x, const NormArgument& argument) {
+  PSM_CHECK(!x.empty() && argument.weight.size() % x.size() == 0, argument.weight.size(), " weights for ",
+            x.size(), " ciphertexts");
+  return argument.weight.size() / x.size();
 }
 
 }  // namespace
 
 std::vector<Value> products_with_inverse_deviation(Builder& builder, std::span<const Value> x,
-                                                   std::span<const double> weight, double offset,
+                                                   const NormArgument& argument,
                                                    const approx::Approximation& inverse_sqrt,
                                                    std::span<const Value> y) {
-  require_weights(x, weight);
-  const size_t features = weight.size() / x.size();
+  const size_t features = features_of(x, argument);
   if (std::all_of(x.begin(), x.end(), [&](Value value) { return builder.period(value) <= features; })) {
     WeightInputs plain(builder, false);
-    return products_with_inverse_deviation_of_token(builder, plain, x, weight, offset, inverse_sqrt, y, {});
+    return products_with_inverse_deviation_of_token(builder, plain, x, argument, inverse_sqrt, y, {});
   }
   Builder::Scope scope(builder, "norm");
-  return divided(builder, y, sum_of_tokens(builder, squares_of(builder, x), weight), offset, inverse_sqrt);
+  return divided(builder, y, sum_of_tokens(builder, squares_of(builder, x), argument.weight), argument.offset,
+                 inverse_sqrt);
 }
 
-std::vector<Value> products_with_inverse_deviation_of_token(Builder& builder, WeightInputs& weights,
-                                                            std::span<const Value> x,
-                                                            std::span<const double> weight, double offset,
-                                                            const approx::Approximation& inverse_sqrt,
-                                                            std::span<const Value> y,
-                                                            const std::string& name) {
-  require_weights(x, weight);
-  const size_t features = weight.size() / x.size();
+std::vector<Value> products_with_inverse_deviation_of_token(
+    Builder& builder, WeightInputs& weights, std::span<const Value> x, const NormArgument& argument,
+    const approx::Approximation& inverse_sqrt, std::span<const Value> y, const std::string& name) {
+  const size_t features = features_of(x, argument);
   Builder::Scope scope(builder, "norm");
   std::vector<Value> weighted = squares_of(builder, x);
   for (size_t c = 0; c < x.size(); ++c) {
-    const std::span<const double> of_square = weight.subspan(c * features, features);
+    const auto first = argument.weight.begin() + static_cast<std::ptrdiff_t>(c * features);
     weighted[c] = weights.multiply_real(
-        weighted[c], ckks::Plain(std::vector<ckks::Complex>(of_square.begin(), of_square.end())),
+        weighted[c],
+        ckks::Plain(std::vector<ckks::Complex>(first, first + static_cast<std::ptrdiff_t>(features))),
         name + " " + std::to_string(c));
   }
   const Value sum = builder.sum_over_rotations(builder.add_all(weighted), 1);
-  return divided(builder, y, sum, offset, inverse_sqrt);
+  return divided(builder, y, sum, argument.offset, inverse_sqrt);
 }
 
-std::vector<Value> encrypted_norm(Builder& builder, std::span<const Value> x, std::span<const double> weight,
-                                  double offset, const approx::Approximation& inverse_sqrt) {
-  return builder.refresh(products_with_inverse_deviation(builder, x, weight, offset, inverse_sqrt, x));
+std::vector<Value> encrypted_norm(Builder& builder, std::span<const Value> x, const NormArgument& argument,
+                                  const approx::Approximation& inverse_sqrt) {
+  return builder.refresh(products_with_inverse_deviation(builder, x, argument, inverse_sqrt, x));
 }
 
 }  // namespace psm::nn

@@ -7,9 +7,6 @@
 
 namespace psm::nn {
 
-using program::Builder;
-using program::Value;
-
 namespace {
 
 // Returns the factor f for which the real part of f z is this column.
@@ -98,10 +95,6 @@ ckks::LinearTransform spread_map(const SlotMatrix& w, const SpreadShape& shape,
                              .weight = weight(block, columns[input], b)});
     }
   return map;
-}
-
-Value sum_over_slots(Builder& builder, Value z, const SpreadShape& shape) {
-  return builder.sum_over_rotations(z, static_cast<size_t>(shape.features));
 }
 
 }  // namespace psm::nn

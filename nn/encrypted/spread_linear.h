@@ -43,7 +43,4 @@ ckks::Plain spread(const SpreadShape&, const Stack&, std::span<const ckks::Plain
 // The map from s of each stack, with one output for each block of the rows. Its terms depend on the shape alone.
 ckks::LinearTransform spread_map(const SlotMatrix&, const SpreadShape&, std::span<const Stack> columns);
 
-// y from one output.
-program::Value sum_over_slots(program::Builder&, program::Value, const SpreadShape&);
-
 }  // namespace psm::nn

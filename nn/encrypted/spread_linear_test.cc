@@ -31,7 +31,7 @@ double error_of(const SlotMatrix& w, const SlotVector& x, size_t slots, std::spa
   }
   const std::vector<Value> z = builder.linear(in, spread_map(w, shape, columns));
   for (size_t o = 0; o < z.size(); ++o)
-    builder.output(std::to_string(o), sum_over_slots(builder, z[o], shape));
+    builder.output(std::to_string(o), builder.sum_over_rotations(z[o], static_cast<size_t>(shape.features)));
   const auto out = program::run_twin(std::move(builder).finish(), inputs).outputs;
   const SlotVector expected = product(w, x);
   double error = 0;

@@ -15,10 +15,6 @@ double integer_power(double x, int n) {
 
 namespace {
 
-void exponentials(double* values, size_t count) {
-  for (size_t i = 0; i < count; ++i) values[i] = std::exp(values[i]);
-}
-
 void swish(double slope, const double* z, double* y, size_t count) {
   for (size_t i = 0; i < count; ++i) y[i] = z[i] / (1 + std::exp(-slope * z[i]));
 }
@@ -106,10 +102,9 @@ void standardise_vjp(const double* x, const double* dy, double mean, double inve
     dx[i] += (dy[i] * gamma[i] - mean_h - (x[i] - mean) * inverse * mean_hz) * inverse;
 }
 
-constexpr RowKernels<double> kDoubles = {exponentials,       swish,       swish_vjp,   highest,
-                                         magnitude,          peak,        dot,         scale,
-                                         exponentials_above, softmax_vjp, powers,      powers_vjp,
-                                         accumulate,         moments,     standardise, standardise_vjp};
+constexpr RowKernels<double> kDoubles = {
+    swish,       swish_vjp, highest,    magnitude,  peak,    dot,         scale,          exponentials_above,
+    softmax_vjp, powers,    powers_vjp, accumulate, moments, standardise, standardise_vjp};
 
 }  // namespace
 

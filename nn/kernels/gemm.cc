@@ -13,7 +13,7 @@ constexpr int kEdge = 16;  // rows and words of a tile
 constexpr int kLine = 16;  // words
 
 int rounded_up(int count, int unit) { return (count + unit - 1) / unit * unit; }
-int pairs_of(int columns) { return (columns + 1) / 2; }
+int pairs_of(int count) { return (count + 1) / 2; }
 
 // A first-level cache of 64 sets begins anew after 64 lines. Rows of up to 16 lines need one between them.
 std::ptrdiff_t row_words(int columns) {
@@ -115,25 +115,23 @@ struct Bf16Operands {
   static constexpr auto tile_rows = &SimdKernels::bf16_tile_rows;
   static constexpr auto tile_columns = &SimdKernels::bf16_tile_columns;
 
-  static int pairs(int depth) { return (depth + 1) / 2; }
-  static int padded(const SimdKernels& kernels, int count) {
-    return (count + kernels.bf16_padding - 1) / kernels.bf16_padding * kernels.bf16_padding;
+  static int steps(const SimdKernels& kernels, int depth) {
+    return rounded_up(pairs_of(depth), kernels.bf16_padding);
   }
-  static int steps(const SimdKernels& kernels, int depth) { return padded(kernels, pairs(depth)); }
 
   static void pack_panels(const SimdKernels& kernels, Factor b, int depth, int columns, int width,
                           uint32_t* packed) {
     const std::ptrdiff_t panel = static_cast<std::ptrdiff_t>(steps(kernels, depth)) * width;
     for (int j = 0; j < columns; j += width) {
       uint32_t* const begin = packed + j / width * panel;
-      std::fill(begin + (columns - j < width ? 0 : pairs(depth) * width), begin + panel, 0u);
+      std::fill(begin + (columns - j < width ? 0 : pairs_of(depth) * width), begin + panel, 0u);
     }
     if (b.step != 1) return zip(kernels, b, depth, columns, packed, width, panel);
-    auto* const paired = turned_buffer.at_least<uint32_t>(static_cast<size_t>(width) * pairs(depth));
+    auto* const paired = turned_buffer.at_least<uint32_t>(static_cast<size_t>(width) * pairs_of(depth));
     for (int j = 0; j < columns; j += width, packed += panel) {
       const int here = std::min(width, columns - j);
-      kernels.pair_bf16(b.first + j * b.stride, b.stride, here, depth, paired, pairs(depth));
-      kernels.transpose(paired, pairs(depth), here, pairs(depth), packed, width);
+      kernels.pair_bf16(b.first + j * b.stride, b.stride, here, depth, paired, pairs_of(depth));
+      kernels.transpose(paired, pairs_of(depth), here, pairs_of(depth), packed, width);
     }
   }
 
@@ -156,16 +154,16 @@ struct Bf16Operands {
     } else if (!turned(kernels, a)) {
       return zip(kernels, a, depth, rows, packed, block, block * row_steps);
     } else {
-      auto* const zipped = turned_buffer.at_least<uint32_t>(static_cast<size_t>(block) * pairs(depth));
+      auto* const zipped = turned_buffer.at_least<uint32_t>(static_cast<size_t>(block) * pairs_of(depth));
       for (int i = 0; i < rows; i += block) {
         const int here = std::min(block, rows - i);
         zip(kernels, a.from(i, 0), depth, here, zipped, block, 0);
-        kernels.transpose(zipped, block, pairs(depth), here, packed + i * row_steps, row_steps);
+        kernels.transpose(zipped, block, pairs_of(depth), here, packed + i * row_steps, row_steps);
       }
     }
     for (int row = 0; row < rows; ++row)
-      std::fill(packed + row * row_steps + pairs(depth), packed + (row + 1) * row_steps, 0u);
-    std::fill(packed + rows * row_steps, packed + padded(kernels, rows) * row_steps, 0u);
+      std::fill(packed + row * row_steps + pairs_of(depth), packed + (row + 1) * row_steps, 0u);
+    std::fill(packed + rows * row_steps, packed + rounded_up(rows, kernels.bf16_padding) * row_steps, 0u);
   }
 
  private:

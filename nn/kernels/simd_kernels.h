@@ -22,8 +22,6 @@ struct AdamWConstants {
 // may take the place of an argument where it says so.
 template <typename Scalar>
 struct RowKernels {
-  // values[i] <- e^{values[i]}; of float arguments above 88 count as 88, below -87 the result is 0.
-  void (*exponentials)(Scalar* values, size_t count);
   // y <- z * sigmoid(slope z)
   void (*swish)(Scalar slope, const Scalar* z, Scalar* y, size_t count);
   // grad_z += grad_y * (s + slope z s (1 - s)), s = sigmoid(slope z); without `add` what was in grad_z counts as 0.
@@ -41,7 +39,7 @@ struct RowKernels {
   Scalar (*dot)(const Scalar* a, const Scalar* b, size_t count);
   // x <- factor x
   void (*scale)(Scalar* x, Scalar factor, size_t count);
-  // y_i <- e^{x_i - shift}, as exponentials(); their sum. y may be x.
+  // y_i <- e^{x_i - shift}; their sum. Of float exponents above 88 count as 88, below -87 y_i is 0. y may be x.
   Scalar (*exponentials_above)(const Scalar* x, Scalar shift, size_t count, Scalar* y);
   // y_i <- w_i (g_i - inner). y may be g.
   void (*softmax_vjp)(const Scalar* w, const Scalar* g, Scalar inner, size_t count, Scalar* y);

@@ -158,11 +158,9 @@ struct CopiedRows {
   static constexpr int kRows = 1;     // that become one
   static constexpr int kNumbers = 1;  // of an item
   static void zip(const Item* row, const Item*, int count, uint32_t* to) {
-    const int whole = count / kLanes * kLanes, rest = count - whole;
-    for (int i = 0; i < whole; i += kLanes) store_words(to + i, load_words(row + i));
-    if (rest == 0) return;
-    const Floats last = load_part(reinterpret_cast<const float*>(row + whole), rest);
-    store_part(reinterpret_cast<float*>(to + whole), last, rest);
+    map_row(
+        static_cast<size_t>(count), reinterpret_cast<float*>(to), [](Floats x) { return x; },
+        reinterpret_cast<const float*>(row));
   }
 };
 
@@ -171,13 +169,10 @@ struct Fp32Rows {
   static constexpr int kRows = 2;
   static constexpr int kNumbers = 1;
   static void zip(const Item* low, const Item* high, int count, uint32_t* to) {
-    const int whole = count / kLanes * kLanes, rest = count - whole;
-    for (int i = 0; i < whole; i += kLanes)
-      store_words(to + i, paired(load_words(low + i), high ? load_words(high + i) : Words{}));
-    if (rest == 0) return;
-    const Words last =
-        paired((Words)load_part(low + whole, rest), high ? (Words)load_part(high + whole, rest) : Words{});
-    store_part(reinterpret_cast<float*>(to + whole), (Floats)last, rest);
+    for_lanes(static_cast<size_t>(count), [&](auto at) {
+      const Words above = high ? (Words)at.take(high) : Words{};
+      at.put(reinterpret_cast<float*>(to), (Floats)paired((Words)at.take(low), above));
+    });
   }
 };
 

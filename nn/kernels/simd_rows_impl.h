@@ -30,8 +30,6 @@ inline Floats exponential(Floats x) {
 
 inline Floats sigmoid(Floats z) { return 1.0f / (1.0f + exponential(-z)); }
 
-void exponentials_of(float* values, size_t count) { map_row(count, values, exponential, values); }
-
 void swish_array(float slope, const float* z, float* y, size_t count) {
   map_row(
       count, y, [=](Floats v) { return v * sigmoid(slope * v); }, z);
@@ -56,13 +54,7 @@ void swish_vjp_array(float slope, const float* z, const float* grad_y, bool add,
 float highest_of(const float* x, size_t count) {
   const auto higher = [](Floats a, Floats b) { return b > a ? b : a; };
   Floats best = all(x[0]);
-  for_vectors(
-      count, [&](size_t i) { best = higher(best, load(x + i)); },
-      [&](size_t i, size_t n) {
-        Floats part = load_part(x + i, n);
-        for (size_t lane = n; lane < kLanes; ++lane) part[lane] = x[i];
-        best = higher(best, part);
-      });
+  for_lanes(count, [&](auto at) { best = higher(best, at.filled(at.take(x), x[at.first])); });
   return highest_lane(best);
 }
 
@@ -71,9 +63,7 @@ inline Ints magnitudes(Floats x) { return (Ints)x & 0x7FFFFFFF; }
 inline Ints larger(Ints a, Ints b) { return b > a ? b : a; }
 inline int32_t largest_magnitude(const float* x, size_t count) {
   Ints best{};
-  for_vectors(
-      count, [&](size_t i) { best = larger(best, magnitudes(load(x + i))); },
-      [&](size_t i, size_t n) { best = larger(best, magnitudes(load_part(x + i, n))); });
+  for_lanes(count, [&](auto at) { best = larger(best, magnitudes(at.take(x))); });
   return largest_lane(best);
 }
 
@@ -87,13 +77,10 @@ size_t peak_of(const float* x, size_t count) {
   const Ints best = Ints{} + largest_magnitude(x, count);
   Ints first = Ints{} + kNowhere, index = (Ints)load_words(kIndices);
   const auto smaller = [](Ints a, Ints b) { return b < a ? b : a; };
-  const auto look = [&](Floats v) {
-    first = smaller(first, magnitudes(v) == best ? index : Ints{} + kNowhere);
+  for_lanes(count, [&](auto at) {  // of zeros behind the row the first is in it
+    first = smaller(first, magnitudes(at.take(x)) == best ? index : Ints{} + kNowhere);
     index += kLanes;
-  };
-  for_vectors(
-      count, [&](size_t i) { look(load(x + i)); },
-      [&](size_t i, size_t n) { look(load_part(x + i, n)); });  // of zeros behind the row the first is in it
+  });
   return static_cast<size_t>(smallest_lane(first));
 }
 
@@ -109,17 +96,11 @@ void scale_of(float* x, float factor, size_t count) {
 
 float exponentials_above(const float* x, float shift, size_t count, float* y) {
   Floats sum{};
-  for_vectors(
-      count,
-      [&](size_t i) {
-        const Floats e = exponential(load(x + i) - shift);
-        store(y + i, e);
-        sum += e;
-      },
-      [&](size_t i, size_t n) {
-        store_part(y + i, exponential(load_part(x + i, n) - shift), n);
-        sum += load_part(y + i, n);
-      });
+  for_lanes(count, [&](auto at) {
+    const Floats e = exponential(at.take(x) - shift);
+    at.put(y, e);
+    sum += at.filled(e, 0);
+  });
   return sum_of_lanes(sum);
 }
 
@@ -164,18 +145,11 @@ float powers_of(const float* x, float stretch, int p, size_t count, float* y) {
           v *= stretch;
           return integer_power(v * v, power / 2);
         };
-        for_vectors(
-            count,
-            [&](size_t i) {
-              const Floats v = powers(load(x + i));
-              if (y) store(y + i, v);
-              sum += v;
-            },
-            [&](size_t i, size_t n) {
-              const Floats v = powers(load_part(x + i, n));
-              if (y) store_part(y + i, v, n);
-              sum += v;
-            });
+        for_lanes(count, [&](auto at) {
+          const Floats v = powers(at.take(x));
+          if (y) at.put(y, v);
+          sum += v;
+        });
         return sum_of_lanes(sum);
       });
 }
@@ -203,29 +177,17 @@ void moments_of(const float* x, size_t count, float* mean, float* variance) {
                       count, [](Floats v) { return v; }, x) /
                   static_cast<float>(count);
   const auto square = [=](Floats v) { return (v - m) * (v - m); };
-  for_vectors(
-      count, [&](size_t i) { squares += square(load(x + i)); },
-      [&](size_t i, size_t n) {
-        float part[kLanes] = {};
-        store(part, square(load_part(x + i, n)));
-        squares += load_part(part, n);  // lanes behind the row count nothing
-      });
+  for_lanes(count, [&](auto at) { squares += at.filled(square(at.take(x)), 0); });
   *mean = m;
   *variance = sum_of_lanes(squares) / static_cast<float>(count);
 }
 
 void standardise_of(const float* x, float mean, float inverse, const float* gamma, const float* beta,
                     size_t count, float* y) {
-  for_vectors(
-      count,
-      [=](size_t i) {
-        const Floats z = (load(x + i) - mean) * inverse * load(gamma + i);
-        store(y + i, beta ? z + load(beta + i) : z);
-      },
-      [=](size_t i, size_t n) {
-        const Floats z = (load_part(x + i, n) - mean) * inverse * load_part(gamma + i, n);
-        store_part(y + i, beta ? z + load_part(beta + i, n) : z, n);
-      });
+  for_lanes(count, [=](auto at) {
+    const Floats z = (at.take(x) - mean) * inverse * at.take(gamma);
+    at.put(y, beta ? z + at.take(beta) : z);
+  });
 }
 
 void standardise_vjp_of(const float* x, const float* dy, float mean, float inverse, const float* gamma,
@@ -260,18 +222,14 @@ inline Floats root(Floats x) {
 
 void adamw_of(const AdamWConstants& c, const float* decay, const float* gradient, size_t count, float* w,
               float* m, float* v) {
-  for (size_t i = 0; i < count; i += kLanes) {
-    const size_t n = count - i < kLanes ? count - i : kLanes;
-    const bool whole = n == kLanes;
-    const auto take = [=](const float* p) { return whole ? load(p + i) : load_part(p + i, n); };
-    const auto put = [=](float* p, Floats x) { whole ? store(p + i, x) : store_part(p + i, x, n); };
-    const Floats g = take(gradient) * c.scale, weight = take(w);
-    const Floats mean = c.b1 * take(m) + (1 - c.b1) * g, square = c.b2 * take(v) + (1 - c.b2) * g * g;
-    put(m, mean);
-    put(v, square);
-    put(w, weight - c.rate * (mean * c.correct_m / (root(square * c.correct_v) + c.epsilon) +
-                              take(decay) * weight));
-  }
+  for_lanes(count, [&](auto at) {
+    const Floats g = at.take(gradient) * c.scale, weight = at.take(w);
+    const Floats mean = c.b1 * at.take(m) + (1 - c.b1) * g, square = c.b2 * at.take(v) + (1 - c.b2) * g * g;
+    at.put(m, mean);
+    at.put(v, square);
+    at.put(w, weight - c.rate * (mean * c.correct_m / (root(square * c.correct_v) + c.epsilon) +
+                                 at.take(decay) * weight));
+  });
 }
 
 }  // namespace

@@ -46,20 +46,36 @@ inline Floats load_part(const float* p, size_t count) {
 inline void store_part(float* p, Floats v, size_t count) { __builtin_memcpy(p, &v, count * sizeof(float)); }
 #endif
 
-// Calls `whole` on whole vectors and `rest` once on the remaining lanes.
-template <typename Whole, typename Rest>
-inline void for_vectors(size_t count, Whole whole, Rest rest) {
+// A vector's lanes of a row, and the remaining ones, behind which zeros are read and nothing is written.
+struct WholeLanes {
+  size_t first;
+  Floats take(const float* row) const { return load(row + first); }
+  void put(float* row, Floats v) const { store(row + first, v); }
+  Floats filled(Floats v, float) const { return v; }
+};
+struct RestLanes {
+  size_t first, count;
+  Floats take(const float* row) const { return load_part(row + first, count); }
+  void put(float* row, Floats v) const { store_part(row + first, v, count); }
+  // v with this number in the lanes behind the row.
+  Floats filled(Floats v, float behind) const {
+    for (size_t lane = count; lane < kLanes; ++lane) v[lane] = behind;
+    return v;
+  }
+};
+
+// Calls visit(lanes) on whole vectors and once on the remaining lanes.
+template <typename Visit>
+inline void for_lanes(size_t count, Visit visit) {
   size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) whole(i);
-  if (i < count) rest(i, count - i);
+  for (; i + kLanes <= count; i += kLanes) visit(WholeLanes{i});
+  if (i < count) visit(RestLanes{i, count - i});
 }
 
 // y_i <- f(x_i ..), of rows x that may be y.
 template <typename F, typename... X>
 inline void map_row(size_t count, float* y, F f, const X*... x) {
-  for_vectors(
-      count, [&](size_t i) { store(y + i, f(load(x + i)...)); },
-      [&](size_t i, size_t n) { store_part(y + i, f(load_part(x + i, n)...), n); });
+  for_lanes(count, [&](auto at) { at.put(y, f(at.take(x)...)); });
 }
 
 // Reduces all lanes by halves, first lanes i and i + w.
@@ -93,9 +109,7 @@ inline int32_t smallest_lane(Ints v) {
 template <typename F, typename... X>
 inline float sum_row(size_t count, F f, const X*... x) {
   Floats sum{};
-  for_vectors(
-      count, [&](size_t i) { sum += f(load(x + i)...); },
-      [&](size_t i, size_t n) { sum += f(load_part(x + i, n)...); });
+  for_lanes(count, [&](auto at) { sum += f(at.take(x)...); });
   return sum_of_lanes(sum);
 }
 

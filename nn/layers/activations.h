@@ -3,9 +3,10 @@
 //
 //     gelu        gate = sigmoid(1.702 z), the paper's identity (app:approximations)
 //     silu        gate = sigmoid(z)
-//     gelu_erf    gate = Phi(z) = (1 + erf(z / sqrt 2)) / 2 (Hendrycks and Gimpel 2016), the activation of
-//                 published weights; gelu differs from it by up to 0.0203
-//     gelu_tanh   gate = sigmoid(2 u), u = sqrt(2 / pi) (z + 0.044715 z^3), GPT-2's, within 0.0005 of gelu_erf
+//     gated by NormalIntegral   gate = Phi(z) = (1 + erf(z / sqrt 2)) / 2 (Hendrycks and Gimpel 2016), the activation
+//                               of published weights; gelu differs from it by up to 0.0203
+//     gated by CubicSigmoid     gate = sigmoid(2 u), u = sqrt(2 / pi) (z + 0.044715 z^3), GPT-2's, within 0.0005 of
+//                               the former
 #pragma once
 
 #include <cmath>
@@ -82,16 +83,6 @@ struct CubicSigmoid {
   static Scalar value(Scalar z) { return 1 / (1 + std::exp(-kSlope * (z + kCubic * z * z * z))); }
   static Scalar slope(Scalar z, Scalar s) { return s * (1 - s) * kSlope * (1 + 3 * kCubic * z * z); }
 };
-
-template <typename Scalar>
-Tensor<Scalar> gelu_erf(Tape<Scalar>& tape, Tensor<Scalar> z) {
-  return gated<NormalIntegral<Scalar>>(tape, z);
-}
-
-template <typename Scalar>
-Tensor<Scalar> gelu_tanh(Tape<Scalar>& tape, Tensor<Scalar> z) {
-  return gated<CubicSigmoid<Scalar>>(tape, z);
-}
 
 // y = sigmoid(z);  dz += dy y (1 - y)
 template <typename Scalar>

@@ -14,19 +14,6 @@
 
 namespace psm::nn {
 
-// p <- softmax(z); returns ln sum_j e^{z_j}. It is a double, so that its difference to a logit is exact
-// enough.
-template <typename Scalar>
-double softmax_of(const Scalar* z, int n, Scalar* p) {
-  const Scalar highest = *std::max_element(z, z + n);
-  for (int j = 0; j < n; ++j) p[j] = z[j] - highest;
-  row_kernels<Scalar>().exponentials(p, static_cast<size_t>(n));
-  Scalar sum = 0;
-  for (int j = 0; j < n; ++j) sum += p[j];
-  for (int j = 0; j < n; ++j) p[j] /= sum;
-  return static_cast<double>(highest) + std::log(static_cast<double>(sum));
-}
-
 template <typename Scalar>
 struct CrossEntropyOp {
   Tensor<Scalar> logits, y;
@@ -36,13 +23,20 @@ struct CrossEntropyOp {
 
   void forward() {
     double total = 0;
+    const int n = logits.columns;
     for (int r = 0; r < logits.rows; ++r) {
       const int target = targets[r];
       if (target < 0) continue;
       const Scalar* z = logits.row(r);
-      Scalar* e = excess + static_cast<size_t>(r) * logits.columns;
-      const double log_sum = softmax_of(z, logits.columns, e);
+      Scalar* e = excess + static_cast<size_t>(r) * n;
+      const Scalar highest = *std::max_element(z, z + n);
+      row_kernels<Scalar>().exponentials_above(z, highest, static_cast<size_t>(n), e);
+      Scalar sum = 0;  // in order, as no kernel adds
+      for (int j = 0; j < n; ++j) sum += e[j];
+      for (int j = 0; j < n; ++j) e[j] /= sum;
       e[target] -= 1;
+      // ln sum_j e^{z_j} is a double, so that its difference to a logit is exact enough.
+      const double log_sum = static_cast<double>(highest) + std::log(static_cast<double>(sum));
       total += log_sum - static_cast<double>(z[target]);
     }
     y.value[0] = static_cast<Scalar>(total * scale);

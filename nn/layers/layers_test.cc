@@ -69,8 +69,10 @@ TEST_CASE(
     "differences") {
   GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return silu(tape, in[0]); });
   GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return sigmoid(tape, in[0]); });
-  GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return gelu_erf(tape, in[0]); });
-  GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return gelu_tanh(tape, in[0]); });
+  GradientCheck({{4, 5}}).run(
+      [](T& tape, const Inputs& in) { return gated<NormalIntegral<double>>(tape, in[0]); });
+  GradientCheck({{4, 5}}).run(
+      [](T& tape, const Inputs& in) { return gated<CubicSigmoid<double>>(tape, in[0]); });
   GradientCheck({{4, 5}, {4, 5}}).run([](T& tape, const Inputs& in) {
     return multiply(tape, in[0], multiply(tape, in[0], in[1]));
   });
@@ -81,7 +83,8 @@ TEST_CASE("GELU with the error function is z Phi(z), within 0.0204 of the paper'
   std::vector<double> z, grad(801);
   for (int i = -400; i <= 400; ++i) z.push_back(i / 100.0);
   const Tensor<double> in{z.data(), grad.data(), 801, 1};
-  const Tensor<double> erf = gelu_erf(tape, in), identity = gelu(tape, in), tanh = gelu_tanh(tape, in);
+  const Tensor<double> erf = gated<NormalIntegral<double>>(tape, in), identity = gelu(tape, in),
+                       tanh = gated<CubicSigmoid<double>>(tape, in);
   for (int i = 0; i < 801; ++i) CHECK(std::abs(erf.value[i] - tanh.value[i]) < 0.0005);
   CHECK(tanh.value[500] == doctest::Approx((1 + std::tanh(std::sqrt(2 / M_PI) * 1.044715)) / 2));
   CHECK(erf.value[400] == 0);

@@ -42,7 +42,14 @@ class AddedTokens {
   // Calls added(id) and plain(text, first), in order. `first`: the text begins with this piece. If there are
   // added tokens, the text must be UTF-8.
   template <typename Added, typename Plain>
-  void cut(std::string_view text, const Added& added, const Plain& plain) const;
+  void cut(std::string_view text, const Added& added, const Plain& plain) const {
+    split(text, raw_, added, [&](std::string_view piece, size_t begin) {
+      std::string normal;
+      if (normalise_) piece = normal = normalise_(piece);
+      split(piece, normalised_, added,
+            [&](std::string_view rest, size_t rest_begin) { plain(rest, begin == 0 && rest_begin == 0); });
+    });
+  }
 
  private:
   // By their first byte, the longest first.
@@ -50,7 +57,29 @@ class AddedTokens {
 
   // plain(piece, begin): `begin` is its place in the text.
   template <typename Added, typename Plain>
-  void split(std::string_view text, const Index& index, const Added& added, const Plain& plain) const;
+  void split(std::string_view text, const Index& index, const Added& added, const Plain& plain) const {
+    size_t begin = 0;  // of what has not been passed on
+    for (size_t at = 0; at < text.size();) {
+      const auto& places = index[static_cast<unsigned char>(text[at])];
+      const auto found = std::find_if(places.begin(), places.end(), [&](size_t place) {
+        return text.substr(at).starts_with(patterns_[place]);
+      });
+      if (found == places.end()) {
+        ++at;
+        continue;
+      }
+      const AddedToken& token = tokens_[*found];
+      const size_t left = token.strip_left ? std::max(begin, space_begin(text, at)) : at;
+      at += patterns_[*found].size();
+      if (begin < left) plain(text.substr(begin, left - begin), begin);
+      added(token.id);
+      // The search continues right after the token, as in the library: white space that the token took may be
+      // an added token again.
+      begin = token.strip_right ? space_end(text, at) : at;
+    }
+    if (begin < text.size()) plain(text.substr(begin), begin);
+  }
+
   // The end of the white space that begins at `at`, and the beginning of the white space that ends there.
   static size_t space_end(std::string_view text, size_t at);
   static size_t space_begin(std::string_view text, size_t at);
@@ -62,40 +91,5 @@ class AddedTokens {
   std::unordered_map<int, size_t> at_;  // places by id
   Index raw_, normalised_;
 };
-
-template <typename Added, typename Plain>
-void AddedTokens::split(std::string_view text, const Index& index, const Added& added,
-                        const Plain& plain) const {
-  size_t begin = 0;  // of what has not been passed on
-  for (size_t at = 0; at < text.size();) {
-    const auto& places = index[static_cast<unsigned char>(text[at])];
-    const auto found = std::find_if(places.begin(), places.end(), [&](size_t place) {
-      return text.substr(at).starts_with(patterns_[place]);
-    });
-    if (found == places.end()) {
-      ++at;
-      continue;
-    }
-    const AddedToken& token = tokens_[*found];
-    const size_t left = token.strip_left ? std::max(begin, space_begin(text, at)) : at;
-    at += patterns_[*found].size();
-    if (begin < left) plain(text.substr(begin, left - begin), begin);
-    added(token.id);
-    // The search continues right after the token, as in the library: white space that the token took may be
-    // an added token again.
-    begin = token.strip_right ? space_end(text, at) : at;
-  }
-  if (begin < text.size()) plain(text.substr(begin), begin);
-}
-
-template <typename Added, typename Plain>
-void AddedTokens::cut(std::string_view text, const Added& added, const Plain& plain) const {
-  split(text, raw_, added, [&](std::string_view piece, size_t begin) {
-    std::string normal;
-    if (normalise_) piece = normal = normalise_(piece);
-    split(piece, normalised_, added,
-          [&](std::string_view rest, size_t rest_begin) { plain(rest, begin == 0 && rest_begin == 0); });
-  });
-}
 
 }  // namespace psm::nn

@@ -33,9 +33,13 @@
 #include <vector>
 
 #include "nn/text/bpe/bpe_spec.h"
-#include "nn/text/bpe/pair_merger.h"
 
 namespace psm::nn {
+
+struct Merge {
+  int rank = 0;    // merges of lower rank come first
+  int token = -1;  // what the two become; -1: they have no merge
+};
 
 class Tokenizer {
  public:

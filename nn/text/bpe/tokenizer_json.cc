@@ -18,8 +18,9 @@ namespace {
 constexpr JsonLimits kLimits{
     .max_bytes = kMaxTokenizerBytes, .max_depth = 12, .max_values = uint64_t{1} << 21};
 
-// The end of an error about what is not supported.
-constexpr const char* kWithout = "; import the model with --tokenizer none to go on without";
+[[noreturn]] void unsupported(const auto&... why) {
+  throw Error(message(why..., "; import the model with --tokenizer none to go on without"));
+}
 
 // The vocabulary's ids, each once, by the characters of its tokens, which the JSON keeps.
 using TokenIds = std::unordered_map<std::string_view, int>;
@@ -60,8 +61,7 @@ AddedToken read_added(const Json& json, const std::string& file) {
   added.strip_left = required_flag(json, "lstrip", what);
   added.strip_right = required_flag(json, "rstrip", what);
   if (required_flag(json, "single_word", what))
-    throw Error(message(what, " (\"", visible(added.text),
-                        "\") is for whole words only; that is not supported", kWithout));
+    unsupported(what, " (\"", visible(added.text), "\") is for whole words only; that is not supported");
   return added;
 }
 
@@ -87,11 +87,10 @@ void require_library_form(const Json& json, const std::string& file) {
                                            "post_processor", "decoder",    "model"};
   for (const auto& [name, value] : json.object(file))
     if (std::find(std::begin(kMembers), std::end(kMembers), name) == std::end(kMembers))
-      throw Error(message(file, " has a member \"", visible(name),
-                          "\", which the tokenizers library does not know", kWithout));
+      unsupported(file, " has a member \"", visible(name), "\", which the tokenizers library does not know");
   if (const Json* version = json.find("version"))
     if (const std::string& text = version->string(file + ": \"version\""); text != "1.0")
-      throw Error(message(file, ": version \"", visible(text), "\" is not known; only 1.0 is", kWithout));
+      unsupported(file, ": version \"", visible(text), "\" is not known; only 1.0 is");
   require_object(json, "truncation", {"max_length", "strategy", "stride"}, file);
   require_object(json, "padding", {"strategy", "direction", "pad_id", "pad_type_id", "pad_token"}, file);
   require_object(json, "decoder", {"type"}, file);
@@ -110,12 +109,11 @@ const Json& known_model(const Json& json, const std::string& file) {
   if (is_given(found->find("fuse_unk"))) flag(*found, "fuse_unk", what);
   if (is_word_piece(*found, what)) return *found;
   if (const Json* type = found->find("type"); type != nullptr && type->string(what) != "BPE")
-    throw Error(
-        message(what, " is ", type->string(what), "; only BPE and WordPiece are supported", kWithout));
+    unsupported(what, " is ", type->string(what), "; only BPE and WordPiece are supported");
   for (const char* name : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"})
     if (const Json* value = found->find(name);
         is_given(value) && !(value->is_string() && value->string(name).empty()))
-      throw Error(message(what, " has \"", name, "\", which is not supported", kWithout));
+      unsupported(what, " has \"", name, "\", which is not supported");
   return *found;
 }
 
@@ -182,8 +180,8 @@ std::vector<AddedToken> read_added_tokens(const Json& json, const TokenIds& ids,
     const int id =
         in_vocabulary != ids.end() ? in_vocabulary->second : taken.try_emplace(text, next).first->second;
     if (last.id != id)
-      throw Error(message(file, ": the added token \"", visible(text), "\" has the id ", last.id,
-                          ", and the tokenizers library gives it ", id, kWithout));
+      unsupported(file, ": the added token \"", visible(text), "\" has the id ", last.id,
+                  ", and the tokenizers library gives it ", id);
     next = std::max(next, id + 1);
   }
   return added;
@@ -212,7 +210,7 @@ void read_template(const Json& json, TextEnds& ends, const std::string& what) {
     const Json::Array& all = ids.array(what + "'s \"ids\"");
     std::optional<int>& place = text ? ends.end : ends.start;
     if (all.size() != 1 || place)
-      throw Error(message(what, " puts more than one token in front of a text or behind it", kWithout));
+      unsupported(what, " puts more than one token in front of a text or behind it");
     place = static_cast<int>(all[0].integer(what + "'s \"ids\"", 0, kMaxTokens - 1));
     if (text) ends.end_is_added = true;
   }
@@ -256,7 +254,7 @@ void read_normaliser(const Json* json, BpeSpec& spec, const std::string& file) {
   const std::string what = file + ": the normalizer";
   for (const Json* part : parts_of(json, "normalizers", what)) {
     const std::string type = type_of(*part, what);
-    if (type != "NFC") throw Error(message(what, " is ", type, "; only NFC is supported", kWithout));
+    if (type != "NFC") unsupported(what, " is ", type, "; only NFC is supported");
     spec.nfc = true;
   }
 }
@@ -269,8 +267,8 @@ WordRule read_split(const Json& json, const std::string& what) {
     throw Error(message(what, " splits otherwise than into the words of a regular expression"));
   const std::optional<WordRule> rule = rule_of(expression->string(what + "'s expression"));
   if (!rule)
-    throw Error(message(what, " has the expression ", visible(expression->string(what)),
-                        "; only those of GPT-2, Llama 3 and Qwen 2 are supported", kWithout));
+    unsupported(what, " has the expression ", visible(expression->string(what)),
+                "; only those of GPT-2, Llama 3 and Qwen 2 are supported");
   return *rule;
 }
 
@@ -280,8 +278,8 @@ void read_pre_tokeniser(const Json* json, BpeSpec& spec, const std::string& file
   if (parts.empty()) throw Error(what + " is missing; only ByteLevel is supported");
   const Json& last = *parts.back();
   if (type_of(last, what) != "ByteLevel" || parts.size() > 2)
-    throw Error(message(what, " is ", type_of(*parts[0], what),
-                        "; only ByteLevel, alone or behind one Split or Digits, is supported", kWithout));
+    unsupported(what, " is ", type_of(*parts[0], what),
+                "; only ByteLevel, alone or behind one Split or Digits, is supported");
   const Json* own = last.find("use_regex");
   const bool own_expression = own == nullptr || own->truth(what + "'s \"use_regex\"");
   if (required_flag(last, "add_prefix_space", what)) spec.prefix = SpacePrefix::kPieces;
@@ -307,7 +305,7 @@ void read_decoder(const Json* json, const std::string& file) {
   if (!is_given(json)) return;
   const std::string what = file + ": the decoder";
   if (const std::string type = type_of(*json, what); type != "ByteLevel")
-    throw Error(message(what, " is ", type, "; only ByteLevel is supported", kWithout));
+    unsupported(what, " is ", type, "; only ByteLevel is supported");
   for (const char* name : {"add_prefix_space", "trim_offsets"}) required_flag(*json, name, what);
   flag(*json, "use_regex", what);
 }
@@ -325,10 +323,10 @@ bool is_prepend(const Json& json, const std::string& what) {
 
 SpacePrefix metaspace_prefix(const Json& json, const std::string& what) {
   if (json.at("replacement", what).string(what) != kMetaspace)
-    throw Error(message(what, " is a Metaspace of another character than U+2581", kWithout));
+    unsupported(what, " is a Metaspace of another character than U+2581");
   const Json* split = json.find("split");
   if (split == nullptr || split->truth(what + "'s \"split\""))
-    throw Error(message(what, " is a Metaspace that splits words, which is not supported", kWithout));
+    unsupported(what, " is a Metaspace that splits words, which is not supported");
   const std::string scheme = json.at("prepend_scheme", what).string(what + "'s \"prepend_scheme\"");
   if (scheme == "first") return SpacePrefix::kFirst;
   if (scheme == "always") return SpacePrefix::kPieces;
@@ -346,11 +344,9 @@ SpacePrefix read_spaces(const Json& json, const std::string& file) {
     return SpacePrefix::kAlways;
   if (parts.empty() && cuts.size() == 1 && type_of(*cuts[0], pre_tokeniser) == "Metaspace")
     return metaspace_prefix(*cuts[0], pre_tokeniser);
-  throw Error(
-      message(file,
+  unsupported(file,
               " is a BPE with byte_fallback whose spaces are neither Prepend and Replace (Llama 2) nor a "
-              "Metaspace; other normalizers and pre_tokenizers are not supported",
-              kWithout));
+              "Metaspace; other normalizers and pre_tokenizers are not supported");
 }
 
 std::optional<int> read_unknown(const Json& model, const TokenIds& ids, const std::string& what) {
@@ -368,7 +364,7 @@ void read_word_piece(const Json& json, const Json& model, BpeSpec& spec, const s
   spec.kind = BpeKind::kWordPiece;
   const std::string what = file + ": the model";
   const auto require = [&](bool good, const char* why) {
-    if (!good) throw Error(message(file, ": WordPiece ", why, " is not supported", kWithout));
+    if (!good) unsupported(file, ": WordPiece ", why, " is not supported");
   };
   require(model.at("continuing_subword_prefix", what).string(what) == kContinued,
           "with another sign than ##");
@@ -401,8 +397,7 @@ BpeSpec read_tokenizer_json(std::string_view text, const std::string& file) {
   } else if (flag(model, "byte_fallback", what)) {
     spec.kind = BpeKind::kCharacters;
     if (spec.whole_words)
-      throw Error(
-          message(what, " has byte_fallback and ignore_merges, which are not supported together", kWithout));
+      unsupported(what, " has byte_fallback and ignore_merges, which are not supported together");
     spec.prefix = read_spaces(json, file);
     spec.one_unknown = flag(model, "fuse_unk", what);
   } else {
@@ -426,7 +421,7 @@ BpeSpec spec_from_vocabulary(std::string_view lines, std::string_view config, co
       config.empty() ? Json(Json::Object{}) : parse_json(config, what + "'s tokenizer_config.json");
   const auto given = [&](const char* name) { return is_given(json.find(name)); };
   if (given("tokenize_chinese_chars") && !required_flag(json, "tokenize_chinese_chars", what))
-    throw Error(message(what, ": Chinese characters that stay together are not supported", kWithout));
+    unsupported(what, ": Chinese characters that stay together are not supported");
   spec.lower_case = !given("do_lower_case") || required_flag(json, "do_lower_case", what);
   spec.strips_accents = given("strip_accents") ? required_flag(json, "strip_accents", what) : spec.lower_case;
   if (std::count(lines.begin(), lines.end(), '\n') > kMaxTokens)

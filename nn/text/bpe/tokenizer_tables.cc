@@ -17,14 +17,6 @@ void choice(Tables& t, Enum& value, Enum first, Enum last) {
   value = static_cast<Enum>(number);
 }
 
-// A token, or -1.
-template <typename Tables>
-void describe(Tables& t, std::optional<int>& token) {
-  int number = token.value_or(-1);
-  wire::integer(t, number);
-  token = number == -1 ? std::nullopt : std::optional(number);
-}
-
 // A tokenizer: all of it, or kept tokens and the tokenizer that they are of.
 struct Form {
   bool is_part = false;
@@ -53,7 +45,11 @@ void describe(Tables& t, Form& form) {
     for (bool* property : {&added.special, &added.normalised, &added.strip_left, &added.strip_right})
       wire::flag(t, *property);
   });
-  for (std::optional<int>* token : {&spec.ends.start, &spec.ends.end, &spec.unknown}) describe(t, *token);
+  for (std::optional<int>* token : {&spec.ends.start, &spec.ends.end, &spec.unknown}) {
+    int number = token->value_or(-1);
+    wire::integer(t, number);
+    *token = number == -1 ? std::nullopt : std::optional(number);
+  }
   choice(t, spec.prefix, SpacePrefix::kNever, SpacePrefix::kAlways);
   choice(t, spec.rule, WordRule::kGpt2, WordRule::kQwen2);
   for (bool* property :

@@ -104,8 +104,7 @@ using Decompositions = std::map<char32_t, Decomposition>;
 
 // Packed, a row is the distance of its character from that of the row before, doubled, and 1 more where there is
 // a second one; then the differences of the first and the second from those before.
-Decompositions unpacked(std::string_view packed) {
-  Decompositions rows;
+void unpack(std::string_view packed, Decompositions& rows) {
   uint32_t code = 0, first = 0, second = 0;
   for (PackedNumbers numbers(packed); numbers.more();) {
     const uint32_t next = numbers.next();
@@ -115,17 +114,6 @@ Decompositions unpacked(std::string_view packed) {
     if (two) second += numbers.next_signed();
     rows[code] = {first, two ? second : 0};
   }
-  return rows;
-}
-
-// Those that compose again, and the others.
-const Decompositions& composites() {
-  static const Decompositions rows = unpacked(kComposites);
-  return rows;
-}
-const Decompositions& others() {
-  static const Decompositions rows = unpacked(kOtherDecompositions);
-  return rows;
 }
 
 void decompose(char32_t code, std::vector<Character>& out) {
@@ -136,18 +124,18 @@ void decompose(char32_t code, std::vector<Character>& out) {
     if (trailing != 0) out.push_back({kTrailing + trailing, 0});
     return;
   }
-  const auto find = [&](const Decompositions& rows) {
-    const auto row = rows.find(code);
-    return row == rows.end() ? nullptr : &row->second;
-  };
-  const Decomposition* row = find(composites());
-  if (row == nullptr) row = find(others());
-  if (row == nullptr) {
+  static const auto all = [] {
+    Decompositions rows;
+    unpack(kComposites, rows), unpack(kOtherDecompositions, rows);
+    return rows;
+  }();
+  const auto row = all.find(code);
+  if (row == all.end()) {
     out.push_back({code, combining_class(code)});
     return;
   }
-  decompose(row->first, out);
-  if (row->second != 0) decompose(row->second, out);
+  decompose(row->second.first, out);
+  if (row->second.second != 0) decompose(row->second.second, out);
 }
 
 // What two characters compose to, or 0.
@@ -158,8 +146,10 @@ char32_t compose(char32_t first, char32_t second) {
       second > kTrailing && second < kTrailing + kTrailings)
     return first + (second - kTrailing);
   static const auto pairs = [] {
+    Decompositions rows;
+    unpack(kComposites, rows);
     std::map<std::pair<char32_t, char32_t>, char32_t> map;
-    for (const auto& [composed, parts] : composites()) map[{parts.first, parts.second}] = composed;
+    for (const auto& [composed, parts] : rows) map[{parts.first, parts.second}] = composed;
     return map;
   }();
   const auto found = pairs.find({first, second});
