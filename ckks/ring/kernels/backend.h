@@ -20,7 +20,7 @@ std::vector<const Kernels*> available_backends();
 // Selects "scalar", "avx2" or "avx512ifma". Throws Error if this processor or build lacks it. Do not call it
 // during a computation.
 void select_backend(const std::string& name);
-// Uses another table, such as one that wraps a backend (counting_backend.h). It must outlive its use. Do not
+// Uses another table, such as one that counts what a backend does. It must outlive its use. Do not
 // call it during a computation.
 void use_backend(const Kernels&);
 
