@@ -159,7 +159,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   fit_to_device(device, d);
 
   options.starting("the twin, in the clear");
-  const TwinRun twin = run_twin_on(d, prompts);
+  const TwinPrediction twin = run_twin_on(d, prompts);
   times.ledger.set_ranges(twin.observations);
   times.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
   options.starting("keys");
