@@ -51,14 +51,10 @@ void dry_run(const attention::ModelConfig& config, const attention::PolynomialOp
   json["calibrated_while_busy"] = machine.busy;
   json["key_file_bytes"] = key_bytes;
   json["weight_file_bytes"] = program_bytes;
-  std::string page;
-  if (ranks.given()) {
-    const RanksReport on_ranks(shown, ranks, true);
-    print(on_ranks.text());
-    json["ranks"] = on_ranks.json();
-    page = on_ranks.html();
-  }
-  if (!html_path.empty()) write_file(resolve_user_path(html_path), program_page(shown, page));
+  const RanksReport on_ranks(shown, ranks, true);
+  print(on_ranks.text());
+  if (ranks.given()) json["ranks"] = on_ranks.json();
+  if (!html_path.empty()) write_file(resolve_user_path(html_path), program_page(shown, on_ranks.html()));
   flags.write_json(json);
 }
 

@@ -18,6 +18,8 @@
 namespace psm::cmd {
 namespace {
 
+constexpr uint64_t kMaxBytes = 256 << 20;
+
 // Orders as the numbers do, -0 like 0. Below them all: 0, of what is not a number.
 uint64_t order(double z) {
   const auto bits = std::bit_cast<uint64_t>(z + 0.0);
@@ -52,18 +54,6 @@ int Sampler::pick(std::span<const double> logits, int position) const {
   return static_cast<int>(declassify(token));  // its row of the embedding is an address
 }
 
-namespace {
-
-constexpr uint64_t kMaxBytes = 256 << 20;
-
-void write_private(const std::string& path, const std::string& content) {
-  AtomicFile file(path, AtomicFile::Kind::kSecret);
-  file.write(content);
-  file.commit();
-}
-
-}  // namespace
-
 TextRecord TextRecord::parse(const std::string& note, const std::string& path, int vocab) {
   const auto record = parse_note<TextRecord>(note, path);
   for (const int token : record.tokens)
@@ -89,7 +79,7 @@ std::optional<TextRecord> TextFolder::load(int vocab) const {
 }
 
 void TextFolder::save(const TextRecord& record) const {
-  if (!folder_.empty()) write_private(folder_ + "/text.record", note_text(record));
+  if (!folder_.empty()) write_file(folder_ + "/text.record", note_text(record), AtomicFile::Kind::kSecret);
 }
 
 std::optional<std::string> TextFolder::request(uint64_t longest) const {
@@ -99,7 +89,7 @@ std::optional<std::string> TextFolder::request(uint64_t longest) const {
 }
 
 void TextFolder::save_request(const std::string& bytes) const {
-  if (!folder_.empty()) write_private(folder_ + "/request.ct", bytes);
+  if (!folder_.empty()) write_file(folder_ + "/request.ct", bytes, AtomicFile::Kind::kSecret);
 }
 
 TextClient::TextClient(const TextModel& model, const ckks::SecretKey& secret, Channel& server,
