@@ -13,9 +13,9 @@
 
 namespace psm::cmd {
 
-HeldKeys::HeldKeys(wire::EvaluationKeysReader& file, const ckks::Context& context)
-    : file_(file), context_(context) {
-  keys_.fingerprint = file.fingerprint();
+HeldKeys::HeldKeys(const std::string& file, const ckks::Context& context)
+    : file_(file, context), context_(context) {
+  keys_.fingerprint = file_.fingerprint();
 }
 
 void HeldKeys::hold(const ckks::KeyRequest& request) {

@@ -25,14 +25,14 @@ double sum(const std::vector<double>& values) { return std::accumulate(values.be
 
 }  // namespace
 
-TextServer::TextServer(const TextProgram& program, HeldKeys& keys, KeptText& kept,
-                       std::unique_ptr<const ckks::Engine> device, const Ciphertexts* weights)
+TextServer::TextServer(const TextProgram& program, const std::string& keys, const std::string& state,
+                       std::unique_ptr<const ckks::Engine> device, EncryptedWeights* weights)
     : d_(program),
-      kept_(kept),
-      weights_(weights),
-      keys_(keys),
+      keys_(keys, *d_.context),
+      kept_(state, d_, keys_.keys().fingerprint),
+      weights_(weights != nullptr ? weights->read(keys_.keys().fingerprint) : Ciphertexts()),
       on_device_(device != nullptr),
-      own_(*d_.context, first_keys(program, keys, kept, on_device_), std::move(device), d_.bootstraps) {}
+      own_(*d_.context, first_keys(d_, keys_, kept_, on_device_), std::move(device), d_.bootstraps) {}
 
 Greeting TextServer::greeting() const {
   return {d_.id,
@@ -46,7 +46,7 @@ Greeting TextServer::greeting() const {
 program::MachineOptions TextServer::options(size_t encoded_bytes) const {
   program::MachineOptions options;
   options.encoded_bytes = encoded_bytes;
-  options.shared_inputs = weights_;
+  options.shared_inputs = &weights_;
   return options;
 }
 
