@@ -209,10 +209,6 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
   }
   scores.data = task.source->description();
   const train::Batch test = task.test();
-  const auto score = [&](StageScore& stage, const train::Evaluation& evaluation, int64_t tokens) {
-    static_cast<train::Evaluation&>(stage) = evaluation;
-    stage.tokens = tokens;
-  };
   const auto tokens_of = [&](std::string_view name) {
     for (const train::StageReport& stage : models.stages) {
       if (stage.name == name) return static_cast<int64_t>(stage.tokens);
@@ -221,14 +217,14 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
   };
   scores.attention = models.trained.config.attention;
   if (!models.softmax.layers.empty()) {
-    score(scores.softmax, train::evaluate(models.softmax, test),
-          tokens + tokens_of(attention::name_of(attention::AttentionKind::kSoftmax)));
+    scores.softmax = {train::evaluate(models.softmax, test),
+                      tokens + tokens_of(attention::name_of(attention::AttentionKind::kSoftmax))};
   }
-  if (!models.replaced.layers.empty()) score(scores.replaced, train::evaluate(models.replaced, test), tokens);
+  if (!models.replaced.layers.empty()) scores.replaced = {train::evaluate(models.replaced, test), tokens};
   tokens += tokens_of(attention::name_of(scores.attention));
-  score(scores.trained, train::evaluate(models.trained, test), tokens);
+  scores.trained = {train::evaluate(models.trained, test), tokens};
   tokens += tokens_of("ranges");
-  score(scores.ranges, train::evaluate(models.final_model, test), tokens);
+  scores.ranges = {train::evaluate(models.final_model, test), tokens};
   write_scores(scores, run.checkpoint);
   run.seconds = seconds_now() - start;
   return run;
