@@ -58,8 +58,8 @@ std::set<ckks::BootstrapKind> offered(const ckks::Context& context, const attent
   return kinds;
 }
 
-// An entry point whose argument takes the values from `first` on.
-program::EntryPoint entry_of(const char* name, program::Plan plan, const char* argument, int first) {
+// An entry point whose argument, if it has one, takes the values from `first` on.
+program::EntryPoint entry_of(const char* name, program::Plan plan, const char* argument = "", int first = 0) {
   program::EntryPoint entry;
   entry.name = name, entry.argument = argument, entry.first = first;
   entry.plan = std::move(plan);
@@ -147,9 +147,8 @@ Json about(const attention::ModelConfig& config, const attention::Packing& packi
 
 program::EntryPoint plan_pass(const ckks::Context& context, const program::Program& program) {
   const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, {{}});
-  program::EntryPoint entry;
-  entry.name = kPass;
-  entry.plan = program::plan(program, program::budget_of(context), program::costs_of(context, bootstraps));
+  program::EntryPoint entry = entry_of(
+      kPass, program::plan(program, program::budget_of(context), program::costs_of(context, bootstraps)));
   entry.keys = program::key_request(entry.plan, bootstraps);
   return entry;
 }
