@@ -211,7 +211,7 @@ TEST_CASE("a text that a server keeps") {
   spec.secret_hamming_weight = 8, spec.encapsulation_hamming_weight = 4;
   const auto context = std::make_shared<const ckks::Context>(spec);
   ckks::TestParty party(spec);
-  TextEnds ends({{"x", 2}}, {{"y", 0}, {"k", 2}}, {{"x", 2}, {"k", 2}}, {{"y", 1}, {"k", 2}});
+  TextEnds ends({0, {{"x", 2}}, {{"y", 0}, {"k", 2}}}, {0, {{"x", 2}, {"k", 2}}, {{"y", 1}, {"k", 2}}});
   ends.id = 7, ends.context = context, ends.tokens = 8;
   const std::string folder = path_of("kept");
   FuzzTarget target;

@@ -300,8 +300,9 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
       context.can_bootstrap() ? std::exp2(ckks::BootstrapPlan(context).rare_multiple().log2_probability) : 0;
   for (const program::EntryPoint& entry : program.entries) {
     client.keys.merge(entry.keys);
+    PlanEnds ends = ends_of(entry.plan);
     client.entries.push_back(
-        {entry.name, inputs_of(entry.plan), outputs_of(entry.plan), entry.plan.bootstraps * overflow});
+        {entry.name, std::move(ends.inputs), std::move(ends.outputs), entry.plan.bootstraps * overflow});
   }
   describe_prompts(model.model.weights.config, notes, client);
 

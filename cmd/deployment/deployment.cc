@@ -70,7 +70,7 @@ Session::Session(const PlannedPass& pass, RunFigures& figures, std::unique_ptr<c
 
 Session::Ciphertexts Session::encrypt(const attention::SlotVectors& inputs) {
   const double begin = seconds_now();
-  const std::vector<PlanEnd> ends = inputs_of(d_.plan);
+  const std::vector<PlanEnd> ends = d_.ends().inputs;
   const std::vector<ckks::Plaintext> encoded = encode_inputs(encoder_, ends, inputs);
   Ciphertexts encrypted;
   for (size_t i = 0; i < encoded.size(); ++i) encrypted.emplace(ends[i].name, encryptor_.encrypt(encoded[i]));

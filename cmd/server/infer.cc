@@ -55,8 +55,8 @@ class Request {
         keys_(file.fingerprint()),
         checksum_(file.checksum()),
         note_(parse_note<CiphertextNote>(file.note(), paths_.shown)),
-        groups_(require_groups(file, note_, ends_of(pass), FileOf::kPrompts, *pass.context, paths_.shown,
-                               program)),
+        groups_(
+            require_groups(file, note_, pass.ends(), FileOf::kPrompts, *pass.context, paths_.shown, program)),
         state_(paths_.state, pass, file, groups_) {
     AtomicFile probe(paths_.out);
   }
@@ -145,7 +145,7 @@ class Request {
 
   void write_answers() const {
     CiphertextNote answer = note_;
-    answer.names = names_of(outputs_of(pass_.plan));
+    answer.names = names_of(pass_.ends().outputs);
     wire::CiphertextWriter writer(paths_.out, *pass_.context, keys_, note_text(answer));
     for (const auto& outputs : state_.answers()) {
       for (const std::string& name : answer.names) writer.write(outputs.at(name));
@@ -281,7 +281,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
         memory_flag.left_for_plaintexts(pass.reading.least_bytes(), pass.reading.encoded_limit);
   if (leads || !ring.insecure) ring.require_security(*pass.context);
   const ckks::Context& context = *pass.context;
-  const PlanEnds ends = ends_of(pass);
+  const PlanEnds ends = pass.ends();
 
   // All that can be known to fail is refused before the keys are read.
   wire::EvaluationKeysReader key_reader(key_file, context);

@@ -18,7 +18,7 @@ TextEnds ends_of(const ClientFile& file) {
     if (entry.name == kPrompt) prompt = &entry;
     if (entry.name == kToken) token = &entry;
   }
-  TextEnds ends(prompt->inputs, prompt->outputs, token->inputs, token->outputs);
+  TextEnds ends({0, prompt->inputs, prompt->outputs}, {0, token->inputs, token->outputs});
   ends.prompt_overflow = prompt->overflow, ends.token_overflow = token->overflow;
   return ends;
 }
