@@ -43,13 +43,6 @@ Greeting TextServer::greeting() const {
           kept_.text() == 0 ? 0 : kept_.next()};
 }
 
-program::MachineOptions TextServer::options(size_t encoded_bytes) const {
-  program::MachineOptions options;
-  options.encoded_bytes = encoded_bytes;
-  options.shared_inputs = &weights_;
-  return options;
-}
-
 TextNote TextServer::require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const {
   const TextNote note = parse_note<TextNote>(file.note(), "the request");
   if (file.fingerprint() != own_.evaluator.keys().fingerprint)
@@ -108,7 +101,7 @@ void TextServer::prompt(const std::string& bytes) {
   token_machine_.reset();
   hold(d_.prompt().keys);
   program::EncryptedMachine machine(d_.prompt().plan, own_.encoder, own_.evaluator, &own_.bootstrappers,
-                                    options(d_.prompt_reading.encoded_limit));
+                                    {.encoded_bytes = d_.prompt_reading.encoded_limit});
   Progress progress("the prompt's pass", static_cast<double>(d_.prompt().plan.program.instructions.size()));
   run(machine, note, note.first, std::move(inputs),
       {.constants = d_.prompt().constants(note.count),
@@ -135,9 +128,9 @@ void TextServer::token(const std::string& bytes) {
   inputs.merge(kept_.caches());
   if (!token_machine_) {
     hold(d_.token().keys);
-    token_machine_ = std::make_unique<program::EncryptedMachine>(d_.token().plan, own_.encoder,
-                                                                 own_.evaluator, &own_.bootstrappers,
-                                                                 options(d_.token_reading.encoded_limit));
+    token_machine_ = std::make_unique<program::EncryptedMachine>(
+        d_.token().plan, own_.encoder, own_.evaluator, &own_.bootstrappers,
+        program::MachineOptions{.encoded_bytes = d_.token_reading.encoded_limit, .shared_inputs = &weights_});
   }
   run(*token_machine_, note, kept_.window(), std::move(inputs),
       {.constants = d_.token().constants(kept_.cached())});

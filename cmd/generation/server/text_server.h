@@ -60,7 +60,6 @@ class TextServer {
   TextNote require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const;
   void run(program::EncryptedMachine& machine, const TextNote& note, int window, Ciphertexts inputs,
            program::RunOptions options);
-  program::MachineOptions options(size_t encoded_bytes) const;
   Json figures() const;
 
   const TextProgram& d_;
