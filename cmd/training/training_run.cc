@@ -13,7 +13,6 @@
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "train/data/documents.h"
 #include "train/data/labelled_text_data.h"
 #include "train/data/masked_text_data.h"
 #include "train/evaluation/evaluation.h"
@@ -301,12 +300,6 @@ std::string scores_table(const Task& task, const TaskScores& scores) {
   row("polynomial", scores.polynomial);
   if (recall) table.row({"chance (uniform guess)", "", percent(task.chance()), "", ""});
   return table.text();
-}
-
-train::Batch read_documents(const std::string& path, const nn::Tokenizer& tokenizer,
-                            const attention::ModelConfig& config) {
-  return train::document_batch(train::encode_documents(read_file(path, kMaxTextBytes), tokenizer),
-                               config.context);
 }
 
 }  // namespace psm::cmd

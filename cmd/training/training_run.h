@@ -108,8 +108,4 @@ inline std::shared_ptr<const nn::Tokenizer> tokenizer_of(const attention::Checkp
   return tokenizer_of(checkpoint.weights.config, checkpoint.notes);
 }
 
-// The documents of a text file for scoring in the model's context (train/data/documents.h).
-train::Batch read_documents(const std::string& path, const nn::Tokenizer& tokenizer,
-                            const attention::ModelConfig& config);
-
 }  // namespace psm::cmd
