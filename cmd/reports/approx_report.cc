@@ -109,15 +109,16 @@ std::string approx_functions() {
 
 DomainShape domain_shape(const std::string& function) { return function_named(function).shape; }
 
-std::vector<approx::Approximation> find_approximations(const ApproxRequest& r) {
-  const Function& function = function_named(r.function);
-  if (r.paper && !function.of_paper)
-    throw Error(message("--paper is for inverse and inverse_sqrt, not for ", r.function, "; leave it out"));
+std::vector<approx::Approximation> find_approximations(const std::string& function, approx::Interval domain,
+                                                       double error, bool paper) {
+  const Function& named = function_named(function);
+  if (paper && !named.of_paper)
+    throw Error(message("--paper is for inverse and inverse_sqrt, not for ", function, "; leave it out"));
   std::vector<approx::Approximation> found =
-      r.paper ? Found{function.of_paper(r.domain, r.error)} : function.find(r.domain, r.error);
+      paper ? Found{named.of_paper(domain, error)} : named.find(domain, error);
   if (found.empty())
-    throw Error(message(r.function, ": no program of 24 levels has error ", r.error, " on [", r.domain.lo,
-                        ", ", r.domain.hi, "]; narrow the interval or allow a larger error"));
+    throw Error(message(function, ": no program of 24 levels has error ", error, " on [", domain.lo, ", ",
+                        domain.hi, "]; narrow the interval or allow a larger error"));
   return found;
 }
 
