@@ -14,7 +14,6 @@
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/container.h"
 #include "cmd/client/new_keys.h"
-#include "cmd/generation/client/conversation.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_twin.h"
 #include "cmd/generation/client/weight_encryption.h"
