@@ -343,16 +343,7 @@ int generate(int argc, char** argv) {
   if (server_command.empty())
     command = local_server(program_file, files, encrypted, server_state, ring, device, flags.threads());
   const int wanted = record->prompt + static_cast<int>(tokens);
-  const auto show = [&](const TextClient::Step& step) {
-    const std::string note = step.was_prompt     ? " (a whole pass)"
-                             : step.computed > 1 ? message(" (", step.computed, " tokens, one by one)")
-                                                 : "";
-    const std::string quote = codec.answers().words ? "" : "'";
-    std::printf("  token %-4d %-12s %s%s\n", step.position,
-                (quote + visible(codec.symbol(step.token)) + quote).c_str(),
-                seconds_text(step.seconds).c_str(), note.c_str());
-    std::fflush(stdout);
-  };
+  const std::string quote = codec.answers().words ? "" : "'";
   std::vector<TextClient::Step> steps;
   size_t decrypted = 0;
   Json figures;
@@ -370,8 +361,14 @@ int generate(int argc, char** argv) {
       print("resumed after ", counted(record->tokens.size() - begun.size(), "token"), ": ",
             visible(codec.decode(std::span(record->tokens).subspan(begun.size()))), "\n");
     while (static_cast<int>(record->tokens.size()) < wanted) {
-      steps.push_back(client.next());
-      show(steps.back());
+      const TextClient::Step& step = steps.emplace_back(client.next());
+      const std::string note = step.was_prompt     ? " (a whole pass)"
+                               : step.computed > 1 ? message(" (", step.computed, " tokens, one by one)")
+                                                   : "";
+      std::printf("  token %-4d %-12s %s%s\n", step.position,
+                  (quote + visible(codec.symbol(step.token)) + quote).c_str(),
+                  seconds_text(step.seconds).c_str(), note.c_str());
+      std::fflush(stdout);
     }
     decrypted = client.decrypted();
     figures = client.figures();
