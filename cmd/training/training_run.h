@@ -82,8 +82,7 @@ struct TaskScores {
 
 struct TrainingRun {
   train::TrainedModels models;
-  attention::Checkpoint
-      checkpoint;  // of the final model, with ranges and notes: what //cmd:polynomialise takes
+  attention::Checkpoint checkpoint;  // of the final model, with ranges and notes
   TaskScores scores;
   double seconds = 0;
 };
