@@ -103,7 +103,7 @@ bool trained_here(const attention::Checkpoint& checkpoint);
 std::string scores_table(const Task& task, const TaskScores& scores);
 Json scores_json(const TaskScores& scores);
 
-// The tokenizer in the checkpoint, or null if there is none. Throws Error on notes that are damaged or of another model.
+// The checkpoint's tokenizer, or null if there is none. Throws Error on notes that are damaged or of another model.
 inline std::shared_ptr<const nn::Tokenizer> tokenizer_of(const attention::Checkpoint& checkpoint) {
   return say_what_prompts_are(checkpoint.notes)
              ? codec_of(checkpoint.weights.config, checkpoint.notes).tokenizer()

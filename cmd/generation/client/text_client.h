@@ -126,8 +126,8 @@ class TextClient {
   // Sends a frame. If the server is gone, reports the reason that it may have sent.
   void say(FrameKind kind, const std::string& payload);
   Frame receive(uint64_t longest);
-  // Receives the answer to the request of `note`. The last token's slots come first. An answer that is not read is checked
-  // and not decrypted, and nothing is returned.
+  // Receives the answer to the request of `note`. The last token's slots come first. An answer that is not read is
+  // checked and not decrypted, and nothing is returned.
   enum class Answer { kRead, kDropped };
   attention::SlotVectors answer_to(const TextNote& note, Answer answer);
 

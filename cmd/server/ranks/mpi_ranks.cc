@@ -76,8 +76,8 @@ struct Share {
   std::optional<Server> server;
 };
 
-// Several processes, the ranks, that compute each pass together (ckks/program/ranks): each of them loads the keys of its
-// own instructions, encodes and maps their constants alone, and sends what others need.
+// Several processes, the ranks, that compute each pass together (ckks/program/ranks): each of them loads the keys of
+// its own instructions, encodes and maps their constants alone, and sends what others need.
 //
 // Rank 0 says at which instruction a pass begins; every rank then makes the same schedule from the same costs, which
 // rank 0 measured.
