@@ -50,7 +50,7 @@ TEST_CASE("an imported RoBERTa is scored, trained on with a shorter context, and
                     json = path_of("e.json");
   write_roberta(folder);
   write_file(texts, phrases());
-  write_file(pairs, questions());
+  write_file(pairs, text_pairs(false));
   CHECK(output_of("import --from " + folder + " --out " + model).find("classes       2") !=
         std::string::npos);
   CHECK(
@@ -93,7 +93,7 @@ TEST_CASE(
   std::string words;
   for (int n = 0; n < 400; ++n) words += (n % 3 ? "a1" : "b2 .") + std::string(" ");
   write_file(text, words), write_file(vocabulary, std::string(kPieces) + "[MASK]\n"),
-      write_file(pairs, paraphrases());
+      write_file(pairs, text_pairs(true));
   const std::string train = "train --family bert --text " + text + " --context 16 --out ",
                     small = " --layers 1 --width 8 --heads 2 --ffn 8" + std::string(kShort);
   output_of(train + out + " --tokenizer " + vocabulary + small);

@@ -43,16 +43,9 @@ const Parties& parties() {
 
 // A server that keeps its text in a folder, or nowhere.
 struct TestServer {
-  explicit TestServer(const std::string& state = "")
-      : file(parties().key_file, *parties().program.context),
-        keys(file, *parties().program.context),
-        kept(state, parties().program, file.fingerprint()),
-        server(parties().program, keys, kept) {}
+  explicit TestServer(const std::string& state = "") : server(parties().program, parties().key_file, state) {}
   std::string answer(const Frame& request) { return server.reply(request).payload; }
 
-  wire::EvaluationKeysReader file;
-  HeldKeys keys;
-  KeptText kept;
   TextServer server;
 };
 
@@ -163,7 +156,7 @@ TEST_CASE("the program's logits are the polynomial model's") {
 TEST_CASE("the server holds the keys of a pass or of a token, never both, and a text does not notice") {
   const TextProgram& d = parties().program;
   const ckks::Chain& chain = d.context->chain();
-  const auto held = [](const TestServer& server) { return server.keys.keys().bytes(); };
+  const auto held = [](const TestServer& server) { return server.server.keys().bytes(); };
   TestServer server;
   const size_t prompt_bytes = held(server);
   server.answer(parties().request(FrameKind::kPrompt, 5, 0, {kText.begin(), kText.begin() + 4}));
@@ -181,17 +174,18 @@ TEST_CASE("the server holds the keys of a pass or of a token, never both, and a 
   CHECK(token_bytes >= d.token().keys.bytes(chain));
   // Those of a pass again, and of a token: what the file has.
   wire::EvaluationKeysReader file(parties().key_file, *d.context);
+  HeldKeys keys(parties().key_file, *d.context);
   for (const ckks::KeyRequest* request : {&d.prompt().keys, &d.token().keys, &d.keys, &d.token().keys}) {
-    server.keys.hold(*request);
+    keys.hold(*request);
     const ckks::EvaluationKeys fresh = file.load(*request);
-    CHECK(held(server) == fresh.bytes());
-    CHECK(server.keys.keys().keys.size() == fresh.keys.size());
+    CHECK(keys.keys().bytes() == fresh.bytes());
+    CHECK(keys.keys().keys.size() == fresh.keys.size());
   }
   int offset = 1;
   while (d.keys.galois_levels.contains(ckks::galois_element(chain, offset))) ++offset;
   ckks::KeyRequest none;
   none.need_galois(ckks::galois_element(chain, offset), 1);
-  CHECK_REFUSED(server.keys.require(none), "lacks the key");
+  CHECK_REFUSED(keys.require(none), "lacks the key");
 }
 
 TEST_CASE("answers are the same for any number of threads, and after a server was started anew") {
@@ -212,7 +206,7 @@ TEST_CASE("answers are the same for any number of threads, and after a server wa
   found.push_back(TestServer(state).answer(prompt));
   for (const Frame& token : tokens) {
     TestServer server(state);  // each token has a server of its own
-    CHECK(server.kept.next() == 4 + static_cast<int>(found.size()) - 1);
+    CHECK(server.server.kept().next() == 4 + static_cast<int>(found.size()) - 1);
     CHECK(server.answer({FrameKind::kRepeat, {}}) == found.back());
     found.push_back(server.answer(token));
   }
@@ -252,8 +246,8 @@ TEST_CASE(
   for (int t = 3; t < kContext; ++t) server.answer(p.request(FrameKind::kToken, 5, t, {kText[t]}));
   check_refused(server, p.request(FrameKind::kToken, 5, kContext, {1}), "all 16 places");
   server.answer(p.request(FrameKind::kPrompt, 5, 8, {kText.begin(), kText.begin() + 8}));
-  CHECK(server.kept.window() == 8);
-  CHECK(server.kept.next() == 16);
+  CHECK(server.server.kept().window() == 8);
+  CHECK(server.server.kept().next() == 16);
 }
 
 TEST_CASE("what a folder keeps of another program or key pair, or in another shape, is refused") {
@@ -279,7 +273,7 @@ TEST_CASE("weights are encoded once, and a server keeps its levels from token to
   server.answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
   for (int t = 3; t < 6; ++t) {
     server.answer(p.request(FrameKind::kToken, 5, t, {kText[t]}));
-    const Ciphertexts caches = server.kept.caches();
+    const Ciphertexts caches = server.server.kept().caches();
     CHECK(caches.size() == p.program.caches.size());
     for (const auto& [name, level] : p.program.caches) CHECK(caches.at(name).level() == level);
   }

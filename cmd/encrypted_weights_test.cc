@@ -52,19 +52,11 @@ const Owner& owner() {
 struct BlindServer {
   explicit BlindServer(const std::string& state = "")
       : program(program::load_program(owner().path + ".program")),
-        file(owner().files.weights, program),
-        key_file(owner().files.evaluation, *program.context),
-        keys(key_file, *program.context),
-        weights(file.read(key_file.fingerprint())),
-        kept(state, program, key_file.fingerprint()),
-        server(program, keys, kept, nullptr, &weights) {}
+        weights(owner().files.weights, program),
+        server(program, owner().files.evaluation, state, nullptr, &weights) {}
 
   TextProgram program;
-  EncryptedWeights file;
-  wire::EvaluationKeysReader key_file;
-  HeldKeys keys;
-  Ciphertexts weights;
-  KeptText kept;
+  EncryptedWeights weights;
   TextServer server;
 };
 
@@ -164,7 +156,7 @@ TEST_CASE("a prompt at once, a gap and what was computed already are refused") {
   server.server.reply(token(0));
   refused(token(0), "computed already");
   refused({FrameKind::kPrompt, token(1).payload}, "one by one");
-  CHECK(server.kept.next() == 1);
+  CHECK(server.server.kept().next() == 1);
 }
 
 TEST_CASE("weights of another key pair, another model or another shape are refused") {

@@ -115,7 +115,7 @@ TEST_CASE(
   std::filesystem::create_directories(folder);
   attention::write_hugging_face(folder, attention::random_weights(config, 3));
   write_file(folder + "/vocab.txt", kPieces);
-  write_file(path_of("mrpc.tsv"), paraphrases());
+  write_file(path_of("mrpc.tsv"), text_pairs(true));
   write_file(path_of("pairs.txt"), "A12.\tb3\na\nB4. [PAD] a\tA\nb1 b2\tb3 b44\n");
   must("import", "--from " + folder + " --out " + model);
   follow("bert", " --from " + model + " --sentences " + path_of("mrpc.tsv"),

@@ -211,7 +211,7 @@ TEST_CASE("a text that a server keeps") {
   spec.secret_hamming_weight = 8, spec.encapsulation_hamming_weight = 4;
   const auto context = std::make_shared<const ckks::Context>(spec);
   ckks::TestParty party(spec);
-  TextEnds ends({{"x", 2}}, {{"y", 0}, {"k", 2}}, {{"x", 2}, {"k", 2}}, {{"y", 1}, {"k", 2}});
+  TextEnds ends({0, {{"x", 2}}, {{"y", 0}, {"k", 2}}}, {0, {{"x", 2}, {"k", 2}}, {{"y", 1}, {"k", 2}}});
   ends.id = 7, ends.context = context, ends.tokens = 8;
   const std::string folder = path_of("kept");
   FuzzTarget target;
@@ -256,7 +256,8 @@ TEST_CASE("the state of an interrupted run") {
   std::string sent;
   wire::CiphertextWriter(&sent, party.context, party.secret.fingerprint(), "{}").commit();
   const wire::CiphertextReader request(ByteSource("request", sent), party.context, 1);
-  const GroupIdentity identity{.keys = request.fingerprint(), .request = request.checksum()};
+  const ckks::Fingerprint keys = request.fingerprint();
+  const GroupNote note{.request = request.checksum()};
   std::vector<ckks::Ciphertext> values;
   const auto write = [&](const std::string& path, size_t next) {
     values.clear();
@@ -266,7 +267,7 @@ TEST_CASE("the state of an interrupted run") {
       values.push_back(party.encrypt(party.random_slots(1), plan.level[value.id]));
     }
     for (size_t i = 0; i < needed.size(); ++i) live.emplace_back(needed[i], &values[i]);
-    write_group(path, party.context, identity, next, live);
+    write_group(path, party.context, keys, {0, note.request, 0, static_cast<int>(next)}, live);
   };
 
   const std::string path = path_of("state"), folder = path_of("group");
@@ -304,20 +305,18 @@ TEST_CASE("the state of an interrupted run") {
 
   // What was saved comes back, the outputs at the end, and the state of another group or run does not.
   const program::RunState inside =
-      read_group(ByteSource("state", target.corpus[0]), party.context, plan, identity);
+      read_group(ByteSource("state", target.corpus[0]), party.context, plan, keys, note);
   CHECK(inside.next_instruction == end - 1);
-  const program::RunState finished = read_group(path, party.context, plan, identity);
+  const program::RunState finished = read_group(path, party.context, plan, keys, note);
   CHECK(finished.next_instruction == end);
   REQUIRE(finished.live.size() == 2);
   for (const auto& output : plan.program.outputs) {
     CHECK((finished.live[0].first == output.value || finished.live[1].first == output.value));
   }
-  for (const GroupIdentity& other : {GroupIdentity{identity.keys, identity.program, identity.request, 1},
-                                     GroupIdentity{identity.keys, identity.program, 5, 0},
-                                     GroupIdentity{identity.keys, 8, identity.request, 0},
-                                     GroupIdentity{{}, identity.program, identity.request, 0}}) {
-    CHECK_REFUSED(read_group(path, party.context, plan, other), "another run");
-  }
+  const GroupNote others[] = {{0, note.request, 1, 0}, {0, 5, 0, 0}, {8, note.request, 0, 0}};
+  for (const GroupNote& other : others)
+    CHECK_REFUSED(read_group(path, party.context, plan, keys, other), "another run");
+  CHECK_REFUSED(read_group(path, party.context, plan, {}, note), "another run");
 }
 
 }  // namespace

@@ -170,10 +170,7 @@ TEST_CASE(
     const TextProgram program(program::load_program(scene.path + ".program"));
     const std::string keys_path = path_of("evaluation.keys");
     write_keys(keys_path, *scene.model.context, scene.secret, scene.model.file.keys);
-    wire::EvaluationKeysReader file(keys_path, *program.context);
-    HeldKeys keys(file, *program.context);
-    KeptText kept("", program, file.fingerprint());
-    TextServer server(program, keys, kept);
+    TextServer server(program, keys_path, "");
     Run run;
     DirectChannel channel(server, [&](const Frame& request, const Frame&) {
       run.requests.emplace_back(request.kind, request.payload.size());

@@ -23,8 +23,7 @@ namespace psm::cmd {
 struct ClientEntry {
   std::string name;  // of the program's entry point
   std::vector<PlanEnd> inputs, outputs;
-  double overflow =
-      0;  // bound on the probability that a bootstrap of one run meets a multiple that it removes badly
+  double overflow = 0;  // bound on the probability that a bootstrap of one run overflows
 };
 
 struct ClientHead {

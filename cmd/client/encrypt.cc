@@ -113,9 +113,8 @@ int encrypt(int argc, char** argv) {
       encryptor.encrypt(plaintext, writer);
     stop_if_interrupted("nothing was written; run the same command again");
   }
-  AtomicFile record(files.prompts(note.request), AtomicFile::Kind::kSecret);
-  record.write(PromptRecord::of(groups).text());
-  record.commit();  // first: //cmd:decrypt needs it
+  // First: //cmd:decrypt needs it.
+  write_file(files.prompts(note.request), PromptRecord::of(groups).text(), AtomicFile::Kind::kSecret);
   writer.commit();
   const double seconds = seconds_now() - start;
   print(counted(prompts.size(), "prompt"), " in ", counted(ciphertexts, "ciphertext"), " (",

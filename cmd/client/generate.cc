@@ -8,14 +8,13 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/utf8.h"
+#include "ckks/base/interruption.h"
 #include "ckks/base/random/random.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/container.h"
 #include "cmd/client/new_keys.h"
-#include "cmd/generation/client/conversation.h"
 #include "cmd/generation/client/text_client.h"
-#include "cmd/generation/client/text_session.h"
 #include "cmd/generation/client/text_twin.h"
 #include "cmd/generation/client/weight_encryption.h"
 #include "cmd/prompts/prompt_form.h"
@@ -92,6 +91,47 @@ double overflow_of(const TextModel& model, size_t prompt, int64_t tokens, bool s
   const int64_t passes = 1 + (slide ? tokens / std::max(1, model.tokens / 2) : 0);
   return static_cast<double>(passes) * model.prompt_overflow +
          static_cast<double>(tokens) * model.token_overflow;
+}
+
+// The server as a process of this machine. `encrypted`: with the weights of the key folder.
+std::vector<std::string> local_server(const std::string& program, const KeyFiles& files, bool encrypted,
+                                      const std::string& state, const RingFlags& ring,
+                                      const std::string& device, int64_t threads) {
+  std::vector<std::string> command{sibling_command("serve"), "--program=" + program,
+                                   "--keys=" + files.evaluation, "--device=" + device,
+                                   "--threads=" + std::to_string(threads)};
+  if (encrypted) command.push_back("--weights=" + files.weights);
+  if (!state.empty()) command.push_back("--state=" + state);
+  if (ring.insecure) command.push_back("--insecure");
+  return command;
+}
+
+// Seconds of steps on prompts, which are whole passes or token by token, and of steps on one token; and of the server's
+// passes and tokens, without the encoding of weights.
+struct TextTimes {
+  std::vector<double> prompt_steps, token_steps, passes, tokens;
+};
+
+constexpr const char* kFigures = "the server's figures";
+
+TextTimes times_of(const std::vector<TextClient::Step>& steps, const Json& figures, bool prompts_at_once) {
+  TextTimes times;
+  for (const TextClient::Step& step : steps)
+    (step.was_prompt || step.computed > 1 ? times.prompt_steps : times.token_steps).push_back(step.seconds);
+  for (const Json& run : figures.at("runs", kFigures).array(kFigures)) {
+    const double seconds = run.at("seconds", kFigures).number(kFigures),
+                 encoding = run.at("encode_seconds", kFigures).number(kFigures);
+    const bool token = run.at("count", kFigures).integer(kFigures, 1, INT32_MAX) == 1 &&
+                       (run.at("first", kFigures).integer(kFigures, 0, INT32_MAX) > 0 || !prompts_at_once);
+    (token ? times.tokens : times.passes).push_back(seconds - encoding);
+  }
+  return times;
+}
+
+// Returns 0 if there are no values.
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[(values.size() - 1) / 2];
 }
 
 int generate(int argc, char** argv) {
@@ -303,43 +343,80 @@ int generate(int argc, char** argv) {
   if (server_command.empty())
     command = local_server(program_file, files, encrypted, server_state, ring, device, flags.threads());
   const int wanted = record->prompt + static_cast<int>(tokens);
-  const auto show = [&](const TextClient::Step& step) {
-    const std::string note = step.was_prompt     ? " (a whole pass)"
-                             : step.computed > 1 ? message(" (", step.computed, " tokens, one by one)")
-                                                 : "";
-    const std::string quote = codec.answers().words ? "" : "'";
-    std::printf("  token %-4d %-12s %s%s\n", step.position,
-                (quote + visible(codec.symbol(step.token)) + quote).c_str(),
-                seconds_text(step.seconds).c_str(), note.c_str());
-    std::fflush(stdout);
-  };
-  const auto ready = [&](double seconds) {
-    print("the server is ready after ", seconds_text(seconds), "\nprompt (", counted(begun.size(), "token"),
-          "): ", visible(codec.decode(begun)), "\n");
+  const std::string quote = codec.answers().words ? "" : "'";
+  std::vector<TextClient::Step> steps;
+  size_t decrypted = 0;
+  Json figures;
+  try {
+    // An honest server waits for the client, or stops as the client does.
+    constexpr int64_t kPatience = 10'000;
+    const double starting = seconds_now();
+    const InterruptionWatch watch;
+    ChildProcess process(command, kPatience);
+    FrameChannel channel(process.from(), process.to(), "the server", [&] { return process.ending(); });
+    TextClient client(model, *secret, channel, *record, folder);
+    print("the server is ready after ", seconds_text(seconds_now() - starting), "\nprompt (",
+          counted(begun.size(), "token"), "): ", visible(codec.decode(begun)), "\n");
     if (resumed)
       print("resumed after ", counted(record->tokens.size() - begun.size(), "token"), ": ",
             visible(codec.decode(std::span(record->tokens).subspan(begun.size()))), "\n");
+    while (static_cast<int>(record->tokens.size()) < wanted) {
+      const TextClient::Step& step = steps.emplace_back(client.next());
+      const std::string note = step.was_prompt     ? " (a whole pass)"
+                               : step.computed > 1 ? message(" (", step.computed, " tokens, one by one)")
+                                                   : "";
+      std::printf("  token %-4d %-12s %s%s\n", step.position,
+                  (quote + visible(codec.symbol(step.token)) + quote).c_str(),
+                  seconds_text(step.seconds).c_str(), note.c_str());
+      std::fflush(stdout);
+    }
+    decrypted = client.decrypted();
+    figures = client.figures();
+  } catch (const Interrupted&) {
+    throw Interrupted(folder.path().empty()
+                          ? "nothing was kept; with --state FOLDER a text goes on where it was"
+                          : message("the text is kept in ", folder.path(),
+                                    " up to its last token; run the same command again to go on"));
+  }
+  const TextTimes times = times_of(steps, figures, model.takes_prompts());
+  const auto of_server = [&](const char* name, int64_t most) {
+    return figures.at(name, kFigures).integer(kFigures, 0, most);
   };
-  const TextSession session = run_session(command, model, *secret, *record, folder, wanted, ready, show);
-  const std::vector<TextClient::Step>& steps = session.steps;
+  const int64_t token_bootstraps = of_server("bootstraps_per_token", INT32_MAX),
+                prompt_bootstraps = of_server("bootstraps_per_prompt", INT32_MAX),
+                peak_bytes = of_server("peak_rss_bytes", INT64_MAX),
+                cache_bytes = of_server("cache_bytes", INT64_MAX);
+  const double token_to_pass = times.passes.empty() ? 0 : median(times.tokens) / median(times.passes);
   const std::span<const int> generated = std::span(record->tokens).subspan(begun.size());
   print("text: ", visible(codec.decode(generated)), "\n");
-  if (!session.token_seconds.empty())
-    print("a token ", seconds_text(median(session.token_seconds)), " at the client, ",
-          seconds_text(median(session.tokens)), " of it the server's",
-          session.passes.empty()
-              ? ""
-              : message(", ", format("%.3f", session.token_to_pass()), " of a pass of ", model.tokens,
-                        " tokens (", seconds_text(median(session.passes)), ")"),
+  if (!times.token_steps.empty())
+    print("a token ", seconds_text(median(times.token_steps)), " at the client, ",
+          seconds_text(median(times.tokens)), " of it the server's",
+          times.passes.empty() ? ""
+                               : message(", ", format("%.3f", token_to_pass), " of a pass of ", model.tokens,
+                                         " tokens (", seconds_text(median(times.passes)), ")"),
           "\n");
-  print("keys and values of ", model.tokens, " tokens in ",
-        bytes_text(static_cast<double>(session.cache_bytes)), "; the server's peak memory ",
-        bytes_text(static_cast<double>(session.peak_bytes)), "\n");
+  print("keys and values of ", model.tokens, " tokens in ", bytes_text(static_cast<double>(cache_bytes)),
+        "; the server's peak memory ", bytes_text(static_cast<double>(peak_bytes)), "\n");
 
   json["tokens"] = static_cast<int64_t>(steps.size());
   for (const TextClient::Step& step : steps) json["seconds_by_token"].push_back(step.seconds);
   json["text"] = codec.decode(generated);
-  session.add_to(json, model);
+  const auto median_of = [](const std::vector<double>& seconds) {
+    return seconds.empty() ? Json() : Json(median(seconds));
+  };
+  json["seconds_prompt"] = median_of(times.prompt_steps);
+  json["seconds_per_token"] = median_of(times.token_steps);
+  json["seconds_pass"] = median_of(times.passes);
+  json["ratio_token_to_pass"] = times.passes.empty() || times.tokens.empty() ? Json() : Json(token_to_pass);
+  json["bootstraps_per_token"] = token_bootstraps;
+  json["bootstraps_per_prompt"] = prompt_bootstraps;
+  json["cache_bytes"] = cache_bytes;
+  int cache_level = 0;
+  for (const PlanEnd& cache : model.caches) cache_level = std::max(cache_level, int{cache.level});
+  json["cache_level"] = cache_level;
+  json["peak_rss_bytes"] = peak_bytes;
+  json["decrypted_ciphertexts"] = static_cast<uint64_t>(decrypted);
   if (compare) {
     TextTwin twin(program_file, model);
     const TextComparison comparison =

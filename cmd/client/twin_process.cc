@@ -10,13 +10,9 @@
 namespace psm::cmd {
 namespace {
 
-struct Slots {
-  attention::SlotVectors slots;
-};
-
 template <typename Tables>
-void describe(Tables& t, Slots& own) {
-  wire::map(t, own.slots, 8, [&](std::string& name, std::vector<std::complex<double>>& values) {
+void describe_slots(Tables& t, attention::SlotVectors& slots) {
+  wire::map(t, slots, 8, [&](std::string& name, std::vector<std::complex<double>>& values) {
     t.text(name);
     wire::list(t, values, 16, [&](std::complex<double>& value) {
       double re = value.real(), im = value.imag();
@@ -26,6 +22,14 @@ void describe(Tables& t, Slots& own) {
   });
 }
 
+struct Slots {
+  attention::SlotVectors slots;
+};
+template <typename Tables>
+void describe(Tables& t, Slots& own) {
+  describe_slots(t, own.slots);
+}
+
 }  // namespace
 
 template <typename Tables>
@@ -33,9 +37,7 @@ void describe(Tables& t, TwinRequest& r) {
   t.text(r.entry);
   wire::integer(t, r.argument);
   wire::flag(t, r.noisy), wire::flag(t, r.strict), wire::flag(t, r.shares);
-  Slots slots{std::move(r.slots)};
-  describe(t, slots);
-  r.slots = std::move(slots.slots);
+  describe_slots(t, r.slots);
 }
 
 std::string TwinRequest::text() const { return wire::to_bytes(*this); }

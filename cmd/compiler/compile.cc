@@ -14,13 +14,11 @@
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/error_model.h"
 #include "ckks/program/errors/noise.h"
-#include "ckks/program/machines/twin.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/scheme/errors/noise.h"
 #include "cmd/generation/text_ends.h"
-#include "cmd/prompts/logits.h"
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/server/planned_pass.h"
 #include "cmd/terminal/units.h"
@@ -60,8 +58,8 @@ std::set<ckks::BootstrapKind> offered(const ckks::Context& context, const attent
   return kinds;
 }
 
-// An entry point whose argument takes the values from `first` on.
-program::EntryPoint entry_of(const char* name, program::Plan plan, const char* argument, int first) {
+// An entry point whose argument, if it has one, takes the values from `first` on.
+program::EntryPoint entry_of(const char* name, program::Plan plan, const char* argument = "", int first = 0) {
   program::EntryPoint entry;
   entry.name = name, entry.argument = argument, entry.first = first;
   entry.plan = std::move(plan);
@@ -149,9 +147,8 @@ Json about(const attention::ModelConfig& config, const attention::Packing& packi
 
 program::EntryPoint plan_pass(const ckks::Context& context, const program::Program& program) {
   const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, {{}});
-  program::EntryPoint entry;
-  entry.name = kPass;
-  entry.plan = program::plan(program, program::budget_of(context), program::costs_of(context, bootstraps));
+  program::EntryPoint entry = entry_of(
+      kPass, program::plan(program, program::budget_of(context), program::costs_of(context, bootstraps)));
   entry.keys = program::key_request(entry.plan, bootstraps);
   return entry;
 }
@@ -215,43 +212,6 @@ attention::PolynomialModel polynomial_model_of(attention::Checkpoint checkpoint)
   return model;
 }
 
-// The program in the clear: the error of every value, what every range check saw, and of a logit the root mean square
-// of what the errors change.
-struct Prediction {
-  std::vector<double> errors, ranges;
-  double logit_error = 0;
-  attention::SlotVectors outputs;
-};
-
-// `place`: of the token that a further token is; the caches are among the inputs.
-Prediction predict(const program::EntryPoint& entry, const ckks::Context& context,
-                   const attention::ClientModel& client, const attention::Examples& examples,
-                   attention::SlotVectors inputs, int argument) {
-  const program::Plan& plan = entry.plan;
-  const program::Program program = program::with_constants(
-      plan.program, entry.argument.empty() ? program::Constants{} : entry.constants(argument));
-  program::TwinOptions options;
-  options.on_range = program::TwinOptions::OnRange::kCount;
-  const program::BootstrapErrors bootstrap = program::bootstrap_errors(plan, context);
-  options.bootstrap_error = bootstrap.follows;
-  const program::TwinsResult clear = program::run_twins(program, inputs, options);
-  const ckks::NoiseModel noise(context);
-  options.noise_std = program::predicted_noise(plan, noise, bootstrap.rounding, clear.observations);
-  Prediction found;
-  found.errors = program::accumulated_noise(plan, noise, options.noise_std, clear.apart, clear.observations);
-  for (const program::RangeCheck& check : plan.program.checks) {
-    const program::Observation& seen = clear.observations[static_cast<size_t>(check.value.id)];
-    found.ranges.insert(found.ranges.end(), {seen.min_re, seen.max_re});
-  }
-  LogitRows rows, noisy;
-  append_logits(client, clear.outputs, examples, rows);
-  append_logits(client, program::run_twin(program, inputs, options).outputs, examples, noisy);
-  const double error = rms_difference(noisy, rows);
-  if (std::isfinite(error)) found.logit_error = error;
-  found.outputs = clear.outputs;
-  return found;
-}
-
 // Inputs for a prediction: from the task for a recall model, drawn at random for others.
 std::vector<std::vector<int>> sample_prompts(const attention::ModelConfig& config, const Notes& notes,
                                              int count) {
@@ -286,11 +246,20 @@ void predict_all(const ckks::Context& context, const PackedModel& model, const N
     attention::SlotVectors inputs = attention::client_inputs(client.model, examples, first);
     for (const auto& [name, value] : entry.plan.program.inputs)
       if (const auto cache = caches.find(name); cache != caches.end()) inputs.insert(caches.extract(cache));
-    Prediction found = predict(entry, context, client.model, examples, std::move(inputs), argument);
-    client.logit_error = std::max(client.logit_error, found.logit_error);
-    made.program.about["logit_error"][entry.name] = found.logit_error;
-    made.program.about["predicted_errors"][entry.name] = list_of(found.errors);
-    made.program.about["observed_ranges"][entry.name] = list_of(found.ranges);
+    const program::Program program = program::with_constants(
+        entry.plan.program, entry.argument.empty() ? program::Constants{} : entry.constants(argument));
+    TwinPrediction found = predict(entry.plan, program, context, client.model, examples, inputs,
+                                   program::TwinOptions::OnRange::kCount);
+    std::vector<double> ranges;
+    for (const program::RangeCheck& check : entry.plan.program.checks) {
+      const program::Observation& seen = found.observations[static_cast<size_t>(check.value.id)];
+      ranges.insert(ranges.end(), {seen.min_re, seen.max_re});
+    }
+    const double logit_error = std::isfinite(found.predicted_std) ? found.predicted_std : 0;
+    client.logit_error = std::max(client.logit_error, logit_error);
+    made.program.about["logit_error"][entry.name] = logit_error;
+    made.program.about["predicted_errors"][entry.name] = list_of(found.accumulated_error);
+    made.program.about["observed_ranges"][entry.name] = list_of(ranges);
     caches = std::move(found.outputs);
   }
 }
@@ -331,8 +300,9 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
       context.can_bootstrap() ? std::exp2(ckks::BootstrapPlan(context).rare_multiple().log2_probability) : 0;
   for (const program::EntryPoint& entry : program.entries) {
     client.keys.merge(entry.keys);
+    PlanEnds ends = ends_of(entry.plan);
     client.entries.push_back(
-        {entry.name, inputs_of(entry.plan), outputs_of(entry.plan), entry.plan.bootstraps * overflow});
+        {entry.name, std::move(ends.inputs), std::move(ends.outputs), entry.plan.bootstraps * overflow});
   }
   describe_prompts(model.model.weights.config, notes, client);
 
@@ -349,6 +319,29 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
   client.program = writer.finish(program);
   write_client_file(path + ".client", client);
   return made;
+}
+
+TwinPrediction predict(const program::Plan& plan, const program::Program& program,
+                       const ckks::Context& context, const attention::ClientModel& client,
+                       const attention::Examples& examples, const attention::SlotVectors& inputs,
+                       program::TwinOptions::OnRange on_range) {
+  const program::BootstrapErrors bootstrap = program::bootstrap_errors(plan, context);
+  const ckks::NoiseModel noise(context);
+  program::TwinOptions options{.on_range = on_range, .bootstrap_error = bootstrap.follows};
+  program::TwinsResult clear = program::run_twins(program, inputs, options);
+  TwinPrediction found;
+  found.own_error = program::predicted_noise(plan, noise, bootstrap.rounding, clear.observations);
+  found.accumulated_error =
+      program::accumulated_noise(plan, noise, found.own_error, clear.apart, clear.observations);
+  options.on_range = program::TwinOptions::OnRange::kCount;
+  options.noise_std = found.own_error;
+  LogitRows noisy;
+  append_logits(client, clear.outputs, examples, found.logits);
+  append_logits(client, program::run_twin(program, inputs, options).outputs, examples, noisy);
+  found.predicted_std = rms_difference(noisy, found.logits);
+  found.observations = std::move(clear.observations);
+  found.outputs = std::move(clear.outputs);
+  return found;
 }
 
 void require_disk(const attention::ModelConfig& config, const std::string& path) {

@@ -6,12 +6,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "attention/encrypted/encrypted_model.h"
 #include "attention/files/checkpoint.h"
 #include "ckks/program/file/program_file.h"
+#include "ckks/program/machines/twin.h"
 #include "ckks/scheme/chain/context.h"
 #include "cmd/client/client_file.h"
+#include "cmd/prompts/logits.h"
 #include "cmd/prompts/model_notes.h"
 
 namespace psm::cmd {
@@ -43,6 +46,24 @@ struct Compiled {
 // needs more levels than there are.
 Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks::Context& context,
                        CompiledFor purpose, const std::string& path, bool predicts = true);
+
+// A plan's program in the clear on some inputs, and what its encryption would change.
+struct TwinPrediction {
+  LogitRows logits;
+  // Of a logit's error: the program runs once more with the error of every instruction, and this is the root mean
+  // square of the difference.
+  double predicted_std = 0;
+  // By value id of the plan; standard deviations.
+  std::vector<program::Observation> observations;
+  std::vector<double> own_error, accumulated_error;
+  attention::SlotVectors outputs;
+};
+
+// `program` is the plan's, with the constants of the run. `on_range` is for the run without errors.
+TwinPrediction predict(const program::Plan& plan, const program::Program& program,
+                       const ckks::Context& context, const attention::ClientModel& client,
+                       const attention::Examples& examples, const attention::SlotVectors& inputs,
+                       program::TwinOptions::OnRange on_range);
 
 // Throws Error if the disk of PATH.program has less room than the weights of the layers take, 4 bytes each: compiling a
 // large model takes minutes before it would notice.

@@ -6,7 +6,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/progress.h"
 #include "ckks/base/touched_memory.h"
-#include "ckks/scheme/errors/noise.h"
 #include "cmd/client/client_file.h"
 #include "cmd/client/encoding.h"
 #include "cmd/protocol/notes.h"
@@ -27,37 +26,22 @@ PlannedPass compiled(const PackedModel& model, const attention::Checkpoint& chec
 }  // namespace
 
 Deployment::Deployment(const attention::Checkpoint& checkpoint, const ckks::Context& own)
-    : PackedModel(checkpoint, own),
-      PlannedPass(compiled(*this, checkpoint, own)),
-      bootstrap_errors(program::bootstrap_errors(plan, *context)) {}
+    : PackedModel(checkpoint, own), PlannedPass(compiled(*this, checkpoint, own)) {}
 
-TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<int>>& prompts) {
-  TwinRun run;
-  run.prompts = prompts;
-  const attention::ModelConfig& config = deployment.model.weights.config;
+TwinPrediction run_twin_on(const Deployment& deployment, const std::vector<std::vector<int>>& prompts) {
   const attention::ClientModel client = attention::client_model_of(deployment.model, deployment.packing);
-  const ckks::NoiseModel noise(*deployment.context);
-  LogitRows noisy;
+  const program::Plan& plan = deployment.plan;
+  TwinPrediction run;
   for (const auto& group : groups_of(prompts, deployment.packing.prompts)) {
-    const attention::SlotVectors inputs = attention::client_inputs(client, PromptExamples(config, group));
-    if (!noisy.empty()) {  // one group tells the deviation
-      append_logits(client, program::run_twin(deployment.plan.program, inputs).outputs, group, run.logits);
-      continue;
+    const PromptExamples examples(deployment.model.weights.config, group);
+    const attention::SlotVectors inputs = attention::client_inputs(client, examples);
+    if (run.logits.empty()) {  // one group tells the deviation
+      run = predict(plan, plan.program, *deployment.context, client, examples, inputs,
+                    program::TwinOptions::OnRange::kThrow);
+    } else {
+      append_logits(client, program::run_twin(plan.program, inputs).outputs, examples, run.logits);
     }
-    program::TwinOptions options{.bootstrap_error = deployment.bootstrap_errors.follows};
-    const program::TwinsResult clear = program::run_twins(deployment.plan.program, inputs, options);
-    append_logits(client, clear.outputs, group, run.logits);
-    options.on_range = program::TwinOptions::OnRange::kCount;
-    run.own_error = program::predicted_noise(deployment.plan, noise, deployment.bootstrap_errors.rounding,
-                                             clear.observations);
-    run.accumulated_error =
-        program::accumulated_noise(deployment.plan, noise, run.own_error, clear.apart, clear.observations);
-    run.observations = clear.observations;
-    run.outputs = clear.outputs;
-    options.noise_std = run.own_error;
-    append_logits(client, program::run_twin(deployment.plan.program, inputs, options).outputs, group, noisy);
   }
-  run.predicted_std = rms_difference(noisy, run.logits);
   return run;
 }
 
@@ -86,7 +70,7 @@ Session::Session(const PlannedPass& pass, RunFigures& figures, std::unique_ptr<c
 
 Session::Ciphertexts Session::encrypt(const attention::SlotVectors& inputs) {
   const double begin = seconds_now();
-  const std::vector<PlanEnd> ends = inputs_of(d_.plan);
+  const std::vector<PlanEnd> ends = d_.ends().inputs;
   const std::vector<ckks::Plaintext> encoded = encode_inputs(encoder_, ends, inputs);
   Ciphertexts encrypted;
   for (size_t i = 0; i < encoded.size(); ++i) encrypted.emplace(ends[i].name, encryptor_.encrypt(encoded[i]));

@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "attention/files/checkpoint.h"
-#include "ckks/program/errors/noise.h"
-#include "ckks/program/machines/twin.h"
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/client/encryptor.h"
@@ -27,29 +25,11 @@ namespace psm::cmd {
 struct Deployment : PackedModel, PlannedPass {
   // Compiles for the ring of `context`, which may be used elsewhere; the deployment makes a context of its own.
   Deployment(const attention::Checkpoint& checkpoint, const ckks::Context& context);
-
-  program::BootstrapErrors bootstrap_errors;
 };
 
-// Runs the twin of a deployment on prompts: the same slot program in the clear, with the expected distance of
-// the encrypted run.
-struct TwinRun {
-  std::vector<std::vector<int>> prompts;
-  LogitRows logits;
-  // The predicted standard deviation of a logit's error in the encrypted run. The twin runs once more with
-  // the predicted error of every instruction, and this is the root mean square of the difference.
-  double predicted_std = 0;
-
-  // From the first group of prompts that share ciphertexts, by value id of the plan: for the ledger.
-  std::vector<program::Observation> observations;
-  std::vector<double> own_error, accumulated_error;
-  std::map<std::string, program::SlotVector> outputs;
-
-  LogitRows scored(const PromptCodec& codec) const { return scored_rows(codec, prompts, logits); }
-};
-
+// Runs the same slot program in the clear. All but the logits are of the first group of prompts that share ciphertexts.
 // Throws Error if the model leaves the interval of a polynomial, and names operation and layer.
-TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<int>>& prompts);
+TwinPrediction run_twin_on(const Deployment& deployment, const std::vector<std::vector<int>>& prompts);
 
 // A client and a server in one process, for the demonstration, for timing and for tests: keys, encryption,
 // passes on ciphertexts, decryption. The server's part sees only evaluation keys and ciphertexts.

@@ -16,12 +16,11 @@ const PlanEnd* find(const std::vector<PlanEnd>& ends, const std::string& name) {
 
 }  // namespace
 
-TextEnds::TextEnds(std::vector<PlanEnd> of_prompt, std::vector<PlanEnd> from_prompt,
-                   std::vector<PlanEnd> of_token, std::vector<PlanEnd> from_token)
-    : prompt_inputs(std::move(of_prompt)),
-      prompt_outputs(std::move(from_prompt)),
-      token_outputs(std::move(from_token)) {
-  if (of_token.empty()) throw Error("this program goes on with no text; compile it with --for text");
+TextEnds::TextEnds(PlanEnds prompt, PlanEnds token)
+    : prompt_inputs(std::move(prompt.inputs)),
+      prompt_outputs(std::move(prompt.outputs)),
+      token_outputs(std::move(token.outputs)) {
+  if (token.inputs.empty()) throw Error("this program goes on with no text; compile it with --for text");
   // Takes a cache out of what an entry point gives.
   const auto take = [](std::vector<PlanEnd>& outputs, const char* entry, const PlanEnd& cache) {
     const PlanEnd* const out = find(outputs, cache.name);
@@ -30,7 +29,7 @@ TextEnds::TextEnds(std::vector<PlanEnd> of_prompt, std::vector<PlanEnd> from_pro
                           int{cache.level}, ", as a token takes it; compile the model again"));
     outputs.erase(outputs.begin() + (out - outputs.data()));
   };
-  for (PlanEnd& end : of_token) {
+  for (PlanEnd& end : token.inputs) {
     if (end.name.starts_with(kWeightPrefix)) {
       weights.push_back(std::move(end));
     } else if (find(token_outputs, end.name) == nullptr) {

@@ -24,8 +24,7 @@ struct TextEnds {
   TextEnds() = default;
   // From all ends of the entry points; those of a missing entry point are empty. Throws Error if there is no
   // entry point for tokens, or if a prompt or a token makes caches that the next token cannot take.
-  TextEnds(std::vector<PlanEnd> of_prompt, std::vector<PlanEnd> from_prompt, std::vector<PlanEnd> of_token,
-           std::vector<PlanEnd> from_token);
+  TextEnds(PlanEnds prompt, PlanEnds token);
 
   // The number in ciphertexts: the program's id, or the number of the encrypted weights.
   uint64_t id = 0;

@@ -1,13 +1,5 @@
-// Figures for the distance between the encrypted model's logits and its twin's.
-//
-// Over the scored positions and all symbols, with y the twin's logits and z the decrypted ones:
-//   max_abs       max |z - y|
-//   mse           mean (z - y)^2
-//   relative_rms  sqrt(mean (z - y)^2 / mean y^2)
-//   least_cosine  the least cosine of z and y of a position
-//   agreement     argmax z = argmax y, over the positions where the twin's two best logits differ by more than
-//                 4 predicted standard deviations of their difference's error; agreement_all: over all
-//                 positions
+// Figures for the distance between the encrypted model's logits and its twin's, over the scored positions and all
+// symbols.
 #pragma once
 
 #include <span>
@@ -26,10 +18,10 @@ LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<in
 
 // At one position, of the clear logits z and the decrypted ones y.
 struct PositionComparison {
-  bool same = false;  // argmax y = argmax z
-  double margin = 0;  // between the two largest of z
-  double kl = 0;      // sum_i p_i log (p_i / q_i), p = softmax z, q = softmax y
-  double max_abs = 0, mse = 0, cosine = 0;
+  bool same = false;                        // argmax y = argmax z
+  double margin = 0;                        // between the two largest of z
+  double kl = 0;                            // sum_i p_i log (p_i / q_i), p = softmax z, q = softmax y
+  double max_abs = 0, mse = 0, cosine = 0;  // max |y - z|, mean (y - z)^2
 
   // Whether the margin is more than 4 predicted deviations of a difference of two logits: sqrt(2) times those of one.
   bool clear(double predicted_std) const;
@@ -37,13 +29,14 @@ struct PositionComparison {
 PositionComparison compare_position(std::span<const double> clear, std::span<const double> decrypted);
 
 struct Comparison {
-  double max_abs = 0, mse = 0, kl = 0;  // means over the positions of PositionComparison's
+  double max_abs = 0, mse = 0, kl = 0;  // of PositionComparison's: the largest, and means over the positions
   double squares = 0;                   // mean of the clear logits'
   double least_cosine = 1;
   int positions = 0, clear_positions = 0;
   int agree = 0, agree_clear = 0;
 
-  double relative_rms() const;
+  double relative_rms() const;  // sqrt(mse / squares)
+  // The share of positions with the same argmax: of all, and of those that are clear.
   double agreement_all() const { return positions == 0 ? 0 : static_cast<double>(agree) / positions; }
   double agreement() const {
     return clear_positions == 0 ? 0 : static_cast<double>(agree_clear) / clear_positions;

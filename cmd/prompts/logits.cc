@@ -64,9 +64,8 @@ double rms_difference(const LogitRows& some, const LogitRows& all) {
 }
 
 void write_logits(const std::string& path, uint64_t program_id, LogitRows rows) {
-  AtomicFile file(path, AtomicFile::Kind::kSecret);
-  file.write(wire::to_bytes(LogitsFile{kMagic, program_id, std::move(rows)}));
-  file.commit();
+  write_file(path, wire::to_bytes(LogitsFile{kMagic, program_id, std::move(rows)}),
+             AtomicFile::Kind::kSecret);
 }
 
 LogitRows read_logits(const std::string& path, uint64_t program_id) {

@@ -27,10 +27,6 @@ PromptCodec codec_of(const attention::ModelConfig& config, const Notes& notes) {
   return codec_of_form(*form, config, config.classes, what);
 }
 
-std::shared_ptr<const nn::Tokenizer> tokenizer_of(const attention::ModelConfig& config, const Notes& notes) {
-  return say_what_prompts_are(notes) ? codec_of(config, notes).tokenizer() : nullptr;
-}
-
 void write_notes(const PromptCodec& codec, Notes& notes, const attention::ModelConfig& config) {
   codec.require_fitting(config);
   const std::string form = prompt_form(codec);

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
 
 #include "attention/shape/config.h"
 #include "cmd/prompts/prompts.h"
-#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::cmd {
 
@@ -18,8 +16,6 @@ bool say_what_prompts_are(const Notes& notes);
 // Throws Error if the notes of the model's checkpoint say nothing about its prompts, or something that does
 // not fit the model.
 PromptCodec codec_of(const attention::ModelConfig& config, const Notes& notes);
-// The tokenizer in the notes, or null if there is none. Throws Error on notes that are damaged or of another model.
-std::shared_ptr<const nn::Tokenizer> tokenizer_of(const attention::ModelConfig& config, const Notes& notes);
 // Writes notes for the functions above. Throws Error if the codec does not fit the model.
 void write_notes(const PromptCodec& codec, Notes& notes, const attention::ModelConfig& config);
 

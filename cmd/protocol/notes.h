@@ -1,15 +1,6 @@
 // Notes of client and server: those of ciphertext files, and small files of their own. A note is a table
 // (ckks/wire/tables.h) that begins with its kind, so that it is not taken for another. FORMATS.md has the
-// kinds that both sides read. Each side keeps some more for itself:
-//
-//     kKeptText      text.ct of a server: as kText, then i32 first token in the caches
-//     kWeightsOwner  weights.owner: u64 number of the weights, u64 checksum of the client file's tables
-//     kGroup         group-N of a server's state: u64 program id, u64 checksum of the request, u64 group, i32 next
-//                    instruction
-//     kTextRecord    text.record: u64 number of the text, u64 program id, u64 key pair, f64 temperature, u64 seed,
-//                    i32 top-k, list of i32 tokens, i32 length of the prompt
-//
-// A type of note X has
+// kinds that both sides read; the others are one side's alone. A type of note X has
 //
 //     struct X {
 //       static constexpr NoteKind kKind = NoteKind::kX;

@@ -16,16 +16,11 @@ enum class DomainShape { kEnds, kRadius };
 // Throws psm::Error on an unknown function.
 DomainShape domain_shape(const std::string& function);
 
-struct ApproxRequest {
-  std::string function;
-  approx::Interval domain;  // kRadius: [-radius, radius]
-  double error = 0;         // relative for inverse, inverse_sqrt and exp; absolute for the others
-  bool paper = false;       // by the paper's plain iteration
-};
-
-// The approximations that answer the request, the best first: for 1/sqrt(x) every family's cheapest member, otherwise
-// one. Throws psm::Error if the paper has none for the function, or if the error cannot be reached.
-std::vector<approx::Approximation> find_approximations(const ApproxRequest& request);
+// Approximations with this error at most, the best first: for 1/sqrt(x) every family's cheapest member, otherwise one.
+// The error is relative for inverse, inverse_sqrt and exp, absolute for the others. `paper`: by the paper's plain
+// iteration. Throws psm::Error if the paper has none for the function, or if the error cannot be reached.
+std::vector<approx::Approximation> find_approximations(const std::string& function, approx::Interval domain,
+                                                       double error, bool paper = false);
 
 // Measurements of a run of the program.
 struct ApproxMeasurement {

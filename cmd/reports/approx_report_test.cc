@@ -6,21 +6,19 @@
 namespace psm::cmd {
 namespace {
 
-ApproxRequest request(const std::string& function, approx::Interval domain, double error) {
-  ApproxRequest r;
-  r.function = function;
-  r.domain = domain;
-  r.error = error;
-  return r;
-}
+struct Request {
+  std::string function;
+  approx::Interval domain;
+  double error;
+};
 
 TEST_CASE("every function answers a request with an error that the measurement confirms") {
-  for (const ApproxRequest& r :
-       {request("inverse", {1e-3, 8}, 0x1p-12), request("inverse_sqrt", {1e-2, 2}, 0x1p-12),
-        request("sigmoid", {-8, 8}, 1e-3), request("gelu", {-6, 6}, 1e-3), request("gelu_erf", {-6, 6}, 1e-3),
-        request("silu", {-10, 10}, 1e-3), request("exp", {-8, 0}, 0x1p-12), request("abs", {-4, 4}, 0.05)}) {
+  for (const Request& r :
+       {Request{"inverse", {1e-3, 8}, 0x1p-12}, Request{"inverse_sqrt", {1e-2, 2}, 0x1p-12},
+        Request{"sigmoid", {-8, 8}, 1e-3}, Request{"gelu", {-6, 6}, 1e-3}, Request{"gelu_erf", {-6, 6}, 1e-3},
+        Request{"silu", {-10, 10}, 1e-3}, Request{"exp", {-8, 0}, 0x1p-12}, Request{"abs", {-4, 4}, 0.05}}) {
     CAPTURE(r.function);
-    const std::vector<approx::Approximation> found = find_approximations(r);
+    const std::vector<approx::Approximation> found = find_approximations(r.function, r.domain, r.error);
     REQUIRE_FALSE(found.empty());
     CHECK(found.front().error_bound() <= r.error);
     const ApproxMeasurement m = measure(found.front(), 4000, 7);
@@ -34,18 +32,13 @@ TEST_CASE("every function answers a request with an error that the measurement c
 }
 
 TEST_CASE("--paper is the plain iteration") {
-  ApproxRequest r = request("inverse", {1e-3, 1}, 0x1p-12);
-  r.paper = true;
-  CHECK(find_approximations(r).front().depth() == 14);
-  r.function = "inverse_sqrt";
-  CHECK(find_approximations(r).size() == 1);
-  r.function = "gelu";
-  CHECK_REFUSED(find_approximations(r), "not for gelu; leave it out");
+  CHECK(find_approximations("inverse", {1e-3, 1}, 0x1p-12, true).front().depth() == 14);
+  CHECK(find_approximations("inverse_sqrt", {1e-3, 1}, 0x1p-12, true).size() == 1);
+  CHECK_REFUSED(find_approximations("gelu", {1e-3, 1}, 0x1p-12, true), "not for gelu; leave it out");
 }
 
 TEST_CASE("the report as JSON holds the certificate, the measurement and the other methods") {
-  const std::vector<approx::Approximation> found =
-      find_approximations(request("inverse_sqrt", {1e-2, 1}, 0x1p-12));
+  const std::vector<approx::Approximation> found = find_approximations("inverse_sqrt", {1e-2, 1}, 0x1p-12);
   const Json json =
       parse_json(approx_figures(found, measure(found.front(), 1000, 1)).object().dump(), "report");
   CHECK(json.at("levels", "report").integer("levels", 0, 100) == 6);
@@ -57,10 +50,10 @@ TEST_CASE("the report as JSON holds the certificate, the measurement and the oth
 
 TEST_CASE("what cannot be answered is refused in one line") {
   CHECK_THROWS_AS(domain_shape("tangent"), Error);
-  CHECK_THROWS_AS(find_approximations(request("inverse", {0, 1}, 1e-3)), Error);
-  CHECK_REFUSED(find_approximations(request("inverse", {1e-300, 1e300}, 1e-3)),
+  CHECK_THROWS_AS(find_approximations("inverse", {0, 1}, 1e-3), Error);
+  CHECK_REFUSED(find_approximations("inverse", {1e-300, 1e300}, 1e-3),
                 "beyond what double precision resolves");
-  CHECK_REFUSED(find_approximations(request("exp", {-1e5, 0}, 1e-3)), "beyond double precision");
+  CHECK_REFUSED(find_approximations("exp", {-1e5, 0}, 1e-3), "beyond double precision");
 }
 
 }  // namespace

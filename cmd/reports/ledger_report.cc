@@ -76,10 +76,12 @@ std::string charts(const std::vector<LedgerRow>& all) {
     return panel;
   };
   using Get = std::function<double(const LedgerRow&)>;
+  // A value holds until the next instruction.
   const auto line = [](SvgPanel& panel, const char* name, std::span<const LedgerRow> part, const Get& get) {
     PlotPoints points;
-    for (const LedgerRow& row : part) points.emplace_back(static_cast<double>(row.instruction), get(row));
-    panel.line(name, held(points));
+    for (const LedgerRow& row : part)
+      for (const int end : {0, 1}) points.emplace_back(static_cast<double>(row.instruction) + end, get(row));
+    panel.line(name, std::move(points));
   };
   const auto log2_of = [](std::optional<double> std) {
     return std && *std > 0 ? std::log2(*std) : std::nan("");

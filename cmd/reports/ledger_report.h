@@ -2,9 +2,6 @@
 // as sections of a page. Unknown columns are left out: a server knows no ranges and no errors.
 //
 // --ledger FILE writes all of it for machines (.json) or for people (.html). The page needs no other files.
-// It has seconds, the bootstraps' share of them and memory on top; then level, ciphertexts in memory, error,
-// range and seconds along the program as inline SVG, with marks for bootstraps; the costliest instructions;
-// sums by block and by operation; and all rows, folded.
 #pragma once
 
 #include <span>

@@ -248,11 +248,6 @@ Figures head_figures(const ShownProgram& shown) {
   return figures;
 }
 
-std::string folded(const std::string& summary, bool open, const std::string& content) {
-  return std::string("<details") + (open ? " open>" : ">") + html_tagged("summary", summary) + content +
-         "</details>\n";
-}
-
 std::string entry_html(const ShownProgram& shown, const ShownEntry& entry) {
   const Figures figures = entry_figures(shown, entry);
   std::string out = html_tagged("h2", "Entry point " + entry.point->name) + "\n" +
@@ -262,10 +257,11 @@ std::string entry_html(const ShownProgram& shown, const ShownEntry& entry) {
                     html_of(key_figures(entry.reading).table(), "keys by level");
   if (const auto [checks, beyond] = check_figures(entry); !checks.empty()) {
     const size_t count = checks.table().rows().size() - 1;
-    out += folded(
+    const std::string summary =
         counted(count, "range") +
-            (entry.observed_ranges.empty() ? "" : message(", ", beyond, " observed beyond the interval")),
-        count <= kMostShown, html_of(checks.table(), "ranges that the program relies on"));
+        (entry.observed_ranges.empty() ? "" : message(", ", beyond, " observed beyond the interval"));
+    out += message("<details", count <= kMostShown ? " open>" : ">", html_tagged("summary", summary),
+                   html_of(checks.table(), "ranges that the program relies on"), "</details>\n");
   }
   return out + ledger_html(entry.ledger);
 }

@@ -165,6 +165,7 @@ RanksFlags::RanksFlags(Command& flags)
 }
 
 RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, bool measured) : shown_(shown) {
+  if (flags.ranks == 0) return;
   const auto ranks = static_cast<int>(flags.ranks);
   for (const char* link :
        flags.network.empty() ? std::vector{"10GbE", "100GbE"} : std::vector{flags.network.c_str()})

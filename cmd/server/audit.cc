@@ -35,7 +35,7 @@ class Groups {
          ckks::Fingerprint keys, const std::string& program)
       : file_(resolve_user_path(path), *pass.context, kMaxCiphertexts),
         note_(parse_note<CiphertextNote>(file_.note(), path)) {
-    const size_t groups = require_groups(file_, note_, ends_of(pass), kind, *pass.context, path, program);
+    const size_t groups = require_groups(file_, note_, pass.ends(), kind, *pass.context, path, program);
     if (note_.request != challenge.request || groups != challenge.roots.size())
       throw Error(message(path, " belongs to another request than the challenge"));
     if (file_.fingerprint() != keys) throw Error(message(path, " belongs to another key pair than --keys"));

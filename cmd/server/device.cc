@@ -83,7 +83,7 @@ DevicePass count_pass(const PlannedPass& planned) {
         ckks::make_bootstrappers(context, encoder, program::bootstrap_kinds(plan));
     program::EncryptedMachine machine(plan, encoder, evaluator, &bootstrappers);
     std::map<std::string, ckks::Ciphertext> inputs;
-    for (const PlanEnd& end : inputs_of(plan))
+    for (const PlanEnd& end : planned.ends().inputs)
       inputs.emplace(end.name, ckks::Ciphertext(context.ring(), {end.level + 1, 0}, context.scale(end.level),
                                                 keys.fingerprint));
     pass.bootstraps = plan.bootstraps;

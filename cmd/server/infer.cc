@@ -48,14 +48,15 @@ class Request {
     std::string shown, in, out, state;  // `shown`: as the user named it
   };
 
-  Request(Paths paths, const wire::CiphertextReader& file, const PlannedPass& pass, const PlanEnds& ends,
+  Request(Paths paths, const wire::CiphertextReader& file, const PlannedPass& pass,
           const std::string& program)
       : paths_(std::move(paths)),
         pass_(pass),
         keys_(file.fingerprint()),
         checksum_(file.checksum()),
         note_(parse_note<CiphertextNote>(file.note(), paths_.shown)),
-        groups_(require_groups(file, note_, ends, FileOf::kPrompts, *pass.context, paths_.shown, program)),
+        groups_(
+            require_groups(file, note_, pass.ends(), FileOf::kPrompts, *pass.context, paths_.shown, program)),
         state_(paths_.state, pass, file, groups_) {
     AtomicFile probe(paths_.out);
   }
@@ -68,21 +69,21 @@ class Request {
   // Runs the groups that are not finished yet and writes the answers; what is finished is kept, whatever the
   // next group brings. `before`: groups of earlier requests.
   // With `digests`, a line of text for each instruction is added to it. `committed` may be null.
-  void run(Passes& server, const PlanEnds& ends, RunFigures& figures, Progress& progress, size_t before,
-           std::string* digests, CommittedPasses* committed) {
+  void run(Passes& server, RunFigures& figures, Progress& progress, size_t before, std::string* digests,
+           CommittedPasses* committed) {
     wire::CiphertextReader file(paths_.in, *pass_.context, kMaxCiphertexts);
     if (file.checksum() != checksum_) throw Error(paths_.shown + " changed after it was checked");
     if (const std::string saved = state_.text(); !saved.empty())
       print(paths_.shown, " goes on from its state: ", saved, " are done\n");
     for (size_t group = state_.finished_groups(); group < groups_; ++group) {
       const auto keep_and_stop = [&](const char* why, Error::Kind kind) {
-        write_answers(ends);
+        write_answers();
         throw Error(message(why, "; ", answered(group)), kind);
       };
       try {
         run_group(file, group, server, figures, progress, before + group, digests, committed);
       } catch (const Interrupted&) {
-        throw Interrupted(keep(ends, group));
+        throw Interrupted(keep(group));
       } catch (const Error& error) {
         if (group == 0) throw;
         keep_and_stop(error.what(), error.kind());
@@ -91,7 +92,7 @@ class Request {
         keep_and_stop("out of memory", Error::Kind::kFailed);
       }
     }
-    write_answers(ends);
+    write_answers();
     state_.remove();
   }
 
@@ -130,7 +131,7 @@ class Request {
   }
 
   // What is left where `group` was interrupted, and how to go on.
-  std::string keep(const PlanEnds& ends, size_t group) const {
+  std::string keep(size_t group) const {
     if (const std::string saved = state_.text(); !paths_.state.empty() && !saved.empty())
       return message("of ", paths_.shown, " ", saved, " are kept in ", paths_.state,
                      "; run the same command again to go on from there");
@@ -138,13 +139,13 @@ class Request {
       return message("nothing of ", paths_.shown, " was kept; ",
                      paths_.state.empty() ? "with --state FOLDER a run goes on where it was"
                                           : "run the same command again to begin anew");
-    write_answers(ends);
+    write_answers();
     return answered(group);
   }
 
-  void write_answers(const PlanEnds& ends) const {
+  void write_answers() const {
     CiphertextNote answer = note_;
-    answer.names = names_of(ends.outputs);
+    answer.names = names_of(pass_.ends().outputs);
     wire::CiphertextWriter writer(paths_.out, *pass_.context, keys_, note_text(answer));
     for (const auto& outputs : state_.answers()) {
       for (const std::string& name : answer.names) writer.write(outputs.at(name));
@@ -201,9 +202,8 @@ std::vector<Request::Paths> requests(const std::string& in, const std::string& o
     const std::string name = entry.path().filename();
     if (!entry.is_regular_file() || name.starts_with(".") || is_unfinished(name)) continue;
     any = true;
-    const std::string answer = (fs::path(to) / name).string();
-    if (is_answered(entry.path().string(), answer, context)) continue;
-    all.push_back(paths_in(in, out, state, name));
+    Request::Paths paths = paths_in(in, out, state, name);
+    if (!is_answered(paths.in, paths.out, context)) all.push_back(std::move(paths));
   }
   if (failed) throw Error(message("cannot read ", in, ": ", failed.message()));
   if (!any) throw Error(message("the folder ", in, " has no files"));
@@ -281,7 +281,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
         memory_flag.left_for_plaintexts(pass.reading.least_bytes(), pass.reading.encoded_limit);
   if (leads || !ring.insecure) ring.require_security(*pass.context);
   const ckks::Context& context = *pass.context;
-  const PlanEnds ends = ends_of(pass);
+  const PlanEnds ends = pass.ends();
 
   // All that can be known to fail is refused before the keys are read.
   wire::EvaluationKeysReader key_reader(key_file, context);
@@ -314,7 +314,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   };
   const auto opened = [&](Request::Paths paths) {
     const wire::CiphertextReader file(paths.in, context, kMaxCiphertexts);
-    auto request = std::make_unique<Request>(std::move(paths), file, pass, ends, program_path);
+    auto request = std::make_unique<Request>(std::move(paths), file, pass, program_path);
     if (key_reader.fingerprint() != request->keys())
       throw Error(message(request->paths().shown, " belongs to another key pair than ", keys_path));
     return request;
@@ -375,7 +375,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
     size_t before = 0;
     for (auto& request : all) {
       attempt(request->paths().shown, [&] {
-        request->run(server, ends, figures, progress, before, digests_path.empty() ? nullptr : &digests,
+        request->run(server, figures, progress, before, digests_path.empty() ? nullptr : &digests,
                      committed ? &*committed : nullptr);
         ++answered;
       });
@@ -384,8 +384,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
     }
     for (std::string name = shares_files ? ranks->next() : ""; !name.empty(); name = ranks->next()) {
       attempt((std::filesystem::path(in) / name).string(), [&] {
-        opened(paths_in(in, out, state_path, name))
-            ->run(server, ends, figures, progress, 0, nullptr, nullptr);
+        opened(paths_in(in, out, state_path, name))->run(server, figures, progress, 0, nullptr, nullptr);
         ++answered;
       });
     }

@@ -7,18 +7,8 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "cmd/protocol/notes.h"
 
 namespace psm::cmd {
-namespace {
-
-struct GroupNote {
-  static constexpr NoteKind kKind = NoteKind::kGroup;
-  static constexpr const char* kWhat = "state of an interrupted run";
-
-  uint64_t program = 0, request = 0, group = 0;
-  int next_instruction = 0;
-};
 
 template <typename Tables>
 void describe(Tables& t, GroupNote& note) {
@@ -26,24 +16,20 @@ void describe(Tables& t, GroupNote& note) {
   wire::integer(t, note.next_instruction);
 }
 
-}  // namespace
-
-void write_group(const std::string& path, const ckks::Context& context, const GroupIdentity& identity,
-                 size_t next_instruction, const LiveValues& live) {
-  const GroupNote note{identity.program, identity.request, identity.group,
-                       static_cast<int>(next_instruction)};
-  wire::CiphertextWriter writer(path, context, identity.keys, note_text(note));
+void write_group(const std::string& path, const ckks::Context& context, ckks::Fingerprint keys,
+                 const GroupNote& note, const LiveValues& live) {
+  wire::CiphertextWriter writer(path, context, keys, note_text(note));
   for (const auto& [value, ciphertext] : live) writer.write(*ciphertext);
   writer.commit();
 }
 
 program::RunState read_group(ByteSource source, const ckks::Context& context, const program::Plan& plan,
-                             const GroupIdentity& identity) {
+                             ckks::Fingerprint keys, const GroupNote& expected) {
   const std::string path = source.name();
   wire::CiphertextReader file(std::move(source), context, plan.level.size());
   const auto note = parse_note<GroupNote>(file.note(), path);
-  if (file.fingerprint() != identity.keys || note.program != identity.program ||
-      note.request != identity.request || note.group != identity.group) {
+  if (file.fingerprint() != keys || note.program != expected.program || note.request != expected.request ||
+      note.group != expected.group) {
     throw Error(message(path, " is the state of another run; remove it, or give another --state"));
   }
   program::RunState checkpoint;
@@ -67,7 +53,8 @@ InferenceState::InferenceState(const std::string& folder, const PlannedPass& pas
                                const wire::CiphertextReader& request, size_t groups)
     : folder_(folder),
       pass_(pass),
-      run_{request.fingerprint(), pass.program_id, request.checksum(), 0},
+      keys_(request.fingerprint()),
+      request_(request.checksum()),
       groups_(groups) {
   if (folder_.empty()) return;
   std::error_code failed;
@@ -79,7 +66,7 @@ InferenceState::InferenceState(const std::string& folder, const PlannedPass& pas
   const program::Plan& plan = pass_.plan;
   while (answers_.size() < groups_ && std::filesystem::exists(path(answers_.size()))) {
     const size_t group = answers_.size();
-    program::RunState saved = read_group(path(group), *pass_.context, plan, identity(group));
+    program::RunState saved = read_group(path(group), *pass_.context, plan, keys_, note_of(group));
     if (saved.next_instruction < plan.program.instructions.size()) {
       saved_ = saved.next_instruction;
       checkpoint_ = std::move(saved);
@@ -117,7 +104,7 @@ std::optional<program::RunState> InferenceState::take_checkpoint() {
 void InferenceState::save(size_t next_instruction, const LiveValues& live) {
   const size_t group = answers_.size();
   try {
-    write_group(path(group), *pass_.context, identity(group), next_instruction, live);
+    write_group(path(group), *pass_.context, keys_, note_of(group, next_instruction), live);
     saved_ = next_instruction;
   } catch (const Error& error) {
     std::fprintf(stderr, "warning: %s; the run goes on, and would resume from what was saved before\n",

@@ -12,24 +12,27 @@
 
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/wire/ciphertext_reader.h"
+#include "cmd/protocol/notes.h"
 #include "cmd/server/planned_pass.h"
 
 namespace psm::cmd {
 
-// Identifies the run and group of a file.
-struct GroupIdentity {
-  ckks::Fingerprint keys;
-  uint64_t program = 0, request = 0;  // the program's id; a checksum of the request
-  size_t group = 0;
+// The note of a file. The keys are in its head.
+struct GroupNote {
+  static constexpr NoteKind kKind = NoteKind::kGroup;
+  static constexpr const char* kWhat = "state of an interrupted run";
+
+  uint64_t program = 0, request = 0, group = 0;  // the program's id; a checksum of the request
+  int next_instruction = 0;
 };
 
 // `live`: the values of program::live_after(plan, next_instruction - 1), in its order.
 using LiveValues = std::vector<std::pair<program::Value, const ckks::Ciphertext*>>;
-void write_group(const std::string& path, const ckks::Context& context, const GroupIdentity& identity,
-                 size_t next_instruction, const LiveValues& live);
-// Throws Error if the file belongs to another group, or lacks values that the plan needs there.
+void write_group(const std::string& path, const ckks::Context& context, ckks::Fingerprint keys,
+                 const GroupNote& note, const LiveValues& live);
+// Throws Error if the file belongs to another group or other keys, or lacks values that the plan needs there.
 program::RunState read_group(ByteSource source, const ckks::Context& context, const program::Plan& plan,
-                             const GroupIdentity& identity);
+                             ckks::Fingerprint keys, const GroupNote& expected);
 
 class InferenceState {
  public:
@@ -58,12 +61,15 @@ class InferenceState {
 
  private:
   std::string path(size_t group) const;
-  GroupIdentity identity(size_t group) const { return {run_.keys, run_.program, run_.request, group}; }
+  GroupNote note_of(size_t group, size_t next_instruction = 0) const {
+    return {pass_.program_id, request_, group, static_cast<int>(next_instruction)};
+  }
   void save(size_t next_instruction, const LiveValues& live);
 
   std::string folder_;
   const PlannedPass& pass_;
-  GroupIdentity run_;  // of group 0
+  ckks::Fingerprint keys_;
+  uint64_t request_;  // its checksum
   size_t groups_;
   std::vector<Outputs> answers_;
   std::optional<program::RunState> checkpoint_;

@@ -19,22 +19,13 @@ PlannedPass::PlannedPass(program::VerifiedProgram program)
   program_id = program.file.id();
 }
 
-std::vector<PlanEnd> inputs_of(const program::Plan& plan) {
-  std::vector<PlanEnd> ends;
+PlanEnds ends_of(const program::Plan& plan, uint64_t program_id) {
+  PlanEnds ends{program_id, {}, {}};
   for (size_t i = 0; i < plan.program.inputs.size(); ++i)
-    ends.push_back({plan.program.inputs[i].name, plan.input_levels[i]});
-  return ends;
-}
-
-std::vector<PlanEnd> outputs_of(const program::Plan& plan) {
-  std::vector<PlanEnd> ends;
+    ends.inputs.push_back({plan.program.inputs[i].name, plan.input_levels[i]});
   for (const program::NamedValue& output : plan.program.outputs)
-    ends.push_back({output.name, plan.level[output.value.id]});
+    ends.outputs.push_back({output.name, plan.level[output.value.id]});
   return ends;
-}
-
-PlanEnds ends_of(const PlannedPass& pass) {
-  return {pass.program_id, inputs_of(pass.plan), outputs_of(pass.plan)};
 }
 
 }  // namespace psm::cmd

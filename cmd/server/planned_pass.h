@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/program/plan.h"
@@ -12,6 +11,8 @@
 #include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
+
+PlanEnds ends_of(const program::Plan& plan, uint64_t program_id = 0);
 
 struct PlannedPass {
   PlannedPass(std::shared_ptr<const ckks::Context> context, program::Plan plan);
@@ -24,16 +25,11 @@ struct PlannedPass {
   ckks::KeyRequest keys;          // of the plan and of its bootstraps
   uint64_t program_id = 0;        // what ciphertexts carry
   program::MeterReading reading;  // by nominal costs: counts, keys, memory
-  size_t device_room =
-      0;  // of a device that computes it, for encoded plaintexts beyond reading.encoded_limit
+  size_t device_room = 0;         // on a device, for encoded plaintexts beyond reading.encoded_limit
 
+  PlanEnds ends() const { return ends_of(plan, program_id); }
   // The server's predicted peak memory, without the program: keys, encoded transforms and weights, live ciphertexts.
   size_t server_bytes() const { return static_cast<size_t>(reading.run_bytes() + reading.key_bytes()); }
 };
-
-// The inputs and outputs of the pass.
-PlanEnds ends_of(const PlannedPass&);
-std::vector<PlanEnd> inputs_of(const program::Plan& plan);
-std::vector<PlanEnd> outputs_of(const program::Plan& plan);
 
 }  // namespace psm::cmd

@@ -8,7 +8,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/wire/key_file.h"
 #include "cmd/generation/frames.h"
 #include "cmd/generation/server/text_program.h"
 #include "cmd/generation/server/text_server.h"
@@ -60,15 +59,12 @@ void serve(int argc, char** argv, FrameChannel& client) {
   if (!weights_path.empty()) weights.emplace(resolve_user_path(weights_path), program);
   if (!weights && !program.weights.empty())
     throw Error("this program has no weights; give --weights, which //cmd:generate encrypts");
-  wire::EvaluationKeysReader reader(resolve_user_path(keys_path), context);
-  KeptText kept(resolve_user_path(state), program, reader.fingerprint());
   const size_t bytes = program.server_bytes(device != nullptr);
   require_memory(bytes);
   DeviceFlag::require_room(device.get(), bytes);
-  Ciphertexts encrypted;
-  if (weights) encrypted = weights->read(reader.fingerprint());
-  HeldKeys keys(reader, context);
-  TextServer(program, keys, kept, engine_on(device.get(), context), &encrypted).serve(client);
+  TextServer(program, resolve_user_path(keys_path), resolve_user_path(state),
+             engine_on(device.get(), context), weights ? &*weights : nullptr)
+      .serve(client);
 }
 
 }  // namespace

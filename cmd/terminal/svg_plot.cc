@@ -209,12 +209,6 @@ std::string heard(const std::string& title, const std::deque<SvgPanel>& panels) 
 
 }  // namespace
 
-PlotPoints held(const PlotPoints& values) {
-  PlotPoints points;
-  for (const auto& [x, y] : values) points.insert(points.end(), {{x, y}, {x + 1, y}});
-  return points;
-}
-
 const std::map<std::string, size_t>& PlotColours::of(const SvgPanel& panel) {
   std::vector<std::string> names;
   for (const SvgPanel::Line& line : panel.lines) names.push_back(line.name);

@@ -24,9 +24,6 @@ namespace psm::cmd {
 
 using PlotPoints = std::vector<std::pair<double, double>>;
 
-// Returns the line that keeps each value (x, y) until x + 1. There is one value for each whole x.
-PlotPoints held(const PlotPoints& values);
-
 struct SvgPanel {
   std::string title, x_label, y_label;
   bool x_log = false, y_log = false;

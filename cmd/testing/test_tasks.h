@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/random/training_random.h"
 
@@ -20,24 +21,16 @@ inline std::string phrases() {
   return text;
 }
 
-// Questions and sentences in QNLI's form: entailment where both are of the same letter.
-inline std::string questions() {
-  std::string text = "index\tquestion\tsentence\tlabel\n";
+// Pairs of texts, alike where both are of the same letter, in MRPC's form or in QNLI's; and a vocabulary of WordPiece.
+inline std::string text_pairs(bool mrpc) {
+  std::string text =
+      mrpc ? "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n" : "index\tquestion\tsentence\tlabel\n";
   for (int n = 0; n < 60; ++n) {
-    const std::string number = std::to_string(n);
-    text += number + "\t" + (n % 4 < 2 ? "a" : "b") + number + " ?\t" + (n % 2 ? "a" : "b") + number +
-            " .\t" + ((n % 4 < 2) == (n % 2 == 1) ? "entailment" : "not_entailment") + "\n";
-  }
-  return text;
-}
-
-// The same pairs in MRPC's form, and a vocabulary of WordPiece for them.
-inline std::string paraphrases() {
-  std::string text = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n";
-  for (int n = 0; n < 60; ++n) {
-    const std::string number = std::to_string(n);
-    text += ((n % 4 < 2) == (n % 2 == 1) ? "1\t" : "0\t") + number + "\t" + number + "\t" +
-            (n % 4 < 2 ? "A" : "B") + number + ".\t" + (n % 2 ? "a" : "b") + number + "\n";
+    const bool one = n % 4 < 2, two = n % 2 == 1;
+    text += mrpc ? message(one == two ? "1\t" : "0\t", n, "\t", n, "\t", one ? "A" : "B", n, ".\t",
+                           two ? "a" : "b", n, "\n")
+                 : message(n, "\t", one ? "a" : "b", n, " ?\t", two ? "a" : "b", n, " .\t",
+                           one == two ? "entailment" : "not_entailment", "\n");
   }
   return text;
 }

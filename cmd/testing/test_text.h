@@ -12,7 +12,7 @@
 #include "cmd/client/client_file.h"
 #include "cmd/client/encoding.h"
 #include "cmd/compiler/compile.h"
-#include "cmd/generation/client/conversation.h"
+#include "cmd/generation/client/text_model.h"
 #include "cmd/generation/frames.h"
 #include "cmd/generation/server/text_program.h"
 #include "cmd/generation/text_ends.h"

@@ -5,12 +5,7 @@
 // Times are by the clock: medians and minima of at least SuiteOptions::repetitions runs after one that is not
 // counted, and of more where a run is short. A row that is named like an operation of Evaluator times that
 // call alone: multiply_relinearise and multiply_plain do not rescale. The two NTT rows take one limb with one
-// thread.
-//
-// Rows, in order: ntt_forward, ntt_inverse, encode (10 limbs), rotate (10, 20), rotate_hoisted (a further
-// rotation of a decomposed ciphertext, 20), multiply_relinearise (10, 20), multiply_plain, rescale (20),
-// bootstrap_keygen, bootstrap_full, bootstrap_sparse (2^10 complex values;
-// limbs of bootstraps: of their results).
+// thread. Limbs of bootstraps are those of their results.
 #pragma once
 
 #include "ckks/scheme/chain/context.h"

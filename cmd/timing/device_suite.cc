@@ -9,34 +9,20 @@
 #include "ckks/bootstrap/precision.h"
 #include "ckks/device/counting_device.h"
 #include "ckks/device/device_engine.h"
-#include "ckks/engine/host_engine.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
+#include "cmd/server/chosen_engine.h"
 
 namespace psm::cmd {
 namespace {
 
 constexpr int kTransformLimbs = 30, kOperandLimbs = 20;
 
-// One side: who computes, with keys, and its bootstrapper.
-struct Side {
-  Side(std::unique_ptr<const ckks::Engine> made, const ckks::EvaluationKeys& keys)
-      : engine(std::move(made)),
-        encoder(engine->context(), engine->residue_maker()),
-        evaluator(*engine, keys),
-        bootstrapper(engine->context(), encoder) {}
-
-  std::unique_ptr<const ckks::Engine> engine;
-  ckks::Encoder encoder;
-  ckks::Evaluator evaluator;
-  ckks::Bootstrapper bootstrapper;
-};
-
 struct Operation {
   const char* name;
   ckks::Level level;  // of the operand
-  std::function<ckks::Ciphertext(const Side&, const ckks::Ciphertext&)> apply;
+  std::function<ckks::Ciphertext(const ChosenEngine&, const ckks::Ciphertext&)> apply;
 };
 
 // What was asked for, for people and machines.
@@ -126,11 +112,13 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
   const ckks::GaloisElement g = ckks::galois_element(context, 1);
   const Operation operations[] = {
       {"rotate", level,
-       [&](const Side& side, const ckks::Ciphertext& x) { return side.evaluator.apply_galois(x, g); }},
+       [&](const ChosenEngine& side, const ckks::Ciphertext& x) {
+         return side.evaluator.apply_galois(x, g);
+       }},
       {"multiply_relinearise", level,
-       [](const Side& side, const ckks::Ciphertext& x) { return side.evaluator.multiply(x, x); }},
-      {"bootstrap_full", context.entry_level(), [](const Side& side, const ckks::Ciphertext& x) {
-         return side.bootstrapper.apply(side.evaluator, x);
+       [](const ChosenEngine& side, const ckks::Ciphertext& x) { return side.evaluator.multiply(x, x); }},
+      {"bootstrap_full", context.entry_level(), [](const ChosenEngine& side, const ckks::Ciphertext& x) {
+         return side.bootstrappers.at({}).apply(side.evaluator, x);
        }}};
   ckks::KeyRequest request = ckks::BootstrapPlan(context).key_request();
   request.need_galois(g, level);
@@ -143,7 +131,8 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
     const Transforms transforms(context, counting);
     rows.push_back(counted(counting, "ntt_forward", transforms.limbs(), [&] { transforms.run(); }));
     const ckks::EvaluationKeys keys = unwritten_keys(context, request, counting);
-    const Side side(std::make_unique<const ckks::DeviceEngine>(context, counting), keys);
+    const ChosenEngine side(context, keys, std::make_unique<const ckks::DeviceEngine>(context, counting),
+                            {{}});
     for (const Operation& operation : operations) {
       const ckks::Ciphertext x(context.ring(), {operation.level + 1, 0}, context.scale(operation.level),
                                keys.fingerprint, &counting);
@@ -156,11 +145,11 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
   const ckks::SecretKey secret = ckks::SecretKey::generate(context);
   ckks::KeyGenerator generator(secret);
   starting("keys");
-  const ckks::EvaluationKeys keys = generator.evaluation_keys(request), keys_there = keys.in(device);
+  const ckks::EvaluationKeys keys = generator.evaluation_keys(request);
   const ckks::PublicKey public_key = generator.public_key();
   ckks::Encryptor encryptor(context, public_key);
-  const Side here(std::make_unique<const ckks::HostEngine>(context), keys),
-      there(std::make_unique<const ckks::DeviceEngine>(context, *device), keys_there);
+  const ChosenEngine here(context, keys, nullptr, {{}}),
+      there(context, keys, std::make_unique<const ckks::DeviceEngine>(context, *device), {{}});
   starting(rows[0].name);
   {
     const Transforms transforms(context, *device);

@@ -29,37 +29,24 @@ struct PassTimes {
 };
 
 struct Part {
-  std::string name;
   double seconds = 0, encoding = 0, predicted = 0;
 };
+using Parts = std::map<std::string, Part>;
 
-// In a fixed order, those that the plan lacks with zeros.
-class Parts {
- public:
-  Parts(const char* what, std::initializer_list<const char*> names) : what_(what) {
-    for (const char* name : names) parts_.push_back({.name = name});
+// In the order of the names, those that the plan lacks with zeros.
+Figures part_figures(const char* what, std::initializer_list<const char*> names, Parts parts, double pass) {
+  Figures figures;
+  for (const char* name : names) {
+    const Part& part = parts[name];
+    figures.row()
+        .both("name", what, name)
+        .number("seconds", "seconds", part.seconds, "%.2f")
+        .cell("share", percent(part.seconds / pass))
+        .number("encoding", "of them encoding", part.encoding, "%.2f")
+        .number("predicted", "predicted", part.predicted, "%.2f");
   }
-  Part& operator[](const std::string& name) {
-    const auto found = std::ranges::find(parts_, name, &Part::name);
-    PSM_CHECK(found != parts_.end(), name);
-    return *found;
-  }
-  Figures figures(double pass) const {
-    Figures figures;
-    for (const Part& part : parts_)
-      figures.row()
-          .both("name", what_, part.name)
-          .number("seconds", "seconds", part.seconds, "%.2f")
-          .cell("share", percent(part.seconds / pass))
-          .number("encoding", "of them encoding", part.encoding, "%.2f")
-          .number("predicted", "predicted", part.predicted, "%.2f");
-    return figures;
-  }
-
- private:
-  const char* what_;
-  std::vector<Part> parts_;
-};
+  return figures;
+}
 
 // What an instruction computes, by the labels of attention/encrypted. All bootstraps together are a part of their own.
 const char* computed_part(const Instruction& instruction) {
@@ -104,24 +91,24 @@ double predicted_products(const Instruction& instruction, size_t slots, ckks::Le
   return costs.kernels().of(work);
 }
 
-Parts by_computation(const program::Plan& plan, const PassTimes& times,
-                     const std::vector<double>& predicted) {
-  Parts parts("by what is computed",
-              {"linear_query_key_value_up", "linear_output_down", "masks", "scores", "times_values", "powers",
-               "inverse", "gelu", "inverse_square_root", "bootstraps", "other"});
+Figures by_computation(const program::Plan& plan, const PassTimes& times,
+                       const std::vector<double>& predicted, double pass) {
+  Parts parts;
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     Part& part = parts[computed_part(plan.program.instructions[i])];
     part.seconds += times.seconds[i];
     part.encoding += times.encode_seconds[i];
     part.predicted += predicted[i];
   }
-  return parts;
+  return part_figures("by what is computed",
+                      {"linear_query_key_value_up", "linear_output_down", "masks", "scores", "times_values",
+                       "powers", "inverse", "gelu", "inverse_square_root", "bootstraps", "other"},
+                      std::move(parts), pass);
 }
 
-Parts by_operation(const program::Plan& plan, const PassTimes& times, const program::CostModel& costs,
-                   const std::vector<double>& predicted, double predicted_encoding) {
-  Parts parts("by operation", {"bootstrap", "encode", "rotate", "plaintext_products", "ciphertext_products",
-                               "polynomials", "other"});
+Figures by_operation(const program::Plan& plan, const PassTimes& times, const program::CostModel& costs,
+                     const std::vector<double>& predicted, double predicted_encoding, double pass) {
+  Parts parts;
   Part &encode = parts["encode"], &rotate = parts["rotate"];
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
@@ -140,7 +127,10 @@ Parts by_operation(const program::Plan& plan, const PassTimes& times, const prog
     part.predicted += expected;
   }
   encode.encoding = encode.seconds, encode.predicted = predicted_encoding;
-  return parts;
+  return part_figures(
+      "by operation",
+      {"bootstrap", "encode", "rotate", "plaintext_products", "ciphertext_products", "polynomials", "other"},
+      std::move(parts), pass);
 }
 
 }  // namespace
@@ -158,7 +148,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   fit_to_device(device, d);
 
   options.starting("the twin, in the clear");
-  const TwinRun twin = run_twin_on(d, prompts);
+  const TwinPrediction twin = run_twin_on(d, prompts);
   times.ledger.set_ranges(twin.observations);
   times.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
   options.starting("keys");
@@ -214,10 +204,9 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   const std::vector<double>& predicted = figures.predicted_instructions();
   times.ledger.set_seconds(parts.seconds);
   times.ledger.set_predicted_seconds(predicted);
-  const Figures computations = by_computation(d.plan, parts, predicted).figures(pass);
-  const Figures operations =
-      by_operation(d.plan, parts, figures.costs(), predicted, figures.predicted_pass() - sum(predicted))
-          .figures(pass);
+  const Figures computations = by_computation(d.plan, parts, predicted, pass);
+  const Figures operations = by_operation(d.plan, parts, figures.costs(), predicted,
+                                          figures.predicted_pass() - sum(predicted), pass);
   times.run = figures.figures();
   Figures head;
   head.row()

@@ -1,10 +1,7 @@
 // The suite `model` of //cmd:bench: passes of a whole model on real keys and ciphertexts, timed as a whole
 // and in parts, and their answers compared with the twin's.
 //
-// The order is: the twin on the prompts, in the clear; exactly the keys of the plan; encryption; a first
-// pass; warm passes, each followed by bootstraps of one complex value alone, so that both are timed under the
-// same load; decryption of the last pass. Both parties are in one process.
-//
+// Warm passes are each followed by bootstraps of one complex value alone, so that both are timed under the same load.
 // Seconds of a pass are those of all its instructions. A pass is also given in bootstraps, because that ratio
 // does not depend on the machine's load and clock. On a device a pass ends with its outputs at the host. One
 // more pass, which waits for each instruction, gives the parts.

@@ -45,25 +45,19 @@ int approx(int argc, char** argv) {
   if (flags.given("plot") && !plot.ends_with(".svg"))
     throw Error(message("--plot ", plot, " does not end in .svg, and the plot is one; give such a name"));
 
-  ApproxRequest request;
-  request.function = words[0];
-  if (domain_shape(request.function) == DomainShape::kRadius) {
+  const std::string& function = words[0];
+  approx::Interval domain{-radius, radius};
+  if (domain_shape(function) == DomainShape::kRadius) {
     if (flags.given("min") || flags.given("max"))
-      throw Error(
-          message(request.function, " takes --radius, not --min and --max: its interval is symmetric"));
-    request.domain = {-radius, radius};
+      throw Error(message(function, " takes --radius, not --min and --max: its interval is symmetric"));
   } else {
     if (flags.given("radius"))
-      throw Error(
-          message(request.function, " takes --min and --max, not --radius: its interval is not symmetric"));
-    const bool exponential = request.function == "exp";
-    request.domain = {exponential && !flags.given("min") ? -8 : min,
-                      exponential && !flags.given("max") ? 0 : max};
+      throw Error(message(function, " takes --min and --max, not --radius: its interval is not symmetric"));
+    const bool exponential = function == "exp";
+    domain = {exponential && !flags.given("min") ? -8 : min, exponential && !flags.given("max") ? 0 : max};
   }
-  request.error = std::exp2(-bits);
-  request.paper = paper;
-
-  const std::vector<approx::Approximation> found = find_approximations(request);
+  const std::vector<approx::Approximation> found =
+      find_approximations(function, domain, std::exp2(-bits), paper);
   const approx::Approximation& chosen = found.front();
   const ApproxMeasurement measurement =
       measure(chosen, static_cast<int>(points), static_cast<uint64_t>(seed));

@@ -30,7 +30,7 @@ CompiledFor purpose_of(const std::string& name) {
 // What a shape would take on this machine, which is timed.
 void dry_run(const attention::ModelConfig& config, const attention::PolynomialOptions& options,
              const ckks::Context& context, CompiledFor purpose, int prompts, const Command& flags,
-             const RanksFlags& ranks, const std::string& name, const std::string& html_path) {
+             const RanksFlags& ranks, const std::string& name) {
   const attention::Packing packing =
       attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), prompts);
   program::VerifiedProgram planned{plan_shape(config, packing, options, context, purpose),
@@ -51,14 +51,9 @@ void dry_run(const attention::ModelConfig& config, const attention::PolynomialOp
   json["calibrated_while_busy"] = machine.busy;
   json["key_file_bytes"] = key_bytes;
   json["weight_file_bytes"] = program_bytes;
-  std::string page;
-  if (ranks.given()) {
-    const RanksReport on_ranks(shown, ranks, true);
-    print(on_ranks.text());
-    json["ranks"] = on_ranks.json();
-    page = on_ranks.html();
-  }
-  if (!html_path.empty()) write_file(resolve_user_path(html_path), program_page(shown, page));
+  const RanksReport on_ranks(shown, ranks, true);
+  print(on_ranks.text());
+  if (ranks.given()) json["ranks"] = on_ranks.json();
   flags.write_json(json);
 }
 
@@ -81,7 +76,6 @@ int compile(int argc, char** argv) {
   const bool& dry =
       flags.truth("dry-run", false, "--shape: predict what the program takes, and write nothing");
   const std::string& out = flags.text("out", "", "name of the files to write, without .program and .client");
-  const std::string& html_path = flags.output("html", "--dry-run: write a page to this file");
   const RingFlags ring(flags);
   const RanksFlags ranks(flags);
   flags.begin(argc, argv);
@@ -92,7 +86,6 @@ int compile(int argc, char** argv) {
     if (paper) throw Error("--paper is for --shape; //cmd:polynomialise -- --paper makes such a model");
     if (dry) throw Error("--dry-run is for --shape; //cmd:show says what a compiled model takes");
   }
-  if (!dry && !html_path.empty()) throw Error("--html is for --dry-run; //cmd:show has it for a program");
   if (ranks.given() && !dry) throw Error("--ranks is for --dry-run; //cmd:show has it for a program");
   if (dry == flags.given("out")) throw Error("exactly one of --out and --dry-run is needed");
   const CompiledFor compiled_for = purpose_of(purpose);
@@ -113,7 +106,7 @@ int compile(int argc, char** argv) {
     if (compiled_for != CompiledFor::kPass) attention::require_decodable(config);
     const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
     if (dry) {
-      dry_run(config, options, context, compiled_for, together, flags, ranks, shape.shape, html_path);
+      dry_run(config, options, context, compiled_for, together, flags, ranks, shape.shape);
       return 0;
     }
     require_disk(config, path);

@@ -157,7 +157,7 @@ int demo(int argc, char** argv) {
     prompts = codec.sample(static_cast<int>(prompt_count), static_cast<uint64_t>(seed) + 1);
   const int context_length = checkpoint.weights.config.context;
   require_answerable(prompts, codec, context_length);
-  const TwinRun twin = run_twin_on(deployment, prompts);
+  const TwinPrediction twin = run_twin_on(deployment, prompts);
 
   heading("Keys, encryption, inference on ciphertexts, decryption");
   program::Ledger ledger(deployment.plan, deployment.context->scales());
@@ -189,8 +189,9 @@ int demo(int argc, char** argv) {
   print(sum_figures(ledger.summary(), "block").table().text());
 
   heading("Result");
-  const LogitRows scored = scored_rows(codec, prompts, rows);
-  const Comparison comparison = compare_logits(twin.scored(codec), scored, twin.predicted_std);
+  const LogitRows scored = scored_rows(codec, prompts, rows),
+                  clear_scored = scored_rows(codec, prompts, twin.logits);
+  const Comparison comparison = compare_logits(clear_scored, scored, twin.predicted_std);
   double encrypted_accuracy = 0;
   if (codec.is_recall() && prompt.empty()) {
     const train::Batch batch =
@@ -214,7 +215,7 @@ int demo(int argc, char** argv) {
     };
     print("  prompt                              ", visible(codec.decode(prompts[0])), "\n");
     print("  next at each position, encrypted    ", next_tokens(scored), "\n");
-    print("  next at each position, in the clear ", next_tokens(twin.scored(codec)), "\n");
+    print("  next at each position, in the clear ", next_tokens(clear_scored), "\n");
     print("  //cmd:generate goes on with a text, token by token\n");
   }
   print(comparison.text(twin.predicted_std));

@@ -11,6 +11,7 @@
 #include "cmd/terminal/figures.h"
 #include "cmd/training/recipe_flags.h"
 #include "cmd/training/training_run.h"
+#include "train/data/documents.h"
 #include "train/evaluation/evaluation.h"
 #include "train/evaluation/polynomial_evaluation.h"
 
@@ -30,7 +31,10 @@ train::Evaluation evaluate_trained(const attention::ModelWeights& weights, const
 Json evaluate_documents(const attention::Checkpoint& checkpoint, const nn::Tokenizer& tokenizer,
                         const std::string& text_path) {
   if (text_path.empty()) throw Error("a model with a tokenizer is scored on a text; give it with --text");
-  const train::Batch batch = read_documents(text_path, tokenizer, checkpoint.weights.config);
+  constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
+  const train::Batch batch =
+      train::document_batch(train::encode_documents(read_file(text_path, kMaxTextBytes), tokenizer),
+                            checkpoint.weights.config.context);
   const train::Evaluation e = evaluate_trained(checkpoint.weights, batch);
   Figures figures;
   const Json json =

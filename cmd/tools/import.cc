@@ -44,10 +44,8 @@ SourceKind kind_of(const std::string& path) {
                                                                         : SourceKind::kLlama2c;
 }
 
-struct Imported {
-  attention::Checkpoint checkpoint;
-  std::vector<std::string> ignored, changed;
-  std::optional<int> padding;  // in transformers' files
+struct Imported : attention::ImportedModel {
+  attention::Checkpoint checkpoint;  // has the weights
 };
 
 Imported read_model(const std::string& path, const attention::FreshHead& head) {
@@ -73,12 +71,10 @@ Imported read_model(const std::string& path, const attention::FreshHead& head) {
     out.changed.push_back("RoPE's pairs of neighbours are pairs of halves");
     return out;
   }
-  attention::ImportedModel model = attention::read_hugging_face(path, head);
-  out.checkpoint.weights = std::move(model.weights);
-  out.ignored = std::move(model.ignored), out.changed = std::move(model.changed);
-  out.padding = model.padding;
-  if (model.images)
-    write_notes(PromptCodec(*model.images, out.checkpoint.weights.config.classes), out.checkpoint.notes,
+  static_cast<attention::ImportedModel&>(out) = attention::read_hugging_face(path, head);
+  out.checkpoint.weights = std::move(out.weights);
+  if (out.images)
+    write_notes(PromptCodec(*out.images, out.checkpoint.weights.config.classes), out.checkpoint.notes,
                 out.checkpoint.weights.config);
   return out;
 }

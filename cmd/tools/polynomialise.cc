@@ -154,8 +154,7 @@ int polynomialise(int argc, char** argv) {
       json["unseen_slot_program"]["worst"] = use.worst;
     }
     TaskScores scores = read_scores(checkpoint);
-    static_cast<train::Evaluation&>(scores.polynomial) = train::evaluate_polynomial(model, test);
-    scores.polynomial.tokens = scores.ranges.tokens;
+    scores.polynomial = {train::evaluate_polynomial(model, test), scores.ranges.tokens};
     write_scores(scores, checkpoint);
     print(scores_table(task, scores));
     json["scores"] = scores_json(scores);

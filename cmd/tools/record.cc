@@ -9,7 +9,6 @@
 #include "ckks/base/random/random.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/wire/client/secret_key_file.h"
-#include "ckks/wire/key_file.h"
 #include "cmd/client/client_file.h"
 #include "cmd/client/new_keys.h"
 #include "cmd/generation/client/text_client.h"
@@ -68,8 +67,6 @@ int record(int argc, char** argv) {
     const std::string copy = (folder / "text.program").string();
     fs::copy_file(resolve_user_path(program_path), copy);
     const ckks::SecretKey secret = wire::read_secret_key(files.secret, context);
-    wire::EvaluationKeysReader reader(files.evaluation, context);
-    HeldKeys keys(reader, context);
 
     Recording recording{.program = program.id,
                         .parameters = context.fingerprint(),
@@ -79,8 +76,7 @@ int record(int argc, char** argv) {
                         .made_with = message(ckks::kernels().name, ", ", thread_count(), " threads"),
                         .text = "",
                         .runs = {}};
-    KeptText kept("", program, reader.fingerprint());
-    TextServer server(program, keys, kept);
+    TextServer server(program, files.evaluation, "");
     RunDigests digests;
     server.observe(
         [&](size_t instruction, const ckks::Ciphertext& result) { digests.add(instruction, result); });

@@ -76,16 +76,13 @@ int replay(int argc, char** argv) {
   ring.require_security(*context);
   if (program.id != recording.program || context->fingerprint() != recording.parameters)
     throw Error(message(path("record.json"), " is of another program or other parameters than its files"));
-  wire::EvaluationKeysReader reader(files.evaluation, *context);
-  if (reader.fingerprint().key != recording.keys)
+  if (wire::EvaluationKeysReader(files.evaluation, *context).fingerprint().key != recording.keys)
     throw Error(message(path("record.json"), " is of another key pair than its files"));
   const size_t bytes = program.server_bytes(device != nullptr);
   require_memory(bytes);
   DeviceFlag::require_room(device.get(), bytes);
-  HeldKeys keys(reader, *context);
 
-  KeptText kept("", program, reader.fingerprint());
-  TextServer server(program, keys, kept, engine_on(device.get(), *context));
+  TextServer server(program, files.evaluation, "", engine_on(device.get(), *context));
   RunDigests digests;
   server.observe(
       [&](size_t instruction, const ckks::Ciphertext& result) { digests.add(instruction, result); });

@@ -1,7 +1,6 @@
 // Shows what a program's file holds: as text, for machines (--json), or as a page (--html).
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 
 #include "ckks/base/files/file.h"
 #include "ckks/program/planning/calibrate.h"
@@ -30,19 +29,18 @@ int show(int argc, char** argv) {
       calibrated ? program::calibrate(*program.context) : program::Calibration{};
   const ShownProgram shown(std::move(program), std::filesystem::path(path).filename().string(),
                            calibrated ? &machine : nullptr, entry);
-  std::optional<RanksReport> on_ranks;
-  if (ranks.given()) on_ranks.emplace(shown, ranks, calibrated);
+  const RanksReport on_ranks(shown, ranks, calibrated);
   if (text || (flags.json_path().empty() && html_path.empty())) {
-    const std::string printed = program_text(shown) + (on_ranks ? on_ranks->text() : "");
+    const std::string printed = program_text(shown) + on_ranks.text();
     std::fwrite(printed.data(), 1, printed.size(), stdout);
   }
   if (!flags.json_path().empty()) {
     Json json = program_json(shown);
-    if (on_ranks) json["ranks"] = on_ranks->json();
+    if (ranks.given()) json["ranks"] = on_ranks.json();
     flags.write_json(json);
   }
   if (!html_path.empty()) {
-    write_file(resolve_user_path(html_path), program_page(shown, on_ranks ? on_ranks->html() : ""));
+    write_file(resolve_user_path(html_path), program_page(shown, on_ranks.html()));
     print("wrote ", html_path, "\n");
   }
   return 0;

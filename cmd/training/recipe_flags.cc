@@ -91,7 +91,6 @@ RecipeFlags::RecipeFlags(Flags& flags)
                         "steps of range minimisation; 0: 400 for recall, half of --steps for all else")),
       batch_(flags.integer("batch", 0, 0, 65536, "sequences a step")),
       rate_(flags.number("rate", 0, 0, 1, "peak learning rate")),
-      range_rate_(flags.number("range-rate", 0, 0, 1, "peak learning rate of range minimisation")),
       range_loss_(flags.text("range-loss", "",
                              "tight (recall's), gentle (a text's), or paper: eq. PWRoss and the peak of "
                              "GELU's inputs alone, with the weights of Pythia-70M")),
@@ -195,7 +194,6 @@ train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Chec
   set_if_given(options.training.batch, batch_);
   set_if_given(options.range_training.batch, batch_);
   if (rate_ > 0) options.training.rate.peak = rate_;
-  if (range_rate_ > 0) options.range_training.rate.peak = range_rate_;
   set_precision(options);
   options.range_training.ranges = range_losses(options.range_training.ranges);
   return options;

@@ -49,7 +49,7 @@ struct RecipeFlags {
   const std::string& score_offset_;
   const double& epsilon_;
   const int64_t &steps_, &range_steps_, &batch_;
-  const double &rate_, &range_rate_;
+  const double& rate_;
   const std::string& range_loss_;
   const std::string& precision_;
   const int64_t& seed_;

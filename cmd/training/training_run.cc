@@ -13,7 +13,6 @@
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 #include "nn/text/bpe/bpe_trainer.h"
-#include "train/data/documents.h"
 #include "train/data/labelled_text_data.h"
 #include "train/data/masked_text_data.h"
 #include "train/evaluation/evaluation.h"
@@ -209,10 +208,6 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
   }
   scores.data = task.source->description();
   const train::Batch test = task.test();
-  const auto score = [&](StageScore& stage, const train::Evaluation& evaluation, int64_t tokens) {
-    static_cast<train::Evaluation&>(stage) = evaluation;
-    stage.tokens = tokens;
-  };
   const auto tokens_of = [&](std::string_view name) {
     for (const train::StageReport& stage : models.stages) {
       if (stage.name == name) return static_cast<int64_t>(stage.tokens);
@@ -221,14 +216,14 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
   };
   scores.attention = models.trained.config.attention;
   if (!models.softmax.layers.empty()) {
-    score(scores.softmax, train::evaluate(models.softmax, test),
-          tokens + tokens_of(attention::name_of(attention::AttentionKind::kSoftmax)));
+    scores.softmax = {train::evaluate(models.softmax, test),
+                      tokens + tokens_of(attention::name_of(attention::AttentionKind::kSoftmax))};
   }
-  if (!models.replaced.layers.empty()) score(scores.replaced, train::evaluate(models.replaced, test), tokens);
+  if (!models.replaced.layers.empty()) scores.replaced = {train::evaluate(models.replaced, test), tokens};
   tokens += tokens_of(attention::name_of(scores.attention));
-  score(scores.trained, train::evaluate(models.trained, test), tokens);
+  scores.trained = {train::evaluate(models.trained, test), tokens};
   tokens += tokens_of("ranges");
-  score(scores.ranges, train::evaluate(models.final_model, test), tokens);
+  scores.ranges = {train::evaluate(models.final_model, test), tokens};
   write_scores(scores, run.checkpoint);
   run.seconds = seconds_now() - start;
   return run;
@@ -305,12 +300,6 @@ std::string scores_table(const Task& task, const TaskScores& scores) {
   row("polynomial", scores.polynomial);
   if (recall) table.row({"chance (uniform guess)", "", percent(task.chance()), "", ""});
   return table.text();
-}
-
-train::Batch read_documents(const std::string& path, const nn::Tokenizer& tokenizer,
-                            const attention::ModelConfig& config) {
-  return train::document_batch(train::encode_documents(read_file(path, kMaxTextBytes), tokenizer),
-                               config.context);
 }
 
 }  // namespace psm::cmd

@@ -82,8 +82,7 @@ struct TaskScores {
 
 struct TrainingRun {
   train::TrainedModels models;
-  attention::Checkpoint
-      checkpoint;  // of the final model, with ranges and notes: what //cmd:polynomialise takes
+  attention::Checkpoint checkpoint;  // of the final model, with ranges and notes
   TaskScores scores;
   double seconds = 0;
 };
@@ -104,12 +103,11 @@ bool trained_here(const attention::Checkpoint& checkpoint);
 std::string scores_table(const Task& task, const TaskScores& scores);
 Json scores_json(const TaskScores& scores);
 
+// The checkpoint's tokenizer, or null if there is none. Throws Error on notes that are damaged or of another model.
 inline std::shared_ptr<const nn::Tokenizer> tokenizer_of(const attention::Checkpoint& checkpoint) {
-  return tokenizer_of(checkpoint.weights.config, checkpoint.notes);
+  return say_what_prompts_are(checkpoint.notes)
+             ? codec_of(checkpoint.weights.config, checkpoint.notes).tokenizer()
+             : nullptr;
 }
-
-// The documents of a text file for scoring in the model's context (train/data/documents.h).
-train::Batch read_documents(const std::string& path, const nn::Tokenizer& tokenizer,
-                            const attention::ModelConfig& config);
 
 }  // namespace psm::cmd

@@ -182,8 +182,8 @@ void AtomicFile::commit() {
 
 bool is_unfinished(const std::string& name) { return !target_of(name).empty(); }
 
-void write_file(const std::string& path, std::string_view content) {
-  AtomicFile file(path);
+void write_file(const std::string& path, std::string_view content, AtomicFile::Kind kind) {
+  AtomicFile file(path, kind);
   file.write(content);
   file.commit();
 }

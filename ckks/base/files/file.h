@@ -57,7 +57,8 @@ class AtomicFile {
 // Whether this is the name of a temporary file of AtomicFile.
 bool is_unfinished(const std::string& name);
 
-void write_file(const std::string& path, std::string_view content);
+void write_file(const std::string& path, std::string_view content,
+                AtomicFile::Kind kind = AtomicFile::Kind::kDefault);
 
 // Throws Error unless files could be written to the folder, which need not exist yet. Creates nothing.
 void require_writable_folder(const std::string& path);

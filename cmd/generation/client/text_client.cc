@@ -10,13 +10,18 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/json_parser.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/secrecy.h"
 #include "ckks/wire/ciphertext_reader.h"
+#include "cmd/client/encoding.h"
+#include "cmd/protocol/group_files.h"
 #include "cmd/terminal/command.h"
 
 namespace psm::cmd {
 namespace {
+
+constexpr uint64_t kMaxBytes = 256 << 20;
 
 // Orders as the numbers do, -0 like 0. Below them all: 0, of what is not a number.
 uint64_t order(double z) {
@@ -52,18 +57,6 @@ int Sampler::pick(std::span<const double> logits, int position) const {
   return static_cast<int>(declassify(token));  // its row of the embedding is an address
 }
 
-namespace {
-
-constexpr uint64_t kMaxBytes = 256 << 20;
-
-void write_private(const std::string& path, const std::string& content) {
-  AtomicFile file(path, AtomicFile::Kind::kSecret);
-  file.write(content);
-  file.commit();
-}
-
-}  // namespace
-
 TextRecord TextRecord::parse(const std::string& note, const std::string& path, int vocab) {
   const auto record = parse_note<TextRecord>(note, path);
   for (const int token : record.tokens)
@@ -89,7 +82,7 @@ std::optional<TextRecord> TextFolder::load(int vocab) const {
 }
 
 void TextFolder::save(const TextRecord& record) const {
-  if (!folder_.empty()) write_private(folder_ + "/text.record", note_text(record));
+  if (!folder_.empty()) write_file(folder_ + "/text.record", note_text(record), AtomicFile::Kind::kSecret);
 }
 
 std::optional<std::string> TextFolder::request(uint64_t longest) const {
@@ -99,19 +92,28 @@ std::optional<std::string> TextFolder::request(uint64_t longest) const {
 }
 
 void TextFolder::save_request(const std::string& bytes) const {
-  if (!folder_.empty()) write_private(folder_ + "/request.ct", bytes);
+  if (!folder_.empty()) write_file(folder_ + "/request.ct", bytes, AtomicFile::Kind::kSecret);
 }
 
 TextClient::TextClient(const TextModel& model, const ckks::SecretKey& secret, Channel& server,
                        TextRecord& record, const TextFolder& folder)
     : d_(model),
       secret_(secret),
-      server_(model, secret, server,
-              folder.path().empty() ? "with --state a run can go on from its last token"
-                                    : "the same command goes on from the last token"),
+      encoder_(*d_.context),
+      decryptor_(secret),
+      encryptor_(secret),
+      server_(server),
       record_(record),
       folder_(folder) {
-  const Greeting& greeting = server_.greeting();
+  const Frame frame = receive(kMaxLine);
+  if (frame.kind != FrameKind::kReady)
+    throw Error("the server does not begin with its greeting; is it //cmd:serve?");
+  const auto greeting = parse_note<Greeting>(frame.payload, "the server's greeting");
+  if (greeting.program != d_.id)
+    throw Error(
+        "the server has another program, or other weights; give both sides what was compiled together");
+  if (greeting.parameters != d_.context->fingerprint() || greeting.keys != secret_.fingerprint().key)
+    throw Error("the server's evaluation keys belong to another key pair; give it those of --keys");
   if (greeting.text == 0 && static_cast<int>(record_.tokens.size()) > record_.prompt)
     throw Error(
         message("the server keeps no text, but ", record_.tokens.size() - record_.prompt,
@@ -130,18 +132,78 @@ TextClient::TextClient(const TextModel& model, const ckks::SecretKey& secret, Ch
                         " are in --state: they do not belong together; begin in a new --state"));
 }
 
+void TextClient::say(FrameKind kind, const std::string& payload) {
+  try {
+    server_.send(kind, payload);
+  } catch (const Error&) {
+    receive(kMaxLine);  // throws what it said last, or that it is gone
+    throw;
+  }
+}
+
+Frame TextClient::receive(uint64_t longest) {
+  std::optional<Frame> frame = server_.receive(std::max(longest, kMaxLine));
+  if (!frame)
+    throw Error(message(server_.gone(), folder_.path().empty()
+                                            ? "; with --state a run can go on from its last token"
+                                            : "; the same command goes on from the last token"));
+  if (frame->kind == FrameKind::kRefused) throw Error(frame->payload);
+  return *std::move(frame);
+}
+
+std::string TextClient::encrypted(const TextNote& note, const std::vector<PlanEnd>& ends) {
+  const auto begin = record_.tokens.begin() + note.first;
+  const std::vector<std::vector<int>> tokens{{begin, begin + note.count}};
+  const attention::SlotVectors inputs = attention::client_inputs(d_.file.model, tokens, note.first - window_);
+  std::string bytes;
+  wire::CiphertextWriter writer(&bytes, *d_.context, secret_.fingerprint(), note_text(note));
+  for (const ckks::Plaintext& plaintext : encode_inputs(encoder_, ends, inputs))
+    writer.write(encryptor_.encrypt(plaintext));
+  writer.commit();
+  return bytes;
+}
+
 void TextClient::send(FrameKind kind, TextNote note, const std::vector<PlanEnd>& ends) {
   note.names = names_of(ends);
   if (const std::optional<std::string> saved = folder_.request(longest_file(*d_.context, ends))) {
     wire::CiphertextReader file(ByteSource(folder_.path() + "/request.ct", *saved), *d_.context,
                                 kMaxCiphertexts);
     if (file.note() == note_text(note) && file.fingerprint() == secret_.fingerprint())
-      return server_.say(kind, *saved);
+      return say(kind, *saved);
   }
-  const auto begin = record_.tokens.begin() + note.first;
-  const std::string bytes = server_.encrypted(note, window_, {{begin, begin + note.count}}, ends);
+  const std::string bytes = encrypted(note, ends);
   folder_.save_request(bytes);
-  server_.say(kind, bytes);
+  say(kind, bytes);
+}
+
+attention::SlotVectors TextClient::answer_to(const TextNote& expected, Answer answer) {
+  const std::vector<PlanEnd> ends = d_.outputs(expected.first, window_);
+  const Frame frame = receive(longest_file(*d_.context, ends));
+  if (frame.kind != FrameKind::kAnswer) throw Error("the server sent something else than an answer");
+  wire::CiphertextReader file(ByteSource("the server's answer", frame.payload), *d_.context, ends.size());
+  const TextNote note = parse_note<TextNote>(file.note(), "the server's answer");
+  require_groups(file, note, ends, *d_.context, d_.id, "the server's answer", "the client");
+  if (note.request != expected.request || note.first != expected.first || note.count != expected.count)
+    throw Error("the server's answer is to another request");
+  const ptrdiff_t shift = static_cast<ptrdiff_t>(note.count - 1) * d_.file.model.packing.features;
+  attention::SlotVectors outputs;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const ckks::Ciphertext ciphertext = file.load(i);
+    ckks::require_owner(ciphertext, secret_);
+    if (answer == Answer::kDropped) continue;
+    std::vector<std::complex<double>> slots = decryptor_.decrypt(ciphertext);
+    ++decrypted_;
+    std::rotate(slots.begin(), slots.begin() + shift, slots.end());
+    outputs.emplace(ends[i].name, std::move(slots));
+  }
+  return outputs;
+}
+
+Json TextClient::figures() {
+  say(FrameKind::kFigures, {});
+  const Frame frame = receive(kMaxFigures);
+  if (frame.kind != FrameKind::kFigures) throw Error("the server sent something else than its figures");
+  return parse_json(frame.payload, "the server's figures", {.max_bytes = kMaxFigures, .max_values = 1 << 22});
 }
 
 TextClient::Step TextClient::next() {
@@ -152,14 +214,14 @@ TextClient::Step TextClient::next() {
   for (; !prompts && fed_ < known - 1; ++fed_) {
     const TextNote note = note_of(fed_, 1);
     send(FrameKind::kToken, note, d_.token_inputs);
-    server_.answer_to(note, window_, Conversation::Answer::kDropped);
+    answer_to(note, Answer::kDropped);
   }
   TextNote note;
   bool whole = false;
   if (fed_ == known) {  // the answer was computed before this run began
     whole = prompts && (window_ == 0 ? known == record_.prompt : known - window_ == T / 2);
     note = whole ? note_of(window_, known - window_) : note_of(known - 1, 1);
-    server_.say(FrameKind::kRepeat, {});
+    say(FrameKind::kRepeat, {});
   } else if (fed_ == 0 && prompts) {
     whole = true;
     note = note_of(0, known);
@@ -174,7 +236,7 @@ TextClient::Step TextClient::next() {
     note = note_of(window_, T / 2);
     send(FrameKind::kPrompt, note, d_.prompt_inputs);
   }
-  const attention::SlotVectors answer = server_.answer_to(note, window_, Conversation::Answer::kRead);
+  const attention::SlotVectors answer = answer_to(note, Answer::kRead);
   fed_ = known;
   Step step{.position = known,
             .token = 0,

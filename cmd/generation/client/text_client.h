@@ -18,8 +18,13 @@
 #include <string>
 #include <vector>
 
+#include "ckks/base/files/json.h"
+#include "ckks/scheme/client/decryptor.h"
+#include "ckks/scheme/client/encryptor.h"
+#include "ckks/scheme/encoding/encoder.h"
 #include "cmd/client/new_keys.h"
-#include "cmd/generation/client/conversation.h"
+#include "cmd/generation/client/text_model.h"
+#include "cmd/generation/frames.h"
 #include "cmd/protocol/notes.h"
 
 namespace psm::cmd {
@@ -101,26 +106,38 @@ class TextClient {
     int computed = 1;            // tokens that the server computed on for it
   };
 
-  // Reads the server's greeting. `record` is new or was loaded from `folder`. Throws Error if server and
-  // record do not belong together. All arguments must outlive the object.
+  // Reads the server's greeting. `record` is new or was loaded from `folder`. Throws Error if the server has another
+  // program or other keys, or does not belong to the record. All arguments must outlive the object.
   TextClient(const TextModel& model, const ckks::SecretKey& secret, Channel& server, TextRecord& record,
              const TextFolder& folder);
 
   // Picks the next token, appends it to the record and saves the record.
   Step next();
   // The server's figures of its runs.
-  Json figures() { return server_.figures(); }
+  Json figures();
   // Counts the ciphertexts that were decrypted: those of the answers that tokens were picked from.
-  size_t decrypted() const { return server_.decrypted(); }
+  size_t decrypted() const { return decrypted_; }
 
  private:
+  TextNote note_of(int first, int count) const { return {{d_.id, record_.text, {}}, first, count}; }
+  std::string encrypted(const TextNote& note, const std::vector<PlanEnd>& ends);
   // Sends a request. If the folder has the same request, encrypted earlier, sends that.
   void send(FrameKind kind, TextNote note, const std::vector<PlanEnd>& ends);
-  TextNote note_of(int first, int count) const { return server_.note_of(record_.text, first, count); }
+  // Sends a frame. If the server is gone, reports the reason that it may have sent.
+  void say(FrameKind kind, const std::string& payload);
+  Frame receive(uint64_t longest);
+  // Receives the answer to the request of `note`. The last token's slots come first. An answer that is not read is
+  // checked and not decrypted, and nothing is returned.
+  enum class Answer { kRead, kDropped };
+  attention::SlotVectors answer_to(const TextNote& note, Answer answer);
 
   const TextModel& d_;
   const ckks::SecretKey& secret_;
-  Conversation server_;
+  const ckks::Encoder encoder_;
+  const ckks::Decryptor decryptor_;
+  ckks::SeededEncryptor encryptor_;
+  Channel& server_;
+  size_t decrypted_ = 0;
   TextRecord& record_;
   const TextFolder& folder_;
   int window_ = 0, fed_ = 0;  // of the server: the first token in its caches, and the one that comes next

@@ -8,7 +8,6 @@
 
 #include "ckks/base/files/json.h"
 #include "cmd/client/twin_process.h"
-#include "cmd/generation/client/conversation.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/prompts/comparison.h"
 

@@ -57,8 +57,6 @@ WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secr
   const ckks::Encoder encoder(context);
   ckks::SeededEncryptor encryptor(secret);
   const WeightNote note{model.file.program_id(), PublicSeedSource().identifier(), names_of(model.weights)};
-  AtomicFile owner(files.weights_owner, AtomicFile::Kind::kSecret);
-  owner.write(note_text(WeightsOwner{note.id, model.file.id}));
   wire::CiphertextWriter writer(files.weights, context, secret.fingerprint(), note_text(note));
   const size_t count = model.weights.size();
   Progress progress("encrypting weights", static_cast<double>(count));
@@ -67,7 +65,7 @@ WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secr
     writer.write(encryptor.encrypt(encoder.encode(slots, model.weights[i].level)));
     progress.set(static_cast<double>(i + 1));
   }
-  owner.commit();
+  write_file(files.weights_owner, note_text(WeightsOwner{note.id, model.file.id}), AtomicFile::Kind::kSecret);
   writer.commit();
   return {note.id, count, std::filesystem::file_size(files.weights), seconds_now() - begin};
 }

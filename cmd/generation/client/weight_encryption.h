@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "ckks/scheme/client/secret_key.h"
-#include "cmd/generation/client/conversation.h"
+#include "cmd/generation/client/text_model.h"
 #include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {

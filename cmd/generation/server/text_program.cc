@@ -13,9 +13,9 @@
 
 namespace psm::cmd {
 
-HeldKeys::HeldKeys(wire::EvaluationKeysReader& file, const ckks::Context& context)
-    : file_(file), context_(context) {
-  keys_.fingerprint = file.fingerprint();
+HeldKeys::HeldKeys(const std::string& file, const ckks::Context& context)
+    : file_(file, context), context_(context) {
+  keys_.fingerprint = file_.fingerprint();
 }
 
 void HeldKeys::hold(const ckks::KeyRequest& request) {
@@ -45,22 +45,21 @@ const program::EntryPoint* find(const program::ProgramFile& file, const char* na
   return nullptr;
 }
 
-TextEnds ends_of(const program::ProgramFile& file) {
+TextEnds text_ends_of(const program::ProgramFile& file) {
   const program::EntryPoint *const prompt = find(file, kPrompt), *const token = find(file, kToken);
-  if (token == nullptr) return TextEnds({}, {}, {}, {});
+  if (token == nullptr) return TextEnds({}, {});
   require_argument(*token, 0);
-  if (prompt == nullptr) return TextEnds({}, {}, inputs_of(token->plan), outputs_of(token->plan));
+  if (prompt == nullptr) return TextEnds({}, ends_of(token->plan));
   require_argument(*prompt, 1);
   if (prompt->by_argument.size() != token->by_argument.size())
     throw Error("prompts and tokens have different numbers of places; compile the model again");
-  return TextEnds(inputs_of(prompt->plan), outputs_of(prompt->plan), inputs_of(token->plan),
-                  outputs_of(token->plan));
+  return TextEnds(ends_of(prompt->plan), ends_of(token->plan));
 }
 
 }  // namespace
 
 TextProgram::TextProgram(program::VerifiedProgram program)
-    : TextEnds(ends_of(program.file)), file_(std::move(program.file)) {
+    : TextEnds(text_ends_of(program.file)), file_(std::move(program.file)) {
   context = std::move(program.context);
   id = file_.id();
   tokens = static_cast<int>(token().by_argument.size());

@@ -21,8 +21,8 @@ namespace psm::cmd {
 // the largest part of its memory. A pass over a prompt and a token share only a third of them, and never run at once.
 class HeldKeys {
  public:
-  // Holds no keys at first. The file must outlive the object.
-  HeldKeys(wire::EvaluationKeysReader& file, const ckks::Context& context);
+  // Holds no keys at first.
+  HeldKeys(const std::string& file, const ckks::Context& context);
 
   // Holds exactly these keys from now on: frees the others, then reads the missing ones. Throws Error if the
   // file lacks one.
@@ -33,7 +33,7 @@ class HeldKeys {
   const ckks::EvaluationKeys& keys() const { return keys_; }  // stays where it is
 
  private:
-  wire::EvaluationKeysReader& file_;
+  wire::EvaluationKeysReader file_;
   const ckks::Context& context_;
   ckks::EvaluationKeys keys_;
 };

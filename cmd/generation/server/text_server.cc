@@ -25,14 +25,14 @@ double sum(const std::vector<double>& values) { return std::accumulate(values.be
 
 }  // namespace
 
-TextServer::TextServer(const TextProgram& program, HeldKeys& keys, KeptText& kept,
-                       std::unique_ptr<const ckks::Engine> device, const Ciphertexts* weights)
+TextServer::TextServer(const TextProgram& program, const std::string& keys, const std::string& state,
+                       std::unique_ptr<const ckks::Engine> device, EncryptedWeights* weights)
     : d_(program),
-      kept_(kept),
-      weights_(weights),
-      keys_(keys),
+      keys_(keys, *d_.context),
+      kept_(state, d_, keys_.keys().fingerprint),
+      weights_(weights != nullptr ? weights->read(keys_.keys().fingerprint) : Ciphertexts()),
       on_device_(device != nullptr),
-      own_(*d_.context, first_keys(program, keys, kept, on_device_), std::move(device), d_.bootstraps) {}
+      own_(*d_.context, first_keys(d_, keys_, kept_, on_device_), std::move(device), d_.bootstraps) {}
 
 Greeting TextServer::greeting() const {
   return {d_.id,
@@ -41,13 +41,6 @@ Greeting TextServer::greeting() const {
           kept_.text(),
           kept_.window(),
           kept_.text() == 0 ? 0 : kept_.next()};
-}
-
-program::MachineOptions TextServer::options(size_t encoded_bytes) const {
-  program::MachineOptions options;
-  options.encoded_bytes = encoded_bytes;
-  options.shared_inputs = weights_;
-  return options;
 }
 
 TextNote TextServer::require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const {
@@ -108,7 +101,7 @@ void TextServer::prompt(const std::string& bytes) {
   token_machine_.reset();
   hold(d_.prompt().keys);
   program::EncryptedMachine machine(d_.prompt().plan, own_.encoder, own_.evaluator, &own_.bootstrappers,
-                                    options(d_.prompt_reading.encoded_limit));
+                                    {.encoded_bytes = d_.prompt_reading.encoded_limit});
   Progress progress("the prompt's pass", static_cast<double>(d_.prompt().plan.program.instructions.size()));
   run(machine, note, note.first, std::move(inputs),
       {.constants = d_.prompt().constants(note.count),
@@ -135,9 +128,9 @@ void TextServer::token(const std::string& bytes) {
   inputs.merge(kept_.caches());
   if (!token_machine_) {
     hold(d_.token().keys);
-    token_machine_ = std::make_unique<program::EncryptedMachine>(d_.token().plan, own_.encoder,
-                                                                 own_.evaluator, &own_.bootstrappers,
-                                                                 options(d_.token_reading.encoded_limit));
+    token_machine_ = std::make_unique<program::EncryptedMachine>(
+        d_.token().plan, own_.encoder, own_.evaluator, &own_.bootstrappers,
+        program::MachineOptions{.encoded_bytes = d_.token_reading.encoded_limit, .shared_inputs = &weights_});
   }
   run(*token_machine_, note, kept_.window(), std::move(inputs),
       {.constants = d_.token().constants(kept_.cached())});

@@ -30,11 +30,14 @@ namespace psm::cmd {
 
 class TextServer {
  public:
-  // Throws Error if a key is missing or of another key pair. `device` is null for the processor; `weights`
-  // are needed if the program has encrypted weights. All arguments must outlive the object.
-  TextServer(const TextProgram& program, HeldKeys& keys, KeptText& kept,
-             std::unique_ptr<const ckks::Engine> device = nullptr, const Ciphertexts* weights = nullptr);
+  // Reads evaluation keys from the file `keys`, and the text in the folder `state` (KeptText). Throws Error if a key is
+  // missing or of another key pair. `device` is null for the processor; `weights` are needed if the program has
+  // encrypted weights. The program must outlive the object.
+  TextServer(const TextProgram& program, const std::string& keys, const std::string& state,
+             std::unique_ptr<const ckks::Engine> device = nullptr, EncryptedWeights* weights = nullptr);
 
+  const ckks::EvaluationKeys& keys() const { return keys_.keys(); }  // that it holds
+  const KeptText& kept() const { return kept_; }
   Greeting greeting() const;
   // The answer to one frame. Throws Error if the frame is refused.
   Frame reply(const Frame& request);
@@ -57,14 +60,13 @@ class TextServer {
   TextNote require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const;
   void run(program::EncryptedMachine& machine, const TextNote& note, int window, Ciphertexts inputs,
            program::RunOptions options);
-  program::MachineOptions options(size_t encoded_bytes) const;
   Json figures() const;
 
   const TextProgram& d_;
   std::function<void(size_t, const ckks::Ciphertext&)> observer_;
-  KeptText& kept_;
-  const Ciphertexts* weights_;
-  HeldKeys& keys_;
+  HeldKeys keys_;
+  KeptText kept_;
+  const Ciphertexts weights_;
   const bool on_device_;
   const ChosenEngine own_;
   std::unique_ptr<program::EncryptedMachine> token_machine_;  // from the first token on

@@ -1,0 +1,33 @@
+#include "cmd/generation/client/text_model.h"
+
+#include <utility>
+
+#include "ckks/base/error.h"
+
+namespace psm::cmd {
+namespace {
+
+TextEnds ends_of(const ClientFile& file) {
+  const ClientEntry missing{}, *prompt = &missing, *token = &missing;
+  for (const ClientEntry& entry : file.entries) {
+    if (entry.name == kPrompt) prompt = &entry;
+    if (entry.name == kToken) token = &entry;
+  }
+  TextEnds ends({0, prompt->inputs, prompt->outputs}, {0, token->inputs, token->outputs});
+  ends.prompt_overflow = prompt->overflow, ends.token_overflow = token->overflow;
+  return ends;
+}
+
+}  // namespace
+
+TextModel::TextModel(ClientFile client) : TextEnds(ends_of(client)), file(std::move(client)) {
+  id = file.program_id();
+  context = file.context;
+  tokens = file.model.shape.context;
+  std::vector<std::string> names;
+  for (const ClientWeight& weight : file.weights) names.push_back(weight.name);
+  if (names != names_of(weights))
+    throw Error("the client file's weights are not those of its program; compile the model again");
+}
+
+}  // namespace psm::cmd
