@@ -1,6 +1,8 @@
 #include "train/stages/loop.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -93,23 +95,10 @@ std::string describe_training(const attention::ModelWeights& initial, const Data
                              static_cast<double>(training.rate.total), training.rate.floor};
   json["adamw"] = Json::Array{training.adamw.beta1, training.adamw.beta2, training.adamw.epsilon,
                               training.adamw.decay, training.adamw.clip};
-  const RangeLosses& r = training.ranges;
-  json["ranges"] = Json::Array{r.score_peak,
-                               r.gelu_peak,
-                               r.score_excess,
-                               r.gelu_excess,
-                               r.denominator_excess,
-                               r.variance_width,
-                               r.residual_excess,
-                               r.final_variance_width,
-                               r.final_residual_excess,
-                               r.score_limit,
-                               r.gelu_limit,
-                               r.denominator_limit,
-                               r.residual_limit,
-                               r.final_residual_limit,
-                               r.variance_half_width,
-                               r.final_variance_half_width};
+  // All of them, in the order of their declaration.
+  const auto ranges =
+      std::bit_cast<std::array<double, sizeof(RangeLosses) / sizeof(double)>>(training.ranges);
+  json["ranges"] = Json::Array(ranges.begin(), ranges.end());
   if (training.precision != nn::Precision::kFp32) json["precision"] = nn::name_of(training.precision);
   if (training.fixed_score_offset) json["fixed_score_offset"] = true;
   json["stop"] = Json::Array{static_cast<double>(loop.steps), static_cast<double>(loop.evaluate_every),
@@ -128,6 +117,7 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
   const std::string description = describe_training(initial, source, training, loop);
   const Batch validation = source.validation(loop.validation_sequences);
   LoopResult result;
+  result.name = loop.name;
   size_t last_saved = 0;
   bool finished = false;
 

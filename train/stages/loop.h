@@ -44,14 +44,18 @@ struct LoopOptions {
   std::function<void(size_t step, const Evaluation&)> evaluated;
 };
 
-struct LoopResult {
-  attention::ModelWeights weights;
-  size_t steps = 0;
-  size_t resumed_at = 0;         // the step at which a saved state was taken up, 0 if none was
+struct StageReport {
+  std::string name;
   Evaluation validation;         // at the last step
+  size_t steps = 0;              // none: a model that was only evaluated
   uint64_t tokens = 0;           // read in all steps, without padding
   double seconds = 0;            // of this process, evaluations included
   double tokens_per_second = 0;  // in training steps alone, of this process
+};
+
+struct LoopResult : StageReport {
+  attention::ModelWeights weights;
+  size_t resumed_at = 0;  // the step at which a saved state was taken up, 0 if none was
 };
 
 // Everything that decides a training's result, on one line. A state file must have the same.

@@ -88,8 +88,7 @@ class Recipe {
     if (options_.started)
       loop.started = [&](size_t resumed_at) { options_.started(name, steps, resumed_at); };
     LoopResult result = run_training(initial, source_, training, loop);
-    add({name, result.validation, result.steps, static_cast<size_t>(result.tokens), result.seconds,
-         result.tokens_per_second});
+    add(result);
     return std::move(result.weights);
   }
 

@@ -102,14 +102,6 @@ void make_continual(RecipeOptions& options);
 attention::ModelWeights with_attention(attention::ModelWeights weights, attention::AttentionKind attention,
                                        int power, double epsilon, bool score_offset = false);
 
-struct StageReport {
-  std::string name;
-  Evaluation validation;
-  size_t steps = 0;   // none: a model that was only evaluated
-  size_t tokens = 0;  // seen in these steps
-  double seconds = 0, tokens_per_second = 0;
-};
-
 struct TrainedModels {
   attention::ModelWeights softmax;  // no layers if there was no baseline
   attention::ModelWeights

@@ -1,7 +1,6 @@
 #include "train/stages/trainer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -16,10 +15,6 @@ std::vector<bool> decaying(const attention::ModelConfig& config) {
   for (const attention::ParameterSlice& slice : attention::parameter_slices(config))
     decays.insert(decays.end(), slice.size(), slice.rows > 1);
   return decays;
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 bool all_finite(const nn::Tensor<float>& x) {
@@ -111,14 +106,11 @@ StepReport Trainer::step() {
   source_.draw(options_.batch, random_, batch_);
   batch_.require_finite();
   const double scale = 1.0 / static_cast<double>(std::max<size_t>(1, batch_.scored()));
-  const double start = seconds_now();
   parallel_for(0, parts_.size(), [&](size_t p) { forward(*parts_[p], scale); });
-  const double forward_done = seconds_now();
   parallel_for(0, parts_.size(), [&](size_t p) {
     if (parts_[p]->count > 0) parts_[p]->tape.backward(parts_[p]->loss);
     parts_[p]->model.end_gradients();
   });
-  const double backward_done = seconds_now();
 
   constexpr size_t kChunk = 4096;
   parallel_for(0, (grads_.size() + kChunk - 1) / kChunk, [&](size_t chunk) {
@@ -148,9 +140,6 @@ StepReport Trainer::step() {
   report.step = adamw_.state().steps;
   report.tokens = batch_.real_tokens();
   tokens_ += report.tokens;
-  report.forward_seconds = forward_done - start;
-  report.backward_seconds = backward_done - forward_done;
-  report.optimiser_seconds = seconds_now() - backward_done;
   return report;
 }
 

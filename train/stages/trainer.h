@@ -43,7 +43,6 @@ struct StepReport {
   double cross_entropy = 0;
   double range_loss = 0;
   double gradient_norm = 0;  // before clipping
-  double forward_seconds = 0, backward_seconds = 0, optimiser_seconds = 0;
 };
 
 // Thrown if a training's loss or gradient is no longer finite.
