@@ -12,10 +12,20 @@
 namespace psm::cmd {
 namespace {
 
-// Returns a list of rows for each example. `form` of the model is for people.
-std::vector<Json> rows_of(const char* form, const attention::BatchedModel& model,
-                          const attention::Examples& examples) {
-  std::vector<Json> all(examples.size());
+// Calls visit(name, model) for the model as trained and, if it has one, for its polynomial form.
+template <typename Visit>
+void for_each_form(const attention::Checkpoint& checkpoint, const Visit& visit) {
+  visit("trained", attention::BatchedModel(checkpoint.weights));
+  if (!checkpoint.ranges || !checkpoint.polynomial) return;
+  const attention::PolynomialModel polynomial =
+      attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
+  visit("polynomial",
+        attention::BatchedModel(polynomial.weights, attention::polynomial_functions(polynomial)));
+}
+
+// Adds a list of rows to each example.
+void add_rows(const std::string& form, const attention::BatchedModel& model,
+              const attention::Examples& examples, Json::Array& all) {
   model.run(examples, {}, [&](const attention::BatchedPart& part) {
     const nn::Tensor<float>& logits = part.out.logits;
     for (size_t i = 0; i < part.examples.size(); ++i) {
@@ -27,16 +37,16 @@ std::vector<Json> rows_of(const char* form, const attention::BatchedModel& model
         // A norm whose sum of squares overflows leaves zeros.
         if (!std::ranges::all_of(z, [](float v) { return std::isfinite(v); }) ||
             std::ranges::all_of(z, [](float v) { return v == 0; }))
-          throw Error(message("the ", form, "'s logits for input ", part.examples[i],
+          throw Error(message(form == "polynomial" ? "the polynomial form" : "the model",
+                              "'s logits for input ", part.examples[i],
                               " are not finite or all zero, so it computes nothing; mend its weights, or "
                               "keep the input in its ranges"),
                       Error::Kind::kFailed);
         rows.push_back(Json::Array(z.begin(), z.end()));
       }
-      all[part.examples[i]] = std::move(rows);
+      all[part.examples[i]][form] = std::move(rows);
     }
   });
-  return all;
 }
 
 struct LoadedTask {
@@ -76,25 +86,14 @@ void report(const std::string& form, const LoadedTask& loaded, const train::Harn
 }  // namespace
 
 Json logits_json(const attention::Checkpoint& checkpoint, const attention::Examples& examples) {
-  std::vector<Json> trained = rows_of("model", attention::BatchedModel(checkpoint.weights), examples),
-                    polynomial;
-  if (checkpoint.ranges && checkpoint.polynomial) {
-    const attention::PolynomialModel model =
-        attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
-    polynomial =
-        rows_of("polynomial form",
-                attention::BatchedModel(model.weights, attention::polynomial_functions(model)), examples);
-  }
+  Json::Array all(examples.size());
+  for (size_t i = 0; i < examples.texts.size(); ++i)
+    all[i]["tokens"] = Json::Array(examples.texts[i].begin(), examples.texts[i].end());
+  for_each_form(checkpoint, [&](const std::string& form, const attention::BatchedModel& model) {
+    add_rows(form, model, examples, all);
+  });
   Json json;
-  json["examples"] = Json::Array{};
-  for (size_t i = 0; i < examples.size(); ++i) {
-    Json example;
-    if (!examples.texts.empty())
-      example["tokens"] = Json::Array(examples.texts[i].begin(), examples.texts[i].end());
-    example["trained"] = std::move(trained[i]);
-    if (!polynomial.empty()) example["polynomial"] = std::move(polynomial[i]);
-    json["examples"].push_back(std::move(example));
-  }
+  json["examples"] = std::move(all);
   return json;
 }
 
@@ -125,7 +124,7 @@ TaskReport score_tasks(const attention::Checkpoint& checkpoint, const nn::Tokeni
                  .json = {}};
   out.json["shots"] = static_cast<int64_t>(options.shots);
   out.json["seed"] = static_cast<int64_t>(options.seed);
-  const auto score = [&](const std::string& form, const attention::BatchedModel& model) {
+  for_each_form(checkpoint, [&](const std::string& form, const attention::BatchedModel& model) {
     for (const LoadedTask& task : loaded)
       report(form, task,
              train::score_task(
@@ -133,14 +132,7 @@ TaskReport score_tasks(const attention::Checkpoint& checkpoint, const nn::Tokeni
                  [&](std::span<const train::ScoredText> texts) { return train::score_texts(model, texts); },
                  options),
              model.config().vocab, out);
-  };
-  score("trained", attention::BatchedModel(checkpoint.weights));
-  if (checkpoint.ranges && checkpoint.polynomial) {
-    const attention::PolynomialModel polynomial =
-        attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
-    score("polynomial",
-          attention::BatchedModel(polynomial.weights, attention::polynomial_functions(polynomial)));
-  }
+  });
   return out;
 }
 

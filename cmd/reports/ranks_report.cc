@@ -4,7 +4,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/program/planning/scheme_figures.h"
 #include "ckks/program/ranks/rank_plan.h"
 #include "cmd/terminal/html.h"
 #include "cmd/terminal/svg_plot.h"
@@ -17,13 +16,6 @@ using program::Schedule;
 using program::Task;
 
 constexpr int kMostRanks = 64, kMostThreads = 16;
-
-program::CostModel costs_for(const ShownProgram& shown, const ShownEntry& entry,
-                             const program::KernelSeconds& kernels) {
-  const ckks::Context& context = *shown.program.context;
-  return program::costs_of(
-      context, ckks::plan_bootstraps(context, program::bootstrap_kinds(entry.point->plan)), kernels);
-}
 
 // What more ranks would not make shorter.
 const char* limit_of(const Schedule& s) {
@@ -190,7 +182,7 @@ void RanksReport::add(const ShownEntry& entry) {
   const program::Plan& plan = entry.point->plan;
   Entry& added = entries_.emplace_back(Entry{entry.point->name, {}, {}});
   for (const Machine& machine : machines_) {
-    const program::CostModel costs = costs_for(shown_, entry, machine.kernels);
+    const program::CostModel costs = shown_.costs_with(machine.kernels);
     for (const program::ScheduleOptions& options : chosen_)
       added.parts.push_back(
           {message("ranks of ", machine.name, ", latency ", format("%.0f us, ", 1e6 * options.link.latency),
@@ -198,7 +190,7 @@ void RanksReport::add(const ShownEntry& entry) {
            message("ranks_", added.parts.size()), count_figures(plan, costs, options)});
   }
   const program::ScheduleOptions& chosen = chosen_.front();
-  const program::CostModel costs = costs_for(shown_, entry, machines_.front().kernels);
+  const program::CostModel costs = shown_.costs_with(machines_.front().kernels);
   const Schedule s = program::schedule(plan, costs, chosen);
   added.parts.push_back({message(chosen.ranks, " ranks of ", machines_.front().name), "by_rank",
                          rank_figures(plan, costs, chosen, s)});
