@@ -85,18 +85,12 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
     if (targets[row] >= 0) part.rows.push_back(row), part.targets.push_back(targets[row]);
   if (!part.rows.empty()) input.rows = part.rows, targets = part.targets;
   nn::Tape<float>& tape = part.tape;
-  const BatchPart place{part.count,
-                        batch_.length,
-                        options_.batch,
-                        batch_.real_tokens(),
-                        targets.data(),
-                        batch_.scored(),
-                        input.lengths.empty() ? nullptr : input.lengths.data()};
-  part.score_losses = score_losses_of(options_.ranges, config_, place);
+  part.score_losses = score_losses_of(options_.ranges, config_, batch_);
   part.out.score_losses = part.score_losses.any() ? &part.score_losses : nullptr;
   part.model.forward(tape, input, part.out);
   const nn::Tensor<float> entropy = nn::cross_entropy(tape, part.out.logits, targets, cross_entropy_scale);
-  part.loss = add_range_losses(tape, entropy, options_.ranges, config_, part.out, place);
+  part.loss =
+      add_range_losses(tape, entropy, options_.ranges, config_, part.out, batch_, input, targets.data());
   part.cross_entropy = entropy.value[0];
   part.range_loss = part.loss.value[0] - entropy.value[0];
 }
