@@ -151,7 +151,7 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
 
   std::optional<InterruptionWatch> watch;
   if (!loop.state_file.empty()) watch.emplace();
-  if (loop.started) loop.started(result.resumed_at);
+  if (loop.started) loop.started(loop.name, loop.steps, result.resumed_at);
   Progress progress(loop.name, static_cast<double>(loop.steps));
   double step_seconds = 0;
   uint64_t tokens = 0;  // of this process

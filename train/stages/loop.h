@@ -39,7 +39,7 @@ struct LoopOptions {
   std::string state_file;      // empty: nothing is saved; an existing file of the same training is resumed
   size_t save_every = 100;
   // Called before the first step, with the step of the resumed state, 0 if there was none. May be empty.
-  std::function<void(size_t resumed_at)> started;
+  std::function<void(const std::string& name, size_t steps, size_t resumed_at)> started;
   // Called with every evaluation on held-out examples. May be empty. A resumed training repeats some calls.
   std::function<void(size_t step, const Evaluation&)> evaluated;
 };

@@ -54,10 +54,8 @@ struct RecipeOptions {
   bool trains_on = false;       // continue_recipe: a model of the wanted attention enters at stage 2
   bool ranges_in_training_form = false;  // stage 3 trains stage 2's form, and c is left out after it
   size_t evaluate_every = 25;
-  int validation_sequences = 128;
   std::string state_folder;  // running trainings are saved there and resumed; empty: nowhere
-  // Called before each training with its stage, its most steps, and the step of the resumed state (0: none).
-  // May be empty.
+  // LoopOptions::started of each stage.
   std::function<void(const std::string& stage, size_t steps, size_t resumed_at)> started = {};
 
   // The number of training examples for measuring ranges: 2048, whose forward pass takes less time than stage
