@@ -158,6 +158,7 @@ RanksFlags::RanksFlags(Command& flags)
 }
 
 RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, bool measured) {
+  if (flags.ranks == 0) return;
   std::vector<program::ScheduleOptions> chosen;  // one for each link; the first is drawn
   for (const char* link :
        flags.network.empty() ? std::vector{"10GbE", "100GbE"} : std::vector{flags.network.c_str()})

@@ -24,8 +24,8 @@ struct RanksFlags {
 
 class RanksReport {
  public:
-  // `measured`: whether to time this machine with one and with two threads. Then ranks of 2 and of 16 cores are
-  // predicted, else those of the program's machine.
+  // Empty unless --ranks is given. `measured`: whether to time this machine with one and with two threads. Then ranks
+  // of 2 and of 16 cores are predicted, else those of the program's machine.
   RanksReport(const ShownProgram& shown, const RanksFlags& flags, bool measured);
 
   std::string text() const;
