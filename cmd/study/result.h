@@ -3,6 +3,7 @@
 //
 //     {"kind": "note",   "text"}
 //     {"kind": "plot",   "title", "x", "y", "x_log", "y_log", "lines": [{"name", "points": [[x, y] ..]}]}
+//                                                                 null: not finite, a gap in the line
 //     {"kind": "table",  "title", "rows": [[cell ..] ..]}           the first row is the heading
 //
 // for a page, pictures too, and as text for a terminal. Not thread-safe.

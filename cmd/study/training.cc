@@ -75,11 +75,8 @@ void write_record(const std::string& path, const Trained& trained) {
   json["diverged"] = trained.diverged;
   json["curve"] = Json::Array{};
   for (const auto& [step, e] : trained.curve) {
-    json["curve"].push_back(
-        Json::Object{{"step", static_cast<int64_t>(step)},
-                     {"scored", static_cast<int64_t>(e.scored)},
-                     {"correct", static_cast<int64_t>(e.correct)},
-                     {"cross_entropy", std::isfinite(e.cross_entropy) ? Json(e.cross_entropy) : Json()}});
+    json["curve"].push_back(Json::Object{
+        {"step", step}, {"scored", e.scored}, {"correct", e.correct}, {"cross_entropy", e.cross_entropy}});
   }
   write_file(path, json.dump(1) + "\n");
 }
