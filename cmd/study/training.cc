@@ -74,10 +74,9 @@ void write_record(const std::string& path, const Trained& trained) {
   Json json;
   json["diverged"] = trained.diverged;
   json["curve"] = Json::Array{};
-  for (const auto& [step, e] : trained.curve) {
+  for (const auto& [step, e] : trained.curve)
     json["curve"].push_back(Json::Object{
         {"step", step}, {"scored", e.scored}, {"correct", e.correct}, {"cross_entropy", e.cross_entropy}});
-  }
   write_file(path, json.dump(1) + "\n");
 }
 
