@@ -154,12 +154,11 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
   if (loop.started) loop.started(loop.name, loop.steps, result.resumed_at);
   Progress progress(loop.name, static_cast<double>(loop.steps));
   double step_seconds = 0;
-  uint64_t tokens = 0;  // of this process
+  const uint64_t read_before = trainer.tokens();  // by other processes
   while (!finished && trainer.steps() < loop.steps) {
     const auto before = Clock::now();
     const StepReport report = or_last_good_state([&] { return trainer.step(); });
     step_seconds += seconds_since(before);
-    tokens += report.tokens;
     if (report.step % loop.evaluate_every == 0 || report.step == loop.steps) {
       result.validation = evaluate(trainer.weights(), validation);
       if (loop.evaluated) loop.evaluated(report.step, result.validation);
@@ -181,7 +180,8 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
   result.steps = trainer.steps();
   result.tokens = trainer.tokens();
   result.seconds = seconds_since(start);
-  result.tokens_per_second = step_seconds > 0 ? static_cast<double>(tokens) / step_seconds : 0;
+  result.tokens_per_second =
+      step_seconds > 0 ? static_cast<double>(result.tokens - read_before) / step_seconds : 0;
   return result;
 }
 

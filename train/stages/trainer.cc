@@ -132,8 +132,7 @@ StepReport Trainer::step() {
     report_divergence(loss, report.gradient_norm);
   }
   report.step = adamw_.state().steps;
-  report.tokens = batch_.real_tokens();
-  tokens_ += report.tokens;
+  tokens_ += batch_.real_tokens();
   return report;
 }
 
