@@ -28,14 +28,12 @@ constexpr const char* kScoresNote = "scores";
 constexpr const char* kOwnSamples = "the model's own samples";  // begins their description
 
 // All scores with the names that they have in files.
-template <typename Scores, typename Visit>
-void for_each_score(Scores& scores, Visit&& visit) {
-  visit("softmax", scores.softmax);
-  visit("replaced", scores.replaced);
-  visit("trained", scores.trained);
-  visit("ranges", scores.ranges);
-  visit("polynomial", scores.polynomial);
-}
+constexpr std::pair<const char*, StageScore TaskScores::*> kScores[] = {
+    {"softmax", &TaskScores::softmax},
+    {"replaced", &TaskScores::replaced},
+    {"trained", &TaskScores::trained},
+    {"ranges", &TaskScores::ranges},
+    {"polynomial", &TaskScores::polynomial}};
 
 StageScore score_from(const Json& json) {
   StageScore score;
@@ -209,10 +207,6 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
   }
   scores.data = task.source->description();
   const train::Batch test = task.test();
-  const auto score = [&](StageScore& stage, const train::Evaluation& evaluation, int64_t tokens) {
-    static_cast<train::Evaluation&>(stage) = evaluation;
-    stage.tokens = tokens;
-  };
   const auto tokens_of = [&](std::string_view name) {
     for (const train::StageReport& stage : models.stages) {
       if (stage.name == name) return static_cast<int64_t>(stage.tokens);
@@ -220,15 +214,14 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
     return int64_t{0};
   };
   scores.attention = models.trained.config.attention;
-  if (!models.softmax.layers.empty()) {
-    score(scores.softmax, train::evaluate(models.softmax, test),
-          tokens + tokens_of(attention::name_of(attention::AttentionKind::kSoftmax)));
-  }
-  if (!models.replaced.layers.empty()) score(scores.replaced, train::evaluate(models.replaced, test), tokens);
+  if (!models.softmax.layers.empty())
+    scores.softmax = {train::evaluate(models.softmax, test),
+                      tokens + tokens_of(attention::name_of(attention::AttentionKind::kSoftmax))};
+  if (!models.replaced.layers.empty()) scores.replaced = {train::evaluate(models.replaced, test), tokens};
   tokens += tokens_of(attention::name_of(scores.attention));
-  score(scores.trained, train::evaluate(models.trained, test), tokens);
+  scores.trained = {train::evaluate(models.trained, test), tokens};
   tokens += tokens_of("ranges");
-  score(scores.ranges, train::evaluate(models.final_model, test), tokens);
+  scores.ranges = {train::evaluate(models.final_model, test), tokens};
   write_scores(scores, run.checkpoint);
   run.seconds = seconds_now() - start;
   return run;
@@ -237,14 +230,15 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
 Json scores_json(const TaskScores& scores) {
   Json json;
   json["data"] = scores.data;
-  for_each_score(scores, [&](const char* name, const StageScore& score) {
-    if (score.scored == 0) return;
+  for (const auto& [name, member] : kScores) {
+    const StageScore& score = scores.*member;
+    if (score.scored == 0) continue;
     Json& entry = json[name];
     entry["scored"] = static_cast<int64_t>(score.scored);
     entry["correct"] = static_cast<int64_t>(score.correct);
     entry["cross_entropy"] = score.cross_entropy;
     entry["tokens"] = score.tokens;
-  });
+  }
   return json;
 }
 
@@ -260,9 +254,8 @@ TaskScores read_scores(const attention::Checkpoint& checkpoint) {
   const Json json =
       parse_json(found->second, "the checkpoint's note \"scores\"", {.max_bytes = 4096, .max_depth = 3});
   scores.data = json.at("data", "scores").string("data");
-  for_each_score(scores, [&](const char* name, StageScore& score) {
-    if (const Json* entry = json.find(name)) score = score_from(*entry);
-  });
+  for (const auto& [name, member] : kScores)
+    if (const Json* entry = json.find(name)) scores.*member = score_from(*entry);
   return scores;
 }
 
