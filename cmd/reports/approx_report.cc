@@ -70,11 +70,11 @@ const Function& function_named(const std::string& name) {
   throw Error(message("unknown function '", name, "'; it is one of ", approx_functions()));
 }
 
-PlotPoints sample(const approx::Approximation& a, double (*value)(const approx::Approximation&, double)) {
+PlotPoints sample(const Approximation& a, double (Approximation::*value)(double) const) {
   PlotPoints points(kPlotPoints + 1);
   for (int i = 0; i <= kPlotPoints; ++i) {
     const double x = point_of(a.domain(), static_cast<double>(i) / kPlotPoints);
-    points[i] = {x, value(a, x)};
+    points[i] = {x, (a.*value)(x)};
   }
   return points;
 }
@@ -209,13 +209,12 @@ std::string plot_svg(const approx::Approximation& a) {
   const bool wide = a.domain().lo > 0 && a.domain().hi > 20 * a.domain().lo;
   SvgPanel& values = figure.panel("function and polynomial", "x", a.function());
   values.x_log = values.y_log = wide;
-  values.line(a.function(), sample(a, [](const approx::Approximation& f, double x) { return f.exact(x); }));
-  values.line("polynomial",
-              sample(a, [](const approx::Approximation& f, double x) { return f.evaluate(x); }));
+  values.line(a.function(), sample(a, &Approximation::exact));
+  values.line("polynomial", sample(a, &Approximation::evaluate));
   SvgPanel& errors = figure.panel(std::string(name_of(a.error_kind())) + " error", "x", "error");
   errors.x_log = wide;
   errors.y_log = true;
-  errors.line("error", sample(a, [](const approx::Approximation& f, double x) { return f.error_at(x); }));
+  errors.line("error", sample(a, &Approximation::error_at));
   errors.level("proven bound", a.error_bound());
   return figure.text();
 }

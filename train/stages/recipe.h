@@ -90,9 +90,7 @@ void set_steps(RecipeOptions& options, size_t steps, size_t range_steps);
 // scale for the scores.
 void follow_paper(RecipeOptions& options);
 
-// Stage 2 by continual training: a quarter of the steps with the same learning rate. Other rates are worse:
-// on the novels (attention/PAPER.md) 300 steps from softmax's perplexity of 3.74 end at 4.07, 4.00, 4.05 and
-// 4.12 with 1/3, 1, 2 and 3.3 times the rate.
+// Stage 2 by continual training: a quarter of the steps with the same learning rate. Higher and lower rates are worse.
 void make_continual(RecipeOptions& options);
 
 // The same weights with another attention in its training form, the start of continual training (stage 2).
