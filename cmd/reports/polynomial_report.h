@@ -14,9 +14,9 @@
 
 namespace psm::cmd {
 
-// Every polynomial, layer by layer, with its "place": norm, attention, second norm (of a sequential block), feed-forward, final norm or
-// head. Attention's rows have no interval: {"function": "attention", "layer", "method", "depth",
-// "error_bound", "relative"}.
+// Every polynomial, layer by layer, with its "place": norm, attention, second norm (of a sequential block),
+// feed-forward, final norm or head. Attention's rows have no interval: {"function": "attention", "layer", "method",
+// "depth", "error_bound", "relative"}.
 Figures approximation_figures(const attention::PolynomialModel& model);
 
 // How often values on these sequences leave the intervals, function by function.

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kRowSequences = 16;  // whose scores are weighed
 constexpr int kTokens = 128;
-// Attention of these shapes: `ciphertexts` of kBlockWidth features and T tokens a layer, with heads of d / h features each.
+// Shapes of attention. A layer has `ciphertexts` of kBlockWidth features and T tokens, and heads of d / h features.
 constexpr int kBlockWidth = 512;
 struct AttentionShape {
   const char* name;

@@ -8,10 +8,10 @@
 //                     (length-agnostic, no c, inference_epsilon added to the mean), with the range losses;
 //                     denominators that then span more than `largest_ratio` are scaled down to it
 //
-// It begins with random weights (run_recipe), or with a trained model (continue_recipe). A softmax model enters at stage
-// 2, one of another attention at stage 3, or with `trains_on` at stage 2; if that model has been through stage 3 before,
-// its scores are not scaled again. With another attention than PowerSoftmax the same stages run, named after that
-// attention, without PowerSoftmax's forms. Then the ranges are measured. Step 3 of the algorithm, the polynomials,
+// It begins with random weights (run_recipe), or with a trained model (continue_recipe). A softmax model enters at
+// stage 2, one of another attention at stage 3, or with `trains_on` at stage 2; if that model has been through stage 3
+// before, its scores are not scaled again. With another attention than PowerSoftmax the same stages run, named after
+// that attention, without PowerSoftmax's forms. Then the ranges are measured. Step 3 of the algorithm, the polynomials,
 // follows from weights and ranges (attention/reference/polynomial_model.h).
 #pragma once
 
