@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -12,20 +13,20 @@
 namespace psm::cmd {
 namespace {
 
-// Calls visit(name, model) for the model as trained and, if it has one, for its polynomial form.
-template <typename Visit>
-void for_each_form(const attention::Checkpoint& checkpoint, const Visit& visit) {
+// The model as trained and, if it has one, its polynomial form, with their names.
+void for_each_form(const attention::Checkpoint& checkpoint,
+                   const std::function<void(const char* form, const attention::BatchedModel&)>& visit) {
   visit("trained", attention::BatchedModel(checkpoint.weights));
   if (!checkpoint.ranges || !checkpoint.polynomial) return;
-  const attention::PolynomialModel polynomial =
+  const attention::PolynomialModel model =
       attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
-  visit("polynomial",
-        attention::BatchedModel(polynomial.weights, attention::polynomial_functions(polynomial)));
+  visit("polynomial", attention::BatchedModel(model.weights, attention::polynomial_functions(model)));
 }
 
 // Adds a list of rows to each example.
-void add_rows(const std::string& form, const attention::BatchedModel& model,
-              const attention::Examples& examples, Json::Array& all) {
+void add_rows(const char* form, const attention::BatchedModel& model, const attention::Examples& examples,
+              std::vector<Json>& all) {
+  const char* const what = form == std::string_view("trained") ? "model" : "polynomial form";
   model.run(examples, {}, [&](const attention::BatchedPart& part) {
     const nn::Tensor<float>& logits = part.out.logits;
     for (size_t i = 0; i < part.examples.size(); ++i) {
@@ -37,8 +38,7 @@ void add_rows(const std::string& form, const attention::BatchedModel& model,
         // A norm whose sum of squares overflows leaves zeros.
         if (!std::ranges::all_of(z, [](float v) { return std::isfinite(v); }) ||
             std::ranges::all_of(z, [](float v) { return v == 0; }))
-          throw Error(message(form == "polynomial" ? "the polynomial form" : "the model",
-                              "'s logits for input ", part.examples[i],
+          throw Error(message("the ", what, "'s logits for input ", part.examples[i],
                               " are not finite or all zero, so it computes nothing; mend its weights, or "
                               "keep the input in its ranges"),
                       Error::Kind::kFailed);
@@ -86,15 +86,13 @@ void report(const std::string& form, const LoadedTask& loaded, const train::Harn
 }  // namespace
 
 Json logits_json(const attention::Checkpoint& checkpoint, const attention::Examples& examples) {
-  Json::Array all(examples.size());
+  std::vector<Json> all(examples.size());
   for (size_t i = 0; i < examples.texts.size(); ++i)
     all[i]["tokens"] = Json::Array(examples.texts[i].begin(), examples.texts[i].end());
-  for_each_form(checkpoint, [&](const std::string& form, const attention::BatchedModel& model) {
+  for_each_form(checkpoint, [&](const char* form, const attention::BatchedModel& model) {
     add_rows(form, model, examples, all);
   });
-  Json json;
-  json["examples"] = std::move(all);
-  return json;
+  return Json::Object{{"examples", Json(std::move(all))}};
 }
 
 std::vector<train::HarnessTask> tasks_from(const std::string& names) {
@@ -124,7 +122,7 @@ TaskReport score_tasks(const attention::Checkpoint& checkpoint, const nn::Tokeni
                  .json = {}};
   out.json["shots"] = static_cast<int64_t>(options.shots);
   out.json["seed"] = static_cast<int64_t>(options.seed);
-  for_each_form(checkpoint, [&](const std::string& form, const attention::BatchedModel& model) {
+  for_each_form(checkpoint, [&](const char* form, const attention::BatchedModel& model) {
     for (const LoadedTask& task : loaded)
       report(form, task,
              train::score_task(

@@ -214,9 +214,10 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
     return int64_t{0};
   };
   scores.attention = models.trained.config.attention;
-  if (!models.softmax.layers.empty())
+  if (!models.softmax.layers.empty()) {
     scores.softmax = {train::evaluate(models.softmax, test),
                       tokens + tokens_of(attention::name_of(attention::AttentionKind::kSoftmax))};
+  }
   if (!models.replaced.layers.empty()) scores.replaced = {train::evaluate(models.replaced, test), tokens};
   tokens += tokens_of(attention::name_of(scores.attention));
   scores.trained = {train::evaluate(models.trained, test), tokens};
