@@ -19,7 +19,6 @@ namespace psm::cmd {
 // "depth", "error_bound", "relative"}.
 Figures approximation_figures(const attention::PolynomialModel& model);
 
-// How often values on these sequences leave the intervals, function by function.
 Figures range_use_figures(const std::vector<attention::RangeUse>& uses, int layers);
 // Advice if values leave: the first function of the network that a value leaves, and the margin that would
 // have held it. Later functions follow, because that sequence is lost. Empty if no value leaves.

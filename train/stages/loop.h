@@ -16,8 +16,7 @@
 
 namespace psm::train {
 
-// The file of a running training. `description` identifies the training (model, data, options). A file with
-// another description is refused, not continued with other settings.
+// The file of a running training.
 struct SavedTraining {
   TrainerState state;
   bool finished = false;  // its loop ended: resuming returns its weights
@@ -58,7 +57,7 @@ struct LoopResult : StageReport {
   size_t resumed_at = 0;  // the step at which a saved state was taken up, 0 if none was
 };
 
-// Everything that decides a training's result, on one line. A state file must have the same.
+// Everything that decides a training's result, on one line. A state file with another description is refused.
 std::string describe_training(const attention::ModelWeights& initial, const DataSource& source,
                               const TrainerOptions& training, const LoopOptions& loop);
 
