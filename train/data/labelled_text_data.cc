@@ -20,11 +20,8 @@ std::shared_ptr<const nn::Tokenizer> reduced(const nn::Tokenizer& base,
   nn::KeptTokens kept;
   for (const LabelledText& text : texts) {
     std::set<int> tokens;
-    for (size_t at = 0; at <= text.text.size();) {
-      const size_t end = std::min(text.text.find('\t', at), text.text.size());
-      for (const int token : base.encode(" " + text.text.substr(at, end - at))) tokens.insert(token);
-      at = end + 1;
-    }
+    for (const std::string_view part : fields_of(text.text))
+      for (const int token : base.encode(message(" ", part))) tokens.insert(token);
     for (const int token : tokens) ++texts_with[token];
   }
   for (size_t token = 0; token < texts_with.size(); ++token)
