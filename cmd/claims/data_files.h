@@ -1,7 +1,7 @@
 // The files outside the repository that experiments and tests read: testdata/data.json.
 //
 //     files    [{"path", "title", "source", "licence", "bytes", "sha256", "prepared"}], paths below ../shared/data
-//     novels   [{"title", "author", "ebook", "raw"}], of which text/gutenberg7-{train,valid}.txt are made, in this order
+//     novels   [{"title", "author", "ebook", "raw"}]; text/gutenberg7-{train,valid}.txt are made of them, in this order
 #pragma once
 
 #include <string>

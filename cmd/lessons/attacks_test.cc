@@ -1,5 +1,5 @@
-// An attack laboratory on rings that offer no security: each attack finds the whole secret where its defence is missing,
-// and nothing where it is there.
+// An attack laboratory on rings that offer no security: each attack finds the whole secret where its defence is
+// missing, and nothing where it is there.
 //
 //     attack                               defence
 //     decryptions that others see          they stay with the holder of the key    (ckks/SECURITY.md, not claimed 2)

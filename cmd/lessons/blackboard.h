@@ -74,21 +74,17 @@ double seconds(Work&& work) {
 }
 
 // A name and its values, in columns of one width.
-template <typename... Values>
-void line(const std::string& name, const Values&... values) {
-  std::printf("   %-34s", name.c_str());
-  const int width = sizeof...(values) > 4 ? 10 : 12;
-  (std::printf(" %*s", width, cell(values).c_str()), ...);
-  std::printf("\n");
-  std::fflush(stdout);
-}
-
 template <typename T>
 void row(const std::string& name, const std::vector<T>& values, int width = 5) {
   std::printf("   %-34s", name.c_str());
   for (const T& value : values) std::printf(" %*s", width, cell(value).c_str());
   std::printf("\n");
   std::fflush(stdout);
+}
+
+template <typename... Values>
+void line(const std::string& name, const Values&... values) {
+  row(name, std::vector<std::string>{cell(values)...}, sizeof...(values) > 4 ? 10 : 12);
 }
 
 // Functions in exercises/ throw this until the reader writes them.

@@ -14,12 +14,11 @@
 
 namespace psm::cmd {
 
-// Every polynomial, layer by layer, with its "place": norm, attention, second norm (of a sequential block), feed-forward, final norm or
-// head. Attention's rows have no interval: {"function": "attention", "layer", "method", "depth",
-// "error_bound", "relative"}.
+// Every polynomial, layer by layer, with its "place": norm, attention, second norm (of a sequential block),
+// feed-forward, final norm or head. Attention's rows have no interval: {"function": "attention", "layer", "method",
+// "depth", "error_bound", "relative"}.
 Figures approximation_figures(const attention::PolynomialModel& model);
 
-// How often values on these sequences leave the intervals, function by function.
 Figures range_use_figures(const std::vector<attention::RangeUse>& uses, int layers);
 // Advice if values leave: the first function of the network that a value leaves, and the margin that would
 // have held it. Later functions follow, because that sequence is lost. Empty if no value leaves.

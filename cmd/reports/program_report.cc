@@ -38,14 +38,6 @@ void make_visible(program::ProgramFile& file) {
   }
 }
 
-// With every kind of bootstrap that the entry points have.
-program::CostModel costs_of(const program::VerifiedProgram& program, const program::KernelSeconds& kernels) {
-  std::set<ckks::BootstrapKind> kinds;
-  for (const program::EntryPoint& entry : program.file.entries)
-    kinds.merge(program::bootstrap_kinds(entry.plan));
-  return program::costs_of(*program.context, ckks::plan_bootstraps(*program.context, kinds), kernels);
-}
-
 // about.`what`.`entry`, if it is an array of so many numbers.
 std::vector<double> numbers_of(const Json& about, const char* what, const std::string& entry, size_t count) {
   const Json* by_entry = about.is_object() ? about.find(what) : nullptr;
@@ -277,7 +269,7 @@ ShownProgram::ShownProgram(program::VerifiedProgram verified, const std::string&
       encode_seconds_per_byte(measured ? program::encode_seconds_per_byte(*program.context) : 0) {
   make_visible(program.file);
   if (!entry.empty()) program.file.entry(entry);  // or throw
-  const program::CostModel costs = costs_of(program, kernels);
+  const program::CostModel costs = costs_with(kernels);
   const Json& about = program.file.about;
   for (const program::EntryPoint& point : program.file.entries) {
     if (!entry.empty() && point.name != entry) continue;
@@ -289,6 +281,13 @@ ShownProgram::ShownProgram(program::VerifiedProgram verified, const std::string&
         numbers_of(about, "predicted_errors", point.name, point.plan.level.size());
     if (!errors.empty()) shown.ledger.set_predicted_errors({}, errors);
   }
+}
+
+program::CostModel ShownProgram::costs_with(const program::KernelSeconds& seconds) const {
+  std::set<ckks::BootstrapKind> kinds;
+  for (const program::EntryPoint& entry : program.file.entries)
+    kinds.merge(program::bootstrap_kinds(entry.plan));
+  return program::costs_of(*program.context, ckks::plan_bootstraps(*program.context, kinds), seconds);
 }
 
 std::string program_text(const ShownProgram& shown, bool instructions) {

@@ -34,6 +34,9 @@ struct ShownProgram {
   ShownProgram(program::VerifiedProgram program, const std::string& name,
                const program::Calibration* machine = nullptr, const std::string& entry = "");
 
+  // With every kind of bootstrap that the entry points have.
+  program::CostModel costs_with(const program::KernelSeconds& seconds) const;
+
   program::VerifiedProgram program;
   std::string name;
   program::KernelSeconds kernels;

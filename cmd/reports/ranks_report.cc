@@ -1,10 +1,10 @@
 #include "cmd/reports/ranks_report.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/program/planning/scheme_figures.h"
 #include "ckks/program/ranks/rank_plan.h"
 #include "cmd/terminal/html.h"
 #include "cmd/terminal/svg_plot.h"
@@ -17,13 +17,6 @@ using program::Schedule;
 using program::Task;
 
 constexpr int kMostRanks = 64, kMostThreads = 16;
-
-program::CostModel costs_for(const ShownProgram& shown, const ShownEntry& entry,
-                             const program::KernelSeconds& kernels) {
-  const ckks::Context& context = *shown.program.context;
-  return program::costs_of(
-      context, ckks::plan_bootstraps(context, program::bootstrap_kinds(entry.point->plan)), kernels);
-}
 
 // What more ranks would not make shorter.
 const char* limit_of(const Schedule& s) {
@@ -164,49 +157,47 @@ RanksFlags::RanksFlags(Command& flags)
   });
 }
 
-RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, bool measured) : shown_(shown) {
+RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, bool measured) {
   if (flags.ranks == 0) return;
-  const auto ranks = static_cast<int>(flags.ranks);
+  std::vector<program::ScheduleOptions> chosen;  // one for each link; the first is drawn
   for (const char* link :
        flags.network.empty() ? std::vector{"10GbE", "100GbE"} : std::vector{flags.network.c_str()})
-    chosen_.push_back({.ranks = ranks, .link = program::parse_link(link)});
-  machines_.push_back({shown.machine, shown.kernels});
+    chosen.push_back({.ranks = static_cast<int>(flags.ranks), .link = program::parse_link(link)});
+  std::vector<std::pair<std::string, program::KernelSeconds>> machines = {{shown.machine, shown.kernels}};
+  program::KernelSeconds one, two;  // threads
   if (measured) {
     const int threads = thread_count();
     const auto timed = [&](int count) {
       set_thread_count(count);
       return program::calibrate(*shown.program.context).kernels;
     };
-    one_and_two_ = {timed(1), timed(2)};
+    one = timed(1), two = timed(2);
     set_thread_count(threads);
-    machines_.clear();
+    machines.clear();
     for (const int cores : {2, 16})
-      machines_.push_back({message(cores, " cores each"),
-                           program::at_threads(one_and_two_->first, one_and_two_->second, cores)});
+      machines.emplace_back(message(cores, " cores each"), program::at_threads(one, two, cores));
   }
-  for (const ShownEntry& entry : shown.entries) add(entry);
-}
-
-void RanksReport::add(const ShownEntry& entry) {
-  const program::Plan& plan = entry.point->plan;
-  Entry& added = entries_.emplace_back(Entry{entry.point->name, {}, {}});
-  for (const Machine& machine : machines_) {
-    const program::CostModel costs = costs_for(shown_, entry, machine.kernels);
-    for (const program::ScheduleOptions& options : chosen_)
-      added.parts.push_back(
-          {message("ranks of ", machine.name, ", latency ", format("%.0f us, ", 1e6 * options.link.latency),
-                   bytes_text(options.link.bandwidth), "/s"),
-           message("ranks_", added.parts.size()), count_figures(plan, costs, options)});
+  for (const ShownEntry& entry : shown.entries) {
+    const program::Plan& plan = entry.point->plan;
+    Entry& added = entries_.emplace_back(Entry{entry.point->name, {}, {}});
+    for (const auto& [machine, kernels] : machines) {
+      const program::CostModel costs = shown.costs_with(kernels);
+      for (const program::ScheduleOptions& options : chosen)
+        added.parts.push_back(
+            {message("ranks of ", machine, ", latency ", format("%.0f us, ", 1e6 * options.link.latency),
+                     bytes_text(options.link.bandwidth), "/s"),
+             message("ranks_", added.parts.size()), count_figures(plan, costs, options)});
+    }
+    const auto& [machine, kernels] = machines.front();
+    const program::CostModel costs = shown.costs_with(kernels);
+    const Schedule s = program::schedule(plan, costs, chosen.front());
+    added.parts.push_back({message(chosen.front().ranks, " ranks of ", machine), "by_rank",
+                           rank_figures(plan, costs, chosen.front(), s)});
+    added.drawing = lanes(s);
+    if (measured)
+      added.parts.push_back({"one process, measured with 1 and 2 threads, predicted beyond", "threads",
+                             thread_figures(entry.reading.work, one, two)});
   }
-  const program::ScheduleOptions& chosen = chosen_.front();
-  const program::CostModel costs = costs_for(shown_, entry, machines_.front().kernels);
-  const Schedule s = program::schedule(plan, costs, chosen);
-  added.parts.push_back({message(chosen.ranks, " ranks of ", machines_.front().name), "by_rank",
-                         rank_figures(plan, costs, chosen, s)});
-  added.drawing = lanes(s);
-  if (one_and_two_)
-    added.parts.push_back({"one process, measured with 1 and 2 threads, predicted beyond", "threads",
-                           thread_figures(entry.reading.work, one_and_two_->first, one_and_two_->second)});
 }
 
 std::string RanksReport::text() const {

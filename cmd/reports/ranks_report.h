@@ -3,9 +3,7 @@
 // rank.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "ckks/program/ranks/schedule.h"
@@ -35,10 +33,6 @@ class RanksReport {
   std::string html() const;
 
  private:
-  struct Machine {
-    std::string name;
-    program::KernelSeconds kernels;
-  };
   struct Part {
     std::string title, key;
     Figures figures;
@@ -48,12 +42,6 @@ class RanksReport {
     std::vector<Part> parts;
     std::string drawing;
   };
-  void add(const ShownEntry& entry);
-
-  const ShownProgram& shown_;
-  std::vector<program::ScheduleOptions> chosen_;  // one for each link; the first is drawn
-  std::vector<Machine> machines_;
-  std::optional<std::pair<program::KernelSeconds, program::KernelSeconds>> one_and_two_;
   std::vector<Entry> entries_;
 };
 

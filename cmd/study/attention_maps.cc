@@ -15,7 +15,7 @@ ScoreRows score_rows(const attention::ModelWeights& weights, const train::Batch&
   const auto layers = static_cast<size_t>(config.layers), heads = static_cast<size_t>(config.heads);
   const auto length = static_cast<size_t>(batch.length);
   const attention::Examples examples = batch.examples();
-  ScoreRows rows;
+  ScoreRows rows{.config = config};
   rows.heads.resize(examples.size() * layers * heads);
   const attention::BatchedModel model(weights);
   model.run(examples, {.keep_scores = true}, [&](const attention::BatchedPart& part) {

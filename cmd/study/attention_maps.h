@@ -8,9 +8,11 @@
 
 namespace psm::cmd {
 
+// A model's scores.
 struct ScoreRows {
+  attention::ModelConfig config;
   // By sequence, layer and head, in this order: row t has t + 1 scores, offsets included.
-  std::vector<std::vector<std::vector<double>>> heads;
+  std::vector<std::vector<std::vector<double>>> heads = {};
   double bound = 0;  // max |score|
 };
 

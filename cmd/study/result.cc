@@ -11,9 +11,6 @@
 namespace psm::cmd {
 namespace {
 
-// JSON has no other numbers than finite ones; null is a gap in a line.
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 constexpr uint32_t kFileHeader = 14, kInfoHeader = 40, kPalette = 4 * 256;
 
 void append(std::string& out, uint32_t value, int bytes = 4) {
@@ -32,8 +29,7 @@ void StudyResult::plot(const SvgPanel& panel) {
   Json::Array lines;
   for (const SvgPanel::Line& line : panel.lines) {
     Json::Array points;
-    for (const auto& [x, y] : line.points)
-      points.push_back(Json::Array{number_or_null(x), number_or_null(y)});
+    for (const auto& [x, y] : line.points) points.push_back(Json::Array{x, y});
     lines.push_back(Json::Object{{"name", line.name}, {"points", std::move(points)}});
   }
   items_.push_back(Json::Object{{"kind", "plot"},

@@ -3,6 +3,7 @@
 //
 //     {"kind": "note",   "text"}
 //     {"kind": "plot",   "title", "x", "y", "x_log", "y_log", "lines": [{"name", "points": [[x, y] ..]}]}
+//                                                                 null: not finite, a gap in the line
 //     {"kind": "table",  "title", "rows": [[cell ..] ..]}           the first row is the heading
 //
 // for a page, pictures too, and as text for a terminal. Not thread-safe.
@@ -45,8 +46,8 @@ class StudyResult {
 };
 
 // Returns a square grey picture for pages that carry their pictures with them: an uncompressed bitmap (BMP, 8 bits a
-// pixel with a palette of greys), which every browser shows and which needs no compressor, of size * size entries that are not negative: 0 is white, the largest black, with a
-// square root between, so that weights of a hundredth of the largest are still seen.
+// pixel with a palette of greys), which every browser shows. Of size * size entries that are not negative, 0 is white
+// and the largest is black. The square root lies between, so that a hundredth of the largest is still seen.
 std::string bitmap_of_weights(const std::vector<double>& values, int size);
 
 // RFC 4648, with padding.

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kRowSequences = 16;  // whose scores are weighed
 constexpr int kTokens = 128;
-// Attention of these shapes: `ciphertexts` of kBlockWidth features and T tokens a layer, with heads of d / h features each.
+// Shapes of attention. A layer has `ciphertexts` of kBlockWidth features and T tokens, and heads of d / h features.
 constexpr int kBlockWidth = 512;
 struct AttentionShape {
   const char* name;
@@ -124,8 +124,7 @@ std::map<std::string, program::SlotVector> inputs_of(const AttentionShape& shape
   std::vector<std::vector<double>> rows(block.packing.slots / block.packing.places);
   for (int t = 0; t < kTokens; ++t)
     for (int h = 0; h < block.block.heads(); ++h)
-      rows[block.block.row_of(t, h)] =
-          method.model->scores.heads[static_cast<size_t>(h)][static_cast<size_t>(t)];
+      rows[block.block.row_of(t, h)] = method.model->heads[static_cast<size_t>(h)][static_cast<size_t>(t)];
   TrainingRandom random(1);
   program::SlotVector values(block.packing.slots);
   for (ckks::Complex& v : values)
@@ -172,9 +171,9 @@ Measured measured(const AttentionShape& shape, const SoftmaxMethod& method, cons
   return found;
 }
 
-ScoredModel scored(const Trained& trained, const train::Batch& examples) {
+ScoreRows scored(const Trained& trained, const train::Batch& examples) {
   if (!trained.diverged.empty()) throw Error(trained.diverged, Error::Kind::kFailed);
-  return {trained.weights.config, score_rows(trained.weights, examples)};
+  return score_rows(trained.weights, examples);
 }
 
 }  // namespace
@@ -182,9 +181,8 @@ ScoredModel scored(const Trained& trained, const train::Batch& examples) {
 void show_softmax_costs(const StudyOptions&, const train::DataSource& source, const TrainedGroup& trained,
                         StudyResult& result) {
   const train::Batch examples = source.validation(kRowSequences);
-  const ScoredModel softmax = scored(trained.rows[0].front(), examples),
-                    scaled_softmax = scaled_down(softmax),
-                    power = scored(trained.rows.back().front(), examples);
+  const ScoreRows softmax = scored(trained.rows[0].front(), examples), scaled_softmax = scaled_down(softmax),
+                  power = scored(trained.rows.back().front(), examples);
   const auto context = std::make_shared<const ckks::Context>(ckks::secure_n16());
   const ckks::Context& crypto = *context;
   const program::KernelSeconds kernels = program::calibrate(crypto).kernels;
@@ -227,9 +225,9 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
               "iterations are those of the paper"),
       one);
   result.table("all layers, predicted seconds", all);
-  result.note(message("Largest |score| of the softmax model: ", format("%.1f", softmax.scores.bound),
+  result.note(message("Largest |score| of the softmax model: ", format("%.1f", softmax.bound),
                       ". Forms of exp without a maximum are given it scaled down to ",
-                      format("%.0f", scaled_softmax.scores.bound), ". ", crypto.describe()));
+                      format("%.0f", scaled_softmax.bound), ". ", crypto.describe()));
 }
 
 }  // namespace psm::cmd

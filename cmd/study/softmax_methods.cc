@@ -41,9 +41,9 @@ Interval sums_of(const Approximation& exp, const ScoreRows& scores, int context)
   return sums;
 }
 
-SoftmaxMethod power_method(const ScoredModel& model, attention::DivisionForm division) {
+SoftmaxMethod power_method(const ScoreRows& model, attention::DivisionForm division) {
   const int p = model.config.power;
-  const Interval denominators = over_rows(model.scores, [&](const std::vector<double>& row) {
+  const Interval denominators = over_rows(model, [&](const std::vector<double>& row) {
     double sum = 0;
     for (const double x : row) sum += std::pow(x, p);
     return model.config.epsilon + sum / static_cast<double>(row.size());
@@ -58,23 +58,22 @@ SoftmaxMethod power_method(const ScoredModel& model, attention::DivisionForm div
 
 }  // namespace
 
-ScoredModel scaled_down(const ScoredModel& softmax) {
-  ScoredModel scaled = softmax;
-  const double factor = std::min(1.0, kTakenScores / softmax.scores.bound);
-  for (auto& head : scaled.scores.heads)
+ScoreRows scaled_down(const ScoreRows& softmax) {
+  ScoreRows scaled = softmax;
+  const double factor = std::min(1.0, kTakenScores / softmax.bound);
+  for (auto& head : scaled.heads)
     for (std::vector<double>& row : head)
       for (double& score : row) score *= factor;
-  scaled.scores.bound *= factor;
+  scaled.bound *= factor;
   return scaled;
 }
 
-std::vector<SoftmaxMethod> softmax_methods(const ScoredModel& softmax, const ScoredModel& scaled_softmax,
-                                           const ScoredModel& power, int context) {
+std::vector<SoftmaxMethod> softmax_methods(const ScoreRows& softmax, const ScoreRows& scaled_softmax,
+                                           const ScoreRows& power, int context) {
   std::vector<SoftmaxMethod> methods = {power_method(power, attention::DivisionForm::kRelaxed)};
-  const double bound = kMethodMargin * softmax.scores.bound,
-               taken = kMethodMargin * scaled_softmax.scores.bound;
+  const double bound = kMethodMargin * softmax.bound, taken = kMethodMargin * scaled_softmax.bound;
   const auto by_division = [&](const char* name, const Approximation& exp, const auto& inverse_on) {
-    const Interval sums = sums_of(exp, scaled_softmax.scores, context);
+    const Interval sums = sums_of(exp, scaled_softmax, context);
     methods.push_back(
         {name, attention::softmax_without_maximum(exp, inverse_on(sums)), &scaled_softmax, taken});
   };
@@ -92,7 +91,7 @@ std::vector<SoftmaxMethod> softmax_methods(const ScoredModel& softmax, const Sco
 WeightErrors weight_errors(const SoftmaxMethod& method) {
   WeightErrors errors;
   double rows = 0;
-  for (const auto& head : method.model->scores.heads)
+  for (const auto& head : method.model->heads)
     for (std::vector<double> row : head) {
       std::vector<double> exact(row.size());
       attention::row_weights(method.model->config, row.data(), static_cast<int>(row.size()), exact.data());

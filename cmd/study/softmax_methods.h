@@ -10,18 +10,12 @@
 
 namespace psm::cmd {
 
-// A model and its scores.
-struct ScoredModel {
-  attention::ModelConfig config;
-  ScoreRows scores;
-};
-
 struct SoftmaxMethod {
   std::string name;
   attention::PolynomialRow row;
-  const ScoredModel* model;  // its exact weights are what `row` stands for
-  double score_bound = 0;    // of RowPacking
-  int length_root = 0;       // of RowPacking
+  const ScoreRows* model;  // its exact weights are what `row` stands for
+  double score_bound = 0;  // of RowPacking
+  int length_root = 0;     // of RowPacking
 };
 
 constexpr double kMethodError = 0x1p-8;
@@ -29,13 +23,13 @@ constexpr double kMethodMargin = 1.25;
 // exp without the row's maximum spans e^(2R). Forms that cannot take the scores of a trained softmax get them
 // scaled down to this R.
 constexpr double kTakenScores = 8;
-ScoredModel scaled_down(const ScoredModel& softmax);
+ScoreRows scaled_down(const ScoreRows& softmax);
 
 // First the forms with the fewest levels whose weights have the relative error kMethodError in rows of
 // `context` places, a power of two. Then PowerSoftmax and the Taylor form with the paper's constants,
 // whatever their error. The models must outlive the methods.
-std::vector<SoftmaxMethod> softmax_methods(const ScoredModel& softmax, const ScoredModel& scaled_softmax,
-                                           const ScoredModel& power, int context);
+std::vector<SoftmaxMethod> softmax_methods(const ScoreRows& softmax, const ScoreRows& scaled_softmax,
+                                           const ScoreRows& power, int context);
 
 // Errors of a method's polynomial weights compared with the exact ones, over all its rows.
 struct WeightErrors {

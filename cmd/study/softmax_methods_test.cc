@@ -11,34 +11,32 @@ namespace {
 
 constexpr int kTokens = 16;
 
-ScoredModel model_of(attention::AttentionKind kind, double deviation) {
-  ScoredModel model;
+ScoreRows model_of(attention::AttentionKind kind, double deviation) {
+  ScoreRows model;
   model.config.attention = kind, model.config.epsilon = 0.2;
   TrainingRandom random(5);
   for (int head = 0; head < 8; ++head) {
-    auto& rows = model.scores.heads.emplace_back();
+    auto& rows = model.heads.emplace_back();
     for (int t = 0; t < kTokens; ++t) {
       auto& row = rows.emplace_back();
       for (int j = 0; j <= t; ++j) {
         row.push_back(deviation * random.normal());
-        model.scores.bound = std::max(model.scores.bound, std::abs(row.back()));
+        model.bound = std::max(model.bound, std::abs(row.back()));
       }
     }
   }
   return model;
 }
 
-const ScoredModel kSoftmax = model_of(attention::AttentionKind::kSoftmax, 1.5),
-                  kScaled = scaled_down(kSoftmax),
-                  kPower = model_of(attention::AttentionKind::kPowerSoftmax, 1);
+const ScoreRows kSoftmax = model_of(attention::AttentionKind::kSoftmax, 1.5), kScaled = scaled_down(kSoftmax),
+                kPower = model_of(attention::AttentionKind::kPowerSoftmax, 1);
 
 TEST_CASE("scores that exp cannot take are scaled down") {
-  const ScoredModel wide = model_of(attention::AttentionKind::kSoftmax, 10), scaled = scaled_down(wide);
-  REQUIRE(wide.scores.bound > kTakenScores);
-  CHECK(scaled.scores.bound == doctest::Approx(kTakenScores));
-  CHECK(scaled.scores.heads[1][3][2] ==
-        doctest::Approx(wide.scores.heads[1][3][2] * kTakenScores / wide.scores.bound));
-  CHECK(kScaled.scores.bound == kSoftmax.scores.bound);
+  const ScoreRows wide = model_of(attention::AttentionKind::kSoftmax, 10), scaled = scaled_down(wide);
+  REQUIRE(wide.bound > kTakenScores);
+  CHECK(scaled.bound == doctest::Approx(kTakenScores));
+  CHECK(scaled.heads[1][3][2] == doctest::Approx(wide.heads[1][3][2] * kTakenScores / wide.bound));
+  CHECK(kScaled.bound == kSoftmax.bound);
 }
 
 TEST_CASE("forms of the fewest levels have the error that is asked for, of their own model's weights") {

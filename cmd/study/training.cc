@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <numeric>
 
 #include "ckks/base/error.h"
@@ -55,41 +54,29 @@ constexpr int kCurveSequences = 64, kFinalSequences = 512;
 constexpr int kCurveExamples = 500, kFinalExamples = 1000;
 constexpr uint64_t kMaxRecord = uint64_t{1} << 20;
 
-// What is known of a training besides its weights, in a file next to its state.
-struct Record {
-  std::map<size_t, CurvePoint> curve;
-  std::string diverged;
-};
-
-Record read_record(const std::string& path) {
-  Record record;
-  if (!std::filesystem::exists(path)) return record;
+// A record has what is known of a training besides its weights. It is a file next to the training's state.
+void read_record(const std::string& path, Trained& trained) {
+  if (!std::filesystem::exists(path)) return;
   const Json json = parse_json(read_file(path, kMaxRecord), path);
-  record.diverged = json.at("diverged", path).string(path + ": diverged");
+  trained.diverged = json.at("diverged", path).string(path + ": diverged");
   for (const Json& point : json.at("curve", path).array(path + ": curve")) {
     const auto whole = [&](const char* member) {
       return static_cast<size_t>(point.at(member, path).integer(path + ": " + member, 0, INT64_MAX));
     };
     const Json& nats = point.at("cross_entropy", path);  // null: beyond all numbers
-    record.curve[whole("step")] = {
-        whole("step"),
-        {whole("scored"), whole("correct"), nats.is_null() ? std::nan("") : nats.number(path)}};
+    trained.curve.push_back(
+        {whole("step"),
+         {whole("scored"), whole("correct"), nats.is_null() ? std::nan("") : nats.number(path)}});
   }
-  return record;
 }
 
-void write_record(const std::string& path, const Record& record) {
+void write_record(const std::string& path, const Trained& trained) {
   Json json;
-  json["diverged"] = record.diverged;
+  json["diverged"] = trained.diverged;
   json["curve"] = Json::Array{};
-  for (const auto& [step, point] : record.curve) {
-    const train::Evaluation& e = point.held_out;
-    json["curve"].push_back(
-        Json::Object{{"step", static_cast<int64_t>(step)},
-                     {"scored", static_cast<int64_t>(e.scored)},
-                     {"correct", static_cast<int64_t>(e.correct)},
-                     {"cross_entropy", std::isfinite(e.cross_entropy) ? Json(e.cross_entropy) : Json()}});
-  }
+  for (const auto& [step, e] : trained.curve)
+    json["curve"].push_back(Json::Object{
+        {"step", step}, {"scored", e.scored}, {"correct", e.correct}, {"cross_entropy", e.cross_entropy}});
   write_file(path, json.dump(1) + "\n");
 }
 
@@ -115,11 +102,12 @@ Trained train_model(const StudyOptions& study, const attention::ModelWeights& in
   trained.steps = loop.steps;
   trained.seen = loop.steps * static_cast<size_t>(options.batch) *
                  static_cast<size_t>(classifier ? 1 : source.context());
-  Record record = read_record(record_file);
-  if (record.diverged.empty()) {
+  read_record(record_file, trained);
+  if (trained.diverged.empty()) {
     loop.evaluated = [&](size_t step, const train::Evaluation& evaluation) {
-      record.curve[step] = {step, evaluation};
-      write_record(record_file, record);
+      std::erase_if(trained.curve, [&](const CurvePoint& point) { return point.step >= step; });
+      trained.curve.push_back({step, evaluation});
+      write_record(record_file, trained);
     };
     try {
       train::LoopResult result = train::run_training(initial, source, options, loop);
@@ -129,14 +117,12 @@ Trained train_model(const StudyOptions& study, const attention::ModelWeights& in
         print("  ", result.steps, " steps in ", seconds_text(result.seconds), ", ",
               format("%.0f", result.tokens_per_second), " tokens/s\n");
     } catch (const train::Diverged& error) {
-      record.diverged = error.what();
-      write_record(record_file, record);
+      trained.diverged = error.what();
+      write_record(record_file, trained);
       print("  ", error.what(), "\n");
     }
     std::fflush(stdout);
   }
-  trained.diverged = record.diverged;
-  for (const auto& [step, point] : record.curve) trained.curve.push_back(point);
   return trained;
 }
 

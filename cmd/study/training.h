@@ -34,10 +34,9 @@ struct StudyOptions {
   std::string data_file(const std::string& name) const;
 };
 
-// The floating-point operations of a step of training, of the matrix products that it needs, two for each entry and inner
-// index: in each layer W_q, W_k, W_v, W_o, W_up and W_down on every token, and q k' and w v on the pairs of tokens that
-// the causal mask leaves; and the unembedding. All count three times, because a product's backward pass is two products
-// of its size.
+// The floating-point operations of a training step's matrix products, two for each entry and inner index: in each layer
+// W_q, W_k, W_v, W_o, W_up and W_down on every token, and q k' and w v on the pairs of tokens that the causal mask
+// leaves; and the unembedding. All count three times: a product's backward pass is two products of its size.
 double training_step_flops(const attention::ModelConfig& model, int batch);
 
 struct CurvePoint {

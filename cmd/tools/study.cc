@@ -145,7 +145,7 @@ int study(int argc, char** argv) {
       "tables, their commands, their budgets and what is scaled down. An interrupted training goes on "
       "where it was when the same command is given again. `verify` runs the command of each result in "
       "testdata/results again and compares. `tables` writes the results into the documents. `data` "
-      "says which outside files are in the folder of --check, which differ, and where to get the others.",
+      "says which outside files are in the folder of --data, which differ, and where to get the others.",
       Command::Writes::kNothing);
   const auto& words = flags.words("list | run NAME | ..", 1, 2, "what to do, and with what");
   StudyOptions options;
@@ -159,18 +159,16 @@ int study(int argc, char** argv) {
   const std::string& data = flags.text("data", "../shared/data", "folder of the data");
   const std::string& text = flags.text(
       "text", "", "another text for language models than the novels of --data; its last tenth is held out");
-  const std::string& repository = flags.text("repository", ".", "root of the repository");
   const bool& write = flags.truth("write", false, "verify: keep the new figures in the results");
-  const std::string& checked = flags.text("check", "../shared/data", "data: the folder to look at");
   const std::string& raw =
       flags.text("raw", "", "data: folder of raw novels, from which the texts are made first");
   flags.begin(argc, argv);
-  const std::string root = resolve_user_path(repository);
+  const std::string root = resolve_user_path(".");  // of the repository
   if (words[0] == "verify") return verify(root, words.size() == 2 ? words[1] : "", write);
   if (words.size() == 1 && words[0] == "list") return list();
   if (words.size() == 1 && words[0] == "tables") return write_tables(root);
   if (words.size() == 1 && words[0] == "data")
-    return data_at_hand(root, resolve_user_path(checked), resolve_user_path(raw));
+    return data_at_hand(root, resolve_user_path(data), resolve_user_path(raw));
   if (words[0] != "run" || words.size() != 2)
     throw Error("give list, tables or data alone, verify with or without a name, or run and an experiment");
   options = {.minutes = minutes,

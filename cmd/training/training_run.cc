@@ -27,14 +27,12 @@ constexpr const char* kScoresNote = "scores";
 constexpr const char* kOwnSamples = "the model's own samples";  // begins their description
 
 // All scores with the names that they have in files.
-template <typename Scores, typename Visit>
-void for_each_score(Scores& scores, Visit&& visit) {
-  visit("softmax", scores.softmax);
-  visit("replaced", scores.replaced);
-  visit("trained", scores.trained);
-  visit("ranges", scores.ranges);
-  visit("polynomial", scores.polynomial);
-}
+constexpr std::pair<const char*, StageScore TaskScores::*> kScores[] = {
+    {"softmax", &TaskScores::softmax},
+    {"replaced", &TaskScores::replaced},
+    {"trained", &TaskScores::trained},
+    {"ranges", &TaskScores::ranges},
+    {"polynomial", &TaskScores::polynomial}};
 
 StageScore score_from(const Json& json) {
   StageScore score;
@@ -232,14 +230,15 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
 Json scores_json(const TaskScores& scores) {
   Json json;
   json["data"] = scores.data;
-  for_each_score(scores, [&](const char* name, const StageScore& score) {
-    if (score.scored == 0) return;
+  for (const auto& [name, member] : kScores) {
+    const StageScore& score = scores.*member;
+    if (score.scored == 0) continue;
     Json& entry = json[name];
     entry["scored"] = static_cast<int64_t>(score.scored);
     entry["correct"] = static_cast<int64_t>(score.correct);
     entry["cross_entropy"] = score.cross_entropy;
     entry["tokens"] = score.tokens;
-  });
+  }
   return json;
 }
 
@@ -255,9 +254,8 @@ TaskScores read_scores(const attention::Checkpoint& checkpoint) {
   const Json json =
       parse_json(found->second, "the checkpoint's note \"scores\"", {.max_bytes = 4096, .max_depth = 3});
   scores.data = json.at("data", "scores").string("data");
-  for_each_score(scores, [&](const char* name, StageScore& score) {
-    if (const Json* entry = json.find(name)) score = score_from(*entry);
-  });
+  for (const auto& [name, member] : kScores)
+    if (const Json* entry = json.find(name)) scores.*member = score_from(*entry);
   return scores;
 }
 

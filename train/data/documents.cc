@@ -10,12 +10,6 @@ namespace {
 
 constexpr std::string_view kEnd = "<|endoftext|>";
 
-// Part of a document: `length` tokens from `begin` on, each of which has a next one.
-struct Window {
-  const std::vector<int>* document;
-  size_t begin, length;
-};
-
 }  // namespace
 
 std::vector<std::string_view> split_documents(std::string_view text) {
@@ -46,12 +40,12 @@ std::vector<std::vector<int>> encode_documents(std::string_view text, const nn::
 }
 
 Batch document_batch(std::span<const std::vector<int>> documents, int context) {
-  std::vector<Window> windows;
+  std::vector<std::span<const int>> windows;  // of tokens to read, and one more to predict
   size_t longest = 0;
   for (const std::vector<int>& document : documents)
     for (size_t begin = 0; begin + 1 < document.size(); begin += static_cast<size_t>(context)) {
       const size_t length = std::min<size_t>(document.size() - 1 - begin, static_cast<size_t>(context));
-      windows.push_back({&document, begin, length});
+      windows.push_back(std::span(document).subspan(begin, length + 1));
       longest = std::max(longest, length);
     }
   if (windows.empty())
@@ -61,12 +55,12 @@ Batch document_batch(std::span<const std::vector<int>> documents, int context) {
   batch.length = static_cast<int>(longest);
   batch.tokens.assign(windows.size() * longest, 0);
   batch.targets.assign(windows.size() * longest, -1);
-  for (const Window& window : windows) batch.lengths.push_back(static_cast<int>(window.length));
   for (size_t s = 0; s < windows.size(); ++s) {
-    const auto from = windows[s].document->begin() + static_cast<std::ptrdiff_t>(windows[s].begin);
+    const std::span<const int> window = windows[s];
     const auto to = static_cast<std::ptrdiff_t>(s * longest);
-    std::copy_n(from, windows[s].length, batch.tokens.begin() + to);
-    std::copy_n(from + 1, windows[s].length, batch.targets.begin() + to);
+    batch.lengths.push_back(static_cast<int>(window.size()) - 1);
+    std::copy(window.begin(), window.end() - 1, batch.tokens.begin() + to);
+    std::copy(window.begin() + 1, window.end(), batch.targets.begin() + to);
   }
   return batch;
 }

@@ -1,8 +1,8 @@
 // Classified images as a task for a model of patches (ViT): grey ones such as MNIST's, or CIFAR-10's.
 //
-// An image is cut into patches as PatchGrid says. Every `held_out_every`-th image is held
-// out. The others are training examples. They are drawn uniformly and, because there are few, moved by up to
-// `shift` pixels in both directions (new pixels are 0).
+// An image is cut into patches as PatchGrid says. Every `held_out_every`-th image is held out. The others are training
+// examples. They are drawn uniformly and, because there are few, moved by up to `shift` pixels in both directions (new
+// pixels are 0).
 #pragma once
 
 #include <string>
@@ -22,9 +22,8 @@ struct ImageOptions {
 
 class ImageData final : public DataSource {
  public:
-  // images: [count][H][W] or [count][channels][H][W]; labels: [count]. Throws psm::Error, which begins with `what`, unless both have
-  // these shapes and lengths, patches fit the images, and there are at least two classes and one held-out
-  // image.
+  // images: [count][H][W] or [count][channels][H][W]; labels: [count]. Throws psm::Error, which begins with `what`,
+  // unless both have these shapes, patches fit the images, and there are at least two classes and one held-out image.
   ImageData(nn::IdxArray images, nn::IdxArray labels, const ImageOptions& options, const std::string& what);
   // Reads IDX files, gzip's or plain. Without labels it reads a file of CIFAR-10.
   static ImageData from_files(const std::string& images, const std::string& labels,

@@ -54,17 +54,6 @@ const Format kFormats[] = {
        return LabelledText{message(fields[3], "\t", fields[4]), fields[0] == "1"};
      }}};
 
-// The parts of a line between its tabs, up to one more than any format has.
-std::vector<std::string_view> fields_of(std::string_view line) {
-  std::vector<std::string_view> fields;
-  for (size_t at = 0; at <= line.size() && fields.size() < 6;) {
-    const size_t end = std::min(line.find('\t', at), line.size());
-    fields.push_back(line.substr(at, end - at));
-    at = end + 1;
-  }
-  return fields;
-}
-
 // Where each word begins, and the end of the text as if a word began after one more space.
 std::vector<size_t> word_begins(std::string_view text) {
   std::vector<size_t> begins = {0};
@@ -83,14 +72,6 @@ bool any_part(std::string_view text, const Visit& visit) {
     for (size_t to = from + 1; to < begins.size(); ++to)
       if (visit(text.substr(begins[from], begins[to] - 1 - begins[from]))) return true;
   return false;
-}
-
-std::string_view question_of(const LabelledText& pair) {
-  return std::string_view(pair.text).substr(0, pair.text.find('\t'));
-}
-
-std::string_view sentence_of(const LabelledText& pair) {
-  return std::string_view(pair.text).substr(pair.text.find('\t') + 1);
 }
 
 // Holds out `held_out` of the texts with these numbers, spread evenly, and calls see(text) with each. Texts for which
@@ -117,6 +98,16 @@ LabelledFile read_labelled(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> fields_of(std::string_view line) {
+  std::vector<std::string_view> fields;
+  for (size_t at = 0; at <= line.size() && fields.size() < 6;) {
+    const size_t end = std::min(line.find('\t', at), line.size());
+    fields.push_back(line.substr(at, end - at));
+    at = end + 1;
+  }
+  return fields;
+}
 
 LabelledFile parse_labelled(std::string_view text, const std::string& what) {
   if (text.starts_with("\ufeff")) text.remove_prefix(3);  // MRPC's byte order mark
@@ -169,11 +160,12 @@ LabelledSplit split_pairs(const std::vector<LabelledText>& pairs, size_t held_ou
   return split_texts(
       pairs, all, held_out,
       [&](const LabelledText& pair) {
-        questions.insert(question_of(pair));
-        sentences.insert(sentence_of(pair));
+        const std::vector<std::string_view> texts = fields_of(pair.text);
+        questions.insert(texts.front()), sentences.insert(texts.back());
       },
       [&](const LabelledText& pair) {
-        return questions.contains(question_of(pair)) || sentences.contains(sentence_of(pair));
+        const std::vector<std::string_view> texts = fields_of(pair.text);
+        return questions.contains(texts.front()) || sentences.contains(texts.back());
       });
 }
 

@@ -45,6 +45,9 @@ struct LabelledFile {
   bool of_pairs = false;            // QNLI, MRPC
 };
 
+// The parts of a line, or of a text, between its tabs: up to one more than any kind of file has.
+std::vector<std::string_view> fields_of(std::string_view line);
+
 // Parses a file of any kind, by its heading. Throws psm::Error that begins with `what` and names the line if the
 // heading or a line has another form, or a text is empty.
 LabelledFile parse_labelled(std::string_view text, const std::string& what);

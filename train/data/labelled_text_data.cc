@@ -20,11 +20,8 @@ std::shared_ptr<const nn::Tokenizer> reduced(const nn::Tokenizer& base,
   nn::KeptTokens kept;
   for (const LabelledText& text : texts) {
     std::set<int> tokens;
-    for (size_t at = 0; at <= text.text.size();) {
-      const size_t end = std::min(text.text.find('\t', at), text.text.size());
-      for (const int token : base.encode(" " + text.text.substr(at, end - at))) tokens.insert(token);
-      at = end + 1;
-    }
+    for (const std::string_view part : fields_of(text.text))
+      for (const int token : base.encode(message(" ", part))) tokens.insert(token);
     for (const int token : tokens) ++texts_with[token];
   }
   for (size_t token = 0; token < texts_with.size(); ++token)
@@ -69,39 +66,33 @@ LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
                          vocab(), " tokens, context ", context_, ", checksum ", checksum);
 }
 
-void LabelledTextData::start(int sequences, size_t longest, Batch& batch) const {
-  const size_t count = static_cast<size_t>(sequences);
-  batch.sequences = sequences;
+void LabelledTextData::fill(const std::vector<const Text*>& texts, Batch& batch) const {
+  size_t longest = 0;
+  for (const Text* text : texts) longest = std::max(longest, text->tokens.size());
+  batch.sequences = static_cast<int>(texts.size());
   batch.length = static_cast<int>(longest);
-  batch.tokens.assign(count * longest, *tokenizer_->end());
-  batch.targets.resize(count);
-  batch.lengths.resize(count);
-}
-
-void LabelledTextData::write(const Text& text, size_t s, Batch& batch) {
-  std::copy(text.tokens.begin(), text.tokens.end(),
-            batch.tokens.begin() + static_cast<std::ptrdiff_t>(s) * batch.length);
-  batch.lengths[s] = static_cast<int>(text.tokens.size());
-  batch.targets[s] = text.label;
+  batch.tokens.assign(texts.size() * longest, *tokenizer_->end());
+  batch.targets.clear(), batch.lengths.clear();
+  for (size_t s = 0; s < texts.size(); ++s) {
+    const std::vector<int>& tokens = texts[s]->tokens;
+    std::ranges::copy(tokens, batch.tokens.begin() + static_cast<std::ptrdiff_t>(s * longest));
+    batch.lengths.push_back(static_cast<int>(tokens.size()));
+    batch.targets.push_back(texts[s]->label);
+  }
 }
 
 void LabelledTextData::draw(int sequences, TrainingRandom& random, Batch& batch) const {
-  TrainingRandom ahead = random;  // the same numbers once more: the longest is needed first
-  size_t longest = 0;
-  for (int s = 0; s < sequences; ++s)
-    longest = std::max(longest, training_[ahead.integer(training_.size())].tokens.size());
-  start(sequences, longest, batch);
-  for (int s = 0; s < sequences; ++s)
-    write(training_[random.integer(training_.size())], static_cast<size_t>(s), batch);
+  std::vector<const Text*> texts;
+  for (int s = 0; s < sequences; ++s) texts.push_back(&training_[random.integer(training_.size())]);
+  fill(texts, batch);
 }
 
 Batch LabelledTextData::validation(int sequences) const {
-  const size_t count = std::min(held_out_.size(), static_cast<size_t>(sequences));
-  size_t longest = 0;
-  for (size_t s = 0; s < count; ++s) longest = std::max(longest, held_out_[s].tokens.size());
+  std::vector<const Text*> texts;
+  for (const Text& text : std::span(held_out_).first(std::min<size_t>(held_out_.size(), sequences)))
+    texts.push_back(&text);
   Batch batch;
-  start(static_cast<int>(count), longest, batch);
-  for (size_t s = 0; s < count; ++s) write(held_out_[s], s, batch);
+  fill(texts, batch);
   return batch;
 }
 

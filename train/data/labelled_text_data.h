@@ -47,8 +47,7 @@ class LabelledTextData final : public DataSource {
     int label;
   };
 
-  void start(int sequences, size_t longest, Batch& batch) const;
-  static void write(const Text& text, size_t s, Batch& batch);
+  void fill(const std::vector<const Text*>& texts, Batch& batch) const;
 
   int context_, classes_ = 0;
   std::shared_ptr<const nn::Tokenizer> tokenizer_;

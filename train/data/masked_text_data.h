@@ -1,5 +1,5 @@
-// Masked language modelling (Devlin et al., arXiv 1810.04805) as a task for an encoder (BERT, RoBERTa): some tokens of a
-// window are hidden, and each is predicted from both sides.
+// Masked language modelling (Devlin et al., arXiv 1810.04805) as a task for an encoder (BERT, RoBERTa): some tokens of
+// a window are hidden, and each is predicted from both sides.
 //
 // A window of a text is read as two texts, its halves, enclosed as in nn/text/sentences.h. So a model learns both token
 // types. Each token of the text is scored with probability 0.15. In the input a scored token becomes [MASK] or <mask>

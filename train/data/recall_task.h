@@ -44,7 +44,6 @@ class RecallTask final : public DataSource {
 
   int queries_per_sequence() const { return options_.length / 2 - options_.pairs; }
   double chance() const { return 1.0 / options_.values; }
-  const RecallOptions& options() const { return options_; }
 
  private:
   RecallOptions options_;

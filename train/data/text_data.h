@@ -21,10 +21,8 @@ inline constexpr int kTextContext = 64;  // unless asked otherwise
 
 class TextData final : public DataSource {
  public:
-  // Holds out the last tenth. Without a tokenizer the alphabet of the whole text is used. Throws psm::Error
-  // if the text is too short for one training and one held-out window, or if the tokenizer cannot encode it.
+  // Both throw psm::Error if a text is too short for a window, or if the tokenizer cannot encode it.
   TextData(std::string_view text, int context, std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
-  // Trains on the first text and holds out the second.
   TextData(std::string_view training, std::string_view held_out, int context,
            std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
   // Holds out the last tenth of the sequences. The description begins with `origin`. Throws psm::Error unless

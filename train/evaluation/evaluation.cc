@@ -8,15 +8,12 @@
 namespace psm::train {
 namespace {
 
-// One predicted token: ln p of it and whether it is the likeliest, from a row of logits z.
+// Scores one predicted token, from a row of logits z. It is greedy if it is the first of the largest logits, never if a
+// logit is NaN.
 //
 //     ln p_target = z_target - ln sum_j e^{z_j}
-struct TokenScore {
-  double log_probability = 0;
-  bool greedy = false;  // is it the first of the largest logits? Never if a logit is NaN
-};
-
-TokenScore score_token(std::span<const float> logits, int target) {
+ContinuationScore score_token(const nn::Tensor<float>& all, size_t row, int target) {
+  const std::span<const float> logits(all.row(static_cast<int>(row)), static_cast<size_t>(all.columns));
   const auto best = std::max_element(logits.begin(), logits.end());
   double sum = 0;
   for (const float z : logits) sum += std::exp(static_cast<double>(z) - *best);
@@ -38,20 +35,16 @@ Evaluation evaluate(const attention::BatchedModel& model, const Batch& batch, co
       Evaluation& of_example = examples[example];
       for (size_t t = 0; t < rows; ++t) {
         if (targets[t] < 0) continue;
-        const nn::Tensor<float>& logits = part.out.logits;
-        const TokenScore score = score_token(std::span<const float>(logits.row(static_cast<int>(first + t)),
-                                                                    static_cast<size_t>(logits.columns)),
-                                             targets[t]);
-        of_example.cross_entropy -= score.log_probability;
+        const ContinuationScore score = score_token(part.out.logits, first + t, targets[t]);
+        of_example.cross_entropy -= score.log_likelihood;
         of_example.correct += score.greedy;
         ++of_example.scored;
       }
     }
   });
   Evaluation all;
-  for (const Evaluation& one : examples) {
+  for (const Evaluation& one : examples)
     all.scored += one.scored, all.correct += one.correct, all.cross_entropy += one.cross_entropy;
-  }
   if (all.scored > 0) all.cross_entropy /= static_cast<double>(all.scored);
   return all;
 }
@@ -92,11 +85,9 @@ std::vector<ContinuationScore> score_texts(const attention::BatchedModel& model,
       const ScoredText& text = texts[part.examples[i]];
       ContinuationScore& score = scores[part.examples[i]];
       for (size_t t = text.tokens.size() - text.scored; t < text.tokens.size(); ++t) {
-        const auto row = static_cast<int>(i) * part.length + static_cast<int>(t) - 1;
-        const TokenScore token =
-            score_token(std::span<const float>(part.out.logits.row(row), static_cast<size_t>(config.vocab)),
-                        text.tokens[t]);
-        score.log_likelihood += token.log_probability;
+        const size_t row = i * static_cast<size_t>(part.length) + t - 1;
+        const ContinuationScore token = score_token(part.out.logits, row, text.tokens[t]);
+        score.log_likelihood += token.log_likelihood;
         score.greedy = score.greedy && token.greedy;
       }
     }

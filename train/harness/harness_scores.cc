@@ -33,26 +33,19 @@ double standard_error(const std::vector<double>& values) {
   return std::sqrt(squares / (n - 1) / n);
 }
 
-// The examples of one step, encoded.
-struct Group {
-  std::vector<std::vector<EncodedPrompt>> prompts;  // of each example's candidates; none: left out
-  std::vector<ScoredText> texts;                    // of all prompts in order
-};
-
-void encode_example(const HarnessTask& task, std::span<const TaskExample> examples, size_t which,
-                    const nn::Tokenizer& tokenizer, int context, const HarnessOptions& options,
-                    Group& group) {
+// The prompts of an example's candidates; none: left out.
+std::vector<EncodedPrompt> encode_example(const HarnessTask& task, std::span<const TaskExample> examples,
+                                          size_t which, const nn::Tokenizer& tokenizer, int context,
+                                          const HarnessOptions& options) {
   const std::vector<size_t> shots = draw_shots(examples.size(), which, options.shots, options.seed);
-  std::vector<EncodedPrompt>& prompts = group.prompts.emplace_back();
+  std::vector<EncodedPrompt> prompts;
   for (size_t c = 0; c < examples[which].candidates(); ++c) {
     std::optional<EncodedPrompt> prompt =
         encode_prompt(harness_prompt(task.form, examples, which, c, shots), tokenizer, context);
-    if (!prompt) {
-      prompts.clear();
-      return;
-    }
+    if (!prompt) return {};
     prompts.push_back(std::move(*prompt));
   }
+  return prompts;
 }
 
 ExampleScore score_example(const TaskExample& example, std::span<const EncodedPrompt> prompts,
@@ -78,10 +71,6 @@ ExampleScore score_example(const TaskExample& example, std::span<const EncodedPr
           .candidates = scores.size()};
 }
 
-HarnessMetric share(const char* name, const std::vector<double>& correct, double chance) {
-  return {name, mean(correct), standard_error(correct), chance};
-}
-
 }  // namespace
 
 size_t HarnessScores::scored() const {
@@ -97,23 +86,21 @@ HarnessScores score_task(const HarnessTask& task, std::span<const TaskExample> e
   Progress progress(std::string(task.name), static_cast<double>(count));
   for (size_t first = 0; first < count; first += kExamples) {
     const size_t here = std::min(kExamples, count - first);
-    Group group;
+    std::vector<std::vector<EncodedPrompt>> encoded;
+    std::vector<ScoredText> texts;  // of all prompts in order
     for (size_t i = first; i < first + here; ++i) {
       try {
-        encode_example(task, examples, i, tokenizer, context, options, group);
+        encoded.push_back(encode_example(task, examples, i, tokenizer, context, options));
       } catch (const Error& error) {
-        throw Error(message(place_of(examples[i], what), ": ", error.what()));
+        throw Error(message(what, " line ", examples[i].line, ": ", error.what()));
       }
+      for (const EncodedPrompt& prompt : encoded.back()) texts.push_back({prompt.tokens, prompt.scored});
+      result.cut += std::ranges::any_of(encoded.back(), &EncodedPrompt::cut);
     }
-    for (const auto& prompts : group.prompts) {
-      for (const EncodedPrompt& prompt : prompts) group.texts.push_back({prompt.tokens, prompt.scored});
-      result.cut +=
-          std::any_of(prompts.begin(), prompts.end(), [](const auto& prompt) { return prompt.cut; });
-    }
-    const std::vector<ContinuationScore> scores = score(group.texts);
+    const std::vector<ContinuationScore> scores = score(texts);
     std::span<const ContinuationScore> rest = scores;
     for (size_t i = 0; i < here; ++i) {
-      const std::vector<EncodedPrompt>& prompts = group.prompts[i];
+      const std::vector<EncodedPrompt>& prompts = encoded[i];
       std::optional<ExampleScore>& example = result.examples.emplace_back();
       if (prompts.empty()) continue;
       example = score_example(examples[first + i], prompts, rest.first(prompts.size()), result.not_a_number);
@@ -140,8 +127,9 @@ std::vector<HarnessMetric> harness_metrics(const HarnessTask& task, const Harnes
                         ": every example has a continuation longer than the model's context; give a "
                         "model with a longer one"));
   std::vector<HarnessMetric> metrics;
-  metrics.push_back(share("acc", correct, mean(guesses)));
-  if (task.normalised) metrics.push_back(share("acc_norm", normalised, mean(guesses)));
+  metrics.push_back({"acc", mean(correct), standard_error(correct), mean(guesses)});
+  if (task.normalised)
+    metrics.push_back({"acc_norm", mean(normalised), standard_error(normalised), mean(guesses)});
   if (task.form == TaskForm::kLastWord) {
     const double perplexity = std::exp(-mean(likelihoods));
     metrics.push_back(

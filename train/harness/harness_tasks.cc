@@ -83,8 +83,7 @@ TaskExample example_from(TaskForm form, const Json& json, const std::string& wha
 
 // The length of a text without the white space at its end.
 size_t trimmed_length(std::string_view text) {
-  const size_t last = text.find_last_not_of(kWhiteSpace);
-  return last == std::string_view::npos ? 0 : last + 1;
+  return text.find_last_not_of(kWhiteSpace) + 1;  // npos + 1 is 0
 }
 
 Prompt unaided_prompt(TaskForm form, const TaskExample& example, size_t candidate) {
@@ -113,10 +112,6 @@ const HarnessTask& harness_task_named(std::string_view name) {
     known += (known.empty() ? "" : ", ") + std::string(task.name);
   }
   throw Error(message("there is no task '", name, "'; there are: ", known));
-}
-
-std::string place_of(const TaskExample& example, const std::string& what) {
-  return message(what, " line ", example.line);
 }
 
 std::vector<TaskExample> parse_task(const HarnessTask& task, std::string_view text, const std::string& what) {

@@ -66,9 +66,6 @@ std::vector<TaskExample> parse_task(const HarnessTask& task, std::string_view te
 // Reads the file at `path`, at most 64 MiB.
 std::vector<TaskExample> read_task(const HarnessTask& task, const std::string& path);
 
-// "piqa.jsonl line 12", with the path as it was given.
-std::string place_of(const TaskExample& example, const std::string& what);
-
 // The prompts that a model reads for a task's example, and the tokens that are scored.
 //
 //     kLastWord    context | " " continuation

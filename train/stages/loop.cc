@@ -1,6 +1,8 @@
 #include "train/stages/loop.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -93,23 +95,10 @@ std::string describe_training(const attention::ModelWeights& initial, const Data
                              static_cast<double>(training.rate.total), training.rate.floor};
   json["adamw"] = Json::Array{training.adamw.beta1, training.adamw.beta2, training.adamw.epsilon,
                               training.adamw.decay, training.adamw.clip};
-  const RangeLosses& r = training.ranges;
-  json["ranges"] = Json::Array{r.score_peak,
-                               r.gelu_peak,
-                               r.score_excess,
-                               r.gelu_excess,
-                               r.denominator_excess,
-                               r.variance_width,
-                               r.residual_excess,
-                               r.final_variance_width,
-                               r.final_residual_excess,
-                               r.score_limit,
-                               r.gelu_limit,
-                               r.denominator_limit,
-                               r.residual_limit,
-                               r.final_residual_limit,
-                               r.variance_half_width,
-                               r.final_variance_half_width};
+  // All of them, in the order of their declaration.
+  const auto ranges =
+      std::bit_cast<std::array<double, sizeof(RangeLosses) / sizeof(double)>>(training.ranges);
+  json["ranges"] = Json::Array(ranges.begin(), ranges.end());
   if (training.precision != nn::Precision::kFp32) json["precision"] = nn::name_of(training.precision);
   if (training.fixed_score_offset) json["fixed_score_offset"] = true;
   json["stop"] = Json::Array{static_cast<double>(loop.steps), static_cast<double>(loop.evaluate_every),
@@ -128,6 +117,7 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
   const std::string description = describe_training(initial, source, training, loop);
   const Batch validation = source.validation(loop.validation_sequences);
   LoopResult result;
+  result.name = loop.name;
   size_t last_saved = 0;
   bool finished = false;
 
@@ -161,15 +151,14 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
 
   std::optional<InterruptionWatch> watch;
   if (!loop.state_file.empty()) watch.emplace();
-  if (loop.started) loop.started(result.resumed_at);
+  if (loop.started) loop.started(loop.name, loop.steps, result.resumed_at);
   Progress progress(loop.name, static_cast<double>(loop.steps));
   double step_seconds = 0;
-  uint64_t tokens = 0;  // of this process
+  const uint64_t read_before = trainer.tokens();  // by other processes
   while (!finished && trainer.steps() < loop.steps) {
     const auto before = Clock::now();
     const StepReport report = or_last_good_state([&] { return trainer.step(); });
     step_seconds += seconds_since(before);
-    tokens += report.tokens;
     if (report.step % loop.evaluate_every == 0 || report.step == loop.steps) {
       result.validation = evaluate(trainer.weights(), validation);
       if (loop.evaluated) loop.evaluated(report.step, result.validation);
@@ -191,7 +180,8 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
   result.steps = trainer.steps();
   result.tokens = trainer.tokens();
   result.seconds = seconds_since(start);
-  result.tokens_per_second = step_seconds > 0 ? static_cast<double>(tokens) / step_seconds : 0;
+  result.tokens_per_second =
+      step_seconds > 0 ? static_cast<double>(result.tokens - read_before) / step_seconds : 0;
   return result;
 }
 

@@ -16,8 +16,7 @@
 
 namespace psm::train {
 
-// The file of a running training. `description` identifies the training (model, data, options). A file with
-// another description is refused, not continued with other settings.
+// The file of a running training.
 struct SavedTraining {
   TrainerState state;
   bool finished = false;  // its loop ended: resuming returns its weights
@@ -39,22 +38,26 @@ struct LoopOptions {
   std::string state_file;      // empty: nothing is saved; an existing file of the same training is resumed
   size_t save_every = 100;
   // Called before the first step, with the step of the resumed state, 0 if there was none. May be empty.
-  std::function<void(size_t resumed_at)> started;
+  std::function<void(const std::string& name, size_t steps, size_t resumed_at)> started;
   // Called with every evaluation on held-out examples. May be empty. A resumed training repeats some calls.
   std::function<void(size_t step, const Evaluation&)> evaluated;
 };
 
-struct LoopResult {
-  attention::ModelWeights weights;
-  size_t steps = 0;
-  size_t resumed_at = 0;         // the step at which a saved state was taken up, 0 if none was
+struct StageReport {
+  std::string name;
   Evaluation validation;         // at the last step
+  size_t steps = 0;              // none: a model that was only evaluated
   uint64_t tokens = 0;           // read in all steps, without padding
   double seconds = 0;            // of this process, evaluations included
   double tokens_per_second = 0;  // in training steps alone, of this process
 };
 
-// Everything that decides a training's result, on one line. A state file must have the same.
+struct LoopResult : StageReport {
+  attention::ModelWeights weights;
+  size_t resumed_at = 0;  // the step at which a saved state was taken up, 0 if none was
+};
+
+// Everything that decides a training's result, on one line. A state file with another description is refused.
 std::string describe_training(const attention::ModelWeights& initial, const DataSource& source,
                               const TrainerOptions& training, const LoopOptions& loop);
 

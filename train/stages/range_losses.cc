@@ -11,16 +11,16 @@ namespace psm::train {
 namespace {
 
 // Marks (nn/layers/range_loss.h) of rows for each token: -1 where none is. nullptr if all are real.
-const int* marks_of_real_rows(nn::Tape<float>& tape, const BatchPart& part) {
-  if (part.lengths == nullptr) return nullptr;
-  int* marks = tape.array_of<int>(static_cast<size_t>(part.sequences) * part.length);
+const int* marks_of_real_rows(nn::Tape<float>& tape, const attention::ModelInput& input) {
+  if (input.lengths.empty()) return nullptr;
+  int* marks = tape.array_of<int>(input.lengths.size() * input.length);
   int* next = marks;
-  for (int s = 0; s < part.sequences; ++s)
-    for (int t = 0; t < part.length; ++t) *next++ = t < part.lengths[s] ? 0 : -1;
+  for (const int length : input.lengths)
+    for (int t = 0; t < input.length; ++t) *next++ = t < length ? 0 : -1;
   return marks;
 }
 
-double per_token_of(const BatchPart& part) { return 1.0 / static_cast<double>(part.tokens); }
+double per_token_of(const Batch& batch) { return 1.0 / static_cast<double>(batch.real_tokens()); }
 
 }  // namespace
 
@@ -57,14 +57,14 @@ RangeLosses text_range_losses() {
 }
 
 attention::ScoreLosses score_losses_of(const RangeLosses& ranges, const attention::ModelConfig& config,
-                                       const BatchPart& part) {
-  const double per_example = 1.0 / part.batch;
+                                       const Batch& batch) {
+  const double per_example = 1.0 / batch.sequences;
   attention::ScoreLosses losses;
   losses.peak = ranges.score_peak * per_example;
   losses.excess = ranges.score_excess * per_example;
   losses.limit = ranges.score_limit;
   if (config.attention == attention::AttentionKind::kPowerSoftmax)
-    losses.denominator_excess = ranges.denominator_excess * per_token_of(part) / config.heads;
+    losses.denominator_excess = ranges.denominator_excess * per_token_of(batch) / config.heads;
   losses.denominator_limit = ranges.denominator_limit;
   losses.power = attention::PowerParameters::of(config);
   return losses;
@@ -72,12 +72,13 @@ attention::ScoreLosses score_losses_of(const RangeLosses& ranges, const attentio
 
 nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss, const RangeLosses& ranges,
                                    const attention::ModelConfig& config,
-                                   const attention::ForwardTensors<float>& out, const BatchPart& part) {
-  const double per_example = 1.0 / part.batch;
-  const double per_token = per_token_of(part);
-  const double per_scored = 1.0 / static_cast<double>(std::max<size_t>(1, part.scored));
-  const int T = part.length;
-  const int* const tokens = marks_of_real_rows(tape, part);
+                                   const attention::ForwardTensors<float>& out, const Batch& batch,
+                                   const attention::ModelInput& input, const int* targets) {
+  const double per_example = 1.0 / batch.sequences;
+  const double per_token = per_token_of(batch);
+  const double per_scored = 1.0 / static_cast<double>(std::max<size_t>(1, batch.scored()));
+  const int T = input.length;
+  const int* const tokens = marks_of_real_rows(tape, input);
   auto add = [&](double weight, auto term) {
     if (weight > 0) loss = nn::add_scaled(tape, loss, term(), weight);
   };
@@ -105,7 +106,7 @@ nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss
   const nn::Tensor<float>& x = out.residual.back();
   if (const nn::Tensor<float>& y = out.final_norm_input; y.value != nullptr)
     add(ranges.final_variance_width, [&] {
-      return nn::log_width_loss(tape, variances(y, centred && !config.mean_pooling), part.targets,
+      return nn::log_width_loss(tape, variances(y, centred && !config.mean_pooling), targets,
                                 ranges.final_variance_half_width, per_scored);
     });
   if (const nn::Tensor<float>& z = out.pooler_inputs; z.value != nullptr) {

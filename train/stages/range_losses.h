@@ -10,6 +10,7 @@
 #pragma once
 
 #include "attention/trained/model.h"
+#include "train/data/data.h"
 
 namespace psm::train {
 
@@ -41,23 +42,15 @@ RangeLosses paper_range_losses();
 // 500 instead of 25, variances within about 7.
 RangeLosses text_range_losses();
 
-// A part of a batch and the sizes of the whole batch.
-struct BatchPart {
-  int sequences, length;
-  int batch;                     // sequences of the whole batch
-  size_t tokens;                 // real tokens of the whole batch
-  const int* targets;            // of this part, one for each row of logits; outlives the backward pass
-  size_t scored;                 // scored positions of the whole batch
-  const int* lengths = nullptr;  // [sequences] real tokens of this part; nullptr: all of `length`
-};
-
-// The losses of scores, which the forward pass over a part computes (attention/trained/attention_ops.h).
+// The losses of scores, which the forward pass over a part of the batch computes (attention/trained/attention_ops.h).
 attention::ScoreLosses score_losses_of(const RangeLosses& ranges, const attention::ModelConfig& config,
-                                       const BatchPart& part);
+                                       const Batch& batch);
 
-// loss + all range losses, recorded on the tape. The losses of scores come from the forward pass.
+// loss + all range losses of a part of the batch, recorded on the tape. The losses of scores come from the forward pass
+// over the part, which is `input`. `targets` has one for each row of its logits, and outlives the backward pass.
 nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss, const RangeLosses& ranges,
                                    const attention::ModelConfig& config,
-                                   const attention::ForwardTensors<float>& out, const BatchPart& part);
+                                   const attention::ForwardTensors<float>& out, const Batch& batch,
+                                   const attention::ModelInput& input, const int* targets);
 
 }  // namespace psm::train

@@ -69,7 +69,8 @@ class Recipe {
 
   // A stage without training.
   void evaluate_only(const std::string& name, const attention::ModelWeights& weights) {
-    add({.name = name, .validation = evaluate(weights, source_.validation(options_.validation_sequences))});
+    add({.name = name,
+         .validation = evaluate(weights, source_.validation(LoopOptions{}.validation_sequences))});
   }
 
  private:
@@ -83,13 +84,10 @@ class Recipe {
     loop.steps = steps;
     loop.stop_accuracy = stop_accuracy;
     loop.evaluate_every = options_.evaluate_every;
-    loop.validation_sequences = options_.validation_sequences;
     if (!options_.state_folder.empty()) loop.state_file = state_file(options_.state_folder, name);
-    if (options_.started)
-      loop.started = [&](size_t resumed_at) { options_.started(name, steps, resumed_at); };
+    loop.started = options_.started;
     LoopResult result = run_training(initial, source_, training, loop);
-    add({name, result.validation, result.steps, static_cast<size_t>(result.tokens), result.seconds,
-         result.tokens_per_second});
+    add(result);
     return std::move(result.weights);
   }
 

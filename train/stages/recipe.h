@@ -8,10 +8,10 @@
 //                     (length-agnostic, no c, inference_epsilon added to the mean), with the range losses;
 //                     denominators that then span more than `largest_ratio` are scaled down to it
 //
-// It begins with random weights (run_recipe), or with a trained model (continue_recipe). A softmax model enters at stage
-// 2, one of another attention at stage 3, or with `trains_on` at stage 2; if that model has been through stage 3 before,
-// its scores are not scaled again. With another attention than PowerSoftmax the same stages run, named after that
-// attention, without PowerSoftmax's forms. Then the ranges are measured. Step 3 of the algorithm, the polynomials,
+// It begins with random weights (run_recipe), or with a trained model (continue_recipe). A softmax model enters at
+// stage 2, one of another attention at stage 3, or with `trains_on` at stage 2; if that model has been through stage 3
+// before, its scores are not scaled again. With another attention than PowerSoftmax the same stages run, named after
+// that attention, without PowerSoftmax's forms. Then the ranges are measured. Step 3 of the algorithm, the polynomials,
 // follows from weights and ranges (attention/reference/polynomial_model.h).
 #pragma once
 
@@ -54,10 +54,8 @@ struct RecipeOptions {
   bool trains_on = false;       // continue_recipe: a model of the wanted attention enters at stage 2
   bool ranges_in_training_form = false;  // stage 3 trains stage 2's form, and c is left out after it
   size_t evaluate_every = 25;
-  int validation_sequences = 128;
   std::string state_folder;  // running trainings are saved there and resumed; empty: nowhere
-  // Called before each training with its stage, its most steps, and the step of the resumed state (0: none).
-  // May be empty.
+  // LoopOptions::started of each stage.
   std::function<void(const std::string& stage, size_t steps, size_t resumed_at)> started = {};
 
   // The number of training examples for measuring ranges: 2048, whose forward pass takes less time than stage
@@ -92,23 +90,13 @@ void set_steps(RecipeOptions& options, size_t steps, size_t range_steps);
 // scale for the scores.
 void follow_paper(RecipeOptions& options);
 
-// Stage 2 by continual training: a quarter of the steps with the same learning rate. Other rates are worse:
-// on the novels (attention/PAPER.md) 300 steps from softmax's perplexity of 3.74 end at 4.07, 4.00, 4.05 and
-// 4.12 with 1/3, 1, 2 and 3.3 times the rate.
+// Stage 2 by continual training: a quarter of the steps with the same learning rate. Higher and lower rates are worse.
 void make_continual(RecipeOptions& options);
 
 // The same weights with another attention in its training form, the start of continual training (stage 2).
 // With `score_offset` each head has p.
 attention::ModelWeights with_attention(attention::ModelWeights weights, attention::AttentionKind attention,
                                        int power, double epsilon, bool score_offset = false);
-
-struct StageReport {
-  std::string name;
-  Evaluation validation;
-  size_t steps = 0;   // none: a model that was only evaluated
-  size_t tokens = 0;  // seen in these steps
-  double seconds = 0, tokens_per_second = 0;
-};
 
 struct TrainedModels {
   attention::ModelWeights softmax;  // no layers if there was no baseline

@@ -1,7 +1,6 @@
 #include "train/stages/trainer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -16,10 +15,6 @@ std::vector<bool> decaying(const attention::ModelConfig& config) {
   for (const attention::ParameterSlice& slice : attention::parameter_slices(config))
     decays.insert(decays.end(), slice.size(), slice.rows > 1);
   return decays;
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 bool all_finite(const nn::Tensor<float>& x) {
@@ -90,18 +85,12 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
     if (targets[row] >= 0) part.rows.push_back(row), part.targets.push_back(targets[row]);
   if (!part.rows.empty()) input.rows = part.rows, targets = part.targets;
   nn::Tape<float>& tape = part.tape;
-  const BatchPart place{part.count,
-                        batch_.length,
-                        options_.batch,
-                        batch_.real_tokens(),
-                        targets.data(),
-                        batch_.scored(),
-                        input.lengths.empty() ? nullptr : input.lengths.data()};
-  part.score_losses = score_losses_of(options_.ranges, config_, place);
+  part.score_losses = score_losses_of(options_.ranges, config_, batch_);
   part.out.score_losses = part.score_losses.any() ? &part.score_losses : nullptr;
   part.model.forward(tape, input, part.out);
   const nn::Tensor<float> entropy = nn::cross_entropy(tape, part.out.logits, targets, cross_entropy_scale);
-  part.loss = add_range_losses(tape, entropy, options_.ranges, config_, part.out, place);
+  part.loss =
+      add_range_losses(tape, entropy, options_.ranges, config_, part.out, batch_, input, targets.data());
   part.cross_entropy = entropy.value[0];
   part.range_loss = part.loss.value[0] - entropy.value[0];
 }
@@ -111,14 +100,11 @@ StepReport Trainer::step() {
   source_.draw(options_.batch, random_, batch_);
   batch_.require_finite();
   const double scale = 1.0 / static_cast<double>(std::max<size_t>(1, batch_.scored()));
-  const double start = seconds_now();
   parallel_for(0, parts_.size(), [&](size_t p) { forward(*parts_[p], scale); });
-  const double forward_done = seconds_now();
   parallel_for(0, parts_.size(), [&](size_t p) {
     if (parts_[p]->count > 0) parts_[p]->tape.backward(parts_[p]->loss);
     parts_[p]->model.end_gradients();
   });
-  const double backward_done = seconds_now();
 
   constexpr size_t kChunk = 4096;
   parallel_for(0, (grads_.size() + kChunk - 1) / kChunk, [&](size_t chunk) {
@@ -146,11 +132,7 @@ StepReport Trainer::step() {
     report_divergence(loss, report.gradient_norm);
   }
   report.step = adamw_.state().steps;
-  report.tokens = batch_.real_tokens();
-  tokens_ += report.tokens;
-  report.forward_seconds = forward_done - start;
-  report.backward_seconds = backward_done - forward_done;
-  report.optimiser_seconds = seconds_now() - backward_done;
+  tokens_ += batch_.real_tokens();
   return report;
 }
 

@@ -38,12 +38,10 @@ struct TrainerState {
 };
 
 struct StepReport {
-  size_t step = 0;    // of this training, from 1
-  size_t tokens = 0;  // read in it, without padding
+  size_t step = 0;  // of this training, from 1
   double cross_entropy = 0;
   double range_loss = 0;
   double gradient_norm = 0;  // before clipping
-  double forward_seconds = 0, backward_seconds = 0, optimiser_seconds = 0;
 };
 
 // Thrown if a training's loss or gradient is no longer finite.
