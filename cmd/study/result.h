@@ -46,8 +46,8 @@ class StudyResult {
 };
 
 // Returns a square grey picture for pages that carry their pictures with them: an uncompressed bitmap (BMP, 8 bits a
-// pixel with a palette of greys), which every browser shows. Of size * size entries that are not negative, 0 is white
-// and the largest is black. The square root lies between, so that a hundredth of the largest is still seen.
+// pixel with a palette of greys), which every browser shows. There are size * size entries, none negative: 0 is
+// white and the largest is black. The square root lies between, so that a hundredth of the largest is still seen.
 std::string bitmap_of_weights(const std::vector<double>& values, int size);
 
 // RFC 4648, with padding.

@@ -32,7 +32,7 @@ std::vector<program::Value> encrypted_gelu(program::Builder&, std::span<const pr
                                            const approx::Approximation& gelu, Parts = Parts::kBoth,
                                            const std::string& label = "gelu");
 
-// Of the gates first, then of up.
+// Gates come first, then up.
 std::vector<program::Value> encrypted_swiglu(program::Builder&, std::span<const program::Value> half,
                                              const approx::Approximation& silu, Parts = Parts::kBoth);
 

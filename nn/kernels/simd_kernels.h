@@ -39,7 +39,7 @@ struct RowKernels {
   Scalar (*dot)(const Scalar* a, const Scalar* b, size_t count);
   // x <- factor x
   void (*scale)(Scalar* x, Scalar factor, size_t count);
-  // y_i <- e^{x_i - shift}; their sum. Of float exponents above 88 count as 88, below -87 y_i is 0. y may be x.
+  // y_i <- e^{x_i - shift}; their sum. Float exponents above 88 count as 88; below -87 y_i is 0. y may be x.
   Scalar (*exponentials_above)(const Scalar* x, Scalar shift, size_t count, Scalar* y);
   // y_i <- w_i (g_i - inner). y may be g.
   void (*softmax_vjp)(const Scalar* w, const Scalar* g, Scalar inner, size_t count, Scalar* y);
