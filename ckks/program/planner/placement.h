@@ -2,9 +2,14 @@
 // evaluates a choice, and the local search over choices.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "ckks/program/planner/planner.h"
@@ -37,22 +42,129 @@ class Placement {
   };
 
   // The program outlives the object and has no dead code.
-  Placement(const Program&, const LevelBudget&, const CostModel&);
+  Placement(const Program& program, const LevelBudget& budget, const CostModel& model)
+      : program_(program), budget_(budget), kinds_(model.bootstraps()) {
+    for (BootstrapFigures& kind : kinds_) kind.output_level = std::min(kind.output_level, budget.max_level);
+    kinds_[0].entry_level = budget.entry_level, kinds_[0].output_level = budget.max_level;
+    const ckks::Level top = std::max(budget.max_level, budget.input_level);
+    for (ckks::Level level = 0; level < top; ++level) drop_seconds_.push_back(model.drop_seconds(level));
+    for (size_t i = 0; i < program.instructions.size(); ++i) {
+      const Instruction& instruction = program.instructions[i];
+      Step step{.kind = Step::Kind::kOther,
+                .depth = depth(instruction),
+                .arguments = size32(operands_),
+                .results = 0,
+                .end = 0,
+                .seconds = size32(seconds_),
+                .levels = 0,
+                .first_candidate = size32(candidates_)};
+      for (Value argument : instruction.arguments) operands_.push_back(argument.id);
+      step.results = size32(operands_);
+      for (Value result : instruction.results) operands_.push_back(result.id);
+      step.end = size32(operands_);
+      if (instruction.opcode == Opcode::kInput) step.kind = Step::Kind::kInput;
+      if (instruction.opcode == Opcode::kRefresh) {
+        step.kind = Step::Kind::kRefresh;
+        groups_.emplace_back();
+        for (size_t k = 0; k < instruction.arguments.size(); ++k) {
+          groups_.back().push_back(candidates_.size());
+          const Value argument = instruction.arguments[k];
+          candidates_.push_back({i, k, program.values[id(argument)].is_real, kinds_of(argument.id)});
+        }
+      } else if (step.depth <= top) {
+        const std::vector<double> seconds =
+            model.seconds_by_level(instruction, program, ckks::Level::at(step.depth), top);
+        seconds_.insert(seconds_.end(), seconds.begin(), seconds.end());
+      } else {
+        seconds_.push_back(0);
+      }
+      step.levels = size32(seconds_) - step.seconds;
+      steps_.push_back(step);
+    }
+    need_.resize(program.values.size());
+    used_levels_.resize(program.values.size());
+    highest_of_input_.resize(program.values.size());
+    for (const NamedValue& input : program.inputs)
+      highest_of_input_[id(input.value)] = budget.highest_of_input(input.name);
+    find_ranks();
+    find_units();
+  }
 
   const std::vector<Candidate>& candidates() const { return candidates_; }
   const BootstrapFigures& kind(const Choice& choice, size_t candidate) const {
     return kinds_[kind_index(candidate, choice[candidate])];
   }
   // Levels needed by each value (by id), and the outcome.
-  Outcome evaluate(const Choice&, std::vector<ckks::Level>* needs = nullptr);
-  Choice search();
+  Outcome evaluate(const Choice& choice, std::vector<ckks::Level>* needs = nullptr) {
+    Outcome outcome = pass([&](size_t candidate, int) { return choice[candidate]; });
+    outcome.seconds += bootstrap_seconds(choice);
+    if (needs) *needs = need_;
+    return outcome;
+  }
+
+  Choice search() {
+    if (choices() <= kExhaustive) return exhaustive();
+    std::vector<Choice> starts{Choice(candidates_.size(), kNone), everything(), start_as_late_as_possible()};
+    const int step = candidates_.size() > kSingles ? kThresholdStep : 1;
+    for (int threshold = budget_.max_level - 1; threshold >= budget_.output_level; threshold -= step)
+      starts.push_back(start_above(threshold));
+    std::vector<std::pair<Outcome, Choice>> ranked;
+    for (Choice& start : starts) {
+      const Outcome outcome = evaluate(start);
+      ranked.emplace_back(outcome, std::move(start));
+    }
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const auto& a, const auto& b) { return a.first.better_than(b.first); });
+    const size_t searches = candidates_.size() > kSingles ? kGroupSearches : kSearches;
+    if (ranked.size() > searches) ranked.resize(searches);
+    for (auto& [outcome, choice] : ranked) improve(choice, outcome);
+    return std::min_element(ranked.begin(), ranked.end(),
+                            [](const auto& a, const auto& b) { return a.first.better_than(b.first); })
+        ->second;
+  }
 
   // The bootstraps of a choice: each has one or two candidates. Two real candidates of one kind share a
   // bootstrap if they are in one group, or in groups of the same rank. The rank is the longest chain of
   // groups that lead to a group. A dependence raises it, so pairs never wait for one another in a circle.
-  std::vector<std::vector<size_t>> bootstraps(const Choice&) const;
+  std::vector<std::vector<size_t>> bootstraps(const Choice& choice) const {
+    std::vector<std::vector<size_t>> result;
+    std::vector<std::vector<size_t>> left_over(ranks_ * kinds_.size());
+    std::vector<std::vector<size_t>> reals(kinds_.size());
+    for (const std::vector<size_t>& group : groups_) {
+      for (std::vector<size_t>& of_kind : reals) of_kind.clear();
+      for (size_t c : group) {
+        if (choice[c] && candidates_[c].real) reals[kind_index(c, choice[c])].push_back(c);
+        if (choice[c] && !candidates_[c].real) result.push_back({c});
+      }
+      for (size_t k = 0; k < kinds_.size(); ++k) {
+        if (kinds_[k].kind.of_blocks()) {
+          for (const size_t c : reals[k]) result.push_back({c});
+          continue;
+        }
+        for (size_t i = 0; i + 1 < reals[k].size(); i += 2) result.push_back({reals[k][i], reals[k][i + 1]});
+        if (reals[k].size() % 2 != 0)
+          left_over[rank_[reals[k].back()] * kinds_.size() + k].push_back(reals[k].back());
+      }
+    }
+    for (const std::vector<size_t>& singles : left_over) {
+      for (size_t i = 0; i + 1 < singles.size(); i += 2) result.push_back({singles[i], singles[i + 1]});
+      if (singles.size() % 2 != 0) result.push_back({singles.back()});
+    }
+    return result;
+  }
 
  private:
+  static constexpr uint64_t kExhaustive = uint64_t{1} << 12;  // choices up to which all are tried
+  static constexpr size_t kNearby = 8;    // groups or candidates that count as neighbours of one another
+  static constexpr size_t kSearches = 4;  // best starts that are improved
+  // Above so many candidates, all groups of one rank and label move as one, among fewer neighbours and from
+  // fewer starts: the ciphertexts of a wide model are alike.
+  static constexpr size_t kSingles = 500;
+  static constexpr size_t kNearbyGroups = 3;
+  static constexpr size_t kGroupSearches = 2;
+  static constexpr int kThresholdStep = 4;
+  static constexpr size_t kMostKinds = 3;  // of a candidate
+
   // An instruction as the level pass reads it.
   struct Step {
     enum class Kind : uint8_t { kInput, kRefresh, kOther };
@@ -63,24 +175,270 @@ class Placement {
     uint32_t first_candidate;
   };
 
-  template <typename Decide>
-  Outcome pass(const Decide&);
-  uint64_t choices() const;  // how many there are, or more than are tried
-  Choice exhaustive();
-  Choice everything() const;
-  Choice start_above(int threshold);
-  Choice start_as_late_as_possible();
-  void improve(Choice&, Outcome&);
-  bool try_flips(Choice&, Outcome&, std::initializer_list<size_t> flipped);
-  bool try_kinds(Choice&, Outcome&, std::span<const size_t> exchanged);
-  bool try_group(Choice&, Outcome&, size_t dropped, size_t added);
-  bool keep_if_better(const Choice& changed, Choice&, Outcome&);
-  double bootstrap_seconds(const Choice&);
+  template <typename T>
+  static uint32_t size32(const std::vector<T>& vector) {
+    return static_cast<uint32_t>(vector.size());
+  }
+
   size_t kind_index(size_t candidate, char choice) const { return candidates_[candidate].kinds[choice - 1]; }
-  std::vector<size_t> kinds_of(int value) const;
-  char on(size_t candidate) const;  // the cheaper way to bootstrap it, by itself
-  void find_ranks();
-  void find_units();
+
+  std::vector<size_t> kinds_of(int value) const {
+    std::vector<size_t> kinds{0};
+    for (const bool of_blocks : {false, true}) {
+      size_t best = 0;
+      for (size_t k = 1; k < kinds_.size(); ++k) {
+        if (kinds_[k].kind.of_blocks() != of_blocks ||
+            !kinds_[k].kind.keeps(program_.values[value].period, program_.values[value].block,
+                                  program_.values[value].is_real))
+          continue;
+        if (best == 0 || kinds_[k].seconds < kinds_[best].seconds) best = k;
+      }
+      if (best != 0) kinds.push_back(best);
+    }
+    return kinds;
+  }
+
+  // The cheaper way to bootstrap it, by itself.
+  char on(size_t candidate) const {
+    const std::vector<size_t>& kinds = candidates_[candidate].kinds;
+    const auto cheapest = std::min_element(kinds.begin(), kinds.end(), [&](size_t a, size_t b) {
+      return kinds_[a].seconds < kinds_[b].seconds;
+    });
+    return static_cast<char>(1 + (cheapest - kinds.begin()));
+  }
+
+  void find_units() {
+    if (candidates_.size() <= kSingles) {
+      units_ = groups_;
+      return;
+    }
+    std::map<std::pair<int, std::string>, size_t> unit_of;
+    for (const std::vector<size_t>& group : groups_) {
+      const std::string& label = program_.instructions[candidates_[group[0]].instruction].label;
+      const auto [found, is_new] = unit_of.try_emplace({rank_[group[0]], label}, units_.size());
+      if (is_new) units_.emplace_back();
+      std::vector<size_t>& unit = units_[found->second];
+      unit.insert(unit.end(), group.begin(), group.end());
+    }
+  }
+
+  void find_ranks() {
+    std::vector<int> rank_of_value(program_.values.size(), 0);
+    int highest = 0;
+    for (const Instruction& instruction : program_.instructions) {
+      int rank = 0;
+      for (Value argument : instruction.arguments) rank = std::max(rank, rank_of_value[id(argument)]);
+      if (instruction.opcode == Opcode::kRefresh) {
+        rank_.insert(rank_.end(), instruction.arguments.size(), rank);
+        highest = std::max(highest, ++rank);
+      }
+      for (Value result : instruction.results) rank_of_value[id(result)] = rank;
+    }
+    ranks_ = static_cast<size_t>(highest) + 1;
+  }
+
+  double bootstrap_seconds(const Choice& choice) {
+    reals_.assign(ranks_ * kinds_.size(), 0);
+    std::vector<int> whole(kinds_.size(), 0), single_reals(kinds_.size(), 0);
+    for (size_t c = 0; c < candidates_.size(); ++c) {
+      if (!choice[c]) continue;
+      const size_t kind = kind_index(c, choice[c]);
+      ++(candidates_[c].real ? reals_[rank_[c] * kinds_.size() + kind] : whole[kind]);
+    }
+    for (size_t i = 0; i < reals_.size(); ++i) {
+      const size_t kind = i % kinds_.size();
+      const int pairs = kinds_[kind].kind.of_blocks() ? 0 : reals_[i] / 2;
+      whole[kind] += pairs;
+      single_reals[kind] += reals_[i] - 2 * pairs;
+    }
+    double seconds = 0;
+    for (size_t k = 0; k < kinds_.size(); ++k)
+      seconds += whole[k] * kinds_[k].seconds + single_reals[k] * kinds_[k].real_seconds;
+    return seconds;
+  }
+
+  // The backward pass; `decide` says of a candidate whose result needs a level how it is bootstrapped, if at all.
+  template <typename Decide>
+  Outcome pass(const Decide& decide) {
+    std::fill(need_.begin(), need_.end(), ckks::Level(-1));
+    std::fill(used_levels_.begin(), used_levels_.end(), 0);
+    Outcome outcome;
+    auto use = [&](int value, ckks::Level level, uint64_t levels) {
+      need_[value] = std::max(need_[value], level);
+      used_levels_[value] |= levels;
+    };
+    auto bit = [](ckks::Level level) { return uint64_t{1} << std::min<int>(level, 63); };
+    // A value that is there at `level` is brought down once for every lower level at which it is used.
+    auto drops = [&](int value, ckks::Level level) {
+      for (uint64_t rest = used_levels_[value]; rest != 0; rest &= rest - 1) {
+        const int target = std::countr_zero(rest);
+        if (target < level && target < static_cast<int>(drop_seconds_.size()))
+          outcome.seconds += drop_seconds_[target];
+      }
+    };
+    for (const NamedValue& output : program_.outputs)
+      use(output.value.id, budget_.lowest_of_output(output.name), bit(budget_.lowest_of_output(output.name)));
+    for (size_t i = steps_.size(); i-- > 0;) {
+      const Step& step = steps_[i];
+      if (step.kind == Step::Kind::kRefresh) {
+        for (uint32_t k = 0; k < step.end - step.results; ++k) {
+          const int argument = operands_[step.arguments + k], result = operands_[step.results + k];
+          const char decision = decide(step.first_candidate + k, need_[result]);
+          if (decision == kNone) {
+            use(argument, need_[result], used_levels_[result]);
+            continue;
+          }
+          const BootstrapFigures& kind = kinds_[kind_index(step.first_candidate + k, decision)];
+          outcome.missing += std::max(0, need_[result] - kind.output_level);
+          drops(result, kind.output_level);
+          use(argument, kind.entry_level, bit(kind.entry_level));
+        }
+        continue;
+      }
+      ckks::Level level = -1;
+      for (uint32_t k = step.results; k < step.end; ++k) level = std::max(level, need_[operands_[k]]);
+      if (level < 0) continue;  // an input that nothing uses
+      for (uint32_t k = step.results; k < step.end; ++k) {
+        need_[operands_[k]] = level;
+        drops(operands_[k], level);
+      }
+      if (step.kind == Step::Kind::kInput) {
+        outcome.missing += std::max(0, level - highest_of_input_[operands_[step.results]]);
+        continue;
+      }
+      const ckks::Level argument_level = level + step.depth;
+      for (uint32_t k = step.arguments; k < step.results; ++k)
+        use(operands_[k], argument_level, bit(argument_level));
+      outcome.seconds += seconds_[step.seconds + std::min(static_cast<uint32_t>(level), step.levels - 1)];
+    }
+    return outcome;
+  }
+
+  bool keep_if_better(const Choice& changed, Choice& choice, Outcome& outcome) {
+    const Outcome found = evaluate(changed);
+    if (!found.better_than(outcome)) return false;
+    choice = changed;
+    outcome = found;
+    return true;
+  }
+
+  bool try_flips(Choice& choice, Outcome& outcome, std::initializer_list<size_t> flipped) {
+    Choice changed = choice;
+    for (size_t c : flipped) changed[c] = changed[c] ? char{kNone} : on(c);
+    return keep_if_better(changed, choice, outcome);
+  }
+
+  // Other kinds of bootstraps for the same candidates.
+  bool try_kinds(Choice& choice, Outcome& outcome, std::span<const size_t> exchanged) {
+    bool improved = false;
+    for (size_t by = 1; by < kMostKinds; ++by) {
+      Choice changed = choice;
+      for (size_t c : exchanged)
+        if (changed[c] != kNone)
+          changed[c] =
+              static_cast<char>(1 + (static_cast<size_t>(changed[c]) - 1 + by) % candidates_[c].kinds.size());
+      improved |= changed != choice && keep_if_better(changed, choice, outcome);
+    }
+    return improved;
+  }
+
+  // Drops one group and adds another; the same index twice toggles it as a whole.
+  bool try_group(Choice& choice, Outcome& outcome, size_t dropped, size_t added) {
+    Choice changed = choice;
+    if (dropped == added) {
+      const bool any =
+          std::any_of(units_[added].begin(), units_[added].end(), [&](size_t c) { return choice[c]; });
+      for (size_t c : units_[added]) changed[c] = any ? char{kNone} : on(c);
+    } else {
+      for (size_t c : units_[dropped]) changed[c] = 0;
+      for (size_t c : units_[added]) changed[c] = on(c);
+    }
+    return changed != choice && keep_if_better(changed, choice, outcome);
+  }
+
+  void improve(Choice& choice, Outcome& outcome) {
+    const size_t nearby = candidates_.size() > kSingles ? kNearbyGroups : kNearby;
+    for (bool improved = true; improved;) {
+      improved = false;
+      for (size_t g = 0; g < units_.size(); ++g) {
+        const size_t first = g > nearby ? g - nearby : 0, last = std::min(units_.size(), g + nearby + 1);
+        for (size_t h = first; h < last; ++h) improved |= try_group(choice, outcome, g, h);
+        improved |= try_kinds(choice, outcome, units_[g]);
+      }
+      if (candidates_.size() > kSingles) continue;
+      for (size_t c = 0; c < candidates_.size(); ++c) {
+        improved |= try_flips(choice, outcome, {c});
+        improved |= try_kinds(choice, outcome, {&c, 1});
+      }
+      for (size_t c = 0; c < candidates_.size(); ++c) {
+        const size_t last = std::min(candidates_.size(), c + kNearby + 1);
+        for (size_t d = c + 1; d < last; ++d) {
+          improved |= try_flips(choice, outcome, {c, d});
+          const size_t both[] = {c, d};
+          improved |= try_kinds(choice, outcome, both);
+          for (size_t e = d + 1; e < last; ++e) improved |= try_flips(choice, outcome, {c, d, e});
+        }
+      }
+    }
+  }
+
+  // One backward pass that refreshes what needs more than the threshold where it is met.
+  Choice start_above(int threshold) {
+    Choice choice(candidates_.size(), 0);
+    pass([&](size_t candidate, int need) {
+      return choice[candidate] = need > threshold ? on(candidate) : char{kNone};
+    });
+    return choice;
+  }
+
+  // From everything refreshed: drops groups, then candidates, from the last to the first, as long as no more
+  // levels are missing.
+  Choice start_as_late_as_possible() {
+    Choice choice = everything();
+    int missing = evaluate(choice).missing;
+    auto drop = [&](const std::vector<size_t>& dropped) {
+      Choice changed = choice;
+      for (size_t c : dropped) changed[c] = kNone;
+      const Outcome found = evaluate(changed);
+      if (found.missing > missing) return;
+      missing = found.missing;
+      choice = std::move(changed);
+    };
+    for (size_t g = units_.size(); g-- > 0;) drop(units_[g]);
+    if (candidates_.size() > kSingles) return choice;
+    for (size_t c = candidates_.size(); c-- > 0;) drop({c});
+    return choice;
+  }
+
+  Choice everything() const {
+    Choice choice(candidates_.size());
+    for (size_t c = 0; c < choice.size(); ++c) choice[c] = on(c);
+    return choice;
+  }
+
+  // How many there are, or more than are tried.
+  uint64_t choices() const {
+    uint64_t count = 1;
+    for (const Candidate& candidate : candidates_)
+      if (count <= kExhaustive) count *= 1 + candidate.kinds.size();
+    return count;
+  }
+
+  Choice exhaustive() {
+    Choice best(candidates_.size(), kNone);
+    Outcome outcome = evaluate(best);
+    for (uint64_t number = 1; number < choices(); ++number) {
+      Choice choice(candidates_.size());
+      uint64_t rest = number;
+      for (size_t c = 0; c < choice.size(); ++c) {
+        const uint64_t ways = 1 + candidates_[c].kinds.size();
+        choice[c] = static_cast<char>(rest % ways);
+        rest /= ways;
+      }
+      keep_if_better(choice, best, outcome);
+    }
+    return best;
+  }
 
   const Program& program_;
   LevelBudget budget_;
