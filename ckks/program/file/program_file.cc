@@ -19,6 +19,7 @@ constexpr uint32_t kVersion = 3;  // raised whenever a file that exists would be
 constexpr size_t kHeaderBytes = 128, kDigestAt = 64;
 constexpr uint64_t kConstantsAt = 4096;
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+constexpr const char* kNoPart = "a transform or a series that is not there";
 
 struct Header {
   uint64_t constants_bytes = 0, tables_bytes = 0;
@@ -62,13 +63,13 @@ ProgramDigest digest_of(const Header& header, const uint8_t* tables, size_t byte
   return sum.digest();
 }
 
-// Transforms and series that several instructions share stand once.
-template <typename T>
+// What several instructions share stands once.
+template <typename Item>
 struct Shared {
-  std::vector<std::shared_ptr<const T>> items;
-  std::map<const T*, uint32_t> places;
-  uint32_t place(const std::shared_ptr<const T>& item) {
-    const auto [found, is_new] = places.try_emplace(item.get(), static_cast<uint32_t>(items.size()));
+  std::vector<Item> items;
+  std::map<Item, uint32_t> places;
+  uint32_t place(const Item& item) {
+    const auto [found, is_new] = places.try_emplace(item, static_cast<uint32_t>(items.size()));
     if (is_new) items.push_back(item);
     return found->second;
   }
@@ -77,16 +78,9 @@ struct Shared {
 // Everything that the tables refer to by number.
 struct Parts {
   const ConstantTable* constants = nullptr;
-  std::vector<std::string> labels;
-  std::map<std::string, uint32_t> label_places;
-  Shared<ckks::LinearTransform> maps;
-  Shared<ckks::Series> series;
-
-  uint32_t label(const std::string& text) {
-    const auto [found, is_new] = label_places.try_emplace(text, static_cast<uint32_t>(labels.size()));
-    if (is_new) labels.push_back(text);
-    return found->second;
-  }
+  Shared<std::string> labels;
+  Shared<std::shared_ptr<const ckks::LinearTransform>> maps;
+  Shared<std::shared_ptr<const ckks::Series>> series;
 };
 
 // What stands in the tables, described once for reading and writing: a writer turns a member into its number before
@@ -98,7 +92,7 @@ class Description {
   Description(Tables& tables, Parts& parts) : t_(tables), parts_(parts) {}
 
   void labels() {
-    wire::list(t_, parts_.labels, 4, [&](std::string& label) { text(label); });
+    wire::list(t_, parts_.labels.items, 4, [&](std::string& label) { text(label); });
   }
 
   void maps() {
@@ -168,13 +162,13 @@ class Description {
     });
   }
 
-  template <typename T>
-  void reference(std::shared_ptr<const T>& item, Shared<T>& all) {
+  template <typename Item>
+  void reference(Item& item, Shared<Item>& all, const char* what) {
     uint32_t place = kNone;
     if constexpr (!kReads) place = all.place(item);
     t_.number(place);
     if constexpr (kReads) {
-      if (place >= all.items.size()) refuse("a transform or a series that is not there");
+      if (place >= all.items.size()) refuse(what);
       item = all.items[place];
     }
   }
@@ -184,13 +178,7 @@ class Description {
     t_.number(opcode);
     if (opcode >= kOpcodeCount) refuse("an instruction that this version does not know");
     i.opcode = static_cast<Opcode>(opcode);
-    uint32_t label = 0;
-    if constexpr (!kReads) label = parts_.label(i.label);
-    t_.number(label);
-    if constexpr (kReads) {
-      if (label >= parts_.labels.size()) refuse("a label that is not there");
-      i.label = parts_.labels[label];
-    }
+    reference(i.label, parts_.labels, "a label that is not there");
     wire::list(t_, i.arguments, 4, [&](Value& v) { value(v); });
     wire::list(t_, i.results, 4, [&](Value& v) { value(v); });
     switch (i.opcode) {
@@ -201,9 +189,9 @@ class Description {
       case Opcode::kSumOfRotations:
         return wire::list(t_, i.offsets, 4, [&](int& offset) { integer(offset); });
       case Opcode::kLinear:
-        return reference(i.linear, parts_.maps);
+        return reference(i.linear, parts_.maps, kNoPart);
       case Opcode::kSeries:
-        return reference(i.series, parts_.series);
+        return reference(i.series, parts_.series, kNoPart);
       case Opcode::kBootstrap:
         return t_.number(i.bootstrap.period), t_.number(i.bootstrap.block);
       default:  // arguments and results alone
