@@ -227,17 +227,7 @@ size_t Bootstrapper::bytes() const {
 }
 
 Ciphertext Bootstrapper::apply(const Evaluator& evaluator, const Ciphertext& input) const {
-  return std::move(run(evaluator, input, Recombine::kWhole)[0]);
-}
-
-BootstrapParts Bootstrapper::apply_parts(const Evaluator& evaluator, const Ciphertext& input) const {
-  PSM_CHECK(!plan_.kind().of_blocks(), "of blocks the real part alone");
-  std::vector<Ciphertext> parts = run(evaluator, input, Recombine::kParts);
-  return {std::move(parts[0]), std::move(parts[1])};
-}
-
-Ciphertext Bootstrapper::apply_real(const Evaluator& evaluator, const Ciphertext& input) const {
-  return std::move(run(evaluator, input, Recombine::kReal)[0]);
+  return std::move(apply(evaluator, input, BootstrapPlan::Recombine::kWhole)[0]);
 }
 
 Ciphertext Bootstrapper::rescaled(const Evaluator& evaluator, const Ciphertext& raised) const {
@@ -265,8 +255,10 @@ Ciphertext Bootstrapper::before_parts(const Evaluator& evaluator, const Cipherte
   return up.back().apply(evaluator, x);
 }
 
-std::vector<Ciphertext> Bootstrapper::run(const Evaluator& evaluator, const Ciphertext& input,
-                                          Recombine recombine) const {
+std::vector<Ciphertext> Bootstrapper::apply(const Evaluator& evaluator, const Ciphertext& input,
+                                            BootstrapPlan::Recombine recombine) const {
+  using Recombine = BootstrapPlan::Recombine;
+  PSM_CHECK(recombine != Recombine::kParts || !plan_.kind().of_blocks(), "of blocks the real part alone");
   Ciphertext x = before_parts(evaluator, input);
   std::vector<Ciphertext> parts;
   if (plan_.kind().sparse()) {
@@ -281,7 +273,10 @@ std::vector<Ciphertext> Bootstrapper::run(const Evaluator& evaluator, const Ciph
     parts.push_back(evaluator.multiply_by_i(evaluator.sub(x, conjugate), 3));  // -i (v - conj v) = 2 Im v
   x = {}, conjugate = {};                                                      // EvalMod needs their memory
   for (Ciphertext& part : parts) part = plan_.eval_mod().apply(evaluator, std::move(part));
-  if (recombine == Recombine::kWhole) evaluator.add_inplace(parts[0], evaluator.multiply_by_i(parts[1]));
+  if (recombine == Recombine::kWhole) {
+    evaluator.add_inplace(parts[0], evaluator.multiply_by_i(parts[1]));
+    parts.pop_back();
+  }
   return parts;
 }
 

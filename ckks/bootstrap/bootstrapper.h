@@ -107,11 +107,6 @@ class BootstrapPlan {
   int pre_rotation_ = 0;
 };
 
-// The real and the imaginary part of every slot as two ciphertexts.
-struct BootstrapParts {
-  Ciphertext re, im;
-};
-
 class Bootstrapper {
  public:
   // Encodes the transforms' diagonals. Takes seconds and bytes() of memory, a few megabytes for few values.
@@ -121,22 +116,18 @@ class Bootstrapper {
   size_t bytes() const;
 
   // Input: any level >= plan().entry_level(), at its canonical scale. Result: plan().output_level(),
-  // canonical scale. Throws Error if a key is missing or the level is too low. For blocks apply() is
-  // apply_real(), and apply_parts() does not exist (PSM_CHECK).
+  // canonical scale. Throws Error if a key is missing or the level is too low.
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input) const;
-  // Two real vectors a, b travel as a + i b.
-  BootstrapParts apply_parts(const Evaluator& evaluator, const Ciphertext& input) const;
-  // For slots that are known to be real; imaginary parts are lost. A full bootstrap takes one EvalMod instead
-  // of two.
-  Ciphertext apply_real(const Evaluator& evaluator, const Ciphertext& input) const;
+  // The same as a list. kReal is for slots that are known to be real; imaginary parts are lost, and a full
+  // bootstrap takes one EvalMod instead of two. With kParts two real vectors a, b travel as a + i b and come
+  // back apart. Blocks have the real part alone, and no kParts (PSM_CHECK).
+  std::vector<Ciphertext> apply(const Evaluator& evaluator, const Ciphertext& input,
+                                BootstrapPlan::Recombine) const;
 
  private:
-  using Recombine = BootstrapPlan::Recombine;
-
   Ciphertext rescaled(const Evaluator& evaluator, const Ciphertext& raised) const;  // of blocks
   // Up to CoeffsToSlots.
   Ciphertext before_parts(const Evaluator& evaluator, const Ciphertext& input) const;
-  std::vector<Ciphertext> run(const Evaluator& evaluator, const Ciphertext& input, Recombine) const;
 
   BootstrapPlan plan_;
   std::vector<EncodedTransform> slots_to_coeffs_, coeffs_to_slots_, recombinations_;  // the last by Recombine

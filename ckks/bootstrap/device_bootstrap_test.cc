@@ -14,6 +14,8 @@
 namespace psm::ckks {
 namespace {
 
+using Recombine = BootstrapPlan::Recombine;
+
 void print(const char* what, const LaunchLog& log) {
   const auto row = [](const char* name, const LaunchLog::Entry& entry) {
     std::printf("  %-22s %6llu launches %9.1f MB %9.2f M products\n", name,
@@ -60,16 +62,17 @@ void compare(const char* what, ThreadOrder order, const BootstrapKind& kind) {
     CHECK(same_bits(out, bootstrapper.apply(evaluator, in)));
     device.take_log();
     if (!kind.of_blocks()) {
-      const BootstrapParts parts = bootstrapper.apply_parts(evaluator, in),
-                           parts_there = bootstrapper_there.apply_parts(evaluator_there, in_there);
-      CHECK(same_bits(parts_there.re, parts.re));
-      CHECK(same_bits(parts_there.im, parts.im));
+      const std::vector<Ciphertext> parts = bootstrapper.apply(evaluator, in, Recombine::kParts),
+                                    parts_there = bootstrapper_there.apply(evaluator_there, in_there,
+                                                                           Recombine::kParts);
+      for (const size_t i : {0, 1}) CHECK(same_bits(parts_there[i], parts[i]));
       device.take_log();
     }
-    const Ciphertext again = bootstrapper_there.apply_real(evaluator_there, in_there);
+    const std::vector<Ciphertext> again =
+        bootstrapper_there.apply(evaluator_there, in_there, Recombine::kReal);
     const LaunchLog second = device.take_log();
     CHECK(second.uploaded_bytes + second.downloaded_bytes == 0);  // all constants are there
-    CHECK(same_bits(again, bootstrapper.apply_real(evaluator, in)));
+    CHECK(same_bits(again[0], bootstrapper.apply(evaluator, in, Recombine::kReal)[0]));
   }
   std::printf("peak %.2f GB of device memory\n", static_cast<double>(device.peak_bytes()) * 1e-9);
 }

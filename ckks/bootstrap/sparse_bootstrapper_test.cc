@@ -7,6 +7,8 @@
 namespace psm::ckks {
 namespace {
 
+using Recombine = BootstrapPlan::Recombine;
+
 struct Machine : TestBootstrap {
   Machine(int log_n, BootstrapKind kind) : TestBootstrap(insecure_bootstrappable(log_n), kind) {}
 
@@ -46,12 +48,12 @@ TEST_CASE("two real vectors come back apart, and of real slots the real part alo
   std::vector<Complex> re, im;
   for (const Complex& value : z) re.push_back(value.real()), im.push_back(value.imag());
   const Ciphertext in = m.encrypt(z, m.bootstrapper.plan().entry_level());
-  const BootstrapParts parts = m.bootstrapper.apply_parts(*m.evaluator, in);
-  const Ciphertext real = m.bootstrapper.apply_real(*m.evaluator, in);
-  for (const Ciphertext* out : {&parts.re, &parts.im, &real}) {
+  const std::vector<Ciphertext> parts = m.bootstrapper.apply(*m.evaluator, in, Recombine::kParts),
+                                real = m.bootstrapper.apply(*m.evaluator, in, Recombine::kReal);
+  for (const Ciphertext* out : {&parts[0], &parts[1], &real[0]}) {
     CHECK(out->level() == m.bootstrapper.plan().output_level());
     CHECK(out->scale() == m.context.scale(out->level()));
-    const Precision p = m.precision_of(*out, out == &parts.im ? im : re);
+    const Precision p = m.precision_of(*out, out == &parts[1] ? im : re);
     CHECK(p.mean > 19);
     CHECK(p.worst > 18);
   }
@@ -71,7 +73,7 @@ TEST_CASE("real values in blocks come back in theirs, a level higher, in periods
     Machine m(10, kind);
     const BootstrapPlan& plan = m.bootstrapper.plan();
     const std::vector<Complex> z = in_blocks(kind, 1);
-    const Ciphertext out = m.bootstrapper.apply_real(*m.evaluator, m.encrypt(z, plan.entry_level()));
+    const Ciphertext out = m.bootstrapper.apply(*m.evaluator, m.encrypt(z, plan.entry_level()));
     CHECK(plan.entry_level() == 1);
     CHECK(out.level() == m.context.compute_level());
     CHECK(out.scale() == m.context.scale(out.level()));
@@ -80,7 +82,7 @@ TEST_CASE("real values in blocks come back in theirs, a level higher, in periods
     CHECK(p.mean > 19);
     CHECK(p.worst > 18);
     // Again, from the level where the first ended.
-    CHECK(m.precision_of(m.bootstrapper.apply_real(*m.evaluator, out), z).mean > 18.5);
+    CHECK(m.precision_of(m.bootstrapper.apply(*m.evaluator, out), z).mean > 18.5);
   }
 }
 
@@ -89,7 +91,7 @@ TEST_CASE("a bootstrap of blocks of constants, zero and the ends of the range in
   for (const double value : {0.0, 1.0, -1.0, 0.3}) {
     const std::vector<Complex> z(64, value);
     const Precision p = m.precision_of(
-        m.bootstrapper.apply_real(*m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level())), z);
+        m.bootstrapper.apply(*m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level())), z);
     CHECK(p.mean > 19);
     CHECK(p.worst > 18);
   }

@@ -366,20 +366,19 @@ class EncryptedMachine::Run {
   }
 
   void bootstrap() {
-    const auto keep = [&](size_t i, const ckks::Ciphertext& fresh) {
-      store(i, evaluator_.drop_to_level(fresh, plan_.level[id(instruction_->results[i])]));
-    };
-    const ckks::Bootstrapper& bootstrapper = machine_.bootstrappers_->at(instruction_->bootstrap);
-    if (instruction_->arguments.size() == 1) {
-      const bool real = plan_.program.values[id(instruction_->arguments[0])].is_real;
-      return keep(0, real ? bootstrapper.apply_real(evaluator_, argument(0))
-                          : bootstrapper.apply(evaluator_, argument(0)));
+    using Recombine = ckks::BootstrapPlan::Recombine;
+    const bool pair = instruction_->arguments.size() == 2;
+    const bool real = plan_.program.values[id(instruction_->arguments[0])].is_real;
+    ckks::Ciphertext packed;
+    if (pair) {
+      packed = evaluator_.multiply_by_i(argument(1));
+      evaluator_.add_inplace(packed, argument(0));
     }
-    ckks::Ciphertext packed = evaluator_.multiply_by_i(argument(1));
-    evaluator_.add_inplace(packed, argument(0));
-    const ckks::BootstrapParts parts = bootstrapper.apply_parts(evaluator_, packed);
-    keep(0, parts.re);
-    keep(1, parts.im);
+    const Recombine how = pair ? Recombine::kParts : real ? Recombine::kReal : Recombine::kWhole;
+    const std::vector<ckks::Ciphertext> fresh = machine_.bootstrappers_->at(instruction_->bootstrap)
+                                                    .apply(evaluator_, pair ? packed : argument(0), how);
+    for (size_t i = 0; i < fresh.size(); ++i)
+      store(i, evaluator_.drop_to_level(fresh[i], plan_.level[id(instruction_->results[i])]));
   }
 
   EncryptedMachine& machine_;
