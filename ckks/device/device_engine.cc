@@ -180,10 +180,14 @@ void DeviceEngine::combine(std::span<RnsPoly> out, std::span<const Term> terms) 
   accumulate_terms(out, terms, false);
 }
 
-void DeviceEngine::apply_gaussian(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z,
-                                  bool adds) const {
-  GaussianProduct program{
-      {ring().log_n(), primes_of(out[0].basis())}, static_cast<int>(out.size()), adds, {}, {}, {}};
+void DeviceEngine::with_constant(Arithmetic arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
+                                 GaussianInteger z) const {
+  GaussianProduct program{{ring().log_n(), primes_of(out[0].basis())},
+                          static_cast<int>(out.size()),
+                          arithmetic == Arithmetic::kAdd,
+                          {},
+                          {},
+                          {}};
   for (size_t i = 0; i < out.size(); ++i) {
     program.out[i] = here(out[i]);
     program.a[i] = here(a[i]);
@@ -196,20 +200,12 @@ void DeviceEngine::apply_gaussian(std::span<RnsPoly> out, std::span<const RnsPol
   device_.launch(program);
 }
 
-void DeviceEngine::scale(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z) const {
-  apply_gaussian(out, a, z, false);
-}
-
-void DeviceEngine::add_constant(RnsPoly& a, GaussianInteger z) const {
-  apply_gaussian({&a, 1}, {&a, 1}, z, true);
-}
-
-void DeviceEngine::apply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a, const Plaintext& b,
-                               bool adds) const {
+void DeviceEngine::with_plain(Arithmetic arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
+                              const Plaintext& b) const {
   const int log_run = std::countr_zero(static_cast<unsigned>(b.run_length()));
   PlainProduct program{{ring().log_n(), primes_of(out[0].basis())},
                        static_cast<int>(out.size()),
-                       adds,
+                       arithmetic == Arithmetic::kAdd,
                        log_run,
                        b.limb(0),
                        {},
@@ -220,13 +216,6 @@ void DeviceEngine::apply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> 
   }
   device_.launch(program);
 }
-
-void DeviceEngine::multiply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a,
-                                  const Plaintext& b) const {
-  apply_plain(out, a, b, false);
-}
-
-void DeviceEngine::add_plain(RnsPoly& a, const Plaintext& b) const { apply_plain({&a, 1}, {&a, 1}, b, true); }
 
 void DeviceEngine::multiply_sums(std::span<const Sum> sums) const {
   for (const Sum& sum : sums) {

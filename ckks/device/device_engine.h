@@ -40,10 +40,10 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   Buffer residues(const CoefficientTile& tile, Basis basis) const override;
 
   void combine(std::span<RnsPoly> out, std::span<const Term> terms) const override;
-  void scale(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z) const override;
-  void add_constant(RnsPoly& a, GaussianInteger z) const override;
-  void multiply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a, const Plaintext& b) const override;
-  void add_plain(RnsPoly& a, const Plaintext& b) const override;
+  void with_constant(Arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
+                     GaussianInteger z) const override;
+  void with_plain(Arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
+                  const Plaintext& b) const override;
   void multiply_sums(std::span<const Sum> sums) const override;
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;
   Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const override;
@@ -85,8 +85,6 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   void transform_columns(int log_n, std::vector<NttTask>& tasks) const;
   void convert(Basis basis, std::span<const Conversion> conversions) const;
   void accumulate_terms(std::span<RnsPoly> out, std::span<const Term> terms, bool accumulate) const;
-  void apply_gaussian(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z, bool adds) const;
-  void apply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a, const Plaintext& b, bool adds) const;
 
   // Digits and the key that they meet: with f and what is added, what is divided or rotated (key_operands.h).
   struct KeyedSource {

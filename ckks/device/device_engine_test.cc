@@ -87,14 +87,14 @@ class Comparison {
         keep(sum);
       }
       std::vector<RnsPoly> scaled = make(2);
-      engine.scale(scaled, x[0].c, {-12345678, 0x1p70});
-      engine.add_constant(scaled[0], {3, -4});
+      engine.with_constant(Engine::Arithmetic::kMultiply, scaled, x[0].c, {-12345678, 0x1p70});
+      engine.with_constant(Engine::Arithmetic::kAdd, {scaled.data(), 1}, {scaled.data(), 1}, {3, -4});
       for (const size_t period : {size_t{1}, size_t{8}, static_cast<size_t>(context_.slots())}) {
         const Encoder encoder(context_, engine.residue_maker());
         const Plaintext plain = encoder.encode(party_.random_slots(5, period), level_);
         std::vector<RnsPoly> product = make(2);
-        engine.multiply_plain(product, x[1].c, plain);
-        engine.add_plain(product[1], plain);
+        engine.with_plain(Engine::Arithmetic::kMultiply, product, x[1].c, plain);
+        engine.with_plain(Engine::Arithmetic::kAdd, {&product[1], 1}, {&product[1], 1}, plain);
         keep(product);
       }
       keep(scaled);

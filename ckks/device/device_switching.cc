@@ -290,7 +290,7 @@ std::vector<Engine::Pair> DeviceEngine::divide_weighted(std::span<const Switched
   std::vector<Pair> out;
   for (size_t k = 0; k < sources.size(); ++k) {
     Pair x = sum_switched(sources.subspan(k, 1));
-    multiply_plain(x, x, *weights[k]);
+    with_plain(Arithmetic::kMultiply, x, x, *weights[k]);
     const Basis basis = x[0].basis();
     divide_by(basis, out.emplace_back(make_pair({basis.q - 1, 0})), {.x = x});
   }

@@ -42,16 +42,12 @@ class Engine {
 
   // out_i = sum_t f_t a_{t,i}. out may be the polynomials of the first term.
   virtual void combine(std::span<RnsPoly> out, std::span<const Term> terms) const = 0;
-  // out_i = z a_i; out may be a.
-  virtual void scale(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z) const = 0;
-  // a += z.
-  virtual void add_constant(RnsPoly& a, GaussianInteger z) const = 0;
-
-  // out_i = a_i b; out may be a.
-  virtual void multiply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a,
-                              const Plaintext& b) const = 0;
-  // a += b.
-  virtual void add_plain(RnsPoly& a, const Plaintext& b) const = 0;
+  // out_i = a_i + z or z a_i; out_i = a_i + b or a_i b. out may be a.
+  enum class Arithmetic { kAdd, kMultiply };
+  virtual void with_constant(Arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
+                             GaussianInteger z) const = 0;
+  virtual void with_plain(Arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
+                          const Plaintext& b) const = 0;
 
   // out_0 + out_1 s + out_2 s^2 = m sum_k (a_{k,0} + a_{k,1} s) (b_{k,0} + b_{k,1} s)
   //                               + sum_t f_t (c_{t,0} + c_{t,1} s),       m = 2 if `doubled`, else 1,

@@ -69,40 +69,37 @@ void HostEngine::combine(std::span<RnsPoly> out, std::span<const Term> terms) co
   });
 }
 
-void HostEngine::scale(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z) const {
+void HostEngine::with_constant(Arithmetic arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
+                               GaussianInteger z) const {
   check_operands(out, a);
-  const size_t half = ring().n() / 2;
+  const size_t half = ring().n() / 2, size = std::min(kTile, half);
   for_each_limb(out, [&](size_t i, int j) {
     const Modulus& m = out[i].modulus(j);
     const GaussianResidue c = gaussian_residue(z, ring().ntt(out[i].prime_index(j)));
-    kernels().scale(out[i].limb(j), a[i].limb(j), make_multiplier(c.low, m), half, m);
-    kernels().scale(out[i].limb(j) + half, a[i].limb(j) + half, make_multiplier(c.high, m), half, m);
-  });
-}
-
-void HostEngine::add_constant(RnsPoly& a, GaussianInteger z) const {
-  constexpr size_t kTile = 512;
-  const size_t n = ring().n(), tile = std::min(kTile, n / 2);
-  parallel_for(0, a.limbs(), [&](int j) {
-    const GaussianResidue c = gaussian_residue(z, ring().ntt(a.prime_index(j)));
-    alignas(64) uint64_t constant[kTile];
-    for (size_t begin = 0; begin < n; begin += tile) {
-      if (begin == 0 || begin == n / 2) std::fill_n(constant, tile, begin == 0 ? c.low : c.high);
-      kernels().add(a.limb(j) + begin, a.limb(j) + begin, constant, tile, a.modulus(j));
+    for (const auto& [begin, residue] : {std::pair(size_t{0}, c.low), std::pair(half, c.high)}) {
+      uint64_t* const to = out[i].limb(j) + begin;
+      const uint64_t* const from = a[i].limb(j) + begin;
+      if (arithmetic == Arithmetic::kMultiply) {
+        kernels().scale(to, from, make_multiplier(residue, m), half, m);
+        continue;
+      }
+      alignas(64) uint64_t constant[kTile];
+      std::fill_n(constant, size, residue);
+      for (size_t at = 0; at < half; at += size) kernels().add(to + at, from + at, constant, size, m);
     }
   });
 }
 
-void HostEngine::multiply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a,
-                                const Plaintext& b) const {
+void HostEngine::with_plain(Arithmetic arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
+                            const Plaintext& b) const {
   check_operands(out, a);
+  if (arithmetic == Arithmetic::kAdd) {
+    const RnsPoly addend = b.expand().clone_prefix(out[0].basis());
+    for (size_t i = 0; i < out.size(); ++i) add(out[i], a[i], addend);
+    return;
+  }
   for_each_limb(out,
                 [&](size_t i, int j) { b.multiply_limb(out[i].limb(j), a[i].limb(j), j, 0, ring().n()); });
-}
-
-void HostEngine::add_plain(RnsPoly& a, const Plaintext& b) const {
-  const RnsPoly addend = b.expand().clone_prefix(a.basis());
-  psm::ckks::add(a, a, addend);
 }
 
 // Limbs lie at equal distances, so the same place of many of them competes for a few cache sets: kTogether products at

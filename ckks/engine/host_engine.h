@@ -25,10 +25,10 @@ class HostEngine final : public Engine {
   explicit HostEngine(const Context& context) : Engine(context), converters_(context) {}
 
   void combine(std::span<RnsPoly> out, std::span<const Term> terms) const override;
-  void scale(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z) const override;
-  void add_constant(RnsPoly& a, GaussianInteger z) const override;
-  void multiply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a, const Plaintext& b) const override;
-  void add_plain(RnsPoly& a, const Plaintext& b) const override;
+  void with_constant(Arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
+                     GaussianInteger z) const override;
+  void with_plain(Arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
+                  const Plaintext& b) const override;
   void multiply_sums(std::span<const Sum> sums) const override;
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;
   Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const override;

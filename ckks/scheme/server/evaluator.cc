@@ -9,6 +9,8 @@
 namespace psm::ckks {
 namespace {
 
+using Arithmetic = Engine::Arithmetic;
+
 // Refusals; `operation` begins the message.
 
 void check_level(const char* operation, Level level, Level needed) {
@@ -161,7 +163,7 @@ Ciphertext Evaluator::add_plain(const Ciphertext& a, const Plaintext& b) const {
   check_plain("add_plain", context_, a, b);
   check_scales("add_plain", a.scale(), b.scale());
   Ciphertext out = a.clone();
-  engine_->add_plain(out.c[0], b);
+  engine_->with_plain(Arithmetic::kAdd, {out.c.data(), 1}, {out.c.data(), 1}, b);
   return out;
 }
 
@@ -172,7 +174,8 @@ Ciphertext Evaluator::add_scalar(const Ciphertext& a, std::complex<double> value
 }
 
 void Evaluator::add_scalar_inplace(Ciphertext& a, std::complex<double> value) const {
-  engine_->add_constant(a.c[0], gaussian_integer(value, a.scale()));
+  engine_->with_constant(Arithmetic::kAdd, {a.c.data(), 1}, {a.c.data(), 1},
+                         gaussian_integer(value, a.scale()));
 }
 
 // ---- products by plaintexts ------------------------------------------------------------------------------
@@ -180,7 +183,7 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, std::complex<double> value) co
 Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) const {
   check_plain("multiply_plain", context_, a, b);
   Ciphertext out = uninitialised(a, a.scale() * b.scale());
-  engine_->multiply_plain(out.c, a.c, b);
+  engine_->with_plain(Arithmetic::kMultiply, out.c, a.c, b);
   return out;
 }
 
@@ -193,7 +196,7 @@ Ciphertext Evaluator::multiply_scalar(const Ciphertext& a, std::complex<double> 
     scalar_scale = std::abs(needed / a.scale() - 1) < 0x1p-46 ? a.scale() : needed;
   }
   Ciphertext out = uninitialised(a, a.scale() * scalar_scale);
-  engine_->scale(out.c, a.c, gaussian_integer(value, scalar_scale));
+  engine_->with_constant(Arithmetic::kMultiply, out.c, a.c, gaussian_integer(value, scalar_scale));
   return out;
 }
 
@@ -202,7 +205,7 @@ Ciphertext Evaluator::multiply_by_i(const Ciphertext& a, int power) const {
   if (power == 0) return a.clone();
   if (power == 2) return negate(a);
   Ciphertext out = uninitialised(a);
-  engine_->scale(out.c, a.c, {0, power == 1 ? 1.0 : -1.0});
+  engine_->with_constant(Arithmetic::kMultiply, out.c, a.c, {0, power == 1 ? 1.0 : -1.0});
   return out;
 }
 
@@ -356,7 +359,7 @@ ExtendedCiphertext Evaluator::multiply_plain(const ExtendedCiphertext& a, const 
   PSM_CHECK(b.basis() == basis, "plaintext basis ", b.basis().q, "+", b.basis().p, ", ciphertext ", basis.q,
             "+", basis.p);
   ExtendedCiphertext out(context_.ring(), basis, a.scale() * b.scale(), a.fingerprint, a.memory());
-  engine_->multiply_plain(out.c, a.c, b);
+  engine_->with_plain(Arithmetic::kMultiply, out.c, a.c, b);
   return out;
 }
 
