@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <type_traits>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -174,17 +173,11 @@ struct Application {
                                  const Fingerprint& owner, std::vector<Ciphertext> lone) const {
     const Context& context = evaluator.context();
     const Scale sum_scale = before_rescale(output_scale, context.q(level));
-    constexpr bool kDivided = std::is_same_v<Sum, Ciphertext>;
     std::vector<Sum> sums;
     for (Engine::Pair& pair : pairs) sums.emplace_back(std::move(pair), sum_scale, owner);
     std::vector<char> present = schedule.has_terms();
     for (const auto& step : schedule.steps) {
-      const GaloisElement g = galois_element(context, step.by);
-      Sum moved;
-      if constexpr (kDivided)
-        moved = evaluator.apply_galois(sums[step.from], g);
-      else
-        moved = evaluator.apply_galois_extended(sums[step.from], g);
+      Sum moved = evaluator.apply_galois(sums[step.from], galois_element(context, step.by));
       sums[step.from] = {};
       if (present[step.to]) {
         evaluator.add_inplace(sums[step.to], moved);
@@ -200,10 +193,7 @@ struct Application {
         out.push_back(std::move(lone[result]));
         continue;
       }
-      if constexpr (kDivided)
-        out.push_back(evaluator.rescale(sums[result]));
-      else
-        out.push_back(evaluator.mod_down_rescale(sums[result]));
+      out.push_back(evaluator.rescale(sums[result]));
       out.back().settle_scale(output_scale);
     }
     return out;

@@ -100,7 +100,7 @@ void compare_at(TestParty& t, Level level, Comparison& compare) {
   const Slots both = map(in, [&](size_t i) { return in[(i + 1) % in.size()] + in[(i + 2) % in.size()]; });
   compare("sum of hoisted rotations", rms_error(t.decrypt(e.mod_down(extended)), both),
           std::hypot(division, std::sqrt(2.0) * digits));
-  const ExtendedCiphertext giant = e.apply_galois_extended(extended, galois_element(t.context, 1));
+  const ExtendedCiphertext giant = e.apply_galois(extended, galois_element(t.context, 1));
   // One more switch, with a division of c_1 alone: its rounding is h of the 1 + h of a whole one's.
   compare("giant step", rms_error(t.decrypt(e.mod_down(giant)), turned(both, 1)),
           std::hypot(std::sqrt(2.0) * division, std::sqrt(3.0) * digits));
@@ -166,7 +166,7 @@ void compare_down_from(TestParty& t, Level level, Comparison& compare) {
                                             t.encoder.encode(x, level, scale, true));
   e.add_inplace(sum, e.multiply_plain(e.apply_galois_extended(hoisted, galois_element(t.context, 2)),
                                       t.encoder.encode(y, level, scale, true)));
-  const Ciphertext weighted = e.mod_down_rescale(sum);
+  const Ciphertext weighted = e.rescale(sum);
   const double each = std::hypot(kSize * model.encoding(scale), kSize * model.digits(level, scale));
   own("weighted rotations", weighted,
       map(p, [&](size_t i) { return x[i] * p[(i + 1) % p.size()] + y[i] * p[(i + 2) % p.size()]; }),

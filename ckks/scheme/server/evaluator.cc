@@ -211,7 +211,7 @@ Ciphertext Evaluator::multiply_by_i(const Ciphertext& a, int power) const {
 
 // ---- levels ----------------------------------------------------------------------------------------------
 
-Ciphertext Evaluator::rescale(const Ciphertext& a) const {
+Ciphertext Evaluator::rescale(const ScaledPolys<2>& a) const {
   check_level("rescale", a.level(), 1);
   return {engine_->divide(a.c, {a.level(), 0}), context_.rescaled(a.scale(), a.level()), a.fingerprint};
 }
@@ -363,7 +363,7 @@ ExtendedCiphertext Evaluator::multiply_plain(const ExtendedCiphertext& a, const 
   return out;
 }
 
-ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a, GaloisElement g) const {
+ExtendedCiphertext Evaluator::apply_galois(const ExtendedCiphertext& a, GaloisElement g) const {
   check_owner("rotate", a.fingerprint, context_, keys_);
   if (g == 1) return a.clone();
   return {engine_->switch_extended(a.c, galois_step(g, a.level())), a.scale(), a.fingerprint};
@@ -371,11 +371,6 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a,
 
 Ciphertext Evaluator::mod_down(const ExtendedCiphertext& a) const {
   return {engine_->divide(a.c, {a.level() + 1, 0}), a.scale(), a.fingerprint};
-}
-
-Ciphertext Evaluator::mod_down_rescale(const ExtendedCiphertext& a) const {
-  check_level("mod_down_rescale", a.level(), 1);
-  return {engine_->divide(a.c, {a.level(), 0}), context_.rescaled(a.scale(), a.level()), a.fingerprint};
 }
 
 // ---- around ModRaise -------------------------------------------------------------------------------------

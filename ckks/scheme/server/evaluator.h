@@ -88,7 +88,8 @@ class Evaluator {
   Ciphertext square_rescale(const Ciphertext& a) const { return multiply_rescale(a, a); }
 
   // ---- levels -------------------------------------------------------------------------------------------
-  Ciphertext rescale(const Ciphertext& a) const;
+  // Divides a ciphertext by q_l, and an extended one by P q_l.
+  Ciphertext rescale(const ScaledPolys<2>& a) const;
   void rescale_inplace(Ciphertext& a) const { a = rescale(a); }
   // Lowers a ciphertext of any scale to level `target` and its canonical scale. Limbs are dropped down to
   // target + 1, a scalar product sets the scale, and a rescale follows. Returns a copy if nothing is to do.
@@ -118,9 +119,8 @@ class Evaluator {
   // `b` encoded with extended = true.
   ExtendedCiphertext multiply_plain(const ExtendedCiphertext& a, const Plaintext& b) const;
   // Giant steps: sigma_g of an extended sum; c_1 is divided by P and switched, c_0 stays as it is.
-  ExtendedCiphertext apply_galois_extended(const ExtendedCiphertext& a, GaloisElement g) const;
-  Ciphertext mod_down(const ExtendedCiphertext& a) const;          // division by P
-  Ciphertext mod_down_rescale(const ExtendedCiphertext& a) const;  // division by P q_l, level - 1
+  ExtendedCiphertext apply_galois(const ExtendedCiphertext& a, GaloisElement g) const;
+  Ciphertext mod_down(const ExtendedCiphertext& a) const;  // division by P
 
   // ---- around ModRaise ----------------------------------------------------------------------------------
   // At level 0: to the ephemeral secret (key to_ephemeral).

@@ -246,14 +246,14 @@ TEST_CASE("double hoisting: sums of weighted rotations are divided by P once, gi
       sum, e.multiply_plain(e.apply_galois_extended(hoisted, 1), t.encoder.encode(w2, level, scale, true)));
   const Slots x1 = rotated(x, 1);
   const Slots inner = map(x, [&](size_t i) { return w1[i] * x1[i] + w2[i % 32] * x[i]; });
-  CHECK(max_error(t.decrypt(e.mod_down_rescale(sum)), inner) < kTolerance);
+  CHECK(max_error(t.decrypt(e.rescale(sum)), inner) < kTolerance);
   CHECK(max_error(t.decrypt(e.rescale(e.mod_down(sum))), inner) < kTolerance);
-  ExtendedCiphertext giant = e.apply_galois_extended(sum, galois_element(t.context, 64));
-  CHECK(max_error(t.decrypt(e.mod_down_rescale(giant)), rotated(inner, 64)) < kTolerance);
+  ExtendedCiphertext giant = e.apply_galois(sum, galois_element(t.context, 64));
+  CHECK(max_error(t.decrypt(e.rescale(giant)), rotated(inner, 64)) < kTolerance);
   e.add_inplace(giant, sum);
   const Slots turned = rotated(inner, 64);
-  CHECK(max_error(t.decrypt(e.mod_down_rescale(giant)),
-                  map(x, [&](size_t i) { return turned[i] + inner[i]; })) < kTolerance);
+  CHECK(max_error(t.decrypt(e.rescale(giant)), map(x, [&](size_t i) { return turned[i] + inner[i]; })) <
+        kTolerance);
   CHECK(max_error(t.decrypt(e.mod_down(e.apply_galois_extended(hoisted, 1))), x) < kTolerance);
 }
 
