@@ -5,8 +5,10 @@
 // own then touches the pages meanwhile. The destructor waits for it and hands the pages to the pool.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
-#include <thread>
+#include <cstdint>
+#include <future>
 
 #include "ckks/base/buffer.h"
 
@@ -14,17 +16,24 @@ namespace psm {
 
 class TouchedMemory {
  public:
-  explicit TouchedMemory(size_t bytes);
-  TouchedMemory(const TouchedMemory&) = delete;
-  TouchedMemory& operator=(const TouchedMemory&) = delete;
-  ~TouchedMemory();
+  explicit TouchedMemory(size_t bytes)
+      : memory_(bytes / sizeof(uint64_t)),
+        seconds_(std::async(std::launch::async, [this] { return touch(); })) {}
+  ~TouchedMemory() { buffer_pool::make_room(memory_.size() * sizeof(uint64_t)); }
 
-  double finish();  // waits for the thread; the seconds that it took
+  double finish() { return seconds_.get(); }  // once: waits for the thread; the seconds that it took
 
  private:
+  double touch() {
+    constexpr size_t kPageWords = (size_t{4} << 10) / sizeof(uint64_t);
+    const auto start = std::chrono::steady_clock::now();
+    volatile uint64_t* const words = memory_.data();
+    for (size_t at = 0; at < memory_.size(); at += kPageWords) words[at] = 0;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
   Buffer memory_;  // one range, which then serves any sizes
-  double seconds_ = 0;
-  std::thread thread_;
+  std::future<double> seconds_;
 };
 
 }  // namespace psm
