@@ -36,7 +36,7 @@ class Prediction {
 
   double size(Value value) const { return observations_[id(value)].rms; }
 
-  double own(const Instruction& instruction, ckks::Level level, double bootstrap_rms) const {
+  double own(const Instruction& instruction, size_t result, ckks::Level level, double bootstrap_rms) const {
     const auto size_of = [&](size_t i) { return size(instruction.arguments[i]); };
     switch (instruction.opcode) {
       case Opcode::kInput:
@@ -71,7 +71,8 @@ class Prediction {
       case Opcode::kNegate:
       case Opcode::kTimesI:
         return 0;
-      case Opcode::kLinear:   // own_of_output
+      case Opcode::kLinear:
+        return own_of_output(instruction, static_cast<int>(result), level);
       case Opcode::kRefresh:  // not in a plan
         break;
     }
@@ -154,10 +155,9 @@ std::vector<double> predicted_noise(const Plan& plan, const ckks::NoiseModel& no
     const Instruction& instruction = plan.program.instructions[i];
     const ckks::Level level = plan.argument_level[i];
     for (size_t r = 0; r < instruction.results.size(); ++r) {
-      const double error = instruction.opcode == Opcode::kLinear
-                               ? prediction.own_of_output(instruction, static_cast<int>(r), level)
-                               : prediction.own(instruction, level, std::numbers::sqrt2 * bootstrap_rounding);
-      own[id(instruction.results[r])] = error / std::numbers::sqrt2;
+      own[id(instruction.results[r])] =
+          prediction.own(instruction, r, level, std::numbers::sqrt2 * bootstrap_rounding) /
+          std::numbers::sqrt2;
     }
   }
   return own;
