@@ -22,35 +22,72 @@
 //                 at Q_L P                                          + a key switch at level L
 #pragma once
 
+#include <cmath>
+
+#include "ckks/ring/sampler.h"
 #include "ckks/scheme/chain/context.h"
 
 namespace psm::ckks {
 
 class NoiseModel {
  public:
-  explicit NoiseModel(const Context& context);
+  explicit NoiseModel(const Context& context)
+      : context_(context),
+        weight_(context.spec().secret_hamming_weight == 0 ? 2.0 * context.n() / 3
+                                                          : context.spec().secret_hamming_weight) {}
   const Context& context() const { return context_; }
 
-  double encoding(Scale scale) const;
-  double encoding(Scale scale, int slots) const;  // of so many slots, repeated
-  static double scalar(Scale scale);
-  double encryption(Scale scale) const;  // with the encoding's
+  double encoding(Scale scale) const { return slots(1.0 / 12, scale); }
+  // Of so many slots, repeated.
+  double encoding(Scale scale, int slots) const { return std::sqrt(2.0 * slots / 12) / scale; }
+  static double scalar(Scale scale) { return std::sqrt(1.0 / 6) / scale; }
+  // With the encoding's.
+  double encryption(Scale scale) const {
+    return std::hypot(slots(kErrorVariance * (2.0 * context_.n() / 3 + weight_ + 1), scale), encoding(scale));
+  }
   // Added by a division that leaves `scale`.
-  double rescale(Scale scale) const;
+  double rescale(Scale scale) const { return slots((1 + weight_) / 12, scale); }
   // Added to a value of this root mean square size when it is lowered from `level` to `target`.
-  double drop(Level level, Level target, double size) const;
+  double drop(Level level, Level target, double size) const {
+    const double factor =
+        context_.scale(target) * static_cast<double>(context_.q(target + 1)) / context_.scale(level);
+    return std::hypot(size * std::abs(std::round(factor) / factor - 1), rescale(context_.scale(target)));
+  }
   // Added by a rotation, a conjugation or a relinearisation at this level and scale.
-  double key_switch(Level level, Scale scale) const;
+  double key_switch(Level level, Scale scale) const {
+    return std::hypot(digits(level, scale), rescale(scale));
+  }
   // The part of the digits alone: each rotation adds it to a sum in Q P that is divided once, at the end.
-  double digits(Level level, Scale scale) const;
+  double digits(Level level, Scale scale) const {
+    double sum = 0;
+    for (int i = 0; i < context_.digit_count(level); ++i) {
+      const DigitRange digit = context_.digit(i, level);
+      double log2_ratio = -context_.log2_p(level);
+      for (int j = digit.begin; j < digit.end; ++j)
+        log2_ratio += std::log2(static_cast<double>(context_.q(j)));
+      sum += std::exp2(2 * log2_ratio);
+    }
+    return slots(context_.n() * kErrorVariance * sum / 12, scale);
+  }
   // Added to a product of this scale by relinearisation and rescale in one division that leaves `next_scale`.
-  double relinearise_rescale(Level level, Scale scale, Scale next_scale) const;
+  double relinearise_rescale(Level level, Scale scale, Scale next_scale) const {
+    return std::hypot(digits(level, scale), rescale(next_scale));
+  }
   // Added from level 0 to the top by the two switches around ModRaise.
-  double mod_raise(Scale scale) const;
+  double mod_raise(Scale scale) const {
+    const double ratio = static_cast<double>(context_.q(0)) / static_cast<double>(context_.p(0));
+    const double to_ephemeral = context_.n() * kErrorVariance * ratio * ratio / 12 +
+                                (1 + context_.spec().encapsulation_hamming_weight) / 12.0;
+    return std::hypot(slots(to_ephemeral, scale), key_switch(context_.max_level(), scale));
+  }
 
  private:
-  double slots(double coefficient_variance, Scale scale) const;
-  double digit_variance(Level level) const;  // of a coefficient
+  static constexpr double kErrorVariance = kErrorStandardDeviation * kErrorStandardDeviation;
+
+  // Of errors of coefficients.
+  double slots(double coefficient_variance, Scale scale) const {
+    return std::sqrt(coefficient_variance * context_.n()) / scale;
+  }
 
   const Context& context_;
   double weight_;  // h
