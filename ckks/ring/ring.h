@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "ckks/base/parallel.h"
 #include "ckks/ring/arithmetic/modulus.h"
 #include "ckks/ring/arithmetic/ntt.h"
 #include "ckks/ring/basis.h"
@@ -16,7 +17,13 @@ namespace psm::ckks {
 
 class Ring {
  public:
-  Ring(int log_n, const std::vector<uint64_t>& q, const std::vector<uint64_t>& p);
+  Ring(int log_n, const std::vector<uint64_t>& q, const std::vector<uint64_t>& p)
+      : log_n_(log_n), q_count_(static_cast<int>(q.size())), tables_(q.size() + p.size()) {
+    parallel_for(0, tables_.size(), [&](size_t i) {
+      const uint64_t prime = i < q.size() ? q[i] : p[i - q.size()];
+      tables_[i] = std::make_unique<const NttTables>(log_n, Modulus(prime));
+    });
+  }
 
   int log_n() const { return log_n_; }
   size_t n() const { return size_t{1} << log_n_; }

@@ -39,8 +39,17 @@ struct KeySwitchKey {
   std::vector<Digit> digits{};
   Fingerprint fingerprint{};
 
-  size_t bytes() const;
-  KeySwitchKey in(Memory* memory) const;  // a copy there
+  size_t bytes() const {
+    size_t total = 0;
+    for (const Digit& digit : digits) total += digit.a.bytes() + digit.b.bytes();
+    return total;
+  }
+  // A copy there.
+  KeySwitchKey in(Memory* memory) const {
+    KeySwitchKey copy{.seed = seed, .level = level, .p_count = p_count, .fingerprint = fingerprint};
+    for (const Digit& digit : digits) copy.digits.push_back({digit.b.in(memory), digit.a.in(memory)});
+    return copy;
+  }
 };
 
 struct EvaluationKeys {
@@ -49,10 +58,23 @@ struct EvaluationKeys {
   std::map<Use, KeySwitchKey> keys;
   Fingerprint fingerprint;
 
-  size_t bytes() const;
-  EvaluationKeys in(Memory* memory) const;  // a copy there
+  size_t bytes() const {
+    size_t total = 0;
+    for (const auto& [use, key] : keys) total += key.bytes();
+    return total;
+  }
+  // A copy there.
+  EvaluationKeys in(Memory* memory) const {
+    EvaluationKeys copy;
+    copy.fingerprint = fingerprint;
+    for (const auto& [use, key] : keys) copy.keys.emplace(use, key.in(memory));
+    return copy;
+  }
   // Returns the key that serves this level, or null.
-  const KeySwitchKey* find(const Context& context, KeyRole role, GaloisElement element, Level level) const;
+  const KeySwitchKey* find(const Context& context, KeyRole role, GaloisElement element, Level level) const {
+    const auto found = keys.find({role, element, context.band(level)});
+    return found == keys.end() || found->second.level < level ? nullptr : &found->second;
+  }
 };
 
 inline EvaluationKeys::Use use_of(const Context& context, const KeyName& name) {
