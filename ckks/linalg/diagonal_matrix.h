@@ -8,10 +8,13 @@
 // R_{k+l}.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <map>
 #include <span>
 #include <vector>
 
+#include "ckks/base/error.h"
 #include "ckks/linalg/plain.h"
 
 namespace psm::ckks {
@@ -19,7 +22,11 @@ namespace psm::ckks {
 class DiagonalMatrix {
  public:
   // No diagonals: zero. `slots` and `period` are powers of two, period <= slots.
-  DiagonalMatrix(int slots, int period);
+  DiagonalMatrix(int slots, int period) : slots_(slots), period_(period) {
+    PSM_CHECK(slots > 0 && std::has_single_bit(static_cast<unsigned>(slots)), "slots ", slots);
+    PSM_CHECK(period > 0 && period <= slots && std::has_single_bit(static_cast<unsigned>(period)), "period ",
+              period);
+  }
 
   int slots() const { return slots_; }
   int period() const { return period_; }
@@ -27,20 +34,66 @@ class DiagonalMatrix {
   const std::map<int, std::vector<Complex>>& diagonals() const { return diagonals_; }
 
   // Adds d to the diagonal `offset` (any sign); d has one period.
-  void add(int offset, std::span<const Complex> d);
+  void add(int offset, std::span<const Complex> d) {
+    PSM_CHECK(static_cast<int>(d.size()) == period_, d.size(), " values, period ", period_);
+    std::vector<Complex>& diagonal = diagonals_[offset & (slots_ - 1)];
+    diagonal.resize(period_);
+    for (int j = 0; j < period_; ++j) diagonal[j] += d[j];
+  }
 
   // this * other; the period is the larger one.
-  DiagonalMatrix times(const DiagonalMatrix& other) const;
+  DiagonalMatrix times(const DiagonalMatrix& other) const {
+    PSM_CHECK(slots_ == other.slots_);
+    DiagonalMatrix out(slots_, std::max(period_, other.period_));
+    std::vector<Complex> product(out.period_);
+    for (const auto& [k, d] : diagonals_) {
+      for (const auto& [l, e] : other.diagonals_) {
+        for (int j = 0; j < out.period_; ++j) {
+          product[j] = d[j & (period_ - 1)] * e[(j + k) & (other.period_ - 1)];
+        }
+        out.add(k + l, product);
+      }
+    }
+    return out;
+  }
   // rot_by M rot_{-by}: the same matrix on slots numbered from `by`.
-  DiagonalMatrix conjugated_by_rotation(int by) const;
+  DiagonalMatrix conjugated_by_rotation(int by) const {
+    DiagonalMatrix out(slots_, period_);
+    std::vector<Complex> moved(period_);
+    for (const auto& [k, d] : diagonals_) {
+      for (int j = 0; j < period_; ++j) moved[j] = d[(j + by) & (period_ - 1)];
+      out.add(k, moved);
+    }
+    return out;
+  }
   // M rot_by: every offset moves.
-  DiagonalMatrix shifted(int by) const;
+  DiagonalMatrix shifted(int by) const {
+    DiagonalMatrix out(slots_, period_);
+    for (const auto& [k, d] : diagonals_) out.add(k + by, d);
+    return out;
+  }
   // diag(by) M; `by` is one period, a power of two that divides slots().
-  DiagonalMatrix rows_scaled(std::span<const Complex> by) const;
+  DiagonalMatrix rows_scaled(std::span<const Complex> by) const {
+    DiagonalMatrix factor(slots_, static_cast<int>(by.size()));
+    factor.add(0, by);
+    return factor.times(*this);
+  }
   // The same diagonals on more slots, as M acts on vectors that repeat with period slots().
-  DiagonalMatrix on_slots(int slots) const;
+  DiagonalMatrix on_slots(int slots) const {
+    PSM_CHECK(slots >= slots_, slots, " slots, ", slots_, " before");
+    DiagonalMatrix out(slots, period_);
+    out.diagonals_ = diagonals_;
+    return out;
+  }
 
-  std::vector<Complex> apply(std::span<const Complex> x) const;
+  std::vector<Complex> apply(std::span<const Complex> x) const {
+    PSM_CHECK(static_cast<int>(x.size()) == slots_, x.size(), " values, ", slots_, " slots");
+    std::vector<Complex> out(slots_);
+    for (const auto& [k, d] : diagonals_) {
+      for (int j = 0; j < slots_; ++j) out[j] += d[j & (period_ - 1)] * x[(j + k) & (slots_ - 1)];
+    }
+    return out;
+  }
 
  private:
   int slots_, period_;
