@@ -28,12 +28,6 @@ RnsPoly Plaintext::expand() const {
   return poly;
 }
 
-Plaintext Plaintext::in(Memory* memory) const {
-  Buffer residues(residues_.size(), memory);
-  copy_words(residues, 0, residues_, 0, residues_.size());
-  return Plaintext(*ring_, basis_, values_per_limb_, scale_, std::move(residues));
-}
-
 void Plaintext::multiply_limb(uint64_t* out, const uint64_t* a, int j, size_t begin, size_t size) const {
   const size_t all = static_cast<size_t>(run_length()), run = std::min(all, size);
   const Modulus& q = ring_->modulus(ring_->prime_index(basis_, j));

@@ -28,7 +28,6 @@ class Plaintext {
   Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale, Buffer residues);
   Plaintext(Plaintext&&) = default;
   Plaintext& operator=(Plaintext&&) = default;
-  Plaintext in(Memory* memory) const;  // a copy there
 
   const Ring& ring() const { return *ring_; }
   Basis basis() const { return basis_; }
