@@ -408,24 +408,22 @@ EncryptedMachine::EncryptedMachine(const Plan& plan, const ckks::Encoder& encode
       bootstrappers_(bootstrappers),
       options_(options),
       cache_(std::make_unique<Cache>()) {
-  require_levels();
   require_data(plan);
-  require_keys();
+  require_offers();
   cache_->kept_transforms = kept_transforms(plan, evaluator.context().chain(), options_.encoded_bytes);
 }
 
-void EncryptedMachine::require_levels() const {
+// All levels and keys, now rather than at the first bootstrap, which may be hours away.
+void EncryptedMachine::require_offers() const {
   const ckks::Context& context = evaluator_.context();
   if (plan_.program.slots != static_cast<size_t>(context.slots()))
     throw Error(message("a plan for ", plan_.program.slots, " slots on a ring of ", context.slots(),
                         "; plan for these parameters"));
-  for (size_t i = 0; i < plan_.program.instructions.size(); ++i)
-    if (plan_.argument_level[i] > context.max_level())
-      throw Error(message(describe(plan_.program.instructions[i]), " is planned at level ",
-                          plan_.argument_level[i], " of ", context.max_level(),
-                          "; plan for these parameters"));
   for (size_t i = 0; i < plan_.program.instructions.size(); ++i) {
     const Instruction& instruction = plan_.program.instructions[i];
+    if (plan_.argument_level[i] > context.max_level())
+      throw Error(message(describe(instruction), " is planned at level ", plan_.argument_level[i], " of ",
+                          context.max_level(), "; plan for these parameters"));
     if (instruction.opcode != Opcode::kBootstrap) continue;
     ckks::Level highest = 0;
     for (Value result : instruction.results) highest = std::max(highest, plan_.level[id(result)]);
@@ -438,11 +436,6 @@ void EncryptedMachine::require_levels() const {
                           instruction.bootstrap.text(), " from level ", plan_.argument_level[i], " to ",
                           highest, ", which these parameters do not offer; plan for them"));
   }
-}
-
-// All keys, now rather than at the first bootstrap, which may be hours away.
-void EncryptedMachine::require_keys() const {
-  const ckks::Context& context = evaluator_.context();
   const auto require = [&](const ckks::KeyRequest& request) {
     for (const ckks::KeyName& key : request.keys(context.chain())) {
       if (key.role == ckks::KeyRole::kRelinearisation)

@@ -88,8 +88,7 @@ class EncryptedMachine {
  private:
   class Run;
   struct Cache;
-  void require_levels() const;
-  void require_keys() const;
+  void require_offers() const;
   const Plan& plan_;
   const ckks::Encoder& encoder_;
   const ckks::Evaluator& evaluator_;
