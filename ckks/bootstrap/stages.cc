@@ -177,7 +177,7 @@ Ciphertext EvalModStage::apply(const Evaluator& evaluator, Ciphertext x) const {
   evaluator.add_scalar_inplace(x, -EvalMod::kShift / eval_mod_.half_width());
   Ciphertext d = evaluate_series(evaluator, series_, x);
   for (const double lambda : eval_mod_.lambdas()) {
-    d = evaluator.square_rescale(d);
+    d = evaluator.multiply_rescale(d, d);
     evaluator.add_scalar_inplace(d, -lambda);
   }
   d.declare_scale(context_.scale(d.level()));

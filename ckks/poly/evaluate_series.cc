@@ -29,7 +29,7 @@ Ciphertext evaluate_node(const Evaluator& evaluator, const SeriesPlan& plan, siz
   if (node.products.empty()) {
     out = {ring, basis, node.sum_scale, values[0]->fingerprint, values[0]->memory()};
     evaluator.engine().combine(out.c, terms);
-    evaluator.rescale_inplace(out);
+    out = evaluator.rescale(out);
   } else {
     const bool doubled = node.products.front().doubled;
     std::vector<Factors> factors;

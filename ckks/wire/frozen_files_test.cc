@@ -155,7 +155,7 @@ TEST_CASE("frozen keys encrypt, multiply, rotate and raise the modulus under the
   const ckks::Ciphertext old = kept.only("ciphertexts");
   ckks::Slots squares = kept.values;
   for (auto& value : squares) value *= value;
-  CHECK(ckks::max_error(kept.decryptor.decrypt(evaluator.square_rescale(old)), squares) < kTolerance);
+  CHECK(ckks::max_error(kept.decryptor.decrypt(evaluator.multiply_rescale(old, old)), squares) < kTolerance);
   CHECK(ckks::max_error(kept.decryptor.decrypt(evaluator.rotate(old, kRotation)),
                         ckks::rotated(kept.values, kRotation)) < kTolerance);
   const ckks::Ciphertext low = evaluator.switch_to_ephemeral(evaluator.drop_to_level(old, 0));

@@ -91,7 +91,7 @@ TEST_CASE("keys and ciphertexts come back from files and work") {
   const ckks::Ciphertext fresh = encryptor.encrypt(encoder.encode(files.values, 3));
   ckks::Slots squares = files.values;
   for (auto& value : squares) value *= value;
-  CHECK(ckks::max_error(decryptor.decrypt(evaluator.square_rescale(fresh)), squares) < 1e-6);
+  CHECK(ckks::max_error(decryptor.decrypt(evaluator.multiply_rescale(fresh, fresh)), squares) < 1e-6);
 }
 
 TEST_CASE("what is written to memory is what is written to a file") {

@@ -265,8 +265,7 @@ class EncryptedMachine::Run {
           with_encoded(instruction_->plain, level, [&](const ckks::Plaintext& p) {
             product = evaluator_.multiply_plain(argument(0), p);
           });
-        evaluator_.rescale_inplace(product);
-        return store(0, std::move(product));
+        return store(0, evaluator_.rescale(product));
       }
       case Opcode::kMultiply:
         return store(0, evaluator_.multiply_rescale(argument(0), argument(1)));

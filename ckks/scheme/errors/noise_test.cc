@@ -130,7 +130,7 @@ void compare_down_from(TestParty& t, Level level, Comparison& compare) {
   compare("product of fresh ciphertexts",
           rms_error(t.decrypt(product), map(x, [&](size_t i) { return x[i] * y[i]; })),
           std::hypot(std::sqrt(2.0) * kSize * fresh, products(product)));
-  const Ciphertext square = e.square_rescale(a);
+  const Ciphertext square = e.multiply_rescale(a, a);
   own("square", square, map(p, [&](size_t i) { return p[i] * p[i]; }), products(square));
   compare("square of a fresh ciphertext",
           rms_error(t.decrypt(square), map(x, [&](size_t i) { return x[i] * x[i]; })),

@@ -85,12 +85,10 @@ class Evaluator {
   Ciphertext relinearise_rescale(const ProductCiphertext& a) const;
   // multiply + relinearise + rescale, the usual way to multiply.
   Ciphertext multiply_rescale(const Ciphertext& a, const Ciphertext& b) const;
-  Ciphertext square_rescale(const Ciphertext& a) const { return multiply_rescale(a, a); }
 
   // ---- levels -------------------------------------------------------------------------------------------
   // Divides a ciphertext by q_l, and an extended one by P q_l.
   Ciphertext rescale(const ScaledPolys<2>& a) const;
-  void rescale_inplace(Ciphertext& a) const { a = rescale(a); }
   // Lowers a ciphertext of any scale to level `target` and its canonical scale. Limbs are dropped down to
   // target + 1, a scalar product sets the scale, and a rescale follows. Returns a copy if nothing is to do.
   Ciphertext drop_to_level(const Ciphertext& a, Level target) const;

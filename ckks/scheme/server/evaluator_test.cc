@@ -126,7 +126,7 @@ TEST_CASE("multiplying by a plaintext, full or periodic, multiplies slots and sc
     CHECK(plain.values_per_limb() == static_cast<int>(2 * period));
     Ciphertext product = e.multiply_plain(a, plain);
     CHECK(product.scale() == a.scale() * plain.scale());
-    e.rescale_inplace(product);
+    product = e.rescale(product);
     CHECK(product.scale() == t.context.scale(kTop - 1));
     CHECK(max_error(t.decrypt(product), map(x, [&](size_t i) { return x[i] * y[i % period]; })) < kTolerance);
   }
@@ -139,7 +139,7 @@ TEST_CASE("a product, rescaled, has the canonical scale one level down, all the 
   Ciphertext a = t.encrypt(x, kTop);
   const Evaluator& e = *t.evaluator;
   for (Level level = kTop; level > 0; --level) {
-    a = level % 2 == 0 ? e.rescale(e.multiply(a, a)) : e.square_rescale(a);
+    a = level % 2 == 0 ? e.rescale(e.multiply(a, a)) : e.multiply_rescale(a, a);
     expected = map(expected, [&](size_t i) { return expected[i] * expected[i]; });
     CAPTURE(level);
     CHECK(a.level() == level - 1);
