@@ -12,9 +12,12 @@
 // and it is found if it is drawn: with probability k / n or more, if the draw was not known before the root.
 #pragma once
 
+#include <chrono>
 #include <map>
+#include <utility>
 #include <vector>
 
+#include "ckks/base/parallel.h"
 #include "ckks/program/commit/merkle_tree.h"
 #include "ckks/program/commit/steps.h"
 #include "ckks/scheme/public/ciphertext.h"
@@ -23,7 +26,20 @@ namespace psm::program {
 
 // The digest of a ciphertext: SHA-256(0 || d_0 || d_1 || ...), where d_i is SHA-256 of a limb's residues as 64-bit words,
 // limb after limb, c_0 before c_1.
-Digest digest_of(const ckks::Ciphertext&);
+inline Digest digest_of(const ckks::Ciphertext& ciphertext) {
+  const size_t limbs = static_cast<size_t>(ciphertext.c[0].limbs());
+  std::vector<Digest> digests(2 * limbs);
+  parallel_for(0, digests.size(), [&](size_t i) {
+    const ckks::RnsPoly& poly = ciphertext.c[i / limbs];
+    digests[i] =
+        sha256(poly.limb(static_cast<int>(i % limbs)), static_cast<size_t>(poly.n()) * sizeof(uint64_t));
+  });
+  const uint8_t zero = 0;
+  Sha256 sum;
+  sum.update(&zero, 1);
+  for (const Digest& digest : digests) sum.update(digest.data(), digest.size());
+  return sum.digest();
+}
 
 struct Proof {
   Digest leaf{};
@@ -32,7 +48,20 @@ struct Proof {
 
 // What the opening of some steps has, in the order of Steps::crossing().
 struct OpenedValues {
-  OpenedValues(const Steps&, const std::vector<size_t>& challenged);
+  OpenedValues(const Steps& steps, const std::vector<size_t>& challenged) {
+    std::vector<char> is_proved(steps.crossing().size()), is_argument(steps.crossing().size());
+    for (const size_t step : challenged) {
+      for (const Value value : steps.at(step).arguments)
+        is_proved[steps.place(value)] = is_argument[steps.place(value)] = 1;
+      for (const Value value : steps.at(step).results) is_proved[steps.place(value)] = 1;
+    }
+    for (const NamedValue& output : steps.plan().program.outputs) is_proved[steps.place(output.value)] = 1;
+    for (size_t i = 0; i < steps.crossing().size(); ++i) {
+      const Value value = steps.crossing()[i];
+      if (is_proved[i]) proved.push_back(value);
+      if (is_argument[i] && !steps.is_input(value)) ciphertexts.push_back(value);
+    }
+  }
   std::vector<Value> proved;       // arguments and results of the steps, and the outputs of the program
   std::vector<Value> ciphertexts;  // arguments that are no inputs
 };
@@ -45,12 +74,31 @@ struct Opening {
 // Hashes the values of a run that cross, and keeps those that will be opened.
 class CommittedRun {
  public:
-  CommittedRun(const Steps&, const std::vector<size_t>& challenged);
+  CommittedRun(const Steps& steps, const std::vector<size_t>& challenged)
+      : steps_(steps), opened_(steps, challenged), leaves_(steps.crossing().size()) {
+    for (const Value value : opened_.ciphertexts) kept_[value.id];
+  }
   // Every value of the run, in any order (RunOptions::observe).
-  void observe(Value, const ckks::Ciphertext&);
+  void observe(Value value, const ckks::Ciphertext& ciphertext) {
+    const size_t place = steps_.place(value);
+    if (place == leaves_.size()) return;
+    const auto start = std::chrono::steady_clock::now();
+    leaves_[place] = digest_of(ciphertext);
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (const auto kept = kept_.find(value.id); kept != kept_.end()) kept->second = ciphertext.clone();
+  }
   // After the run.
   Digest root() const { return MerkleTree(leaves_).root(); }
-  Opening open() &&;
+  Opening open() && {
+    const MerkleTree tree(leaves_);
+    Opening opening;
+    for (const Value value : opened_.proved) {
+      const size_t place = steps_.place(value);
+      opening.proofs.push_back({tree.leaf(place), tree.path(place)});
+    }
+    opening.ciphertexts = std::move(kept_);
+    return opening;
+  }
   double seconds() const { return seconds_; }  // taken by hashing
 
  private:
