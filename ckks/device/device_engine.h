@@ -48,7 +48,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;
   Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const override;
   Digits decompose(const RnsPoly& c, int p_count) const override;
-  Pair switch_key(const RnsPoly& c, const KeySwitchKey& key, const SwitchOptions& options) const override;
+  using Engine::switch_key;
   Pair switch_key(const Digits& digits, const KeySwitchKey& key, const SwitchOptions& options) const override;
   Pair switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const override;
   Pair sum_switched(std::span<const SwitchedSource> sources) const override;
@@ -58,9 +58,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
                                     std::span<const Plaintext* const> weights) const override;
 
  private:
-  const Ring& ring() const { return context().ring(); }
   RnsPoly make(Basis basis) const { return {ring(), basis, Form::kNtt, &device_}; }
-  Pair make_pair(Basis basis) const { return {make(basis), make(basis)}; }
   Buffer room(size_t limbs) const { return Buffer(limbs * ring().n(), &device_); }
   // Where a polynomial begins, which must be in the device's memory.
   const uint64_t* here(const RnsPoly& poly) const;

@@ -154,11 +154,6 @@ KeySource DeviceEngine::add_source(Program& program, Basis basis, const KeyedSou
   return source;
 }
 
-Engine::Pair DeviceEngine::switch_key(const RnsPoly& c, const KeySwitchKey& key,
-                                      const SwitchOptions& options) const {
-  return switch_key(decompose(c, key.p_count), key, options);
-}
-
 Engine::Pair DeviceEngine::switch_key(const Digits& digits, const KeySwitchKey& key,
                                       const SwitchOptions& options) const {
   const Basis basis = digits.basis;

@@ -70,7 +70,9 @@ class Engine {
 
   // sigma_g( round( (P a_0 + sum_i d_i b_i, P a_1 + sum_i d_i a_i) / D ) ), D = P, or P q_l with a rescaling,
   // for the digits of c or for digits at hand.
-  virtual Pair switch_key(const RnsPoly& c, const KeySwitchKey& key, const SwitchOptions& options) const = 0;
+  Pair switch_key(const RnsPoly& c, const KeySwitchKey& key, const SwitchOptions& options) const {
+    return switch_key(split(c, key.p_count), key, options);
+  }
   virtual Pair switch_key(const Digits& digits, const KeySwitchKey& key,
                           const SwitchOptions& options) const = 0;
   // Extended, x to extended: sigma_g( x_0 + sum_i d_i b_i, sum_i d_i a_i ), d_i the digits of round(x_1 / P).
@@ -87,7 +89,16 @@ class Engine {
   virtual std::vector<Pair> divide_weighted(std::span<const SwitchedSource> sources,
                                             std::span<const Plaintext* const> weights) const = 0;
 
+ protected:
+  const Ring& ring() const { return context_.ring(); }
+  Pair make_pair(Basis basis) const {
+    return {RnsPoly(ring(), basis, Form::kNtt, memory()), RnsPoly(ring(), basis, Form::kNtt, memory())};
+  }
+
  private:
+  // The digits for one key alone, whose extensions may be coefficients still.
+  virtual Digits split(const RnsPoly& c, int p_count) const { return decompose(c, p_count); }
+
   const Context& context_;
 };
 

@@ -43,10 +43,6 @@ void add_term(uint64_t* out, const uint64_t* a, int64_t factor, size_t n, const 
 
 }  // namespace
 
-Engine::Pair HostEngine::make_pair(Basis basis) const {
-  return {RnsPoly(ring(), basis, Form::kNtt), RnsPoly(ring(), basis, Form::kNtt)};
-}
-
 void HostEngine::combine(std::span<RnsPoly> out, std::span<const Term> terms) const {
   PSM_CHECK(!terms.empty());
   for (const Term& term : terms) check_operands(out, term.polys);

@@ -33,7 +33,7 @@ class HostEngine final : public Engine {
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;
   Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const override;
   Digits decompose(const RnsPoly& c, int p_count) const override;
-  Pair switch_key(const RnsPoly& c, const KeySwitchKey& key, const SwitchOptions& options) const override;
+  using Engine::switch_key;
   Pair switch_key(const Digits& digits, const KeySwitchKey& key, const SwitchOptions& options) const override;
   Pair switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const override;
   Pair sum_switched(std::span<const SwitchedSource> sources) const override;
@@ -47,12 +47,9 @@ class HostEngine final : public Engine {
   static constexpr size_t kTile = 1024;
   size_t tile() const { return std::min(ring().n(), kTile); }
 
-  const Ring& ring() const { return context().ring(); }
-  Pair make_pair(Basis basis) const;
   // Places [begin, begin + tile()) of limb j of a sum of products.
   void sum_tile(const Sum& sum, int j, size_t begin) const;
-  // Digits whose extensions are still coefficients.
-  Digits split(const RnsPoly& c, int p_count) const;
+  Digits split(const RnsPoly& c, int p_count) const override;  // extensions are coefficients
   // Limb j of every digit in NTT form.
   struct DigitLimbs {
     Buffer room;  // of those that were transformed for it

@@ -263,11 +263,6 @@ Engine::Pair HostEngine::divide(const std::array<RnsPoly, 2>& x, Basis to) const
 
 // ---- key switching ---------------------------------------------------------------------------------------
 
-Engine::Pair HostEngine::switch_key(const RnsPoly& c, const KeySwitchKey& key,
-                                    const SwitchOptions& options) const {
-  return switch_key(split(c, key.p_count), key, options);
-}
-
 Engine::Pair HostEngine::switch_key(const Digits& digits, const KeySwitchKey& key,
                                     const SwitchOptions& options) const {
   const Basis basis = digits.basis;
