@@ -15,11 +15,6 @@ const char* name(WorkKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-Work& Work::operator+=(const Work& other) {
-  for (size_t i = 0; i < kWorkKindCount; ++i) limbs[i] += other.limbs[i];
-  return *this;
-}
-
 const Counts::Member Counts::kMembers[] = {
     {"hoisted_key_switches", &Counts::hoisted_key_switches},
     {"full_key_switches", &Counts::full_key_switches},
@@ -35,18 +30,6 @@ const Counts::Member Counts::kMembers[] = {
 Counts& Counts::operator+=(const Counts& other) {
   for (const auto& [name, member] : kMembers) this->*member += other.*member;
   return *this;
-}
-
-Effort& Effort::operator+=(const Effort& other) {
-  work += other.work;
-  counts += other.counts;
-  return *this;
-}
-
-double KernelSeconds::of(const Work& work) const {
-  double total = 0;
-  for (size_t i = 0; i < kWorkKindCount; ++i) total += seconds[i] * work.limbs[i];
-  return total;
 }
 
 namespace {

@@ -44,7 +44,10 @@ struct Work {
   std::array<double, kWorkKindCount> limbs{};
   double& operator[](WorkKind kind) { return limbs[static_cast<size_t>(kind)]; }
   double operator[](WorkKind kind) const { return limbs[static_cast<size_t>(kind)]; }
-  Work& operator+=(const Work&);
+  Work& operator+=(const Work& other) {
+    for (size_t i = 0; i < kWorkKindCount; ++i) limbs[i] += other.limbs[i];
+    return *this;
+  }
 };
 
 struct Counts {
@@ -70,7 +73,11 @@ struct Counts {
 struct Effort {
   Work work;
   Counts counts;
-  Effort& operator+=(const Effort&);
+  Effort& operator+=(const Effort& other) {
+    work += other.work;
+    counts += other.counts;
+    return *this;
+  }
 };
 
 // Adds up the evaluator's operations, in kernels and key switches. The costs of instructions and the figures
@@ -113,7 +120,11 @@ class EffortSum {
 // machine, for planning; calibrate.h measures this one.
 struct KernelSeconds {
   std::array<double, kWorkKindCount> seconds{4e-4, 4e-5, 3e-5, 3e-5, 5e-5, 5e-5, 2e-5};
-  double of(const Work&) const;
+  double of(const Work& work) const {
+    double total = 0;
+    for (size_t i = 0; i < kWorkKindCount; ++i) total += seconds[i] * work.limbs[i];
+    return total;
+  }
 };
 
 // The properties of one kind of bootstrap, as data.
