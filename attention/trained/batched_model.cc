@@ -113,7 +113,6 @@ template <typename Scalar>
 void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, const Observe& observe) {
   const ForwardTensors<Scalar>& out = part.out;
   const int real = part.lengths[i], length = part.length, first = static_cast<int>(i) * length;
-  const PowerParameters power = PowerParameters::of(config);
   std::vector<double> doubles;
   const auto show = [&](Site site, int layer, int position, std::span<const Scalar> row) {
     doubles.assign(row.begin(), row.end());
@@ -148,7 +147,7 @@ void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, co
         show(Site::kScores, n, t, score_row(config, part, i, n, head, t));
         if (config.attention != AttentionKind::kPowerSoftmax) continue;
         const double denominator =
-            length_agnostic_denominator(doubles.data(), static_cast<int>(doubles.size()), power);
+            length_agnostic_denominator(config, doubles.data(), static_cast<int>(doubles.size()));
         observe(Site::kDenominator, n, t, {&denominator, 1});
       }
     rows_of(Site::kGeluInput, n, out.gelu_inputs[n]);

@@ -207,12 +207,7 @@ void Model<Scalar>::forward(nn::Tape<Scalar>& tape, const ModelInput& input,
   const size_t size = patches ? input.patches.size() : input.tokens.size();
   PSM_CHECK(length > 0 && length <= config.context && one > 0 && size % one == 0, size, " ", length);
   PSM_CHECK(input.lengths.empty() || input.lengths.size() == size / one, input.lengths.size());
-  const AttentionShape shape{static_cast<int>(size / one),
-                             length,
-                             config.heads,
-                             config.head_dim(),
-                             config.kv_heads,
-                             config.causal,
+  const AttentionShape shape{static_cast<int>(size / one), length,
                              input.lengths.empty() ? nullptr : input.lengths.data()};
   const bool alone = input.layer >= 0;
   out.clear(std::max(0, input.layer));
@@ -233,8 +228,7 @@ template <typename Scalar>
 void Model<Scalar>::read_next(nn::Tape<Scalar>& tape, std::span<const int> tokens,
                               KeyValueCache<Scalar>& past, ForwardTensors<Scalar>& out) const {
   PSM_CHECK(config.causal && config.patch_inputs == 0 && !functions);
-  const AttentionShape shape{static_cast<int>(tokens.size()), 1, config.heads, config.head_dim(),
-                             config.kv_heads};
+  const AttentionShape shape{static_cast<int>(tokens.size()), 1};
   out.clear();
   blocks(tape, shape, embedded(tape, {.length = 1, .tokens = tokens}, past.tokens(), out), layers, &past,
          out);

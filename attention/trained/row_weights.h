@@ -30,7 +30,7 @@ void row_weights(const ModelConfig& config, const Scalar* x, int length, Scalar*
       return kernels.scale(w, 1 / sum, count);
     }
     case AttentionKind::kPowerSoftmax:
-      return power_softmax(config.form, x, length, PowerParameters::of(config), w);
+      return power_softmax(config, x, length, w);
     case AttentionKind::kScaledRelu: {
       const Scalar scale = Scalar(1) / static_cast<Scalar>(length);
 #pragma omp simd
@@ -49,7 +49,7 @@ void row_weights_vjp(const ModelConfig& config, const Scalar* x, const Scalar* w
     case AttentionKind::kSoftmax:
       return kernels.softmax_vjp(w, g, kernels.dot(g, w, count), count, grad_x);
     case AttentionKind::kPowerSoftmax:
-      return power_softmax_vjp(config.form, x, w, g, length, PowerParameters::of(config), grad_x);
+      return power_softmax_vjp(config, x, w, g, length, grad_x);
     case AttentionKind::kScaledRelu: {
       const Scalar scale = Scalar(1) / static_cast<Scalar>(length);
 #pragma omp simd
