@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "attention/trained/power_softmax.h"
-#include "attention/trained/replaced_functions.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/progress.h"
+#include "nn/layers/norm.h"
 
 namespace psm::attention {
 namespace {
@@ -127,7 +127,9 @@ void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, co
   const auto variance_of = [&](Site site, int layer, int position, const Scalar* row) {
     const bool centred =
         config.norm == NormKind::kLayerNorm && !(config.mean_pooling && layer == config.layers);
-    const double variance = row_moments(config, row, centred).variance;
+    doubles.assign(row, row + config.width);
+    const double variance =
+        nn::norm_moments(doubles.data(), config.width, centred).variance + config.norm_epsilon;
     observe(site, layer, position, {&variance, 1});
   };
   const auto variances_of = [&](Site site, int layer, const nn::Tensor<Scalar>& x) {

@@ -123,8 +123,12 @@ nn::Tensor<Scalar> Model<Scalar>::norm_at(Site site, int layer, nn::Tape<Scalar>
                                           nn::Tensor<Scalar> gamma, nn::Tensor<Scalar> beta) const {
   if (!functions || !functions->inverse_square_root)
     return nn::norm(tape, x, gamma, beta, config.norm_epsilon);
-  return normalise_with(tape, config, x, gamma, beta,
-                        [&](double v) { return functions->inverse_square_root(site, layer, v); });
+  return apply_function(tape, x, [&](std::span<double> row) {
+    const auto [mean, variance] = nn::norm_moments(row.data(), config.width, beta.value != nullptr);
+    const double inverse = functions->inverse_square_root(site, layer, variance + config.norm_epsilon);
+    for (size_t f = 0; f < row.size(); ++f)
+      row[f] = (row[f] - mean) * inverse * gamma.value[f] + (beta.value ? beta.value[f] : Scalar(0));
+  });
 }
 
 template <typename Scalar>
