@@ -41,29 +41,25 @@ class Normals {
   TrainingRandom random_;
 };
 
-// What random_ends draws before the layers, and random_layer for each.
-uint64_t normals_before_layers(const ModelConfig& config) {
-  ModelWeights ends;
-  ends.config = config;
-  uint64_t count = 0;
-  for_each_parameter(ends, [&](const std::string& name, const auto&, int rows, int columns) {
-    const bool drawn = name == "embedding" || name == "patch_weight" || name == "class_token" ||
-                       name == "position_embedding" || name == "type_embedding";
-    if (drawn) count += static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns);
+// How many numbers random_ends draws before the layers, and random_layer for each.
+struct Drawn {
+  uint64_t before_layers = 0, layer = 0;
+};
+Drawn drawn_for(const ModelConfig& config) {
+  ModelWeights one;
+  one.config = config;
+  one.layers.resize(1);
+  Drawn drawn;
+  for_each_parameter(one, [&](const std::string& name, const auto&, int rows, int columns) {
+    const uint64_t size = static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns);
+    const bool rotary = config.positions == PositionKind::kRotary;
+    if (name.starts_with("layers.0.w") || (rotary && (name == "layers.0.bq" || name == "layers.0.bk")))
+      drawn.layer += size;
+    if (name == "patch_weight" || name == "class_token" ||
+        (name.ends_with("embedding") && name != "unembedding"))
+      drawn.before_layers += size;
   });
-  return count;
-}
-
-uint64_t normals_of_layer(const ModelConfig& config) {
-  LayerWeights layer;
-  uint64_t count = 0;
-  for_each_layer_parameter(
-      config, "", layer, [&](const std::string& name, const auto&, int rows, int columns) {
-        const bool drawn = name.starts_with("w") ||
-                           (config.positions == PositionKind::kRotary && (name == "bq" || name == "bk"));
-        if (drawn) count += static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns);
-      });
-  return count;
+  return drawn;
 }
 
 }  // namespace
@@ -162,7 +158,7 @@ ModelWeights random_ends(const ModelConfig& config, uint64_t seed) {
   normals.fill(weights.position_embedding, 1.0);
   normals.fill(weights.type_embedding, 1.0);
   make_ones(weights.embedding_gamma);
-  normals.skip(static_cast<uint64_t>(config.layers) * normals_of_layer(config));
+  normals.skip(static_cast<uint64_t>(config.layers) * drawn_for(config).layer);
   make_ones(weights.final_gamma);
   normals.fill(weights.unembedding, from_width);
   normals.fill(weights.pooler_weight, from_width);
@@ -174,7 +170,8 @@ LayerWeights random_layer(const ModelConfig& config, uint64_t seed, int index) {
   LayerWeights layer;
   for_each_layer_parameter(config, "", layer, make_zeros);
   Normals normals(seed);
-  normals.skip(normals_before_layers(config) + static_cast<uint64_t>(index) * normals_of_layer(config));
+  const Drawn drawn = drawn_for(config);
+  normals.skip(drawn.before_layers + static_cast<uint64_t>(index) * drawn.layer);
   const double from_width = 1.0 / std::sqrt(config.width), from_ffn = 1.0 / std::sqrt(config.ffn);
   const double residual = config.block == BlockKind::kPostNorm ? 1.0 : 1.0 / std::sqrt(2.0 * config.layers);
   make_ones(layer.norm1_gamma), make_ones(layer.norm2_gamma);
