@@ -154,9 +154,7 @@ Projections EncryptedBlocks::project(Stream& stream, const FoldedLayer& folded,
   const bool feeds = config_.block == BlockKind::kParallel, normalised = !stream.h.empty();
   Builder::Scope scope(builder_, feeds ? "query, key, value, up" : "query, key, value");
   std::vector<nn::SlotMatrix> matrices = {folded.q, folded.k, folded.v};
-  FeedMatrices feed;
-  if (feeds) feed = feed_matrices(folded);
-  matrices.insert(matrices.end(), feed.matrices.begin(), feed.matrices.end());
+  if (feeds) matrices.insert(matrices.end(), folded.feed.begin(), folded.feed.end());
   if (!normalised) stream.x = builder_.refresh(stream.x);
   Values all = nn::encrypted_linear(builder_, normalised ? stream.h : stream.x, matrices);
   if (!normalised)
@@ -167,7 +165,7 @@ Projections EncryptedBlocks::project(Stream& stream, const FoldedLayer& folded,
   return {.q = add_biases(builder_, from.subspan(0, heads), folded.q_bias),
           .k = add_biases(builder_, from.subspan(heads, keys), folded.k_bias),
           .v = add_biases(builder_, from.subspan(heads + keys, keys), folded.v_bias),
-          .half = add_biases(builder_, from.subspan(heads + 2 * keys), feed.bias)};
+          .half = add_biases(builder_, from.subspan(heads + 2 * keys), folded.feed_bias)};
 }
 
 Values EncryptedBlocks::scores(Value q, AttentionMasks::Shared& shared, const FoldedLayer& folded,
@@ -264,13 +262,12 @@ Stream EncryptedBlocks::finish(const Stream& stream, const Projections& of_h, co
     if (post_norm) state = nn::encrypted_norm(builder_, state, folded.norm, polynomials.inverse_sqrt);
   }
   Builder::Scope scope(builder_, "feed-forward");
-  const FeedMatrices feed = feed_matrices(folded);
   const approx::Approximation& second_inverse_sqrt = *polynomials.second_inverse_sqrt;
-  Values sums = nn::encrypted_linear(builder_, state, feed.matrices);
+  Values sums = nn::encrypted_linear(builder_, state, folded.feed);
   if (!post_norm)
     sums =
         nn::products_with_inverse_deviation(builder_, state, folded.second_norm, second_inverse_sqrt, sums);
-  const Values units = hidden(add_biases(builder_, sums, feed.bias), polynomials.gelu);
+  const Values units = hidden(add_biases(builder_, sums, folded.feed_bias), polynomials.gelu);
   Skip skip;
   if (post_norm) skip = skip_of(builder_, state, folded.feed_skip, packing_);
   const Values change =

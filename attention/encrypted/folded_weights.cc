@@ -333,14 +333,14 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   double down_scale = polynomials.gelu.output_scale(), up_scale = gelu_scale;
   const Vector up_bias = to_feed.bias(w.w_up, w.b_up);
   if (config.feed_forward == FeedForwardKind::kSwiGlu) {
-    folded.gate = to_feed.matrix(w.w_gate, packing.ffn, packing.state, gelu_scale);
-    folded.gate_bias = shift(packing.ffn, to_feed.bias(w.w_gate, {}), gelu_scale);
+    folded.feed.push_back(to_feed.matrix(w.w_gate, packing.ffn, packing.state, gelu_scale));
+    folded.feed_bias = shift(packing.ffn, to_feed.bias(w.w_gate, {}), gelu_scale);
     const double bound = to_feed.bound(w.w_up, up_bias);  // U
     up_scale = 1 / (2 * bound);
     down_scale *= bound;
   }
-  folded.up = to_feed.matrix(w.w_up, packing.ffn, packing.state, up_scale);
-  folded.up_bias = shift(packing.ffn, up_bias, up_scale);
+  folded.feed.push_back(to_feed.matrix(w.w_up, packing.ffn, packing.state, up_scale));
+  for (ckks::Plain& bias : shift(packing.ffn, up_bias, up_scale)) folded.feed_bias.push_back(std::move(bias));
   folded.down = writing.matrix(w.w_down, down_scale, packing.ffn);
 
   if (config.block == BlockKind::kParallel) {
@@ -355,14 +355,6 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   }
   folded.norm = fold_norm(model, packing, polynomials.inverse_sqrt);
   return folded;
-}
-
-FeedMatrices feed_matrices(const FoldedLayer& folded) {
-  FeedMatrices feed;
-  if (folded.gate.rows > 0) feed = {{folded.gate}, folded.gate_bias};
-  feed.matrices.push_back(folded.up);
-  feed.bias.insert(feed.bias.end(), folded.up_bias.begin(), folded.up_bias.end());
-  return feed;
 }
 
 FoldedHead fold_head(const PolynomialModel& model, const Packing& packing) {
