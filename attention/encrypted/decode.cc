@@ -490,7 +490,7 @@ DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& 
       builder.output(cache_name(packing, n, "values", c), values[c]);
     }
   }
-  state_outputs(builder, packing, stream.x);
+  add_outputs(builder, ciphertext_names("y", packing.state_ciphertexts()), stream.x);
   Program program = std::move(builder).finish();
   PositionConstants constants = std::move(decoder).constants_in(program);
   return {std::move(program), std::move(constants), std::move(weights).take()};

@@ -45,21 +45,22 @@ double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, 
   SlotVectors state, weights;
   if (prompt > 0) {
     const std::vector<std::vector<int>> start{{text.begin(), text.begin() + prompt}};
-    state = program::run_twin(build_program(model, packing, prompt), client_inputs(model, packing, start))
+    state = program::run_twin(build_program(model, packing, prompt),
+                              client_inputs(client_model_of(model, packing), start))
                 .outputs;
-    compare(client_logits(model, packing, state, start)[0], 0);
+    compare(client_logits(client_model_of(model, packing), state, start)[0], 0);
   }
   const DecodeProgram decode = build_decode_program(model, packing, kind);
   for (const nn::WeightInput& input : decode.weights)
     for (size_t slot = 0; slot < slots; ++slot) weights[input.name].push_back(input.weight.at(slot));
   for (int t = prompt; t < kContext; ++t) {
     const std::vector<std::vector<int>> token{{text[t]}};
-    SlotVectors inputs = client_inputs(model, packing, token, t);
+    SlotVectors inputs = client_inputs(client_model_of(model, packing), token, t);
     inputs.insert(weights.begin(), weights.end());
     for (const std::string& name : cache_names(packing, config.layers))
       inputs[name] = t == 0 ? program::SlotVector(slots) : state.at(name);
     state = program::run_twin(decode.at(t), inputs).outputs;
-    compare(client_logits(model, packing, state, token)[0], static_cast<size_t>(t));
+    compare(client_logits(client_model_of(model, packing), state, token)[0], static_cast<size_t>(t));
   }
   return worst;
 }
@@ -108,7 +109,7 @@ TEST_CASE(
   wide.width = 64, wide.heads = 16;
   CHECK(tokens_against_pass(wide, 64, 4, false) < 1e-9);
   CHECK(encrypted_tokens_against_pass(wide, 64, true) < 1e-9);
-  CHECK_REFUSED(client_inputs(model_of(gpt2, true), make_packing(gpt2, kContext, 512, 1),
+  CHECK_REFUSED(client_inputs(client_model_of(model_of(gpt2, true), make_packing(gpt2, kContext, 512, 1)),
                               std::vector<std::vector<int>>{{1}}, kContext),
                 "place 16");
 }
@@ -182,7 +183,7 @@ TEST_CASE("prompts of all lengths differ in constants, and so do tokens of all p
   const PolynomialModel model = model_of(config, true);
   const Packing packing = make_packing(config, kContext, 512, 1);
   const std::vector<std::vector<int>> text = small_data(config, 1).texts;
-  const SlotVectors inputs = client_inputs(model, packing, text);
+  const SlotVectors inputs = client_inputs(client_model_of(model, packing), text);
   const program::Program all = build_program(model, packing, kContext),
                          five = build_program(model, packing, 5);
   const program::Program cut = program::with_constants(all, prompt_constants(all, packing, config.layers, 5));
@@ -307,7 +308,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
     const int begin = run == 0 ? 0 : kPrompt + static_cast<int>(run) - 1;
     const std::vector<std::vector<int>> tokens{
         {text.begin() + begin, text.begin() + (run == 0 ? kPrompt : begin + 1)}};
-    const SlotVectors inputs = client_inputs(model, packing, tokens);
+    const SlotVectors inputs = client_inputs(client_model_of(model, packing), tokens);
     for (const auto& [name, slots] : inputs) exact[name] = noisy[name] = slots;
     exact.erase("y"), noisy.erase("y");  // the client's
     const program::TwinResult twin = program::run_twin(plan.program, exact);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "attention/ends/client_model.h"
 #include "ckks/base/error.h"
@@ -13,15 +12,14 @@ namespace {
 constexpr size_t kTokensAtOnce = 16;
 
 std::vector<std::vector<std::complex<double>>> find_outputs(const SlotVectors& outputs, size_t slots,
-                                                            int count,
-                                                            const std::function<std::string(int)>& name) {
+                                                            const std::vector<std::string>& names) {
   std::vector<std::vector<std::complex<double>>> ciphertexts;
-  for (int c = 0; c < count; ++c) {
-    const auto found = outputs.find(name(c));
+  for (const std::string& name : names) {
+    const auto found = outputs.find(name);
     if (found == outputs.end())
-      throw Error("the answer lacks the output '" + name(c) + "'; run the whole program");
+      throw Error("the answer lacks the output '" + name + "'; run the whole program");
     if (found->second.size() != slots)
-      throw Error(message("the output '", name(c), "' has ", found->second.size(), " slots of ", slots,
+      throw Error(message("the output '", name, "' has ", found->second.size(), " slots of ", slots,
                           "; use the client's file of its program"));
     ciphertexts.push_back(found->second);
   }
@@ -33,8 +31,8 @@ std::vector<std::vector<std::complex<double>>> find_outputs(const SlotVectors& o
 std::vector<std::vector<double>> residual_stream(const ClientModel& model, const SlotVectors& outputs,
                                                  int prompts) {
   const Places& packing = model.packing;
-  const auto ciphertexts = find_outputs(outputs, packing.slots, packing.state_ciphertexts(),
-                                        [&](int c) { return input_name(packing, "y", c); });
+  const auto ciphertexts =
+      find_outputs(outputs, packing.slots, ciphertext_names("y", packing.state_ciphertexts()));
   std::vector<std::vector<double>> hidden = unpack_states(packing, model.shape.width, ciphertexts, prompts);
   const std::vector<double>& scale = model.residual_scale;
   for (std::vector<double>& state : hidden)
@@ -55,8 +53,8 @@ void take_features(const FeatureLayout& layout, const Places& places,
 
 std::vector<std::vector<double>> class_logits(const ClientShape& shape, const Places& packing,
                                               const SlotVectors& outputs, size_t examples) {
-  const auto ciphertexts = find_outputs(outputs, packing.slots, class_ciphertexts(packing),
-                                        [&](int c) { return class_output(packing, c); });
+  const auto ciphertexts =
+      find_outputs(outputs, packing.slots, ciphertext_names("logits", packing.class_ciphertexts()));
   std::vector<std::vector<double>> logits;
   for (size_t p = 0; p < examples; ++p)
     take_features(packing.classes, packing, ciphertexts, p * static_cast<size_t>(packing.prompt_stride()),
