@@ -108,19 +108,20 @@ Values add(Builder& builder, const Values& x, const Values& y) {
 
 }  // namespace
 
-Values encrypted_head(Builder& builder, const Values& state, const FoldedHead& folded, const Packing& packing,
-                      Value mask) {
+Values encrypted_head(Builder& builder, const Values& state, const PolynomialModel& model,
+                      const Packing& packing, Value mask) {
+  const FoldedHead folded = fold_head(model, packing);
   Builder::Scope scope(builder, "head");
   Values h = one_token(builder, builder.refresh(state), packing, mask);
   if (mask.valid())
     h = add_biases(builder, builder.linear(nn::dense_sources(builder, h), folded.mean), folded.mean_bias);
-  if (folded.inverse_sqrt) {
+  if (model.final_inverse_sqrt) {
     h = builder.refresh(h);
-    h = nn::encrypted_norm(builder, h, folded.norm, *folded.inverse_sqrt);
+    h = nn::encrypted_norm(builder, h, folded.norm, *model.final_inverse_sqrt);
   }
-  if (folded.sigmoid) {
+  if (model.pooler) {
     h = add_biases(builder, nn::encrypted_linear(builder, h, {&folded.pooler, 1}), folded.pooler_bias);
-    h = nn::encrypted_gelu(builder, h, *folded.sigmoid, nn::Parts::kBoth, "sigmoid");
+    h = nn::encrypted_gelu(builder, h, *model.pooler, nn::Parts::kBoth, "sigmoid");
   }
   return add_biases(builder, nn::encrypted_linear(builder, h, {&folded.classes, 1}), folded.class_bias);
 }

@@ -56,7 +56,7 @@ Program build_program(const PolynomialModel& model, const Packing& places, int c
   } else {
     const Value mask = config.mean_pooling ? nn::power_of(builder, lengths, config.power) : Value{};
     const std::vector<Value> logits =
-        encrypted_head(builder, post_norm ? stream.h : stream.x, fold_head(model, packing), packing, mask);
+        encrypted_head(builder, post_norm ? stream.h : stream.x, model, packing, mask);
     add_outputs(builder, ciphertext_names("logits", packing.class_ciphertexts()), logits);
   }
   return std::move(builder).finish();

@@ -23,10 +23,8 @@
 // V bounds |v|, U bounds |up|: |W_i diag(gamma)| sqrt(d) + |b'_i|.
 #pragma once
 
-#include <optional>
 #include <vector>
 
-#include "approx/approximation.h"
 #include "attention/ends/packing.h"
 #include "attention/reference/polynomial_model.h"
 #include "nn/encrypted/encrypted_linear.h"
@@ -70,7 +68,6 @@ FoldedLayer fold_layer(const PolynomialModel&, const Packing&, int layer);
 
 // A classifier's head (encrypted_block.h).
 struct FoldedHead {
-  std::optional<approx::Approximation> inverse_sqrt, sigmoid;  // of the norm, of a pooler
   ckks::LinearTransform mean;  // mean_pooling: m' from the mean of h', as FoldedSkip's sum
   nn::NormArgument norm;
   nn::SlotMatrix pooler, classes;

@@ -150,16 +150,6 @@ void convert_classifier(ModelWeights& weights, float factor) {
   }
 }
 
-// As a fresh model has it, under the tensors' names.
-void add_fresh(nn::Safetensors& file, const std::string& weight, const std::string& bias, int64_t rows,
-               int64_t d, TrainingRandom& random) {
-  nn::NamedTensor matrix{weight, {rows, d}, std::vector<float>(static_cast<size_t>(rows * d))};
-  for (float& value : matrix.values)
-    value = static_cast<float>(random.normal() / std::sqrt(static_cast<double>(d)));
-  file.tensors.push_back(std::move(matrix));
-  file.tensors.push_back({bias, {rows}, std::vector<float>(static_cast<size_t>(rows))});
-}
-
 // Sets the classes. The head's last matrix, [classes][d], makes the logits. If it is missing or has other
 // classes than asked for, it is made anew, and so is a classifier's layer before it.
 void find_head(nn::Safetensors& file, const FreshHead& head, ImportedModel& out) {
@@ -171,9 +161,16 @@ void find_head(nn::Safetensors& file, const FreshHead& head, ImportedModel& out)
     config.classes = head.classes.value_or(2);
     TrainingRandom random(head.seed);
     std::erase_if(file.tensors, [](const auto& tensor) { return tensor.name.starts_with("classifier."); });
-    const auto make = [&](const char* weight, const char* bias, int rows) {
-      if (const std::string name = stored_name(config, weight); find(file, name) == nullptr)
-        add_fresh(file, name, stored_name(config, bias), rows, config.width, random);
+    const auto make = [&](const char* weight, const char* bias, int64_t rows) {  // as a fresh model has it
+      const std::string name = stored_name(config, weight);
+      if (find(file, name) != nullptr) return;
+      const int64_t d = config.width;
+      nn::NamedTensor matrix{name, {rows, d}, std::vector<float>(static_cast<size_t>(rows * d))};
+      for (float& value : matrix.values)
+        value = static_cast<float>(random.normal() / std::sqrt(static_cast<double>(d)));
+      file.tensors.push_back(std::move(matrix));
+      file.tensors.push_back(
+          {stored_name(config, bias), {rows}, std::vector<float>(static_cast<size_t>(rows))});
     };
     if (config.pooler) make("pooler_weight", "pooler_bias", config.width);
     make("class_weight", "class_bias", config.classes);

@@ -167,10 +167,10 @@ nn::Tensor<Scalar> Model<Scalar>::feed(nn::Tape<Scalar>& tape, const Layer& laye
   auto hidden =
       functions && functions->gelu
           ? apply_function(tape, input, [&](std::span<double> z) { functions->gelu(index, z); })
-      : gated                                             ? nn::silu(tape, input)
+      : gated                                             ? nn::swish(tape, input, 1.0)
       : config.feed_forward == FeedForwardKind::kGeluErf  ? nn::gated<nn::NormalIntegral<Scalar>>(tape, input)
       : config.feed_forward == FeedForwardKind::kGeluTanh ? nn::gated<nn::CubicSigmoid<Scalar>>(tape, input)
-                                                          : nn::gelu(tape, input);
+                                                          : nn::swish(tape, input, nn::kGeluSlope);
   if (gated) hidden = nn::multiply(tape, hidden, up);
   out.gelu_inputs.push_back(input);
   return nn::linear(tape, hidden, layer.w_down, layer.b_down);
