@@ -48,7 +48,7 @@ RowPacking QueryBlock::rows(double score_bound) const {
   return rows;
 }
 
-QueryBlock::Output QueryBlock::attend(Builder& builder, const RowProgram& form,
+QueryBlock::Output QueryBlock::attend(Builder& builder, const PolynomialRow& row, const RowPacking& packing,
                                       const std::vector<Value>& scores,
                                       const std::vector<Value>& values) const {
   PSM_CHECK(static_cast<int>(scores.size()) == score_ciphertexts() &&
@@ -57,7 +57,7 @@ QueryBlock::Output QueryBlock::attend(Builder& builder, const RowProgram& form,
   RowWeights weights;
   {
     Builder::Scope scope(builder, "weights");
-    weights = form.build(builder, scores);
+    weights = in_slots(builder, row, packing, scores);
   }
   std::vector<Value> sums;
   {

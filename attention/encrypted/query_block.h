@@ -41,8 +41,8 @@ class QueryBlock {
     double unit = 1;
   };
   // `scores` are packed by rows(); `values` are v of each block of keys.
-  Output attend(program::Builder&, const RowProgram&, const std::vector<program::Value>& scores,
-                const std::vector<program::Value>& values) const;
+  Output attend(program::Builder&, const PolynomialRow&, const RowPacking&,
+                const std::vector<program::Value>& scores, const std::vector<program::Value>& values) const;
 
  private:
   int key_blocks_;
