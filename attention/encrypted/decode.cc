@@ -232,8 +232,8 @@ class Decoder {
     if (!sequential_)
       for (const Value value : halves(all)) parts.push_back(value);
     if (!normalised)
-      parts = nn::products_with_inverse_deviation_of_token(builder_, weights_, stream.x, folded.norm,
-                                                           polynomials.inverse_sqrt, parts, name("variance"));
+      parts = nn::products_with_inverse_deviation(builder_, stream.x, folded.norm, polynomials.inverse_sqrt,
+                                                  parts, &weights_, name("variance"));
     // What q, k and v have besides W x', as their masks leave it.
     const std::vector<ckks::Plain> v_bias = in_unit(folded.v_bias, folded);
     const auto with_bias = [&](size_t part, const std::vector<ckks::Plain>& bias, const char* which, size_t c,
@@ -259,10 +259,10 @@ class Decoder {
   Values feed(const Values& x, const FoldedLayer& folded, const LayerApproximations& polynomials) {
     Builder::Scope scope(builder_, "up");
     const Values parts = halves(in_regions(x, nn::above_one_another(folded.feed), feed_, of_state_, "up"));
-    return with_bias_of_feed(nn::products_with_inverse_deviation_of_token(
-                                 builder_, weights_, x, folded.second_norm, *polynomials.second_inverse_sqrt,
-                                 parts, name("second variance")),
-                             folded);
+    return with_bias_of_feed(
+        nn::products_with_inverse_deviation(builder_, x, folded.second_norm, *polynomials.second_inverse_sqrt,
+                                            parts, &weights_, name("second variance")),
+        folded);
   }
 
   // The product of a matrix in the regions of its shape.
