@@ -30,9 +30,8 @@ AttentionMasks masks_of(const Packing& packing) {
 QueryBlock::QueryBlock(const ModelConfig& config, int tokens, size_t slots, int key_blocks)
     : key_blocks_(key_blocks),
       causal_packing_(pack(config, true, tokens, slots)),
-      cyclic_packing_(pack(config, false, tokens, slots)),
       causal_(masks_of(causal_packing_)),
-      cyclic_(masks_of(cyclic_packing_)) {
+      cyclic_(masks_of(pack(config, false, tokens, slots))) {
   PSM_CHECK(key_blocks >= 1, key_blocks, " blocks of keys");
 }
 

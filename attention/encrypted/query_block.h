@@ -46,7 +46,7 @@ class QueryBlock {
 
  private:
   int key_blocks_;
-  Packing causal_packing_, cyclic_packing_;
+  Packing causal_packing_;
   AttentionMasks causal_, cyclic_;
 };
 

@@ -98,23 +98,18 @@ size_t ModelWeights::parameters() const {
   return total;
 }
 
-void cut_context(ModelWeights& weights, int tokens) {
+void set_context(ModelWeights& weights, int tokens, bool may_grow) {
   ModelConfig& config = weights.config;
+  const bool grows = tokens > config.context, learned = config.positions == PositionKind::kLearned;
   if (config.patch_inputs > 0) throw Error("the context of a model of patches is that of its images");
-  if (tokens < 1 || tokens > config.context)
+  if (tokens < 1 || (grows && !may_grow))
     throw Error(message(tokens, " tokens of a context of ", config.context, "; give 1 to ", config.context));
-  config.context = tokens;
-  if (config.positions == PositionKind::kLearned)
-    weights.position_embedding.resize(static_cast<size_t>(tokens) * static_cast<size_t>(config.width));
-}
-
-void set_context(ModelWeights& weights, int tokens) {
-  ModelConfig& config = weights.config;
-  if (tokens <= config.context || config.patch_inputs > 0) return cut_context(weights, tokens);
-  if (config.positions == PositionKind::kLearned)
+  if (grows && learned)
     throw Error(message("the model has learned ", config.context, " positions and none for ", tokens,
                         " tokens; give 1 to ", config.context));
   config.context = tokens;
+  if (learned)
+    weights.position_embedding.resize(static_cast<size_t>(tokens) * static_cast<size_t>(config.width));
 }
 
 void embed_sentences(ModelWeights& weights) {
