@@ -285,7 +285,7 @@ void write_hugging_face(const std::string& folder, const ModelWeights& weights,
   if (!images && weights.config.classes > 0) {
     ModelWeights theirs = weights;
     convert_classifier(theirs, 0.5f);
-    file.tensors = stored_tensors(theirs);
+    file.tensors = stored_tensors(std::move(theirs));
   } else {
     file.tensors = stored_tensors(weights);
   }
