@@ -16,19 +16,6 @@ using program::Builder;
 using program::Value;
 using Values = std::vector<Value>;
 
-// One token in place of all: the first, or the mean by a mask.
-Values one_token(Builder& builder, const Values& state, const Packing& packing, Value of_mean) {
-  const size_t stride = static_cast<size_t>(packing.token_stride());
-  std::vector<ckks::Complex> mask(packing.period());
-  std::fill_n(mask.begin(), stride, 1.0);
-  const ckks::Plain plain(std::move(mask));
-  Values first;
-  for (Value value : state)
-    first.push_back(builder.sum_over_rotations(
-        of_mean.valid() ? builder.multiply(value, of_mean) : builder.multiply_plain(value, plain), stride));
-  return first;
-}
-
 Values add_biases(Builder& builder, std::span<const Value> values, const std::vector<ckks::Plain>& biases) {
   Values sums(values.begin(), values.end());
   for (size_t i = 0; i < sums.size() && !biases.empty(); ++i) sums[i] = builder.add_plain(sums[i], biases[i]);
@@ -90,16 +77,6 @@ Values sum_of_maps(Builder& builder, std::initializer_list<Term> terms, const st
   return add_biases(builder, builder.linear(sources, std::move(map)), bias);
 }
 
-// scale[t] of encrypted_attention.h.
-std::vector<double> scales(const ModelConfig& config, const Packing& packing) {
-  std::vector<double> scale;
-  for (int t = 0; t < packing.tokens; ++t)
-    scale.push_back(packing.causal              ? row_scale(t, config.power)
-                    : packing.has_length_mask() ? 1  // that is the mask's
-                                                : row_scale(packing.length - 1, config.power));
-  return scale;
-}
-
 Values add(Builder& builder, const Values& x, const Values& y) {
   Values sum;
   for (size_t c = 0; c < x.size(); ++c) sum.push_back(builder.add(x[c], y[c]));
@@ -112,7 +89,15 @@ Values encrypted_head(Builder& builder, const Values& state, const PolynomialMod
                       const Packing& packing, Value mask) {
   const FoldedHead folded = fold_head(model, packing);
   Builder::Scope scope(builder, "head");
-  Values h = one_token(builder, builder.refresh(state), packing, mask);
+  // One token in place of all: the first, or the mean by the mask.
+  const size_t stride = static_cast<size_t>(packing.token_stride());
+  std::vector<ckks::Complex> first(packing.period());
+  std::fill_n(first.begin(), stride, 1.0);
+  const ckks::Plain plain(std::move(first));
+  Values h;
+  for (const Value value : builder.refresh(state))
+    h.push_back(builder.sum_over_rotations(
+        mask.valid() ? builder.multiply(value, mask) : builder.multiply_plain(value, plain), stride));
   if (mask.valid())
     h = add_biases(builder, builder.linear(nn::dense_sources(builder, h), folded.mean), folded.mean_bias);
   if (model.final_inverse_sqrt) {
@@ -140,7 +125,12 @@ Values invert_row_sums(Builder& builder, Values row_sums, const FoldedLayer& fol
 EncryptedBlocks::EncryptedBlocks(Builder& builder, const ModelConfig& config, const Packing& packing,
                                  Value lengths)
     : builder_(builder), config_(config), packing_(packing), lengths_(lengths) {
-  const std::vector<double> angles = rotary_angles(config, packing), scale = scales(config, packing);
+  const std::vector<double> angles = rotary_angles(config, packing);
+  std::vector<double> scale;  // of encrypted_attention.h
+  for (int t = 0; t < packing.tokens; ++t)
+    scale.push_back(packing.causal              ? row_scale(t, config.power)
+                    : packing.has_length_mask() ? 1  // that is the mask's
+                                                : row_scale(packing.length - 1, config.power));
   if (packing.head_parts > 1) {
     long_.emplace(packing, angles, scale);
   } else {

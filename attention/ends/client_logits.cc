@@ -26,20 +26,6 @@ std::vector<std::vector<std::complex<double>>> find_outputs(const SlotVectors& o
   return ciphertexts;
 }
 
-// From the outputs of the program: the residual stream, centred, [T][d] of each of the first `prompts`
-// prompts.
-std::vector<std::vector<double>> residual_stream(const ClientModel& model, const SlotVectors& outputs,
-                                                 int prompts) {
-  const Places& packing = model.packing;
-  const auto ciphertexts =
-      find_outputs(outputs, packing.slots, ciphertext_names("y", packing.state_ciphertexts()));
-  std::vector<std::vector<double>> hidden = unpack_states(packing, model.shape.width, ciphertexts, prompts);
-  const std::vector<double>& scale = model.residual_scale;
-  for (std::vector<double>& state : hidden)
-    for (size_t i = 0; i < state.size(); ++i) state[i] *= scale[i % scale.size()];
-  return hidden;
-}
-
 // Copies the real features of the slots that begin at `first` to their places in `to`.
 void take_features(const FeatureLayout& layout, const Places& places,
                    std::span<const std::vector<std::complex<double>>> ciphertexts, size_t first, double* to) {
@@ -90,7 +76,12 @@ std::vector<std::vector<double>> client_logits(const ClientModel& model, const S
                         " at once"));
   if (shape.classes > 0) return class_logits(shape, model.packing, outputs, examples.size());
   const size_t d = static_cast<size_t>(shape.width), vocab = static_cast<size_t>(shape.vocab);
-  const auto hidden = residual_stream(model, outputs, static_cast<int>(examples.size()));
+  const auto ciphertexts =
+      find_outputs(outputs, model.packing.slots, ciphertext_names("y", model.packing.state_ciphertexts()));
+  auto hidden = unpack_states(model.packing, shape.width, ciphertexts, static_cast<int>(examples.size()));
+  for (std::vector<double>& state : hidden)
+    for (size_t i = 0; i < state.size(); ++i)
+      state[i] *= model.residual_scale[i % model.residual_scale.size()];
   std::vector<std::vector<double>> logits;
   for (size_t p = 0; p < examples.size(); ++p) {
     const Centred x = centre(hidden[p], shape);
