@@ -458,10 +458,6 @@ class Decoder {
   ckks::LinearTransform to_spread_;
 };
 
-Program DecodeProgram::at(int position) const {
-  return program::with_constants(program, constants.at(position));
-}
-
 DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& packing, Weights kind,
                                    program::PlainKeeper* keeper) {
   const ModelConfig& config = model.weights.config;

@@ -116,8 +116,6 @@ enum class Weights {
 
 // Inputs: those of build_program and the caches (cache_names). Outputs: the state and the caches.
 struct DecodeProgram {
-  program::Program at(int position) const;  // from 0 to T - 1
-
   program::Program program;  // at position 0
   PositionConstants constants;
   std::vector<nn::WeightInput> weights;  // where they are inputs, all of them

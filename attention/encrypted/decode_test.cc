@@ -27,6 +27,11 @@ PolynomialModel model_of(const ModelConfig& config, bool client_norm) {
       config, {.norm_error = 1e-3, .inverse_error = 1e-3, .gelu_error = 1e-3, .client_norm = client_norm});
 }
 
+// The program of the token at this position.
+program::Program at(const DecodeProgram& decode, int position) {
+  return program::with_constants(decode.program, decode.constants.at(position));
+}
+
 // The largest difference of logits between one pass over a whole text, and a prompt followed by tokens one by one, all
 // on the twin. Without a prompt the caches are empty.
 double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, bool client_norm,
@@ -59,7 +64,7 @@ double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, 
     inputs.insert(weights.begin(), weights.end());
     for (const std::string& name : cache_names(packing, config.layers))
       inputs[name] = t == 0 ? program::SlotVector(slots) : state.at(name);
-    state = program::run_twin(decode.at(t), inputs).outputs;
+    state = program::run_twin(at(decode, t), inputs).outputs;
     compare(client_logits(client_model_of(model, packing), state, token)[0], static_cast<size_t>(t));
   }
   return worst;
@@ -294,7 +299,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
   std::map<std::string, ckks::Level> carried;
   for (const std::string& name : cache_names(packing, config.layers)) carried[name] = kCacheLevel;
   const TokenServer server(
-      spec, {build_program(model, packing, kPrompt), decode.at(kPrompt), decode.at(kPrompt + 1)}, carried,
+      spec, {build_program(model, packing, kPrompt), at(decode, kPrompt), at(decode, kPrompt + 1)}, carried,
       {few, denominators});
   const ckks::NoiseModel noise(server.context);
   const program::BootstrapErrors bootstrap = program::bootstrap_errors(server.plans[0], server.context);
@@ -349,8 +354,8 @@ TEST_CASE("several prompts at once, positions outside the cache and too few plac
   const ModelConfig config = small_config(16, 2, 32, 0.5);
   CHECK_REFUSED(build_decode_program(shape_model(config), make_packing(config, 16, 512)), "one sequence");
   const Packing packing = make_packing(config, kContext, 512, 1);
-  CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).at(-1), Error);
-  CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).at(kContext), Error);
+  CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).constants.at(-1), Error);
+  CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).constants.at(kContext), Error);
   CHECK_REFUSED(build_decode_program(shape_model(config), make_packing(config, 2, 16, 1)), "4 places");
 }
 
