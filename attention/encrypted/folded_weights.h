@@ -46,8 +46,8 @@ struct FoldedLayer {
   nn::SlotMatrix q, k, v, o, down;
   std::vector<nn::SlotMatrix> feed;      // what the functions of the hidden units read: SwiGLU's gate, and up
   FoldedSkip skip = {}, feed_skip = {};  // kPostNorm: of attention and of the feed-forward part
-  // One token's plaintext for each ciphertext of the output; the first four are empty where the model has neither biases
-  // nor beta.
+  // One token's plaintext for each ciphertext of the output; the first four are empty where the model has neither
+  // biases nor beta.
   std::vector<ckks::Plain> q_bias, k_bias, v_bias, feed_bias, out_bias;
   std::vector<ckks::Plain> down_bias;  // sequential blocks, where out_bias is attention's
   // |v| is at most this: hi * output_scale of 1/x.

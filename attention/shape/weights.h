@@ -59,9 +59,9 @@ struct ModelWeights {
 // has the norms alone then.
 using LayerReader = std::function<LayerWeights(int layer)>;
 
-// Cuts the context to this many tokens, and the learned positions with it. Results for texts that short stay the same. If
-// it may grow, rotary positions have a longer one too, for they need no weights. How good a model is on longer texts than
-// in training is not known here. Throws psm::Error on more tokens than that, and on models of patches.
+// Cuts the context to this many tokens, and the learned positions with it. Results for texts that short stay the
+// same. If it may grow, rotary positions have a longer one too, for they need no weights. How good a model is on longer
+// texts than in training is not known here. Throws psm::Error on more tokens than that, and on models of patches.
 void set_context(ModelWeights& weights, int tokens, bool may_grow);
 
 // Makes the answer of a post-norm classifier a text's embedding (config.h): mean_pooling with C = I / sqrt(d). Throws

@@ -60,10 +60,11 @@ struct AttentionOp {
     Scalar* const s = out.scores.value ? out.scores.value + place(at, first) : scores;
     nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kYes, {rows, columns, config.head_dim()}, scale(),
              {q.value + queries(at, first), q.columns}, {k.value + at.keys, k.columns}, Scalar(0), s, T);
+    const Scalar offset = offsets.value ? offsets.value[at.head] : Scalar(0);
     for (int i = 0; i < rows; ++i) {
       Scalar *const row = s + static_cast<size_t>(i) * T, *const w = weights + static_cast<size_t>(i) * T;
       if (offsets.value)
-        for (int j = 0; j < columns; ++j) row[j] += offsets.value[at.head];
+        for (int j = 0; j < columns; ++j) row[j] += offset;
       const int active = keys(at.sequence, first + i);
       if (options.replaced)
         apply_in_double(row, static_cast<size_t>(active), w, *options.replaced);

@@ -34,8 +34,8 @@ struct NormArgument {
   double offset = 0;
 };
 
-// Computes y r for each y. They have as many slots for a token as x. `weights`: x is one token that fills all places; its
-// weights are made there and begin with `name`.
+// Computes y r for each y. They have as many slots for a token as x. `weights`: x is one token that fills all places;
+// its weights are made there, and their names begin with `name`.
 std::vector<program::Value> products_with_inverse_deviation(
     program::Builder&, std::span<const program::Value> x, const NormArgument&,
     const approx::Approximation& inverse_sqrt, std::span<const program::Value> y,
