@@ -1,4 +1,4 @@
-// The weights of one row of scores as a polynomial, for every attention of row_weights.h. They are built of
+// The weights of one row of scores as a polynomial, for every attention of power_softmax.h. They are built of
 // the certified functions of approx/. Levels are counted, and the error is bounded for all rows in range.
 //
 // R = score bound, |x_j| <= R; L = length of the row, 1 <= L <= context. Sums over a row cost no level.

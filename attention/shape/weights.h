@@ -1,4 +1,4 @@
-// The weights of a model, its parameters, as plain arrays. (row_weights.h has the weights of a row of
+// The weights of a model, its parameters, as plain arrays. (power_softmax.h has the weights of a row of
 // scores.) Checkpoints, the reference forward pass and the encrypted compiler use this form. Matrices are
 // row-major [out][in] and act as y = W x + b.
 //

@@ -1,7 +1,7 @@
 // Multi-head attention, the paper's generalised attention (eq. GenerelizedAttention):
 //
 //     scores    s = q k' / sqrt(d_k) + c          per sequence and head, T x T; c: the head's score offset
-//     weights   w = N(sigma(s))                   row by row (row_weights.h)
+//     weights   w = N(sigma(s))                   row by row (power_softmax.h)
 //     mixture   o = w v
 //
 // Row t has L keys: the first t + 1 (causal), or all real tokens of its sequence (bidirectional). Everything
@@ -107,7 +107,7 @@ struct AttentionShape {
 using RowFunction = std::function<void(std::span<double> row)>;
 
 // Options: further results besides o, whose bits do not change, and a function from scores to weights in
-// place of row_weights.h, in double precision and without a backward pass. Pointers must outlive the tape's
+// place of power_softmax.h, in double precision and without a backward pass. Pointers must outlive the tape's
 // use.
 struct AttentionOptions {
   bool keep_scores = false;
@@ -122,7 +122,7 @@ struct AttentionTensors {
   nn::Tensor<Scalar> loss;    // 1 x 1, where there are losses
 };
 
-//     dw = do v'    ds = the row's vector-Jacobian product (row_weights.h) + dloss times the losses' gradient
+//     dw = do v'    ds = the row's vector-Jacobian product (power_softmax.h) + dloss times the losses' gradient
 //     dv += w' do   dq += ds k / sqrt(d_k)      dk += ds' q / sqrt(d_k)      dc += sum of ds
 template <typename Scalar>
 AttentionTensors<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape& shape,

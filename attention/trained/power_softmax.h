@@ -1,5 +1,5 @@
-// PowerSoftmax over one row of scores: the paper's forms, each a small differentiable operation with its
-// forward and its vector-Jacobian product side by side.
+// The weights of one row of scores: PowerSoftmax in the paper's forms, and the two baselines. Each is a small
+// differentiable operation with its forward and its vector-Jacobian product side by side.
 //
 // Notation: x_0 .. x_{L-1} are the row's scores, after 1/sqrt(d_k) and the causal mask, which multiplies and
 // so removes masked terms from every sum: L = t + 1 for the query at position t. p = power (even), w_j is the
@@ -12,6 +12,7 @@
 // Scalar is float in training and double in the reference and in gradient checks. Thread-safe: no state.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "attention/shape/config.h"
@@ -92,6 +93,56 @@ Scalar length_agnostic_denominator(const ModelConfig& config, const Scalar* x, i
          nn::row_kernels<Scalar>().powers(x, Scalar(1), config.power, static_cast<size_t>(length),
                                           static_cast<Scalar*>(nullptr)) /
              static_cast<Scalar>(length);
+}
+
+// The weights of a row by the model's kind of attention. Only here is it chosen.
+//
+//     kSoftmax        w_j = e^{x_j - m} / sum_i e^{x_i - m},  m = max_i x_i so that nothing overflows: the baseline,
+//                     eq. attention.   dL/dx_j = w_j (g_j - sum_i g_i w_i)
+//     kPowerSoftmax   the forms above
+//     kScaledRelu     w_j = relu(x_j) / L,  pointwise, so that weights do not add up to one (Zimerman et al.,
+//                     "Converting Transformers to Polynomial Form for Secure Inference over Homomorphic Encryption",
+//                     2024; the baseline of fig. robertaWikitext).   dL/dx_j = g_j / L where x_j > 0, else 0
+//
+// polynomial_weights.h has the polynomial forms.
+
+// Computes weights w[0..length) from scores x[0..length), another array.
+template <typename Scalar>
+void row_weights(const ModelConfig& config, const Scalar* x, int length, Scalar* w) {
+  const auto count = static_cast<size_t>(length);
+  const nn::RowKernels<Scalar>& kernels = nn::row_kernels<Scalar>();
+  switch (config.attention) {
+    case AttentionKind::kSoftmax: {
+      const Scalar sum = kernels.exponentials_above(x, kernels.highest(x, count), count, w);
+      return kernels.scale(w, 1 / sum, count);
+    }
+    case AttentionKind::kPowerSoftmax:
+      return power_softmax(config, x, length, w);
+    case AttentionKind::kScaledRelu: {
+      const Scalar scale = Scalar(1) / static_cast<Scalar>(length);
+#pragma omp simd
+      for (int j = 0; j < length; ++j) w[j] = std::max(x[j], Scalar(0)) * scale;
+    }
+  }
+}
+
+// grad_x <- dL/dx from x, w = row_weights(x) and g = dL/dw; it may be the array of g.
+template <typename Scalar>
+void row_weights_vjp(const ModelConfig& config, const Scalar* x, const Scalar* w, const Scalar* g, int length,
+                     Scalar* grad_x) {
+  const auto count = static_cast<size_t>(length);
+  const nn::RowKernels<Scalar>& kernels = nn::row_kernels<Scalar>();
+  switch (config.attention) {
+    case AttentionKind::kSoftmax:
+      return kernels.softmax_vjp(w, g, kernels.dot(g, w, count), count, grad_x);
+    case AttentionKind::kPowerSoftmax:
+      return power_softmax_vjp(config, x, w, g, length, grad_x);
+    case AttentionKind::kScaledRelu: {
+      const Scalar scale = Scalar(1) / static_cast<Scalar>(length);
+#pragma omp simd
+      for (int j = 0; j < length; ++j) grad_x[j] = x[j] > 0 ? g[j] * scale : Scalar(0);
+    }
+  }
 }
 
 }  // namespace psm::attention
