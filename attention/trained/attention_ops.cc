@@ -1,7 +1,6 @@
 #include "attention/trained/attention_ops.h"
 
 #include "attention/trained/power_softmax.h"
-#include "attention/trained/replaced_functions.h"
 #include "nn/kernels/gemm.h"
 
 namespace psm::attention {

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "attention/shape/config.h"
 #include "attention/trained/power_softmax.h"
@@ -103,8 +104,17 @@ struct AttentionShape {
   int real_tokens(int sequence) const { return lengths ? lengths[sequence] : length; }
 };
 
-// From a row of scores to its weights, in place.
+// From a row to another in its place, as from scores to weights.
 using RowFunction = std::function<void(std::span<double> row)>;
+
+// Applies `function` in double precision to `count` numbers: from values[] to results[], which may be the same.
+template <typename Scalar>
+void apply_in_double(const Scalar* values, size_t count, Scalar* results, const RowFunction& function) {
+  thread_local std::vector<double> doubles;
+  doubles.assign(values, values + count);
+  function(doubles);
+  std::transform(doubles.begin(), doubles.end(), results, [](double x) { return static_cast<Scalar>(x); });
+}
 
 // Options: further results besides o, whose bits do not change, and a function from scores to weights in
 // place of power_softmax.h, in double precision and without a backward pass. Pointers must outlive the tape's

@@ -4,7 +4,6 @@
 
 #include "attention/shape/examples.h"
 #include "attention/trained/key_value_cache.h"
-#include "attention/trained/replaced_functions.h"
 #include "ckks/base/error.h"
 #include "nn/layers/activations.h"
 #include "nn/layers/embedding.h"
@@ -12,6 +11,18 @@
 #include "nn/layers/norm.h"
 
 namespace psm::attention {
+namespace {
+
+// Replaces each value of x by the function's, row by row. Has no backward pass.
+template <typename Scalar>
+nn::Tensor<Scalar> apply_function(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, const RowFunction& function) {
+  const nn::Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
+  for (int r = 0; r < x.rows; ++r)
+    apply_in_double(x.row(r), static_cast<size_t>(x.columns), y.row(r), function);
+  return y;
+}
+
+}  // namespace
 
 std::vector<ParameterSlice> parameter_slices(const ModelConfig& config) {
   ModelWeights empty;  // for_each_parameter only needs the number of layers
