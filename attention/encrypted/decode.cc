@@ -458,13 +458,13 @@ class Decoder {
   ckks::LinearTransform to_spread_;
 };
 
-DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& packing, Weights kind,
-                                   program::PlainKeeper* keeper) {
+DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& packing,
+                                   bool encrypted_weights, program::PlainKeeper* keeper) {
   const ModelConfig& config = model.weights.config;
   require_decodable(config);
   require_one_sequence(packing, 1);
   Builder builder(packing.slots, keeper);
-  nn::WeightInputs weights(builder, kind == Weights::kEncrypted);
+  nn::WeightInputs weights(builder, encrypted_weights);
   Decoder decoder(builder, weights, config, packing);
   const auto state = [&](const char* name) {
     return state_inputs(builder, packing, name, static_cast<size_t>(packing.features));

@@ -35,7 +35,7 @@ program::Program at(const DecodeProgram& decode, int position) {
 // The largest difference of logits between one pass over a whole text, and a prompt followed by tokens one by one, all
 // on the twin. Without a prompt the caches are empty.
 double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, bool client_norm,
-                           Weights kind = Weights::kPlain) {
+                           bool encrypted_weights = false) {
   CAPTURE(slots);
   const PolynomialModel model = model_of(config, client_norm);
   const Packing packing = make_packing(config, kContext, slots, 1);
@@ -55,7 +55,7 @@ double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, 
                 .outputs;
     compare(client_logits(client_model_of(model, packing), state, start)[0], 0);
   }
-  const DecodeProgram decode = build_decode_program(model, packing, kind);
+  const DecodeProgram decode = build_decode_program(model, packing, encrypted_weights);
   for (const nn::WeightInput& input : decode.weights)
     for (size_t slot = 0; slot < slots; ++slot) weights[input.name].push_back(input.weight.at(slot));
   for (int t = prompt; t < kContext; ++t) {
@@ -78,7 +78,7 @@ TEST_CASE("tokens one by one after a prompt have the logits of one pass over the
 
 // The same of a text token by token from its first one, with weights as inputs.
 double encrypted_tokens_against_pass(const ModelConfig& config, size_t slots, bool client_norm) {
-  return tokens_against_pass(config, slots, 0, client_norm, Weights::kEncrypted);
+  return tokens_against_pass(config, slots, 0, client_norm, /*encrypted_weights=*/true);
 }
 
 TEST_CASE("with weights as inputs the logits are the same") {
@@ -135,8 +135,8 @@ TEST_CASE("a program whose weights are inputs holds nothing of them") {
   });
   for (double& range : other.ranges.residual) range *= 1.5;
   const Packing packing = make_packing(config, kContext, 512, 1);
-  const DecodeProgram ours = build_decode_program(model, packing, Weights::kEncrypted),
-                      theirs = build_decode_program(other, packing, Weights::kEncrypted);
+  const DecodeProgram ours = build_decode_program(model, packing, /*encrypted_weights=*/true),
+                      theirs = build_decode_program(other, packing, /*encrypted_weights=*/true);
   // Constants as well: all plaintexts of the two programs are the same, and all weights differ somewhere.
   REQUIRE(ours.program.instructions.size() == theirs.program.instructions.size());
   for (size_t i = 0; i < ours.program.instructions.size(); ++i) {
