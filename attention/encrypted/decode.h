@@ -116,8 +116,8 @@ struct DecodeProgram {
   std::vector<nn::WeightInput> weights;  // where they are inputs, all of them
 };
 
-// `encrypted_weights`: they are inputs of the program, like the token and the caches, and not its own. Throws psm::Error
-// on a packing of several prompts or of fewer than four places (slots / F).
+// `encrypted_weights`: they are inputs of the program, like the token and the caches, and not its own. Throws
+// psm::Error on a packing of several prompts or of fewer than four places (slots / F).
 DecodeProgram build_decode_program(const PolynomialModel&, const Packing&, bool encrypted_weights = false,
                                    program::PlainKeeper* keeper = nullptr);
 

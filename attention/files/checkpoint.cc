@@ -21,14 +21,10 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   nn::write_safetensors(path, file);
 }
 
-Checkpoint load_checkpoint(ByteSource source) {
+Checkpoint load_checkpoint(ByteSource source, bool whole) {
   const std::string path = source.name();
-  return checkpoint_from(nn::read_safetensors(std::move(source)), path);
-}
-
-Checkpoint open_checkpoint(ByteSource source) {
-  const std::string path = source.name();
-  return checkpoint_from(nn::open_safetensors(std::move(source)), path);
+  return checkpoint_from(
+      whole ? nn::read_safetensors(std::move(source)) : nn::open_safetensors(std::move(source)), path);
 }
 
 Checkpoint checkpoint_from(nn::Safetensors file, const std::string& path) {
