@@ -29,8 +29,8 @@ struct Checkpoint {
 // Written whole or not at all.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
-// Throws psm::Error on a file that is missing, truncated, altered, or not a model of this kind. Unless the whole model is
-// wanted, the file is checked without keeping it in memory, and its layers are read by read_layer.
+// Throws psm::Error on a file that is missing, truncated, altered, or not a model of this kind. Unless the whole model
+// is wanted, the file is checked without keeping it in memory, and its layers are read by read_layer.
 Checkpoint load_checkpoint(ByteSource source, bool whole = true);
 // Either from the file's content. Messages name `path`.
 Checkpoint checkpoint_from(nn::Safetensors file, const std::string& path);
