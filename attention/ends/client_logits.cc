@@ -37,17 +37,6 @@ void take_features(const FeatureLayout& layout, const Places& places,
   }
 }
 
-std::vector<std::vector<double>> class_logits(const ClientShape& shape, const Places& packing,
-                                              const SlotVectors& outputs, size_t examples) {
-  const auto ciphertexts =
-      find_outputs(outputs, packing.slots, ciphertext_names("logits", packing.class_ciphertexts()));
-  std::vector<std::vector<double>> logits;
-  for (size_t p = 0; p < examples; ++p)
-    take_features(packing.classes, packing, ciphertexts, p * static_cast<size_t>(packing.prompt_stride()),
-                  logits.emplace_back(static_cast<size_t>(shape.classes)).data());
-  return logits;
-}
-
 }  // namespace
 
 std::vector<std::vector<double>> unpack_states(const Places& places, int width,
@@ -71,18 +60,26 @@ std::vector<std::vector<double>> unpack_states(const Places& places, int width,
 std::vector<std::vector<double>> client_logits(const ClientModel& model, const SlotVectors& outputs,
                                                const Examples& examples) {
   const ClientShape& shape = model.shape;
-  if (examples.size() > static_cast<size_t>(model.packing.prompts))
-    throw Error(message("answers to ", examples.size(), " prompts; the program takes ", model.packing.prompts,
-                        " at once"));
-  if (shape.classes > 0) return class_logits(shape, model.packing, outputs, examples.size());
+  const Places& packing = model.packing;
+  if (examples.size() > static_cast<size_t>(packing.prompts))
+    throw Error(
+        message("answers to ", examples.size(), " prompts; the program takes ", packing.prompts, " at once"));
+  const bool classifies = shape.classes > 0;
+  const auto ciphertexts = find_outputs(outputs, packing.slots,
+                                        classifies ? ciphertext_names("logits", packing.class_ciphertexts())
+                                                   : ciphertext_names("y", packing.state_ciphertexts()));
+  std::vector<std::vector<double>> logits;
+  if (classifies) {
+    for (size_t p = 0; p < examples.size(); ++p)
+      take_features(packing.classes, packing, ciphertexts, p * static_cast<size_t>(packing.prompt_stride()),
+                    logits.emplace_back(static_cast<size_t>(shape.classes)).data());
+    return logits;
+  }
   const size_t d = static_cast<size_t>(shape.width), vocab = static_cast<size_t>(shape.vocab);
-  const auto ciphertexts =
-      find_outputs(outputs, model.packing.slots, ciphertext_names("y", model.packing.state_ciphertexts()));
-  auto hidden = unpack_states(model.packing, shape.width, ciphertexts, static_cast<int>(examples.size()));
+  auto hidden = unpack_states(packing, shape.width, ciphertexts, static_cast<int>(examples.size()));
   for (std::vector<double>& state : hidden)
     for (size_t i = 0; i < state.size(); ++i)
       state[i] *= model.residual_scale[i % model.residual_scale.size()];
-  std::vector<std::vector<double>> logits;
   for (size_t p = 0; p < examples.size(); ++p) {
     const Centred x = centre(hidden[p], shape);
     const size_t length = static_cast<size_t>(examples.length(shape, p));
