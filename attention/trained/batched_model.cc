@@ -37,8 +37,6 @@ std::vector<size_t> by_length(const ModelConfig& config, const Examples& example
 struct Workspace {
   nn::Tape<float> tape{nn::Gradients::kNone};
   ForwardTensors<float> out;
-  std::vector<int> tokens, lengths;
-  std::vector<float> patches;
 };
 
 }  // namespace
@@ -66,30 +64,28 @@ void BatchedModel::run(const Examples& examples, const BatchedOptions& options,
   const auto run_part = [&](size_t p, Workspace& work) {
     const std::span<const size_t> part = parts[p];
     const int length = examples.length(config(), part.front());
-    work.tokens.clear(), work.lengths.clear(), work.patches.clear();
+    std::vector<int> tokens, lengths;
+    std::vector<float> patches;
     const size_t inputs = config().patch_inputs;
     for (size_t i = 0; i < part.size(); ++i) {
-      work.lengths.push_back(examples.length(config(), part[i]));
+      lengths.push_back(examples.length(config(), part[i]));
       if (inputs > 0) {
         const std::span<const float> image = examples.images[part[i]];
-        work.patches.insert(work.patches.end(), image.begin(), image.end());
-        work.patches.resize((i + 1) * (length - 1) * inputs);
+        patches.insert(patches.end(), image.begin(), image.end());
+        patches.resize((i + 1) * (length - 1) * inputs);
       } else {
         const std::span<const int> text = examples.texts[part[i]];
-        work.tokens.insert(work.tokens.end(), text.begin(), text.end());
-        work.tokens.resize((i + 1) * length);
+        tokens.insert(tokens.end(), text.begin(), text.end());
+        tokens.resize((i + 1) * length);
       }
     }
     work.tape.restart();
     work.out.keep_scores = options.keep_scores;
-    ModelInput input{.length = length,
-                     .tokens = work.tokens,
-                     .lengths = work.lengths,
-                     .patches = work.patches,
-                     .layer = options.layer};
+    ModelInput input{
+        .length = length, .tokens = tokens, .lengths = lengths, .patches = patches, .layer = options.layer};
     if (options.states) input.state = (*options.states)[p];
     model_.forward(work.tape, input, work.out);
-    visit({part, length, work.lengths, work.out});
+    visit({part, length, lengths, work.out});
     if (options.states) {
       const nn::Tensor<float>& x = work.out.residual.back();
       (*options.states)[p].assign(x.value, x.value + x.size());
