@@ -115,7 +115,9 @@ Approximation::Facts facts_for(Interval domain, std::string method) {
   return facts;
 }
 
-Approximation unstarted(Interval domain, int iterations, bool relaxed) {
+}  // namespace
+
+Approximation goldschmidt_inverse_sqrt(Interval domain, int iterations, bool relaxed) {
   check_positive(domain, "1/sqrt(x)");
   PSM_CHECK(1 <= iterations && iterations <= kMaxRootIterations, "iterations ", iterations);
   const long double e = static_cast<long double>(domain.lo) / domain.hi;
@@ -134,16 +136,6 @@ Approximation unstarted(Interval domain, int iterations, bool relaxed) {
   facts.input_range = {static_cast<double>(folded.input * e), static_cast<double>(folded.input)};
   facts.output_scale = static_cast<double>(output / std::sqrt(static_cast<long double>(domain.hi)));
   return Approximation(std::move(facts), folded.steps(), exact_inverse_sqrt);
-}
-
-}  // namespace
-
-Approximation goldschmidt_inverse_sqrt(Interval domain, int iterations) {
-  return unstarted(domain, iterations, false);
-}
-
-Approximation relaxed_goldschmidt_inverse_sqrt(Interval domain, int iterations) {
-  return unstarted(domain, iterations, true);
 }
 
 std::optional<InverseSqrtStart> inverse_sqrt_start(Interval domain, int levels) {

@@ -31,10 +31,8 @@
 
 namespace psm::approx {
 
-// The paper's iteration: 1 <= iterations <= 30.
-Approximation goldschmidt_inverse_sqrt(Interval domain, int iterations);
-
-Approximation relaxed_goldschmidt_inverse_sqrt(Interval domain, int iterations);
+// The paper's iteration, or the relaxed one: 1 <= iterations <= 30.
+Approximation goldschmidt_inverse_sqrt(Interval domain, int iterations, bool relaxed = false);
 
 // A start of degree 2^levels - 1, levels in 1 .. 8. Empty if its relative error reaches 1, because then
 // nothing can be proven.

@@ -67,11 +67,10 @@ std::optional<Approximation> best_start(Interval domain, double relative_error, 
   return best;
 }
 
-// The first of `family` (goldschmidt_sqrt.h).
-std::optional<Approximation> first_inverse_sqrt(Approximation (*family)(Interval, int), Interval domain,
-                                                double relative_error) {
+// The first of Goldschmidt's iterations (goldschmidt_sqrt.h).
+std::optional<Approximation> first_inverse_sqrt(Interval domain, double relative_error, bool relaxed) {
   return first_within(relative_error, 1, kMaxIterations,
-                      [&](int iterations) { return family(domain, iterations); });
+                      [&](int iterations) { return goldschmidt_inverse_sqrt(domain, iterations, relaxed); });
 }
 
 std::vector<Approximation> best_first(std::initializer_list<std::optional<Approximation>> found) {
@@ -112,7 +111,7 @@ Approximation design_inverse_sqrt(Interval domain, double relative_error) {
   const std::optional<Approximation> series = shortest_series(domain, relative_error);
   const std::vector<Approximation> families =
       best_first({series, best_start(domain, relative_error, series ? series->depth() : kMaxLevels),
-                  first_inverse_sqrt(relaxed_goldschmidt_inverse_sqrt, domain, relative_error)});
+                  first_inverse_sqrt(domain, relative_error, /*relaxed=*/true)});
   return found(families.empty() ? std::nullopt : std::optional(families.front()), "1/sqrt(x)", domain,
                relative_error);
 }
@@ -126,15 +125,15 @@ Approximation design_goldschmidt_inverse(Interval domain, double relative_error)
 
 Approximation design_goldschmidt_inverse_sqrt(Interval domain, double relative_error) {
   check("1/sqrt(x)", domain, relative_error);
-  return found(first_inverse_sqrt(goldschmidt_inverse_sqrt, domain, relative_error),
+  return found(first_inverse_sqrt(domain, relative_error, /*relaxed=*/false),
                "1/sqrt(x) by Goldschmidt's plain iteration", domain, relative_error);
 }
 
 std::vector<Approximation> inverse_sqrt_families(Interval domain, double relative_error) {
   check("1/sqrt(x)", domain, relative_error);
   return best_first({shortest_series(domain, relative_error), best_start(domain, relative_error, kMaxLevels),
-                     first_inverse_sqrt(relaxed_goldschmidt_inverse_sqrt, domain, relative_error),
-                     first_inverse_sqrt(goldschmidt_inverse_sqrt, domain, relative_error)});
+                     first_inverse_sqrt(domain, relative_error, /*relaxed=*/true),
+                     first_inverse_sqrt(domain, relative_error, /*relaxed=*/false)});
 }
 
 }  // namespace psm::approx

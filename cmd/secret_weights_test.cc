@@ -132,7 +132,7 @@ std::vector<std::string> program_patterns() {
   const ckks::Context context(ckks::insecure_version(ckks::secure_n16(), 11));
   const PackedModel packed(attention::load_checkpoint(kModel), context, 1);
   const auto weights =
-      attention::build_decode_program(packed.model, packed.packing, attention::Weights::kEncrypted).weights;
+      attention::build_decode_program(packed.model, packed.packing, /*encrypted_weights=*/true).weights;
   std::vector<std::string> found;
   for (const nn::WeightInput& weight : weights) {
     const std::span<const ckks::Complex> slots = weight.weight.values();

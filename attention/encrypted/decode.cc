@@ -142,17 +142,17 @@ class Decoder {
     Projections projected = project(stream, folded, polynomials);
     for (size_t c = 0; c < keys.size(); ++c) {
       Builder::Scope scope(builder_, "cache");
-      keys[c] = builder_.add(keys[c], projected.keys[c]);
-      values[c] = builder_.add(values[c], projected.values[c]);
+      keys[c] = builder_.add(keys[c], projected.k[c]);
+      values[c] = builder_.add(values[c], projected.v[c]);
     }
-    const Values attention = attend(projected.queries, keys, values, folded, polynomials.inverse());
+    const Values attention = attend(projected.q, keys, values, folded, polynomials.inverse());
     Values x = stream.x;
     if (sequential_) {
       Builder::Scope scope(builder_, "output");
       x = builder_.refresh(sum(x, of_attention(attention, folded), folded.out_bias, "bias of output"));
-      projected.halves = feed(x, folded, polynomials);
+      projected.half = feed(x, folded, polynomials);
     }
-    const Values units = hidden(projected.halves, polynomials.gelu);
+    const Values units = hidden(projected.half, polynomials.gelu);
     Builder::Scope scope(builder_, "output");
     if (sequential_) return sum(x, of_hidden(units, folded), folded.down_bias, "bias of down");
     Values change = of_attention(attention, folded);
@@ -200,21 +200,15 @@ class Decoder {
   // The weight's full name in the current layer.
   std::string name(const char* weight) const { return "layer " + std::to_string(layer_) + " / " + weight; }
 
-  struct Projections {
-    Values queries;       // half of q~: twice the real part of its product is the score
-    Values keys, values;  // what is added to the caches
-    Values halves;        // of what gelu reads, in stacks; none in sequential blocks
-  };
-
-  // r of the norm is the same in all slots: what is taken out of the projection's regions waits for nobody
+  // In q half of q~, twice the real part of whose product is the score; in k and v what is added to the caches; in half
+  // stacks. r of the norm is the same in all slots: what is taken out of the projection's regions waits for nobody
   // while r is computed.
   Projections project(const Stream& stream, const FoldedLayer& folded,
                       const LayerApproximations& polynomials) {
     const char* label = sequential_ ? "query, key, value" : "query, key, value, up";
     Builder::Scope scope(builder_, label);
     std::vector<nn::SlotMatrix> matrices = {folded.q, folded.k, in_unit(folded.v, folded)};
-    if (!sequential_)
-      for (nn::SlotMatrix& matrix : feed_matrices(folded).matrices) matrices.push_back(std::move(matrix));
+    if (!sequential_) matrices.insert(matrices.end(), folded.feed.begin(), folded.feed.end());
     const bool normalised = !stream.h.empty();
     const Values all = in_regions(normalised ? stream.h : stream.x, nn::above_one_another(matrices), project_,
                                   of_state_, label);
@@ -238,8 +232,8 @@ class Decoder {
     if (!sequential_)
       for (const Value value : halves(all)) parts.push_back(value);
     if (!normalised)
-      parts = nn::products_with_inverse_deviation_of_token(builder_, weights_, stream.x, folded.norm,
-                                                           polynomials.inverse_sqrt, parts, name("variance"));
+      parts = nn::products_with_inverse_deviation(builder_, stream.x, folded.norm, polynomials.inverse_sqrt,
+                                                  parts, &weights_, name("variance"));
     // What q, k and v have besides W x', as their masks leave it.
     const std::vector<ckks::Plain> v_bias = in_unit(folded.v_bias, folded);
     const auto with_bias = [&](size_t part, const std::vector<ckks::Plain>& bias, const char* which, size_t c,
@@ -250,13 +244,13 @@ class Decoder {
     };
     Projections projected;
     for (size_t c = 0; c < heads; ++c)
-      projected.queries.push_back(with_bias(0, folded.q_bias, "bias of query ", c, query_factor));
+      projected.q.push_back(with_bias(0, folded.q_bias, "bias of query ", c, query_factor));
     for (size_t c = 0; c < keys; ++c) {
-      projected.keys.push_back(with_bias(heads, folded.k_bias, "bias of key ", c, key_factor_));
-      projected.values.push_back(with_bias(heads + keys, v_bias, "bias of value ", c, value_factor));
+      projected.k.push_back(with_bias(heads, folded.k_bias, "bias of key ", c, key_factor_));
+      projected.v.push_back(with_bias(heads + keys, v_bias, "bias of value ", c, value_factor));
     }
     if (!sequential_)
-      projected.halves =
+      projected.half =
           with_bias_of_feed({parts.begin() + static_cast<ptrdiff_t>(heads + 2 * keys), parts.end()}, folded);
     return projected;
   }
@@ -264,12 +258,11 @@ class Decoder {
   // W_up N(x) of a sequential block, as project() has it of a parallel one.
   Values feed(const Values& x, const FoldedLayer& folded, const LayerApproximations& polynomials) {
     Builder::Scope scope(builder_, "up");
-    const Values parts =
-        halves(in_regions(x, nn::above_one_another(feed_matrices(folded).matrices), feed_, of_state_, "up"));
-    return with_bias_of_feed(nn::products_with_inverse_deviation_of_token(
-                                 builder_, weights_, x, folded.second_norm, *polynomials.second_inverse_sqrt,
-                                 parts, name("second variance")),
-                             folded);
+    const Values parts = halves(in_regions(x, nn::above_one_another(folded.feed), feed_, of_state_, "up"));
+    return with_bias_of_feed(
+        nn::products_with_inverse_deviation(builder_, x, folded.second_norm, *polynomials.second_inverse_sqrt,
+                                            parts, &weights_, name("second variance")),
+        folded);
   }
 
   // The product of a matrix in the regions of its shape.
@@ -282,13 +275,15 @@ class Decoder {
   }
 
   Values with_bias_of_feed(Values halves, const FoldedLayer& folded) {
-    const auto add = [&](size_t first, const std::vector<ckks::Plain>& bias, const char* which) {
-      for (size_t i = 0; i < ffn_.size() && !bias.empty(); ++i)
-        halves[first + i] = weights_.add(halves[first + i], nn::spread(hidden_, ffn_[i], bias),
-                                         name(which) + " " + std::to_string(i));
-    };
-    if (gated_) add(0, folded.gate_bias, "bias of gate");
-    add(halves.size() - ffn_.size(), folded.up_bias, "bias of up");
+    const std::span<const ckks::Plain> bias(folded.feed_bias);
+    const size_t blocks = bias.size() / folded.feed.size();  // of a matrix
+    for (size_t i = 0; i < halves.size() && !bias.empty(); ++i) {
+      const size_t matrix = i / ffn_.size(), stack = i % ffn_.size();
+      const char* which = gated_ && matrix == 0 ? "bias of gate" : "bias of up";
+      halves[i] =
+          weights_.add(halves[i], nn::spread(hidden_, ffn_[stack], bias.subspan(matrix * blocks, blocks)),
+                       name(which) + " " + std::to_string(stack));
+    }
     return halves;
   }
 
@@ -463,17 +458,13 @@ class Decoder {
   ckks::LinearTransform to_spread_;
 };
 
-Program DecodeProgram::at(int position) const {
-  return program::with_constants(program, constants.at(position));
-}
-
-DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& packing, Weights kind,
-                                   program::PlainKeeper* keeper) {
+DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& packing,
+                                   bool encrypted_weights, program::PlainKeeper* keeper) {
   const ModelConfig& config = model.weights.config;
   require_decodable(config);
   require_one_sequence(packing, 1);
   Builder builder(packing.slots, keeper);
-  nn::WeightInputs weights(builder, kind == Weights::kEncrypted);
+  nn::WeightInputs weights(builder, encrypted_weights);
   Decoder decoder(builder, weights, config, packing);
   const auto state = [&](const char* name) {
     return state_inputs(builder, packing, name, static_cast<size_t>(packing.features));
@@ -495,7 +486,7 @@ DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& 
       builder.output(cache_name(packing, n, "values", c), values[c]);
     }
   }
-  state_outputs(builder, packing, stream.x);
+  add_outputs(builder, ciphertext_names("y", packing.state_ciphertexts()), stream.x);
   Program program = std::move(builder).finish();
   PositionConstants constants = std::move(decoder).constants_in(program);
   return {std::move(program), std::move(constants), std::move(weights).take()};

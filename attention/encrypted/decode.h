@@ -109,22 +109,16 @@ class PositionConstants {
   std::vector<Constant> constants_;
 };
 
-enum class Weights {
-  kPlain,      // the program's own
-  kEncrypted,  // inputs of it, like the token and the caches
-};
-
 // Inputs: those of build_program and the caches (cache_names). Outputs: the state and the caches.
 struct DecodeProgram {
-  program::Program at(int position) const;  // from 0 to T - 1
-
   program::Program program;  // at position 0
   PositionConstants constants;
   std::vector<nn::WeightInput> weights;  // where they are inputs, all of them
 };
 
-// Throws psm::Error on a packing of several prompts or of fewer than four places (slots / F).
-DecodeProgram build_decode_program(const PolynomialModel&, const Packing&, Weights = Weights::kPlain,
+// `encrypted_weights`: they are inputs of the program, like the token and the caches, and not its own. Throws
+// psm::Error on a packing of several prompts or of fewer than four places (slots / F).
+DecodeProgram build_decode_program(const PolynomialModel&, const Packing&, bool encrypted_weights = false,
                                    program::PlainKeeper* keeper = nullptr);
 
 }  // namespace psm::attention

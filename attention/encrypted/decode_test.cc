@@ -27,10 +27,15 @@ PolynomialModel model_of(const ModelConfig& config, bool client_norm) {
       config, {.norm_error = 1e-3, .inverse_error = 1e-3, .gelu_error = 1e-3, .client_norm = client_norm});
 }
 
+// The program of the token at this position.
+program::Program at(const DecodeProgram& decode, int position) {
+  return program::with_constants(decode.program, decode.constants.at(position));
+}
+
 // The largest difference of logits between one pass over a whole text, and a prompt followed by tokens one by one, all
 // on the twin. Without a prompt the caches are empty.
 double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, bool client_norm,
-                           Weights kind = Weights::kPlain) {
+                           bool encrypted_weights = false) {
   CAPTURE(slots);
   const PolynomialModel model = model_of(config, client_norm);
   const Packing packing = make_packing(config, kContext, slots, 1);
@@ -45,21 +50,22 @@ double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, 
   SlotVectors state, weights;
   if (prompt > 0) {
     const std::vector<std::vector<int>> start{{text.begin(), text.begin() + prompt}};
-    state = program::run_twin(build_program(model, packing, prompt), client_inputs(model, packing, start))
+    state = program::run_twin(build_program(model, packing, prompt),
+                              client_inputs(client_model_of(model, packing), start))
                 .outputs;
-    compare(client_logits(model, packing, state, start)[0], 0);
+    compare(client_logits(client_model_of(model, packing), state, start)[0], 0);
   }
-  const DecodeProgram decode = build_decode_program(model, packing, kind);
+  const DecodeProgram decode = build_decode_program(model, packing, encrypted_weights);
   for (const nn::WeightInput& input : decode.weights)
     for (size_t slot = 0; slot < slots; ++slot) weights[input.name].push_back(input.weight.at(slot));
   for (int t = prompt; t < kContext; ++t) {
     const std::vector<std::vector<int>> token{{text[t]}};
-    SlotVectors inputs = client_inputs(model, packing, token, t);
+    SlotVectors inputs = client_inputs(client_model_of(model, packing), token, t);
     inputs.insert(weights.begin(), weights.end());
     for (const std::string& name : cache_names(packing, config.layers))
       inputs[name] = t == 0 ? program::SlotVector(slots) : state.at(name);
-    state = program::run_twin(decode.at(t), inputs).outputs;
-    compare(client_logits(model, packing, state, token)[0], static_cast<size_t>(t));
+    state = program::run_twin(at(decode, t), inputs).outputs;
+    compare(client_logits(client_model_of(model, packing), state, token)[0], static_cast<size_t>(t));
   }
   return worst;
 }
@@ -72,7 +78,7 @@ TEST_CASE("tokens one by one after a prompt have the logits of one pass over the
 
 // The same of a text token by token from its first one, with weights as inputs.
 double encrypted_tokens_against_pass(const ModelConfig& config, size_t slots, bool client_norm) {
-  return tokens_against_pass(config, slots, 0, client_norm, Weights::kEncrypted);
+  return tokens_against_pass(config, slots, 0, client_norm, /*encrypted_weights=*/true);
 }
 
 TEST_CASE("with weights as inputs the logits are the same") {
@@ -108,7 +114,7 @@ TEST_CASE(
   wide.width = 64, wide.heads = 16;
   CHECK(tokens_against_pass(wide, 64, 4, false) < 1e-9);
   CHECK(encrypted_tokens_against_pass(wide, 64, true) < 1e-9);
-  CHECK_REFUSED(client_inputs(model_of(gpt2, true), make_packing(gpt2, kContext, 512, 1),
+  CHECK_REFUSED(client_inputs(client_model_of(model_of(gpt2, true), make_packing(gpt2, kContext, 512, 1)),
                               std::vector<std::vector<int>>{{1}}, kContext),
                 "place 16");
 }
@@ -129,8 +135,8 @@ TEST_CASE("a program whose weights are inputs holds nothing of them") {
   });
   for (double& range : other.ranges.residual) range *= 1.5;
   const Packing packing = make_packing(config, kContext, 512, 1);
-  const DecodeProgram ours = build_decode_program(model, packing, Weights::kEncrypted),
-                      theirs = build_decode_program(other, packing, Weights::kEncrypted);
+  const DecodeProgram ours = build_decode_program(model, packing, /*encrypted_weights=*/true),
+                      theirs = build_decode_program(other, packing, /*encrypted_weights=*/true);
   // Constants as well: all plaintexts of the two programs are the same, and all weights differ somewhere.
   REQUIRE(ours.program.instructions.size() == theirs.program.instructions.size());
   for (size_t i = 0; i < ours.program.instructions.size(); ++i) {
@@ -182,7 +188,7 @@ TEST_CASE("prompts of all lengths differ in constants, and so do tokens of all p
   const PolynomialModel model = model_of(config, true);
   const Packing packing = make_packing(config, kContext, 512, 1);
   const std::vector<std::vector<int>> text = small_data(config, 1).texts;
-  const SlotVectors inputs = client_inputs(model, packing, text);
+  const SlotVectors inputs = client_inputs(client_model_of(model, packing), text);
   const program::Program all = build_program(model, packing, kContext),
                          five = build_program(model, packing, 5);
   const program::Program cut = program::with_constants(all, prompt_constants(all, packing, config.layers, 5));
@@ -293,7 +299,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
   std::map<std::string, ckks::Level> carried;
   for (const std::string& name : cache_names(packing, config.layers)) carried[name] = kCacheLevel;
   const TokenServer server(
-      spec, {build_program(model, packing, kPrompt), decode.at(kPrompt), decode.at(kPrompt + 1)}, carried,
+      spec, {build_program(model, packing, kPrompt), at(decode, kPrompt), at(decode, kPrompt + 1)}, carried,
       {few, denominators});
   const ckks::NoiseModel noise(server.context);
   const program::BootstrapErrors bootstrap = program::bootstrap_errors(server.plans[0], server.context);
@@ -307,7 +313,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
     const int begin = run == 0 ? 0 : kPrompt + static_cast<int>(run) - 1;
     const std::vector<std::vector<int>> tokens{
         {text.begin() + begin, text.begin() + (run == 0 ? kPrompt : begin + 1)}};
-    const SlotVectors inputs = client_inputs(model, packing, tokens);
+    const SlotVectors inputs = client_inputs(client_model_of(model, packing), tokens);
     for (const auto& [name, slots] : inputs) exact[name] = noisy[name] = slots;
     exact.erase("y"), noisy.erase("y");  // the client's
     const program::TwinResult twin = program::run_twin(plan.program, exact);
@@ -348,8 +354,8 @@ TEST_CASE("several prompts at once, positions outside the cache and too few plac
   const ModelConfig config = small_config(16, 2, 32, 0.5);
   CHECK_REFUSED(build_decode_program(shape_model(config), make_packing(config, 16, 512)), "one sequence");
   const Packing packing = make_packing(config, kContext, 512, 1);
-  CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).at(-1), Error);
-  CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).at(kContext), Error);
+  CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).constants.at(-1), Error);
+  CHECK_THROWS_AS(build_decode_program(shape_model(config), packing).constants.at(kContext), Error);
   CHECK_REFUSED(build_decode_program(shape_model(config), make_packing(config, 2, 16, 1)), "4 places");
 }
 

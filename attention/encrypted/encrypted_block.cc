@@ -16,19 +16,6 @@ using program::Builder;
 using program::Value;
 using Values = std::vector<Value>;
 
-// One token in place of all: the first, or the mean by a mask.
-Values one_token(Builder& builder, const Values& state, const Packing& packing, Value of_mean) {
-  const size_t stride = static_cast<size_t>(packing.token_stride());
-  std::vector<ckks::Complex> mask(packing.period());
-  std::fill_n(mask.begin(), stride, 1.0);
-  const ckks::Plain plain(std::move(mask));
-  Values first;
-  for (Value value : state)
-    first.push_back(builder.sum_over_rotations(
-        of_mean.valid() ? builder.multiply(value, of_mean) : builder.multiply_plain(value, plain), stride));
-  return first;
-}
-
 Values add_biases(Builder& builder, std::span<const Value> values, const std::vector<ckks::Plain>& biases) {
   Values sums(values.begin(), values.end());
   for (size_t i = 0; i < sums.size() && !biases.empty(); ++i) sums[i] = builder.add_plain(sums[i], biases[i]);
@@ -90,16 +77,6 @@ Values sum_of_maps(Builder& builder, std::initializer_list<Term> terms, const st
   return add_biases(builder, builder.linear(sources, std::move(map)), bias);
 }
 
-// scale[t] of encrypted_attention.h.
-std::vector<double> scales(const ModelConfig& config, const Packing& packing) {
-  std::vector<double> scale;
-  for (int t = 0; t < packing.tokens; ++t)
-    scale.push_back(packing.causal              ? row_scale(t, config.power)
-                    : packing.has_length_mask() ? 1  // that is the mask's
-                                                : row_scale(packing.length - 1, config.power));
-  return scale;
-}
-
 Values add(Builder& builder, const Values& x, const Values& y) {
   Values sum;
   for (size_t c = 0; c < x.size(); ++c) sum.push_back(builder.add(x[c], y[c]));
@@ -108,19 +85,28 @@ Values add(Builder& builder, const Values& x, const Values& y) {
 
 }  // namespace
 
-Values encrypted_head(Builder& builder, const Values& state, const FoldedHead& folded, const Packing& packing,
-                      Value mask) {
+Values encrypted_head(Builder& builder, const Values& state, const PolynomialModel& model,
+                      const Packing& packing, Value mask) {
+  const FoldedHead folded = fold_head(model, packing);
   Builder::Scope scope(builder, "head");
-  Values h = one_token(builder, builder.refresh(state), packing, mask);
+  // One token in place of all: the first, or the mean by the mask.
+  const size_t stride = static_cast<size_t>(packing.token_stride());
+  std::vector<ckks::Complex> first(packing.period());
+  std::fill_n(first.begin(), stride, 1.0);
+  const ckks::Plain plain(std::move(first));
+  Values h;
+  for (const Value value : builder.refresh(state))
+    h.push_back(builder.sum_over_rotations(
+        mask.valid() ? builder.multiply(value, mask) : builder.multiply_plain(value, plain), stride));
   if (mask.valid())
     h = add_biases(builder, builder.linear(nn::dense_sources(builder, h), folded.mean), folded.mean_bias);
-  if (folded.inverse_sqrt) {
+  if (model.final_inverse_sqrt) {
     h = builder.refresh(h);
-    h = nn::encrypted_norm(builder, h, folded.norm, *folded.inverse_sqrt);
+    h = nn::encrypted_norm(builder, h, folded.norm, *model.final_inverse_sqrt);
   }
-  if (folded.sigmoid) {
+  if (model.pooler) {
     h = add_biases(builder, nn::encrypted_linear(builder, h, {&folded.pooler, 1}), folded.pooler_bias);
-    h = nn::encrypted_gelu(builder, h, *folded.sigmoid, nn::Parts::kBoth, "sigmoid");
+    h = nn::encrypted_gelu(builder, h, *model.pooler, nn::Parts::kBoth, "sigmoid");
   }
   return add_biases(builder, nn::encrypted_linear(builder, h, {&folded.classes, 1}), folded.class_bias);
 }
@@ -139,7 +125,12 @@ Values invert_row_sums(Builder& builder, Values row_sums, const FoldedLayer& fol
 EncryptedBlocks::EncryptedBlocks(Builder& builder, const ModelConfig& config, const Packing& packing,
                                  Value lengths)
     : builder_(builder), config_(config), packing_(packing), lengths_(lengths) {
-  const std::vector<double> angles = rotary_angles(config, packing), scale = scales(config, packing);
+  const std::vector<double> angles = rotary_angles(config, packing);
+  std::vector<double> scale;  // of encrypted_attention.h
+  for (int t = 0; t < packing.tokens; ++t)
+    scale.push_back(packing.causal              ? row_scale(t, config.power)
+                    : packing.has_length_mask() ? 1  // that is the mask's
+                                                : row_scale(packing.length - 1, config.power));
   if (packing.head_parts > 1) {
     long_.emplace(packing, angles, scale);
   } else {
@@ -154,9 +145,7 @@ Projections EncryptedBlocks::project(Stream& stream, const FoldedLayer& folded,
   const bool feeds = config_.block == BlockKind::kParallel, normalised = !stream.h.empty();
   Builder::Scope scope(builder_, feeds ? "query, key, value, up" : "query, key, value");
   std::vector<nn::SlotMatrix> matrices = {folded.q, folded.k, folded.v};
-  FeedMatrices feed;
-  if (feeds) feed = feed_matrices(folded);
-  matrices.insert(matrices.end(), feed.matrices.begin(), feed.matrices.end());
+  if (feeds) matrices.insert(matrices.end(), folded.feed.begin(), folded.feed.end());
   if (!normalised) stream.x = builder_.refresh(stream.x);
   Values all = nn::encrypted_linear(builder_, normalised ? stream.h : stream.x, matrices);
   if (!normalised)
@@ -167,7 +156,7 @@ Projections EncryptedBlocks::project(Stream& stream, const FoldedLayer& folded,
   return {.q = add_biases(builder_, from.subspan(0, heads), folded.q_bias),
           .k = add_biases(builder_, from.subspan(heads, keys), folded.k_bias),
           .v = add_biases(builder_, from.subspan(heads + keys, keys), folded.v_bias),
-          .half = add_biases(builder_, from.subspan(heads + 2 * keys), feed.bias)};
+          .half = add_biases(builder_, from.subspan(heads + 2 * keys), folded.feed_bias)};
 }
 
 Values EncryptedBlocks::scores(Value q, AttentionMasks::Shared& shared, const FoldedLayer& folded,
@@ -264,13 +253,12 @@ Stream EncryptedBlocks::finish(const Stream& stream, const Projections& of_h, co
     if (post_norm) state = nn::encrypted_norm(builder_, state, folded.norm, polynomials.inverse_sqrt);
   }
   Builder::Scope scope(builder_, "feed-forward");
-  const FeedMatrices feed = feed_matrices(folded);
   const approx::Approximation& second_inverse_sqrt = *polynomials.second_inverse_sqrt;
-  Values sums = nn::encrypted_linear(builder_, state, feed.matrices);
+  Values sums = nn::encrypted_linear(builder_, state, folded.feed);
   if (!post_norm)
     sums =
         nn::products_with_inverse_deviation(builder_, state, folded.second_norm, second_inverse_sqrt, sums);
-  const Values units = hidden(add_biases(builder_, sums, feed.bias), polynomials.gelu);
+  const Values units = hidden(add_biases(builder_, sums, folded.feed_bias), polynomials.gelu);
   Skip skip;
   if (post_norm) skip = skip_of(builder_, state, folded.feed_skip, packing_);
   const Values change =

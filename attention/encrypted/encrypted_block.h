@@ -52,7 +52,7 @@ namespace psm::attention {
 //
 // Computes the logits from x', or from h' of a kPostNorm model. `mask`: mean_pooling's.
 std::vector<program::Value> encrypted_head(program::Builder&, const std::vector<program::Value>& state,
-                                           const FoldedHead&, const Packing&, program::Value mask = {});
+                                           const PolynomialModel&, const Packing&, program::Value mask = {});
 
 // The values between blocks: x' and, if it is known already, h'. kPostNorm has h' alone.
 struct Stream {

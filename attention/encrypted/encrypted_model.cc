@@ -52,12 +52,12 @@ Program build_program(const PolynomialModel& model, const Packing& places, int c
     stream = blocks.finish(stream, of_h, layer, model.layers[n]);
   }
   if (config.classes == 0) {
-    state_outputs(builder, packing, stream.x);
+    add_outputs(builder, ciphertext_names("y", packing.state_ciphertexts()), stream.x);
   } else {
     const Value mask = config.mean_pooling ? nn::power_of(builder, lengths, config.power) : Value{};
     const std::vector<Value> logits =
-        encrypted_head(builder, post_norm ? stream.h : stream.x, fold_head(model, packing), packing, mask);
-    for (int c = 0; c < class_ciphertexts(packing); ++c) builder.output(class_output(packing, c), logits[c]);
+        encrypted_head(builder, post_norm ? stream.h : stream.x, model, packing, mask);
+    add_outputs(builder, ciphertext_names("logits", packing.class_ciphertexts()), logits);
   }
   return std::move(builder).finish();
 }
@@ -83,13 +83,13 @@ PolynomialModel shape_model(const ModelConfig& config, const ShapeRanges& ranges
 
 std::vector<Value> state_inputs(Builder& builder, const Packing& packing, const char* name, size_t period) {
   std::vector<Value> ciphertexts;
-  for (int c = 0; c < packing.state_ciphertexts(); ++c)
-    ciphertexts.push_back(builder.input(input_name(packing, name, c), false, period));
+  for (const std::string& each : ciphertext_names(name, packing.state_ciphertexts()))
+    ciphertexts.push_back(builder.input(each, false, period));
   return ciphertexts;
 }
 
-void state_outputs(Builder& builder, const Packing& packing, const std::vector<Value>& x) {
-  for (int c = 0; c < packing.state_ciphertexts(); ++c) builder.output(input_name(packing, "y", c), x[c]);
+void add_outputs(Builder& builder, const std::vector<std::string>& names, const std::vector<Value>& values) {
+  for (size_t c = 0; c < names.size(); ++c) builder.output(names[c], values[c]);
 }
 
 void require_decodable(const ModelConfig& config) {
@@ -132,16 +132,6 @@ ClientModel client_model_of(const PolynomialModel& model, const Packing& packing
                                PSM_CHECK(values.size() == wanted, name, ": ", values.size(), " of ", wanted);
                              });
   return client;
-}
-
-SlotVectors client_inputs(const PolynomialModel& model, const Packing& packing, const Examples& examples,
-                          int first) {
-  return client_inputs(client_model_of(model, packing), examples, first);
-}
-
-std::vector<std::vector<double>> client_logits(const PolynomialModel& model, const Packing& packing,
-                                               const SlotVectors& outputs, const Examples& examples) {
-  return client_logits(client_model_of(model, packing), outputs, examples);
 }
 
 }  // namespace psm::attention

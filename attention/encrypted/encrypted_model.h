@@ -2,12 +2,12 @@
 // The client does embedding and unembedding (attention/ends/client_model.h).
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "attention/ends/client_model.h"
 #include "attention/ends/packing.h"
 #include "attention/reference/polynomial_model.h"
-#include "attention/shape/examples.h"
 #include "ckks/program/program.h"
 
 namespace psm::attention {
@@ -31,14 +31,12 @@ PolynomialModel shape_model(const ModelConfig&, const ShapeRanges& = {}, const P
 // Throws psm::Error on a model that cannot compute tokens one by one with cached keys and values (decode.h).
 void require_decodable(const ModelConfig&);
 
-// The inputs of a state by name, whose slots repeat with `period`; and the outputs of the last state, "y".
+// The inputs of a state by name, whose slots repeat with `period`; and outputs.
 std::vector<program::Value> state_inputs(program::Builder&, const Packing&, const char* name, size_t period);
-void state_outputs(program::Builder&, const Packing&, const std::vector<program::Value>& x);
+void add_outputs(program::Builder&, const std::vector<std::string>& names,
+                 const std::vector<program::Value>& values);
 
-// The client's part of a model; and the client's two ends for a caller that has the model.
+// The client's part of a model.
 ClientModel client_model_of(const PolynomialModel&, const Packing&);
-SlotVectors client_inputs(const PolynomialModel&, const Packing&, const Examples&, int first = 0);
-std::vector<std::vector<double>> client_logits(const PolynomialModel&, const Packing&,
-                                               const SlotVectors& outputs, const Examples&);
 
 }  // namespace psm::attention

@@ -147,13 +147,13 @@ TEST_CASE("prompts that do not fit, and tokens that the model lacks, are refused
   const Packing packing = make_packing(config, config.context, 128);
   REQUIRE(packing.prompts == 1);
   using Prompts = std::vector<std::vector<int>>;
-  CHECK_NOTHROW(client_inputs(model, packing, Prompts{{1, 2, 3}}));
-  CHECK_THROWS_AS(client_inputs(model, packing, Prompts{{1, 13}}), Error);
-  CHECK_THROWS_AS(client_inputs(model, packing, Prompts{{-1}}), Error);
-  CHECK_THROWS_AS(client_inputs(model, packing, Prompts{{}}), Error);
-  CHECK_THROWS_AS(client_inputs(model, packing, Prompts{{1}, {2}}), Error);
-  CHECK_THROWS_AS(client_inputs(model, packing, Prompts{std::vector<int>(17, 1)}), Error);
-  CHECK_THROWS_AS(client_logits(model, packing, {}, Prompts{{1}}), Error);
+  CHECK_NOTHROW(client_inputs(client_model_of(model, packing), Prompts{{1, 2, 3}}));
+  CHECK_THROWS_AS(client_inputs(client_model_of(model, packing), Prompts{{1, 13}}), Error);
+  CHECK_THROWS_AS(client_inputs(client_model_of(model, packing), Prompts{{-1}}), Error);
+  CHECK_THROWS_AS(client_inputs(client_model_of(model, packing), Prompts{{}}), Error);
+  CHECK_THROWS_AS(client_inputs(client_model_of(model, packing), Prompts{{1}, {2}}), Error);
+  CHECK_THROWS_AS(client_inputs(client_model_of(model, packing), Prompts{std::vector<int>(17, 1)}), Error);
+  CHECK_THROWS_AS(client_logits(client_model_of(model, packing), {}, Prompts{{1}}), Error);
 }
 
 }  // namespace

@@ -115,7 +115,8 @@ TEST_CASE(
   const SmallData data = small_data(config, packing.prompts, 2);
   program::TestMachine machine(spec, build_program(model, packing));
   const auto found = client_logits(
-      model, packing, machine.run(client_inputs(model, packing, data.examples())), data.examples());
+      client_model_of(model, packing),
+      machine.run(client_inputs(client_model_of(model, packing), data.examples())), data.examples());
   REQUIRE(found.size() > 1);
   for (size_t p = 0; p < found.size(); ++p) {
     const std::vector<double> exact = reference_forward(weights, data.texts[p]).logits;
@@ -145,7 +146,7 @@ TEST_CASE(
     const PolynomialModel model = rough_polynomial(config, {});
     const Packing packing = make_packing(config, config.context, size_t{1} << (spec.log_n - 1));
     const SmallData data = small_data(config, packing.prompts, 2);
-    const SlotVectors inputs = client_inputs(model, packing, data.examples());
+    const SlotVectors inputs = client_inputs(client_model_of(model, packing), data.examples());
     program::TestMachine machine(spec, build_program(model, packing));
     const program::Plan& plan = machine.plan_;
     CHECK(plan.bootstraps > 0);
@@ -323,7 +324,7 @@ TEST_CASE("an image of fewer patches than the program was made for is refused") 
   const PolynomialModel model = rough_polynomial(small("vit"), {});
   const Packing packing = make_packing(model.weights.config, 13, 2048);
   const std::vector<std::vector<float>> images{std::vector<float>(5 * 3, 1.0f)};
-  CHECK_REFUSED(client_inputs(model, packing, images), "an image of 5 patches");
+  CHECK_REFUSED(client_inputs(client_model_of(model, packing), images), "an image of 5 patches");
 }
 
 }  // namespace

@@ -265,24 +265,6 @@ std::vector<Vector> offsets_of(const ModelConfig& config, const Packing& packing
   return folded;
 }
 
-// What follows from ranges and polynomials alone.
-void set_units(FoldedLayer& folded, const ModelConfig& config, const Packing& packing,
-               const LayerRanges& ranges, const LayerApproximations& polynomials) {
-  const approx::Approximation& inverse = polynomials.inverse();
-  const double hi = ranges.denominator.hi;
-  folded.value_range = hi * inverse.output_scale();
-  folded.row_sum_factor = inverse.input_scale() * hi;
-  for (int first = 0; first < packing.heads.size(); first += packing.features) {
-    std::vector<ckks::Complex> offset;
-    for (int f = first; f < first + packing.features; ++f) {
-      const bool used = packing.heads.re[f / packing.head_features * packing.head_features] >= 0;
-      offset.push_back(used ? inverse.input_scale() * config.epsilon + inverse.input_offset()
-                            : inverse.input_range().midpoint());
-    }
-    folded.denominator_offset.emplace_back(std::move(offset));
-  }
-}
-
 }  // namespace
 
 Vector residual_scale(const PolynomialModel& model, const Packing& packing) {
@@ -318,7 +300,18 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   const Vector v_bias = to_attention.bias(w.wv, w.bv);
   const double value_bound = to_attention.bound(w.wv, v_bias);  // V
   FoldedLayer folded;
-  set_units(folded, config, packing, model.ranges.layers[index], polynomials);
+  const approx::Approximation& inverse = polynomials.inverse();
+  folded.value_range = hi * inverse.output_scale();
+  folded.row_sum_factor = inverse.input_scale() * hi;
+  for (int first = 0; first < packing.heads.size(); first += F) {
+    std::vector<ckks::Complex> offset;
+    for (int f = first; f < first + F; ++f) {
+      const bool used = packing.heads.re[f / packing.head_features * packing.head_features] >= 0;
+      offset.push_back(used ? inverse.input_scale() * config.epsilon + inverse.input_offset()
+                            : inverse.input_range().midpoint());
+    }
+    folded.denominator_offset.emplace_back(std::move(offset));
+  }
   const double value_scale = folded.value_range / value_bound;
   folded.q = to_attention.matrix(w.wq, packing.heads, packing.state, query_scale);
   folded.k = to_attention.matrix(w.wk, packing.keys, packing.state, query_scale);
@@ -333,14 +326,14 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   double down_scale = polynomials.gelu.output_scale(), up_scale = gelu_scale;
   const Vector up_bias = to_feed.bias(w.w_up, w.b_up);
   if (config.feed_forward == FeedForwardKind::kSwiGlu) {
-    folded.gate = to_feed.matrix(w.w_gate, packing.ffn, packing.state, gelu_scale);
-    folded.gate_bias = shift(packing.ffn, to_feed.bias(w.w_gate, {}), gelu_scale);
+    folded.feed.push_back(to_feed.matrix(w.w_gate, packing.ffn, packing.state, gelu_scale));
+    folded.feed_bias = shift(packing.ffn, to_feed.bias(w.w_gate, {}), gelu_scale);
     const double bound = to_feed.bound(w.w_up, up_bias);  // U
     up_scale = 1 / (2 * bound);
     down_scale *= bound;
   }
-  folded.up = to_feed.matrix(w.w_up, packing.ffn, packing.state, up_scale);
-  folded.up_bias = shift(packing.ffn, up_bias, up_scale);
+  folded.feed.push_back(to_feed.matrix(w.w_up, packing.ffn, packing.state, up_scale));
+  for (ckks::Plain& bias : shift(packing.ffn, up_bias, up_scale)) folded.feed_bias.push_back(std::move(bias));
   folded.down = writing.matrix(w.w_down, down_scale, packing.ffn);
 
   if (config.block == BlockKind::kParallel) {
@@ -357,22 +350,12 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   return folded;
 }
 
-FeedMatrices feed_matrices(const FoldedLayer& folded) {
-  FeedMatrices feed;
-  if (folded.gate.rows > 0) feed = {{folded.gate}, folded.gate_bias};
-  feed.matrices.push_back(folded.up);
-  feed.bias.insert(feed.bias.end(), folded.up_bias.begin(), folded.up_bias.end());
-  return feed;
-}
-
 FoldedHead fold_head(const PolynomialModel& model, const Packing& packing) {
   const ModelWeights& w = model.weights;
   const int F = packing.features;
   const size_t d = static_cast<size_t>(w.config.width);
   const std::vector<float> ones(d, 1.0f), none;
   FoldedHead folded;
-  folded.inverse_sqrt = model.final_inverse_sqrt;
-  folded.sigmoid = model.pooler;
   const auto of_state = [&] {
     const LayerWeights& last = w.layers.back();
     return reading_of(last.norm2_gamma, last.norm2_beta, model, packing,

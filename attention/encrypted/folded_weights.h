@@ -23,10 +23,8 @@
 // V bounds |v|, U bounds |up|: |W_i diag(gamma)| sqrt(d) + |b'_i|.
 #pragma once
 
-#include <optional>
 #include <vector>
 
-#include "approx/approximation.h"
 #include "attention/ends/packing.h"
 #include "attention/reference/polynomial_model.h"
 #include "nn/encrypted/encrypted_linear.h"
@@ -45,13 +43,13 @@ struct FoldedSkip {
 };
 
 struct FoldedLayer {
-  nn::SlotMatrix q, k, v, up, o, down;
-  nn::SlotMatrix gate = {};              // SwiGLU
+  nn::SlotMatrix q, k, v, o, down;
+  std::vector<nn::SlotMatrix> feed;      // what the functions of the hidden units read: SwiGLU's gate, and up
   FoldedSkip skip = {}, feed_skip = {};  // kPostNorm: of attention and of the feed-forward part
-  // One token's plaintext for each ciphertext of the output; the first three and those of up and gate are empty where
-  // the model has neither biases nor beta.
-  std::vector<ckks::Plain> q_bias, k_bias, v_bias, up_bias, out_bias;
-  std::vector<ckks::Plain> gate_bias, down_bias;  // SwiGLU; sequential blocks, where out_bias is attention's
+  // One token's plaintext for each ciphertext of the output; the first four are empty where the model has neither
+  // biases nor beta.
+  std::vector<ckks::Plain> q_bias, k_bias, v_bias, feed_bias, out_bias;
+  std::vector<ckks::Plain> down_bias;  // sequential blocks, where out_bias is attention's
   // |v| is at most this: hi * output_scale of 1/x.
   double value_range = 1;
   // c for each place of each ciphertext of heads; empty without score offsets.
@@ -68,16 +66,8 @@ struct FoldedLayer {
 // shapes without entries.
 FoldedLayer fold_layer(const PolynomialModel&, const Packing&, int layer);
 
-// What the functions of the hidden units read: the gates' rows first.
-struct FeedMatrices {
-  std::vector<nn::SlotMatrix> matrices;
-  std::vector<ckks::Plain> bias;
-};
-FeedMatrices feed_matrices(const FoldedLayer&);
-
 // A classifier's head (encrypted_block.h).
 struct FoldedHead {
-  std::optional<approx::Approximation> inverse_sqrt, sigmoid;  // of the norm, of a pooler
   ckks::LinearTransform mean;  // mean_pooling: m' from the mean of h', as FoldedSkip's sum
   nn::NormArgument norm;
   nn::SlotMatrix pooler, classes;

@@ -139,14 +139,6 @@ LongAttention::Values LongAttention::spread(Builder& builder, Value x,
   return builder.linear(builder.rotate_all(x, tokens), map);
 }
 
-ckks::Plain LongAttention::offsets(int g, const std::vector<double>& c) const {
-  std::vector<ckks::Complex> slots(static_cast<size_t>(tokens_) * static_cast<size_t>(features_));
-  for (int t = 0; t + g * step_ < tokens_; ++t)
-    for (int f = 0; f < features_; ++f)
-      slots[static_cast<size_t>(t) * features_ + f] = scale_[t + g * step_] * c[f / lanes_];
-  return ckks::Plain(std::move(slots));
-}
-
 std::vector<LongAttention::Values> LongAttention::powers(Builder& builder, const Values& q, const Values& k,
                                                          const std::vector<double>& c, Power power) const {
   std::vector<Values> queries;
@@ -157,7 +149,12 @@ std::vector<LongAttention::Values> LongAttention::powers(Builder& builder, const
     std::vector<int> steps;
     for (int g = 0; g < coarse_; ++g) {
       steps.push_back(g * step_ * features_);
-      if (!c.empty()) offset.push_back(offsets(g, c));
+      if (c.empty()) continue;
+      std::vector<ckks::Complex> slots(static_cast<size_t>(tokens_) * static_cast<size_t>(features_));
+      for (int t = 0; t + g * step_ < tokens_; ++t)
+        for (int f = 0; f < features_; ++f)
+          slots[static_cast<size_t>(t) * features_ + f] = scale_[t + g * step_] * c[f / lanes_];
+      offset.emplace_back(std::move(slots));
     }
     for (int part = 0; part < parts_; ++part) {
       queries.push_back(builder.linear(builder.rotate_all(q[part], steps), queries_[part]));

@@ -66,7 +66,6 @@ class LongAttention {
   // The map of x, rotated by the lanes' tokens, to its features in all lanes; weights of the lanes by feature.
   ckks::LinearTransform spread_map(const std::vector<const std::vector<ckks::Plain>*>& weights) const;
   Values spread(program::Builder&, program::Value x, const ckks::LinearTransform&) const;
-  ckks::Plain offsets(int g, const std::vector<double>& c) const;
   program::Value sum_of_steps(program::Builder&, const Values& by_step) const;
 
   int tokens_, features_, lanes_, parts_, coarse_, fine_, step_;

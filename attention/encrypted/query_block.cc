@@ -30,9 +30,8 @@ AttentionMasks masks_of(const Packing& packing) {
 QueryBlock::QueryBlock(const ModelConfig& config, int tokens, size_t slots, int key_blocks)
     : key_blocks_(key_blocks),
       causal_packing_(pack(config, true, tokens, slots)),
-      cyclic_packing_(pack(config, false, tokens, slots)),
       causal_(masks_of(causal_packing_)),
-      cyclic_(masks_of(cyclic_packing_)) {
+      cyclic_(masks_of(pack(config, false, tokens, slots))) {
   PSM_CHECK(key_blocks >= 1, key_blocks, " blocks of keys");
 }
 
@@ -48,7 +47,7 @@ RowPacking QueryBlock::rows(double score_bound) const {
   return rows;
 }
 
-QueryBlock::Output QueryBlock::attend(Builder& builder, const RowProgram& form,
+QueryBlock::Output QueryBlock::attend(Builder& builder, const PolynomialRow& row, const RowPacking& packing,
                                       const std::vector<Value>& scores,
                                       const std::vector<Value>& values) const {
   PSM_CHECK(static_cast<int>(scores.size()) == score_ciphertexts() &&
@@ -57,7 +56,7 @@ QueryBlock::Output QueryBlock::attend(Builder& builder, const RowProgram& form,
   RowWeights weights;
   {
     Builder::Scope scope(builder, "weights");
-    weights = form.build(builder, scores);
+    weights = in_slots(builder, row, packing, scores);
   }
   std::vector<Value> sums;
   {

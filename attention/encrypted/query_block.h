@@ -41,12 +41,12 @@ class QueryBlock {
     double unit = 1;
   };
   // `scores` are packed by rows(); `values` are v of each block of keys.
-  Output attend(program::Builder&, const RowProgram&, const std::vector<program::Value>& scores,
-                const std::vector<program::Value>& values) const;
+  Output attend(program::Builder&, const PolynomialRow&, const RowPacking&,
+                const std::vector<program::Value>& scores, const std::vector<program::Value>& values) const;
 
  private:
   int key_blocks_;
-  Packing causal_packing_, cyclic_packing_;
+  Packing causal_packing_;
   AttentionMasks causal_, cyclic_;
 };
 

@@ -47,7 +47,6 @@ void compare(const PolynomialRow& form, int key_blocks, int length_root) {
   const QueryBlock block(kShape, kTokens, kSlots, key_blocks);
   RowPacking packing = block.rows(kBound);
   packing.length_root = length_root;
-  const RowProgram program = in_slots(form, packing);
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(-1, 1);
   std::vector<std::vector<double>> rows(kSlots / packing.places);
@@ -56,7 +55,7 @@ void compare(const PolynomialRow& form, int key_blocks, int length_root) {
   Builder builder(kSlots);
   std::map<std::string, SlotVector> inputs;
   std::vector<Value> scores, values;
-  for (const SlotVector& slots : pack_rows(packing, program.input_scale, rows)) {
+  for (const SlotVector& slots : pack_rows(form, packing, rows)) {
     const std::string name = "s" + std::to_string(scores.size());
     scores.push_back(builder.input(name, /*real=*/true));
     inputs[name] = slots;
@@ -68,7 +67,7 @@ void compare(const PolynomialRow& form, int key_blocks, int length_root) {
     values.push_back(builder.input(name));
     inputs[name] = slots;
   }
-  const QueryBlock::Output output = block.attend(builder, program, scores, values);
+  const QueryBlock::Output output = block.attend(builder, form, packing, scores, values);
   builder.output("o", output.sum);
   const SlotVector found = program::run_twin(std::move(builder).finish(), inputs).outputs.at("o");
   const SlotVector expected = definition(block, form, rows, v);

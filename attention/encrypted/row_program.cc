@@ -192,21 +192,18 @@ class SlotRows {
 
 }  // namespace
 
-RowProgram in_slots(const PolynomialRow& row, const RowPacking& packing) {
-  const double input_scale = row.input_scale(packing.score_bound);
-  return {
-      input_scale, [recipe = row.recipe, packing, input_scale](Builder& builder, const Values& scores) {
-        SlotRows rows(builder, packing);
-        return std::visit(
-            [&](const auto& each) { return rows.weights(each.run(rows, rows.scores(scores, input_scale))); },
-            recipe);
-      }};
+RowWeights in_slots(Builder& builder, const PolynomialRow& row, const RowPacking& packing,
+                    const Values& scores) {
+  SlotRows rows(builder, packing);
+  const SlotRows::Value x = rows.scores(scores, row.input_scale(packing.score_bound));
+  return std::visit([&](const auto& each) { return rows.weights(each.run(rows, x)); }, row.recipe);
 }
 
-std::vector<std::vector<ckks::Complex>> pack_rows(const RowPacking& packing, double input_scale,
+std::vector<std::vector<ckks::Complex>> pack_rows(const PolynomialRow& row, const RowPacking& packing,
                                                   std::span<const std::vector<double>> rows) {
   check(packing);
   const auto S = static_cast<size_t>(packing.places);
+  const double input_scale = row.input_scale(packing.score_bound);
   PSM_CHECK(rows.size() == packing.slots / S, "rows ", rows.size());
   std::vector<std::vector<ckks::Complex>> slots(static_cast<size_t>(packing.ciphertexts),
                                                 std::vector<ckks::Complex>(packing.slots));

@@ -16,7 +16,6 @@
 // scores. This header has every form, so that all can be planned, predicted and run side by side.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -46,18 +45,13 @@ struct RowWeights {
   double unit = 1;
 };
 
-struct RowProgram {
-  double input_scale = 1;
-  std::function<RowWeights(program::Builder&, const std::vector<program::Value>&)> build;
-};
-
-// Throws psm::Error if scores up to packing.score_bound leave the row's intervals. Its build() throws unless
-// the places and the number of lengths are powers of two that divide the slots, and each length is in 1 .. S
-// times the ciphertexts.
-RowProgram in_slots(const PolynomialRow& row, const RowPacking& packing);
+// Throws psm::Error if scores up to packing.score_bound leave the row's intervals, and unless the places and the number
+// of lengths are powers of two that divide the slots, and each length is in 1 .. S times the ciphertexts.
+RowWeights in_slots(program::Builder&, const PolynomialRow&, const RowPacking&,
+                    const std::vector<program::Value>& scores);
 
 // Packs rows of scores into the slots of each ciphertext, for clients and tests. rows[r] has L_r entries.
-std::vector<std::vector<ckks::Complex>> pack_rows(const RowPacking&, double input_scale,
+std::vector<std::vector<ckks::Complex>> pack_rows(const PolynomialRow&, const RowPacking&,
                                                   std::span<const std::vector<double>> rows);
 
 }  // namespace psm::attention

@@ -7,7 +7,7 @@
 
 #include "approx/exponential.h"
 #include "approx/inverse.h"
-#include "attention/trained/row_weights.h"
+#include "attention/trained/power_softmax.h"
 #include "ckks/base/testing/check.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/program.h"
@@ -50,9 +50,10 @@ std::vector<std::vector<double>> random_rows(const RowPacking& packing) {
   return rows;
 }
 
-Program program_of(const RowProgram& rows, size_t slots) {
-  Builder builder(slots);
-  builder.output("weights", rows.build(builder, {builder.input("scores", /*real=*/true)}).slots[0]);
+Program program_of(const PolynomialRow& weights, const RowPacking& packing) {
+  Builder builder(packing.slots);
+  const program::Value scores = builder.input("scores", /*real=*/true);
+  builder.output("weights", in_slots(builder, weights, packing, {scores}).slots[0]);
   return std::move(builder).finish();
 }
 
@@ -75,9 +76,8 @@ TEST_CASE(
   const auto rows = random_rows(packing);
   for (const PolynomialRow& weights : all_forms(kPlaces)) {
     CAPTURE(weights.method);
-    const RowProgram form = in_slots(weights, packing);
-    const auto result = program::run_twin(program_of(form, packing.slots),
-                                          {{"scores", pack_rows(packing, form.input_scale, rows)[0]}});
+    const auto result =
+        program::run_twin(program_of(weights, packing), {{"scores", pack_rows(weights, packing, rows)[0]}});
     CHECK(difference(result.outputs.at("weights"), weights, packing, rows) < 1e-9);
   }
 }
@@ -91,20 +91,18 @@ TEST_CASE("a program takes the levels of its row, and one for each sum over a ro
   const RowPacking packing = causal(64);
   for (const PolynomialRow& weights : all_forms(kPlaces)) {
     CAPTURE(weights.method);
-    const RowProgram form = in_slots(weights, packing);
-    CHECK(program::longest_path(program_of(form, packing.slots)) == levels_in_slots(weights));
+    CHECK(program::longest_path(program_of(weights, packing)) == levels_in_slots(weights));
   }
 }
 
 TEST_CASE("softmax of rows of one place weighs its score with one") {
   const RowPacking packing{64, 1, {1}, kBound};
   const PolynomialRow weights = normalise_square_softmax(kBound, 1, 0x1p-6);
-  const RowProgram rows = in_slots(weights, packing);
   const auto scores = random_rows(packing);
-  const auto result = program::run_twin(program_of(rows, packing.slots),
-                                        {{"scores", pack_rows(packing, rows.input_scale, scores)[0]}});
+  const auto result =
+      program::run_twin(program_of(weights, packing), {{"scores", pack_rows(weights, packing, scores)[0]}});
   CHECK(difference(result.outputs.at("weights"), weights, packing, scores) < 1e-9);
-  CHECK(program::longest_path(program_of(rows, packing.slots)) == levels_in_slots(weights));
+  CHECK(program::longest_path(program_of(weights, packing)) == levels_in_slots(weights));
   CHECK(std::abs(result.outputs.at("weights")[0] - 1.0) <= weights.error_bound);
 }
 
@@ -120,10 +118,9 @@ TEST_CASE("on ciphertexts, bootstrapped where the plan says, each form gives its
   const auto rows = random_rows(packing);
   for (const PolynomialRow& weights : all_forms(kPlaces)) {
     CAPTURE(weights.method);
-    const RowProgram form = in_slots(weights, packing);
-    program::TestMachine setting(spec, program_of(form, packing.slots));
+    program::TestMachine setting(spec, program_of(weights, packing));
     CAPTURE(setting.plan_.bootstraps);
-    const auto outputs = setting.run({{"scores", pack_rows(packing, form.input_scale, rows)[0]}});
+    const auto outputs = setting.run({{"scores", pack_rows(weights, packing, rows)[0]}});
     CHECK(difference(outputs.at("weights"), weights, packing, rows) < 1e-3);
   }
 }
@@ -154,16 +151,15 @@ TEST_CASE("rows of several ciphertexts, divided in place or later, weigh as rows
       const bool later = variant > 0;
       packing.divide_later = later;
       packing.length_root = variant == 2 && weights.method.starts_with("power") ? 4 : 0;
-      const RowProgram program = in_slots(weights, packing);
       Builder builder(packing.slots);
       std::vector<program::Value> scores;
       std::map<std::string, SlotVector> inputs;
-      for (const SlotVector& slots : pack_rows(packing, program.input_scale, rows)) {
+      for (const SlotVector& slots : pack_rows(weights, packing, rows)) {
         const std::string name = "s" + std::to_string(scores.size());
         scores.push_back(builder.input(name, /*real=*/true));
         inputs[name] = slots;
       }
-      const RowWeights made = program.build(builder, scores);
+      const RowWeights made = in_slots(builder, weights, packing, scores);
       const bool squares_last = weights.method.find("normalise and square, ") == 0;
       const bool divides = weights.method.find("ReLU") == std::string::npos && !squares_last;
       REQUIRE(made.factor.valid() == (later && divides));
@@ -191,7 +187,7 @@ TEST_CASE("rows of several ciphertexts, divided in place or later, weigh as rows
 
 TEST_CASE("rows that do not fit the slots, or the polynomials, are refused") {
   const auto build = [](const PolynomialRow& weights, const RowPacking& packing) {
-    program_of(in_slots(weights, packing), packing.slots);
+    program_of(weights, packing);
   };
   const PolynomialRow relu = scaled_relu_polynomial(kBound, 0x1p-6);
   CHECK_REFUSED(build(relu, {64, 8, {9}, kBound}), "a row of 9 scores");

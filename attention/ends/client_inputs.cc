@@ -70,8 +70,8 @@ SlotVectors client_inputs(const ClientModel& model, const Examples& examples, in
   SlotVectors inputs;
   auto pack = [&](const char* name, std::span<const std::vector<double>> of_prompts) {
     auto packed = pack_states(packing, shape.width, of_prompts);
-    for (int c = 0; c < packing.state_ciphertexts(); ++c)
-      inputs[input_name(packing, name, c)] = std::move(packed[c]);
+    const std::vector<std::string> names = ciphertext_names(name, packing.state_ciphertexts());
+    for (size_t c = 0; c < names.size(); ++c) inputs[names[c]] = std::move(packed[c]);
   };
   if (shape.sends_state) pack("x", states);
   if (shape.sends_normalised) pack("h", normalised);

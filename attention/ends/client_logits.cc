@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "attention/ends/client_model.h"
 #include "ckks/base/error.h"
@@ -13,33 +12,18 @@ namespace {
 constexpr size_t kTokensAtOnce = 16;
 
 std::vector<std::vector<std::complex<double>>> find_outputs(const SlotVectors& outputs, size_t slots,
-                                                            int count,
-                                                            const std::function<std::string(int)>& name) {
+                                                            const std::vector<std::string>& names) {
   std::vector<std::vector<std::complex<double>>> ciphertexts;
-  for (int c = 0; c < count; ++c) {
-    const auto found = outputs.find(name(c));
+  for (const std::string& name : names) {
+    const auto found = outputs.find(name);
     if (found == outputs.end())
-      throw Error("the answer lacks the output '" + name(c) + "'; run the whole program");
+      throw Error("the answer lacks the output '" + name + "'; run the whole program");
     if (found->second.size() != slots)
-      throw Error(message("the output '", name(c), "' has ", found->second.size(), " slots of ", slots,
+      throw Error(message("the output '", name, "' has ", found->second.size(), " slots of ", slots,
                           "; use the client's file of its program"));
     ciphertexts.push_back(found->second);
   }
   return ciphertexts;
-}
-
-// From the outputs of the program: the residual stream, centred, [T][d] of each of the first `prompts`
-// prompts.
-std::vector<std::vector<double>> residual_stream(const ClientModel& model, const SlotVectors& outputs,
-                                                 int prompts) {
-  const Places& packing = model.packing;
-  const auto ciphertexts = find_outputs(outputs, packing.slots, packing.state_ciphertexts(),
-                                        [&](int c) { return input_name(packing, "y", c); });
-  std::vector<std::vector<double>> hidden = unpack_states(packing, model.shape.width, ciphertexts, prompts);
-  const std::vector<double>& scale = model.residual_scale;
-  for (std::vector<double>& state : hidden)
-    for (size_t i = 0; i < state.size(); ++i) state[i] *= scale[i % scale.size()];
-  return hidden;
 }
 
 // Copies the real features of the slots that begin at `first` to their places in `to`.
@@ -51,17 +35,6 @@ void take_features(const FeatureLayout& layout, const Places& places,
     if (layout.re[f] >= 0) to[layout.re[f]] = z.real();
     if (layout.im[f] >= 0) to[layout.im[f]] = z.imag();
   }
-}
-
-std::vector<std::vector<double>> class_logits(const ClientShape& shape, const Places& packing,
-                                              const SlotVectors& outputs, size_t examples) {
-  const auto ciphertexts = find_outputs(outputs, packing.slots, class_ciphertexts(packing),
-                                        [&](int c) { return class_output(packing, c); });
-  std::vector<std::vector<double>> logits;
-  for (size_t p = 0; p < examples; ++p)
-    take_features(packing.classes, packing, ciphertexts, p * static_cast<size_t>(packing.prompt_stride()),
-                  logits.emplace_back(static_cast<size_t>(shape.classes)).data());
-  return logits;
 }
 
 }  // namespace
@@ -87,13 +60,26 @@ std::vector<std::vector<double>> unpack_states(const Places& places, int width,
 std::vector<std::vector<double>> client_logits(const ClientModel& model, const SlotVectors& outputs,
                                                const Examples& examples) {
   const ClientShape& shape = model.shape;
-  if (examples.size() > static_cast<size_t>(model.packing.prompts))
-    throw Error(message("answers to ", examples.size(), " prompts; the program takes ", model.packing.prompts,
-                        " at once"));
-  if (shape.classes > 0) return class_logits(shape, model.packing, outputs, examples.size());
-  const size_t d = static_cast<size_t>(shape.width), vocab = static_cast<size_t>(shape.vocab);
-  const auto hidden = residual_stream(model, outputs, static_cast<int>(examples.size()));
+  const Places& packing = model.packing;
+  if (examples.size() > static_cast<size_t>(packing.prompts))
+    throw Error(
+        message("answers to ", examples.size(), " prompts; the program takes ", packing.prompts, " at once"));
+  const bool classifies = shape.classes > 0;
+  const auto ciphertexts = find_outputs(outputs, packing.slots,
+                                        classifies ? ciphertext_names("logits", packing.class_ciphertexts())
+                                                   : ciphertext_names("y", packing.state_ciphertexts()));
   std::vector<std::vector<double>> logits;
+  if (classifies) {
+    for (size_t p = 0; p < examples.size(); ++p)
+      take_features(packing.classes, packing, ciphertexts, p * static_cast<size_t>(packing.prompt_stride()),
+                    logits.emplace_back(static_cast<size_t>(shape.classes)).data());
+    return logits;
+  }
+  const size_t d = static_cast<size_t>(shape.width), vocab = static_cast<size_t>(shape.vocab);
+  auto hidden = unpack_states(packing, shape.width, ciphertexts, static_cast<int>(examples.size()));
+  for (std::vector<double>& state : hidden)
+    for (size_t i = 0; i < state.size(); ++i)
+      state[i] *= model.residual_scale[i % model.residual_scale.size()];
   for (size_t p = 0; p < examples.size(); ++p) {
     const Centred x = centre(hidden[p], shape);
     const size_t length = static_cast<size_t>(examples.length(shape, p));

@@ -1,13 +1,6 @@
 #include "attention/ends/client_model.h"
 
 namespace psm::attention {
-namespace {
-
-std::string numbered(const char* name, int of, int ciphertext) {
-  return of == 1 ? name : name + std::to_string(ciphertext);
-}
-
-}  // namespace
 
 Centred centre(std::span<const double> x, const ClientShape& shape) {
   const size_t d = static_cast<size_t>(shape.width);
@@ -25,12 +18,11 @@ Centred centre(std::span<const double> x, const ClientShape& shape) {
   return result;
 }
 
-std::string input_name(const Places& packing, const char* name, int ciphertext) {
-  return numbered(name, packing.state_ciphertexts(), ciphertext);
-}
-
-std::string class_output(const Places& packing, int ciphertext) {
-  return numbered("logits", class_ciphertexts(packing), ciphertext);
+std::vector<std::string> ciphertext_names(const std::string& name, int count) {
+  if (count == 1) return {name};
+  std::vector<std::string> names;
+  for (int c = 0; c < count; ++c) names.push_back(name + std::to_string(c));
+  return names;
 }
 
 }  // namespace psm::attention

@@ -81,9 +81,8 @@ struct Centred {
 };
 Centred centre(std::span<const double> rows, const ClientShape&);
 
-// "x", or "x0", "x1" ... if the state takes several ciphertexts.
-std::string input_name(const Places&, const char* name, int ciphertext);
-std::string class_output(const Places&, int ciphertext);
+// "x", or "x0", "x1" ... if there are several ciphertexts.
+std::vector<std::string> ciphertext_names(const std::string& name, int count);
 
 // The first end (client_inputs.cc): the inputs of the program by name. Throws psm::Error on too many
 // examples, on examples that the model cannot read (examples.h), and on images with fewer patches than the

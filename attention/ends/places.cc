@@ -31,8 +31,6 @@ FeatureLayout halves(int real_features, int features) {
   return layout;
 }
 
-int class_ciphertexts(const Places& places) { return places.classes.size() / places.features; }
-
 std::vector<std::vector<std::complex<double>>> pack_states(const Places& places, int width,
                                                            std::span<const std::vector<double>> states) {
   const size_t d = static_cast<size_t>(width);

@@ -53,10 +53,8 @@ struct Places {
     return static_cast<size_t>(prompts) * static_cast<size_t>(tokens) * static_cast<size_t>(features);
   }
   int state_ciphertexts() const { return state.size() / features; }
+  int class_ciphertexts() const { return classes.size() / features; }  // 0 for a language model
 };
-
-// Logits of a model's classes in the slots of a ciphertext; empty for a language model.
-int class_ciphertexts(const Places&);
 
 // The client's side. states[p] is the row-major tokens x d matrix of prompt p, with at most T tokens; there
 // are 1 to `prompts` prompts. Returns the vectors of all state ciphertexts, `slots` entries each. Prompts

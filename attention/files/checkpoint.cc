@@ -8,16 +8,6 @@
 #include "ckks/base/files/json_parser.h"
 
 namespace psm::attention {
-namespace {
-
-const std::string& metadata_at(const nn::Safetensors& file, const std::string& key, const std::string& path) {
-  const auto found = file.metadata.find(key);
-  if (found == file.metadata.end())
-    throw Error(message(path, " has no ", key, " in its metadata; it is not a model of this program"));
-  return found->second;
-}
-
-}  // namespace
 
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   const ModelWeights& weights = checkpoint.weights;
@@ -31,20 +21,19 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   nn::write_safetensors(path, file);
 }
 
-Checkpoint load_checkpoint(ByteSource source) {
+Checkpoint load_checkpoint(ByteSource source, bool whole) {
   const std::string path = source.name();
-  return checkpoint_from(nn::read_safetensors(std::move(source)), path);
-}
-
-Checkpoint open_checkpoint(ByteSource source) {
-  const std::string path = source.name();
-  return checkpoint_from(nn::open_safetensors(std::move(source)), path);
+  return checkpoint_from(
+      whole ? nn::read_safetensors(std::move(source)) : nn::open_safetensors(std::move(source)), path);
 }
 
 Checkpoint checkpoint_from(nn::Safetensors file, const std::string& path) {
   Checkpoint checkpoint;
   ModelWeights& weights = checkpoint.weights;
-  weights.config = config_from_json(metadata_at(file, "config", path), path + ", config");
+  const auto config = file.metadata.find("config");
+  if (config == file.metadata.end())
+    throw Error(message(path, " has no config in its metadata; it is not a model of this program"));
+  weights.config = config_from_json(config->second, path + ", config");
   nn::require_finite(file, path);
   if (file.load) {
     checkpoint.read_layer = take_stored_ends(file, weights, path);

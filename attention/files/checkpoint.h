@@ -23,16 +23,15 @@ struct Checkpoint {
   std::optional<PolynomialOptions> polynomial;  // with the ranges, all that make_polynomial needs
   std::map<std::string, std::string> notes;
   LayerReader read_layer =
-      {};  // of open_checkpoint and cmd/compiler/shapes.h: `weights` has the layers' norms alone
+      {};  // of load_checkpoint and cmd/compiler/shapes.h: `weights` has the layers' norms alone
 };
 
 // Written whole or not at all.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
-// Throws psm::Error on a file that is missing, truncated, altered, or not a model of this kind.
-Checkpoint load_checkpoint(ByteSource source);
-// The same, but the file is checked without keeping it in memory, and its layers are read by read_layer.
-Checkpoint open_checkpoint(ByteSource source);
+// Throws psm::Error on a file that is missing, truncated, altered, or not a model of this kind. Unless the whole model
+// is wanted, the file is checked without keeping it in memory, and its layers are read by read_layer.
+Checkpoint load_checkpoint(ByteSource source, bool whole = true);
 // Either from the file's content. Messages name `path`.
 Checkpoint checkpoint_from(nn::Safetensors file, const std::string& path);
 

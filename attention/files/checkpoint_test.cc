@@ -53,7 +53,7 @@ TEST_CASE("a file is read layer by layer with the bits of all at once, and not a
     checkpoint.weights = rough_weights(small_family(family));
     checkpoint.notes = {{"alphabet", "abc"}};
     save_checkpoint(path, checkpoint);
-    const Checkpoint opened = open_checkpoint(path);
+    const Checkpoint opened = load_checkpoint(path, /*whole=*/false);
     CHECK(opened.notes == checkpoint.notes);
     CHECK(opened.weights.layers[1].norm2_gamma == checkpoint.weights.layers[1].norm2_gamma);
     ModelWeights weights = opened.weights;
@@ -79,7 +79,7 @@ TEST_CASE("a file is read layer by layer with the bits of all at once, and not a
   }
   std::string damaged = read_file(path_of("layers.safetensors"), 1 << 20);
   damaged.back() ^= 1;
-  CHECK_THROWS_AS(open_checkpoint(ByteSource("damaged", damaged)), Error);
+  CHECK_THROWS_AS(load_checkpoint(ByteSource("damaged", damaged), /*whole=*/false), Error);
 }
 
 TEST_CASE(

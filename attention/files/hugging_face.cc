@@ -54,12 +54,6 @@ nn::Safetensors read_parts(const fs::path& folder) {
   return all;
 }
 
-nn::NamedTensor* find(nn::Safetensors& file, const std::string& name) {
-  const auto found = std::find_if(file.tensors.begin(), file.tensors.end(),
-                                  [&](const nn::NamedTensor& tensor) { return tensor.name == name; });
-  return found == file.tensors.end() ? nullptr : &*found;
-}
-
 // Is this tensor no part of the model, in some version or for some task of transformers?
 bool is_ignored(const std::string& name, std::string_view family) {
   constexpr std::pair<std::string_view, const char*> kHeads[] = {
@@ -84,7 +78,7 @@ void rename_norms(nn::Safetensors& file) {
 void add_prefix(nn::Safetensors& file, const ModelConfig& config) {
   const std::string first = stored_name(config, config.patch_inputs > 0 ? "class_token" : "embedding");
   const std::string prefix = first.substr(0, first.find('.') + 1);
-  if (find(file, first.substr(prefix.size())) == nullptr) return;
+  if (file.find(first.substr(prefix.size())) == nullptr) return;
   for (nn::NamedTensor& tensor : file.tensors) tensor.name = prefix + tensor.name;
   for (nn::SkippedTensor& tensor : file.skipped) tensor.name = prefix + tensor.name;
 }
@@ -100,10 +94,10 @@ void drop_ignored(nn::Safetensors& file, std::string_view family, std::vector<st
 }
 
 void untie(nn::Safetensors& file, const std::string& path, ImportedModel& out) {
-  const nn::NamedTensor* shared = find(file, stored_name(out.weights.config, "embedding"));
+  const nn::NamedTensor* shared = file.find(stored_name(out.weights.config, "embedding"));
   const std::string unembedding = stored_name(out.weights.config, "unembedding");
   if (shared == nullptr) return;
-  if (const nn::NamedTensor* own = find(file, unembedding)) {
+  if (const nn::NamedTensor* own = file.find(unembedding)) {
     if (own->values != shared->values)
       throw Error(
           message(path, ": ", unembedding, " is not ", shared->name,
@@ -120,7 +114,7 @@ void untie(nn::Safetensors& file, const std::string& path, ImportedModel& out) {
 void convert_positions(nn::Safetensors& file, const HuggingFaceConfig& config, const std::string& path,
                        ImportedModel& out) {
   const std::string name = stored_name(config.model, "position_embedding");
-  nn::NamedTensor* positions = find(file, name);
+  nn::NamedTensor* positions = file.find(name);
   if (positions == nullptr) return;  // reported with all others that are missing
   const int64_t d = config.model.width;
   const int64_t stored[] = {config.model.context + config.position_rows, d};
@@ -130,7 +124,7 @@ void convert_positions(nn::Safetensors& file, const HuggingFaceConfig& config, c
   out.changed.push_back(message("the first ", config.position_rows, " rows of the positions are left out"));
   const int64_t types_shape[] = {config.token_types, d};
   const std::vector<float> types = file.take(kTokenTypes, types_shape, path);
-  positions = find(file, name);
+  positions = file.find(name);
   for (size_t i = 0; i < positions->values.size(); ++i) positions->values[i] += types[i % d];
   out.changed.push_back("the token type is added to the positions");
 }
@@ -150,30 +144,27 @@ void convert_classifier(ModelWeights& weights, float factor) {
   }
 }
 
-// As a fresh model has it, under the tensors' names.
-void add_fresh(nn::Safetensors& file, const std::string& weight, const std::string& bias, int64_t rows,
-               int64_t d, TrainingRandom& random) {
-  nn::NamedTensor matrix{weight, {rows, d}, std::vector<float>(static_cast<size_t>(rows * d))};
-  for (float& value : matrix.values)
-    value = static_cast<float>(random.normal() / std::sqrt(static_cast<double>(d)));
-  file.tensors.push_back(std::move(matrix));
-  file.tensors.push_back({bias, {rows}, std::vector<float>(static_cast<size_t>(rows))});
-}
-
 // Sets the classes. The head's last matrix, [classes][d], makes the logits. If it is missing or has other
 // classes than asked for, it is made anew, and so is a classifier's layer before it.
 void find_head(nn::Safetensors& file, const FreshHead& head, ImportedModel& out) {
   ModelConfig& config = out.weights.config;
-  const nn::NamedTensor* last = find(file, stored_name(config, "class_weight"));
+  const nn::NamedTensor* last = file.find(stored_name(config, "class_weight"));
   if (last != nullptr)
     config.classes = last->shape.empty() ? 0 : static_cast<int>(std::min<int64_t>(last->shape[0], 1 << 20));
   if (last == nullptr || head.classes.value_or(config.classes) != config.classes) {
     config.classes = head.classes.value_or(2);
     TrainingRandom random(head.seed);
     std::erase_if(file.tensors, [](const auto& tensor) { return tensor.name.starts_with("classifier."); });
-    const auto make = [&](const char* weight, const char* bias, int rows) {
-      if (const std::string name = stored_name(config, weight); find(file, name) == nullptr)
-        add_fresh(file, name, stored_name(config, bias), rows, config.width, random);
+    const auto make = [&](const char* weight, const char* bias, int64_t rows) {  // as a fresh model has it
+      const std::string name = stored_name(config, weight);
+      if (file.find(name) != nullptr) return;
+      const int64_t d = config.width;
+      nn::NamedTensor matrix{name, {rows, d}, std::vector<float>(static_cast<size_t>(rows * d))};
+      for (float& value : matrix.values)
+        value = static_cast<float>(random.normal() / std::sqrt(static_cast<double>(d)));
+      file.tensors.push_back(std::move(matrix));
+      file.tensors.push_back(
+          {stored_name(config, bias), {rows}, std::vector<float>(static_cast<size_t>(rows))});
     };
     if (config.pooler) make("pooler_weight", "pooler_bias", config.width);
     make("class_weight", "class_bias", config.classes);
@@ -232,7 +223,7 @@ void reshape_vit(nn::Safetensors& file, const ModelConfig& config, const PatchGr
   const int64_t d = config.width, t = config.context, p = images.patch;
   const auto set = [&](const char* parameter, const std::vector<int64_t>& theirs,
                        const std::vector<int64_t>& ours) {
-    nn::NamedTensor* tensor = find(file, stored_name(config, parameter));
+    nn::NamedTensor* tensor = file.find(stored_name(config, parameter));
     if (tensor == nullptr) return;  // reported with all others that are missing
     file.at(tensor->name, to_theirs ? ours : theirs, path);
     tensor->shape = to_theirs ? theirs : ours;
@@ -294,13 +285,13 @@ void write_hugging_face(const std::string& folder, const ModelWeights& weights,
   if (!images && weights.config.classes > 0) {
     ModelWeights theirs = weights;
     convert_classifier(theirs, 0.5f);
-    file.tensors = stored_tensors(theirs);
+    file.tensors = stored_tensors(std::move(theirs));
   } else {
     file.tensors = stored_tensors(weights);
   }
   if (images) reshape_vit(file, weights.config, *images, /*to_theirs=*/true, folder);
   if (family_of(weights.config) == "roberta") {
-    nn::NamedTensor* const positions = find(file, stored_name(weights.config, "position_embedding"));
+    nn::NamedTensor* const positions = file.find(stored_name(weights.config, "position_embedding"));
     const int64_t d = weights.config.width;
     const int64_t unused =
         config.at("max_position_embeddings", kConfigName).integer(kConfigName, 0, INT64_MAX) -

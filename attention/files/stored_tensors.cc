@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 #include <span>
-#include <type_traits>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -139,11 +138,10 @@ struct ParameterName {
 };
 
 // A tensor of the file: one parameter as it is, or query, key and value in runs of rows, `runs` of each.
-template <typename Field>
 struct Stored {
   std::string name;
   Shape shape;  // of the file; if `transposed`, of a matrix that is ours the other way round
-  std::vector<Field*> parts;
+  std::vector<std::vector<float>*> parts;
   bool transposed = false;
   int runs = 1;
   std::string layer = {};  // its number; empty: a parameter of none
@@ -159,15 +157,13 @@ std::vector<float> transpose(const std::vector<float>& values, size_t rows) {
   return result;
 }
 
-template <typename Weights>
-auto stored_list(Weights& weights) {
-  using Field = std::conditional_t<std::is_const_v<Weights>, const std::vector<float>, std::vector<float>>;
+std::vector<Stored> stored_list(ModelWeights& weights) {
   const ModelConfig& config = weights.config;
   const Family& names = family(config);
   // A fused tensor has no place for fewer key heads than query heads.
   const bool fused = !names.fused.empty() && config.key_heads() == config.heads;
-  std::vector<Stored<Field>> list;
-  for_each_parameter(weights, [&](const std::string& name, Field& field, int rows, int columns) {
+  std::vector<Stored> list;
+  for_each_parameter(weights, [&](const std::string& name, std::vector<float>& field, int rows, int columns) {
     const ParameterName parsed(name);
     constexpr std::string_view kInFused[] = {"wq", "bq", "wk", "bk", "wv", "bv"};
     if (fused && std::find(std::begin(kInFused), std::end(kInFused), parsed.own) != std::end(kInFused))
@@ -188,7 +184,7 @@ auto stored_list(Weights& weights) {
   const int64_t d = config.width;
   const int runs = names.transposed ? 1 : config.heads;
   for (size_t n = 0; n < weights.layers.size(); ++n) {
-    auto& layer = weights.layers[n];
+    LayerWeights& layer = weights.layers[n];
     const std::string name = message(names.layers, n, ".", names.fused);
     const Shape shape = names.transposed ? Shape{d, 3 * d} : Shape{3 * d, d};
     const std::string number = std::to_string(n);
@@ -209,8 +205,6 @@ void for_each_run(int runs, size_t part_size, Visit visit) {
     for (size_t part = 0; part < 3; ++part) visit((3 * r + part) * run, r * run, part, run);
 }
 
-using Wanted = Stored<std::vector<float>>;
-
 // "3 missing (a, b, ...)"
 std::string some_of(const std::set<std::string>& names, const char* what) {
   constexpr size_t kShown = 3;
@@ -223,7 +217,7 @@ std::string some_of(const std::set<std::string>& names, const char* what) {
   return text + ")";
 }
 
-void check_names(const nn::Safetensors& file, const std::vector<Wanted>& wanted, std::string_view family,
+void check_names(const nn::Safetensors& file, const std::vector<Stored>& wanted, std::string_view family,
                  const std::string& path) {
   std::set<std::string> missing, extra;
   for (const auto& tensor : wanted) missing.insert(tensor.name);
@@ -238,19 +232,19 @@ void check_names(const nn::Safetensors& file, const std::vector<Wanted>& wanted,
                       why, "; give the configuration that belongs to the file"));
 }
 
-std::vector<Wanted> checked_list(const nn::Safetensors& file, ModelWeights& weights,
+std::vector<Stored> checked_list(const nn::Safetensors& file, ModelWeights& weights,
                                  const std::string& path) {
   // Refused before the layers are made, so that a damaged number of layers cannot ask for all memory.
   if (static_cast<size_t>(weights.config.layers) > file.tensors.size())
     throw Error(message(path, " has ", file.tensors.size(), " tensors, which does not fit ",
                         weights.config.layers, " layers; the file is damaged or of another model"));
   weights.layers.resize(weights.config.layers);
-  std::vector<Wanted> wanted = stored_list(weights);
+  std::vector<Stored> wanted = stored_list(weights);
   check_names(file, wanted, family_of(weights.config), path);
   return wanted;
 }
 
-void take(nn::Safetensors& file, const Wanted& wanted, const std::string& path) {
+void take(nn::Safetensors& file, const Stored& wanted, const std::string& path) {
   std::vector<float> values = file.take(wanted.name, wanted.shape, path);
   if (wanted.transposed) values = transpose(values, static_cast<size_t>(wanted.shape[0]));
   if (wanted.parts.size() == 1) {
@@ -278,12 +272,12 @@ std::string stored_name(const ModelConfig& config, const std::string& parameter)
   return "psm." + parameter;
 }
 
-std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights) {
+std::vector<nn::NamedTensor> stored_tensors(ModelWeights weights) {
   std::vector<nn::NamedTensor> tensors;
   for (auto& [name, shape, parts, transposed, runs, layer, of_norm] : stored_list(weights)) {
     nn::NamedTensor tensor{std::move(name), std::move(shape), {}};
     if (parts.size() == 1) {
-      tensor.values = *parts[0];
+      tensor.values = std::move(*parts[0]);
     } else {
       tensor.values.resize(3 * parts[0]->size());
       for_each_run(runs, parts[0]->size(), [&](size_t to, size_t from, size_t part, size_t run) {
@@ -297,16 +291,16 @@ std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights) {
 }
 
 void take_stored_tensors(nn::Safetensors& file, ModelWeights& weights, const std::string& path) {
-  for (const Wanted& wanted : checked_list(file, weights, path)) take(file, wanted, path);
+  for (const Stored& wanted : checked_list(file, weights, path)) take(file, wanted, path);
 }
 
 LayerReader take_stored_ends(nn::Safetensors file, ModelWeights& weights, const std::string& path) {
-  for (const Wanted& wanted : checked_list(file, weights, path))
+  for (const Stored& wanted : checked_list(file, weights, path))
     if (wanted.layer.empty() || wanted.of_norm) take(file, wanted, path);
   return [file = std::move(file), config = weights.config, path](int n) mutable {
     ModelWeights one;
     one.config = config;
-    for (const Wanted& wanted : checked_list(file, one, path))
+    for (const Stored& wanted : checked_list(file, one, path))
       if (wanted.layer == std::to_string(n)) take(file, wanted, path);
     return std::move(one.layers[n]);
   };

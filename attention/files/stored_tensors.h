@@ -30,7 +30,7 @@ std::string_view family_of(const ModelConfig& config);
 // Returns what the file calls a parameter of weights.h. Not for query, key and value where they share a tensor.
 std::string stored_name(const ModelConfig& config, const std::string& parameter);
 
-std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights);
+std::vector<nn::NamedTensor> stored_tensors(ModelWeights weights);
 
 // Moves the file's values into `weights`, which has only its configuration yet. Throws psm::Error of one line
 // that names `path` and the tensors that are missing, unknown, or of another shape or type.

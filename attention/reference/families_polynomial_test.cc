@@ -8,7 +8,7 @@
 #include "attention/shape/model_json.h"
 #include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
-#include "attention/trained/row_weights.h"
+#include "attention/trained/power_softmax.h"
 #include "ckks/base/files/json_parser.h"
 #include "doctest/doctest.h"
 

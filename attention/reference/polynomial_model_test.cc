@@ -85,7 +85,7 @@ TEST_CASE("every site is observed and exact replacements change nothing") {
   hooks.inverse_square_root = [](Site, int, double v) { return 1 / std::sqrt(v); };
   double factor = 1;
   hooks.row_weights = [&](int, std::span<double> row) {
-    const double mean = length_agnostic_denominator(row.data(), static_cast<int>(row.size()), {4, 0.01});
+    const double mean = length_agnostic_denominator(weights.config, row.data(), static_cast<int>(row.size()));
     for (double& s : row) s = factor * s * s * s * s / (mean * static_cast<double>(row.size()));
   };
   hooks.gelu = [](int, std::span<double> inputs) {

@@ -60,15 +60,6 @@ class ClearRows {
   size_t length_;
 };
 
-PolynomialRow row_of(std::string method, std::vector<approx::Approximation> parts, int levels,
-                     double error_bound, RowRecipe recipe) {
-  return {.method = std::move(method),
-          .parts = std::move(parts),
-          .levels = levels,
-          .error_bound = error_bound,
-          .recipe = std::move(recipe)};
-}
-
 PolynomialRow normalise_square(double bound, int context, double relative_error, int rounds) {
   const double fold = std::ldexp(1.0, rounds);
   const approx::Approximation exp = approx::design_exp({-2 * bound / fold, 0}, relative_error / 8 / fold);
@@ -89,8 +80,8 @@ PolynomialRow normalise_square(double bound, int context, double relative_error,
   // The larger side.
   const double error_bound = (1 + eta) / (1 - eta) * (1 + last * (2 + last)) - 1 + kRounding;
   NormaliseSquareRecipe recipe{bound, fold, exp, {parts.begin() + 1, parts.end()}};
-  return row_of(message("normalise and square, ", rounds, rounds == 1 ? " round" : " rounds"),
-                std::move(parts), levels, error_bound, std::move(recipe));
+  return {message("normalise and square, ", rounds, rounds == 1 ? " round" : " rounds"), std::move(parts),
+          levels, error_bound, std::move(recipe)};
 }
 
 }  // namespace
@@ -124,17 +115,18 @@ PolynomialRow power_softmax_polynomial(const ModelConfig& config, approx::Interv
                                             ? approx::design_inverse(denominators, relative_error)
                                             : approx::goldschmidt_inverse(denominators, kPaperIterations);
   const int power_levels = std::bit_width(static_cast<unsigned>(config.power - 1));
-  return row_of(message("power ", config.power, " and division"), {inverse},
-                power_levels + inverse.depth() + 1, inverse.error_bound(),
-                PowerSoftmaxRecipe{config.form, config.power, config.epsilon, inverse});
+  return {message("power ", config.power, " and division"),
+          {inverse},
+          power_levels + inverse.depth() + 1,
+          inverse.error_bound(),
+          PowerSoftmaxRecipe{config.form, config.power, config.epsilon, inverse}};
 }
 
 PolynomialRow scaled_relu_polynomial(double score_bound, double absolute_error) {
   const approx::Approximation absolute = approx::design_absolute_value(score_bound, 2 * absolute_error);
-  PolynomialRow row = row_of("scaled ReLU by |x|", {absolute}, absolute.depth(), absolute.error_bound() / 2,
-                             ScaledReluRecipe{absolute});
-  row.error_kind = approx::ErrorKind::kAbsolute;
-  return row;
+  return {"scaled ReLU by |x|",       {absolute},
+          absolute.depth(),           absolute.error_bound() / 2,
+          ScaledReluRecipe{absolute}, approx::ErrorKind::kAbsolute};
 }
 
 PolynomialRow normalise_square_softmax(double score_bound, int context, double relative_error) {
@@ -160,8 +152,11 @@ PolynomialRow normalise_square_softmax(double score_bound, int context, double r
 
 PolynomialRow softmax_without_maximum(const approx::Approximation& exp,
                                       const approx::Approximation& inverse) {
-  return row_of("exp and division", {exp, inverse}, exp.depth() + inverse.depth() + 1, INFINITY,
-                ExpDivisionRecipe{exp, inverse});
+  return {"exp and division",
+          {exp, inverse},
+          exp.depth() + inverse.depth() + 1,
+          INFINITY,
+          ExpDivisionRecipe{exp, inverse}};
 }
 
 }  // namespace psm::attention

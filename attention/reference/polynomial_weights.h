@@ -1,4 +1,4 @@
-// The weights of one row of scores as a polynomial, for every attention of row_weights.h. They are built of
+// The weights of one row of scores as a polynomial, for every attention of power_softmax.h. They are built of
 // the certified functions of approx/. Levels are counted, and the error is bounded for all rows in range.
 //
 // R = score bound, |x_j| <= R; L = length of the row, 1 <= L <= context. Sums over a row cost no level.
@@ -122,10 +122,9 @@ struct PolynomialRow {
   std::string method;
   std::vector<approx::Approximation> parts;  // in the order in which they are used
   int levels = 0;  // between scores and weights, where neighbours take in the factors of sums and products
-  // The error of each weight compared with row_weights(): relative, or absolute for scaled ReLU.
-  approx::ErrorKind error_kind = approx::ErrorKind::kRelative;
-  double error_bound = 0;
+  double error_bound = 0;  // of each weight compared with row_weights()
   RowRecipe recipe;
+  approx::ErrorKind error_kind = approx::ErrorKind::kRelative;  // absolute for scaled ReLU
 
   void evaluate(std::span<double> row) const;  // scores to weights, in place
   // The factor of scores |x_j| <= score_bound in slots. Throws psm::Error if such scores leave the row's intervals.

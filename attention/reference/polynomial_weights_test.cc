@@ -5,7 +5,7 @@
 
 #include "approx/exponential.h"
 #include "approx/inverse.h"
-#include "attention/trained/row_weights.h"
+#include "attention/trained/power_softmax.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/check.h"
 

@@ -49,7 +49,7 @@
 
 namespace psm::attention {
 
-enum class AttentionKind { kSoftmax, kPowerSoftmax, kScaledRelu };  // row_weights.h
+enum class AttentionKind { kSoftmax, kPowerSoftmax, kScaledRelu };  // power_softmax.h
 
 // How PowerSoftmax normalises a row x_1 .. x_L of scores, p = power:
 //   kPlain           x_j^p / sum_i x_i^p                  eq. PolyAttention

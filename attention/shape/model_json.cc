@@ -9,52 +9,36 @@
 namespace psm::attention {
 namespace {
 
-// One description reads and writes a struct: describe(members, value) names its members.
-
-// The struct, or the struct const: what is read into, and what is written.
-template <typename Value, typename Struct>
-concept Either = std::is_same_v<std::remove_const_t<Value>, Struct>;
-
 template <typename Value>
 Json to_json(const Value& value);
 template <typename Value>
 void from_json(const Json& json, const std::string& what, Value& value);
 
-struct WrittenMembers {
-  Json json = Json::Object{};
+// One description reads and writes a struct: describe(members, value) names its members.
+struct Members {
+  const Json* read = nullptr;  // null: they are written
+  std::string what = {};
+  Json written = Json::Object{};
 
   template <typename Value>
-  void operator()(const char* key, const Value& value) {
-    json[key] = to_json(value);
+  void operator()(const char* key, Value& value) {
+    if (read)
+      from_json(read->at(key, what), message(what, ", ", key), value);
+    else
+      written[key] = to_json(value);
   }
-  void optional(const char* key, const std::optional<double>& value) {
-    if (value) json[key] = *value;
+  void optional(const char* key, std::optional<double>& value) {
+    if (read ? read->find(key) == nullptr : !value) return;
+    if (!value) value = 0;
+    (*this)(key, *value);
   }
   template <typename Value>
-  void or_zero(const char* key, Value value) {
-    if (value != 0) json[key] = value;
+  void or_zero(const char* key, Value& value) {
+    if (read ? read->find(key) != nullptr : value != 0) (*this)(key, value);
   }
 };
 
-struct ReadMembers {
-  const Json& json;
-  const std::string& what;
-
-  template <typename Value>
-  void operator()(const char* key, Value& value) const {
-    from_json(json.at(key, what), message(what, ", ", key), value);
-  }
-  void optional(const char* key, std::optional<double>& value) const {
-    if (const Json* member = json.find(key)) value = member->number(message(what, ", ", key));
-  }
-  template <typename Value>
-  void or_zero(const char* key, Value& value) const {
-    if (json.find(key) != nullptr) (*this)(key, value);
-  }
-};
-
-template <typename Members, Either<ModelConfig> Config>
-void describe(Members& members, Config& config) {
+void describe(Members& members, ModelConfig& config) {
   members("vocab", config.vocab);
   members("context", config.context);
   members("layers", config.layers);
@@ -84,8 +68,7 @@ void describe(Members& members, Config& config) {
   members.or_zero("mean_pooling", config.mean_pooling);
 }
 
-template <typename Members, Either<LayerRanges> Layer>
-void describe(Members& members, Layer& layer) {
+void describe(Members& members, LayerRanges& layer) {
   members("variance", layer.variance);
   members("denominator", layer.denominator);
   members("score", layer.score);
@@ -93,16 +76,14 @@ void describe(Members& members, Layer& layer) {
   members("second_variance", layer.second_variance);
 }
 
-template <typename Members, Either<Ranges> Described>
-void describe(Members& members, Described& ranges) {
+void describe(Members& members, Ranges& ranges) {
   members("residual", ranges.residual);
   members("layers", ranges.layers);
   members("final_variance", ranges.final_variance);
   members("pooler_input", ranges.pooler_input);
 }
 
-template <typename Members, Either<PolynomialOptions> Options>
-void describe(Members& members, Options& options) {
+void describe(Members& members, PolynomialOptions& options) {
   members.optional("margin", options.margin);
   members("norm_error", options.norm_error);
   members("inverse_error", options.inverse_error);
@@ -125,9 +106,10 @@ Json to_json(const Value& value) {
     for (const auto& item : value) items.push_back(to_json(item));
     return items;
   } else {
-    WrittenMembers members;
-    describe(members, value);
-    return members.json;
+    Members members;
+    Value described = value;
+    describe(members, described);
+    return members.written;
   }
 }
 
@@ -153,7 +135,7 @@ void from_json(const Json& json, const std::string& what, Value& value) {
     value.clear();
     for (const Json& item : json.array(what)) from_json(item, what, value.emplace_back());
   } else {
-    const ReadMembers members{json, what};
+    Members members{.read = &json, .what = what};
     describe(members, value);
   }
 }

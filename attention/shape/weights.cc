@@ -41,29 +41,25 @@ class Normals {
   TrainingRandom random_;
 };
 
-// What random_ends draws before the layers, and random_layer for each.
-uint64_t normals_before_layers(const ModelConfig& config) {
-  ModelWeights ends;
-  ends.config = config;
-  uint64_t count = 0;
-  for_each_parameter(ends, [&](const std::string& name, const auto&, int rows, int columns) {
-    const bool drawn = name == "embedding" || name == "patch_weight" || name == "class_token" ||
-                       name == "position_embedding" || name == "type_embedding";
-    if (drawn) count += static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns);
+// How many numbers random_ends draws before the layers, and random_layer for each.
+struct Drawn {
+  uint64_t before_layers = 0, layer = 0;
+};
+Drawn drawn_for(const ModelConfig& config) {
+  ModelWeights one;
+  one.config = config;
+  one.layers.resize(1);
+  Drawn drawn;
+  for_each_parameter(one, [&](const std::string& name, const auto&, int rows, int columns) {
+    const uint64_t size = static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns);
+    const bool rotary = config.positions == PositionKind::kRotary;
+    if (name.starts_with("layers.0.w") || (rotary && (name == "layers.0.bq" || name == "layers.0.bk")))
+      drawn.layer += size;
+    if (name == "patch_weight" || name == "class_token" ||
+        (name.ends_with("embedding") && name != "unembedding"))
+      drawn.before_layers += size;
   });
-  return count;
-}
-
-uint64_t normals_of_layer(const ModelConfig& config) {
-  LayerWeights layer;
-  uint64_t count = 0;
-  for_each_layer_parameter(
-      config, "", layer, [&](const std::string& name, const auto&, int rows, int columns) {
-        const bool drawn = name.starts_with("w") ||
-                           (config.positions == PositionKind::kRotary && (name == "bq" || name == "bk"));
-        if (drawn) count += static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns);
-      });
-  return count;
+  return drawn;
 }
 
 }  // namespace
@@ -102,23 +98,18 @@ size_t ModelWeights::parameters() const {
   return total;
 }
 
-void cut_context(ModelWeights& weights, int tokens) {
+void set_context(ModelWeights& weights, int tokens, bool may_grow) {
   ModelConfig& config = weights.config;
+  const bool grows = tokens > config.context, learned = config.positions == PositionKind::kLearned;
   if (config.patch_inputs > 0) throw Error("the context of a model of patches is that of its images");
-  if (tokens < 1 || tokens > config.context)
+  if (tokens < 1 || (grows && !may_grow))
     throw Error(message(tokens, " tokens of a context of ", config.context, "; give 1 to ", config.context));
-  config.context = tokens;
-  if (config.positions == PositionKind::kLearned)
-    weights.position_embedding.resize(static_cast<size_t>(tokens) * static_cast<size_t>(config.width));
-}
-
-void set_context(ModelWeights& weights, int tokens) {
-  ModelConfig& config = weights.config;
-  if (tokens <= config.context || config.patch_inputs > 0) return cut_context(weights, tokens);
-  if (config.positions == PositionKind::kLearned)
+  if (grows && learned)
     throw Error(message("the model has learned ", config.context, " positions and none for ", tokens,
                         " tokens; give 1 to ", config.context));
   config.context = tokens;
+  if (learned)
+    weights.position_embedding.resize(static_cast<size_t>(tokens) * static_cast<size_t>(config.width));
 }
 
 void embed_sentences(ModelWeights& weights) {
@@ -162,7 +153,7 @@ ModelWeights random_ends(const ModelConfig& config, uint64_t seed) {
   normals.fill(weights.position_embedding, 1.0);
   normals.fill(weights.type_embedding, 1.0);
   make_ones(weights.embedding_gamma);
-  normals.skip(static_cast<uint64_t>(config.layers) * normals_of_layer(config));
+  normals.skip(static_cast<uint64_t>(config.layers) * drawn_for(config).layer);
   make_ones(weights.final_gamma);
   normals.fill(weights.unembedding, from_width);
   normals.fill(weights.pooler_weight, from_width);
@@ -174,7 +165,8 @@ LayerWeights random_layer(const ModelConfig& config, uint64_t seed, int index) {
   LayerWeights layer;
   for_each_layer_parameter(config, "", layer, make_zeros);
   Normals normals(seed);
-  normals.skip(normals_before_layers(config) + static_cast<uint64_t>(index) * normals_of_layer(config));
+  const Drawn drawn = drawn_for(config);
+  normals.skip(drawn.before_layers + static_cast<uint64_t>(index) * drawn.layer);
   const double from_width = 1.0 / std::sqrt(config.width), from_ffn = 1.0 / std::sqrt(config.ffn);
   const double residual = config.block == BlockKind::kPostNorm ? 1.0 : 1.0 / std::sqrt(2.0 * config.layers);
   make_ones(layer.norm1_gamma), make_ones(layer.norm2_gamma);

@@ -1,4 +1,4 @@
-// The weights of a model, its parameters, as plain arrays. (row_weights.h has the weights of a row of
+// The weights of a model, its parameters, as plain arrays. (power_softmax.h has the weights of a row of
 // scores.) Checkpoints, the reference forward pass and the encrypted compiler use this form. Matrices are
 // row-major [out][in] and act as y = W x + b.
 //
@@ -59,14 +59,10 @@ struct ModelWeights {
 // has the norms alone then.
 using LayerReader = std::function<LayerWeights(int layer)>;
 
-// Cuts the context to this many tokens, and the learned positions with it. Results for texts that short stay
-// the same. Throws psm::Error on more tokens than the context has, and on models of patches.
-void cut_context(ModelWeights& weights, int tokens);
-
-// The same, or a longer context for rotary positions, which need no weights. How good a model is on longer
-// texts than in training is not known here. Throws psm::Error on more learned positions than there are, and
-// on models of patches.
-void set_context(ModelWeights& weights, int tokens);
+// Cuts the context to this many tokens, and the learned positions with it. Results for texts that short stay the
+// same. If it may grow, rotary positions have a longer one too, for they need no weights. How good a model is on longer
+// texts than in training is not known here. Throws psm::Error on more tokens than that, and on models of patches.
+void set_context(ModelWeights& weights, int tokens, bool may_grow);
 
 // Makes the answer of a post-norm classifier a text's embedding (config.h): mean_pooling with C = I / sqrt(d). Throws
 // psm::Error on other models.

@@ -19,17 +19,17 @@ ModelConfig small() {
 
 TEST_CASE("a context is cut with its learned positions, and grows where positions rotate") {
   ModelWeights rotary = random_weights(small(), 1);
-  set_context(rotary, 9);
+  set_context(rotary, 9, true);
   CHECK(rotary.config.context == 9);
   CHECK_NOTHROW(rotary.validate());
-  CHECK_REFUSED(cut_context(rotary, 10), "10 tokens of a context of 9");
+  CHECK_REFUSED(set_context(rotary, 10, false), "10 tokens of a context of 9");
 
   ModelConfig learned = small();
   learned.positions = PositionKind::kLearned;
   ModelWeights table = random_weights(learned, 1);
   const std::vector<float> rows = table.position_embedding;
-  CHECK_REFUSED(set_context(table, 5), "learned 4 positions and none for 5");
-  set_context(table, 3);
+  CHECK_REFUSED(set_context(table, 5, true), "learned 4 positions and none for 5");
+  set_context(table, 3, true);
   CHECK(table.config.context == 3);
   CHECK(table.position_embedding == std::vector<float>(rows.begin(), rows.begin() + 3 * 8));
   CHECK_NOTHROW(table.validate());

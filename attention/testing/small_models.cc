@@ -69,9 +69,9 @@ double twin_error(const ModelConfig& config, size_t slots, const PolynomialOptio
   const PolynomialModel model = rough_polynomial(config, options);
   const Packing packing = make_packing(config, config.context, slots, prompts_at_once);
   const SmallData data = small_data(config, packing.prompts, 2);
-  const auto twin =
-      program::run_twin(build_program(model, packing), client_inputs(model, packing, data.examples()));
-  const auto logits = client_logits(model, packing, twin.outputs, data.examples());
+  const auto twin = program::run_twin(build_program(model, packing),
+                                      client_inputs(client_model_of(model, packing), data.examples()));
+  const auto logits = client_logits(client_model_of(model, packing), twin.outputs, data.examples());
   double worst = 0;
   for (size_t p = 0; p < logits.size(); ++p) {
     const std::vector<double> expected =

@@ -1,7 +1,7 @@
 // Multi-head attention, the paper's generalised attention (eq. GenerelizedAttention):
 //
 //     scores    s = q k' / sqrt(d_k) + c          per sequence and head, T x T; c: the head's score offset
-//     weights   w = N(sigma(s))                   row by row (row_weights.h)
+//     weights   w = N(sigma(s))                   row by row (power_softmax.h)
 //     mixture   o = w v
 //
 // Row t has L keys: the first t + 1 (causal), or all real tokens of its sequence (bidirectional). Everything
@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "attention/shape/config.h"
 #include "attention/trained/power_softmax.h"
@@ -49,15 +50,14 @@ namespace psm::attention {
 struct ScoreLosses {
   double peak = 0, excess = 0, denominator_excess = 0;
   double limit = 0, denominator_limit = 0;
-  PowerParameters power = {};  // p and epsilon of D
 
   bool any() const { return peak > 0 || excess > 0 || denominator_excess > 0; }
 };
 
 // Adds the row that begins at `place` to its sequence's peak, and returns the sum of the other losses.
 template <typename Scalar>
-Scalar score_losses(const ScoreLosses& losses, const Scalar* s, int length, size_t place,
-                    nn::Peak<Scalar>& peak) {
+Scalar score_losses(const ModelConfig& config, const ScoreLosses& losses, const Scalar* s, int length,
+                    size_t place, nn::Peak<Scalar>& peak) {
   const auto count = static_cast<size_t>(length);
   Scalar sum = 0;
   if (losses.peak > 0) peak.take(s, count, place);
@@ -65,7 +65,7 @@ Scalar score_losses(const ScoreLosses& losses, const Scalar* s, int length, size
     sum += static_cast<Scalar>(losses.excess) * nn::excess(s, count, static_cast<Scalar>(losses.limit));
   if (losses.denominator_excess > 0) {
     const Scalar ratio =
-        length_agnostic_denominator(s, length, losses.power) / static_cast<Scalar>(losses.denominator_limit);
+        length_agnostic_denominator(config, s, length) / static_cast<Scalar>(losses.denominator_limit);
     if (!(ratio <= 1))
       sum += static_cast<Scalar>(losses.denominator_excess) * std::log(ratio) * std::log(ratio);
   }
@@ -75,8 +75,9 @@ Scalar score_losses(const ScoreLosses& losses, const Scalar* s, int length, size
 // ds += weight * the gradient of score_losses() for this row, and of the sequence's peak if it is in this
 // row. scratch: [length].
 template <typename Scalar>
-void score_losses_vjp(const ScoreLosses& losses, const Scalar* s, int length, size_t place,
-                      const nn::Peak<Scalar>& peak, Scalar weight, Scalar* scratch, Scalar* ds) {
+void score_losses_vjp(const ModelConfig& config, const ScoreLosses& losses, const Scalar* s, int length,
+                      size_t place, const nn::Peak<Scalar>& peak, Scalar weight, Scalar* scratch,
+                      Scalar* ds) {
   const auto count = static_cast<size_t>(length);
   if (peak.place >= place && peak.place < place + count)
     ds[peak.place - place] += weight * static_cast<Scalar>(losses.peak) * peak.sign;
@@ -84,10 +85,10 @@ void score_losses_vjp(const ScoreLosses& losses, const Scalar* s, int length, si
     nn::excess_vjp(s, count, static_cast<Scalar>(losses.limit), weight * static_cast<Scalar>(losses.excess),
                    ds);
   if (losses.denominator_excess > 0) {
-    const Scalar denominator = length_agnostic_denominator(s, length, losses.power);
+    const Scalar denominator = length_agnostic_denominator(config, s, length);
     const Scalar ratio = denominator / static_cast<Scalar>(losses.denominator_limit);
     if (ratio <= 1) return;
-    const int p = losses.power.power;
+    const int p = config.power;
     const Scalar slope = 2 * weight * static_cast<Scalar>(losses.denominator_excess) * std::log(ratio) *
                          static_cast<Scalar>(p) / (static_cast<Scalar>(length) * denominator);
     std::fill_n(scratch, count, Scalar(1));
@@ -97,22 +98,26 @@ void score_losses_vjp(const ScoreLosses& losses, const Scalar* s, int length, si
 }
 
 struct AttentionShape {
-  int sequences, length, heads, head_dim;
-  int kv_heads = 0;  // 0: as many as heads
-  bool causal = true;
+  int sequences, length;
   const int* lengths = nullptr;  // real tokens of each sequence, 1 .. length; nullptr: all of them
 
-  int key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
   int real_tokens(int sequence) const { return lengths ? lengths[sequence] : length; }
-  // L of row t.
-  int keys(int sequence, int t) const { return causal ? t + 1 : real_tokens(sequence); }
 };
 
-// From a row of scores to its weights, in place.
+// From a row to another in its place, as from scores to weights.
 using RowFunction = std::function<void(std::span<double> row)>;
 
+// Applies `function` in double precision to `count` numbers: from values[] to results[], which may be the same.
+template <typename Scalar>
+void apply_in_double(const Scalar* values, size_t count, Scalar* results, const RowFunction& function) {
+  thread_local std::vector<double> doubles;
+  doubles.assign(values, values + count);
+  function(doubles);
+  std::transform(doubles.begin(), doubles.end(), results, [](double x) { return static_cast<Scalar>(x); });
+}
+
 // Options: further results besides o, whose bits do not change, and a function from scores to weights in
-// place of row_weights.h, in double precision and without a backward pass. Pointers must outlive the tape's
+// place of power_softmax.h, in double precision and without a backward pass. Pointers must outlive the tape's
 // use.
 struct AttentionOptions {
   bool keep_scores = false;
@@ -127,7 +132,7 @@ struct AttentionTensors {
   nn::Tensor<Scalar> loss;    // 1 x 1, where there are losses
 };
 
-//     dw = do v'    ds = the row's vector-Jacobian product (row_weights.h) + dloss times the losses' gradient
+//     dw = do v'    ds = the row's vector-Jacobian product (power_softmax.h) + dloss times the losses' gradient
 //     dv += w' do   dq += ds k / sqrt(d_k)      dk += ds' q / sqrt(d_k)      dc += sum of ds
 template <typename Scalar>
 AttentionTensors<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape& shape,

@@ -10,10 +10,11 @@ namespace {
 
 using Inputs = std::vector<nn::Tensor<double>>;
 
-const AttentionShape kShape{2, 3, 2, 2};  // 2 sequences of 3 tokens, 2 heads of 2
+const AttentionShape kShape{2, 3};  // 2 sequences of 3 tokens
 
-ModelConfig with(AttentionKind kind, PowerForm form) {
+ModelConfig with(AttentionKind kind, PowerForm form, int heads = 2, int dims = 2) {
   ModelConfig config;
+  config.heads = heads, config.width = heads * dims;
   config.attention = kind, config.form = form, config.epsilon = 0.2, config.stable_delta = 0.05;
   return config;
 }
@@ -62,7 +63,7 @@ nn::Tensor<float> scores_of(nn::Tape<float>& tape, const AttentionShape& shape, 
 TEST_CASE("offsets are added to the scores that the mask leaves, each head's own") {
   std::vector<float> q = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, k = q, offsets = {0.5f, -3}, grad(12);
   nn::Tape<float> tape;
-  const AttentionShape shape{1, 3, 2, 2};
+  const AttentionShape shape{1, 3};
   const nn::Tensor<float> queries{q.data(), grad.data(), 3, 4}, keys{k.data(), grad.data(), 3, 4};
   const nn::Tensor<float> plain = scores_of(tape, shape, queries, keys, {});
   const nn::Tensor<float> moved = scores_of(tape, shape, queries, keys, {offsets.data(), grad.data(), 1, 2});
@@ -73,18 +74,14 @@ TEST_CASE("offsets are added to the scores that the mask leaves, each head's own
 }
 
 // Losses of which only one is on.
-std::vector<ScoreLosses> each_loss(const ModelConfig& config) {
-  ScoreLosses peak{.peak = 0.7}, excess{.excess = 0.3, .limit = 0.6},
-      denominators{.denominator_excess = 0.4, .denominator_limit = 0.5};
-  for (ScoreLosses* losses : {&peak, &excess, &denominators}) losses->power = PowerParameters::of(config);
-  return {peak, excess, denominators};
-}
+const ScoreLosses kEachLoss[] = {
+    {.peak = 0.7}, {.excess = 0.3, .limit = 0.6}, {.denominator_excess = 0.4, .denominator_limit = 0.5}};
 
 TEST_CASE("the gradient of every loss of scores agrees with finite differences") {
   for (int power : {2, 4, 6}) {
     ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
     config.power = power;
-    for (const ScoreLosses& losses : each_loss(config))
+    for (const ScoreLosses& losses : kEachLoss)
       nn::GradientCheck({{6, 4}, {6, 4}, {6, 4}, {1, 2}})
           .run(
               [&](nn::Tape<double>& tape, const Inputs& in) {
@@ -102,13 +99,14 @@ TEST_CASE(
   const int lengths[] = {3, 2};
   for (const bool causal : {true, false})
     for (const bool padded : {false, true}) {
-      const AttentionShape shape{2, 3, 4, 2, 2, causal, padded ? lengths : nullptr};
-      const ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
+      const AttentionShape shape{2, 3, padded ? lengths : nullptr};
+      ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic, 4);
+      config.kv_heads = 2, config.causal = causal;
       nn::GradientCheck({{6, 8}, {6, 4}, {6, 4}})
           .run([&](nn::Tape<double>& tape,
                    const Inputs& in) { return attention(tape, shape, config, in[0], in[1], in[2], {}).o; },
                1e-5);
-      for (const ScoreLosses& losses : each_loss(config))
+      for (const ScoreLosses& losses : kEachLoss)
         nn::GradientCheck({{6, 8}, {6, 4}, {6, 4}})
             .run(
                 [&](nn::Tape<double>& tape, const Inputs& in) {
@@ -119,7 +117,7 @@ TEST_CASE(
 }
 
 // Length 150: several blocks of queries, the last one not whole.
-const AttentionShape kLong{2, 150, 2, 4};
+const AttentionShape kLong{2, 150};
 
 std::vector<float> random_values(size_t count, uint64_t seed) {
   TrainingRandom random(seed);
@@ -143,7 +141,7 @@ TEST_CASE("scores that are kept and losses of weight zero do not change a bit, f
       const nn::Tensor<float> offsets{offset_values.data(), offset_grads.data(), 1, 2};
       nn::Tape<float> tape;
       const auto [o, scores, loss] =
-          attention(tape, kLong, with(kind, PowerForm::kStable), in[0], in[1], in[2], offsets, options);
+          attention(tape, kLong, with(kind, PowerForm::kStable, 2, 4), in[0], in[1], in[2], offsets, options);
       nn::Tensor<float> total = nn::excess_loss(tape, o, nullptr, 0.1, 1.0);
       if (options.losses) total = nn::add_scaled(tape, total, loss, 0.0);
       tape.backward(total);
@@ -160,14 +158,11 @@ TEST_CASE("scores that are kept and losses of weight zero do not change a bit, f
 TEST_CASE("losses of scores are those of their definition, over what the mask and the padding leave") {
   const int lengths[] = {150, 70};
   for (const bool causal : {true, false}) {
-    const AttentionShape shape{2, 150, 2, 4, 0, causal, lengths};
-    ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
-    const ScoreLosses losses{.peak = 0.3,
-                             .excess = 0.02,
-                             .denominator_excess = 0.5,
-                             .limit = 1.5,
-                             .denominator_limit = 0.9,
-                             .power = PowerParameters::of(config)};
+    const AttentionShape shape{2, 150, lengths};
+    ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic, 2, 4);
+    config.causal = causal;
+    const ScoreLosses losses{
+        .peak = 0.3, .excess = 0.02, .denominator_excess = 0.5, .limit = 1.5, .denominator_limit = 0.9};
     const size_t size = size_t{2} * 150 * 8;
     std::vector<float> q = random_values(size, 1), k = random_values(size, 2), grad(size);
     const nn::Tensor<float> queries{q.data(), grad.data(), 300, 8}, keys{k.data(), grad.data(), 300, 8};
@@ -180,7 +175,7 @@ TEST_CASE("losses of scores are those of their definition, over what the mask an
       for (int h = 0; h < 2; ++h)
         for (int t = 0; t < 150; ++t) {
           const float* const row = scores.row((b * 2 + h) * 150 + t);
-          const int active = t < lengths[b] ? shape.keys(b, t) : 0;
+          const int active = t >= lengths[b] ? 0 : causal ? t + 1 : lengths[b];
           double sum = 0;
           for (int j = 0; j < 150; ++j) {
             if (j >= active) CHECK(row[j] == 0);
@@ -210,7 +205,7 @@ TEST_CASE("what comes after a query does not reach it, and a softmax row's weigh
       for (int i = (b * 150 + t) * 8; i < (b + 1) * 150 * 8; ++i) keys[i] = values[i] = to;
     nn::Tape<float> tape;
     const nn::Tensor<float> o =
-        attention<float>(tape, kLong, with(AttentionKind::kSoftmax, PowerForm::kStable),
+        attention<float>(tape, kLong, with(AttentionKind::kSoftmax, PowerForm::kStable, 2, 4),
                          {queries.data(), grad.data(), 300, 8}, {keys.data(), grad.data(), 300, 8},
                          {values.data(), grad.data(), 300, 8}, {})
             .o;
@@ -234,13 +229,13 @@ TEST_CASE(
   const size_t size = size_t{150} * 8;
   std::vector<float> q = random_values(2 * size, 1), k = random_values(size, 2), v = random_values(size, 3),
                      grad(2 * size);
+  ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic, 4, 4);
+  config.kv_heads = 2, config.causal = false;
   const auto output = [&](int length, const int* lengths) {
     nn::Tape<float> tape;
     const nn::Tensor<float> o =
-        attention<float>(tape, {1, length, 4, 4, 2, false, lengths},
-                         with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic),
-                         {q.data(), grad.data(), length, 16}, {k.data(), grad.data(), length, 8},
-                         {v.data(), grad.data(), length, 8}, {})
+        attention<float>(tape, {1, length, lengths}, config, {q.data(), grad.data(), length, 16},
+                         {k.data(), grad.data(), length, 8}, {v.data(), grad.data(), length, 8}, {})
             .o;
     return std::vector<float>(o.value, o.value + o.size());
   };

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "attention/trained/power_softmax.h"
-#include "attention/trained/replaced_functions.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/progress.h"
+#include "nn/layers/norm.h"
 
 namespace psm::attention {
 namespace {
@@ -37,8 +37,6 @@ std::vector<size_t> by_length(const ModelConfig& config, const Examples& example
 struct Workspace {
   nn::Tape<float> tape{nn::Gradients::kNone};
   ForwardTensors<float> out;
-  std::vector<int> tokens, lengths;
-  std::vector<float> patches;
 };
 
 }  // namespace
@@ -66,30 +64,28 @@ void BatchedModel::run(const Examples& examples, const BatchedOptions& options,
   const auto run_part = [&](size_t p, Workspace& work) {
     const std::span<const size_t> part = parts[p];
     const int length = examples.length(config(), part.front());
-    work.tokens.clear(), work.lengths.clear(), work.patches.clear();
+    std::vector<int> tokens, lengths;
+    std::vector<float> patches;
     const size_t inputs = config().patch_inputs;
     for (size_t i = 0; i < part.size(); ++i) {
-      work.lengths.push_back(examples.length(config(), part[i]));
+      lengths.push_back(examples.length(config(), part[i]));
       if (inputs > 0) {
         const std::span<const float> image = examples.images[part[i]];
-        work.patches.insert(work.patches.end(), image.begin(), image.end());
-        work.patches.resize((i + 1) * (length - 1) * inputs);
+        patches.insert(patches.end(), image.begin(), image.end());
+        patches.resize((i + 1) * (length - 1) * inputs);
       } else {
         const std::span<const int> text = examples.texts[part[i]];
-        work.tokens.insert(work.tokens.end(), text.begin(), text.end());
-        work.tokens.resize((i + 1) * length);
+        tokens.insert(tokens.end(), text.begin(), text.end());
+        tokens.resize((i + 1) * length);
       }
     }
     work.tape.restart();
     work.out.keep_scores = options.keep_scores;
-    ModelInput input{.length = length,
-                     .tokens = work.tokens,
-                     .lengths = work.lengths,
-                     .patches = work.patches,
-                     .layer = options.layer};
+    ModelInput input{
+        .length = length, .tokens = tokens, .lengths = lengths, .patches = patches, .layer = options.layer};
     if (options.states) input.state = (*options.states)[p];
     model_.forward(work.tape, input, work.out);
-    visit({part, length, work.lengths, work.out});
+    visit({part, length, lengths, work.out});
     if (options.states) {
       const nn::Tensor<float>& x = work.out.residual.back();
       (*options.states)[p].assign(x.value, x.value + x.size());
@@ -113,7 +109,6 @@ template <typename Scalar>
 void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, const Observe& observe) {
   const ForwardTensors<Scalar>& out = part.out;
   const int real = part.lengths[i], length = part.length, first = static_cast<int>(i) * length;
-  const PowerParameters power = PowerParameters::of(config);
   std::vector<double> doubles;
   const auto show = [&](Site site, int layer, int position, std::span<const Scalar> row) {
     doubles.assign(row.begin(), row.end());
@@ -128,7 +123,9 @@ void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, co
   const auto variance_of = [&](Site site, int layer, int position, const Scalar* row) {
     const bool centred =
         config.norm == NormKind::kLayerNorm && !(config.mean_pooling && layer == config.layers);
-    const double variance = row_moments(config, row, centred).variance;
+    doubles.assign(row, row + config.width);
+    const double variance =
+        nn::norm_moments(doubles.data(), config.width, centred).variance + config.norm_epsilon;
     observe(site, layer, position, {&variance, 1});
   };
   const auto variances_of = [&](Site site, int layer, const nn::Tensor<Scalar>& x) {
@@ -148,7 +145,7 @@ void observe(const ModelConfig& config, const PartOf<Scalar>& part, size_t i, co
         show(Site::kScores, n, t, score_row(config, part, i, n, head, t));
         if (config.attention != AttentionKind::kPowerSoftmax) continue;
         const double denominator =
-            length_agnostic_denominator(doubles.data(), static_cast<int>(doubles.size()), power);
+            length_agnostic_denominator(config, doubles.data(), static_cast<int>(doubles.size()));
         observe(Site::kDenominator, n, t, {&denominator, 1});
       }
     rows_of(Site::kGeluInput, n, out.gelu_inputs[n]);

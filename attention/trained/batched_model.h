@@ -44,8 +44,6 @@ class BatchedModel {
   // The weights, and objects that `functions` refer to, must outlive the model.
   explicit BatchedModel(const ModelWeights& weights, ReplacedFunctions functions = {});
   explicit BatchedModel(const ModelWeights&& weights, ReplacedFunctions functions = {}) = delete;
-  BatchedModel(const BatchedModel&) = delete;
-  BatchedModel& operator=(const BatchedModel&) = delete;
 
   const ModelConfig& config() const { return model_.config; }
 

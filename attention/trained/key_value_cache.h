@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "attention/shape/config.h"
-#include "attention/trained/row_weights.h"
+#include "attention/trained/power_softmax.h"
 #include "ckks/base/error.h"
 #include "nn/autograd/tape.h"
 

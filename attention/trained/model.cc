@@ -4,7 +4,6 @@
 
 #include "attention/shape/examples.h"
 #include "attention/trained/key_value_cache.h"
-#include "attention/trained/replaced_functions.h"
 #include "ckks/base/error.h"
 #include "nn/layers/activations.h"
 #include "nn/layers/embedding.h"
@@ -12,6 +11,18 @@
 #include "nn/layers/norm.h"
 
 namespace psm::attention {
+namespace {
+
+// Replaces each value of x by the function's, row by row. Has no backward pass.
+template <typename Scalar>
+nn::Tensor<Scalar> apply_function(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, const RowFunction& function) {
+  const nn::Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
+  for (int r = 0; r < x.rows; ++r)
+    apply_in_double(x.row(r), static_cast<size_t>(x.columns), y.row(r), function);
+  return y;
+}
+
+}  // namespace
 
 std::vector<ParameterSlice> parameter_slices(const ModelConfig& config) {
   ModelWeights empty;  // for_each_parameter only needs the number of layers
@@ -123,8 +134,12 @@ nn::Tensor<Scalar> Model<Scalar>::norm_at(Site site, int layer, nn::Tape<Scalar>
                                           nn::Tensor<Scalar> gamma, nn::Tensor<Scalar> beta) const {
   if (!functions || !functions->inverse_square_root)
     return nn::norm(tape, x, gamma, beta, config.norm_epsilon);
-  return normalise_with(tape, config, x, gamma, beta,
-                        [&](double v) { return functions->inverse_square_root(site, layer, v); });
+  return apply_function(tape, x, [&](std::span<double> row) {
+    const auto [mean, variance] = nn::norm_moments(row.data(), config.width, beta.value != nullptr);
+    const double inverse = functions->inverse_square_root(site, layer, variance + config.norm_epsilon);
+    for (size_t f = 0; f < row.size(); ++f)
+      row[f] = (row[f] - mean) * inverse * gamma.value[f] + (beta.value ? beta.value[f] : Scalar(0));
+  });
 }
 
 template <typename Scalar>
@@ -163,10 +178,10 @@ nn::Tensor<Scalar> Model<Scalar>::feed(nn::Tape<Scalar>& tape, const Layer& laye
   auto hidden =
       functions && functions->gelu
           ? apply_function(tape, input, [&](std::span<double> z) { functions->gelu(index, z); })
-      : gated                                             ? nn::silu(tape, input)
+      : gated                                             ? nn::swish(tape, input, 1.0)
       : config.feed_forward == FeedForwardKind::kGeluErf  ? nn::gated<nn::NormalIntegral<Scalar>>(tape, input)
       : config.feed_forward == FeedForwardKind::kGeluTanh ? nn::gated<nn::CubicSigmoid<Scalar>>(tape, input)
-                                                          : nn::gelu(tape, input);
+                                                          : nn::swish(tape, input, nn::kGeluSlope);
   if (gated) hidden = nn::multiply(tape, hidden, up);
   out.gelu_inputs.push_back(input);
   return nn::linear(tape, hidden, layer.w_down, layer.b_down);
@@ -207,12 +222,7 @@ void Model<Scalar>::forward(nn::Tape<Scalar>& tape, const ModelInput& input,
   const size_t size = patches ? input.patches.size() : input.tokens.size();
   PSM_CHECK(length > 0 && length <= config.context && one > 0 && size % one == 0, size, " ", length);
   PSM_CHECK(input.lengths.empty() || input.lengths.size() == size / one, input.lengths.size());
-  const AttentionShape shape{static_cast<int>(size / one),
-                             length,
-                             config.heads,
-                             config.head_dim(),
-                             config.kv_heads,
-                             config.causal,
+  const AttentionShape shape{static_cast<int>(size / one), length,
                              input.lengths.empty() ? nullptr : input.lengths.data()};
   const bool alone = input.layer >= 0;
   out.clear(std::max(0, input.layer));
@@ -233,8 +243,7 @@ template <typename Scalar>
 void Model<Scalar>::read_next(nn::Tape<Scalar>& tape, std::span<const int> tokens,
                               KeyValueCache<Scalar>& past, ForwardTensors<Scalar>& out) const {
   PSM_CHECK(config.causal && config.patch_inputs == 0 && !functions);
-  const AttentionShape shape{static_cast<int>(tokens.size()), 1, config.heads, config.head_dim(),
-                             config.kv_heads};
+  const AttentionShape shape{static_cast<int>(tokens.size()), 1};
   out.clear();
   blocks(tape, shape, embedded(tape, {.length = 1, .tokens = tokens}, past.tokens(), out), layers, &past,
          out);

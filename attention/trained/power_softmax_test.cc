@@ -20,9 +20,15 @@ Row random_row(int length, uint64_t seed) {
   return row;
 }
 
-Row weigh(PowerForm form, const Row& x, const PowerParameters& parameters) {
+ModelConfig with(PowerForm form, int power, double epsilon) {
+  ModelConfig config;
+  config.form = form, config.power = power, config.epsilon = epsilon;
+  return config;
+}
+
+Row weigh(const ModelConfig& config, const Row& x) {
   Row w(x.size());
-  power_softmax(form, x.data(), static_cast<int>(x.size()), parameters, w.data());
+  power_softmax(config, x.data(), static_cast<int>(x.size()), w.data());
   return w;
 }
 
@@ -33,51 +39,49 @@ double total(const Row& w) {
 }
 
 TEST_CASE("plain PowerSoftmax is x^p over the sum of x^p and sums to one") {
-  const Row w = weigh(PowerForm::kPlain, {1, -2, 0, 3}, {4, 0, 0});
+  const Row w = weigh(with(PowerForm::kPlain, 4, 0), {1, -2, 0, 3});
   CHECK(w[0] == doctest::Approx(1.0 / 98));
   CHECK(w[1] == doctest::Approx(16.0 / 98));
   CHECK(w[2] == 0);
   CHECK(w[3] == doctest::Approx(81.0 / 98));
-  CHECK(total(weigh(PowerForm::kPlain, random_row(9, 1), {6, 0, 0})) == doctest::Approx(1));
+  CHECK(total(weigh(with(PowerForm::kPlain, 6, 0), random_row(9, 1))) == doctest::Approx(1));
 }
 
 TEST_CASE("without epsilon all forms are the same function") {
-  const PowerParameters parameters{4, 0, 1e-6};
-  const Row x = random_row(11, 2), plain = weigh(PowerForm::kPlain, x, parameters);
+  const Row x = random_row(11, 2), plain = weigh(with(PowerForm::kPlain, 4, 0), x);
   for (PowerForm form : kAllForms) {
-    const Row w = weigh(form, x, parameters);
+    const Row w = weigh(with(form, 4, 0), x);
     for (size_t j = 0; j < x.size(); ++j) CHECK(w[j] == doctest::Approx(plain[j]));
   }
 }
 
 TEST_CASE("epsilon is added to the sum in the Lipschitz form and to the mean in the length-agnostic one") {
-  const PowerParameters parameters{2, 0.5, 1e-6};
-  CHECK(weigh(PowerForm::kLipschitz, {1, 2}, parameters)[1] == doctest::Approx(4 / 5.5));
-  CHECK(weigh(PowerForm::kLengthAgnostic, {1, 2}, parameters)[1] == doctest::Approx(4.0 / 2 / (2.5 + 0.5)));
-  CHECK(length_agnostic_denominator(Row{1, 2}.data(), 2, parameters) == doctest::Approx(3));
+  const ModelConfig agnostic = with(PowerForm::kLengthAgnostic, 2, 0.5);
+  CHECK(weigh(with(PowerForm::kLipschitz, 2, 0.5), {1, 2})[1] == doctest::Approx(4 / 5.5));
+  CHECK(weigh(agnostic, {1, 2})[1] == doctest::Approx(4.0 / 2 / (2.5 + 0.5)));
+  CHECK(length_agnostic_denominator(agnostic, Row{1, 2}.data(), 2) == doctest::Approx(3));
 }
 
 TEST_CASE("repeating a row leaves the length-agnostic denominator as it is and halves the weights") {
-  const PowerParameters parameters{4, 0.1, 1e-6};
+  const ModelConfig config = with(PowerForm::kLengthAgnostic, 4, 0.1);
   const Row x = random_row(5, 3);
   Row twice = x;
   twice.insert(twice.end(), x.begin(), x.end());
-  CHECK(length_agnostic_denominator(twice.data(), 10, parameters) ==
-        doctest::Approx(length_agnostic_denominator(x.data(), 5, parameters)));
-  CHECK(weigh(PowerForm::kLengthAgnostic, twice, parameters)[2] ==
-        doctest::Approx(weigh(PowerForm::kLengthAgnostic, x, parameters)[2] / 2));
+  CHECK(length_agnostic_denominator(config, twice.data(), 10) ==
+        doctest::Approx(length_agnostic_denominator(config, x.data(), 5)));
+  CHECK(weigh(config, twice)[2] == doctest::Approx(weigh(config, x)[2] / 2));
 }
 
 TEST_CASE("the stable form survives scores whose power leaves float's range") {
   const std::vector<float> x = {1e12f, -5e11f, 0};
   std::vector<float> w(3), grad(3);
   const std::vector<float> g = {1, -1, 2};
-  const PowerParameters parameters{4, 1e-3, 1e-6};
-  power_softmax(PowerForm::kStable, x.data(), 3, parameters, w.data());
+  const ModelConfig stable = with(PowerForm::kStable, 4, 1e-3);
+  power_softmax(stable, x.data(), 3, w.data());
   CHECK(w[0] == doctest::Approx(1 / (1 + 0.0625 + 1e-3)));
-  power_softmax_vjp(PowerForm::kStable, x.data(), w.data(), g.data(), 3, parameters, grad.data());
+  power_softmax_vjp(stable, x.data(), w.data(), g.data(), 3, grad.data());
   for (float v : grad) CHECK(std::isfinite(v));
-  power_softmax(PowerForm::kLipschitz, x.data(), 3, parameters, w.data());
+  power_softmax(with(PowerForm::kLipschitz, 4, 1e-3), x.data(), 3, w.data());
   CHECK_FALSE(std::isfinite(w[0]));
 }
 

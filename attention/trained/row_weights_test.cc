@@ -1,10 +1,9 @@
-#include "attention/trained/row_weights.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
+#include "attention/trained/power_softmax.h"
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 

@@ -167,8 +167,7 @@ std::vector<program::EntryPoint> plan_entries(const attention::PolynomialModel& 
   const bool secret_weights = purpose == CompiledFor::kEncryptedWeights;
   std::optional<program::Program> prompt;
   if (!secret_weights) prompt = attention::build_program(model, packing, packing.tokens, keeper);
-  attention::DecodeProgram token = attention::build_decode_program(
-      model, packing, secret_weights ? attention::Weights::kEncrypted : attention::Weights::kPlain, keeper);
+  attention::DecodeProgram token = attention::build_decode_program(model, packing, secret_weights, keeper);
   for (nn::WeightInput& weight : token.weights) {
     const std::string name = kWeightPrefix + weight.name;
     for (program::NamedValue& input : token.program.inputs)

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "attention/trained/batched_model.h"
-#include "attention/trained/row_weights.h"
+#include "attention/trained/power_softmax.h"
 #include "ckks/base/error.h"
 
 namespace psm::cmd {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "attention/reference/polynomial_model.h"
-#include "attention/trained/row_weights.h"
+#include "attention/trained/power_softmax.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 

@@ -6,7 +6,7 @@
 
 #include "approx/goldschmidt.h"
 #include "approx/inverse.h"
-#include "attention/trained/row_weights.h"
+#include "attention/trained/power_softmax.h"
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
 #include "cmd/study/experiment.h"

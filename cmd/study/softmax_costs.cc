@@ -52,7 +52,6 @@ constexpr int kKeyBlocks[] = {1, 2, 4, 8};  // of a context of 1,024; between th
 struct BlockPlan {
   attention::QueryBlock block;
   attention::RowPacking packing;
-  attention::RowProgram rows;
   double unit = 1;
   program::Program program;
   program::Plan plan;
@@ -62,7 +61,6 @@ struct BlockPlan {
       : block(shape.config(), kTokens, static_cast<size_t>(crypto.slots()), key_blocks),
         packing(block.rows(method.score_bound)) {
     packing.length_root = method.length_root;
-    rows = attention::in_slots(method.row, packing);
     program::Builder builder(packing.slots);
     program::LevelBudget budget = program::budget_of(crypto);
     const ckks::Level level = ckks::Level::at(crypto.compute_level() - kLevelsBefore);
@@ -76,7 +74,7 @@ struct BlockPlan {
         budget.carried.emplace(value_name(c, l), level);
         values.push_back(builder.input(value_name(c, l)));
       }
-      const attention::QueryBlock::Output sums = block.attend(builder, rows, scores, values);
+      const attention::QueryBlock::Output sums = block.attend(builder, method.row, packing, scores, values);
       unit = sums.unit;
       budget.carried.emplace(sums_name(c), level);
       builder.output(sums_name(c), sums.sum);
@@ -129,7 +127,7 @@ std::map<std::string, program::SlotVector> inputs_of(const AttentionShape& shape
   program::SlotVector values(block.packing.slots);
   for (ckks::Complex& v : values)
     v = {random.uniform(-1, 1) / kMethodMargin, random.uniform(-1, 1) / kMethodMargin};
-  const auto scores = attention::pack_rows(block.packing, block.rows.input_scale, rows);
+  const auto scores = attention::pack_rows(method.row, block.packing, rows);
   std::map<std::string, program::SlotVector> inputs;
   for (int c = 0; c < shape.ciphertexts; ++c) {
     for (size_t i = 0; i < scores.size(); ++i)

@@ -7,7 +7,7 @@
 #include "approx/exponential.h"
 #include "approx/goldschmidt.h"
 #include "approx/inverse.h"
-#include "attention/trained/row_weights.h"
+#include "attention/trained/power_softmax.h"
 #include "ckks/base/error.h"
 
 namespace psm::cmd {

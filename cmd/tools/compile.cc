@@ -99,7 +99,7 @@ int compile(int argc, char** argv) {
   ring.require_security(context);
   attention::Checkpoint checkpoint;
   if (flags.given("model")) {
-    checkpoint = attention::open_checkpoint(resolve_user_path(model_path));
+    checkpoint = attention::load_checkpoint(resolve_user_path(model_path), /*whole=*/false);
     require_disk(checkpoint.weights.config, path);
   } else {
     const attention::ModelConfig config = shape.config();

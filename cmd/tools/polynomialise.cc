@@ -111,7 +111,7 @@ int polynomialise(int argc, char** argv) {
   flags.begin(argc, argv, {"model", "out"});
 
   attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
-  if (tokens > 0) attention::cut_context(checkpoint.weights, static_cast<int>(tokens));
+  if (tokens > 0) attention::set_context(checkpoint.weights, static_cast<int>(tokens), /*may_grow=*/false);
   if (!checkpoint.ranges) {
     throw Error(message(model_path, " has no measured ranges; take final.safetensors of //cmd:train"));
   }

@@ -70,7 +70,8 @@ int train(int argc, char** argv) {
   if (!from_path.empty()) from = attention::load_checkpoint(resolve_user_path(from_path));
   std::shared_ptr<const nn::Tokenizer> tokenizer;
   if (flags.given("tokenizer")) tokenizer = nn::load_tokenizer(resolve_user_path(tokenizer_path));
-  if (from && recipe_flags.context() > 0) attention::set_context(from->weights, recipe_flags.context());
+  if (from && recipe_flags.context() > 0)
+    attention::set_context(from->weights, recipe_flags.context(), /*may_grow=*/true);
   const int context = recipe_flags.context() > 0 ? recipe_flags.context() : train::kTextContext;
   const Task task =
       samples > 0                ? Task::samples(*from, samples, recipe_flags.seed())

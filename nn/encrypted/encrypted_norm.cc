@@ -40,58 +40,36 @@ Value sum_of_tokens(Builder& builder, const std::vector<Value>& squares, std::sp
   return builder.twice_real_part(builder.linear(inputs, std::move(half))[0]);
 }
 
-std::vector<Value> squares_of(Builder& builder, std::span<const Value> x) {
-  std::vector<Value> squares;
-  for (Value value : x)
-    squares.push_back(builder.mark_real(builder.multiply(value, builder.conjugate(value))));
-  return squares;
-}
-
-// y r, from the sum that v is but for its offset.
-std::vector<Value> divided(Builder& builder, std::span<const Value> y, Value sum, double offset,
-                           const approx::Approximation& inverse_sqrt) {
-  const Value v = builder.refresh(builder.add_constant(sum, offset));
-  return build_products(builder, inverse_sqrt, v, y, "variance");
-}
-
-// The features of a ciphertext of x.
-size_t features_of(std::span<const Value> x, const NormArgument& argument) {
-  PSM_CHECK(!x.empty() && argument.weight.size() % x.size() == 0, argument.weight.size(), " weights for ",
-            x.size(), " ciphertexts");
-  return argument.weight.size() / x.size();
-}
-
 }  // namespace
 
 std::vector<Value> products_with_inverse_deviation(Builder& builder, std::span<const Value> x,
                                                    const NormArgument& argument,
                                                    const approx::Approximation& inverse_sqrt,
-                                                   std::span<const Value> y) {
-  const size_t features = features_of(x, argument);
-  if (std::all_of(x.begin(), x.end(), [&](Value value) { return builder.period(value) <= features; })) {
+                                                   std::span<const Value> y, WeightInputs* weights,
+                                                   const std::string& name) {
+  PSM_CHECK(!x.empty() && argument.weight.size() % x.size() == 0, argument.weight.size(), " weights for ",
+            x.size(), " ciphertexts");
+  const size_t features = argument.weight.size() / x.size();
+  const auto repeats = [&](Value value) { return builder.period(value) <= features; };
+  Builder::Scope scope(builder, "norm");
+  std::vector<Value> squares;
+  for (Value value : x)
+    squares.push_back(builder.mark_real(builder.multiply(value, builder.conjugate(value))));
+  Value sum;
+  if (weights != nullptr || std::all_of(x.begin(), x.end(), repeats)) {
     WeightInputs plain(builder, false);
-    return products_with_inverse_deviation_of_token(builder, plain, x, argument, inverse_sqrt, y, {});
+    for (size_t c = 0; c < x.size(); ++c) {
+      const auto first = argument.weight.begin() + static_cast<std::ptrdiff_t>(c * features);
+      const std::vector<ckks::Complex> own(first, first + static_cast<std::ptrdiff_t>(features));
+      squares[c] = (weights != nullptr ? *weights : plain)
+                       .multiply_real(squares[c], ckks::Plain(own), name + " " + std::to_string(c));
+    }
+    sum = builder.sum_over_rotations(builder.add_all(squares), 1);
+  } else {
+    sum = sum_of_tokens(builder, squares, argument.weight);
   }
-  Builder::Scope scope(builder, "norm");
-  return divided(builder, y, sum_of_tokens(builder, squares_of(builder, x), argument.weight), argument.offset,
-                 inverse_sqrt);
-}
-
-std::vector<Value> products_with_inverse_deviation_of_token(
-    Builder& builder, WeightInputs& weights, std::span<const Value> x, const NormArgument& argument,
-    const approx::Approximation& inverse_sqrt, std::span<const Value> y, const std::string& name) {
-  const size_t features = features_of(x, argument);
-  Builder::Scope scope(builder, "norm");
-  std::vector<Value> weighted = squares_of(builder, x);
-  for (size_t c = 0; c < x.size(); ++c) {
-    const auto first = argument.weight.begin() + static_cast<std::ptrdiff_t>(c * features);
-    weighted[c] = weights.multiply_real(
-        weighted[c],
-        ckks::Plain(std::vector<ckks::Complex>(first, first + static_cast<std::ptrdiff_t>(features))),
-        name + " " + std::to_string(c));
-  }
-  const Value sum = builder.sum_over_rotations(builder.add_all(weighted), 1);
-  return divided(builder, y, sum, argument.offset, inverse_sqrt);
+  const Value v = builder.refresh(builder.add_constant(sum, argument.offset));
+  return build_products(builder, inverse_sqrt, v, y, "variance");
 }
 
 std::vector<Value> encrypted_norm(Builder& builder, std::span<const Value> x, const NormArgument& argument,

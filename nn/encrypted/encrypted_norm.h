@@ -34,17 +34,12 @@ struct NormArgument {
   double offset = 0;
 };
 
-// Computes y r for each y. They have as many slots for a token as x.
-std::vector<program::Value> products_with_inverse_deviation(program::Builder&,
-                                                            std::span<const program::Value> x,
-                                                            const NormArgument&,
-                                                            const approx::Approximation& inverse_sqrt,
-                                                            std::span<const program::Value> y);
-
-// The same for one token that fills all places. `name` is that of the weights.
-std::vector<program::Value> products_with_inverse_deviation_of_token(
-    program::Builder&, WeightInputs&, std::span<const program::Value> x, const NormArgument&,
-    const approx::Approximation& inverse_sqrt, std::span<const program::Value> y, const std::string& name);
+// Computes y r for each y. They have as many slots for a token as x. `weights`: x is one token that fills all places;
+// its weights are made there, and their names begin with `name`.
+std::vector<program::Value> products_with_inverse_deviation(
+    program::Builder&, std::span<const program::Value> x, const NormArgument&,
+    const approx::Approximation& inverse_sqrt, std::span<const program::Value> y,
+    WeightInputs* weights = nullptr, const std::string& name = {});
 
 // Computes h.
 std::vector<program::Value> encrypted_norm(program::Builder&, std::span<const program::Value> x,

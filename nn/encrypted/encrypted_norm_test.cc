@@ -37,8 +37,8 @@ void divide_by_length(bool one_token, bool encrypted) {
   const size_t period = one_token ? kFeatures : kSlots;
   const std::vector<Value> x{builder.input("a", false, period), builder.input("b", false, period)};
   WeightInputs weights(builder, encrypted);
-  const std::vector<Value> h = encrypted ? products_with_inverse_deviation_of_token(
-                                               builder, weights, x, {weight, offset}, inverse_sqrt, x, "norm")
+  const std::vector<Value> h = encrypted ? products_with_inverse_deviation(builder, x, {weight, offset},
+                                                                           inverse_sqrt, x, &weights, "norm")
                                          : encrypted_norm(builder, x, {weight, offset}, inverse_sqrt);
   builder.output("a", h[0]);
   builder.output("b", h[1]);

@@ -146,20 +146,6 @@ void require_finite(const NamedTensor& tensor, const std::string& path) {
                           "); the training that made it diverged, or the file is damaged: give another"));
 }
 
-// In `content`, const or not; throws psm::Error as Safetensors::at says.
-template <typename Content>
-auto find_tensor(Content& content, const std::string& name, std::span<const int64_t> shape,
-                 const std::string& file) {
-  const auto found = std::find_if(content.tensors.begin(), content.tensors.end(),
-                                  [&](const NamedTensor& tensor) { return tensor.name == name; });
-  if (found == content.tensors.end())
-    throw Error(message(file, ": tensor ", name, " is missing; the file is of another model"));
-  if (!std::equal(shape.begin(), shape.end(), found->shape.begin(), found->shape.end()))
-    throw Error(message(file, ": tensor ", name, " has shape ", shape_text(found->shape),
-                        " where the model needs ", shape_text(shape), "; the file is of another model"));
-  return found;
-}
-
 // An open file, past its header: of each tensor of `content` its entry.
 struct OpenFile {
   ByteSource source;
@@ -262,17 +248,29 @@ Safetensors read_through(OpenFile& file, ChecksumRule rule, uint64_t max_bytes, 
 
 }  // namespace
 
-const std::vector<float>& Safetensors::at(const std::string& name, std::span<const int64_t> shape,
-                                          const std::string& file) const {
-  return find_tensor(*this, name, shape, file)->values;
+NamedTensor* Safetensors::find(const std::string& name) {
+  const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                  [&](const NamedTensor& tensor) { return tensor.name == name; });
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+std::vector<float>& Safetensors::at(const std::string& name, std::span<const int64_t> shape,
+                                    const std::string& file) {
+  NamedTensor* const found = find(name);
+  if (found == nullptr)
+    throw Error(message(file, ": tensor ", name, " is missing; the file is of another model"));
+  if (!std::equal(shape.begin(), shape.end(), found->shape.begin(), found->shape.end()))
+    throw Error(message(file, ": tensor ", name, " has shape ", shape_text(found->shape),
+                        " where the model needs ", shape_text(shape), "; the file is of another model"));
+  return found->values;
 }
 
 std::vector<float> Safetensors::take(const std::string& name, std::span<const int64_t> shape,
                                      const std::string& file) {
-  const auto found = find_tensor(*this, name, shape, file);
-  if (load) return load(static_cast<size_t>(found - tensors.begin()));
-  std::vector<float> values = std::move(found->values);
-  tensors.erase(found);
+  std::vector<float> values = std::move(at(name, shape, file));
+  const auto index = find(name) - tensors.data();
+  if (load) return load(static_cast<size_t>(index));
+  tensors.erase(tensors.begin() + index);
   return values;
 }
 

@@ -65,9 +65,9 @@ struct Safetensors {
   // Set by open_safetensors: reads the values of tensors[index] again.
   std::function<std::vector<float>(size_t index)> load = {};
 
+  NamedTensor* find(const std::string& name);  // null: there is none
   // Throws psm::Error if there is no such tensor, or if it has another shape.
-  const std::vector<float>& at(const std::string& name, std::span<const int64_t> shape,
-                               const std::string& file) const;
+  std::vector<float>& at(const std::string& name, std::span<const int64_t> shape, const std::string& file);
   // The same, moved out of the list, so that values are never in memory twice; or loaded.
   std::vector<float> take(const std::string& name, std::span<const int64_t> shape, const std::string& file);
 };

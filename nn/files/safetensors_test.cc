@@ -30,7 +30,7 @@ std::string file_with(const std::string& header, size_t data) {
 TEST_CASE("what was written is read back") {
   const std::string path = path_of("round.safetensors");
   write_safetensors(path, example());
-  const Safetensors read = read_safetensors(path);
+  Safetensors read = read_safetensors(path);
   CHECK(read.metadata == example().metadata);
   REQUIRE(read.tensors.size() == 3);
   const int64_t shape[] = {2, 3}, wrong[] = {3, 2};

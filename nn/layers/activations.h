@@ -1,10 +1,10 @@
 // Elementwise operations: activations z gate(z), sigmoid, products and sums of tensors, weighted sums of
 // losses. The activations are
 //
-//     gelu        gate = sigmoid(1.702 z), the paper's identity (app:approximations)
-//     silu        gate = sigmoid(z)
+//     swish       gate = sigmoid(slope z): SiLU with slope 1, and with kGeluSlope GELU by the paper's identity
+//                 (app:approximations)
 //     gated by NormalIntegral   gate = Phi(z) = (1 + erf(z / sqrt 2)) / 2 (Hendrycks and Gimpel 2016), the activation
-//                               of published weights; gelu differs from it by up to 0.0203
+//                               of published weights; the identity differs from it by up to 0.0203
 //     gated by CubicSigmoid     gate = sigmoid(2 u), u = sqrt(2 / pi) (z + 0.044715 z^3), GPT-2's, within 0.0005 of
 //                               the former
 #pragma once
@@ -16,6 +16,8 @@
 #include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {
+
+inline constexpr double kGeluSlope = 1.702;
 
 template <typename Scalar>
 struct SwishOp {
@@ -31,16 +33,6 @@ struct SwishOp {
 template <typename Scalar>
 Tensor<Scalar> swish(Tape<Scalar>& tape, Tensor<Scalar> z, double slope) {
   return tape.record(SwishOp<Scalar>{z, tape.tensor(z.rows, z.columns), static_cast<Scalar>(slope)});
-}
-
-template <typename Scalar>
-Tensor<Scalar> gelu(Tape<Scalar>& tape, Tensor<Scalar> z) {
-  return swish(tape, z, 1.702);
-}
-
-template <typename Scalar>
-Tensor<Scalar> silu(Tape<Scalar>& tape, Tensor<Scalar> z) {
-  return swish(tape, z, 1.0);
 }
 
 // y = z gate(z);  dz += dy (gate + z gate')

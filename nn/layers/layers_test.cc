@@ -67,7 +67,7 @@ TEST_CASE("an RMSNorm row has mean square gamma squared, and its mean is kept") 
 TEST_CASE(
     "the gradient of SiLU, sigmoid, products and GELU with the error function and by tanh agrees with finite "
     "differences") {
-  GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return silu(tape, in[0]); });
+  GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return swish(tape, in[0], 1.0); });
   GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return sigmoid(tape, in[0]); });
   GradientCheck({{4, 5}}).run(
       [](T& tape, const Inputs& in) { return gated<NormalIntegral<double>>(tape, in[0]); });
@@ -83,7 +83,7 @@ TEST_CASE("GELU with the error function is z Phi(z), within 0.0204 of the paper'
   std::vector<double> z, grad(801);
   for (int i = -400; i <= 400; ++i) z.push_back(i / 100.0);
   const Tensor<double> in{z.data(), grad.data(), 801, 1};
-  const Tensor<double> erf = gated<NormalIntegral<double>>(tape, in), identity = gelu(tape, in),
+  const Tensor<double> erf = gated<NormalIntegral<double>>(tape, in), identity = swish(tape, in, kGeluSlope),
                        tanh = gated<CubicSigmoid<double>>(tape, in);
   for (int i = 0; i < 801; ++i) CHECK(std::abs(erf.value[i] - tanh.value[i]) < 0.0005);
   CHECK(tanh.value[500] == doctest::Approx((1 + std::tanh(std::sqrt(2 / M_PI) * 1.044715)) / 2));
@@ -122,7 +122,7 @@ TEST_CASE("a class token comes before each group of patches and is what the firs
 }
 
 TEST_CASE("the gradient of GELU, of sums and of scaled sums agrees with finite differences") {
-  GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return gelu(tape, in[0]); });
+  GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return swish(tape, in[0], kGeluSlope); });
   GradientCheck({{2, 3}, {2, 3}, {2, 3}}).run([](T& tape, const Inputs& in) {
     return add(tape, in[0], in[1], add(tape, in[1], in[1], add(tape, in[0], in[2])));
   });

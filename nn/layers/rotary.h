@@ -16,10 +16,9 @@ namespace psm::nn {
 // cos and sin of a(t, i): [context][rotary/2] each. Made once for a model.
 template <typename Scalar>
 struct RotaryTable {
-  int rotary = 0;
+  int rotary;
   std::vector<Scalar> cosine, sine;
 
-  RotaryTable() = default;
   RotaryTable(int context, int rotary_dims, double base) : rotary(rotary_dims) {
     for (int t = 0; t < context; ++t)
       for (int i = 0; i < rotary / 2; ++i) {

@@ -4,12 +4,8 @@
 
 namespace psm::nn {
 
-bool encloses_texts(const Tokenizer& tokenizer) {
-  return tokenizer.start().has_value() && tokenizer.end().has_value();
-}
-
 std::vector<int> sentence_tokens(const Tokenizer& tokenizer, std::string_view text, size_t longest) {
-  if (!encloses_texts(tokenizer))
+  if (!tokenizer.encloses_texts())
     throw Error(
         "the tokenizer does not say what stands before and behind a text, which an encoder needs; take one "
         "with <s> and </s>");

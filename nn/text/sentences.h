@@ -14,9 +14,6 @@
 
 namespace psm::nn {
 
-// Whether the tokenizer has tokens to enclose a text.
-bool encloses_texts(const Tokenizer& tokenizer);
-
 // Returns at most `longest` tokens. The excess is cut from the end of the longer text, or of the second if
 // both are equally long. Throws psm::Error if the tokenizer cannot enclose or encode a text, if there are
 // more than two texts, and if `longest` has no room for the enclosing tokens.

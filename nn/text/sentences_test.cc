@@ -37,8 +37,8 @@ TEST_CASE("what is too long loses the end of the longer text") {
 
 TEST_CASE("a tokenizer without ends is refused") {
   const auto letters = alphabet_of("ab");
-  CHECK_FALSE(encloses_texts(*letters));
-  CHECK(encloses_texts(kTokenizer));
+  CHECK_FALSE(letters->encloses_texts());
+  CHECK(kTokenizer.encloses_texts());
   CHECK_REFUSED(sentence_tokens(*letters, "ab"), "take one with <s> and </s>");
 }
 

@@ -49,7 +49,7 @@ LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
     throw Error(message(origin, ": ", training.size(), " texts to train on and ", held_out.size(),
                         " held out, of ", classes_, " classes; give some of each, and two classes"));
   tokenizer_ =
-      nn::encloses_texts(*base) ? std::move(base) : reduced(*base, training, options.least_texts, origin);
+      base->encloses_texts() ? std::move(base) : reduced(*base, training, options.least_texts, origin);
   uint64_t checksum = 0;
   const auto encode = [&](const std::vector<LabelledText>& texts, std::vector<Text>& out) {
     for (const LabelledText& text : texts) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "nn/text/sentences.h"
+#include "nn/text/bpe/tokenizer.h"
 
 namespace psm::train {
 namespace {
@@ -16,7 +16,7 @@ int mask_of(const nn::Tokenizer& tokenizer) {
   const std::vector<nn::AddedToken>& added = tokenizer.spec().added;
   const auto mask = std::ranges::find_if(
       added, [](const nn::AddedToken& token) { return token.text == "[MASK]" || token.text == "<mask>"; });
-  if (mask == added.end() || !nn::encloses_texts(tokenizer))
+  if (mask == added.end() || !tokenizer.encloses_texts())
     throw Error(
         "masked language modelling needs a tokenizer with [MASK] or <mask>, and with tokens around a text; "
         "give BERT's or RoBERTa's with --tokenizer");

@@ -66,7 +66,6 @@ attention::ScoreLosses score_losses_of(const RangeLosses& ranges, const attentio
   if (config.attention == attention::AttentionKind::kPowerSoftmax)
     losses.denominator_excess = ranges.denominator_excess * per_token_of(batch) / config.heads;
   losses.denominator_limit = ranges.denominator_limit;
-  losses.power = attention::PowerParameters::of(config);
   return losses;
 }
 

@@ -28,8 +28,8 @@ attention::ModelWeights with_score_scale(attention::ModelWeights weights, const 
   const attention::ModelConfig& config = weights.config;
   PSM_CHECK(config.attention == attention::AttentionKind::kPowerSoftmax && denominator > 0, denominator);
   const int heads = config.heads;
-  attention::PowerParameters parameters = attention::PowerParameters::of(config);
-  parameters.epsilon = 0;
+  attention::ModelConfig without_epsilon = config;
+  without_epsilon.epsilon = 0;
   // For each example: sums over its rows, by layer and head.
   struct LogSum {
     double sum = 0;
@@ -45,8 +45,8 @@ attention::ModelWeights with_score_scale(attention::ModelWeights weights, const 
             for (int t = 0; t < part.lengths[i]; ++t) {
               const std::span<const float> row = attention::score_row(
                   config, part, i, static_cast<int>(block) / heads, static_cast<int>(block) % heads, t);
-              const double d = attention::length_agnostic_denominator(
-                  row.data(), static_cast<int>(row.size()), parameters);
+              const double d = attention::length_agnostic_denominator(without_epsilon, row.data(),
+                                                                      static_cast<int>(row.size()));
               if (d <= 0) continue;
               LogSum& log = of_examples[part.examples[i]][block];
               log.sum += std::log(d);

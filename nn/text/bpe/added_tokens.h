@@ -33,7 +33,6 @@ class AddedTokens {
   using Normalise = std::function<std::string(std::string_view)>;
   AddedTokens(std::vector<AddedToken> tokens, Normalise normalise, const std::string& what);
 
-  const std::vector<AddedToken>& tokens() const { return tokens_; }
   int vocab() const { return vocab_; }  // the largest id and one; 0 without tokens
   // Throws psm::Error that begins with `what` if an added token has the id of a merged token with another text.
   void require_apart(const std::vector<std::string>& merged, const std::string& what) const;

@@ -64,6 +64,7 @@ class Tokenizer {
   // The token before every text in the model's training, and the one that ends a text.
   std::optional<int> start() const { return spec_.kept ? KeptTokens::kStart : spec_.ends.start; }
   std::optional<int> end() const { return spec_.kept ? KeptTokens::kEnd : spec_.ends.end; }
+  bool encloses_texts() const { return start() && end(); }
   // How many end() stand between two texts that an encoder reads together.
   int ends_between() const { return spec_.kind == BpeKind::kWordPiece && !spec_.kept ? 1 : 2; }
 
