@@ -11,7 +11,7 @@ namespace psm::cmd {
 TextTwin::TextTwin(const std::string& program, const TextModel& model)
     : model_(model), process_(program, model.file.program_id()) {
   if (model.file.weights.empty()) return;
-  TwinRequest weights{.shares = true};
+  TwinMessage weights{.shares = true};
   for (const ClientWeight& weight : model.file.weights)
     weights.slots[weight.name] = weight.slots(model.file.model.packing.slots);
   process_.run(weights);
