@@ -52,12 +52,10 @@ class TextServer {
   }
 
  private:
-  // Holds the keys of the current run.
-  void hold(const ckks::KeyRequest& keys);
   void prompt(const std::string& file);
   void token(const std::string& file);
-  // Requires a note of this model, key pair and text, with these ciphertexts at these levels.
-  TextNote require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const;
+  // Reads a request of this model, key pair and text, with these ciphertexts at these levels.
+  std::pair<TextNote, Ciphertexts> read(const std::string& file, const std::vector<PlanEnd>& ends) const;
   void run(program::EncryptedMachine& machine, const TextNote& note, int window, Ciphertexts inputs,
            program::RunOptions options);
   Json figures() const;
