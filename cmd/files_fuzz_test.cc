@@ -71,7 +71,7 @@ TEST_CASE(
   target.corpus = {note_text(CiphertextNote{0x0123456789abcdef, 0xfedcba9876543210, {"x0", "x1"}}),
                    note_text(TextNote{{0x0123456789abcdef, 0xfedcba9876543210, {"x"}}, 12, 3}),
                    note_text(Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7}),
-                   note_text(WeightNote{3, 0xfedcba9876543210, {"layer 0 / output 0"}}),
+                   note_text(WeightNote{{3, 0xfedcba9876543210, {"layer 0 / output 0"}}}),
                    note_text(CommitmentNote{1, 2, {digest, digest}, {0, 3, 17}}),
                    note_text(OpeningNote{1, 2, {{digest, {digest, digest}}, {digest, {}}}}),
                    note_text(record)};
