@@ -25,7 +25,6 @@
 #include "cmd/generation/server/recording.h"
 #include "cmd/generation/text_ends.h"
 #include "cmd/prompts/logits.h"
-#include "cmd/prompts/model_notes.h"
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/notes.h"
 #include "cmd/server/commitment_files.h"

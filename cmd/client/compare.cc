@@ -71,8 +71,7 @@ int compare(int argc, char** argv) {
   flags.begin(argc, argv, {"client", "program"});
 
   const ClientFile client = read_client_file(resolve_user_path(client_path));
-  const PromptCodec codec =
-      codec_of_form(client.prompts, client.model.shape, client.model.shape.classes, client_path);
+  const PromptCodec codec = codec_of_form(client.prompts, client.model.shape, client_path);
   std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(client.model.shape));
   if (logits_path.empty()) {
     const double start = seconds_now();

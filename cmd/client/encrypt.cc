@@ -80,7 +80,7 @@ int encrypt(int argc, char** argv) {
   ring.require_security(context);
   FolderEncryptor encryptor(files, context);
   const attention::ClientShape& shape = client.model.shape;
-  const PromptCodec codec = codec_of_form(client.prompts, shape, shape.classes, client_path);
+  const PromptCodec codec = codec_of_form(client.prompts, shape, client_path);
   const std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(shape));
   const auto groups = groups_of(prompts, client.model.packing.prompts);
   const size_t ciphertexts = groups.size() * ends.inputs.size();

@@ -227,8 +227,7 @@ int generate(int argc, char** argv) {
   TextModel model(read_client_file(client_file));
   const ckks::Context& context = *model.context;
   ring.require_security(context);
-  const PromptCodec codec =
-      codec_of_form(model.file.prompts, model.file.model.shape, model.file.model.shape.classes, client_file);
+  const PromptCodec codec = codec_of_form(model.file.prompts, model.file.model.shape, client_file);
   const bool encrypted = !model.weights.empty();
   if (slide && encrypted)
     throw Error(

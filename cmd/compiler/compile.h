@@ -15,7 +15,7 @@
 #include "ckks/scheme/chain/context.h"
 #include "cmd/client/client_file.h"
 #include "cmd/prompts/logits.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 
 namespace psm::cmd {
 

@@ -8,7 +8,7 @@
 #include "ckks/program/machines/twin.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/prompts/comparison.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/notes.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"

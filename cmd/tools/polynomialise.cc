@@ -12,7 +12,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/progress.h"
 #include "ckks/program/machines/twin.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"

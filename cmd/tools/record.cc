@@ -45,8 +45,7 @@ int record(int argc, char** argv) {
   const fs::path folder = resolve_user_path(out);
   if (fs::exists(folder)) throw Error(message(out, " is there already; a record gets a folder of its own"));
   const TextModel model(read_client_file(resolve_user_path(client_path)));
-  const PromptCodec codec =
-      codec_of_form(model.file.prompts, model.file.model.shape, model.file.model.shape.classes, client_path);
+  const PromptCodec codec = codec_of_form(model.file.prompts, model.file.model.shape, client_path);
   const std::vector<int> begun = codec.encode(prompt);
   const int places = model.tokens;
   if (begun.empty() || static_cast<int64_t>(begun.size()) + tokens - 1 > places)
