@@ -60,10 +60,7 @@ std::pair<TextNote, Ciphertexts> TextServer::read(const std::string& bytes,
 
 void TextServer::run(program::EncryptedMachine& machine, const TextNote& request, int window,
                      Ciphertexts inputs, program::RunOptions options) {
-  if (observer_)
-    options.observe = [&](size_t instruction, program::Value, const ckks::Ciphertext& result) {
-      observer_(instruction, result);
-    };
+  if (digests_ != nullptr) digests_->watch(options);
   program::RunResult result = machine.run(inputs, options);
   inputs.clear();
   Memory* const memory = own_.evaluator.engine().memory();

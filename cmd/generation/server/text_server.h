@@ -25,6 +25,7 @@
 #include "cmd/generation/server/text_program.h"
 #include "cmd/generation/text_ends.h"
 #include "cmd/server/chosen_engine.h"
+#include "cmd/server/run_digests.h"
 
 namespace psm::cmd {
 
@@ -45,11 +46,8 @@ class TextServer {
   Frame reply_or_refuse(const Frame& request);
   // Serves until the client closes its pipe. Throws Error for a malformed frame, after telling the client.
   void serve(FrameChannel& client);
-  // Calls `observer` with every result of every instruction from now on. Instructions count from 0 in the
-  // prompt's or the token's plan.
-  void observe(std::function<void(size_t instruction, const ckks::Ciphertext&)> observer) {
-    observer_ = std::move(observer);
-  }
+  // Every run from now on adds to `digests`, by instruction of the prompt's or the token's plan.
+  void keep_digests(RunDigests& digests) { digests_ = &digests; }
 
  private:
   void prompt(const std::string& file);
@@ -61,7 +59,7 @@ class TextServer {
   Json figures() const;
 
   const TextProgram& d_;
-  std::function<void(size_t, const ckks::Ciphertext&)> observer_;
+  RunDigests* digests_ = nullptr;
   HeldKeys keys_;
   KeptText kept_;
   const Ciphertexts weights_;
