@@ -98,9 +98,12 @@ attention::SlotVectors Session::decrypt(const Ciphertexts& outputs) {
   return out;
 }
 
-ckks::Ciphertext Session::value_to_bootstrap() {
-  const program::SlotVector value(static_cast<size_t>(d_.context->slots()), ckks::Complex(0.5, -0.25));
-  return encryptor_.encrypt(encoder_.encode(value, d_.context->entry_level()));
+double Session::bootstrap_seconds() {
+  const program::SlotVector slots(static_cast<size_t>(d_.context->slots()), ckks::Complex(0.5, -0.25));
+  const ckks::Ciphertext value = encryptor_.encrypt(encoder_.encode(slots, d_.context->entry_level()));
+  const double begin = seconds_now();
+  server_->bootstrap(value);
+  return seconds_now() - begin;
 }
 
 }  // namespace psm::cmd

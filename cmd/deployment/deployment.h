@@ -49,10 +49,9 @@ class Session {
   attention::SlotVectors decrypt(const Ciphertexts& outputs);
   program::SlotVector decrypt(const ckks::Ciphertext& value) const { return decryptor_.decrypt(value); }
 
-  // A ciphertext of one complex value in all slots at the entry level.
-  ckks::Ciphertext value_to_bootstrap();
+  // Seconds of one full bootstrap of a complex value, outside of a pass. The plan must have bootstraps.
+  double bootstrap_seconds();
 
-  Server& server() { return *server_; }
   const ckks::EvaluationKeys& keys() const { return keys_; }
   const Seconds& seconds() const { return seconds_; }
 
