@@ -106,7 +106,10 @@ int encrypt(int argc, char** argv) {
   const std::string out_file = resolve_user_path(out);
   const InterruptionWatch watch;
   wire::CiphertextWriter writer(out_file, context, encryptor.fingerprint(), note_text(note));
+  PromptRecord record;
   for (const auto& group : groups) {
+    std::vector<int>& lengths = record.lengths.emplace_back();
+    for (const std::vector<int>& prompt : group) lengths.push_back(static_cast<int>(prompt.size()));
     const attention::SlotVectors inputs =
         attention::client_inputs(client.model, PromptExamples(shape, group));
     for (const ckks::Plaintext& plaintext : encode_inputs(encoder, ends.inputs, inputs))
@@ -114,7 +117,7 @@ int encrypt(int argc, char** argv) {
     stop_if_interrupted("nothing was written; run the same command again");
   }
   // First: //cmd:decrypt needs it.
-  write_file(files.prompts(note.request), PromptRecord::of(groups).text(), AtomicFile::Kind::kSecret);
+  write_file(files.prompts(note.request), record.text(), AtomicFile::Kind::kSecret);
   writer.commit();
   const double seconds = seconds_now() - start;
   print(counted(prompts.size(), "prompt"), " in ", counted(ciphertexts, "ciphertext"), " (",
