@@ -81,12 +81,6 @@ std::shared_ptr<const nn::Tokenizer> find_tokenizer(const std::string& asked, co
   return nullptr;
 }
 
-// What a model of patches reads.
-std::optional<attention::PatchGrid> images_of(const attention::Checkpoint& checkpoint) {
-  if (checkpoint.weights.config.patch_inputs == 0) return std::nullopt;
-  return codec_of(checkpoint.weights.config, checkpoint.notes).images();
-}
-
 std::string list_text(const std::vector<std::string>& names) {
   constexpr size_t kShown = 3;
   std::string text = names.empty() ? "nothing" : message(names.size(), ": ");
@@ -158,7 +152,8 @@ int import_command(int argc, char** argv) {
     throw Error(message("the model takes token ", config.separator,
                         " for the end of the first of two texts, and its tokenizer ends them otherwise; mend "
                         "sep_token_id in config.json"));
-  const auto images = images_of(checkpoint);
+  std::optional<attention::PatchGrid> images;
+  if (config.patch_inputs > 0) images = codec_of(config, checkpoint.notes).images();
   if (to == "checkpoint") {
     attention::save_checkpoint(target, checkpoint);
   } else {
