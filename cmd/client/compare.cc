@@ -19,18 +19,6 @@
 namespace psm::cmd {
 namespace {
 
-// Returns why the answers cannot be those of the prompts: the encryption does not make an error so many times
-// the predicted one. Empty if they can.
-std::string unlikeness(const Comparison& c, double predicted_std) {
-  constexpr double kFar = 100;
-  const double measured = std::sqrt(c.mse);
-  if (measured <= kFar * predicted_std) return {};
-  return message(
-      "the answers are not those of these prompts: their logits are ", format("%.3g", measured),
-      " from the twin's where ", format("%.3g", predicted_std),
-      " is predicted; other prompts were encrypted, or in another order, or the server ran something else");
-}
-
 int compare(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:compare -- --client FILE --program FILE [--logits FILE] (--prompt TEXT | --prompts "
@@ -89,8 +77,14 @@ int compare(int argc, char** argv) {
   Json json;
   json["encrypted_vs_twin"] = c.json();
   flags.write_json(json);
-  if (const std::string failure = unlikeness(c, predicted_std); !failure.empty())
-    throw Error(failure, Error::Kind::kFailed);
+  // The encryption does not make an error so many times the predicted one.
+  constexpr double kFar = 100;
+  if (const double measured = std::sqrt(c.mse); !(measured <= kFar * predicted_std))
+    throw Error(message("the answers are not those of these prompts: their logits are ",
+                        format("%.3g", measured), " from the twin's where ", format("%.3g", predicted_std),
+                        " is predicted; other prompts were encrypted, or in another order, or the server ran "
+                        "something else"),
+                Error::Kind::kFailed);
   return 0;
 }
 
