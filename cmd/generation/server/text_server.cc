@@ -126,16 +126,16 @@ void TextServer::token(const std::string& bytes) {
       {.constants = d_.token().constants(kept_.cached())});
 }
 
-Json TextServer::figures() const {
-  return Json::Object{{"runs", runs_},
-                      {"peak_rss_bytes", peak_resident_bytes()},
-                      {"cache_bytes", kept_.cache_bytes()},
-                      {"bootstraps_per_token", d_.token().plan.bootstraps},
-                      {"bootstraps_per_prompt", d_.takes_prompts() ? d_.prompt().plan.bootstraps : 0}};
-}
-
 Frame TextServer::reply(const Frame& request) {
-  if (request.kind == FrameKind::kFigures) return {FrameKind::kFigures, figures().dump(0)};
+  if (request.kind == FrameKind::kFigures) {
+    const Json figures =
+        Json::Object{{"runs", runs_},
+                     {"peak_rss_bytes", peak_resident_bytes()},
+                     {"cache_bytes", kept_.cache_bytes()},
+                     {"bootstraps_per_token", d_.token().plan.bootstraps},
+                     {"bootstraps_per_prompt", d_.takes_prompts() ? d_.prompt().plan.bootstraps : 0}};
+    return {FrameKind::kFigures, figures.dump(0)};
+  }
   if (request.kind == FrameKind::kPrompt) {
     prompt(request.payload);
   } else if (request.kind == FrameKind::kToken) {

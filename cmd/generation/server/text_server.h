@@ -56,7 +56,6 @@ class TextServer {
   std::pair<TextNote, Ciphertexts> read(const std::string& file, const std::vector<PlanEnd>& ends) const;
   void run(program::EncryptedMachine& machine, const TextNote& note, int window, Ciphertexts inputs,
            program::RunOptions options);
-  Json figures() const;
 
   const TextProgram& d_;
   RunDigests* digests_ = nullptr;
