@@ -40,15 +40,14 @@ void make_visible(program::ProgramFile& file) {
 
 // about.`what`.`entry`, if it is an array of so many numbers.
 std::vector<double> numbers_of(const Json& about, const char* what, const std::string& entry, size_t count) {
-  const Json* by_entry = about.is_object() ? about.find(what) : nullptr;
-  const Json* found = by_entry && by_entry->is_object() ? by_entry->find(entry) : nullptr;
-  if (!found || !found->is_array() || found->array(what).size() != count) return {};
   std::vector<double> numbers;
-  for (const Json& number : found->array(what)) {
-    if (number.is_array() || number.is_object() || number.is_string() || number.is_null()) return {};
-    numbers.push_back(number.number(what));
+  try {
+    for (const Json& number : about.at(what, what).at(entry, what).array(what))
+      numbers.push_back(number.number(what));
+  } catch (const Error&) {  // it is something else
+    return {};
   }
-  return numbers;
+  return numbers.size() == count ? numbers : std::vector<double>();
 }
 
 // Says how many there are of each kind, and what each takes: "11 of all slots, each 1.10 s".
