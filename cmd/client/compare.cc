@@ -69,7 +69,7 @@ int compare(int argc, char** argv) {
           seconds_text(seconds_now() - start), "\n");
     return 0;
   }
-  // Of an encrypted logit's error: the program was run once more with the error of every instruction.
+  // The deviation of an encrypted logit: the program was run once more with the error of every instruction.
   const double predicted_std = rms_difference(noisy, twin);
   const Comparison c =
       compare_logits(scored_rows(codec, prompts, twin), scored_rows(codec, prompts, logits), predicted_std);

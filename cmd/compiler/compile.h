@@ -50,8 +50,8 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
 // A plan's program in the clear on some inputs, and what its encryption would change.
 struct TwinPrediction {
   LogitRows logits;
-  // Of a logit's error: the program runs once more with the error of every instruction, and this is the root mean
-  // square of the difference.
+  // The deviation of a logit's error: the program runs once more with the error of every instruction, and this is the
+  // root mean square of the difference.
   double predicted_std = 0;
   // By value id of the plan; standard deviations.
   std::vector<program::Observation> observations;

@@ -1,6 +1,6 @@
 // The form of a model's prompts, as a table in client's files and checkpoints: the sizes of a recall task,
-// the grid of images, or a tokenizer (nn/text/bpe/tokenizer_tables.h). FORMATS.md has it byte by byte. A checkpoint has it
-// in hexadecimal digits, as its note "prompts".
+// the grid of images, or a tokenizer (nn/text/bpe/tokenizer_tables.h). FORMATS.md has it byte by byte. A checkpoint
+// has it in hexadecimal digits, as its note "prompts".
 #pragma once
 
 #include <map>
