@@ -255,7 +255,7 @@ int generate(int argc, char** argv) {
 
   print(context.describe(), "\n");
   if (has_program && tokens > 0 && !codec.reads_numbers() && !record)
-    TextTwin(program_file, model).check_ranges(begun);
+    TextTwin(program_file, model).after(begun, /*predict=*/false, /*strict=*/true);
   Json json;
   json["params"] = parameters_json(context);
   json["seconds_keys"] = 0;

@@ -66,14 +66,6 @@ std::string bootstraps_text(const ShownEntry& entry) {
   return text;
 }
 
-// What runs a whole pass keeps encoded, or encodes anew in each.
-std::string plaintexts_text(const program::MeterReading& reading) {
-  const double kept = reading.kept_plaintext_bytes();
-  return bytes_text(kept) + (kept < reading.plaintext_bytes
-                                 ? " of " + bytes_text(reading.plaintext_bytes) + "; the others in each pass"
-                                 : "");
-}
-
 // Two rows: what a reader asks first, and the rest.
 Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
   const program::MeterReading& reading = entry.reading;
@@ -126,6 +118,7 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
   if (shown.encode_seconds_per_byte > 0)
     more.number("encode_seconds", "encoding the weights",
                 shown.encode_seconds_per_byte * reading.plaintext_bytes, seconds_text);
+  const double kept = reading.kept_plaintext_bytes();  // encoded, by a run of whole passes
   more.cell("bootstraps", bootstraps_text(entry))
       .json("highest_level", int{reading.highest_level})
       .json("lowest_level", int{reading.lowest_level})
@@ -139,7 +132,11 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
       .number("bootstrap_bytes", "  bootstraps", reading.bootstrap_bytes, bytes_text)
       .both("ciphertext_bytes", "  ciphertexts", reading.peak_ciphertext_bytes,
             bytes_text(reading.peak_ciphertext_bytes) + ", " + reading.peak_operation)
-      .both("plaintext_bytes", "  plaintexts", reading.plaintext_bytes, plaintexts_text(reading))
+      .both(
+          "plaintext_bytes", "  plaintexts", reading.plaintext_bytes,
+          bytes_text(kept) + (kept < reading.plaintext_bytes
+                                  ? " of " + bytes_text(reading.plaintext_bytes) + "; the others in each pass"
+                                  : ""))
       .number("table_bytes", "  the program's tables", reading.table_bytes, bytes_text);
   return figures;
 }

@@ -91,12 +91,6 @@ std::string InferenceState::text() const {
                  pass_.plan.program.instructions.size());
 }
 
-std::string InferenceState::path(size_t group) const { return message(folder_, "/group-", group); }
-
-std::optional<program::RunState> InferenceState::take_checkpoint() {
-  return std::exchange(checkpoint_, std::nullopt);
-}
-
 void InferenceState::save(size_t next_instruction, const LiveValues& live) {
   const size_t group = answers_.size();
   try {

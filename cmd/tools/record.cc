@@ -56,7 +56,7 @@ int record(int argc, char** argv) {
   ring.require_security(context);
   if (!program.weights.empty())
     throw Error("a record holds all that a server reads; compile with --for text");
-  TextTwin(program_path, model).check_ranges(begun);
+  TextTwin(program_path, model).after(begun, /*predict=*/false, /*strict=*/true);
 
   const KeyFiles files((folder / "keys").string());
   fs::create_directories(folder / "keys");

@@ -17,13 +17,7 @@ TextTwin::TextTwin(const std::string& program, const TextModel& model)
   process_.run(weights);
 }
 
-TextTwin::Logits TextTwin::after(std::span<const int> tokens, bool predict) {
-  return run(tokens, predict, false);
-}
-
-void TextTwin::check_ranges(std::span<const int> tokens) { run(tokens, false, true); }
-
-TextTwin::Logits TextTwin::run(std::span<const int> tokens, bool predict, bool strict) {
+TextTwin::Logits TextTwin::after(std::span<const int> tokens, bool predict, bool strict) {
   const bool goes_on = !seen_.empty() && tokens.size() == seen_.size() + 1 &&
                        std::equal(seen_.begin(), seen_.end(), tokens.begin());
   const size_t known = goes_on ? seen_.size() : 0;
