@@ -1,7 +1,6 @@
 // What the program in the clear makes of prompts, for who has it: whether they stay inside its ranges, and how close decrypted
 // logits are to its own. It holds no key.
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <vector>
 

@@ -1,5 +1,4 @@
 // The client encrypts its prompts. Several share a ciphertext. Their lengths stay with the client.
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 

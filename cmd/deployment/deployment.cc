@@ -6,7 +6,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/progress.h"
 #include "ckks/base/touched_memory.h"
-#include "cmd/client/client_file.h"
 #include "cmd/client/encoding.h"
 #include "cmd/protocol/notes.h"
 #include "cmd/protocol/temporary_folder.h"

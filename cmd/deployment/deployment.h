@@ -13,8 +13,6 @@
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "cmd/compiler/compile.h"
-#include "cmd/prompts/comparison.h"
-#include "cmd/prompts/logits.h"
 #include "cmd/server/planned_pass.h"
 #include "cmd/server/run_figures.h"
 #include "cmd/server/server.h"

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "ckks/scheme/chain/context.h"

@@ -1,6 +1,5 @@
 // Checks a server's commitment: draws steps, and computes them again. It links no secret key.
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "ckks/base/error.h"

@@ -6,7 +6,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/parallel.h"
-#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
 

@@ -1,7 +1,6 @@
 // How good a checkpoint is on unseen data: the model as trained, and its polynomial form if it has one.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"

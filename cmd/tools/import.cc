@@ -1,7 +1,6 @@
 // Models of other programs as checkpoints of this one, with their tokenizers; and back into transformers'
 // files.
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 
 #include "attention/encrypted/encrypted_model.h"
 #include "attention/reference/range_use.h"
