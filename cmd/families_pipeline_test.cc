@@ -7,7 +7,7 @@
 #include "attention/files/checkpoint.h"
 #include "attention/files/hugging_face.h"
 #include "ckks/base/files/file.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/testing/test_pipeline.h"
 #include "cmd/testing/test_tasks.h"
 #include "doctest/doctest.h"

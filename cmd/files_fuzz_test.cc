@@ -25,7 +25,6 @@
 #include "cmd/generation/server/recording.h"
 #include "cmd/generation/text_ends.h"
 #include "cmd/prompts/logits.h"
-#include "cmd/prompts/model_notes.h"
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/notes.h"
 #include "cmd/server/commitment_files.h"
@@ -71,7 +70,7 @@ TEST_CASE(
   target.corpus = {note_text(CiphertextNote{0x0123456789abcdef, 0xfedcba9876543210, {"x0", "x1"}}),
                    note_text(TextNote{{0x0123456789abcdef, 0xfedcba9876543210, {"x"}}, 12, 3}),
                    note_text(Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7}),
-                   note_text(WeightNote{3, 0xfedcba9876543210, {"layer 0 / output 0"}}),
+                   note_text(WeightNote{{3, 0xfedcba9876543210, {"layer 0 / output 0"}}}),
                    note_text(CommitmentNote{1, 2, {digest, digest}, {0, 3, 17}}),
                    note_text(OpeningNote{1, 2, {{digest, {digest, digest}}, {digest, {}}}}),
                    note_text(record)};
@@ -111,13 +110,12 @@ TEST_CASE("the client's record of its prompts") {
     std::memcpy(&text[text.size() - sizeof checksum], &checksum, sizeof checksum);
   };
   target.decode = [](std::string_view text) {
-    std::vector<std::vector<std::vector<int>>> prompts;
-    for (const auto& group : PromptRecord::parse(std::string(text), "input", 4, 64).lengths) {
+    const PromptRecord record = PromptRecord::parse(std::string(text), "input", 4, 64);
+    for (const std::vector<int>& group : record.lengths) {
       PSM_CHECK(!group.empty() && group.size() <= 4);
-      prompts.emplace_back();
-      for (const int length : group) prompts.back().emplace_back(static_cast<size_t>(length));
+      for (const int length : group) PSM_CHECK(length >= 1 && length <= 64);
     }
-    PSM_CHECK(PromptRecord::of(prompts).text() == text);
+    PSM_CHECK(record.text() == text);
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   check_fuzz(target);

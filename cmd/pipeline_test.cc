@@ -16,7 +16,7 @@
 #include "ckks/base/testing/runfile.h"
 #include "ckks/wire/public_key_file.h"
 #include "ckks/wire/testing/ciphertext_files.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/bpe_trainer.h"

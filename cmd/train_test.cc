@@ -9,7 +9,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/testing/test_commands.h"
 #include "cmd/training/training_run.h"
 #include "nn/files/safetensors.h"

@@ -35,8 +35,11 @@ inline float patch_input(int grey) { return static_cast<float>(grey) / 127.5f - 
 struct Readable {
   template <typename Model>
   Readable(const Model& model)
-      : vocab(model.vocab), context(model.context), patch_inputs(model.patch_inputs) {}
-  int vocab, context, patch_inputs;
+      : vocab(model.vocab),
+        context(model.context),
+        patch_inputs(model.patch_inputs),
+        classes(model.classes) {}
+  int vocab, context, patch_inputs, classes;
 };
 
 struct Examples {

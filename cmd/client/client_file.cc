@@ -141,28 +141,18 @@ ClientFile read_client_file(const std::string& path, std::optional<attention::Mo
   std::vector<int> periods;
   describe(content.rest(), file, periods);
   check(file, content.rest());
-  // All sizes first: nothing is read of a file that lies in one of them.
-  std::vector<ClientTables::Floats> lists;
   attention::ClientModel::for_each_list(
-      file.model, [&](const char* name, std::vector<float>&, size_t wanted, attention::ModelEnd) {
-        lists.push_back(content.next_floats(wanted, name));
+      file.model, [&](const char* name, std::vector<float>& values, size_t wanted, attention::ModelEnd end) {
+        values = content.next_floats(wanted, name, !only || *only == end);
       });
-  for (const int period : periods) {
-    if (!std::has_single_bit(static_cast<unsigned>(period)) || period > file.context->slots())
+  for (size_t i = 0; i < periods.size(); ++i) {
+    ClientWeight& weight = file.weights[i];
+    if (!std::has_single_bit(static_cast<unsigned>(periods[i])) || periods[i] > file.context->slots())
       content.rest().refuse("a weight is no period of slots");
-    lists.push_back(content.next_floats(2 * static_cast<size_t>(period), "weight"));
+    const std::vector<float> parts = content.next_floats(2 * static_cast<size_t>(periods[i]), weight.name);
+    for (size_t at = 0; at < parts.size(); at += 2) weight.period.emplace_back(parts[at], parts[at + 1]);
   }
   content.require_end();
-  auto next = lists.begin();
-  attention::ClientModel::for_each_list(
-      file.model, [&](const char* name, std::vector<float>& values, size_t, attention::ModelEnd end) {
-        if (!only || *only == end) values = content.read(*next, name);
-        ++next;
-      });
-  for (ClientWeight& weight : file.weights) {
-    const std::vector<float> parts = content.read(*next++, weight.name);
-    for (size_t i = 0; i < parts.size(); i += 2) weight.period.emplace_back(parts[i], parts[i + 1]);
-  }
   return file;
 }
 

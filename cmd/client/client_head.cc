@@ -102,25 +102,22 @@ ClientTables::ClientTables(const std::string& path, ClientHead& head)
   check(head, *tables_);
 }
 
-ClientTables::Floats ClientTables::next_floats(size_t wanted, const std::string& what) {
-  Floats floats{aligned(end_), 0, 0};
-  tables_->number(floats.count), tables_->number(floats.checksum);
-  if (floats.count != wanted)
+std::vector<float> ClientTables::next_floats(size_t wanted, const std::string& what, bool taken) {
+  uint64_t count = 0, checksum = 0;
+  tables_->number(count), tables_->number(checksum);
+  if (count != wanted)
     tables_->refuse(
-        message("its ", what, " has ", floats.count, " numbers of ", wanted, "; compile the model again"));
-  if (wanted == 0) return floats;
-  if (floats.place > source_.size() || (source_.size() - floats.place) / sizeof(float) < wanted)
+        message("its ", what, " has ", count, " numbers of ", wanted, "; compile the model again"));
+  if (wanted == 0) return {};
+  const uint64_t place = aligned(end_);
+  if (place > source_.size() || (source_.size() - place) / sizeof(float) < wanted)
     tables_->refuse("it was cut; copy it again");
-  end_ = floats.place + wanted * sizeof(float);
-  return floats;
-}
-
-std::vector<float> ClientTables::read(const Floats& floats, const std::string& what) {
-  std::vector<float> values(floats.count);
-  if (values.empty()) return values;
-  source_.seek(floats.place);
-  const size_t bytes = values.size() * sizeof(float);
-  if (!source_.read(values.data(), bytes) || checksum64(values.data(), bytes) != floats.checksum)
+  const size_t bytes = wanted * sizeof(float);
+  end_ = place + bytes;
+  if (!taken) return {};
+  std::vector<float> values(wanted);
+  source_.seek(place);
+  if (!source_.read(values.data(), bytes) || checksum64(values.data(), bytes) != checksum)
     tables_->refuse(message("its ", what, " is damaged; copy it again"));
   if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }))
     tables_->refuse(message("its ", what, " is not finite; compile the model again"));

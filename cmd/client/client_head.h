@@ -50,14 +50,9 @@ class ClientTables {
   ClientTables(const std::string& path, ClientHead& head);
   wire::TableReader& rest() { return *tables_; }  // behind the head
 
-  // A list of floats after the tables.
-  struct Floats {
-    uint64_t place, count, checksum;
-  };
-  // The next list by the tables. Throws Error unless it has `wanted` numbers and fits the file.
-  Floats next_floats(size_t wanted, const std::string& what);
-  // Throws Error if they are damaged.
-  std::vector<float> read(const Floats& floats, const std::string& what);
+  // The next list of floats after the tables, or nothing if it is not `taken`. Throws Error unless it has `wanted`
+  // numbers and fits the file, and if it is taken and damaged.
+  std::vector<float> next_floats(size_t wanted, const std::string& what, bool taken = true);
   void require_end() const;  // of the tables, and of the file behind the lists
 
  private:

@@ -1,7 +1,6 @@
 // What the program in the clear makes of prompts, for who has it: whether they stay inside its ranges, and how close decrypted
 // logits are to its own. It holds no key.
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -19,42 +18,6 @@
 namespace psm::cmd {
 namespace {
 
-// Returns why the answers cannot be those of the prompts: the encryption does not make an error so many times
-// the predicted one. Empty if they can.
-std::string unlikeness(const Comparison& c, double predicted_std) {
-  constexpr double kFar = 100;
-  const double measured = std::sqrt(c.mse);
-  if (measured <= kFar * predicted_std) return {};
-  return message(
-      "the answers are not those of these prompts: their logits are ", format("%.3g", measured),
-      " from the twin's where ", format("%.3g", predicted_std),
-      " is predicted; other prompts were encrypted, or in another order, or the server ran something else");
-}
-
-// Logits of the twin on the prompts, and the predicted standard deviation of an encrypted one's error: the program is
-// run once more with the error of every instruction injected, and this is the root mean square of the difference.
-struct TwinLogits {
-  LogitRows rows;
-  double predicted_std = 0;
-};
-TwinLogits twin_logits(const std::string& program, const ClientFile& client,
-                       const std::vector<std::vector<int>>& prompts) {
-  TwinLogits twin;
-  TwinProcess process(program, client.program_id());
-  LogitRows noisy;
-  for (const auto& group : groups_of(prompts, client.model.packing.prompts)) {
-    const bool first = noisy.empty();  // one group tells the deviation
-    const TwinProcess::Outputs outputs = process.run(
-        {.entry = kPass,
-         .noisy = first,
-         .slots = attention::client_inputs(client.model, PromptExamples(client.model.shape, group))});
-    append_logits(client.model, outputs.clear, group, twin.rows);
-    if (first) append_logits(client.model, outputs.noisy, group, noisy);
-  }
-  twin.predicted_std = rms_difference(noisy, twin.rows);
-  return twin;
-}
-
 int compare(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:compare -- --client FILE --program FILE [--logits FILE] (--prompt TEXT | --prompts "
@@ -71,39 +34,56 @@ int compare(int argc, char** argv) {
   flags.begin(argc, argv, {"client", "program"});
 
   const ClientFile client = read_client_file(resolve_user_path(client_path));
-  const PromptCodec codec =
-      codec_of_form(client.prompts, client.model.shape, client.model.shape.classes, client_path);
+  const PromptCodec codec = codec_of_form(client.prompts, client.model.shape, client_path);
   std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(client.model.shape));
-  if (logits_path.empty()) {
-    const double start = seconds_now();
-    TwinProcess twin(program, client.program_id());
-    for (const auto& group : groups_of(prompts, client.model.packing.prompts))
-      twin.run({.entry = kPass,
-                .slots = attention::client_inputs(client.model, PromptExamples(client.model.shape, group))});
+  const bool compares = !logits_path.empty();
+  LogitRows logits;
+  if (compares) {
+    logits = read_logits(resolve_user_path(logits_path), client.program_id());
+    size_t rows = 0, answered = 0;  // a run that stopped early has answered the first ones
+    while (answered < prompts.size() && rows < logits.size())
+      rows += static_cast<size_t>(codec.answers().rows(static_cast<int>(prompts[answered++].size())));
+    if (rows != logits.size())
+      throw Error(message("these are not the prompts that ", logits_path, " answers: other lengths"));
+    prompts.resize(answered);
+    for (const std::vector<double>& row : logits)
+      if (row.size() != static_cast<size_t>(client.model.shape.logit_count()))
+        throw Error(message(logits_path, " has rows of ", row.size(), " logits, the model ",
+                            client.model.shape.logit_count()));
+  }
+  const double start = seconds_now();
+  TwinProcess process(program, client.program_id());
+  LogitRows twin, noisy;  // noisy ones of one group alone, which tells the deviation
+  for (const auto& group : groups_of(prompts, client.model.packing.prompts)) {
+    const bool predicts = compares && noisy.empty();
+    const TwinProcess::Outputs outputs = process.run(
+        {.entry = kPass,
+         .noisy = predicts,
+         .slots = attention::client_inputs(client.model, PromptExamples(client.model.shape, group))});
+    if (compares) append_logits(client.model, outputs.clear, group, twin);
+    if (predicts) append_logits(client.model, outputs.noisy, group, noisy);
+  }
+  if (!compares) {
     print("their values stay inside the ranges of ", program, "; checked in ",
           seconds_text(seconds_now() - start), "\n");
     return 0;
   }
-  const LogitRows logits = read_logits(resolve_user_path(logits_path), client.program_id());
-  size_t rows = 0, answered = 0;  // a run that stopped early has answered the first ones
-  while (answered < prompts.size() && rows < logits.size())
-    rows += static_cast<size_t>(codec.answers().rows(static_cast<int>(prompts[answered++].size())));
-  if (rows != logits.size())
-    throw Error(message("these are not the prompts that ", logits_path, " answers: other lengths"));
-  prompts.resize(answered);
-  for (const std::vector<double>& row : logits)
-    if (row.size() != static_cast<size_t>(client.model.shape.logit_count()))
-      throw Error(message(logits_path, " has rows of ", row.size(), " logits, the model ",
-                          client.model.shape.logit_count()));
-  const TwinLogits twin = twin_logits(program, client, prompts);
-  const Comparison c = compare_logits(scored_rows(codec, prompts, twin.rows),
-                                      scored_rows(codec, prompts, logits), twin.predicted_std);
-  print(c.text(twin.predicted_std));
+  // The deviation of an encrypted logit: the program was run once more with the error of every instruction.
+  const double predicted_std = rms_difference(noisy, twin);
+  const Comparison c =
+      compare_logits(scored_rows(codec, prompts, twin), scored_rows(codec, prompts, logits), predicted_std);
+  print(c.text(predicted_std));
   Json json;
   json["encrypted_vs_twin"] = c.json();
   flags.write_json(json);
-  if (const std::string failure = unlikeness(c, twin.predicted_std); !failure.empty())
-    throw Error(failure, Error::Kind::kFailed);
+  // The encryption does not make an error so many times the predicted one.
+  constexpr double kFar = 100;
+  if (const double measured = std::sqrt(c.mse); !(measured <= kFar * predicted_std))
+    throw Error(message("the answers are not those of these prompts: their logits are ",
+                        format("%.3g", measured), " from the twin's where ", format("%.3g", predicted_std),
+                        " is predicted; other prompts were encrypted, or in another order, or the server ran "
+                        "something else"),
+                Error::Kind::kFailed);
   return 0;
 }
 

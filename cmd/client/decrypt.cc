@@ -21,13 +21,6 @@
 namespace psm::cmd {
 namespace {
 
-// The client's last step needs of a prompt only how long it is.
-std::vector<std::vector<int>> placeholders(const std::vector<int>& lengths) {
-  std::vector<std::vector<int>> prompts;
-  for (const int length : lengths) prompts.emplace_back(static_cast<size_t>(length), 0);
-  return prompts;
-}
-
 // The prompts' lengths by group of the answers, from the record that //cmd:encrypt left.
 std::vector<std::vector<int>> lengths_of(const std::string& path, const attention::ClientModel& model,
                                          size_t groups, const std::string& in) {
@@ -93,7 +86,9 @@ int decrypt(int argc, char** argv) {
   for (const auto& lengths : all_lengths) {
     attention::SlotVectors outputs;
     for (const std::string& name : note.names) outputs.emplace(name, decryptor.decrypt(file.load(next++)));
-    append_logits(client.model, outputs, placeholders(lengths), logits);
+    std::vector<std::vector<int>> prompts;  // the last step needs only how long they are
+    for (const int length : lengths) prompts.emplace_back(static_cast<size_t>(length), 0);
+    append_logits(client.model, outputs, prompts, logits);
   }
   const double seconds = seconds_now() - start;
 

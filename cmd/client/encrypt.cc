@@ -1,5 +1,4 @@
 // The client encrypts its prompts. Several share a ciphertext. Their lengths stay with the client.
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 
@@ -25,35 +24,6 @@
 namespace psm::cmd {
 namespace {
 
-// Encrypts under the secret key where it is at hand (half the bytes, less error), else under the public key.
-class FolderEncryptor {
- public:
-  FolderEncryptor(const KeyFiles& files, const ckks::Context& context) {
-    if (std::filesystem::exists(files.secret)) {
-      secret_.emplace(wire::read_secret_key(files.secret, context));
-      seeded_.emplace(*secret_);
-    } else {
-      public_key_ = wire::read_public_key(files.public_key, context);
-      encryptor_.emplace(context, public_key_);
-    }
-  }
-
-  ckks::Fingerprint fingerprint() const { return secret_ ? secret_->fingerprint() : public_key_.fingerprint; }
-  void encrypt(const ckks::Plaintext& plaintext, wire::CiphertextWriter& writer) {
-    if (seeded_) {
-      writer.write(seeded_->encrypt(plaintext));
-    } else {
-      writer.write(encryptor_->encrypt(plaintext));
-    }
-  }
-
- private:
-  std::optional<ckks::SecretKey> secret_;
-  std::optional<ckks::SeededEncryptor> seeded_;
-  ckks::PublicKey public_key_;
-  std::optional<ckks::Encryptor> encryptor_;
-};
-
 int encrypt(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:encrypt -- --client FILE --keys FOLDER --out FILE (--prompt TEXT | --prompts FILE | "
@@ -78,9 +48,20 @@ int encrypt(int argc, char** argv) {
   const PlanEnds ends = client.ends(kPass);
   const ckks::Context& context = *client.context;
   ring.require_security(context);
-  FolderEncryptor encryptor(files, context);
+  // Under the secret key where it is at hand (half the bytes, less error), else under the public key.
+  std::optional<ckks::SecretKey> secret;
+  std::optional<ckks::SeededEncryptor> seeded;
+  ckks::PublicKey public_key;
+  std::optional<ckks::Encryptor> encryptor;
+  if (std::filesystem::exists(files.secret)) {
+    secret.emplace(wire::read_secret_key(files.secret, context));
+    seeded.emplace(*secret);
+  } else {
+    public_key = wire::read_public_key(files.public_key, context);
+    encryptor.emplace(context, public_key);
+  }
   const attention::ClientShape& shape = client.model.shape;
-  const PromptCodec codec = codec_of_form(client.prompts, shape, shape.classes, client_path);
+  const PromptCodec codec = codec_of_form(client.prompts, shape, client_path);
   const std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(shape));
   const auto groups = groups_of(prompts, client.model.packing.prompts);
   const size_t ciphertexts = groups.size() * ends.inputs.size();
@@ -105,16 +86,24 @@ int encrypt(int argc, char** argv) {
   const CiphertextNote note{client.program_id(), PublicSeedSource().identifier(), names_of(ends.inputs)};
   const std::string out_file = resolve_user_path(out);
   const InterruptionWatch watch;
-  wire::CiphertextWriter writer(out_file, context, encryptor.fingerprint(), note_text(note));
+  wire::CiphertextWriter writer(out_file, context, secret ? secret->fingerprint() : public_key.fingerprint,
+                                note_text(note));
+  PromptRecord record;
   for (const auto& group : groups) {
+    std::vector<int>& lengths = record.lengths.emplace_back();
+    for (const std::vector<int>& prompt : group) lengths.push_back(static_cast<int>(prompt.size()));
     const attention::SlotVectors inputs =
         attention::client_inputs(client.model, PromptExamples(shape, group));
-    for (const ckks::Plaintext& plaintext : encode_inputs(encoder, ends.inputs, inputs))
-      encryptor.encrypt(plaintext, writer);
+    for (const ckks::Plaintext& plaintext : encode_inputs(encoder, ends.inputs, inputs)) {
+      if (seeded)
+        writer.write(seeded->encrypt(plaintext));
+      else
+        writer.write(encryptor->encrypt(plaintext));
+    }
     stop_if_interrupted("nothing was written; run the same command again");
   }
   // First: //cmd:decrypt needs it.
-  write_file(files.prompts(note.request), PromptRecord::of(groups).text(), AtomicFile::Kind::kSecret);
+  write_file(files.prompts(note.request), record.text(), AtomicFile::Kind::kSecret);
   writer.commit();
   const double seconds = seconds_now() - start;
   print(counted(prompts.size(), "prompt"), " in ", counted(ciphertexts, "ciphertext"), " (",

@@ -106,28 +106,6 @@ std::vector<std::string> local_server(const std::string& program, const KeyFiles
   return command;
 }
 
-// Seconds of steps on prompts, which are whole passes or token by token, and of steps on one token; and of the server's
-// passes and tokens, without the encoding of weights.
-struct TextTimes {
-  std::vector<double> prompt_steps, token_steps, passes, tokens;
-};
-
-constexpr const char* kFigures = "the server's figures";
-
-TextTimes times_of(const std::vector<TextClient::Step>& steps, const Json& figures, bool prompts_at_once) {
-  TextTimes times;
-  for (const TextClient::Step& step : steps)
-    (step.was_prompt || step.computed > 1 ? times.prompt_steps : times.token_steps).push_back(step.seconds);
-  for (const Json& run : figures.at("runs", kFigures).array(kFigures)) {
-    const double seconds = run.at("seconds", kFigures).number(kFigures),
-                 encoding = run.at("encode_seconds", kFigures).number(kFigures);
-    const bool token = run.at("count", kFigures).integer(kFigures, 1, INT32_MAX) == 1 &&
-                       (run.at("first", kFigures).integer(kFigures, 0, INT32_MAX) > 0 || !prompts_at_once);
-    (token ? times.tokens : times.passes).push_back(seconds - encoding);
-  }
-  return times;
-}
-
 // Returns 0 if there are no values.
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -227,8 +205,7 @@ int generate(int argc, char** argv) {
   TextModel model(read_client_file(client_file));
   const ckks::Context& context = *model.context;
   ring.require_security(context);
-  const PromptCodec codec =
-      codec_of_form(model.file.prompts, model.file.model.shape, model.file.model.shape.classes, client_file);
+  const PromptCodec codec = codec_of_form(model.file.prompts, model.file.model.shape, client_file);
   const bool encrypted = !model.weights.empty();
   if (slide && encrypted)
     throw Error(
@@ -278,7 +255,7 @@ int generate(int argc, char** argv) {
 
   print(context.describe(), "\n");
   if (has_program && tokens > 0 && !codec.reads_numbers() && !record)
-    TextTwin(program_file, model).check_ranges(begun);
+    TextTwin(program_file, model).after(begun, /*predict=*/false, /*strict=*/true);
   Json json;
   json["params"] = parameters_json(context);
   json["seconds_keys"] = 0;
@@ -378,7 +355,20 @@ int generate(int argc, char** argv) {
                           : message("the text is kept in ", folder.path(),
                                     " up to its last token; run the same command again to go on"));
   }
-  const TextTimes times = times_of(steps, figures, model.takes_prompts());
+  // Seconds of steps on prompts, which are whole passes or token by token, and of steps on one token; and of the
+  // server's passes and tokens, without the encoding of weights.
+  std::vector<double> prompt_steps, token_steps, passes, token_runs;
+  for (const TextClient::Step& step : steps)
+    (step.was_prompt || step.computed > 1 ? prompt_steps : token_steps).push_back(step.seconds);
+  constexpr const char* kFigures = "the server's figures";
+  for (const Json& run : figures.at("runs", kFigures).array(kFigures)) {
+    const double run_seconds = run.at("seconds", kFigures).number(kFigures),
+                 encoding = run.at("encode_seconds", kFigures).number(kFigures);
+    const bool token =
+        run.at("count", kFigures).integer(kFigures, 1, INT32_MAX) == 1 &&
+        (run.at("first", kFigures).integer(kFigures, 0, INT32_MAX) > 0 || !model.takes_prompts());
+    (token ? token_runs : passes).push_back(run_seconds - encoding);
+  }
   const auto of_server = [&](const char* name, int64_t most) {
     return figures.at(name, kFigures).integer(kFigures, 0, most);
   };
@@ -386,15 +376,15 @@ int generate(int argc, char** argv) {
                 prompt_bootstraps = of_server("bootstraps_per_prompt", INT32_MAX),
                 peak_bytes = of_server("peak_rss_bytes", INT64_MAX),
                 cache_bytes = of_server("cache_bytes", INT64_MAX);
-  const double token_to_pass = times.passes.empty() ? 0 : median(times.tokens) / median(times.passes);
+  const double token_to_pass = passes.empty() ? 0 : median(token_runs) / median(passes);
   const std::span<const int> generated = std::span(record->tokens).subspan(begun.size());
   print("text: ", visible(codec.decode(generated)), "\n");
-  if (!times.token_steps.empty())
-    print("a token ", seconds_text(median(times.token_steps)), " at the client, ",
-          seconds_text(median(times.tokens)), " of it the server's",
-          times.passes.empty() ? ""
-                               : message(", ", format("%.3f", token_to_pass), " of a pass of ", model.tokens,
-                                         " tokens (", seconds_text(median(times.passes)), ")"),
+  if (!token_steps.empty())
+    print("a token ", seconds_text(median(token_steps)), " at the client, ", seconds_text(median(token_runs)),
+          " of it the server's",
+          passes.empty() ? ""
+                         : message(", ", format("%.3f", token_to_pass), " of a pass of ", model.tokens,
+                                   " tokens (", seconds_text(median(passes)), ")"),
           "\n");
   print("keys and values of ", model.tokens, " tokens in ", bytes_text(static_cast<double>(cache_bytes)),
         "; the server's peak memory ", bytes_text(static_cast<double>(peak_bytes)), "\n");
@@ -405,10 +395,10 @@ int generate(int argc, char** argv) {
   const auto median_of = [](const std::vector<double>& seconds) {
     return seconds.empty() ? Json() : Json(median(seconds));
   };
-  json["seconds_prompt"] = median_of(times.prompt_steps);
-  json["seconds_per_token"] = median_of(times.token_steps);
-  json["seconds_pass"] = median_of(times.passes);
-  json["ratio_token_to_pass"] = times.passes.empty() || times.tokens.empty() ? Json() : Json(token_to_pass);
+  json["seconds_prompt"] = median_of(prompt_steps);
+  json["seconds_per_token"] = median_of(token_steps);
+  json["seconds_pass"] = median_of(passes);
+  json["ratio_token_to_pass"] = passes.empty() || token_runs.empty() ? Json() : Json(token_to_pass);
   json["bootstraps_per_token"] = token_bootstraps;
   json["bootstraps_per_prompt"] = prompt_bootstraps;
   json["cache_bytes"] = cache_bytes;

@@ -1,7 +1,5 @@
 // The client makes its keys: the secret key, the public key, and the evaluation keys that the server needs to
 // run one program, and no others.
-#include <cstdio>
-
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/hex.h"
 #include "cmd/client/client_head.h"

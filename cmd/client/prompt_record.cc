@@ -14,15 +14,6 @@ void describe(Tables& t, PromptRecord& record) {
   });
 }
 
-PromptRecord PromptRecord::of(const std::vector<std::vector<std::vector<int>>>& groups) {
-  PromptRecord record;
-  for (const auto& group : groups) {
-    std::vector<int>& lengths = record.lengths.emplace_back();
-    for (const auto& prompt : group) lengths.push_back(static_cast<int>(prompt.size()));
-  }
-  return record;
-}
-
 std::string PromptRecord::text() const {
   std::string text = note_text(*this);
   const uint64_t checksum = checksum64(text.data(), text.size());

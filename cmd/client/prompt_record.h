@@ -23,8 +23,6 @@ struct PromptRecord {
   // at most `max_length` tokens.
   static PromptRecord parse(const std::string& text, const std::string& path, int max_prompts,
                             int max_length);
-
-  static PromptRecord of(const std::vector<std::vector<std::vector<int>>>& groups);
 };
 
 constexpr uint64_t kMaxRecordBytes = 8 << 20;

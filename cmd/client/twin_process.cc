@@ -8,11 +8,13 @@
 #include "ckks/wire/tables.h"
 
 namespace psm::cmd {
-namespace {
 
 template <typename Tables>
-void describe_slots(Tables& t, attention::SlotVectors& slots) {
-  wire::map(t, slots, 8, [&](std::string& name, std::vector<std::complex<double>>& values) {
+void describe(Tables& t, TwinMessage& m) {
+  t.text(m.entry);
+  wire::integer(t, m.argument);
+  wire::flag(t, m.noisy), wire::flag(t, m.strict), wire::flag(t, m.shares);
+  wire::map(t, m.slots, 8, [&](std::string& name, std::vector<std::complex<double>>& values) {
     t.text(name);
     wire::list(t, values, 16, [&](std::complex<double>& value) {
       double re = value.real(), im = value.imag();
@@ -22,32 +24,9 @@ void describe_slots(Tables& t, attention::SlotVectors& slots) {
   });
 }
 
-struct Slots {
-  attention::SlotVectors slots;
-};
-template <typename Tables>
-void describe(Tables& t, Slots& own) {
-  describe_slots(t, own.slots);
-}
-
-}  // namespace
-
-template <typename Tables>
-void describe(Tables& t, TwinRequest& r) {
-  t.text(r.entry);
-  wire::integer(t, r.argument);
-  wire::flag(t, r.noisy), wire::flag(t, r.strict), wire::flag(t, r.shares);
-  describe_slots(t, r.slots);
-}
-
-std::string TwinRequest::text() const { return wire::to_bytes(*this); }
-TwinRequest TwinRequest::parse(const std::string& bytes) {
-  return wire::from_bytes<TwinRequest>(bytes, "a request");
-}
-
-std::string pack_slots(const attention::SlotVectors& slots) { return wire::to_bytes(Slots{slots}); }
-attention::SlotVectors unpack_slots(const std::string& bytes) {
-  return wire::from_bytes<Slots>(bytes, "slots").slots;
+std::string TwinMessage::text() const { return wire::to_bytes(*this); }
+TwinMessage TwinMessage::parse(const std::string& bytes) {
+  return wire::from_bytes<TwinMessage>(bytes, "a message");
 }
 
 TwinProcess::TwinProcess(const std::string& program, uint64_t program_id)
@@ -65,10 +44,10 @@ std::string TwinProcess::reply() {
   return std::move(frame->payload);
 }
 
-TwinProcess::Outputs TwinProcess::run(const TwinRequest& request) {
+TwinProcess::Outputs TwinProcess::run(const TwinMessage& request) {
   channel_.send(FrameKind::kToken, request.text());
-  Outputs outputs{unpack_slots(reply()), {}};
-  if (request.noisy) outputs.noisy = unpack_slots(reply());
+  Outputs outputs{TwinMessage::parse(reply()).slots, {}};
+  if (request.noisy) outputs.noisy = TwinMessage::parse(reply()).slots;
   return outputs;
 }
 

@@ -12,9 +12,9 @@
 
 namespace psm::cmd {
 
-// One run of an entry point. Inputs that are not given come from the run before (a text's caches) or were
-// shared; at a text's first place caches are empty.
-struct TwinRequest {
+// A request for one run of an entry point, or a reply, which has slots alone. Inputs that are not given come from the
+// run before (a text's caches) or were shared; at a text's first place caches are empty.
+struct TwinMessage {
   std::string entry{};
   int argument = 0;
   bool noisy = false;   // also once with the predicted error of every instruction
@@ -23,7 +23,7 @@ struct TwinRequest {
   attention::SlotVectors slots{};
 
   std::string text() const;
-  static TwinRequest parse(const std::string& bytes);  // throws Error for anything else
+  static TwinMessage parse(const std::string& bytes);  // throws Error for anything else
 };
 
 class TwinProcess {
@@ -36,7 +36,7 @@ class TwinProcess {
   // Throws Error if the program has another id.
   TwinProcess(const std::string& program, uint64_t program_id);
   // Throws Error if a value leaves its range, and names operation and layer.
-  Outputs run(const TwinRequest& request);
+  Outputs run(const TwinMessage& request);
 
  private:
   std::string reply();
@@ -45,10 +45,8 @@ class TwinProcess {
 };
 
 // What goes over the pipes: frames (cmd/generation/frames.h) of tables (ckks/wire/tables.h). A request is a kToken; its
-// reply is one kAnswer of slots, or two, or a kRefused that says what failed. The twin begins with a kReady, the program's
+// reply is one kAnswer, or two, or a kRefused that says what failed. The twin begins with a kReady, the program's
 // id. The reply to slots that are shared has none.
 constexpr uint64_t kMostTwinBytes = uint64_t{1} << 32;
-std::string pack_slots(const attention::SlotVectors& slots);
-attention::SlotVectors unpack_slots(const std::string& bytes);
 
 }  // namespace psm::cmd

@@ -15,7 +15,7 @@
 #include "ckks/scheme/chain/context.h"
 #include "cmd/client/client_file.h"
 #include "cmd/prompts/logits.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 
 namespace psm::cmd {
 
@@ -50,8 +50,8 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
 // A plan's program in the clear on some inputs, and what its encryption would change.
 struct TwinPrediction {
   LogitRows logits;
-  // A logit's error: the program runs once more with the error of every instruction, and this is the root mean square
-  // of the difference.
+  // The deviation of a logit's error: the program runs once more with the error of every instruction, and this is the
+  // root mean square of the difference.
   double predicted_std = 0;
   // By value id of the plan; standard deviations.
   std::vector<program::Observation> observations;

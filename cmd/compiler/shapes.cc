@@ -11,6 +11,7 @@ namespace psm::cmd {
 namespace {
 
 constexpr double kVarianceSpan = 6, kDenominatorSpan = 600;
+constexpr int kMeasured = 4;  // sequences, prompts included
 // Further sequences reach at most about this factor more than a few do. A first token sees itself alone, so that its
 // scores spread widely, and each sequence has one.
 constexpr double kFewSequences = 1.5;
@@ -86,7 +87,7 @@ attention::ModelConfig ShapeFlags::config() const {
   return config;
 }
 
-RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, int prompts, int sequences) {
+RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, int prompts) {
   PSM_CHECK(prompts >= 1, prompts);
   RandomModel model;
   attention::ModelWeights& weights = model.checkpoint.weights;
@@ -100,7 +101,7 @@ RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, in
     for (size_t i = begin; i < begin + width; ++i) weights.embedding[i] *= static_cast<float>(length);
   }
 
-  std::vector<std::vector<int>> measured(static_cast<size_t>(std::max(prompts, sequences)));
+  std::vector<std::vector<int>> measured(static_cast<size_t>(std::max(prompts, kMeasured)));
   for (std::vector<int>& sequence : measured) {
     sequence.resize(static_cast<size_t>(config.context));
     for (int& token : sequence) token = static_cast<int>(tokens.integer(static_cast<uint64_t>(config.vocab)));

@@ -42,7 +42,6 @@ struct RandomModel {
   std::vector<std::vector<int>> prompts;  // of config.context tokens each
 };
 
-// `sequences`: the number of sequences for measuring ranges, prompts included.
-RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, int prompts, int sequences = 4);
+RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, int prompts);
 
 }  // namespace psm::cmd

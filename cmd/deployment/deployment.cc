@@ -6,7 +6,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/progress.h"
 #include "ckks/base/touched_memory.h"
-#include "cmd/client/client_file.h"
 #include "cmd/client/encoding.h"
 #include "cmd/protocol/notes.h"
 #include "cmd/protocol/temporary_folder.h"
@@ -87,38 +86,23 @@ program::RunResult Session::run(const Ciphertexts& inputs, program::RunOptions o
   program::RunResult result = server_->run(inputs, options);
   figures_.add_pass(result);
   seconds_.infer += std::accumulate(result.seconds.begin(), result.seconds.end(), 0.0);
-  ++passes_;
   return result;
 }
 
-attention::SlotVectors Session::decrypt(const Ciphertexts& outputs) const {
+attention::SlotVectors Session::decrypt(const Ciphertexts& outputs) {
+  const double begin = seconds_now();
   attention::SlotVectors out;
-  for (const auto& [name, ciphertext] : outputs) out.emplace(name, decryptor_.decrypt(ciphertext));
+  for (const auto& [name, ciphertext] : outputs) out.emplace(name, decrypt(ciphertext));
+  seconds_.decrypt += seconds_now() - begin;
   return out;
 }
 
-LogitRows Session::logits(const attention::ClientModel& client, const std::vector<std::vector<int>>& prompts,
-                          const Observe& observe) {
-  LogitRows rows;
-  for (const auto& group : groups_of(prompts, client.packing.prompts)) {
-    program::RunOptions options;
-    if (observe && rows.empty())
-      options.observe = [&](size_t, program::Value value, const ckks::Ciphertext& ciphertext) {
-        observe(value, decryptor_.decrypt(ciphertext));
-      };
-    const program::RunResult result = run(encrypt(attention::client_inputs(client, group)), options);
-    const double begin = seconds_now();
-    const attention::SlotVectors outputs = decrypt(result.outputs);
-    if (first_outputs_.empty()) first_outputs_ = outputs;
-    append_logits(client, outputs, group, rows);
-    seconds_.decrypt += seconds_now() - begin;
-  }
-  return rows;
-}
-
-ckks::Ciphertext Session::value_to_bootstrap() {
-  const program::SlotVector value(static_cast<size_t>(d_.context->slots()), ckks::Complex(0.5, -0.25));
-  return encryptor_.encrypt(encoder_.encode(value, d_.context->entry_level()));
+double Session::bootstrap_seconds() {
+  const program::SlotVector slots(static_cast<size_t>(d_.context->slots()), ckks::Complex(0.5, -0.25));
+  const ckks::Ciphertext value = encryptor_.encrypt(encoder_.encode(slots, d_.context->entry_level()));
+  const double begin = seconds_now();
+  server_->bootstrap(value);
+  return seconds_now() - begin;
 }
 
 }  // namespace psm::cmd

@@ -2,7 +2,6 @@
 // to a file (cmd/compiler/compile.h) and read from it. The file is removed once it is mapped.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,8 +13,6 @@
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "cmd/compiler/compile.h"
-#include "cmd/prompts/comparison.h"
-#include "cmd/prompts/logits.h"
 #include "cmd/server/planned_pass.h"
 #include "cmd/server/run_figures.h"
 #include "cmd/server/server.h"
@@ -40,7 +37,6 @@ class Session {
     double encrypt = 0, infer = 0, decrypt = 0;
   };
   using Ciphertexts = std::map<std::string, ckks::Ciphertext>;  // inputs or outputs, by name
-  using Observe = std::function<void(program::Value, const program::SlotVector&)>;
 
   // Makes the keys that the pass asks for, with a progress bar. Meanwhile the memory that a pass takes is touched;
   // `figures` learns of that and of every pass. Arguments outlive the session.
@@ -48,21 +44,14 @@ class Session {
 
   Ciphertexts encrypt(const attention::SlotVectors& inputs);
   program::RunResult run(const Ciphertexts& inputs, program::RunOptions options = {});
-  attention::SlotVectors decrypt(const Ciphertexts& outputs) const;
+  attention::SlotVectors decrypt(const Ciphertexts& outputs);
+  program::SlotVector decrypt(const ckks::Ciphertext& value) const { return decryptor_.decrypt(value); }
 
-  // All three for a model: logits of every token of every prompt, as many passes as they take. `observe`, unless it is
-  // empty, gets every value of the first pass, decrypted.
-  LogitRows logits(const attention::ClientModel& client, const std::vector<std::vector<int>>& prompts,
-                   const Observe& observe = {});
+  // Seconds of one full bootstrap of a complex value, outside of a pass. The plan must have bootstraps.
+  double bootstrap_seconds();
 
-  // A ciphertext of one complex value in all slots at the entry level.
-  ckks::Ciphertext value_to_bootstrap();
-
-  Server& server() { return *server_; }
   const ckks::EvaluationKeys& keys() const { return keys_; }
   const Seconds& seconds() const { return seconds_; }
-  int passes() const { return passes_; }
-  const attention::SlotVectors& first_outputs() const { return first_outputs_; }  // of logits(), decrypted
 
  private:
   const PlannedPass& d_;
@@ -76,8 +65,6 @@ class Session {
   ckks::Decryptor decryptor_;
   ckks::EvaluationKeys keys_;
   std::unique_ptr<Server> server_;
-  int passes_ = 0;
-  attention::SlotVectors first_outputs_;
 };
 
 }  // namespace psm::cmd

@@ -13,7 +13,7 @@
 #include "cmd/client/client_file.h"
 #include "cmd/compiler/compile.h"
 #include "cmd/prompts/comparison.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/reports/program_report.h"
 
 using namespace psm::lesson;

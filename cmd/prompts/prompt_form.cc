@@ -1,6 +1,7 @@
 #include "cmd/prompts/prompt_form.h"
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/hex.h"
 #include "ckks/wire/tables.h"
 #include "nn/text/bpe/tokenizer_tables.h"
 
@@ -8,7 +9,8 @@ namespace psm::cmd {
 namespace {
 
 enum Kind : uint8_t { kRecall = 1, kImages, kTokenizer };
-constexpr int kMostOfGrid = 1 << 12;  // pixels of a side of an image
+constexpr const char* kNote = "prompts";  // of a checkpoint
+constexpr int kMostOfGrid = 1 << 12;      // pixels of a side of an image
 
 struct Form {
   uint8_t kind = 0;
@@ -41,11 +43,10 @@ std::string prompt_form(const PromptCodec& codec) {
   return wire::to_bytes(Form{.kind = kTokenizer, .tokenizer = nn::tokenizer_bytes(*codec.tokenizer())});
 }
 
-PromptCodec codec_of_form(std::string_view bytes, const attention::Readable& model, int classes,
-                          const std::string& what) {
+PromptCodec codec_of_form(std::string_view bytes, const attention::Readable& model, const std::string& what) {
   if (bytes.empty() && model.patch_inputs > 0)
     throw Error(message(what, " is of a shape, which does not say what its images are; compile a model"));
-  if (bytes.empty()) return PromptCodec(model.vocab, classes);
+  if (bytes.empty()) return PromptCodec(model.vocab, model.classes);
   const Form form = wire::from_bytes<Form>(bytes, what);
   if (form.kind == kRecall) {
     form.recall.validate();
@@ -54,10 +55,32 @@ PromptCodec codec_of_form(std::string_view bytes, const attention::Readable& mod
   }
   PromptCodec codec = form.kind == kRecall ? PromptCodec(form.recall)
                       : form.kind == kImages
-                          ? PromptCodec(form.images, classes)
-                          : PromptCodec(nn::tokenizer_from_bytes(form.tokenizer, what), classes);
+                          ? PromptCodec(form.images, model.classes)
+                          : PromptCodec(nn::tokenizer_from_bytes(form.tokenizer, what), model.classes);
   codec.require_fitting(model);
   return codec;
+}
+
+bool say_what_prompts_are(const Notes& notes) { return notes.contains(kNote); }
+
+PromptCodec codec_of(const attention::Readable& model, const Notes& notes) {
+  const auto note = notes.find(kNote);
+  if (note == notes.end())
+    throw Error(
+        model.patch_inputs > 0
+            ? "the checkpoint does not say what images it reads; use one of //cmd:train, or import it again"
+            : "the checkpoint does not say what its tokens are; use one of //cmd:train, or import it with "
+              "--tokenizer");
+  const std::string what = "the checkpoint's note \"prompts\"";
+  const auto form = from_hex(note->second);
+  if (!form || form->empty()) throw Error(what + " is not pairs of hexadecimal digits; the file is damaged");
+  return codec_of_form(*form, model, what);
+}
+
+void write_notes(const PromptCodec& codec, Notes& notes, const attention::Readable& model) {
+  codec.require_fitting(model);
+  const std::string form = prompt_form(codec);
+  notes[kNote] = hex(form.data(), form.size());
 }
 
 }  // namespace psm::cmd

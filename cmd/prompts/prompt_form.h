@@ -1,7 +1,9 @@
 // The form of a model's prompts, as a table in client's files and checkpoints: the sizes of a recall task,
-// the grid of images, or a tokenizer (nn/text/bpe/tokenizer_tables.h). FORMATS.md has it byte by byte.
+// the grid of images, or a tokenizer (nn/text/bpe/tokenizer_tables.h). FORMATS.md has it byte by byte. A checkpoint
+// has it in hexadecimal digits, as its note "prompts".
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -10,9 +12,16 @@
 namespace psm::cmd {
 
 std::string prompt_form(const PromptCodec& codec);
-// `classes` is the model's. Throws Error that begins with `what` for anything else, or for a form that does
+// Throws Error that begins with `what` for anything else, or for a form that does not fit the model.
+PromptCodec codec_of_form(std::string_view form, const attention::Readable& model, const std::string& what);
+
+using Notes = std::map<std::string, std::string>;
+
+bool say_what_prompts_are(const Notes& notes);
+// Throws Error if the notes of the model's checkpoint say nothing about its prompts, or something that does
 // not fit the model.
-PromptCodec codec_of_form(std::string_view form, const attention::Readable& model, int classes,
-                          const std::string& what);
+PromptCodec codec_of(const attention::Readable& model, const Notes& notes);
+// Writes the note. Throws Error if the codec does not fit the model.
+void write_notes(const PromptCodec& codec, Notes& notes, const attention::Readable& model);
 
 }  // namespace psm::cmd

@@ -15,17 +15,6 @@ namespace {
 
 constexpr uint64_t kMaxPromptBytes = uint64_t{1} << 24;
 
-// Reads the prompts of the user's file: one a line, empty lines left out. Throws Error if there is none.
-std::vector<std::vector<int>> prompts_of_lines(const PromptCodec& codec, const std::string& file) {
-  std::vector<std::vector<int>> prompts;
-  std::istringstream lines(read_file(resolve_user_path(file), kMaxPromptBytes));
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) prompts.push_back(codec.encode(line));
-  }
-  if (prompts.empty()) throw Error(message(file, " holds no prompt"));
-  return prompts;
-}
-
 // The first `count` windows of `length` tokens of a text. Throws Error if it has fewer.
 std::vector<std::vector<int>> windows_of_text(const PromptCodec& codec, const std::string& file, int count,
                                               int length) {
@@ -203,7 +192,10 @@ std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec, int lo
   } else if (flags_.given("sample")) {
     prompts = codec.sample(static_cast<int>(sample_), seed());
   } else {
-    prompts = prompts_of_lines(codec, file_);
+    std::istringstream lines(read_file(resolve_user_path(file_), kMaxPromptBytes));
+    for (std::string line; std::getline(lines, line);)
+      if (!line.empty()) prompts.push_back(codec.encode(line));
+    if (prompts.empty()) throw Error(message(file_, " holds no prompt"));
   }
   require_answerable(prompts, codec, longest);
   return prompts;

@@ -6,7 +6,7 @@
 //   numbers  a prompt is the numbers of tokens, "7 12 3", for a shape with random weights
 //
 // A classifier of texts reads one or two, enclosed by nn/text/sentences.h, and has one scored row of logits,
-// its classes. A checkpoint (model_notes.h) and a client's file say with the same table (prompt_form.h) which
+// its classes. A checkpoint and a client's file say with the same table (prompt_form.h) which
 // of these prompts the model has.
 #pragma once
 

@@ -53,14 +53,10 @@ std::string detail_of(const Instruction& i, size_t slots) {
   return i.opcode == Opcode::kBootstrap ? "of " + i.bootstrap.text() : "";
 }
 
-bool begins_instruction(std::span<const LedgerRow> rows, size_t r) {
-  return r == 0 || rows[r - 1].instruction != rows[r].instruction;
-}
-
 std::string charts(const std::vector<LedgerRow>& all) {
   std::vector<LedgerRow> rows;  // the first of each instruction
-  for (size_t r = 0; r < all.size(); ++r)
-    if (begins_instruction(all, r)) rows.push_back(all[r]);
+  for (const LedgerRow& row : all)
+    if (rows.empty() || rows.back().instruction != row.instruction) rows.push_back(row);
   SvgFigure figure("Along the program");
   // Layers are bands, bootstraps are marks.
   const auto panel_of = [&](const char* title, const char* y_label,

@@ -40,15 +40,14 @@ void make_visible(program::ProgramFile& file) {
 
 // about.`what`.`entry`, if it is an array of so many numbers.
 std::vector<double> numbers_of(const Json& about, const char* what, const std::string& entry, size_t count) {
-  const Json* by_entry = about.is_object() ? about.find(what) : nullptr;
-  const Json* found = by_entry && by_entry->is_object() ? by_entry->find(entry) : nullptr;
-  if (!found || !found->is_array() || found->array(what).size() != count) return {};
   std::vector<double> numbers;
-  for (const Json& number : found->array(what)) {
-    if (number.is_array() || number.is_object() || number.is_string() || number.is_null()) return {};
-    numbers.push_back(number.number(what));
+  try {
+    for (const Json& number : about.at(what, what).at(entry, what).array(what))
+      numbers.push_back(number.number(what));
+  } catch (const Error&) {  // it is something else
+    return {};
   }
-  return numbers;
+  return numbers.size() == count ? numbers : std::vector<double>();
 }
 
 // Says how many there are of each kind, and what each takes: "11 of all slots, each 1.10 s".
@@ -65,14 +64,6 @@ std::string bootstraps_text(const ShownEntry& entry) {
     text += message(text.empty() ? "" : "; ", of.first, " of ", kind.text(), ", each ",
                     seconds_text(of.second / static_cast<double>(of.first)));
   return text;
-}
-
-// What runs a whole pass keeps encoded, or encodes anew in each.
-std::string plaintexts_text(const program::MeterReading& reading) {
-  const double kept = reading.kept_plaintext_bytes();
-  return bytes_text(kept) + (kept < reading.plaintext_bytes
-                                 ? " of " + bytes_text(reading.plaintext_bytes) + "; the others in each pass"
-                                 : "");
 }
 
 // Two rows: what a reader asks first, and the rest.
@@ -127,6 +118,7 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
   if (shown.encode_seconds_per_byte > 0)
     more.number("encode_seconds", "encoding the weights",
                 shown.encode_seconds_per_byte * reading.plaintext_bytes, seconds_text);
+  const double kept = reading.kept_plaintext_bytes();  // encoded, by a run of whole passes
   more.cell("bootstraps", bootstraps_text(entry))
       .json("highest_level", int{reading.highest_level})
       .json("lowest_level", int{reading.lowest_level})
@@ -140,7 +132,11 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
       .number("bootstrap_bytes", "  bootstraps", reading.bootstrap_bytes, bytes_text)
       .both("ciphertext_bytes", "  ciphertexts", reading.peak_ciphertext_bytes,
             bytes_text(reading.peak_ciphertext_bytes) + ", " + reading.peak_operation)
-      .both("plaintext_bytes", "  plaintexts", reading.plaintext_bytes, plaintexts_text(reading))
+      .both(
+          "plaintext_bytes", "  plaintexts", reading.plaintext_bytes,
+          bytes_text(kept) + (kept < reading.plaintext_bytes
+                                  ? " of " + bytes_text(reading.plaintext_bytes) + "; the others in each pass"
+                                  : ""))
       .number("table_bytes", "  the program's tables", reading.table_bytes, bytes_text);
   return figures;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -91,7 +92,7 @@ Figures thread_figures(const program::Work& work, const program::KernelSeconds& 
     figures.row()
         .both("threads", "threads", threads)
         .number("seconds", "a pass", seconds, seconds_text)
-        .number("speedup", "times as fast", alone / seconds, "%.2f")
+        .number("speedup", "times as fast", seconds > 0 ? alone / seconds : 1, "%.2f")
         .both("limit", "limited by",
               threads == 1 ? "" : program::name(static_cast<program::WorkKind>(slowest)));
   }
@@ -178,64 +179,44 @@ RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, boo
       machines.emplace_back(message(cores, " cores each"), program::at_threads(one, two, cores));
   }
   for (const ShownEntry& entry : shown.entries) {
+    const std::string& name = entry.point->name;
     const program::Plan& plan = entry.point->plan;
-    Entry& added = entries_.emplace_back(Entry{entry.point->name, {}, {}});
+    std::string tables;
+    SvgFigure figure("Several ranks, or threads");
+    SvgPanel& panel = figure.panel("as fast as one", "ranks, threads", "times");
+    panel.x_log = panel.y_log = true;
+    // `plotted`: the member that the speedup is drawn over, if it is.
+    const auto add = [&](const std::string& key, const std::string& title, const Figures& figures,
+                         const char* plotted) {
+      const Json rows = figures.json();
+      text += message("\n", name, ": ", title, "\n", figures.table().text());
+      json[name][key] = Json::Object{{"of", title}, {"rows", rows}};
+      tables += html_of(figures.table(), title);
+      if (plotted == nullptr) return;
+      PlotPoints points;
+      for (const Json& row : rows.array(key))
+        points.emplace_back(row.at(plotted, key).number(key), row.at("speedup", key).number(key));
+      panel.line(title, std::move(points));
+    };
+    size_t links = 0;
     for (const auto& [machine, kernels] : machines) {
       const program::CostModel costs = shown.costs_with(kernels);
       for (const program::ScheduleOptions& options : chosen)
-        added.parts.push_back(
-            {message("ranks of ", machine, ", latency ", format("%.0f us, ", 1e6 * options.link.latency),
-                     bytes_text(options.link.bandwidth), "/s"),
-             message("ranks_", added.parts.size()), count_figures(plan, costs, options)});
+        add(message("ranks_", links++),
+            message("ranks of ", machine, ", latency ", format("%.0f us, ", 1e6 * options.link.latency),
+                    bytes_text(options.link.bandwidth), "/s"),
+            count_figures(plan, costs, options), "ranks");
     }
     const auto& [machine, kernels] = machines.front();
     const program::CostModel costs = shown.costs_with(kernels);
     const Schedule s = program::schedule(plan, costs, chosen.front());
-    added.parts.push_back({message(chosen.front().ranks, " ranks of ", machine), "by_rank",
-                           rank_figures(plan, costs, chosen.front(), s)});
-    added.drawing = lanes(s);
+    add("by_rank", message(chosen.front().ranks, " ranks of ", machine),
+        rank_figures(plan, costs, chosen.front(), s), nullptr);
     if (measured)
-      added.parts.push_back({"one process, measured with 1 and 2 threads, predicted beyond", "threads",
-                             thread_figures(entry.reading.work, one, two)});
+      add("threads", "one process, measured with 1 and 2 threads, predicted beyond",
+          thread_figures(entry.reading.work, one, two), "threads");
+    html += html_tagged("h2", name + " on several ranks") + "\n" + lanes(s) + figure.text() + tables;
   }
-}
-
-std::string RanksReport::text() const {
-  std::string out;
-  for (const Entry& entry : entries_)
-    for (const Part& part : entry.parts)
-      out += message("\n", entry.name, ": ", part.title, "\n", part.figures.table().text());
-  return out;
-}
-
-Json RanksReport::json() const {
-  Json json = Json(Json::Object{});
-  for (const Entry& entry : entries_)
-    for (const Part& part : entry.parts)
-      json[entry.name][part.key] = Json::Object{{"of", part.title}, {"rows", part.figures.json()}};
-  return json;
-}
-
-std::string RanksReport::html() const {
-  std::string out;
-  for (const Entry& entry : entries_) {
-    out += html_tagged("h2", entry.name + " on several ranks") + "\n" + entry.drawing;
-    SvgFigure figure("Several ranks, or threads");
-    SvgPanel& panel = figure.panel("as fast as one", "ranks, threads", "times");
-    panel.x_log = panel.y_log = true;
-    for (const Part& part : entry.parts) {
-      if (part.key == "by_rank") continue;
-      PlotPoints points;
-      const Json rows = part.figures.json();
-      for (const Json& row : rows.array(part.key))
-        points.emplace_back(row.at(part.key == "threads" ? "threads" : "ranks", part.key).number(part.key),
-                            row.at("speedup", part.key).number(part.key));
-      panel.line(part.title, points);
-    }
-    out += figure.text();
-    for (const Part& part : entry.parts) out += html_of(part.figures.table(), part.title);
-  }
-  return out;
 }
 
 }  // namespace psm::cmd

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "ckks/program/ranks/schedule.h"
 #include "cmd/reports/program_report.h"
@@ -22,27 +21,14 @@ struct RanksFlags {
   const std::string& network;
 };
 
-class RanksReport {
- public:
-  // Empty unless --ranks is given. `measured`: whether to time this machine with one and with two threads. Then ranks
-  // of 2 and of 16 cores are predicted, else those of the program's machine.
+// Empty unless --ranks is given.
+struct RanksReport {
+  // `measured`: whether to time this machine with one and with two threads. Then ranks of 2 and of 16 cores are
+  // predicted, else those of the program's machine.
   RanksReport(const ShownProgram& shown, const RanksFlags& flags, bool measured);
 
-  std::string text() const;
-  Json json() const;
-  std::string html() const;
-
- private:
-  struct Part {
-    std::string title, key;
-    Figures figures;
-  };
-  struct Entry {
-    std::string name;
-    std::vector<Part> parts;
-    std::string drawing;
-  };
-  std::vector<Entry> entries_;
+  std::string text, html;
+  Json json = Json(Json::Object{});
 };
 
 }  // namespace psm::cmd

@@ -1,6 +1,5 @@
 // Checks a server's commitment: draws steps, and computes them again. It links no secret key.
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "ckks/base/error.h"
@@ -105,7 +104,6 @@ int audit(int argc, char** argv) {
   const PlannedPass pass(program::load_program(resolve_user_path(program_path)));
   const program::Steps steps(pass.plan);
   const ckks::Context& context = *pass.context;
-  Json json;
   if (flags.given("commitment")) {
     flags.require("out");
     CommitmentNote note = read_commitment(resolve_user_path(commitment), steps, pass.program_id);
@@ -113,9 +111,7 @@ int audit(int argc, char** argv) {
     note.challenged = draw(steps_drawn, total);
     write_file(resolve_user_path(out), note_text(note));
     print("wrote ", out, ": ", note.challenged.size(), " of ", total, " steps\n");
-    json["challenged"] = static_cast<int64_t>(note.challenged.size());
-    json["steps"] = static_cast<int64_t>(total);
-    flags.write_json(json);
+    flags.write_json(Json::Object{{"challenged", note.challenged.size()}, {"steps", total}});
     return 0;
   }
   for (const char* flag : {"challenge", "openings", "keys", "in", "answers"}) flags.require(flag);
@@ -153,10 +149,8 @@ int audit(int argc, char** argv) {
   print(context.describe(), "\n", challenge.challenged.size(), " of ", total,
         " steps are what the program computes; a server that alters one is found with probability ",
         format("%.3g", chance), "\n");
-  json["challenged"] = static_cast<int64_t>(challenge.challenged.size());
-  json["steps"] = static_cast<int64_t>(total);
-  json["probability"] = chance;
-  flags.write_json(json);
+  flags.write_json(
+      Json::Object{{"challenged", challenge.challenged.size()}, {"steps", total}, {"probability", chance}});
   return 0;
 }
 

@@ -7,13 +7,9 @@
 #include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
-namespace {
-
-constexpr uint64_t kMaxCommitment = 1 << 24;  // bytes of its file
-
-}  // namespace
 
 CommitmentNote read_commitment(const std::string& path, const program::Steps& steps, uint64_t program_id) {
+  constexpr uint64_t kMaxCommitment = 1 << 24;  // bytes of its file
   auto note = parse_note<CommitmentNote>(read_file(path, kMaxCommitment), path);
   if (note.program_id != program_id) throw Error(message(path, " belongs to another program"));
   if (note.roots.empty() || note.roots.size() > kMaxCiphertexts)

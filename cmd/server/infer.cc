@@ -101,10 +101,7 @@ class Request {
                  Progress& progress, size_t before, std::string* digests, CommittedPasses* committed) {
     program::RunOptions options;
     RunDigests of_run;
-    if (digests != nullptr)
-      options.observe = [&](size_t instruction, program::Value, const ckks::Ciphertext& result) {
-        of_run.add(instruction, result);
-      };
+    if (digests != nullptr) of_run.watch(options);
     if (committed != nullptr) committed->watch(options);
     options.progress = [&](size_t done, size_t total) {
       progress.set(static_cast<double>(before * total + done));

@@ -57,12 +57,8 @@ InferenceState::InferenceState(const std::string& folder, const PlannedPass& pas
       request_(request.checksum()),
       groups_(groups) {
   if (folder_.empty()) return;
-  std::error_code failed;
+  std::error_code failed;  // the probe below says so
   std::filesystem::create_directories(folder_, failed);
-  if (failed || !std::filesystem::is_directory(folder_)) {
-    throw Error(message("cannot keep the state in ", folder_, ": ",
-                        failed ? failed.message() : "it is no folder", "; give another --state"));
-  }
   const program::Plan& plan = pass_.plan;
   while (answers_.size() < groups_ && std::filesystem::exists(path(answers_.size()))) {
     const size_t group = answers_.size();
@@ -93,12 +89,6 @@ std::string InferenceState::text() const {
   if (saved_ == 0) return groups;
   return message(groups, ", and the next up to instruction ", saved_, " of ",
                  pass_.plan.program.instructions.size());
-}
-
-std::string InferenceState::path(size_t group) const { return message(folder_, "/group-", group); }
-
-std::optional<program::RunState> InferenceState::take_checkpoint() {
-  return std::exchange(checkpoint_, std::nullopt);
 }
 
 void InferenceState::save(size_t next_instruction, const LiveValues& live) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ckks/base/error.h"
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/wire/ciphertext_reader.h"
 #include "cmd/protocol/notes.h"
@@ -49,7 +50,7 @@ class InferenceState {
   size_t finished_groups() const { return answers_.size(); }
   const std::vector<Outputs>& answers() const { return answers_; }  // of the finished groups
   // The saved state inside the first unfinished group. Can be taken once.
-  std::optional<program::RunState> take_checkpoint();
+  std::optional<program::RunState> take_checkpoint() { return std::exchange(checkpoint_, std::nullopt); }
   // Makes a run of the first unfinished group save itself after each block. A failed save only warns.
   void watch(program::RunOptions& options);
   void finish_group(Outputs outputs);
@@ -60,7 +61,7 @@ class InferenceState {
   void remove();
 
  private:
-  std::string path(size_t group) const;
+  std::string path(size_t group) const { return message(folder_, "/group-", group); }
   GroupNote note_of(size_t group, size_t next_instruction = 0) const {
     return {pass_.program_id, request_, group, static_cast<int>(next_instruction)};
   }

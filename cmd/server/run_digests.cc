@@ -2,10 +2,13 @@
 
 namespace psm::cmd {
 
-void RunDigests::add(size_t instruction, const ckks::Ciphertext& result) {
-  Sha256& sum = sums_[instruction];
-  for (const ckks::RnsPoly& c : result.c)
-    for (int j = 0; j < c.limbs(); ++j) sum.update(c.limb(j), static_cast<size_t>(c.n()) * sizeof(uint64_t));
+void RunDigests::watch(program::RunOptions& options) {
+  options.observe = [this](size_t instruction, program::Value, const ckks::Ciphertext& result) {
+    Sha256& sum = sums_[instruction];
+    for (const ckks::RnsPoly& c : result.c)
+      for (int j = 0; j < c.limbs(); ++j)
+        sum.update(c.limb(j), static_cast<size_t>(c.n()) * sizeof(uint64_t));
+  };
 }
 
 std::vector<uint64_t> RunDigests::take() {

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "ckks/base/random/sha256.h"
-#include "ckks/scheme/public/ciphertext.h"
+#include "ckks/program/machines/encrypted_machine.h"
 
 namespace psm::cmd {
 
 class RunDigests {
  public:
-  // Adds a result of an instruction. All must come in order.
-  void add(size_t instruction, const ckks::Ciphertext& result);
+  // Makes a run add the results of its instructions. The object outlives the run.
+  void watch(program::RunOptions& options);
   // Returns the digests of all instructions so far, and forgets them.
   std::vector<uint64_t> take();
 

@@ -31,32 +31,33 @@ void RunFigures::add_pass(const program::RunResult& result) {
   last_pass_ = result.seconds;
 }
 
-void RunFigures::predict_seconds() {
+const RunFigures::Prediction& RunFigures::predict_seconds() {
   const ckks::Context& context = *pass_.context;
-  calibration_ = program::calibrate(context);
-  const program::KernelSeconds& kernels = calibration_.kernels;
-  costs_.emplace(program::costs_of(context, pass_.bootstraps, kernels));
-  predicted_ = program::meter(pass_.plan, *costs_).instruction_seconds;
+  Prediction& p = predicted_;
+  p.calibration = program::calibrate(context);
+  p.costs.emplace(program::costs_of(context, pass_.bootstraps, p.calibration.kernels));
+  p.instructions = program::meter(pass_.plan, *p.costs).instruction_seconds;
   const program::MeterReading& reading = pass_.reading;
   const double encode = program::encode_seconds_per_byte(context);
   // What the machine may not keep is encoded in every pass.
-  predicted_pass_ = sum(predicted_) + encode * (reading.plaintext_bytes - reading.kept_plaintext_bytes());
-  predicted_preparation_ = encode * reading.kept_plaintext_bytes();
+  p.pass = sum(p.instructions) + encode * (reading.plaintext_bytes - reading.kept_plaintext_bytes());
+  p.preparation = encode * reading.kept_plaintext_bytes();
+  return p;
 }
 
 void RunFigures::fill(program::Ledger& ledger) const {
   if (!last_pass_.empty()) ledger.set_seconds(last_pass_);
-  if (!predicted_.empty()) ledger.set_predicted_seconds(predicted_);
+  if (!predicted_.instructions.empty()) ledger.set_predicted_seconds(predicted_.instructions);
 }
 
 Figures RunFigures::figures() const {
   const program::MeterReading& reading = pass_.reading;
-  const std::string rough = calibration_.caveat();
+  const std::string rough = predicted_.calibration.caveat();
   const auto peak = static_cast<double>(peak_resident_bytes());
   Figures figures;
   figures.row()
-      .json("calibrated_while_busy", calibration_.busy)
-      .json("calibration_spread", calibration_.spread)
+      .json("calibrated_while_busy", predicted_.calibration.busy)
+      .json("calibration_spread", predicted_.calibration.spread)
       .both("memory", "memory",
             Json::Object{{"predicted_bytes", predicted_bytes_},
                          {"measured_bytes", peak},
@@ -67,23 +68,23 @@ Figures RunFigures::figures() const {
                 ", a run " + bytes_text(reading.run_bytes()) + ", the process before " +
                 bytes_text(held_bytes_));
   figures.row().both("preparation", "preparation",
-                     Json::Object{{"predicted_seconds", predicted_preparation_},
+                     Json::Object{{"predicted_seconds", predicted_.preparation},
                                   {"seconds", prepare_seconds_},
                                   {"touch_seconds", touch_seconds_}},
                      "weights that are kept are encoded: " +
-                         side_by_side(predicted_preparation_, prepare_seconds_, seconds_text, rough) +
+                         side_by_side(predicted_.preparation, prepare_seconds_, seconds_text, rough) +
                          (touch_seconds_ > 0 ? "; the memory of a pass is touched beside the keys: " +
                                                    seconds_text(touch_seconds_)
                                              : ""));
   const double mean = sum(passes_) / static_cast<double>(std::max(passes_.size(), size_t{1}));
   figures.row().both("pass", "a pass",
-                     Json::Object{{"predicted_seconds", predicted_pass_},
+                     Json::Object{{"predicted_seconds", predicted_.pass},
                                   {"seconds", passes_.empty() ? Json() : Json(mean)},
                                   {"first_seconds", passes_.empty() ? Json() : Json(passes_.front())},
                                   {"passes", static_cast<int64_t>(passes_.size())}},
                      passes_.empty()
-                         ? seconds_text(predicted_pass_) + " predicted" + rough + "; none was run whole"
-                         : side_by_side(predicted_pass_, mean, seconds_text, rough) +
+                         ? seconds_text(predicted_.pass) + " predicted" + rough + "; none was run whole"
+                         : side_by_side(predicted_.pass, mean, seconds_text, rough) +
                                (passes_.size() > 1 ? message(", mean of ", passes_.size(), ", the first in ",
                                                              seconds_text(passes_.front()))
                                                    : ""));

@@ -29,19 +29,18 @@ class RunFigures {
   void prepared(double seconds) { prepare_seconds_ = seconds; }
   // Call it for every whole pass, in order, but not for one that began in the middle.
   void add_pass(const program::RunResult& result);
+  struct Prediction {
+    program::Calibration calibration;
+    std::optional<program::CostModel> costs;
+    std::vector<double> instructions;  // seconds of each, without encoding
+    double pass = 0;                   // with the encoding of plaintexts that are not kept
+    double preparation = 0;
+  };
   // Calibrates this machine. Call it after the passes, whose memory it uses.
-  void predict_seconds();
+  const Prediction& predict_seconds();
 
   // Seconds of the last pass and their prediction.
   void fill(program::Ledger& ledger) const;
-  // After predict_seconds(): seconds by instruction, without encoding; of a pass, which encodes plaintexts
-  // that are not kept; of the preparation; and the calibration behind them.
-  const std::vector<double>& predicted_instructions() const { return predicted_; }
-  double predicted_pass() const { return predicted_pass_; }
-  double predicted_preparation() const { return predicted_preparation_; }
-  double prepare_seconds() const { return prepare_seconds_; }
-  const program::CostModel& costs() const { return *costs_; }
-  std::string caveat() const { return calibration_.caveat(); }
   // Rows of memory, preparation and passes.
   Figures figures() const;
 
@@ -49,11 +48,9 @@ class RunFigures {
   const PlannedPass& pass_;
   double held_bytes_, predicted_bytes_;
   double touch_seconds_ = 0, prepare_seconds_ = 0;
-  std::vector<double> passes_;                 // seconds
-  std::vector<double> last_pass_, predicted_;  // by instruction
-  double predicted_pass_ = 0, predicted_preparation_ = 0;
-  program::Calibration calibration_;
-  std::optional<program::CostModel> costs_;
+  std::vector<double> passes_;     // seconds
+  std::vector<double> last_pass_;  // by instruction
+  Prediction predicted_;
 };
 
 }  // namespace psm::cmd

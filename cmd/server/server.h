@@ -5,7 +5,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "ckks/base/error.h"
 #include "ckks/program/errors/ledger.h"
 #include "ckks/program/machines/encrypted_machine.h"
 #include "cmd/server/chosen_engine.h"
@@ -28,7 +30,12 @@ class Server final : public Passes {
   // Encodes the plaintexts that all runs share. Throws Error if a key is missing or of another key pair.
   // Computes on `device` unless that is null; inputs and outputs are in the host's memory.
   Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys,
-         std::unique_ptr<const ckks::Engine> device = nullptr);
+         std::unique_ptr<const ckks::Engine> device = nullptr)
+      : own_(*pass.context, keys, std::move(device), program::bootstrap_kinds(pass.plan)),
+        machine_(pass.plan, own_.encoder, own_.evaluator, &own_.bootstrappers,
+                 {.encoded_bytes = pass.reading.encoded_limit + pass.device_room}) {
+    machine_.prepare();
+  }
 
   program::RunResult run(const std::map<std::string, ckks::Ciphertext>& inputs,
                          const program::RunOptions& options = {}) override {
@@ -39,7 +46,13 @@ class Server final : public Passes {
   }
 
   // One full bootstrap of a complex value at the entry level, outside of a pass. The plan must have bootstraps.
-  ckks::Ciphertext bootstrap(const ckks::Ciphertext& complex_value) const;
+  ckks::Ciphertext bootstrap(const ckks::Ciphertext& complex_value) const {
+    PSM_CHECK(own_.bootstrappers.contains({}), "no keys to bootstrap with");
+    const ckks::Bootstrapper& full = own_.bootstrappers.at({});
+    Memory* const memory = own_.evaluator.engine().memory();
+    if (memory == nullptr) return full.apply(own_.evaluator, complex_value);
+    return full.apply(own_.evaluator, complex_value.in(memory)).in(nullptr);
+  }
 
  private:
   const ChosenEngine own_;

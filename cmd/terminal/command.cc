@@ -5,26 +5,9 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/files/utf8.h"
-#include "ckks/base/interruption.h"
 #include "ckks/base/parallel.h"
-#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
-namespace {
-
-// What an error quotes, a word or a file, may be anybody's.
-int with_visible_errors(int (*command)(int, char**), int argc, char** argv) {
-  try {
-    return command(argc, argv);
-  } catch (const Interrupted&) {
-    throw;
-  } catch (const Error& error) {
-    throw Error(visible(error.what()), error.kind());
-  }
-}
-
-}  // namespace
 
 Command::Command(std::string usage, std::string description, Writes writes)
     : Flags(std::move(usage), std::move(description)), writes_(writes) {}
@@ -47,11 +30,11 @@ void Command::write_json(const Json& json) const {
 }
 
 int run(int (*command)(int, char**), int argc, char** argv) {
-  return run_command([&] { return with_visible_errors(command, argc, argv); });
+  return run_command([&] { return command(argc, argv); });
 }
 
 int run_secret(int (*command)(int, char**), int argc, char** argv) {
-  return run_secret_command([&] { return with_visible_errors(command, argc, argv); });
+  return run_secret_command([&] { return command(argc, argv); });
 }
 
 double seconds_now() {

@@ -3,23 +3,15 @@
 #include <algorithm>
 
 namespace psm::cmd {
-namespace {
-
-Json json_of(std::optional<double> value) {
-  if (!value) return {};
-  return *value;
-}
-
-}  // namespace
 
 Figures::Row& Figures::Row::number(const std::string& key, const std::string& heading,
                                    std::optional<double> value, const char* pattern) {
-  return both(key, heading, json_of(value), value ? format(pattern, *value) : "");
+  return both(key, heading, value ? Json(*value) : Json(), value ? format(pattern, *value) : "");
 }
 
 Figures::Row& Figures::Row::number(const std::string& key, const std::string& heading,
                                    std::optional<double> value, std::string (*text)(double)) {
-  return both(key, heading, json_of(value), value ? text(*value) : "");
+  return both(key, heading, value ? Json(*value) : Json(), value ? text(*value) : "");
 }
 
 Table Figures::table() const {

@@ -7,7 +7,7 @@
 #include "attention/files/checkpoint.h"
 #include "attention/trained/measure.h"
 #include "ckks/base/testing/check.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/testing/test_commands.h"
 
 namespace psm::cmd {

@@ -154,7 +154,6 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   options.starting("keys");
   Session session(d, figures, engine_on(device, *d.context));
   const Session::Ciphertexts inputs = session.encrypt(attention::client_inputs(d.model, d.packing, prompts));
-  const ckks::Ciphertext complex_value = session.value_to_bootstrap();
 
   std::vector<double> seconds, bootstraps;  // of warm passes, of bootstraps alone
   std::vector<PassTimes> warm;
@@ -172,11 +171,8 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
     }
     seconds.push_back(took);
     warm.push_back({last.seconds, last.encode_seconds});
-    for (int i = 0; i < options.bootstrap_repetitions && d.plan.bootstraps > 0; ++i) {
-      const double begin = seconds_now();
-      session.server().bootstrap(complex_value);
-      bootstraps.push_back(seconds_now() - begin);
-    }
+    for (int i = 0; i < options.bootstrap_repetitions && d.plan.bootstraps > 0; ++i)
+      bootstraps.push_back(session.bootstrap_seconds());
   }
   const double pass = times_of(seconds).median;
   PassTimes parts = std::move(warm[static_cast<size_t>(std::ranges::find(seconds, pass) - seconds.begin())]);
@@ -200,13 +196,12 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
     times.ledger.set_measured(output.value, outputs.at(output.name), twin.outputs.at(output.name));
 
   options.starting("calibrating, for the plan's prediction");
-  figures.predict_seconds();
-  const std::vector<double>& predicted = figures.predicted_instructions();
+  const RunFigures::Prediction& predicted = figures.predict_seconds();
   times.ledger.set_seconds(parts.seconds);
-  times.ledger.set_predicted_seconds(predicted);
-  const Figures computations = by_computation(d.plan, parts, predicted, pass);
-  const Figures operations = by_operation(d.plan, parts, figures.costs(), predicted,
-                                          figures.predicted_pass() - sum(predicted), pass);
+  times.ledger.set_predicted_seconds(predicted.instructions);
+  const Figures computations = by_computation(d.plan, parts, predicted.instructions, pass);
+  const Figures operations = by_operation(d.plan, parts, *predicted.costs, predicted.instructions,
+                                          predicted.pass - sum(predicted.instructions), pass);
   times.run = figures.figures();
   Figures head;
   head.row()
@@ -216,7 +211,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
       .json("prompts", static_cast<int64_t>(prompts.size()))
       .json("params", parameters_json(*d.context))
       .json("threads", thread_count());
-  const std::string expected = message("predicted", figures.caveat());
+  const std::string expected = message("predicted", predicted.calibration.caveat());
   const auto row = [&](const std::string& what, const char* key, double measured, const char* predicted_key,
                        std::optional<double> prediction, std::string (*text)(double)) {
     passes.row()
@@ -226,18 +221,18 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   };
   const auto count = [](double value) { return format("%.0f", value); };
   const auto ratio = [](double value) { return format("%.1f", value); };
-  row("preparation, which encodes the weights", "seconds_preparation", figures.prepare_seconds(),
-      "predicted_seconds_preparation", figures.predicted_preparation(), seconds_text);
-  row("first pass", "seconds_first_pass", first, "predicted_seconds_first_pass", figures.predicted_pass(),
+  row("preparation, which encodes the weights", "seconds_preparation", session.seconds().server,
+      "predicted_seconds_preparation", predicted.preparation, seconds_text);
+  row("first pass", "seconds_first_pass", first, "predicted_seconds_first_pass", predicted.pass,
       seconds_text);
-  row(message("warm pass, median of ", seconds.size()), "seconds", pass, "predicted_seconds",
-      figures.predicted_pass(), seconds_text);
+  row(message("warm pass, median of ", seconds.size()), "seconds", pass, "predicted_seconds", predicted.pass,
+      seconds_text);
   if (!bootstraps.empty()) {
-    const double one = times_of(bootstraps).median, predicted_one = figures.costs().bootstrap({}).seconds;
+    const double one = times_of(bootstraps).median, predicted_one = predicted.costs->bootstrap({}).seconds;
     row(message("a bootstrap of all complex slots, median of ", bootstraps.size()), "bootstrap_full_seconds",
         one, "predicted_bootstrap_full_seconds", predicted_one, seconds_text);
     row("ratio of warm pass to bootstrap", "ratio", pass / one, "predicted_ratio",
-        figures.predicted_pass() / predicted_one, ratio);
+        predicted.pass / predicted_one, ratio);
   }
   row("bootstraps in a pass", "bootstraps", d.plan.bootstraps, "planned_bootstraps", d.plan.bootstraps,
       count);

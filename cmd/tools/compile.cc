@@ -52,8 +52,8 @@ void dry_run(const attention::ModelConfig& config, const attention::PolynomialOp
   json["key_file_bytes"] = key_bytes;
   json["weight_file_bytes"] = program_bytes;
   const RanksReport on_ranks(shown, ranks, true);
-  print(on_ranks.text());
-  if (ranks.given()) json["ranks"] = on_ranks.json();
+  print(on_ranks.text);
+  if (ranks.given()) json["ranks"] = on_ranks.json;
   flags.write_json(json);
 }
 

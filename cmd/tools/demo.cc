@@ -8,7 +8,7 @@
 #include "ckks/program/machines/twin.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/prompts/comparison.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/notes.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
@@ -168,24 +168,33 @@ int demo(int argc, char** argv) {
   print("  keys: ", bytes_text(static_cast<double>(session.keys().bytes())), " in ",
         seconds_text(seconds.keygen),
         "\n  the server encodes the bootstrap's transforms: ", seconds_text(seconds.server), "\n");
-  Session::Observe observe;
+  const attention::ClientModel client = attention::client_model_of(deployment.model, deployment.packing);
+  LogitRows rows;
+  int bootstraps = 0;
   std::vector<program::SlotVector> clear;
-  if (ledger_file.given()) {
-    clear = clear_values(deployment, groups_of(prompts, deployment.packing.prompts).front());
-    observe = [&](program::Value value, const program::SlotVector& decrypted) {
-      ledger.set_measured(value, decrypted, clear[value.id]);
-    };
+  for (const auto& group : groups_of(prompts, client.packing.prompts)) {
+    const bool first = rows.empty();
+    program::RunOptions options;
+    if (first && ledger_file.given()) {
+      clear = clear_values(deployment, group);
+      options.observe = [&](size_t, program::Value value, const ckks::Ciphertext& ciphertext) {
+        ledger.set_measured(value, session.decrypt(ciphertext), clear[value.id]);
+      };
+    }
+    const program::RunResult result =
+        session.run(session.encrypt(attention::client_inputs(client, group)), options);
+    const attention::SlotVectors outputs = session.decrypt(result.outputs);
+    if (first)
+      for (const auto& output : deployment.plan.program.outputs)
+        ledger.set_measured(output.value, outputs.at(output.name), twin.outputs.at(output.name));
+    append_logits(client, outputs, group, rows);
+    bootstraps += deployment.plan.bootstraps;
   }
-  const LogitRows rows =
-      session.logits(attention::client_model_of(deployment.model, deployment.packing), prompts, observe);
   print("  encrypted ", counted(prompts.size(), "prompt"), " in ", seconds_text(seconds.encrypt),
         ", inferred in ", seconds_text(seconds.infer), ", decrypted in ", seconds_text(seconds.decrypt),
         "\n");
   figures.predict_seconds();
   figures.fill(ledger);
-  for (const auto& output : deployment.plan.program.outputs) {
-    ledger.set_measured(output.value, session.first_outputs().at(output.name), twin.outputs.at(output.name));
-  }
   print(sum_figures(ledger.summary(), "block").table().text());
 
   heading("Result");
@@ -223,7 +232,6 @@ int demo(int argc, char** argv) {
   print("  time: training ", seconds_text(training_seconds), ", keys ", seconds_text(seconds.keygen),
         ", encryption ", seconds_text(seconds.encrypt), ", inference ", seconds_text(seconds.infer),
         ", decryption ", seconds_text(seconds.decrypt), "; all ", seconds_text(total), "\n");
-  const int bootstraps = session.passes() * deployment.plan.bootstraps;
   Figures run = figures.figures();
   print("  ", counted(static_cast<size_t>(bootstraps), "bootstrap"), "\n", run.lines());
   Json json;

@@ -1,11 +1,10 @@
 // How good a checkpoint is on unseen data: the model as trained, and its polynomial form if it has one.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/reports/logits_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
@@ -50,18 +49,6 @@ Json evaluate_documents(const attention::Checkpoint& checkpoint, const nn::Token
           .object();
   print(figures.table().text());
   return json;
-}
-
-Json evaluate_tasks(const attention::Checkpoint& checkpoint, const nn::Tokenizer* tokenizer,
-                    const std::vector<train::HarnessTask>& tasks, const std::string& folder,
-                    const train::HarnessOptions& options) {
-  if (!tokenizer)
-    throw Error(
-        "the model has no tokenizer, and tasks are texts; import one that has, or keep it with --tokenizer");
-  const TaskReport report = score_tasks(checkpoint, *tokenizer, tasks, folder, options);
-  print(report.table.text());
-  for (const std::string& note : report.notes) print("  ", note, "\n");
-  return report.json;
 }
 
 // "3,0,7"
@@ -138,18 +125,24 @@ int evaluate_command(int argc, char** argv) {
     return 0;
   }
   const int classes = checkpoint.weights.config.classes;
+  const auto tokenizer = tokenizer_of(checkpoint);
   if (!wanted.empty()) {
     if (classes > 0)
       throw Error(message(model_path, " is a classifier of ", classes,
                           " classes, and tasks are for language models; give --sentences or --images"));
-    flags.write_json(evaluate_tasks(checkpoint, tokenizer_of(checkpoint).get(), wanted,
-                                    resolve_user_path(dir),
-                                    {.shots = static_cast<size_t>(shots),
-                                     .limit = static_cast<size_t>(limit),
-                                     .seed = prompt_flags.seed()}));
+    if (!tokenizer)
+      throw Error(
+          "the model has no tokenizer, and tasks are texts; import one that has, or keep it with "
+          "--tokenizer");
+    const TaskReport report = score_tasks(checkpoint, *tokenizer, wanted, resolve_user_path(dir),
+                                          {.shots = static_cast<size_t>(shots),
+                                           .limit = static_cast<size_t>(limit),
+                                           .seed = prompt_flags.seed()});
+    print(report.table.text());
+    for (const std::string& note : report.notes) print("  ", note, "\n");
+    flags.write_json(report.json);
     return 0;
   }
-  const auto tokenizer = tokenizer_of(checkpoint);
   if (flags.given("windows") && !(tokenizer && trained_here(checkpoint)))
     throw Error("--windows are cut from a text that //cmd:train was given; leave it out for this model");
   if (tokenizer && classes == 0 && !trained_here(checkpoint)) {

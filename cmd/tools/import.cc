@@ -1,7 +1,6 @@
 // Models of other programs as checkpoints of this one, with their tokenizers; and back into transformers'
 // files.
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -16,7 +15,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/training/training_run.h"
@@ -28,20 +27,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder holds transformers' files.
-enum class SourceKind { kTransformers, kCheckpoint, kLlama2c };
-
-// Does the file begin as safetensors do, with the length of a header and its brace?
-bool looks_like_safetensors(const std::string& path) {
+// Whether a file is named as safetensors are, or begins as they do, with the length of a header and its brace.
+bool is_checkpoint(const std::string& path) {
+  if (path.ends_with(".safetensors")) return true;
   char start[9] = {};
   std::ifstream(path, std::ios::binary).read(start, sizeof start);
   return start[8] == '{' && start[6] == 0 && start[7] == 0;
-}
-
-SourceKind kind_of(const std::string& path) {
-  if (fs::is_directory(path)) return SourceKind::kTransformers;
-  return path.ends_with(".safetensors") || looks_like_safetensors(path) ? SourceKind::kCheckpoint
-                                                                        : SourceKind::kLlama2c;
 }
 
 struct Imported : attention::ImportedModel {
@@ -50,7 +41,16 @@ struct Imported : attention::ImportedModel {
 
 Imported read_model(const std::string& path, const attention::FreshHead& head) {
   Imported out;
-  if (kind_of(path) == SourceKind::kCheckpoint) {
+  if (fs::is_directory(path)) {  // transformers' files
+    static_cast<attention::ImportedModel&>(out) = attention::read_hugging_face(path, head);
+    out.checkpoint.weights = std::move(out.weights);
+    if (out.images)
+      write_notes(PromptCodec(*out.images, out.checkpoint.weights.config.classes), out.checkpoint.notes,
+                  out.checkpoint.weights.config);
+  } else if (!is_checkpoint(path)) {
+    out.checkpoint.weights = attention::read_llama2c(path);
+    out.changed.push_back("RoPE's pairs of neighbours are pairs of halves");
+  } else {
     out.checkpoint = attention::load_checkpoint(path);
     if (head.mean_pooling) {
       if (!out.checkpoint.weights.config.mean_pooling)
@@ -64,18 +64,7 @@ Imported read_model(const std::string& path, const attention::FreshHead& head) {
       write_scores({}, out.checkpoint);
       out.changed.push_back(message("a fresh classifier for ", *head.classes, " classes, to be trained"));
     }
-    return out;
   }
-  if (kind_of(path) == SourceKind::kLlama2c) {
-    out.checkpoint.weights = attention::read_llama2c(path);
-    out.changed.push_back("RoPE's pairs of neighbours are pairs of halves");
-    return out;
-  }
-  static_cast<attention::ImportedModel&>(out) = attention::read_hugging_face(path, head);
-  out.checkpoint.weights = std::move(out.weights);
-  if (out.images)
-    write_notes(PromptCodec(*out.images, out.checkpoint.weights.config.classes), out.checkpoint.notes,
-                out.checkpoint.weights.config);
   return out;
 }
 
@@ -85,16 +74,10 @@ std::shared_ptr<const nn::Tokenizer> find_tokenizer(const std::string& asked, co
                                                     const attention::Checkpoint& checkpoint) {
   if (asked == "none") return nullptr;
   if (!asked.empty()) return nn::load_tokenizer(resolve_user_path(asked));
-  if (kind_of(source) != SourceKind::kTransformers) return tokenizer_of(checkpoint);
+  if (!fs::is_directory(source)) return tokenizer_of(checkpoint);
   for (const char* name : {"tokenizer.json", "vocab.txt", "vocab.json"})
     if (fs::exists(source / name)) return nn::load_tokenizer((source / name).string());
   return nullptr;
-}
-
-// What a model of patches reads.
-std::optional<attention::PatchGrid> images_of(const attention::Checkpoint& checkpoint) {
-  if (checkpoint.weights.config.patch_inputs == 0) return std::nullopt;
-  return codec_of(checkpoint.weights.config, checkpoint.notes).images();
 }
 
 std::string list_text(const std::vector<std::string>& names) {
@@ -168,7 +151,8 @@ int import_command(int argc, char** argv) {
     throw Error(message("the model takes token ", config.separator,
                         " for the end of the first of two texts, and its tokenizer ends them otherwise; mend "
                         "sep_token_id in config.json"));
-  const auto images = images_of(checkpoint);
+  std::optional<attention::PatchGrid> images;
+  if (config.patch_inputs > 0) images = codec_of(config, checkpoint.notes).images();
   if (to == "checkpoint") {
     attention::save_checkpoint(target, checkpoint);
   } else {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 
 #include "attention/encrypted/encrypted_model.h"
 #include "attention/reference/range_use.h"
@@ -12,7 +11,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/progress.h"
 #include "ckks/program/machines/twin.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
@@ -36,55 +35,51 @@ std::string without_encrypted_form(const attention::ModelConfig& config) {
                  " tokens; cut it with --tokens");
 }
 
-// Values outside [-1, 1] where the slot program needs them inside: before a bootstrap, and scores.
-struct UnitRangeUse {
-  size_t sequences = 0;  // on which the program was run
-  size_t outside = 0;    // slots
-  double worst = 0;      // |re| or |im|
-  std::string where;     // the operation of the worst
-};
-
-// Runs the program in the clear on the first examples, as many as share eight times its ciphertexts.
-UnitRangeUse count_unit_range_leaves(const attention::PolynomialModel& model, const program::Program& program,
-                                     const attention::Packing& packing, const attention::Examples& examples) {
+// Counts values outside [-1, 1] where the slot program needs them inside: before a bootstrap, and scores. Runs it in
+// the clear on the first examples, as many as share eight times its ciphertexts. Says what to do about it.
+Json count_unit_range_leaves(const attention::PolynomialModel& model, const program::Program& program,
+                             const attention::Packing& packing, const attention::Examples& examples,
+                             double margin) {
   constexpr size_t kRuns = 8;
   const auto together = static_cast<size_t>(packing.prompts);
-  UnitRangeUse use;
-  use.sequences = std::min(examples.size(), kRuns * together);
+  const size_t sequences = std::min(examples.size(), kRuns * together);
+  size_t outside = 0;  // slots
+  double worst = 0;    // |re| or |im|
+  std::string where;   // the operation of the worst
   program::TwinOptions count;
   count.on_range = program::TwinOptions::OnRange::kCount;
-  Progress progress("counting values outside [-1, 1]", static_cast<double>(use.sequences));
-  for (size_t begin = 0; begin < use.sequences; begin += together) {
-    const size_t end = std::min(begin + together, use.sequences);
-    attention::Examples group;
-    for (size_t i = begin; i < end; ++i) {
-      if (examples.images.empty())
-        group.texts.push_back(examples.texts[i]);
-      else
-        group.images.push_back(examples.images[i]);
+  {
+    Progress progress("counting values outside [-1, 1]", static_cast<double>(sequences));
+    for (size_t begin = 0; begin < sequences; begin += together) {
+      const size_t end = std::min(begin + together, sequences);
+      attention::Examples group;
+      for (size_t i = begin; i < end; ++i) {
+        if (examples.images.empty())
+          group.texts.push_back(examples.texts[i]);
+        else
+          group.images.push_back(examples.images[i]);
+      }
+      const program::TwinResult result =
+          program::run_twin(program, attention::client_inputs(model, packing, group), count);
+      for (const program::RangeViolation& violation : result.violations) {
+        outside += violation.slots;
+        if (std::abs(violation.worst) <= worst) continue;
+        worst = std::abs(violation.worst);
+        where = violation.operation;
+      }
+      progress.set(static_cast<double>(end));
     }
-    const program::TwinResult result =
-        program::run_twin(program, attention::client_inputs(model, packing, group), count);
-    for (const program::RangeViolation& violation : result.violations) {
-      use.outside += violation.slots;
-      if (std::abs(violation.worst) <= use.worst) continue;
-      use.worst = std::abs(violation.worst);
-      use.where = violation.operation;
-    }
-    progress.set(static_cast<double>(end));
   }
-  return use;
-}
-
-// What was found, and what to do about it.
-std::string unit_range_text(const UnitRangeUse& use, double margin) {
-  std::string text = message("in the slot program, on ", use.sequences, " of the sequences: ", use.outside,
-                             " values outside [-1, 1] that must be inside");
-  if (use.outside > 0)
-    text += message(", up to ", format("%.3g", use.worst), " at ", use.where,
-                    "; such prompts are refused, so repeat with `--margin ",
-                    format("%.4g", std::max(2.0, std::ceil(10 * margin * use.worst) / 10)), "`");
-  return text + "\n";
+  print("in the slot program, on ", sequences, " of the sequences: ", outside,
+        " values outside [-1, 1] that must be inside");
+  if (outside > 0)
+    print(", up to ", format("%.3g", worst), " at ", where,
+          "; such prompts are refused, so repeat with `--margin ",
+          format("%.4g", std::max(2.0, std::ceil(10 * margin * worst) / 10)), "`");
+  print("\n");
+  return Json::Object{{"sequences", static_cast<int64_t>(sequences)},
+                      {"outside", static_cast<int64_t>(outside)},
+                      {"worst", worst}};
 }
 
 int polynomialise(int argc, char** argv) {
@@ -146,13 +141,9 @@ int polynomialise(int argc, char** argv) {
     print("on unseen data:\n", figures.table().text(), range_use_advice(uses));
     json["unseen"] = figures.json();
     // Where a value leaves the interval of a polynomial, what follows means nothing.
-    if (!program.instructions.empty() && range_use_advice(uses).empty()) {
-      const UnitRangeUse use = count_unit_range_leaves(model, program, packing, unseen.examples());
-      print(unit_range_text(use, options.margin.value_or(attention::kMargin)));
-      json["unseen_slot_program"]["sequences"] = static_cast<int64_t>(use.sequences);
-      json["unseen_slot_program"]["outside"] = static_cast<int64_t>(use.outside);
-      json["unseen_slot_program"]["worst"] = use.worst;
-    }
+    if (!program.instructions.empty() && range_use_advice(uses).empty())
+      json["unseen_slot_program"] = count_unit_range_leaves(model, program, packing, unseen.examples(),
+                                                            options.margin.value_or(attention::kMargin));
     TaskScores scores = read_scores(checkpoint);
     scores.polynomial = {train::evaluate_polynomial(model, test), scores.ranges.tokens};
     write_scores(scores, checkpoint);

@@ -45,8 +45,7 @@ int record(int argc, char** argv) {
   const fs::path folder = resolve_user_path(out);
   if (fs::exists(folder)) throw Error(message(out, " is there already; a record gets a folder of its own"));
   const TextModel model(read_client_file(resolve_user_path(client_path)));
-  const PromptCodec codec =
-      codec_of_form(model.file.prompts, model.file.model.shape, model.file.model.shape.classes, client_path);
+  const PromptCodec codec = codec_of_form(model.file.prompts, model.file.model.shape, client_path);
   const std::vector<int> begun = codec.encode(prompt);
   const int places = model.tokens;
   if (begun.empty() || static_cast<int64_t>(begun.size()) + tokens - 1 > places)
@@ -57,7 +56,7 @@ int record(int argc, char** argv) {
   ring.require_security(context);
   if (!program.weights.empty())
     throw Error("a record holds all that a server reads; compile with --for text");
-  TextTwin(program_path, model).check_ranges(begun);
+  TextTwin(program_path, model).after(begun, /*predict=*/false, /*strict=*/true);
 
   const KeyFiles files((folder / "keys").string());
   fs::create_directories(folder / "keys");
@@ -78,8 +77,7 @@ int record(int argc, char** argv) {
                         .runs = {}};
     TextServer server(program, files.evaluation, "");
     RunDigests digests;
-    server.observe(
-        [&](size_t instruction, const ckks::Ciphertext& result) { digests.add(instruction, result); });
+    server.keep_digests(digests);
     DirectChannel channel(server, [&](const Frame& request, const Frame& answer) {
       if (answer.kind != FrameKind::kAnswer) return;
       const std::string number = std::to_string(recording.runs.size());

@@ -31,16 +31,16 @@ int show(int argc, char** argv) {
                            calibrated ? &machine : nullptr, entry);
   const RanksReport on_ranks(shown, ranks, calibrated);
   if (text || (flags.json_path().empty() && html_path.empty())) {
-    const std::string printed = program_text(shown) + on_ranks.text();
+    const std::string printed = program_text(shown) + on_ranks.text;
     std::fwrite(printed.data(), 1, printed.size(), stdout);
   }
   if (!flags.json_path().empty()) {
     Json json = program_json(shown);
-    if (ranks.given()) json["ranks"] = on_ranks.json();
+    if (ranks.given()) json["ranks"] = on_ranks.json;
     flags.write_json(json);
   }
   if (!html_path.empty()) {
-    write_file(resolve_user_path(html_path), program_page(shown, on_ranks.html()));
+    write_file(resolve_user_path(html_path), program_page(shown, on_ranks.html));
     print("wrote ", html_path, "\n");
   }
   return 0;

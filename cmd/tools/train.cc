@@ -7,7 +7,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/reports/range_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <functional>
 #include <map>
 #include <string>
@@ -28,7 +27,7 @@ class Twin {
   uint64_t id() const { return program_.file.id(); }
 
   // `send`: takes the outputs, once or twice.
-  void answer(TwinRequest request, const std::function<void(const attention::SlotVectors&)>& send) {
+  void answer(TwinMessage request, const std::function<void(const attention::SlotVectors&)>& send) {
     if (request.shares) {
       shared_ = std::move(request.slots);
       return send({});
@@ -120,8 +119,8 @@ int twin(int argc, char** argv) {
     Twin twin(program::load_program(resolve_user_path(program_path)));
     client.send(FrameKind::kReady, std::to_string(twin.id()));
     while (const std::optional<Frame> request = client.receive(kMostTwinBytes))
-      twin.answer(TwinRequest::parse(request->payload), [&](const attention::SlotVectors& slots) {
-        client.send(FrameKind::kAnswer, pack_slots(slots));
+      twin.answer(TwinMessage::parse(request->payload), [&](const attention::SlotVectors& slots) {
+        client.send(FrameKind::kAnswer, TwinMessage{.slots = slots}.text());
       });
   } catch (const Error& error) {
     client.send(FrameKind::kRefused, error.what());

@@ -6,7 +6,7 @@
 
 #include "attention/files/checkpoint.h"
 #include "ckks/base/files/json.h"
-#include "cmd/prompts/model_notes.h"
+#include "cmd/prompts/prompt_form.h"
 #include "cmd/prompts/prompts.h"
 #include "nn/text/bpe/tokenizer.h"
 #include "train/data/data.h"

@@ -29,8 +29,7 @@ int main(int, char** argv) {
   const ckks::SecretKey secret = ckks::SecretKey::generate(context);
   const ckks::EvaluationKeys keys = ckks::KeyGenerator(secret).evaluation_keys(client.keys);
   const auto& shape = client.model.shape;
-  const auto prompts =
-      cmd::codec_of_form(client.prompts, shape, shape.classes, "the client file").sample(1, 1);
+  const auto prompts = cmd::codec_of_form(client.prompts, shape, "the client file").sample(1, 1);
   const ckks::Encoder encoder(context);
   ckks::SeededEncryptor encryptor(secret);
   std::map<std::string, ckks::Ciphertext> inputs, outputs;

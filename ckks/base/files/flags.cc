@@ -12,6 +12,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/utf8.h"
 #include "ckks/base/interruption.h"
 #include "ckks/base/secrecy.h"
 
@@ -85,7 +86,8 @@ int exit_code_of(const std::function<int()>& body) {
     return end_by_interruption();
   } catch (const Error& error) {
     std::fflush(stdout);
-    std::fprintf(stderr, "error: %s\n", error.what());
+    // What an error quotes, a word or a file, may be anybody's.
+    std::fprintf(stderr, "error: %s\n", visible(error.what()).c_str());
     return error.exit_code();
   } catch (const std::filesystem::filesystem_error& error) {
     // A folder that cannot be made or a path that cannot be looked at: what the user named.

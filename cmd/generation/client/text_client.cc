@@ -151,18 +151,6 @@ Frame TextClient::receive(uint64_t longest) {
   return *std::move(frame);
 }
 
-std::string TextClient::encrypted(const TextNote& note, const std::vector<PlanEnd>& ends) {
-  const auto begin = record_.tokens.begin() + note.first;
-  const std::vector<std::vector<int>> tokens{{begin, begin + note.count}};
-  const attention::SlotVectors inputs = attention::client_inputs(d_.file.model, tokens, note.first - window_);
-  std::string bytes;
-  wire::CiphertextWriter writer(&bytes, *d_.context, secret_.fingerprint(), note_text(note));
-  for (const ckks::Plaintext& plaintext : encode_inputs(encoder_, ends, inputs))
-    writer.write(encryptor_.encrypt(plaintext));
-  writer.commit();
-  return bytes;
-}
-
 void TextClient::send(FrameKind kind, TextNote note, const std::vector<PlanEnd>& ends) {
   note.names = names_of(ends);
   if (const std::optional<std::string> saved = folder_.request(longest_file(*d_.context, ends))) {
@@ -171,7 +159,14 @@ void TextClient::send(FrameKind kind, TextNote note, const std::vector<PlanEnd>&
     if (file.note() == note_text(note) && file.fingerprint() == secret_.fingerprint())
       return say(kind, *saved);
   }
-  const std::string bytes = encrypted(note, ends);
+  const auto begin = record_.tokens.begin() + note.first;
+  const std::vector<std::vector<int>> tokens{{begin, begin + note.count}};
+  const attention::SlotVectors inputs = attention::client_inputs(d_.file.model, tokens, note.first - window_);
+  std::string bytes;
+  wire::CiphertextWriter writer(&bytes, *d_.context, secret_.fingerprint(), note_text(note));
+  for (const ckks::Plaintext& plaintext : encode_inputs(encoder_, ends, inputs))
+    writer.write(encryptor_.encrypt(plaintext));
+  writer.commit();
   folder_.save_request(bytes);
   say(kind, bytes);
 }

@@ -120,7 +120,6 @@ class TextClient {
 
  private:
   TextNote note_of(int first, int count) const { return {{d_.id, record_.text, {}}, first, count}; }
-  std::string encrypted(const TextNote& note, const std::vector<PlanEnd>& ends);
   // Sends a request. If the folder has the same request, encrypted earlier, sends that.
   void send(FrameKind kind, TextNote note, const std::vector<PlanEnd>& ends);
   // Sends a frame. If the server is gone, reports the reason that it may have sent.

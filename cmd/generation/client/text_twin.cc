@@ -11,19 +11,13 @@ namespace psm::cmd {
 TextTwin::TextTwin(const std::string& program, const TextModel& model)
     : model_(model), process_(program, model.file.program_id()) {
   if (model.file.weights.empty()) return;
-  TwinRequest weights{.shares = true};
+  TwinMessage weights{.shares = true};
   for (const ClientWeight& weight : model.file.weights)
     weights.slots[weight.name] = weight.slots(model.file.model.packing.slots);
   process_.run(weights);
 }
 
-TextTwin::Logits TextTwin::after(std::span<const int> tokens, bool predict) {
-  return run(tokens, predict, false);
-}
-
-void TextTwin::check_ranges(std::span<const int> tokens) { run(tokens, false, true); }
-
-TextTwin::Logits TextTwin::run(std::span<const int> tokens, bool predict, bool strict) {
+TextTwin::Logits TextTwin::after(std::span<const int> tokens, bool predict, bool strict) {
   const bool goes_on = !seen_.empty() && tokens.size() == seen_.size() + 1 &&
                        std::equal(seen_.begin(), seen_.end(), tokens.begin());
   const size_t known = goes_on ? seen_.size() : 0;

@@ -22,13 +22,11 @@ class TextTwin {
     std::vector<double> clear;  // after the last token
     double predicted_std = 0;   // of one logit of an encrypted run; 0: not predicted
   };
-  // The twin continues if these are the tokens that it had and one more; otherwise it begins anew.
-  Logits after(std::span<const int> tokens, bool predict);
-  // Throws Error that names operation and layer if one of the tokens leaves an interval.
-  void check_ranges(std::span<const int> tokens);
+  // The twin continues if these are the tokens that it had and one more; otherwise it begins anew. `strict`: throws
+  // Error that names operation and layer if one of the tokens leaves an interval.
+  Logits after(std::span<const int> tokens, bool predict, bool strict = false);
 
  private:
-  Logits run(std::span<const int> tokens, bool predict, bool strict);
   Logits run(const char* entry, int argument, std::span<const int> tokens, bool predict, bool strict);
 
   const TextModel& model_;

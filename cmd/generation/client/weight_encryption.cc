@@ -45,10 +45,10 @@ std::optional<uint64_t> encrypted_weights_in(const KeyFiles& files, const ckks::
     throw Error(message(what, " is missing: it says which model ", files.weights,
                         " is of; remove that file, and the weights are encrypted anew"));
   const auto owner = parse_note<WeightsOwner>(read_file(what, kMaxRecord), what);
-  if (owner.weights != note.id || owner.client != model.file.id)
+  if (owner.weights != note.request || owner.client != model.file.id)
     throw Error(
         message(files.weights, " holds the weights of another model; give other --keys, or remove it"));
-  return note.id;
+  return note.request;
 }
 
 WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secret, const TextModel& model) {
@@ -56,7 +56,7 @@ WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secr
   const ckks::Context& context = secret.context();
   const ckks::Encoder encoder(context);
   ckks::SeededEncryptor encryptor(secret);
-  const WeightNote note{model.file.program_id(), PublicSeedSource().identifier(), names_of(model.weights)};
+  const WeightNote note{{model.file.program_id(), PublicSeedSource().identifier(), names_of(model.weights)}};
   wire::CiphertextWriter writer(files.weights, context, secret.fingerprint(), note_text(note));
   const size_t count = model.weights.size();
   Progress progress("encrypting weights", static_cast<double>(count));
@@ -65,9 +65,10 @@ WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secr
     writer.write(encryptor.encrypt(encoder.encode(slots, model.weights[i].level)));
     progress.set(static_cast<double>(i + 1));
   }
-  write_file(files.weights_owner, note_text(WeightsOwner{note.id, model.file.id}), AtomicFile::Kind::kSecret);
+  write_file(files.weights_owner, note_text(WeightsOwner{note.request, model.file.id}),
+             AtomicFile::Kind::kSecret);
   writer.commit();
-  return {note.id, count, std::filesystem::file_size(files.weights), seconds_now() - begin};
+  return {note.request, count, std::filesystem::file_size(files.weights), seconds_now() - begin};
 }
 
 }  // namespace psm::cmd

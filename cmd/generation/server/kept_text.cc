@@ -58,10 +58,7 @@ KeptText::Lock::~Lock() {
 
 KeptText::KeptText(const std::string& folder, const TextEnds& ends, ckks::Fingerprint keys)
     : folder_(folder), lock_(folder), ends_(ends), keys_(keys) {
-  if (!folder_.empty() && std::filesystem::exists(path())) load();
-}
-
-void KeptText::load() {
+  if (folder_.empty() || !std::filesystem::exists(path())) return;
   const ckks::Context& context = *ends_.context;
   const std::vector<std::string> names = names_of(ends_.caches);
   wire::CiphertextReader file(path(), context, kMaxCiphertexts);

@@ -48,7 +48,6 @@ class KeptText {
   };
 
   std::string path() const { return folder_ + "/text.ct"; }
-  void load();
 
   std::string folder_;
   const Lock lock_;

@@ -118,7 +118,7 @@ EncryptedWeights::EncryptedWeights(const std::string& path, TextProgram& program
            file_.heads()[i].scale == program.context->scale(ends[i].level);
   if (!fits)
     throw Error(message(path, " does not hold the weights that its program asks for; encrypt them anew"));
-  program.id = note_.id;
+  program.id = note_.request;
 }
 
 Ciphertexts EncryptedWeights::read(ckks::Fingerprint keys) {

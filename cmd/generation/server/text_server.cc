@@ -43,22 +43,24 @@ Greeting TextServer::greeting() const {
           kept_.text() == 0 ? 0 : kept_.next()};
 }
 
-TextNote TextServer::require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const {
-  const TextNote note = parse_note<TextNote>(file.note(), "the request");
+std::pair<TextNote, Ciphertexts> TextServer::read(const std::string& bytes,
+                                                  const std::vector<PlanEnd>& ends) const {
+  wire::CiphertextReader file(ByteSource("the request", bytes), *d_.context, ends.size());
+  std::pair<TextNote, Ciphertexts> request;
+  auto& [note, inputs] = request;
+  note = parse_note<TextNote>(file.note(), "the request");
   if (file.fingerprint() != own_.evaluator.keys().fingerprint)
     throw Error("the request is under another key pair than the server's evaluation keys");
   const size_t groups = require_groups(file, note, ends, *d_.context, d_.id, "the request", "the server's");
   if (groups != 1) throw Error(message("the request holds ", groups, " inputs; send one at a time"));
   if (note.request == 0) throw Error("the request is of no text");
-  return note;
+  for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
+  return request;
 }
 
 void TextServer::run(program::EncryptedMachine& machine, const TextNote& request, int window,
                      Ciphertexts inputs, program::RunOptions options) {
-  if (observer_)
-    options.observe = [&](size_t instruction, program::Value, const ckks::Ciphertext& result) {
-      observer_(instruction, result);
-    };
+  if (digests_ != nullptr) digests_->watch(options);
   program::RunResult result = machine.run(inputs, options);
   inputs.clear();
   Memory* const memory = own_.evaluator.engine().memory();
@@ -79,16 +81,10 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
   kept_.keep(note, window, std::move(result.outputs));
 }
 
-void TextServer::hold(const ckks::KeyRequest& keys) {
-  if (!on_device_) keys_.hold(keys);
-}
-
 void TextServer::prompt(const std::string& bytes) {
   if (!d_.takes_prompts())
     throw Error("a prompt at once, where it comes token by token; send its tokens one by one");
-  const std::vector<PlanEnd> ends = d_.prompt_inputs;
-  wire::CiphertextReader file(ByteSource("the request", bytes), *d_.context, ends.size());
-  const TextNote note = require_note(file, ends);
+  auto [note, inputs] = read(bytes, d_.prompt_inputs);
   if (kept_.text() != 0 && kept_.text() != note.request)
     throw Error("the server keeps another text; go on with it, or give the server another --state");
   if (kept_.text() == 0 ? note.first != 0 : note.first <= kept_.window())
@@ -96,10 +92,8 @@ void TextServer::prompt(const std::string& bytes) {
                         kept_.window(), " on; send what follows"));
   if (note.count > d_.tokens)
     throw Error(message("a prompt of ", note.count, " tokens; the model has places for ", d_.tokens));
-  Ciphertexts inputs;
-  for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
   token_machine_.reset();
-  hold(d_.prompt().keys);
+  if (!on_device_) keys_.hold(d_.prompt().keys);
   program::EncryptedMachine machine(d_.prompt().plan, own_.encoder, own_.evaluator, &own_.bootstrappers,
                                     {.encoded_bytes = d_.prompt_reading.encoded_limit});
   Progress progress("the prompt's pass", static_cast<double>(d_.prompt().plan.program.instructions.size()));
@@ -109,9 +103,7 @@ void TextServer::prompt(const std::string& bytes) {
 }
 
 void TextServer::token(const std::string& bytes) {
-  const std::vector<PlanEnd> ends = d_.token_inputs;
-  wire::CiphertextReader file(ByteSource("the request", bytes), *d_.context, ends.size());
-  const TextNote note = require_note(file, ends);
+  auto [note, inputs] = read(bytes, d_.token_inputs);
   if (kept_.text() == 0 && d_.takes_prompts()) throw Error("a token before any prompt; send a prompt first");
   if (kept_.text() != 0 && kept_.text() != note.request)
     throw Error("the token is of another text than the one that the server keeps");
@@ -123,11 +115,9 @@ void TextServer::token(const std::string& bytes) {
   if (kept_.cached() >= d_.tokens)
     throw Error(message("all ", d_.tokens,
                         " places of keys and values are taken; send a later part of the text as a prompt"));
-  Ciphertexts inputs;
-  for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
   inputs.merge(kept_.caches());
   if (!token_machine_) {
-    hold(d_.token().keys);
+    if (!on_device_) keys_.hold(d_.token().keys);
     token_machine_ = std::make_unique<program::EncryptedMachine>(
         d_.token().plan, own_.encoder, own_.evaluator, &own_.bootstrappers,
         program::MachineOptions{.encoded_bytes = d_.token_reading.encoded_limit, .shared_inputs = &weights_});
@@ -136,16 +126,16 @@ void TextServer::token(const std::string& bytes) {
       {.constants = d_.token().constants(kept_.cached())});
 }
 
-Json TextServer::figures() const {
-  return Json::Object{{"runs", runs_},
-                      {"peak_rss_bytes", peak_resident_bytes()},
-                      {"cache_bytes", kept_.cache_bytes()},
-                      {"bootstraps_per_token", d_.token().plan.bootstraps},
-                      {"bootstraps_per_prompt", d_.takes_prompts() ? d_.prompt().plan.bootstraps : 0}};
-}
-
 Frame TextServer::reply(const Frame& request) {
-  if (request.kind == FrameKind::kFigures) return {FrameKind::kFigures, figures().dump(0)};
+  if (request.kind == FrameKind::kFigures) {
+    const Json figures =
+        Json::Object{{"runs", runs_},
+                     {"peak_rss_bytes", peak_resident_bytes()},
+                     {"cache_bytes", kept_.cache_bytes()},
+                     {"bootstraps_per_token", d_.token().plan.bootstraps},
+                     {"bootstraps_per_prompt", d_.takes_prompts() ? d_.prompt().plan.bootstraps : 0}};
+    return {FrameKind::kFigures, figures.dump(0)};
+  }
   if (request.kind == FrameKind::kPrompt) {
     prompt(request.payload);
   } else if (request.kind == FrameKind::kToken) {

@@ -25,6 +25,7 @@
 #include "cmd/generation/server/text_program.h"
 #include "cmd/generation/text_ends.h"
 #include "cmd/server/chosen_engine.h"
+#include "cmd/server/run_digests.h"
 
 namespace psm::cmd {
 
@@ -45,25 +46,19 @@ class TextServer {
   Frame reply_or_refuse(const Frame& request);
   // Serves until the client closes its pipe. Throws Error for a malformed frame, after telling the client.
   void serve(FrameChannel& client);
-  // Calls `observer` with every result of every instruction from now on. Instructions count from 0 in the
-  // prompt's or the token's plan.
-  void observe(std::function<void(size_t instruction, const ckks::Ciphertext&)> observer) {
-    observer_ = std::move(observer);
-  }
+  // Every run from now on adds to `digests`, by instruction of the prompt's or the token's plan.
+  void keep_digests(RunDigests& digests) { digests_ = &digests; }
 
  private:
-  // Holds the keys of the current run.
-  void hold(const ckks::KeyRequest& keys);
   void prompt(const std::string& file);
   void token(const std::string& file);
-  // Requires a note of this model, key pair and text, with these ciphertexts at these levels.
-  TextNote require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const;
+  // Reads a request of this model, key pair and text, with these ciphertexts at these levels.
+  std::pair<TextNote, Ciphertexts> read(const std::string& file, const std::vector<PlanEnd>& ends) const;
   void run(program::EncryptedMachine& machine, const TextNote& note, int window, Ciphertexts inputs,
            program::RunOptions options);
-  Json figures() const;
 
   const TextProgram& d_;
-  std::function<void(size_t, const ckks::Ciphertext&)> observer_;
+  RunDigests* digests_ = nullptr;
   HeldKeys keys_;
   KeptText kept_;
   const Ciphertexts weights_;
