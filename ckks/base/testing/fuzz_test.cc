@@ -12,11 +12,9 @@ namespace psm {
 namespace {
 
 FuzzTarget target(std::function<void(std::string_view)> decode) {
-  FuzzTarget target;
-  target.name = "test";
+  FuzzTarget target{.name = "test", .fixed_bytes = 4096};
   target.corpus = {"a valid input of 32 characters ..", "another one: 12345"};
   target.decode = std::move(decode);
-  target.fixed_bytes = 4096;
   return target;
 }
 
