@@ -16,7 +16,7 @@ namespace {
 const std::string kPairs = "index\tquestion\tsentence\tlabel\n";
 
 TEST_CASE("phrases are read with their labels, without spaces at their ends") {
-  const auto phrases = parse_labelled("sentence\tlabel\nbears and \t1\r\n kids , spirit\t0", "file").texts;
+  const auto phrases = parse_labelled("sentence\tlabel\nbears and \t1\r\n kids , spirit\t0", "file");
   REQUIRE(phrases.size() == 2);
   CHECK(phrases[0].text == "bears and");
   CHECK(phrases[0].label == 1);
@@ -70,9 +70,8 @@ TEST_CASE("held-out phrases are long, and spread over the file") {
 }
 
 TEST_CASE("pairs are read with their labels") {
-  const auto pairs =
-      parse_labelled(kPairs + "0\tWho?\tThey did.\tentailment\r\n7\tWhy \"so\"?\tNo.\tnot_entailment", "file")
-          .texts;
+  const auto pairs = parse_labelled(
+      kPairs + "0\tWho?\tThey did.\tentailment\r\n7\tWhy \"so\"?\tNo.\tnot_entailment", "file");
   REQUIRE(pairs.size() == 2);
   CHECK(pairs[0].text == "Who?\tThey did.");
   CHECK(pairs[0].label == 0);
