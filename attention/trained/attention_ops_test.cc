@@ -18,6 +18,20 @@ ModelConfig with(AttentionKind kind, PowerForm form) {
   return config;
 }
 
+// The gradient of the output, or, with losses of scores, of these and a loss of the output.
+void check_gradient(const std::vector<nn::Shape>& inputs, const AttentionShape& shape,
+                    const ModelConfig& config, const ScoreLosses* losses = nullptr) {
+  nn::GradientCheck(inputs).run(
+      [&](nn::Tape<double>& tape, const Inputs& in) {
+        const nn::Tensor<double> offsets = in.size() > 3 ? in[3] : nn::Tensor<double>{};
+        const auto [o, scores, loss] =
+            attention(tape, shape, config, in[0], in[1], in[2], offsets, {.losses = losses});
+        if (losses == nullptr) return o;
+        return nn::add_scaled(tape, nn::excess_loss(tape, o, nullptr, 0.1, 1.0), loss, 0.9);
+      },
+      1e-5);
+}
+
 TEST_CASE("the gradient of attention with every kind of weights agrees with finite differences") {
   for (AttentionKind kind :
        {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu})
@@ -25,11 +39,7 @@ TEST_CASE("the gradient of attention with every kind of weights agrees with fini
          {PowerForm::kPlain, PowerForm::kLipschitz, PowerForm::kStable, PowerForm::kLengthAgnostic}) {
       CAPTURE(name_of(kind));
       CAPTURE(name_of(form));
-      const ModelConfig config = with(kind, form);
-      nn::GradientCheck({{6, 4}, {6, 4}, {6, 4}})
-          .run([&](nn::Tape<double>& tape,
-                   const Inputs& in) { return attention(tape, kShape, config, in[0], in[1], in[2], {}).o; },
-               1e-5);
+      check_gradient({{6, 4}, {6, 4}, {6, 4}}, kShape, with(kind, form));
     }
 }
 
@@ -43,12 +53,7 @@ TEST_CASE(
       CAPTURE(power);
       ModelConfig config = with(AttentionKind::kPowerSoftmax, form);
       config.power = power;
-      nn::GradientCheck({{6, 4}, {6, 4}, {6, 4}, {1, 2}})
-          .run(
-              [&](nn::Tape<double>& tape, const Inputs& in) {
-                return attention(tape, kShape, config, in[0], in[1], in[2], in[3]).o;
-              },
-              1e-5);
+      check_gradient({{6, 4}, {6, 4}, {6, 4}, {1, 2}}, kShape, config);
     }
 }
 
@@ -85,14 +90,7 @@ TEST_CASE("the gradient of every loss of scores agrees with finite differences")
     ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
     config.power = power;
     for (const ScoreLosses& losses : each_loss(config))
-      nn::GradientCheck({{6, 4}, {6, 4}, {6, 4}, {1, 2}})
-          .run(
-              [&](nn::Tape<double>& tape, const Inputs& in) {
-                const auto [o, scores, loss] =
-                    attention(tape, kShape, config, in[0], in[1], in[2], in[3], {.losses = &losses});
-                return nn::add_scaled(tape, nn::excess_loss(tape, o, nullptr, 0.1, 1.0), loss, 0.9);
-              },
-              1e-5);
+      check_gradient({{6, 4}, {6, 4}, {6, 4}, {1, 2}}, kShape, config, &losses);
   }
 }
 
@@ -104,17 +102,9 @@ TEST_CASE(
     for (const bool padded : {false, true}) {
       const AttentionShape shape{2, 3, 4, 2, 2, causal, padded ? lengths : nullptr};
       const ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
-      nn::GradientCheck({{6, 8}, {6, 4}, {6, 4}})
-          .run([&](nn::Tape<double>& tape,
-                   const Inputs& in) { return attention(tape, shape, config, in[0], in[1], in[2], {}).o; },
-               1e-5);
+      check_gradient({{6, 8}, {6, 4}, {6, 4}}, shape, config);
       for (const ScoreLosses& losses : each_loss(config))
-        nn::GradientCheck({{6, 8}, {6, 4}, {6, 4}})
-            .run(
-                [&](nn::Tape<double>& tape, const Inputs& in) {
-                  return attention(tape, shape, config, in[0], in[1], in[2], {}, {.losses = &losses}).loss;
-                },
-                1e-5);
+        check_gradient({{6, 8}, {6, 4}, {6, 4}}, shape, config, &losses);
     }
 }
 
