@@ -49,8 +49,7 @@ struct Setting {
     program = program::load_program(path_of("model.program"));
     steps.emplace(program.file.entry(kPass).plan);
     total = static_cast<int>(2 * steps->size());  // of two groups
-    CHECK(output_of(drawn("commitment", "challenge", 6)).find(message("6 of ", total, " steps")) !=
-          std::string::npos);
+    CHECK(contains(output_of(drawn("commitment", "challenge", 6)), message("6 of ", total, " steps")));
     challenge = read_commitment(path_of("challenge"), *steps, program.file.id());
     must_run(opened("challenge") + " --backend scalar");
   }

@@ -51,11 +51,9 @@ TEST_CASE("an imported RoBERTa is scored, trained on with a shorter context, and
   write_roberta(folder);
   write_file(texts, phrases());
   write_file(pairs, text_pairs(false));
-  CHECK(output_of("import --from " + folder + " --out " + model).find("classes       2") !=
-        std::string::npos);
-  CHECK(
-      output_of("evaluate --model " + model + " --sentences " + texts + " --json " + json).find("accuracy") !=
-      std::string::npos);
+  CHECK(contains(output_of("import --from " + folder + " --out " + model), "classes       2"));
+  CHECK(contains(output_of("evaluate --model " + model + " --sentences " + texts + " --json " + json),
+                 "accuracy"));
   CHECK(examples(json_of(json), "trained") == 12);
 
   const std::string out = path_of("tuned"), final_model = out + "/final.safetensors";

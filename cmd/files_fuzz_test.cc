@@ -65,8 +65,7 @@ TEST_CASE(
   record.text = 0xfedcba9876543210, record.program = 1, record.keys = 2;
   record.prompt = 2, record.tokens = {3, 1, 4, 1};
   record.sampler = {.temperature = 0.5, .top_k = 3, .seed = 7};
-  FuzzTarget target;
-  target.name = "notes";
+  FuzzTarget target{.name = "notes", .fixed_bytes = 32768, .bytes_per_byte = 200};
   target.corpus = {note_text(CiphertextNote{0x0123456789abcdef, 0xfedcba9876543210, {"x0", "x1"}}),
                    note_text(TextNote{{0x0123456789abcdef, 0xfedcba9876543210, {"x"}}, 12, 3}),
                    note_text(Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7}),
@@ -93,15 +92,13 @@ TEST_CASE(
         return read_note<CiphertextNote>(note);
     }
   };
-  target.fixed_bytes = 32768, target.bytes_per_byte = 200;
   check_fuzz(target);
   CHECK_REFUSED(TextRecord::parse(note_text(record), "text.record", 4), "token");
 }
 
 TEST_CASE("the client's record of its prompts") {
-  FuzzTarget target;
+  FuzzTarget target{.name = "prompt record", .fixed_bytes = 8192, .bytes_per_byte = 200};
   const std::string good = PromptRecord{{{3, 4}, {5}}}.text();
-  target.name = "prompt record";
   target.corpus = {good};
   target.repair = [](std::string& text, TrainingRandom&) {
     uint64_t checksum = 0;
@@ -117,7 +114,6 @@ TEST_CASE("the client's record of its prompts") {
     }
     PSM_CHECK(record.text() == text);
   };
-  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   check_fuzz(target);
   for (const size_t at : {size_t{8}, good.size() - 1}) {
     std::string changed = good;
@@ -128,8 +124,7 @@ TEST_CASE("the client's record of its prompts") {
 }
 
 TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
-  FuzzTarget target;
-  target.name = "notes and prompts";
+  FuzzTarget target{.name = "notes and prompts", .fixed_bytes = 8192, .bytes_per_byte = 200};
   const std::string form = prompt_form(PromptCodec(nn::RecallOptions{8, 4, 2, 8}));
   target.corpus = {
       hex(form.data(), form.size()) + "|k0 v1 k7 v3 k0|" +
@@ -149,7 +144,6 @@ TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
     PSM_CHECK(codec_of(checkpoint.weights.config, checkpoint.notes).encode(prompt) == tokens);
     read_scores(checkpoint);
   };
-  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   check_fuzz(target);
 }
 
@@ -160,8 +154,7 @@ TEST_CASE("frames of a conversation") {
   server.send(FrameKind::kReady, note_text(Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7}));
   server.send(FrameKind::kRepeat, "");
   server.send(FrameKind::kAnswer, std::string(64, 'x'));
-  FuzzTarget target;
-  target.name = "frames";
+  FuzzTarget target{.name = "frames", .fixed_bytes = 16384, .bytes_per_byte = 16};
   target.corpus = {read_file(path, 1 << 20)};
   target.decode = [](std::string_view bytes) {
     const Descriptor in(in_file(bytes), O_RDONLY), again(in_file("", "again"), O_WRONLY);
@@ -172,18 +165,15 @@ TEST_CASE("frames of a conversation") {
     }
     PSM_CHECK(read_file(path_of("again"), 1 << 20) == bytes);
   };
-  target.fixed_bytes = 16384, target.bytes_per_byte = 16;
   check_fuzz(target);
 }
 
 TEST_CASE("a file of logits") {
   const std::string path = path_of("logits");
   write_logits(path, 7, {{1, 2.5}, {}, {-3}});
-  FuzzTarget target;
-  target.name = "logits";
+  FuzzTarget target{.name = "logits", .fixed_bytes = 16384, .bytes_per_byte = 40};
   target.corpus = {read_file(path, 1 << 20)};
   target.decode = [](std::string_view bytes) { read_logits(in_file(bytes), 7); };
-  target.fixed_bytes = 16384, target.bytes_per_byte = 40;
   check_fuzz(target);
 }
 
@@ -191,15 +181,13 @@ TEST_CASE("a run that others can check") {
   Recording recording;
   recording.text = "k0 v1";
   recording.runs = {{FrameKind::kPrompt, "00", "11", {1, 2}}, {FrameKind::kToken, "22", "33", {3}}};
-  FuzzTarget target;
-  target.name = "recording";
+  FuzzTarget target{.name = "recording", .fixed_bytes = 32768, .bytes_per_byte = 200};
   target.corpus = {recording.json()};
   target.decode = [](std::string_view text) {
     Recording read = Recording::parse(std::string(text), "input");
     read.program_file = file_digest(in_file(text));
     PSM_CHECK(Recording::parse(read.json(), "again").json() == read.json());
   };
-  target.fixed_bytes = 32768, target.bytes_per_byte = 200;
   check_fuzz(target);
 }
 
@@ -212,8 +200,7 @@ TEST_CASE("a text that a server keeps") {
   TextEnds ends({0, {{"x", 2}}, {{"y", 0}, {"k", 2}}}, {0, {{"x", 2}, {"k", 2}}, {{"y", 1}, {"k", 2}}});
   ends.id = 7, ends.context = context, ends.tokens = 8;
   const std::string folder = path_of("kept");
-  FuzzTarget target;
-  target.name = "kept text";
+  FuzzTarget target{.name = "kept text", .fixed_bytes = 64 << 10, .bytes_per_byte = 100};
   for (const int first : {0, 3}) {
     std::filesystem::remove_all(folder);
     KeptText kept(folder, ends, party.secret.fingerprint());
@@ -234,7 +221,6 @@ TEST_CASE("a text that a server keeps") {
     PSM_CHECK(kept.caches().size() == ends.caches.size() && kept.cache_bytes() < 64 << 10);
     kept.answer();
   };
-  target.fixed_bytes = 64 << 10, target.bytes_per_byte = 100;
   check_fuzz(target);
 }
 
@@ -270,8 +256,7 @@ TEST_CASE("the state of an interrupted run") {
 
   const std::string path = path_of("state"), folder = path_of("group");
   const size_t end = plan.program.instructions.size();
-  FuzzTarget target;
-  target.name = "inference state";
+  FuzzTarget target{.name = "inference state", .fixed_bytes = 64 << 10, .bytes_per_byte = 60};
   for (const size_t next : {end - 1, end}) {
     write(path, next);
     target.corpus.push_back(read_file(path, 1 << 20));
@@ -298,7 +283,6 @@ TEST_CASE("the state of an interrupted run") {
     PSM_CHECK(!state.text().empty() && InferenceState(folder, pass, request, 2).text() == state.text());
     state.remove();
   };
-  target.fixed_bytes = 64 << 10, target.bytes_per_byte = 60;
   check_fuzz(target);
 
   // What was saved comes back, the outputs at the end, and the state of another group or run does not.

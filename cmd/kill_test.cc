@@ -147,9 +147,7 @@ TEST_CASE(
   const std::string before = read_file(folder + "/group-0", kMaxAnswer);
   make_model(path_of("other.safetensors"), 2);
   compile(path_of("other.safetensors"), "other");
-  const Outcome refused = run_command_line(infer("first.ct", path_of("other.program")) + state);
-  CHECK(refused.exit_code == 2);
-  CHECK(refused.err.find("belongs to another program") != std::string::npos);
+  check_refused(infer("first.ct", path_of("other.program")) + state, "belongs to another program");
   CHECK(read_file(folder + "/group-0", kMaxAnswer) == before);
   must_run(infer("first.ct") + state);
   run_command_line(infer("again.ct"));

@@ -382,9 +382,8 @@ TEST_CASE(
       std::filesystem::copy_file(entry.path(), kKeys + "/" + entry.path().filename().string());
   check_answers("public_answers.ct");
   std::filesystem::remove(folder + "/public.key");
-  const Outcome alone = run("encrypt", client_flags(folder) + "--sample 2 --out " + path_of("alone.ct"));
-  CHECK(alone.exit_code == 2);
-  CHECK(alone.err.find("cannot read " + folder + "/public.key") != std::string::npos);
+  check_refused("encrypt " + client_flags(folder) + "--sample 2 --out " + path_of("alone.ct"),
+                "cannot read " + folder + "/public.key");
 }
 
 TEST_CASE("decrypted answers are their owner's alone, and so must the secret key be") {

@@ -33,7 +33,7 @@ TEST_CASE("a model's file: a model that is read is complete") {
   Checkpoint checkpoint;
   checkpoint.weights = tiny();
   const std::string path = path_of("valid");
-  FuzzTarget target;
+  FuzzTarget target{.name = "checkpoint", .fixed_bytes = 16384, .bytes_per_byte = 200};
   save_checkpoint(path, checkpoint);
   target.corpus.push_back(nn::without_checksum(read_file(path, 1 << 20)));
   const std::vector<std::vector<int>> prompts = {{1, 2}, {0}};
@@ -43,7 +43,6 @@ TEST_CASE("a model's file: a model that is read is complete") {
   save_checkpoint(path, checkpoint);
   target.corpus.push_back(nn::without_checksum(read_file(path, 1 << 20)));
 
-  target.name = "checkpoint";
   target.repair = nn::repair_safetensors;
   target.marks = nn::safetensors_marks;
   target.decode = [](std::string_view bytes) {
@@ -58,7 +57,6 @@ TEST_CASE("a model's file: a model that is read is complete") {
     const Checkpoint opened = load_checkpoint(first, /*whole=*/false);
     for (int layer = 0; layer < opened.weights.config.layers; ++layer) opened.read_layer(layer);
   };
-  target.fixed_bytes = 16384, target.bytes_per_byte = 200;
   run(target);
 }
 
@@ -133,8 +131,7 @@ std::vector<std::string> models_of_transformers() {
 }
 
 TEST_CASE("a model in the files of transformers") {
-  FuzzTarget target;
-  target.name = "transformers";
+  FuzzTarget target{.name = "transformers", .fixed_bytes = 64 << 10, .bytes_per_byte = 200};
   target.corpus = models_of_transformers();
   target.repair = repair_folder;
   target.decode = [](std::string_view bytes) {
@@ -149,7 +146,6 @@ TEST_CASE("a model in the files of transformers") {
     if (!files[1].empty()) in_file(files[1], "transformers/1_Pooling/config.json");
     read_hugging_face(folder).weights.validate();
   };
-  target.fixed_bytes = 64 << 10, target.bytes_per_byte = 200;
   run(target);
 }
 

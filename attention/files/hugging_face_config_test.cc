@@ -233,11 +233,9 @@ TEST_CASE("a configuration that is written is read back, and what transformers h
 }
 
 TEST_CASE("whatever stands in config.json, it is refused or makes a model's shape") {
-  FuzzTarget target;
-  target.name = "config.json";
+  FuzzTarget target{.name = "config.json", .fixed_bytes = 8192, .bytes_per_byte = 200};
   target.corpus = {kPythia, kGpt2, kBert, kRoberta, kLlama, kVit};
   target.decode = [](std::string_view text) { parsed(std::string(text)).model.validate(); };
-  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   const FuzzReport report = check_fuzz(target);
   CHECK(report.refused > report.accepted);
 }

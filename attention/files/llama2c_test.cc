@@ -110,12 +110,10 @@ TEST_CASE("stories260K is read with all its parameters" * doctest::test_suite("e
 }
 
 TEST_CASE("whatever the header says, what is read is no larger than the file") {
-  FuzzTarget target;
-  target.name = "llama2.c model";
+  FuzzTarget target{.name = "llama2.c model", .fixed_bytes = 16384, .bytes_per_byte = 4};
   target.corpus = {file_of(tiny(true), true, true), file_of(tiny(false), false, false)};
   target.marks = [](const std::string&) { return std::vector<size_t>{0, 4, 8, 12, 16, 20, 24, 28}; };
   target.decode = [](std::string_view bytes) { read_llama2c(ByteSource("input", bytes)).validate(); };
-  target.fixed_bytes = 16384, target.bytes_per_byte = 4;
   check_fuzz(target);
 }
 

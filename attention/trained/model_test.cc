@@ -137,6 +137,7 @@ void check(const ModelWeights& weights, const Examples& examples, double referen
 }
 
 void check_both_precisions(const ModelConfig& config, const Examples& examples = kText) {
+  CAPTURE(static_cast<int>(config.block));
   CAPTURE(name_of(config.attention));
   CAPTURE(name_of(config.form));
   CAPTURE(config.power);
@@ -147,22 +148,17 @@ void check_both_precisions(const ModelConfig& config, const Examples& examples =
   check<float>(weights, examples, loss, gradient, 1e-5);
 }
 
-TEST_CASE("the gradients of a whole model are the differences of its loss: softmax") {
-  check_both_precisions(small(AttentionKind::kSoftmax, PowerForm::kStable, 4));
-}
-
-TEST_CASE("the gradients of a whole model are the differences of its loss: PowerSoftmax") {
-  for (const PowerForm form : {PowerForm::kStable, PowerForm::kLengthAgnostic})
-    for (const int power : {2, 4, 6}) check_both_precisions(small(AttentionKind::kPowerSoftmax, form, power));
-}
-
-TEST_CASE("the gradients of a whole model are the differences of its loss: score offsets") {
+TEST_CASE("the gradients of a whole model are the differences of its loss, with every kind of attention") {
+  check_both_precisions(small(AttentionKind::kSoftmax, PowerForm::kStable));
   for (const PowerForm form : {PowerForm::kPlain, PowerForm::kStable, PowerForm::kLengthAgnostic})
-    for (const int power : {4, 6}) {
-      ModelConfig config = small(AttentionKind::kPowerSoftmax, form, power);
-      config.score_offset = true;
-      check_both_precisions(config);
-    }
+    for (const int power : {2, 4, 6})
+      for (const bool offset : {false, true}) {
+        if (offset ? power == 2 : form == PowerForm::kPlain) continue;
+        CAPTURE(offset);
+        ModelConfig config = small(AttentionKind::kPowerSoftmax, form, power);
+        config.score_offset = offset;
+        check_both_precisions(config);
+      }
 }
 
 ModelConfig family(std::string_view name) {
@@ -173,48 +169,32 @@ ModelConfig family(std::string_view name) {
   return config;
 }
 
-TEST_CASE("the gradients of a whole model are the differences of its loss: Llama") {
-  ModelConfig config = family("llama");
-  config.kv_heads = 2, config.heads = 4, config.width = 16;
-  check_both_precisions(config);
-}
+TEST_CASE("the gradients of a whole model are the differences of its loss, in every family") {
+  ModelConfig llama = family("llama"), roberta = family("roberta"), bert = family("bert"),
+              vit = family("vit");
+  llama.kv_heads = 2, llama.heads = 4, llama.width = 16;
+  check_both_precisions(llama);
 
-TEST_CASE("the gradients of a whole model are the differences of its loss: RoBERTa, a filled-up batch") {
-  ModelConfig config = family("roberta");
-  config.classes = 3, config.feed_forward = FeedForwardKind::kGeluErf;
-  Examples examples = kText;
-  examples.lengths = {6, 4}, examples.targets = {2, 0};
-  check_both_precisions(config, examples);
-}
+  Examples filled_up = kText;
+  filled_up.lengths = {6, 4}, filled_up.targets = {2, 0};
+  roberta.classes = 3, roberta.feed_forward = FeedForwardKind::kGeluErf;
+  check_both_precisions(roberta, filled_up);
+  bert.classes = 3, bert.separator = kText.tokens[2];  // two token types
+  check_both_precisions(bert, filled_up);
+  bert.pooler = false, bert.mean_pooling = true;
+  check_both_precisions(bert, filled_up);
 
-TEST_CASE("the gradients of a whole model are the differences of its loss: BERT, with two token types") {
-  ModelConfig config = family("bert");
-  config.classes = 3, config.separator = kText.tokens[2];
-  Examples examples = kText;
-  examples.lengths = {6, 4}, examples.targets = {2, 0};
-  check_both_precisions(config, examples);
-  config.pooler = false, config.mean_pooling = true;
-  check_both_precisions(config, examples);
-}
-
-TEST_CASE("the gradients of a whole model are the differences of its loss: logits of scored tokens alone") {
-  for (const char* name : {"bert", "gpt2"}) {
-    ModelConfig config = family(name);
-    config.pooler = false;
-    if (config.separator > 0) config.separator = kText.tokens[2];
-    Examples examples = kText;
-    examples.rows = {0, 1, 2, 3, 4, 6, 7, 9, 10, 11};
-    check_both_precisions(config, examples);
-  }
-}
-
-TEST_CASE("the gradients of a whole model are the differences of its loss: ViT") {
-  ModelConfig config = family("vit");
-  config.vocab = 0, config.patch_inputs = 3, config.classes = 3;
-  Examples examples{.tokens = {}, .lengths = {}, .targets = {1, 2}, .patches = {}};
+  vit.vocab = 0, vit.patch_inputs = 3, vit.classes = 3;
+  Examples images{.tokens = {}, .lengths = {}, .targets = {1, 2}, .patches = {}};
   for (int i = 0; i < kSequences * (kLength - 1) * 3; ++i)
-    examples.patches.push_back(static_cast<float>(std::sin(1.7 * i)));
-  check_both_precisions(config, examples);
+    images.patches.push_back(static_cast<float>(std::sin(1.7 * i)));
+  check_both_precisions(vit, images);
+
+  ModelConfig masked = family("bert"), gpt2 = family("gpt2");
+  masked.pooler = gpt2.pooler = false, masked.separator = kText.tokens[2];
+  Examples scored_alone = kText;
+  scored_alone.rows = {0, 1, 2, 3, 4, 6, 7, 9, 10, 11};
+  for (const ModelConfig& config : {masked, gpt2}) check_both_precisions(config, scored_alone);
 }
 
 TEST_CASE("flatten and unflatten are inverse and the slices cover the array in order") {

@@ -123,8 +123,6 @@ TEST_CASE(
     "apart and summed") {
   TrainingRandom random(3);
   for_each_setting([&](const Ring &ring, ThreadOrder order) {
-    CAPTURE(ring.log_n());
-    CAPTURE(static_cast<int>(order));
     const size_t n = ring.n(), limbs = static_cast<size_t>(KeyedSources::kBasis.limbs());
     ProgramBench bench(order);
     const KeyedSources sources(bench, ring, 2, random);
@@ -166,8 +164,6 @@ TEST_CASE(
 TEST_CASE("products with keys before an inverse transform are stored nowhere") {
   TrainingRandom random(5);
   for_each_setting([&](const Ring &ring, ThreadOrder order) {
-    CAPTURE(ring.log_n());
-    CAPTURE(static_cast<int>(order));
     const size_t n = ring.n();
     ProgramBench bench(order);
     const KeyedSources sources(bench, ring, 1, random);
@@ -200,8 +196,6 @@ TEST_CASE(
     "automorphism") {
   TrainingRandom random(6);
   for_each_setting([&](const Ring &ring, ThreadOrder order) {
-    CAPTURE(ring.log_n());
-    CAPTURE(static_cast<int>(order));
     const size_t n = ring.n();
     constexpr int kLimbs = 2;
     ProgramBench bench(order);

@@ -12,8 +12,6 @@ namespace {
 TEST_CASE("transforms there and back are the scalar kernel's, in place and beside") {
   TrainingRandom random(1);
   for_each_setting([&](const Ring &ring, ThreadOrder order) {
-    CAPTURE(ring.log_n());
-    CAPTURE(static_cast<int>(order));
     const size_t n = ring.n();
     ProgramBench bench(order);
     const PrimeView *views = bench.views(ring);
@@ -45,8 +43,6 @@ TEST_CASE(
   const Kernels &fastest = kernels();
   select_backend("scalar");
   for_each_setting([&](const Ring &ring, ThreadOrder order) {
-    CAPTURE(ring.log_n());
-    CAPTURE(static_cast<int>(order));
     const size_t n = ring.n();
     ProgramBench bench(order);
     const PrimeView *const views = bench.views(ring);

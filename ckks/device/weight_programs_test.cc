@@ -16,8 +16,6 @@ TEST_CASE(
     "makes") {
   TrainingRandom random(4);
   for_each_setting([&](const Ring &ring, ThreadOrder order) {
-    CAPTURE(ring.log_n());
-    CAPTURE(static_cast<int>(order));
     const size_t n = ring.n();
     const Modulus &q = ring.q(0);
     ProgramBench bench(order);
@@ -72,8 +70,6 @@ TEST_CASE(
 TEST_CASE("plaintexts of few values and of many, side by side and as matrices") {
   TrainingRandom random(7);
   for_each_setting([&](const Ring &ring, ThreadOrder order) {
-    CAPTURE(ring.log_n());
-    CAPTURE(static_cast<int>(order));
     ProgramBench bench(order);
     const Basis basis{2, 1};
     const PrimeView *const views = bench.views(ring);

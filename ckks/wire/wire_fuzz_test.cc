@@ -62,14 +62,11 @@ struct Corpus {
   }
 
   FuzzTarget target(const char* name, std::vector<std::string> valid) const {
-    FuzzTarget target;
-    target.name = name;
+    // Eight bytes for each residue of three or more, halves from seeds, and the pool's classes of at least 512 bytes.
+    FuzzTarget target{.name = name, .fixed_bytes = 16 << 10, .bytes_per_byte = 40};
     target.corpus = std::move(valid);
     target.repair = repair_container;
     target.marks = container_marks;
-    // Eight bytes for each residue of three or more, halves from seeds, and the pool's classes of at least 512 bytes.
-    target.bytes_per_byte = 40;
-    target.fixed_bytes = 16 << 10;
     return target;
   }
 

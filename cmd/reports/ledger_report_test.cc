@@ -59,8 +59,8 @@ TEST_CASE("the page shows level, error, range and seconds, and marks every boots
   CHECK(sums.find("layer 1") != std::string::npos);
   CHECK(sums.find("2^-20.0") != std::string::npos);
   const std::string page = ledger_page(report_of(ledger));
-  CHECK(page.find("<dt>a pass</dt><dd>" + seconds_text(0.25 * static_cast<double>(n - 1) + 8) + "</dd>") !=
-        std::string::npos);
+  CHECK(
+      contains(page, "<dt>a pass</dt><dd>" + seconds_text(0.25 * static_cast<double>(n - 1) + 8) + "</dd>"));
   CHECK(page.find("<dt>in bootstraps</dt><dd>" + percent(0.25 / (0.25 * static_cast<double>(n - 1) + 8)) +
                   "</dd>") != std::string::npos);
   CHECK(count(page, "<dt>memory at its peak</dt>") == 1);

@@ -17,21 +17,11 @@ std::unique_ptr<ckks::Device> open(std::string name) {
   return device.open();
 }
 
-std::string refusal(const std::string& name) {
-  try {
-    open(name);
-  } catch (const Error& error) {
-    CHECK(error.exit_code() == 2);
-    return error.what();
-  }
-  return "";
-}
-
 TEST_CASE("the processor is no device, the emulated one is, and others are refused in one line") {
   CHECK(open("cpu") == nullptr);
   CHECK(open("emulated") != nullptr);
-  CHECK(refusal("gpu").find("--device gpu is not known; there are: cpu, cuda, emulated") !=
-        std::string::npos);
+  CHECK(contains(refusal_of([] { open("gpu"); }, 2),
+                 "--device gpu is not known; there are: cpu, cuda, emulated"));
 }
 
 TEST_CASE("a run that does not fit the device is refused with both sizes") {

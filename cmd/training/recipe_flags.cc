@@ -91,9 +91,6 @@ RecipeFlags::RecipeFlags(Flags& flags)
                         "steps of range minimisation; 0: 400 for recall, half of --steps for all else")),
       batch_(flags.integer("batch", 0, 0, 65536, "sequences a step")),
       rate_(flags.number("rate", 0, 0, 1, "peak learning rate")),
-      range_loss_(flags.text("range-loss", "",
-                             "tight (recall's), gentle (a text's), or paper: eq. PWRoss and the peak of "
-                             "GELU's inputs alone, with the weights of Pythia-70M")),
       precision_(flags.text("precision", "fp32",
                             "fp32, or bf16: of both factors of matrix products, whose sums and all else stay "
                             "fp32; twice the rate of products where the processor has them")),
@@ -144,14 +141,6 @@ void RecipeFlags::set_precision(train::RecipeOptions& options) const {
   throw Error(message("--precision takes fp32 or bf16, not '", precision_, "'"));
 }
 
-train::RangeLosses RecipeFlags::range_losses(const train::RangeLosses& of_task) const {
-  if (range_loss_.empty()) return of_task;
-  if (range_loss_ == "tight") return train::default_range_losses();
-  if (range_loss_ == "gentle") return train::text_range_losses();
-  if (range_loss_ == "paper") return train::paper_range_losses();
-  throw Error(message("--range-loss takes tight, gentle or paper, not '", range_loss_, "'"));
-}
-
 train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Checkpoint* from) const {
   const size_t from_scratch = steps_ > 0 && !from ? static_cast<size_t>(steps_) : kTextSteps;
   train::RecipeOptions options = task.recipe(from_scratch, seed());
@@ -195,7 +184,6 @@ train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Chec
   set_if_given(options.range_training.batch, batch_);
   if (rate_ > 0) options.training.rate.peak = rate_;
   set_precision(options);
-  options.range_training.ranges = range_losses(options.range_training.ranges);
   return options;
 }
 

@@ -39,7 +39,6 @@ struct RecipeFlags {
   void set_family(const Task& task, train::RecipeOptions& options) const;
   void set_score_offset(train::RecipeOptions& options) const;
   void set_precision(train::RecipeOptions& options) const;
-  train::RangeLosses range_losses(const train::RangeLosses& of_task) const;
 
   const Flags& flags_;
   const std::string &attention_, &family_;
@@ -50,7 +49,6 @@ struct RecipeFlags {
   const double& epsilon_;
   const int64_t &steps_, &range_steps_, &batch_;
   const double& rate_;
-  const std::string& range_loss_;
   const std::string& precision_;
   const int64_t& seed_;
 };

@@ -28,8 +28,7 @@ TEST_CASE("safetensors: whatever the header says, what is read is no larger than
   foreign[1] = static_cast<char>(foreign_header.size() >> 8);
   foreign += foreign_header + std::string(20, '\1');
 
-  FuzzTarget target;
-  target.name = "safetensors";
+  FuzzTarget target{.name = "safetensors", .fixed_bytes = 4096, .bytes_per_byte = 100};
   target.corpus = {without_checksum(file), file, foreign};
   target.repair = repair_safetensors;
   target.marks = safetensors_marks;
@@ -49,7 +48,6 @@ TEST_CASE("safetensors: whatever the header says, what is read is no larger than
     const std::vector<float> y = read.at("y", shape, "input");
     PSM_CHECK(read.take("y", shape, "input") == y && opened.take("y", shape, "input") == y);
   };
-  target.fixed_bytes = 4096, target.bytes_per_byte = 100;
   const FuzzReport report = check_fuzz(target);
   CHECK(report.refused > report.accepted);
 }

@@ -93,7 +93,7 @@ LabelledSplit split_texts(const std::vector<LabelledText>& texts, const std::vec
   return split;
 }
 
-LabelledFile read_labelled(const std::string& path) {
+std::vector<LabelledText> read_labelled(const std::string& path) {
   return parse_labelled(nn::read_maybe_gzip(path, kMaxBytes), path);
 }
 
@@ -109,7 +109,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
   return fields;
 }
 
-LabelledFile parse_labelled(std::string_view text, const std::string& what) {
+std::vector<LabelledText> parse_labelled(std::string_view text, const std::string& what) {
   if (text.starts_with("\ufeff")) text.remove_prefix(3);  // MRPC's byte order mark
   const std::vector<std::string_view> lines = nn::lines_of(text);
   const Format* const format =
@@ -121,14 +121,14 @@ LabelledFile parse_labelled(std::string_view text, const std::string& what) {
         ", line 1: the heading is neither SST-2's (sentence, label) nor QNLI's (index, question, "
         "sentence, label) nor MRPC's (Quality, #1 ID, ..), with tabs between; give a file with one of "
         "them"));
-  LabelledFile file{.texts = {}, .of_pairs = format != kFormats};  // SST-2 is the first
+  std::vector<LabelledText> texts;
   for (size_t n = 1; n < lines.size(); ++n) {
     std::optional<LabelledText> parsed = format->parse(fields_of(lines[n]));
     if (!parsed) throw Error(message(what, ", line ", n + 1, ": ", format->line_text, "; ", format->give));
-    file.texts.push_back(std::move(*parsed));
+    texts.push_back(std::move(*parsed));
   }
-  if (file.texts.empty()) throw Error(message(what, " holds no ", format->texts, "; ", format->give));
-  return file;
+  if (texts.empty()) throw Error(message(what, " holds no ", format->texts, "; ", format->give));
+  return texts;
 }
 
 LabelledSplit split_phrases(const std::vector<LabelledText>& phrases, size_t held_out, size_t least_words) {
@@ -170,10 +170,11 @@ LabelledSplit split_pairs(const std::vector<LabelledText>& pairs, size_t held_ou
 }
 
 LabelledSplit read_labelled_split(const std::string& path, const std::string& valid) {
-  const LabelledFile file = read_labelled(path);
-  if (!valid.empty()) return {file.texts, read_labelled(valid).texts, 0};
-  const size_t held_out = std::clamp<size_t>(file.texts.size() / 10, 1, kMostHeldOut);
-  return file.of_pairs ? split_pairs(file.texts, held_out) : split_phrases(file.texts, held_out, kLeastWords);
+  const std::vector<LabelledText> texts = read_labelled(path);
+  if (!valid.empty()) return {texts, read_labelled(valid), 0};
+  const size_t held_out = std::clamp<size_t>(texts.size() / 10, 1, kMostHeldOut);
+  const bool of_pairs = texts[0].text.find('\t') != std::string::npos;
+  return of_pairs ? split_pairs(texts, held_out) : split_phrases(texts, held_out, kLeastWords);
 }
 
 }  // namespace psm::train

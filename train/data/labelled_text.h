@@ -40,17 +40,12 @@ struct LabelledSplit {
   size_t dropped = 0;  // neither: they share words with a held-out text
 };
 
-struct LabelledFile {
-  std::vector<LabelledText> texts;  // in the file's order, phrases without spaces at their ends
-  bool of_pairs = false;            // QNLI, MRPC
-};
-
 // The parts of a line, or of a text, between its tabs: up to one more than any kind of file has.
 std::vector<std::string_view> fields_of(std::string_view line);
 
-// Parses a file of any kind, by its heading. Throws psm::Error that begins with `what` and names the line if the
-// heading or a line has another form, or a text is empty.
-LabelledFile parse_labelled(std::string_view text, const std::string& what);
+// Parses a file of any kind, by its heading: texts in the file's order, phrases without spaces at their ends. Throws
+// psm::Error that begins with `what` and names the line if the heading or a line has another form, or a text is empty.
+std::vector<LabelledText> parse_labelled(std::string_view text, const std::string& what);
 
 // Holds out `held_out` phrases of `least_words` words or more, spread evenly over the file. Short fragments
 // are not held out, because nobody classifies them. Throws psm::Error if there are fewer such phrases, or if

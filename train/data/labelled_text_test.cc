@@ -16,7 +16,7 @@ namespace {
 const std::string kPairs = "index\tquestion\tsentence\tlabel\n";
 
 TEST_CASE("phrases are read with their labels, without spaces at their ends") {
-  const auto phrases = parse_labelled("sentence\tlabel\nbears and \t1\r\n kids , spirit\t0", "file").texts;
+  const auto phrases = parse_labelled("sentence\tlabel\nbears and \t1\r\n kids , spirit\t0", "file");
   REQUIRE(phrases.size() == 2);
   CHECK(phrases[0].text == "bears and");
   CHECK(phrases[0].label == 1);
@@ -24,8 +24,8 @@ TEST_CASE("phrases are read with their labels, without spaces at their ends") {
   CHECK(phrases[1].label == 0);
 }
 
-TEST_CASE("a file of phrases of another form is refused with its line") {
-  const auto refused = [](const char* text, const char* why) {
+TEST_CASE("a file of phrases or pairs of another form is refused with its line") {
+  const auto refused = [](const std::string& text, const char* why) {
     CHECK_REFUSED(parse_labelled(text, "file"), why);
   };
   refused("", "file, line 1: the heading");
@@ -36,6 +36,11 @@ TEST_CASE("a file of phrases of another form is refused with its line") {
   refused("sentence\tlabel\ngood\t1\t1\n", "file, line 2");
   refused("sentence\tlabel\n \t1\n", "file, line 2");
   refused("sentence\tlabel\n\ngood\t1\n", "file, line 2");
+  refused(kPairs, "file holds no pairs");
+  refused(kPairs + "0\tWho?\tThey.\tentailment\n1\tWho?\tThey.\tyes\n", "file, line 3");
+  refused(kPairs + "0\tWho?\tentailment\n", "file, line 2");
+  refused(kPairs + "0\t\tThey.\tentailment\n", "file, line 2");
+  refused(kPairs + "0\tWho?\tThey.\tentailment\tentailment\n", "file, line 2");
 }
 
 TEST_CASE("no phrase to train on contains a held-out one or is a part of it") {
@@ -64,35 +69,14 @@ TEST_CASE("held-out phrases are long, and spread over the file") {
   CHECK_REFUSED(split_phrases({{"one", 1}}, 1, 1), "hold out fewer");
 }
 
-TEST_CASE("SST-2 itself: 67,349 phrases" * doctest::test_suite("external")) {
-  const auto path = shared_data("glue/sst2-train.tsv");
-  if (!path) return;
-  const LabelledSplit split = read_labelled_split(*path);
-  CHECK(split.held_out.size() == 1000);
-  CHECK(split.training.size() > 40000);
-  CHECK(split.training.size() + split.dropped + split.held_out.size() == 67349);
-}
-
 TEST_CASE("pairs are read with their labels") {
-  const auto pairs =
-      parse_labelled(kPairs + "0\tWho?\tThey did.\tentailment\r\n7\tWhy \"so\"?\tNo.\tnot_entailment", "file")
-          .texts;
+  const auto pairs = parse_labelled(
+      kPairs + "0\tWho?\tThey did.\tentailment\r\n7\tWhy \"so\"?\tNo.\tnot_entailment", "file");
   REQUIRE(pairs.size() == 2);
   CHECK(pairs[0].text == "Who?\tThey did.");
   CHECK(pairs[0].label == 0);
   CHECK(pairs[1].text == "Why \"so\"?\tNo.");
   CHECK(pairs[1].label == 1);
-}
-
-TEST_CASE("a file of pairs of another form is refused with its line") {
-  const auto refused = [](const std::string& text, const char* why) {
-    CHECK_REFUSED(parse_labelled(text, "file"), why);
-  };
-  refused(kPairs, "file holds no pairs");
-  refused(kPairs + "0\tWho?\tThey.\tentailment\n1\tWho?\tThey.\tyes\n", "file, line 3");
-  refused(kPairs + "0\tWho?\tentailment\n", "file, line 2");
-  refused(kPairs + "0\t\tThey.\tentailment\n", "file, line 2");
-  refused(kPairs + "0\tWho?\tThey.\tentailment\tentailment\n", "file, line 2");
 }
 
 TEST_CASE("no pair to train on has a held-out question or sentence") {
@@ -109,24 +93,26 @@ TEST_CASE("no pair to train on has a held-out question or sentence") {
   CHECK_REFUSED(split_pairs({{"q\ts", 0}, {"q\tt", 1}}, 1), "hold out fewer");
 }
 
-TEST_CASE("QNLI itself: 5,463 pairs" * doctest::test_suite("external")) {
-  const auto path = shared_data("glue/qnli-dev.tsv");
-  if (!path) return;
-  const LabelledSplit split = read_labelled_split(*path);
-  CHECK(split.held_out.size() == 546);
-  CHECK(split.training.size() > 4000);
-  CHECK(split.training.size() + split.dropped + split.held_out.size() == 5463);
-}
-
-TEST_CASE("MRPC itself: 4,076 pairs" * doctest::test_suite("external")) {
-  const auto path = shared_data("glue/msr_paraphrase_train.txt");
-  if (!path) return;
-  const LabelledSplit split = read_labelled_split(*path);
-  CHECK(split.held_out.size() == 407);
-  CHECK(split.held_out[0].text.starts_with("Amrozi accused his brother"));
-  CHECK(split.held_out[0].text.find("\tReferring to him") != std::string::npos);
-  CHECK(split.held_out[0].label == 1);
-  CHECK(split.training.size() + split.dropped + split.held_out.size() == 4076);
+TEST_CASE("SST-2, QNLI and MRPC themselves" * doctest::test_suite("external")) {
+  struct Published {
+    const char *file, *first, *second;  // how the two texts of the first pair held out begin
+    size_t held_out, least_training, texts;
+  };
+  for (const Published& published :
+       {Published{"sst2-train.tsv", "", "", 1000, 40000, 67349},
+        {"qnli-dev.tsv", "", "\t", 546, 4000, 5463},
+        {"msr_paraphrase_train.txt", "Amrozi accused his brother", "\tReferring to him", 407, 0, 4076}}) {
+    CAPTURE(published.file);
+    const auto path = shared_data(message("glue/", published.file));
+    if (!path) continue;
+    const LabelledSplit split = read_labelled_split(*path);
+    CHECK(split.held_out.size() == published.held_out);
+    CHECK(split.held_out[0].text.starts_with(published.first));
+    CHECK(contains(split.held_out[0].text, published.second));
+    if (*published.first != '\0') CHECK(split.held_out[0].label == 1);
+    CHECK(split.training.size() > published.least_training);
+    CHECK(split.training.size() + split.dropped + split.held_out.size() == published.texts);
+  }
 }
 
 TEST_CASE("the heading says which file it is, and a tenth is held out") {

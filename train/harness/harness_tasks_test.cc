@@ -96,8 +96,7 @@ TEST_CASE("whatever a file holds, its examples have candidates and a right one, 
   spec.kind = nn::BpeKind::kAlphabet;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
   const nn::Tokenizer bytewise(spec, "bytes");
-  FuzzTarget target;
-  target.name = "tasks";
+  FuzzTarget target{.name = "tasks", .fixed_bytes = 1 << 16, .bytes_per_byte = 64};
   // A digit before each says its task; there is one of each form.
   for (const std::string& line : {"0" + kWord, "1" + kAnswer, "2" + kReferent})
     target.corpus.insert(target.corpus.end(), {line, line + "\n" + line.substr(1) + "\n"});
@@ -117,7 +116,6 @@ TEST_CASE("whatever a file holds, its examples have candidates and a right one, 
       }
     }
   };
-  target.fixed_bytes = 1 << 16, target.bytes_per_byte = 64;
   check_fuzz(target);
 }
 

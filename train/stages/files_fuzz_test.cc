@@ -21,8 +21,7 @@ TEST_CASE("a running training's file") {
   saved.state.optimiser.m = saved.state.optimiser.v = {0, 0.5f, 0.25f};
   saved.state.optimiser.steps = 12;
   save_training(path, "model", saved);
-  FuzzTarget target;
-  target.name = "training state";
+  FuzzTarget target{.name = "training state", .fixed_bytes = 4096, .bytes_per_byte = 100};
   target.corpus = {nn::without_checksum(read_file(path, 1 << 20))};
   target.repair = nn::repair_safetensors;
   target.marks = nn::safetensors_marks;
@@ -32,13 +31,11 @@ TEST_CASE("a running training's file") {
     PSM_CHECK(read.state.values.size() == read.state.optimiser.m.size());
     PSM_CHECK(read.state.values.size() == read.state.optimiser.v.size());
   };
-  target.fixed_bytes = 4096, target.bytes_per_byte = 100;
   check_fuzz(target);
 }
 
 TEST_CASE("an IDX array") {
-  FuzzTarget target;
-  target.name = "IDX";
+  FuzzTarget target{.name = "IDX", .fixed_bytes = 4096, .bytes_per_byte = 4};
   target.corpus = {std::string("\0\0\x08\x01\0\0\0\x03\x07\x01\x02", 11),
                    std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02wxyz", 20)};
   target.decode = [](std::string_view bytes) {
@@ -47,25 +44,21 @@ TEST_CASE("an IDX array") {
     for (const size_t size : array.shape) entries *= size;
     PSM_CHECK(array.entries.size() == entries);
   };
-  target.fixed_bytes = 4096, target.bytes_per_byte = 4;
   check_fuzz(target);
 }
 
 TEST_CASE("CIFAR-10's images") {
-  FuzzTarget target;
-  target.name = "CIFAR-10";
+  FuzzTarget target{.name = "CIFAR-10", .fixed_bytes = 4096, .bytes_per_byte = 4};
   target.corpus = {"\x07" + std::string(3072, 'x')};
   target.decode = [](std::string_view bytes) {
     const nn::LabelledImages read = nn::parse_cifar10(bytes, "input");
     PSM_CHECK(read.images.entries.size() == 3072 * read.labels.entries.size());
   };
-  target.fixed_bytes = 4096, target.bytes_per_byte = 4;
   check_fuzz(target);
 }
 
 TEST_CASE("GLUE's texts: SST-2, QNLI, MRPC") {
-  FuzzTarget target;
-  target.name = "labelled texts";
+  FuzzTarget target{.name = "labelled texts", .fixed_bytes = 16384, .bytes_per_byte = 400};
   target.corpus = {
       "sentence\tlabel\nkids , spirit \t1\na b c\t0\r\na b c d e f g h i j k l m n\t0\n",
       "index\tquestion\tsentence\tlabel\n0\ta ?\tb .\tentailment\n1\tc ?\td .\tnot_entailment\n",
@@ -79,7 +72,6 @@ TEST_CASE("GLUE's texts: SST-2, QNLI, MRPC") {
         PSM_CHECK(text.label == 0 || text.label == 1);
       }
   };
-  target.fixed_bytes = 16384, target.bytes_per_byte = 400;
   check_fuzz(target);
 }
 

@@ -5,10 +5,9 @@
 #include <csignal>
 #include <filesystem>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
-#include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 
 namespace psm::train {
@@ -110,19 +109,14 @@ TEST_CASE("a full disk stops the training, and the last good state is named, sur
   save_training(file, nn::read_safetensors(file).metadata.at("training"), {trainer.state(), false});
   const std::string saved = read_file(file, 1 << 30);
   REQUIRE(saved.size() > 20000);
-  std::string text;
-  {
+  const auto limited = [&] {
     const FileSizeLimit limit(16384);
-    try {
-      run_training(start(), kTask, training(), loop_of(30, file));
-    } catch (const Error& error) {
-      text = error.what();
-      CHECK(error.kind() == Error::Kind::kFailed);
-    }
-  }
+    run_training(start(), kTask, training(), loop_of(30, file));
+  };
+  const std::string text = refusal_of(limited, 1);
   CAPTURE(text);
-  CHECK(text.find("cannot write " + file) != std::string::npos);
-  CHECK(text.find("last good state: step 12 in " + file) != std::string::npos);
+  CHECK(contains(text, "cannot write " + file));
+  CHECK(contains(text, "last good state: step 12 in " + file));
   CHECK(read_file(file, 1 << 30) == saved);
   const LoopResult resumed = run_training(start(), kTask, training(), loop_of(30, file));
   CHECK(resumed.resumed_at == 12);

@@ -9,12 +9,11 @@
 #include <filesystem>
 #include <iostream>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/interruption.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/child.h"
 #include "ckks/base/testing/runfile.h"
-#include "doctest/doctest.h"
 
 namespace psm {
 namespace {
@@ -57,14 +56,7 @@ TEST_CASE("values follow after a space or an equals sign, truths may be negated"
 }
 
 std::string refusal(std::vector<std::string> words) {
-  Command command;
-  try {
-    command.parse(std::move(words));
-  } catch (const Error& error) {
-    CHECK(error.exit_code() == 2);
-    return error.what();
-  }
-  return "accepted";
+  return refusal_of([&] { Command().parse(std::move(words)); }, 2);
 }
 
 // What in_child() says, and the standard error, of a process that runs this command, its standard output going to `out`.
@@ -90,8 +82,8 @@ TEST_CASE("outputs that could not be written, or are inputs too, are refused bef
   const std::string file = folder / "file", link = folder / "link", fresh = folder / "fresh";
   write_file(file, "a model");
   fs::create_symlink(file, link);
-  CHECK(refusal({"--out", fresh, "--folder", fresh + "s/more", "--model", file}) == "accepted");
-  CHECK(refusal({"--out", file}) == "accepted");
+  CHECK(refusal({"--out", fresh, "--folder", fresh + "s/more", "--model", file}).empty());
+  CHECK(refusal({"--out", file}).empty());
   CHECK(std::distance(fs::directory_iterator(folder), {}) == 2);  // nothing was made
   CHECK(refusal({"--out", folder}) == "cannot write " + folder.string() + ": it is a folder; name a file");
   CHECK(refusal({"--out", fresh + "/file"}) == "cannot write " + fresh + "/file: No such file or directory");
@@ -99,7 +91,7 @@ TEST_CASE("outputs that could not be written, or are inputs too, are refused bef
   CHECK(refusal({"--folder", file}) == "cannot write " + file + ": " + file + " is no folder");
   CHECK(refusal({"--out", link, "--model", file}) ==
         "--out and --model are the same, " + link + "; give --out another name");
-  CHECK(refusal({"--out", fresh, "--model", fresh}) == "accepted");  // a word, such as a family
+  CHECK(refusal({"--out", fresh, "--model", fresh}).empty());  // a word, such as a family
   CHECK(refusal({"--out", fresh, "--folder", fresh}) ==
         "--out and --folder are the same, " + fresh + "; give --out another name");
 }

@@ -12,8 +12,7 @@ namespace psm {
 namespace {
 
 TEST_CASE("JSON: what is accepted is written and read again as the same") {
-  FuzzTarget target;
-  target.name = "JSON";
+  FuzzTarget target{.name = "JSON", .fixed_bytes = 4096, .bytes_per_byte = 200};
   target.corpus = {
       R"({"name": "a \"quoted\"\nline \u00e9\ud83d\ude00", "list": [1, -2.5e-3, true, false, null], "deep": [[[[{}]]]]})",
       R"([0, 9223372036854775807, -9223372036854775808, 1e308, 0.1, "", {"": []}])",
@@ -23,7 +22,6 @@ TEST_CASE("JSON: what is accepted is written and read again as the same") {
         parse_json(text, "input", {.max_bytes = 4096, .max_depth = 6, .max_values = 200}).dump(0);
     PSM_CHECK(parse_json(once, "its own text").dump(0) == once);
   };
-  target.fixed_bytes = 4096, target.bytes_per_byte = 200;
   check_fuzz(target, 5000);
 }
 
@@ -49,8 +47,7 @@ TEST_CASE("JSON takes the memory that its limits state, whatever the text is mad
 }
 
 TEST_CASE("command lines") {
-  FuzzTarget target;
-  target.name = "flags";
+  FuzzTarget target{.name = "flags", .fixed_bytes = 64 << 10, .bytes_per_byte = 500};
   target.corpus = {"--model\nm.safetensors\n--threads=4\n--insecure\n--rate\n1e-3",
                    "word\n--no-insecure\n--threads\n12"};
   target.decode = [](std::string_view text) {
@@ -73,7 +70,6 @@ TEST_CASE("command lines") {
     flags.parse(static_cast<int>(arguments.size()), arguments.data());
     PSM_CHECK(threads >= 1 && threads <= 64 && rate >= 0 && rate <= 1, threads, " ", rate);
   };
-  target.fixed_bytes = 64 << 10, target.bytes_per_byte = 500;
   check_fuzz(target, 5000);
 }
 

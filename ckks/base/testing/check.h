@@ -19,12 +19,13 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// The message of the Error that body() throws; empty if it throws none.
+// The message of the Error that body() throws; empty if it throws none. Checks the error's exit code, if one is given.
 template <typename Body>
-std::string refusal_of(const Body& body) {
+std::string refusal_of(const Body& body, int exit_code = 0) {
   try {
     body();
   } catch (const Error& error) {
+    if (exit_code != 0) CHECK(error.exit_code() == exit_code);
     return error.what();
   }
   return "";

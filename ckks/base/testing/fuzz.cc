@@ -157,19 +157,11 @@ void mutate(std::string& bytes, const std::vector<std::string>& corpus, const st
       const size_t width = std::min(size_t{1} << random.integer(4), bytes.size() - at);
       uint64_t value = 0;
       std::memcpy(&value, bytes.data() + at, width);
-      switch (random.integer(4)) {
-        case 0:
-          value += 1;
-          break;
-        case 1:
-          value -= 1;
-          break;
-        case 2:
-          value = bytes.size() + random.integer(3) - 1;
-          break;
-        default:
-          value = extreme(random);
-      }
+      const uint64_t how = random.integer(4);
+      value = how == 0   ? value + 1
+              : how == 1 ? value - 1
+              : how == 2 ? bytes.size() + random.integer(3) - 1
+                         : extreme(random);
       std::memcpy(bytes.data() + at, &value, width);
       break;
     }

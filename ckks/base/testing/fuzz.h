@@ -29,15 +29,15 @@ namespace psm {
 
 struct FuzzTarget {
   std::string name;
-  std::vector<std::string> corpus;  // valid inputs: they must decode
-  // Decodes, or throws psm::Error to refuse. The bytes end where their memory ends.
-  std::function<void(std::string_view)> decode;
-  // Makes a mutated input consistent again, in part or in whole; may be empty.
-  std::function<void(std::string&, TrainingRandom&)> repair;
-  // Where the fields and parts of a valid input begin; may be empty.
-  std::function<std::vector<size_t>(const std::string&)> marks;
   // Decoding takes at most fixed_bytes, plus bytes_per_byte for each byte of the input.
   size_t fixed_bytes = 0, bytes_per_byte = 0;
+  std::vector<std::string> corpus = {};  // valid inputs: they must decode
+  // Decodes, or throws psm::Error to refuse. The bytes end where their memory ends.
+  std::function<void(std::string_view)> decode = {};
+  // Makes a mutated input consistent again, in part or in whole; may be empty.
+  std::function<void(std::string&, TrainingRandom&)> repair = {};
+  // Where the fields and parts of a valid input begin; may be empty.
+  std::function<std::vector<size_t>(const std::string&)> marks = {};
 };
 
 struct FuzzReport {

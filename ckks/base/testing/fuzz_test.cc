@@ -6,17 +6,15 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "doctest/doctest.h"
+#include "ckks/base/testing/check.h"
 
 namespace psm {
 namespace {
 
 FuzzTarget target(std::function<void(std::string_view)> decode) {
-  FuzzTarget target;
-  target.name = "test";
+  FuzzTarget target{.name = "test", .fixed_bytes = 4096};
   target.corpus = {"a valid input of 32 characters ..", "another one: 12345"};
   target.decode = std::move(decode);
-  target.fixed_bytes = 4096;
   return target;
 }
 
@@ -41,10 +39,8 @@ TEST_CASE("an exception that is no Error, an empty message and too much memory f
   CHECK(fuzz(one, 1).failure ==
         "test, input 0, kept in " + kept() + ": an exception that is no Error: other");
   CHECK(read_file(kept(), 1 << 10).find(one.corpus[0]) == 0);
-  CHECK(fuzz(target([](std::string_view) { throw std::bad_alloc(); }), 1).failure.find("no Error") !=
-        std::string::npos);
-  CHECK(fuzz(target([](std::string_view) { throw Error(""); }), 1).failure.find("one line") !=
-        std::string::npos);
+  CHECK(contains(fuzz(target([](std::string_view) { throw std::bad_alloc(); }), 1).failure, "no Error"));
+  CHECK(contains(fuzz(target([](std::string_view) { throw Error(""); }), 1).failure, "one line"));
   const FuzzReport report =
       fuzz(target([](std::string_view bytes) { std::string(bytes.size() * 1000, 'x'); }), 100);
   CHECK(report.failure.find("bytes of memory") != std::string::npos);

@@ -11,6 +11,7 @@
 #include "ckks/ring/arithmetic/primes.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/ring.h"
+#include "doctest/doctest.h"
 
 namespace psm::ckks {
 
@@ -76,8 +77,11 @@ inline void for_each_setting(const std::function<void(const Ring &, ThreadOrder)
     std::vector<uint64_t> q = ntt_primes(50, log_n, 2), p = ntt_primes(32, log_n, 2);
     q.push_back(ntt_primes(log_n + 4, log_n, 1)[0]);
     const Ring ring(log_n, q, p);
-    for (const ThreadOrder order : kOrders)
+    for (const ThreadOrder order : kOrders) {
+      CAPTURE(log_n);
+      CAPTURE(static_cast<int>(order));
       if (order == kOrders[0] || tests_emulate()) body(ring, order);
+    }
   }
 }
 

@@ -2,10 +2,9 @@
 #include <set>
 #include <string>
 
-#include "ckks/base/error.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/program/commit/check.h"
 #include "ckks/program/testing/test_machine.h"
-#include "doctest/doctest.h"
 
 namespace psm::program {
 namespace {
@@ -118,15 +117,12 @@ struct Setting {
 
   // What the auditor says; empty if all is as it should be.
   std::string verdict(const Served& served, const std::vector<size_t>& challenged, int exit_code) {
-    try {
+    const auto check = [&] {
       check_opening(steps, test.party.context.chain(), served.root, challenged, served.opening, inputs,
                     served.outputs,
                     [&](const Plan& plan, const RunOptions& options) { recompute(plan, options); });
-    } catch (const Error& error) {
-      CHECK(error.exit_code() == exit_code);
-      return error.what();
-    }
-    return "";
+    };
+    return refusal_of(check, exit_code);
   }
 
   TestMachine test;
@@ -138,10 +134,6 @@ struct Setting {
 Setting& setting() {
   static Setting made;
   return made;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST_CASE("every instruction is in one step, and what crosses between steps is committed to") {

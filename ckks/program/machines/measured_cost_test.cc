@@ -8,30 +8,25 @@
 #include "ckks/ring/kernels/backend.h"
 #include "doctest/doctest.h"
 
-namespace psm::ckks {
+namespace psm::program {
 namespace {
 
-// Residues, not calls, because callers cut limbs into stretches as they like. N residues are a limb.
-struct KernelResidues {
-  uint64_t transforms = 0;  // forward and inverse NTTs
-  uint64_t products = 0;    // of residues by residues, added up or not: one for every pair that is multiplied
-  uint64_t run_products = 0;  // by periodic plaintexts (matrix products with runs)
-  uint64_t conversions = 0;   // one source to one target, the multiple of Q among the sources
-  uint64_t automorphisms = 0;
-  uint64_t key_bits = 0;  // of packed keys that were read
-  // Sums, products by one constant, reductions to another prime, nearest multiples: by operand.
-  uint64_t others = 0;
-  // Key products modulo the marked prime alone. A key switch works on q_0 once, so marking q_0 counts key switches.
-  uint64_t marked_key_products = 0;
-};
+using ckks::Kernels;
+using ckks::Modulus;
 
-// Kernels are plain functions, so what they count is shared by all.
-const Kernels* below = nullptr;
+constexpr int kLogN = 10;
+constexpr size_t kSlots = size_t{1} << (kLogN - 1);
+
+// Kernels are plain functions, so what they count is shared by all. They count residues, not calls, because callers cut
+// limbs into stretches as they like: a product for every pair that is multiplied, added up or not; a conversion for one
+// source and one target, the multiple of Q among the sources; of packed keys the bits; all else by operand.
+std::atomic<uint64_t> counted[kWorkKindCount];
+// Key products modulo the marked prime alone. A key switch works on q_0 once, so marking q_0 counts key switches.
+std::atomic<uint64_t> marked_key_products;
 uint64_t marked = 0;
-struct {
-  std::atomic<uint64_t> transforms, products, run_products, conversions, automorphisms, key_bits, others,
-      marked_key_products;
-} counted;
+const Kernels* below = nullptr;
+
+void note(WorkKind kind, uint64_t residues) { counted[static_cast<size_t>(kind)] += residues; }
 
 // A kernel that counts its call and passes it on.
 template <auto kMember, auto kCount, typename... Args>
@@ -54,10 +49,10 @@ template <typename Other>
 uint64_t size_in(const Other&) {
   return 0;
 }
-constexpr auto kProducts = [](const auto&... args) { counted.products += (size_in(args) + ...); };
-constexpr auto kOthers = [](const auto&... args) { counted.others += (size_in(args) + ...); };
-constexpr auto kTransforms = [](auto, auto, const NttView& tables) {
-  counted.transforms += size_t{1} << tables.log_n;
+constexpr auto kProducts = [](const auto&... args) { note(WorkKind::kMultiply, (size_in(args) + ...)); };
+constexpr auto kOthers = [](const auto&... args) { note(WorkKind::kAdd, (size_in(args) + ...)); };
+constexpr auto kTransforms = [](auto, auto, const ckks::NttView& tables) {
+  note(WorkKind::kNtt, uint64_t{1} << tables.log_n);
 };
 
 Kernels counting_kernels() {
@@ -76,96 +71,68 @@ Kernels counting_kernels() {
   wrap<&Kernels::subtract_scale_add, kOthers>(k);
   wrap<&Kernels::reduce_centered, kOthers>(k);
   wrap<&Kernels::tensor_product, [](auto, auto, auto, auto, auto, auto, auto, size_t count, size_t n,
-                                    const Modulus&) { counted.products += 4 * count * n; }>(k);
+                                    const Modulus&) { note(WorkKind::kMultiply, 4 * count * n); }>(k);
   wrap<&Kernels::packed_inner_product_pair,
        [](auto, auto, auto, auto, auto, size_t count, size_t n, const Modulus& q) {
-         counted.products += 2 * count * n;
-         counted.key_bits += 2 * count * n * static_cast<size_t>(q.bits);
-         if (q.value == marked) counted.marked_key_products += n;
+         note(WorkKind::kMultiply, 2 * count * n);
+         note(WorkKind::kKeyRead, 2 * count * n * static_cast<size_t>(q.bits));
+         if (q.value == marked) marked_key_products += n;
        }>(k);
   wrap<&Kernels::basis_convert, [](auto, size_t out_count, auto, size_t in_count, auto, auto, size_t n) {
-    counted.conversions += out_count * in_count * n;
+    note(WorkKind::kConvert, out_count * in_count * n);
   }>(k);
   wrap<&Kernels::nearest_multiples,
-       [](auto, auto, auto, size_t count, size_t n) { counted.others += count * n; }>(k);
+       [](auto, auto, auto, size_t count, size_t n) { note(WorkKind::kAdd, count * n); }>(k);
   wrap<&Kernels::automorphism,
-       [](auto, auto, const AutomorphismView& table) { counted.automorphisms += table.n; }>(k);
+       [](auto, auto, const ckks::AutomorphismView& table) { note(WorkKind::kPermute, table.n); }>(k);
   wrap<&Kernels::matrix_product,
        [](auto, size_t rows, auto, size_t cols, auto, size_t run, size_t n, const Modulus&, bool) {
-         (run == 1 ? counted.products : counted.run_products) += rows * cols * n;
+         note(run == 1 ? WorkKind::kMultiply : WorkKind::kRunProduct, rows * cols * n);
        }>(k);
-  wrap<&Kernels::run_matrix_product, [](auto, size_t rows, auto, size_t cols, auto, size_t, size_t n,
-                                        const Modulus&, bool) { counted.run_products += rows * cols * n; }>(
-      k);
+  wrap<&Kernels::run_matrix_product,
+       [](auto, size_t rows, auto, size_t cols, auto, size_t, size_t n, const Modulus&, bool) {
+         note(WorkKind::kRunProduct, rows * cols * n);
+       }>(k);
   return k;
 }
+
+// In limbs, as the model counts.
+struct Measured {
+  Work work;
+  int64_t key_switches = 0;
+};
 
 // A backend that passes every call on to the one in use and adds up the residues. Counts while it lives; only one may
 // live. Work under way at its beginning or end is counted in part.
 class KernelCounter {
  public:
-  explicit KernelCounter(uint64_t marked_prime);
-  ~KernelCounter();
+  explicit KernelCounter(uint64_t marked_prime) {
+    static const Kernels counting = counting_kernels();
+    PSM_CHECK(below == nullptr, "two counters at once");
+    below = &ckks::kernels();
+    marked = marked_prime;
+    take();
+    ckks::use_backend(counting);
+  }
+  ~KernelCounter() {
+    ckks::use_backend(*below);
+    below = nullptr;
+  }
   KernelCounter(const KernelCounter&) = delete;
   KernelCounter& operator=(const KernelCounter&) = delete;
 
   // Since the last call.
-  KernelResidues take();
+  Measured take() {
+    const auto limbs = [](std::atomic<uint64_t>& count) {
+      return std::ldexp(static_cast<double>(count.exchange(0)), -kLogN);
+    };
+    Measured measured;
+    for (size_t k = 0; k < kWorkKindCount; ++k) measured.work.limbs[k] = limbs(counted[k]);
+    measured.work[WorkKind::kKeyRead] /= 64;
+    measured.key_switches = static_cast<int64_t>(limbs(marked_key_products));
+    return measured;
+  }
 };
-
-KernelCounter::KernelCounter(uint64_t marked_prime) {
-  static const Kernels counting = counting_kernels();
-  PSM_CHECK(below == nullptr, "two counters at once");
-  below = &kernels();
-  marked = marked_prime;
-  take();
-  use_backend(counting);
-}
-
-KernelCounter::~KernelCounter() {
-  use_backend(*below);
-  below = nullptr;
-}
-
-KernelResidues KernelCounter::take() {
-  return {.transforms = counted.transforms.exchange(0),
-          .products = counted.products.exchange(0),
-          .run_products = counted.run_products.exchange(0),
-          .conversions = counted.conversions.exchange(0),
-          .automorphisms = counted.automorphisms.exchange(0),
-          .key_bits = counted.key_bits.exchange(0),
-          .others = counted.others.exchange(0),
-          .marked_key_products = counted.marked_key_products.exchange(0)};
-}
-
-}  // namespace
-}  // namespace psm::ckks
-
-namespace psm::program {
-namespace {
-
-constexpr int kLogN = 10;
-constexpr size_t kSlots = size_t{1} << (kLogN - 1);
-
-// In limbs, as the model counts.
-struct Measured {
-  Work work;
-  int64_t key_switches;
-};
-
-Measured in_limbs(const ckks::KernelResidues& residues) {
-  const auto limbs = [](uint64_t count) { return std::ldexp(static_cast<double>(count), -kLogN); };
-  Measured measured{};
-  measured.work[WorkKind::kNtt] = limbs(residues.transforms);
-  measured.work[WorkKind::kMultiply] = limbs(residues.products);
-  measured.work[WorkKind::kAdd] = limbs(residues.others);
-  measured.work[WorkKind::kConvert] = limbs(residues.conversions);
-  measured.work[WorkKind::kPermute] = limbs(residues.automorphisms);
-  measured.work[WorkKind::kKeyRead] = limbs(residues.key_bits) / 64;
-  measured.work[WorkKind::kRunProduct] = limbs(residues.run_products);
-  measured.key_switches = static_cast<int64_t>(limbs(residues.marked_key_products));
-  return measured;
-}
 
 int64_t key_switches(const Counts& counts) {
   return counts.hoisted_key_switches + counts.full_key_switches + counts.relinearisations +
@@ -198,7 +165,7 @@ std::vector<Measured> compare(const ckks::ParameterSpec& spec, Program program,
   const auto ciphertexts = setting.encrypt(inputs);
   setting.machine->run(ciphertexts);
 
-  ckks::KernelCounter counter(context.q(0));
+  KernelCounter counter(context.q(0));
   std::vector<ckks::Level> levels(plan.level.size(), -1);
   std::set<std::pair<int, ckks::Level>> lowered;  // values at lower levels, kept by the machine
   std::vector<Measured> bootstraps;
@@ -224,7 +191,7 @@ std::vector<Measured> compare(const ckks::ParameterSpec& spec, Program program,
         effort += model.drop_effort(at);
       if (!is_bootstrap) CHECK(at == level - depth(instruction));
     }
-    const Measured measured = in_limbs(counter.take());
+    const Measured measured = counter.take();
     check_equal(measured, effort);
     if (is_bootstrap) bootstraps.push_back(measured);
   };

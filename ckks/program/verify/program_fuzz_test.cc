@@ -86,8 +86,8 @@ ProgramFile read_whole(const std::string& bytes) {
 }
 
 TEST_CASE("the file as a whole: its header and its constants") {
-  FuzzTarget target;
-  target.name = "program file";
+  // One period of the largest ring.
+  FuzzTarget target{.name = "program file", .fixed_bytes = 1200 << 10, .bytes_per_byte = 64};
   target.corpus = {sample()};
   target.decode = [](std::string_view bytes) { read_whole(std::string(bytes)); };
   target.marks = [](const std::string&) {
@@ -100,15 +100,13 @@ TEST_CASE("the file as a whole: its header and its constants") {
     if (random.integer(4) > 0) repair_checksums(file);
     seal_program(file);
   };
-  target.fixed_bytes = 1200 << 10;  // one period of the largest ring
-  target.bytes_per_byte = 64;
   check_fuzz(target);
 }
 
 TEST_CASE("its tables, their digest and checksums right again: refused or verified") {
   const size_t tables = Layout::of(sample())->tables;
-  FuzzTarget target;
-  target.name = "program tables";
+  // A period of the largest ring, plans of eight kinds of bootstraps.
+  FuzzTarget target{.name = "program tables", .fixed_bytes = size_t{4} << 20, .bytes_per_byte = 64};
   target.corpus = {sample().substr(tables)};
   target.marks = [](const std::string& valid) {
     std::vector<size_t> marks(valid.size());
@@ -129,16 +127,13 @@ TEST_CASE("its tables, their digest and checksums right again: refused or verifi
       program.entry(entry.name).constants(entry.first + static_cast<int>(bytes.size() % 4));
     if (bytes.size() % 7 == 0) program.entry(std::to_string(program.id()));
   };
-  target.fixed_bytes = size_t{4} << 20;  // a period of the largest ring, plans of eight kinds of bootstraps
-  target.bytes_per_byte = 64;
   check_fuzz(target);
 }
 
 TEST_CASE("its parameters: none take more than the largest ring does") {
   const std::string head = sample().substr(0, Layout::of(sample())->tables),
                     rest = sample().substr(Layout::of(sample())->spec_end);
-  FuzzTarget target;
-  target.name = "program parameters";
+  FuzzTarget target{.name = "program parameters", .fixed_bytes = size_t{300} << 20};
   target.corpus = {sample().substr(head.size(), sample().size() - head.size() - rest.size())};
   target.decode = [&](std::string_view bytes) {
     std::string file = head + std::string(bytes) + rest;
@@ -146,7 +141,6 @@ TEST_CASE("its parameters: none take more than the largest ring does") {
     read_whole(file);
     load_program(path_of("decoded"));
   };
-  target.fixed_bytes = size_t{300} << 20;
   check_fuzz(target, 300);
 }
 

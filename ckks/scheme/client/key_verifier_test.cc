@@ -5,10 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "ckks/base/error.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/ring/sampler.h"
 #include "ckks/scheme/client/key_generator.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
@@ -45,13 +44,7 @@ KeyGenerator& false_generator() {
 
 // What the verifier says of a key; "" where it takes it.
 std::string refusal(const std::function<void(const KeyVerifier&)>& check) {
-  try {
-    check(KeyVerifier(secret()));
-  } catch (const Error& error) {
-    CHECK(error.kind() == Error::Kind::kFailed);
-    return error.what();
-  }
-  return "";
+  return refusal_of([&] { check(KeyVerifier(secret())); }, 1);
 }
 
 void check_refused(const std::string& why, const std::string& what) {

@@ -26,8 +26,7 @@ void check_round_trip(const Tokenizer& tokenizer, const std::string& text) {
 }
 
 TEST_CASE("an alphabet, and a text in it") {
-  FuzzTarget target;
-  target.name = "alphabet and text";
+  FuzzTarget target{.name = "alphabet and text", .fixed_bytes = 65536, .bytes_per_byte = 40};
   target.corpus = {" abc\nabc cab", "\x01\xff\n"};
   target.decode = [](std::string_view bytes) {
     const size_t line = std::min(bytes.find('\n'), bytes.size());
@@ -38,7 +37,6 @@ TEST_CASE("an alphabet, and a text in it") {
     check_round_trip(alphabet, std::string(bytes.substr(std::min(line + 1, bytes.size()))));
     PSM_CHECK(alphabet.vocab() == static_cast<int>(line));
   };
-  target.fixed_bytes = 65536, target.bytes_per_byte = 40;
   check_fuzz(target);
 }
 
@@ -46,8 +44,7 @@ TEST_CASE("llama2.c's tokenizers") {
   std::string file("\6\0\0\0", 4);
   for (const std::string text : {"<unk>", "<s>", "</s>", "<0x0A>", "<0xFF>", " ", "a", "b", " a", "ab"})
     file += std::string(4, '\0') + static_cast<char>(text.size()) + std::string(3, '\0') + text;
-  FuzzTarget target;
-  target.name = "llama2.c tokenizer";
+  FuzzTarget target{.name = "llama2.c tokenizer", .fixed_bytes = 16384, .bytes_per_byte = 40};
   target.corpus = {file};
   target.decode = [](std::string_view bytes) {
     const Tokenizer tokenizer(llama2_spec(bytes, "input"), "input");
@@ -55,7 +52,6 @@ TEST_CASE("llama2.c's tokenizers") {
     check_round_trip(tokenizer, "ab a\nb");
     check_round_trip(tokenizer, std::string(bytes.substr(0, 64)));
   };
-  target.fixed_bytes = 16384, target.bytes_per_byte = 40;
   check_fuzz(target);
 }
 
@@ -103,8 +99,8 @@ std::vector<std::string> word_piece_files() {
 }
 
 TEST_CASE("tokenizer.json of every kind") {
-  FuzzTarget target;
-  target.name = "tokenizer.json";
+  // A single id may ask for a vocabulary of 2^20.
+  FuzzTarget target{.name = "tokenizer.json", .fixed_bytes = size_t{64} << 20, .bytes_per_byte = 400};
   for (const auto& files : {byte_files(), character_files(), word_piece_files()})
     target.corpus.insert(target.corpus.end(), files.begin(), files.end());
   // Mutations concentrate on what is not the list of bytes.
@@ -125,8 +121,6 @@ TEST_CASE("tokenizer.json of every kind") {
     const std::string text = tokenizer.decode(tokens);
     PSM_CHECK(tokenizer.spec().kind != BpeKind::kBytes || text.find(end) != std::string::npos);
   };
-  // A single id may ask for a vocabulary of 2^20.
-  target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
   check_fuzz(target);
 }
 
@@ -135,8 +129,8 @@ TEST_CASE("GPT-2's vocabulary, and behind a zero byte its merges") {
   for (int byte = 0; byte < 256; ++byte)
     vocabulary += Json(bytes_to_characters(std::string(1, static_cast<char>(byte)))).dump(0) + ":" +
                   std::to_string(byte) + ",";
-  FuzzTarget target;
-  target.name = "vocab.json";
+  // A single id may ask for a vocabulary of 2^20.
+  FuzzTarget target{.name = "vocab.json", .fixed_bytes = size_t{64} << 20, .bytes_per_byte = 400};
   for (const char* last : {"<|endoftext|>", "<mask>"})
     target.corpus.push_back(vocabulary + R"("he":256,")" + last + R"(":257})" + '\0' +
                             "#version: 0.2\nh e\n");
@@ -147,8 +141,6 @@ TEST_CASE("GPT-2's vocabulary, and behind a zero byte its merges") {
         "input");
     PSM_CHECK(tokenizer.decode(tokenizer.encode("the\n\xc3\xa9")) == "the\n\xc3\xa9");
   };
-  // A single id may ask for a vocabulary of 2^20.
-  target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
   check_fuzz(target);
 }
 

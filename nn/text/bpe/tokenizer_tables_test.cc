@@ -84,8 +84,8 @@ TEST_CASE("what is no tokenizer is refused in one line") {
 }
 
 TEST_CASE("whatever stands in a table, it is refused or a tokenizer") {
-  FuzzTarget target;
-  target.name = "tokenizer table";
+  // A single id may ask for a vocabulary of 2^20.
+  FuzzTarget target{.name = "tokenizer table", .fixed_bytes = size_t{64} << 20, .bytes_per_byte = 400};
   for (const auto& tokenizer : all_kinds()) target.corpus.push_back(tokenizer_bytes(*tokenizer));
   target.decode = [](std::string_view bytes) {
     const auto tokenizer = tokenizer_from_bytes(bytes, "input");
@@ -98,8 +98,6 @@ TEST_CASE("whatever stands in a table, it is refused or a tokenizer") {
     for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer->vocab(), token);
     tokenizer->decode(tokens);
   };
-  // A single id may ask for a vocabulary of 2^20.
-  target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
   check_fuzz(target);
 }
 

@@ -80,8 +80,7 @@ TEST_CASE("what is not done here is refused by name") {
 }
 
 TEST_CASE("whatever the vocab.txt and the tokenizer_config.json, they are refused or encode") {
-  FuzzTarget target;
-  target.name = "vocab.txt";
+  FuzzTarget target{.name = "vocab.txt", .fixed_bytes = 256 << 10, .bytes_per_byte = 400};
   // With a zero byte between them.
   target.corpus = {kVocabulary, kVocabulary + std::string(1, '\0') + R"({"do_lower_case": false})",
                    kVocabulary + std::string(1, '\0') + R"({"strip_accents": true, "max_len": 512})"};
@@ -94,7 +93,6 @@ TEST_CASE("whatever the vocab.txt and the tokenizer_config.json, they are refuse
     for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
     tokenizer.decode(tokens);
   };
-  target.fixed_bytes = 256 << 10, target.bytes_per_byte = 400;
   check_fuzz(target);
   CHECK_REFUSED(spec_from_vocabulary(std::string(kMaxTokens + 1, '\n'), "", "test"),
                 "has more than 1048576 lines");
