@@ -38,8 +38,8 @@ std::string digest_of_run(const std::string& model, const ckks::ParameterSpec& s
   RunFigures figures(deployment);
   Session session(deployment, figures, engine_on(device, *deployment.context));
   const auto prompts = train::RecallTask({}).test(deployment.packing.prompts, 7).texts();
-  const auto inputs =
-      session.encrypt(attention::client_inputs(deployment.model, deployment.packing, prompts));
+  const auto inputs = session.encrypt(
+      attention::client_inputs(attention::client_model_of(deployment.model, deployment.packing), prompts));
   Sha256 sum;
   const auto add = [&](const ckks::Ciphertext& ciphertext) {
     for (const ckks::RnsPoly& c : ciphertext.c) {

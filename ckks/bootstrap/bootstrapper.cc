@@ -213,6 +213,7 @@ Bootstrapper::Bootstrapper(const Context& context, const Encoder& encoder, Boots
       slots_to_coeffs_(encode(context, encoder, plan_.slots_to_coeffs())),
       coeffs_to_slots_(encode(context, encoder, plan_.coeffs_to_slots())) {
   if (!plan_.has_recombination()) return;
+  using Recombine = BootstrapPlan::Recombine;
   recombinations_ =
       encode(context, encoder,
              std::vector{plan_.recombination(Recombine::kWhole), plan_.recombination(Recombine::kReal),

@@ -26,8 +26,8 @@ TEST_CASE("a pass that is counted asks for what a pass on the emulated device as
     RunFigures figures(deployment);
     Session session(deployment, figures, engine_on(&device, *deployment.context));
     CHECK(counted.key_bytes == session.keys().bytes());
-    const auto inputs =
-        session.encrypt(attention::client_inputs(deployment.model, deployment.packing, prompts));
+    const auto inputs = session.encrypt(
+        attention::client_inputs(attention::client_model_of(deployment.model, deployment.packing), prompts));
     device.take_log();
     session.run(inputs);
     first = device.take_log();

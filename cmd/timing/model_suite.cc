@@ -153,7 +153,8 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   times.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
   options.starting("keys");
   Session session(d, figures, engine_on(device, *d.context));
-  const Session::Ciphertexts inputs = session.encrypt(attention::client_inputs(d.model, d.packing, prompts));
+  const attention::ClientModel client = attention::client_model_of(d.model, d.packing);
+  const Session::Ciphertexts inputs = session.encrypt(attention::client_inputs(client, prompts));
 
   std::vector<double> seconds, bootstraps;  // of warm passes, of bootstraps alone
   std::vector<PassTimes> warm;
@@ -190,7 +191,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
 
   const attention::SlotVectors outputs = session.decrypt(last.outputs);
   LogitRows rows;
-  append_logits(attention::client_model_of(d.model, d.packing), outputs, prompts, rows);
+  append_logits(client, outputs, prompts, rows);
   const Comparison c = compare_logits(twin.logits, rows, twin.predicted_std);
   for (const auto& output : d.plan.program.outputs)
     times.ledger.set_measured(output.value, outputs.at(output.name), twin.outputs.at(output.name));

@@ -48,7 +48,8 @@ std::vector<program::SlotVector> clear_values(const Deployment& d,
                         std::span<const ckks::Complex> slots) {
     values[value.id].assign(slots.begin(), slots.end());
   };
-  program::run_twin(d.plan.program, attention::client_inputs(d.model, d.packing, group), options);
+  program::run_twin(d.plan.program,
+                    attention::client_inputs(attention::client_model_of(d.model, d.packing), group), options);
   return values;
 }
 

@@ -48,6 +48,7 @@ Json count_unit_range_leaves(const attention::PolynomialModel& model, const prog
   std::string where;   // the operation of the worst
   program::TwinOptions count;
   count.on_range = program::TwinOptions::OnRange::kCount;
+  const attention::ClientModel client = attention::client_model_of(model, packing);
   {
     Progress progress("counting values outside [-1, 1]", static_cast<double>(sequences));
     for (size_t begin = 0; begin < sequences; begin += together) {
@@ -60,7 +61,7 @@ Json count_unit_range_leaves(const attention::PolynomialModel& model, const prog
           group.images.push_back(examples.images[i]);
       }
       const program::TwinResult result =
-          program::run_twin(program, attention::client_inputs(model, packing, group), count);
+          program::run_twin(program, attention::client_inputs(client, group), count);
       for (const program::RangeViolation& violation : result.violations) {
         outside += violation.slots;
         if (std::abs(violation.worst) <= worst) continue;

@@ -38,7 +38,7 @@ class NoiseModel {
   const Context& context() const { return context_; }
 
   double encoding(Scale scale) const { return slots(1.0 / 12, scale); }
-  // Of so many slots, repeated.
+  // The same for so many slots, repeated.
   double encoding(Scale scale, int slots) const { return std::sqrt(2.0 * slots / 12) / scale; }
   static double scalar(Scale scale) { return std::sqrt(1.0 / 6) / scale; }
   // With the encoding's.
@@ -84,7 +84,7 @@ class NoiseModel {
  private:
   static constexpr double kErrorVariance = kErrorStandardDeviation * kErrorStandardDeviation;
 
-  // Of errors of coefficients.
+  // Errors of coefficients, as slots have them.
   double slots(double coefficient_variance, Scale scale) const {
     return std::sqrt(coefficient_variance * context_.n()) / scale;
   }

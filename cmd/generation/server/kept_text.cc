@@ -69,20 +69,20 @@ KeptText::KeptText(const std::string& folder, const TextEnds& ends, ckks::Finger
     throw Error(message(path(), " keeps a text under another key pair; give another --state, or remove it"));
   const int cached = note.first + note.count - window;
   // A prompt's answer has its plan's levels, a token's has the token's.
-  std::vector<PlanEnd> ends = ends_.caches;
-  for (const PlanEnd& end : ends_.outputs(note.first, window)) ends.push_back(end);
+  std::vector<PlanEnd> kept = ends_.caches;
+  for (const PlanEnd& end : ends_.outputs(note.first, window)) kept.push_back(end);
   bool fits = note.request != 0 && cached >= 1 && cached <= ends_.tokens && note.first >= window &&
-              file.heads().size() == ends.size() && note.names.size() + names.size() == ends.size();
-  for (size_t i = 0; fits && i < ends.size(); ++i)
-    fits = file.heads()[i].level == ends[i].level && file.heads()[i].scale == context.scale(ends[i].level) &&
-           (i < names.size() || note.names[i - names.size()] == ends[i].name);
+              file.heads().size() == kept.size() && note.names.size() + names.size() == kept.size();
+  for (size_t i = 0; fits && i < kept.size(); ++i)
+    fits = file.heads()[i].level == kept[i].level && file.heads()[i].scale == context.scale(kept[i].level) &&
+           (i < names.size() || note.names[i - names.size()] == kept[i].name);
   if (!fits) throw Error(message(path(), " does not hold what this program keeps of a text; remove it"));
-  for (size_t i = 0; i < ends.size(); ++i) {
+  for (size_t i = 0; i < kept.size(); ++i) {
     ckks::Ciphertext value = file.load(i);
     if (i < names.size()) {
-      caches_.emplace(ends[i].name, value);
+      caches_.emplace(kept[i].name, value);
     } else {
-      answer_.emplace(ends[i].name, std::move(value));
+      answer_.emplace(kept[i].name, std::move(value));
     }
   }
   last_ = note;
