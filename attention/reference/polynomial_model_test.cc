@@ -119,6 +119,14 @@ std::vector<std::vector<int>> sequences(int count, uint64_t seed) {
   return result;
 }
 
+// Queries are scaled by `factor`: smaller scores, as range minimisation leaves them.
+ModelWeights with_small_scores(const ModelConfig& config, float factor) {
+  ModelWeights weights = random_weights(config, 5);
+  for (LayerWeights& layer : weights.layers)
+    for (float& value : layer.wq) value *= factor;
+  return weights;
+}
+
 double distance(const PolynomialModel& model, const std::vector<int>& tokens) {
   const ForwardResult exact = reference_forward(model.weights, tokens),
                       polynomial = polynomial_forward(model, tokens);
@@ -148,9 +156,7 @@ TEST_CASE("with several even powers the polynomial model is close to the model")
     CAPTURE(power);
     ModelConfig config = small();
     config.power = power, config.epsilon = 0.2;
-    ModelWeights weights = random_weights(config, 5);
-    for (LayerWeights& layer : weights.layers)
-      for (float& value : layer.wq) value *= 0.02f;  // smaller scores, as range minimisation leaves them
+    const ModelWeights weights = with_small_scores(config, 0.02f);
     const auto data = sequences(16, 1);
     const PolynomialModel model =
         make_polynomial(weights, measure_ranges(weights, data),
@@ -165,9 +171,7 @@ TEST_CASE(
     CAPTURE(name_of(kind));
     ModelConfig config = small();
     config.attention = kind;
-    ModelWeights weights = random_weights(config, 5);
-    for (LayerWeights& layer : weights.layers)
-      for (float& value : layer.wq) value *= 0.1f;  // smaller scores, as range minimisation leaves them
+    const ModelWeights weights = with_small_scores(config, 0.1f);
     const auto data = sequences(16, 1);
     const Ranges ranges = measure_ranges(weights, data);
     const PolynomialModel coarse =
