@@ -45,6 +45,7 @@ Figures part_figures(const char* what, std::initializer_list<const char*> names,
         .number("encoding", "of them encoding", part.encoding, "%.2f")
         .number("predicted", "predicted", part.predicted, "%.2f");
   }
+  PSM_CHECK(parts.size() == names.size(), what);  // no part has another name
   return figures;
 }
 

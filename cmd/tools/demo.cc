@@ -39,17 +39,16 @@ void print_plan(const Deployment& d, const RunFigures& figures) {
         bytes_text(figures.predicted_bytes()), " of memory\n");
 }
 
-// Every value of the plan for one group of prompts in the clear, by id.
-std::vector<program::SlotVector> clear_values(const Deployment& d,
-                                              const std::vector<std::vector<int>>& group) {
-  std::vector<program::SlotVector> values(static_cast<size_t>(d.plan.program.value_count()));
+// Every value of the program on one group's inputs in the clear, by id.
+std::vector<program::SlotVector> clear_values(const program::Program& program,
+                                              const attention::SlotVectors& inputs) {
+  std::vector<program::SlotVector> values(static_cast<size_t>(program.value_count()));
   program::TwinOptions options;
   options.observe = [&](const program::Instruction&, program::Value value,
                         std::span<const ckks::Complex> slots) {
     values[value.id].assign(slots.begin(), slots.end());
   };
-  program::run_twin(d.plan.program,
-                    attention::client_inputs(attention::client_model_of(d.model, d.packing), group), options);
+  program::run_twin(program, inputs, options);
   return values;
 }
 
@@ -175,15 +174,15 @@ int demo(int argc, char** argv) {
   std::vector<program::SlotVector> clear;
   for (const auto& group : groups_of(prompts, client.packing.prompts)) {
     const bool first = rows.empty();
+    const attention::SlotVectors inputs = attention::client_inputs(client, group);
     program::RunOptions options;
     if (first && ledger_file.given()) {
-      clear = clear_values(deployment, group);
+      clear = clear_values(deployment.plan.program, inputs);
       options.observe = [&](size_t, program::Value value, const ckks::Ciphertext& ciphertext) {
         ledger.set_measured(value, session.decrypt(ciphertext), clear[value.id]);
       };
     }
-    const program::RunResult result =
-        session.run(session.encrypt(attention::client_inputs(client, group)), options);
+    const program::RunResult result = session.run(session.encrypt(inputs), options);
     const attention::SlotVectors outputs = session.decrypt(result.outputs);
     if (first)
       for (const auto& output : deployment.plan.program.outputs)
