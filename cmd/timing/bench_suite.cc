@@ -138,10 +138,10 @@ class Suite {
     for (const int limbs : {kFew, kMany}) {
       const ckks::Level level = ckks::level_of({limbs, 0});
       const ckks::Ciphertext b = encrypt(x, level), c = encrypt(x, level);
-      // A relinearisation is a rotation's key switch; four products before it.
+      // A relinearisation is a rotation's key switch, after a tensor product.
       Work work = of_rotations(level, 1);
       work[WorkKind::kPermute] = 0;
-      work[WorkKind::kMultiply] += 4 * limbs;
+      work[WorkKind::kTensor] += limbs;
       time("multiply_relinearise", limbs, work, [&] { evaluator.multiply(b, c); });
     }
     const ckks::Plaintext plain = encoder_.encode(x, kMany - 1);

@@ -71,7 +71,7 @@ Kernels counting_kernels() {
   wrap<&Kernels::subtract_scale_add, kOthers>(k);
   wrap<&Kernels::reduce_centered, kOthers>(k);
   wrap<&Kernels::tensor_product, [](auto, auto, auto, auto, auto, auto, auto, size_t count, size_t n,
-                                    const Modulus&) { note(WorkKind::kMultiply, 4 * count * n); }>(k);
+                                    const Modulus&) { note(WorkKind::kTensor, count * n); }>(k);
   wrap<&Kernels::packed_inner_product_pair,
        [](auto, auto, auto, auto, auto, size_t count, size_t n, const Modulus& q) {
          note(WorkKind::kMultiply, 2 * count * n);

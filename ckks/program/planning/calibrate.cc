@@ -24,7 +24,7 @@ double processor_seconds(const rusage& usage) {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Times calls, and counts how often other programs took the processor from one of our threads meanwhile.
+// Times calls, and finds what share of the processors our threads had meanwhile.
 class Stopwatch {
  public:
   // Seconds of calls, in ascending order: by the clock of those that ran undisturbed. A budget without any is
@@ -51,21 +51,20 @@ class Stopwatch {
       shares.push_back(processor / thread_count());
       processor_seconds_ += processor;
       if (after.ru_nivcsw == before.ru_nivcsw) undisturbed.push_back(seconds);
-      preemptions_ += static_cast<double>(after.ru_nivcsw - before.ru_nivcsw);
       elapsed = since(start);
     }
+    elapsed_ += elapsed;
     std::vector<double>& times = undisturbed.empty() ? shares : undisturbed;
     std::sort(times.begin(), times.end());
     return times;
   }
 
-  bool machine_is_busy() const { return preemptions_ > kUsualPreemptions * processor_seconds_; }
+  bool machine_is_busy() const { return processor_seconds_ < kUsualShare * elapsed_ * thread_count(); }
 
  private:
-  // A second of processor time, by what any machine does besides. Programs that share a processor change
-  // places every few milliseconds.
-  static constexpr double kUsualPreemptions = 50;
-  double processor_seconds_ = 0, preemptions_ = 0;
+  // An idle machine gives our threads more than nine tenths.
+  static constexpr double kUsualShare = 0.85;
+  double processor_seconds_ = 0, elapsed_ = 0;
 };
 
 ckks::RnsPoly filled(const ckks::Ring& ring, ckks::Basis basis) {
@@ -166,6 +165,21 @@ Calibration calibrate(const ckks::Context& context, double seconds) {
   set(WorkKind::kMultiply, hot);
   set(WorkKind::kKeyRead, std::max(0.0, key_product(true) - hot) * count / packed_limbs);
 
+  // Sums of products of ciphertexts, as many at a time as the engine sums.
+  constexpr size_t kProducts = ckks::HostEngine::kTogether;
+  set(WorkKind::kTensor, seconds_for_limb(each, kProducts * count, [&] {
+        parallel_for(0, b.limbs(), [&](int j) {
+          const uint64_t* factors[4][kProducts];
+          for (size_t i = 0; i < 4 * kProducts; ++i) {
+            const size_t from = i % (3 * kDigits);
+            factors[i / kProducts][i % kProducts] =
+                (from < kDigits ? digits[from] : keys[from - kDigits]).limb(j);
+          }
+          ckks::kernels().tensor_product(a.limb(j), b.limb(j), permuted.limb(j), factors[0], factors[1],
+                                         factors[2], factors[3], kProducts, n, a.modulus(j));
+        });
+      }));
+
   // One digit of alpha limbs to all others.
   const auto sources = static_cast<size_t>(context.chain().bands.back().digits[0].end);
   const size_t targets = limbs - sources;
@@ -222,7 +236,7 @@ double encode_seconds_per_byte(const ckks::Context& context) {
   const ckks::Encoder encoder(context);
   constexpr size_t kPlaintexts = 16;
   const ckks::Level level = context.compute_level();
-  const std::vector<std::complex<double>> values(static_cast<size_t>(context.slots()) / 8, {0.5, -0.25});
+  const std::vector<std::complex<double>> values(static_cast<size_t>(context.slots()), {0.5, -0.25});
   std::vector<ckks::Plaintext> encoded(kPlaintexts);
   const std::vector<double> times = Stopwatch().times_of_calls(0.1, [&] {
     parallel_for(0, kPlaintexts,

@@ -20,7 +20,7 @@ struct Calibration {
   std::string caveat() const;
 };
 
-// Runs every kernel for about `seconds` / 8 on buffers larger than the caches, as the evaluator does; three
+// Runs every kernel for about `seconds` / 9 on buffers larger than the caches, as the evaluator does; three
 // times as long if other programs disturb it.
 Calibration calibrate(const ckks::Context&, double seconds = 2);
 

@@ -11,7 +11,8 @@ namespace psm::program {
 
 const char* name(WorkKind kind) {
   static constexpr const char* kNames[kWorkKindCount] = {
-      "NTT", "multiply", "add", "basis conversion", "automorphism", "key read", "run product"};
+      "NTT",          "multiply", "add",         "basis conversion",
+      "automorphism", "key read", "run product", "tensor product"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -114,7 +115,7 @@ void EffortSum::multiply_plain(ckks::Level level, size_t period, size_t slots) {
 }
 
 void EffortSum::multiply(ckks::Level level, int64_t count) {
-  effort.work[WorkKind::kMultiply] += static_cast<double>(4 * (level + 1) * count);
+  effort.work[WorkKind::kTensor] += static_cast<double>((level + 1) * count);
   add(level, 3, (count - 1) / static_cast<int64_t>(ckks::HostEngine::kTogether));  // partial sums
   effort.counts.ciphertext_products += count;
 }

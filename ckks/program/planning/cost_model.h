@@ -30,14 +30,15 @@ namespace psm::program {
 // Kinds of work, each counted in limbs.
 enum class WorkKind {
   kNtt,         // forward or inverse
-  kMultiply,    // multiply-accumulate slot by slot, operands in memory
+  kMultiply,    // multiply-accumulate slot by slot, operands in the cache
   kAdd,         // sums, copies, products by one constant
   kConvert,     // one source limb to one target limb of a basis conversion
   kPermute,     // automorphism
   kKeyRead,     // as many bytes of a key-switching key from memory as a limb of whole words has
   kRunProduct,  // multiply-accumulate with a periodic plaintext (a constant for each run)
+  kTensor,      // product of two ciphertexts: four products, operands in memory
 };
-constexpr size_t kWorkKindCount = 7;
+constexpr size_t kWorkKindCount = 8;
 const char* name(WorkKind);
 
 struct Work {
@@ -119,7 +120,7 @@ class EffortSum {
 // Seconds of each kernel for one limb, with all threads, in the ring of the chain. The default is a nominal
 // machine, for planning; calibrate.h measures this one.
 struct KernelSeconds {
-  std::array<double, kWorkKindCount> seconds{4e-4, 4e-5, 3e-5, 3e-5, 5e-5, 5e-5, 2e-5};
+  std::array<double, kWorkKindCount> seconds{4e-4, 4e-5, 3e-5, 3e-5, 5e-5, 5e-5, 2e-5, 16e-5};
   double of(const Work& work) const {
     double total = 0;
     for (size_t i = 0; i < kWorkKindCount; ++i) total += seconds[i] * work.limbs[i];
