@@ -148,28 +148,12 @@ void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const
 }
 
 }  // namespace
+}  // namespace psm::ckks
 
-const Kernels kScalarKernels = {
-    .name = "scalar",
-    .ntt_forward = ntt_forward,
-    .ntt_inverse = ntt_inverse,
-    .add = add,
-    .subtract = subtract,
-    .negate = negate,
-    .multiply = multiply,
-    .multiply_add = multiply_add,
-    .scale = scale,
-    .scale_add = scale_add,
-    .subtract_scale = subtract_scale,
-    .subtract_scale_add = subtract_scale_add,
-    .tensor_product = tensor_product,
-    .packed_inner_product_pair = packed_inner_product_pair,
-    .basis_convert = basis_convert,
-    .nearest_multiples = nearest_multiples,
-    .reduce_centered = reduce_centered,
-    .automorphism = automorphism,
-    .matrix_product = matrix_product,
-    .run_matrix_product = run_matrix_product,
-};
+#include "ckks/ring/kernels/kernel_table.h"
+
+namespace psm::ckks {
+
+constinit const Kernels kScalarKernels = table_of_kernels("scalar");
 
 }  // namespace psm::ckks
