@@ -159,15 +159,9 @@ void AtomicFile::read_back(uint64_t position, void* data, size_t bytes) const {
 
 void AtomicFile::rewrite(uint64_t position, const void* data, size_t bytes) {
   PSM_CHECK(position + bytes <= size_, position, " ", bytes, " ", size_);
-  if (std::fflush(file_) != 0) fail("write");
-  const auto* from = static_cast<const char*>(data);
-  for (size_t done = 0; done < bytes;) {
-    const ssize_t put =
-        ::pwrite(fileno(file_), from + done, bytes - done, static_cast<off_t>(position + done));
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) fail("write");
-    done += static_cast<size_t>(put);
-  }
+  if (::fseeko(file_, static_cast<off_t>(position), SEEK_SET) != 0 ||
+      std::fwrite(data, 1, bytes, file_) != bytes || ::fseeko(file_, 0, SEEK_END) != 0)
+    fail("write");
 }
 
 void AtomicFile::commit() {
