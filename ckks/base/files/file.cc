@@ -120,7 +120,7 @@ AtomicFile::AtomicFile(const std::string& path, Kind kind)
   int descriptor;
   do {
     // Drawn at random: processes of several machines or containers may write here, and share their numbers.
-    const uint64_t number = PublicSeedSource().identifier();
+    const uint64_t number = fresh_identifier();
     temporary_ = path_ + kTemporary + hex(&number, sizeof number);
     descriptor = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor < 0) throw cannot_write(path, std::strerror(errno));
