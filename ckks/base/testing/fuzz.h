@@ -42,8 +42,9 @@ struct FuzzReport {
   std::string failure;         // the first one; empty if there is none
 };
 
-// Runs `inputs` mutated inputs, and prints one line of the report. Links allocation_meter.h. With --config=fuzz the environment's PSM_FUZZ_TARGET may name a target: libFuzzer runs it,
-// with the arguments of the command line, and the process ends; others do nothing.
+// Runs `inputs` mutated inputs, and prints one line of the report. Links allocation_meter.h. With --config=fuzz the
+// environment's PSM_FUZZ_TARGET may name a target: libFuzzer runs it, with the arguments of the command line, and the
+// process ends; others do nothing.
 FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs);
 
 // Puts bytes into a file of the test's own, for decoders that take a path, and returns the path.
