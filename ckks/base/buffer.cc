@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
-#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/free_ranges.h"
@@ -136,41 +135,17 @@ BufferPool& pool() {
 
 }  // namespace
 
-Buffer::Buffer(size_t size, Memory* memory) : size_(size), memory_(memory) {
+Buffer::Buffer(size_t size, Memory* memory, bool zeroising)
+    : data_(nullptr, BufferOwner{memory, size, 0, zeroising}) {
   if (size == 0) return;
-  data_ = memory != nullptr ? memory->take(size) : pool().allocate(size, false, taken_bytes_);
+  data_.reset(memory != nullptr ? memory->take(size)
+                                : pool().allocate(size, zeroising, data_.get_deleter().taken_bytes));
 }
 
-Buffer Buffer::zeroising(size_t size) {
-  Buffer buffer;
-  buffer.size_ = size;
-  buffer.zeroising_ = true;
-  if (size > 0) buffer.data_ = pool().allocate(size, true, buffer.taken_bytes_);
-  return buffer;
-}
-
-Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  Buffer taken(std::move(other));
-  swap(taken);
-  return *this;
-}
-
-Buffer::~Buffer() {
-  if (data_ == nullptr) return;
-  if (memory_ != nullptr) {
-    memory_->give_back(data_, size_);
-    return;
-  }
-  if (zeroising_) secure_zero(data_, size_ * sizeof(uint64_t));
-  pool().release(data_, taken_bytes_, zeroising_);
-}
-
-void Buffer::swap(Buffer& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  std::swap(taken_bytes_, other.taken_bytes_);
-  std::swap(memory_, other.memory_);
-  std::swap(zeroising_, other.zeroising_);
+void BufferOwner::operator()(uint64_t* data) const noexcept {
+  if (memory != nullptr) return memory->give_back(data, size);
+  if (zeroising) secure_zero(data, size * sizeof(uint64_t));
+  pool().release(data, taken_bytes, zeroising);
 }
 
 void copy_words(Buffer& to, size_t to_place, const Buffer& from, size_t from_place, size_t words) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace psm {
 
@@ -24,42 +25,41 @@ class Memory {
   virtual void download(uint64_t* to_host, const uint64_t* from, size_t words) = 0;
 };
 
+// Gives the words of a buffer back to where they were taken, wiped if that was asked for.
+struct BufferOwner {
+  Memory* memory = nullptr;
+  size_t size = 0, taken_bytes = 0;  // words, and the whole pages behind them
+  bool zeroising = false;
+  void operator()(uint64_t* data) const noexcept;
+};
+
 class Buffer {
  public:
   Buffer() = default;
   // Takes `size` words with undefined contents. A null `memory` is the host's own.
-  explicit Buffer(size_t size, Memory* memory = nullptr);
+  explicit Buffer(size_t size, Memory* memory = nullptr) : Buffer(size, memory, false) {}
   // Takes words of the host's memory that are wiped on destruction. Their pages are left out of core dumps
   // and are not swapped out, as far as the process may lock memory (ulimit -l). For anything that a secret
   // key can be computed from, and for decrypted values.
-  static Buffer zeroising(size_t size);
-  Buffer(Buffer&& other) noexcept { swap(other); }
-  Buffer& operator=(Buffer&& other) noexcept;
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer();
+  static Buffer zeroising(size_t size) { return Buffer(size, nullptr, true); }
 
-  size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-  bool is_zeroising() const { return zeroising_; }
-  Memory* memory() const { return memory_; }
-  uint64_t* data() { return data_; }
-  const uint64_t* data() const { return data_; }
-  uint64_t& operator[](size_t i) { return data_[i]; }
-  const uint64_t& operator[](size_t i) const { return data_[i]; }
-  uint64_t* begin() { return data_; }
-  uint64_t* end() { return data_ + size_; }
-  const uint64_t* begin() const { return data_; }
-  const uint64_t* end() const { return data_ + size_; }
+  size_t size() const { return data_ ? data_.get_deleter().size : 0; }
+  bool empty() const { return data_ == nullptr; }
+  bool is_zeroising() const { return data_.get_deleter().zeroising; }
+  Memory* memory() const { return data_.get_deleter().memory; }
+  uint64_t* data() { return data_.get(); }
+  const uint64_t* data() const { return data_.get(); }
+  uint64_t& operator[](size_t i) { return data()[i]; }
+  const uint64_t& operator[](size_t i) const { return data()[i]; }
+  uint64_t* begin() { return data(); }
+  uint64_t* end() { return data() + size(); }
+  const uint64_t* begin() const { return data(); }
+  const uint64_t* end() const { return data() + size(); }
 
  private:
-  void swap(Buffer& other) noexcept;
+  Buffer(size_t size, Memory* memory, bool zeroising);
 
-  uint64_t* data_ = nullptr;
-  size_t size_ = 0;
-  size_t taken_bytes_ = 0;  // whole pages behind it
-  Memory* memory_ = nullptr;
-  bool zeroising_ = false;
+  std::unique_ptr<uint64_t, BufferOwner> data_;
 };
 
 // Copies words from one buffer to a place in another, between any two memories. Zeroising buffers stay on the host.

@@ -7,14 +7,12 @@ namespace {
 
 std::atomic<int> noted{0};
 static_assert(std::atomic<int>::is_always_lock_free);  // what a signal's handler may touch
-int watches = 0;
 
 void note(int signal) { noted = signal; }
 
 }  // namespace
 
-InterruptionWatch::InterruptionWatch() : outermost_(watches++ == 0) {
-  if (!outermost_) return;
+InterruptionWatch::InterruptionWatch() {
   struct sigaction action = {};
   action.sa_handler = note;
   action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
@@ -25,8 +23,6 @@ InterruptionWatch::InterruptionWatch() : outermost_(watches++ == 0) {
 }
 
 InterruptionWatch::~InterruptionWatch() {
-  --watches;
-  if (!outermost_) return;
   for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
 }
 

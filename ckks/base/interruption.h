@@ -22,7 +22,7 @@ class Interrupted : public Error {
   explicit Interrupted(const std::string& message) : Error(message, Kind::kFailed) {}
 };
 
-// A watch inside another changes nothing. A signal that is ignored (nohup, a shell's background) stays ignored.
+// A signal that is ignored (nohup, a shell's background) stays ignored.
 class InterruptionWatch {
  public:
   InterruptionWatch();
@@ -34,7 +34,6 @@ class InterruptionWatch {
 
  private:
   struct sigaction before_[std::size(kSignals)];
-  bool outermost_;
 };
 
 // Whether a watch noted a signal in this process.

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <memory>
 #include <type_traits>
-#include <utility>
 
 #include "ckks/base/buffer.h"
 
@@ -23,29 +22,18 @@ class SecretVector {
         size_(size) {
     std::uninitialized_value_construct_n(data(), size);
   }
-  SecretVector(SecretVector&& other) noexcept { swap(other); }
-  SecretVector& operator=(SecretVector&& other) noexcept {
-    SecretVector taken(std::move(other));
-    swap(taken);
-    return *this;
-  }
 
-  size_t size() const { return size_; }
+  size_t size() const { return memory_.empty() ? 0 : size_; }
   T* data() { return reinterpret_cast<T*>(memory_.data()); }
   const T* data() const { return reinterpret_cast<const T*>(memory_.data()); }
   T& operator[](size_t i) { return data()[i]; }
   const T& operator[](size_t i) const { return data()[i]; }
   T* begin() { return data(); }
-  T* end() { return data() + size_; }
+  T* end() { return data() + size(); }
   const T* begin() const { return data(); }
-  const T* end() const { return data() + size_; }
+  const T* end() const { return data() + size(); }
 
  private:
-  void swap(SecretVector& other) noexcept {
-    std::swap(memory_, other.memory_);
-    std::swap(size_, other.size_);
-  }
-
   Buffer memory_;
   size_t size_ = 0;
 };

@@ -57,29 +57,20 @@ PackedPoly PackedPoly::read(const Ring& ring, Basis basis, FunctionRef<void(uint
 }
 
 bool PackedPoly::in_range() const {
-  return for_all_limbs([&](int j, uint64_t q) { return packed_below(limb(j), ring_->n(), q); });
-}
-
-bool PackedPoly::unpack_into(RnsPoly& poly) const {
-  PSM_CHECK(poly.basis() == basis_ && poly.form() == Form::kNtt);
-  return for_all_limbs(
-      [&](int j, uint64_t q) { return unpack_residues(poly.limb(j), limb(j), ring_->n(), q); });
+  std::atomic<bool> all = true;
+  parallel_for(0, limbs(), [&](int j) {
+    if (!packed_below(limb(j), ring_->n(), ring_->modulus(prime_index(j)).value)) all = false;
+  });
+  return all;
 }
 
 RnsPoly PackedPoly::unpack() const {
   RnsPoly poly(*ring_, basis_, Form::kNtt);
-  const bool good = unpack_into(poly);
-  PSM_CHECK(good, "a residue is not below its prime");
-  return poly;
-}
-
-template <typename Holds>
-bool PackedPoly::for_all_limbs(const Holds& holds) const {
-  std::atomic<bool> all = true;
   parallel_for(0, limbs(), [&](int j) {
-    if (!holds(j, ring_->modulus(prime_index(j)).value)) all = false;
+    const bool good = unpack_residues(poly.limb(j), limb(j), ring_->n(), poly.modulus(j).value);
+    PSM_CHECK(good, "a residue is not below its prime");
   });
-  return all;
+  return poly;
 }
 
 }  // namespace psm::ckks

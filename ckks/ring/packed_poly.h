@@ -25,12 +25,9 @@ class PackedPoly {
   static PackedPoly read(const Ring& ring, Basis basis, FunctionRef<void(uint8_t*, size_t)> read);
   // Copy in another memory.
   PackedPoly in(Memory* memory) const;
-  RnsPoly unpack() const;
-  // The same into a polynomial of this basis. Returns false if a residue is not below its prime, which bytes
-  // from outside may do.
-  [[nodiscard]] bool unpack_into(RnsPoly& poly) const;
-  // Whether every residue is below its prime.
+  // Whether every residue is below its prime, as unpack() demands. Bytes from outside may have others.
   bool in_range() const;
+  RnsPoly unpack() const;
 
   Basis basis() const { return basis_; }
   int limbs() const { return basis_.limbs(); }
@@ -46,9 +43,6 @@ class PackedPoly {
   }
 
  private:
-  // Whether holds(j, prime) is true for all limbs j, in parallel.
-  template <typename Holds>
-  bool for_all_limbs(const Holds& holds) const;
   const uint8_t* data() const { return reinterpret_cast<const uint8_t*>(data_.data()); }
   uint8_t* data() { return reinterpret_cast<uint8_t*>(data_.data()); }
 

@@ -20,7 +20,6 @@ constexpr uint32_t kVersion = 1;
 constexpr uint32_t kEndTag = 0;
 constexpr size_t kMaxNameLength = 64;
 constexpr size_t kPiece = size_t{1} << 18;
-constexpr const char* kOutOfRange = "it is damaged (a residue is not below its prime)";
 
 constexpr size_t kFixedHeader = sizeof kMagic + 4 + 4 + 8 + 8 + 15 * 4 + 4 + 4;
 
@@ -244,21 +243,15 @@ void write_polynomial(ContainerWriter& writer, const ckks::RnsPoly& poly) {
   write_polynomial(writer, ckks::PackedPoly(poly));
 }
 
-static ckks::PackedPoly read_unchecked(ContainerReader& reader, const ckks::Ring& ring, ckks::Basis basis) {
-  return ckks::PackedPoly::read(ring, basis,
-                                [&](uint8_t* bytes, size_t count) { reader.read(bytes, count); });
-}
-
 ckks::PackedPoly read_packed_polynomial(ContainerReader& reader, const ckks::Ring& ring, ckks::Basis basis) {
-  ckks::PackedPoly poly = read_unchecked(reader, ring, basis);
-  if (!poly.in_range()) reader.refuse(kOutOfRange);
+  ckks::PackedPoly poly =
+      ckks::PackedPoly::read(ring, basis, [&](uint8_t* bytes, size_t count) { reader.read(bytes, count); });
+  if (!poly.in_range()) reader.refuse("it is damaged (a residue is not below its prime)");
   return poly;
 }
 
 ckks::RnsPoly read_polynomial(ContainerReader& reader, const ckks::Ring& ring, ckks::Basis basis) {
-  ckks::RnsPoly poly(ring, basis, ckks::Form::kNtt);
-  if (!read_unchecked(reader, ring, basis).unpack_into(poly)) reader.refuse(kOutOfRange);
-  return poly;
+  return read_packed_polynomial(reader, ring, basis).unpack();
 }
 
 }  // namespace psm::wire

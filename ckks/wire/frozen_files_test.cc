@@ -66,9 +66,7 @@ void write_frozen(const std::string& folder) {
   const ckks::Context& context = party.context;
   write_secret_key(folder + "/secret.key", party.secret);
   write_public_key(folder + "/public.key", context, party.public_key);
-  EvaluationKeysWriter keys(folder + "/evaluation.keys", context, party.keys.fingerprint);
-  keys.write(party.keys);
-  keys.commit();
+  write_evaluation_keys(folder + "/evaluation.keys", context, party.keys);
   const ckks::Slots values = frozen_values(context.slots());
   CiphertextFile file{R"({"kept": true})", {}, party.secret.fingerprint()};
   file.ciphertexts.push_back(party.encrypt(values, kTop));

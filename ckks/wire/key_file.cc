@@ -85,11 +85,6 @@ void EvaluationKeysWriter::write(KeyRole role, ckks::GaloisElement element, cons
   writer_.end();
 }
 
-void EvaluationKeysWriter::write(const ckks::EvaluationKeys& keys) {
-  for (const auto& [use, key] : keys.keys)
-    write(std::get<KeyRole>(use), std::get<ckks::GaloisElement>(use), key);
-}
-
 EvaluationKeysReader::EvaluationKeysReader(ByteSource source, const ckks::Context& context)
     : context_(context), reader_(std::move(source), FileKind::kEvaluationKeys) {
   require_parameters(reader_, context);

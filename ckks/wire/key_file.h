@@ -22,7 +22,6 @@ class EvaluationKeysWriter {
   EvaluationKeysWriter(const std::string& path, const ckks::Context& context, ckks::Fingerprint fingerprint);
   // `element`: of kGalois, else 0.
   void write(KeyRole role, ckks::GaloisElement element, const ckks::KeySwitchKey& key);
-  void write(const ckks::EvaluationKeys& keys);  // all of them
   void commit() { writer_.commit(); }
   uint64_t bytes_written() const { return writer_.bytes_written(); }
 

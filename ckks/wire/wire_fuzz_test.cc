@@ -41,9 +41,7 @@ struct Corpus {
     secret = taken();
     write_public_key(path, party.context, party.public_key);
     public_key = taken();
-    EvaluationKeysWriter writer(path, party.context, party.keys.fingerprint);
-    writer.write(party.keys);
-    writer.commit();
+    write_evaluation_keys(path, party.context, party.keys);
     evaluation = taken();
     CiphertextFile file;
     file.note = R"({"prompts": 1})";

@@ -42,9 +42,7 @@ struct Files {
     party.add_keys(some_keys(party.context));
     write_secret_key(secret, party.secret);
     write_public_key(public_key, party.context, party.public_key);
-    EvaluationKeysWriter writer(evaluation, party.context, party.keys.fingerprint);
-    writer.write(party.keys);
-    writer.commit();
+    write_evaluation_keys(evaluation, party.context, party.keys);
     values = party.random_slots(1);
     CiphertextFile file;
     file.note = R"({"prompts": 1})";
@@ -110,17 +108,6 @@ TEST_CASE("what is written to memory is what is written to a file") {
   write({path, files.party.context, files.party.secret.fingerprint(), note});
   write({&memory, files.party.context, files.party.secret.fingerprint(), note});
   CHECK(memory == read_file(path, 1 << 20));
-}
-
-TEST_CASE("a seeded ciphertext takes about half the bytes of a full one at its level") {
-  Files files;
-  CiphertextFile full;
-  full.fingerprint = files.party.secret.fingerprint();
-  full.ciphertexts.push_back(files.party.encrypt(files.values, 3));
-  const std::string path = path_of("full");
-  write_ciphertexts(path, files.party.context, full);
-  CHECK(std::filesystem::file_size(files.seeded) <
-        0.7 * static_cast<double>(std::filesystem::file_size(path)));
 }
 
 TEST_CASE("a file of ciphertexts is opened by its heads and read one ciphertext at a time, in any order") {
@@ -254,7 +241,8 @@ TEST_CASE("a key that is refused in its middle is no obstacle to the next, nor t
 TEST_CASE("two keys with one role and Galois element are refused") {
   Files files;
   EvaluationKeysWriter writer(path_of("twice"), files.party.context, files.party.keys.fingerprint);
-  for (int i = 0; i < 2; ++i) writer.write(files.party.keys);
+  const auto& [use, key] = *files.party.keys.keys.begin();
+  for (int i = 0; i < 2; ++i) writer.write(std::get<KeyRole>(use), std::get<ckks::GaloisElement>(use), key);
   writer.commit();
   CHECK_REFUSED(EvaluationKeysReader(path_of("twice"), files.party.context), "two keys");
 }
@@ -293,7 +281,7 @@ TEST_CASE("a file of many keys passes through the memory of one, in any order") 
   CHECK(std::filesystem::file_size(path) > kKeys / 4 * one_key);
 }
 
-TEST_CASE("the sizes of files are what the functions say") {
+TEST_CASE("the sizes of files are what the functions say, and a seed takes the place of half a ciphertext") {
   Files files;
   const ckks::Context& context = files.party.context;
   CHECK(std::filesystem::file_size(files.evaluation) ==
@@ -304,16 +292,16 @@ TEST_CASE("the sizes of files are what the functions say") {
         container + record_bytes(note.size()) + ciphertext_bytes(context, 2));
   CHECK(std::filesystem::file_size(files.seeded) ==
         container + record_bytes(2) + record_bytes(ciphertext_payload(context, 3, true)));
+  CHECK(10 * ciphertext_payload(context, 3, true) < 7 * ciphertext_payload(context, 3, false));
   ckks::KeyRequest encapsulation;
   encapsulation.encapsulation = true;
-  EvaluationKeysWriter writer(path_of("ephemeral"), context, files.party.keys.fingerprint);
-  writer.write(files.party.generator.evaluation_keys(encapsulation));
-  writer.commit();
+  write_evaluation_keys(path_of("ephemeral"), context, files.party.generator.evaluation_keys(encapsulation));
   CHECK(std::filesystem::file_size(path_of("ephemeral")) ==
         evaluation_keys_file_bytes(context, encapsulation));
 }
 
-TEST_CASE("a file of another kind, other parameters or too many ciphertexts is refused and says so") {
+TEST_CASE(
+    "a file of another kind, other parameters or too many ciphertexts, or a longer one, is refused by name") {
   Files files;
   const ckks::Context& context = files.party.context;
   CHECK_REFUSED(read_public_key(files.secret, context), "it holds a secret key, expected a public key");
@@ -326,6 +314,9 @@ TEST_CASE("a file of another kind, other parameters or too many ciphertexts is r
       text,
       "this is no key, but it is longer than a header would be, so that the magic decides ............");
   CHECK_REFUSED(read_public_key(text, context), "not a file of keys");
+  const std::string longer = path_of("longer");
+  write_file(longer, read_file(files.ciphertexts, kAnySize) + "x");
+  CHECK_REFUSED(read_ciphertexts(longer, context, 9), "after its end");
 }
 
 TEST_CASE("every truncation is refused") {
@@ -392,13 +383,6 @@ TEST_CASE("a name that is not printable is refused: it stands in messages of one
   const std::string path = path_of("name");
   write_public_key(path, party.context, party.public_key);
   CHECK_REFUSED(read_public_key(path, party.context), "header is damaged");
-}
-
-TEST_CASE("something after the end is refused") {
-  Files files;
-  const std::string path = path_of("longer");
-  write_file(path, read_file(files.ciphertexts, kAnySize) + "x");
-  CHECK_REFUSED(read_ciphertexts(path, files.party.context, 9), "after its end");
 }
 
 // A list of differences, as tables have it.

@@ -83,7 +83,7 @@ int encrypt(int argc, char** argv) {
 
   const double start = seconds_now();
   const ckks::Encoder encoder(context);
-  const CiphertextNote note{client.program_id(), PublicSeedSource().identifier(), names_of(ends.inputs)};
+  const CiphertextNote note{client.program_id(), fresh_identifier(), names_of(ends.inputs)};
   const std::string out_file = resolve_user_path(out);
   const InterruptionWatch watch;
   wire::CiphertextWriter writer(out_file, context, secret ? secret->fingerprint() : public_key.fingerprint,

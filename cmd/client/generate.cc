@@ -296,7 +296,7 @@ int generate(int argc, char** argv) {
         message("a text was generated under the keys of ", key_folder,
                 " already; a published text is a decryption, so give a new --keys folder, or --reuse-keys"));
   if (!record) {
-    record = TextRecord{.text = PublicSeedSource().identifier(),
+    record = TextRecord{.text = fresh_identifier(),
                         .program = model.id,
                         .keys = secret->fingerprint().key,
                         .prompt = static_cast<int>(begun.size()),

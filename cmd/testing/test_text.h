@@ -8,7 +8,7 @@
 #include "attention/trained/measure.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
-#include "ckks/wire/key_file.h"
+#include "ckks/wire/testing/ciphertext_files.h"
 #include "cmd/client/client_file.h"
 #include "cmd/client/encoding.h"
 #include "cmd/compiler/compile.h"
@@ -52,10 +52,7 @@ inline void compile_text(const std::string& path, uint64_t seed, CompiledFor pur
 // A file of new evaluation keys.
 inline void write_keys(const std::string& path, const ckks::Context& context, const ckks::SecretKey& secret,
                        const ckks::KeyRequest& request) {
-  const ckks::EvaluationKeys keys = ckks::KeyGenerator(secret).evaluation_keys(request);
-  wire::EvaluationKeysWriter writer(path, context, secret.fingerprint());
-  writer.write(keys);
-  writer.commit();
+  wire::write_evaluation_keys(path, context, ckks::KeyGenerator(secret).evaluation_keys(request));
 }
 
 // A frame with these tokens of a text.

@@ -87,7 +87,7 @@ int record(int argc, char** argv) {
       write_file(got, answer.payload);
       recording.runs.push_back({request.kind, file_digest(sent), file_digest(got), digests.take()});
     });
-    TextRecord text{.text = PublicSeedSource().identifier(),
+    TextRecord text{.text = fresh_identifier(),
                     .program = program.id,
                     .keys = secret.fingerprint().key,
                     .prompt = static_cast<int>(begun.size()),

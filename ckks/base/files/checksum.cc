@@ -1,5 +1,7 @@
 #include "ckks/base/files/checksum.h"
 
+#include <array>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -9,28 +11,26 @@ namespace {
 
 constexpr uint64_t kPolynomial = 0xC96C5795D7870F42;  // ECMA-182, bit-reversed
 
-// table[k][b]: the checksum of byte b followed by k zero bytes, so eight bytes are taken at a time.
-struct Tables {
-  uint64_t entry[8][256];
-  constexpr Tables() : entry() {
-    for (uint64_t b = 0; b < 256; ++b) {
-      uint64_t crc = b;
-      for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) ? kPolynomial : 0);
-      entry[0][b] = crc;
-    }
-    for (int k = 1; k < 8; ++k) {
-      for (int b = 0; b < 256; ++b) entry[k][b] = (entry[k - 1][b] >> 8) ^ entry[0][entry[k - 1][b] & 255];
-    }
-  }
-};
-constexpr Tables kTables;
+// Takes one bit out of the checksum. No branch, because it may be a secret's.
+constexpr uint64_t without_bit(uint64_t crc) { return (crc >> 1) ^ (kPolynomial & (0 - (crc & 1))); }
+
+constexpr uint64_t without_byte(uint64_t crc) {
+  for (int bit = 0; bit < 8; ++bit) crc = without_bit(crc);
+  return crc;
+}
+
+constexpr auto kTable = [] {
+  std::array<uint64_t, 256> entries{};
+  for (uint64_t byte = 0; byte < 256; ++byte) entries[byte] = without_byte(byte);
+  return entries;
+}();
 
 #if defined(__x86_64__)
 
 // x^power modulo the polynomial, bit-reversed as the checksum is: bit 63 stands for 1.
 constexpr uint64_t power_of_x(int power) {
   uint64_t result = uint64_t{1} << 63;
-  for (; power > 0; --power) result = (result >> 1) ^ ((result & 1) ? kPolynomial : 0);
+  for (; power > 0; --power) result = without_bit(result);
   return result;
 }
 
@@ -63,14 +63,8 @@ __attribute__((target("pclmul,sse2"))) void fold_blocks(const uint8_t* in, size_
 
 #endif
 
-uint64_t by_tables(uint64_t crc, const uint8_t* in, size_t bytes) {
-  for (; bytes >= 8; bytes -= 8, in += 8) {
-    for (int k = 0; k < 8; ++k) crc ^= static_cast<uint64_t>(in[k]) << (8 * k);
-    uint64_t next = 0;
-    for (int k = 0; k < 8; ++k) next ^= kTables.entry[7 - k][(crc >> (8 * k)) & 255];
-    crc = next;
-  }
-  for (; bytes > 0; --bytes, ++in) crc = (crc >> 8) ^ kTables.entry[0][(crc ^ *in) & 255];
+uint64_t by_table(uint64_t crc, const uint8_t* in, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i) crc = (crc >> 8) ^ kTable[(crc ^ in[i]) & 255];
   return crc;
 }
 
@@ -85,21 +79,18 @@ uint64_t checksum64(const void* data, size_t bytes, uint64_t seed) {
   if (can_fold && bytes >= kBlock) {
     uint8_t folded[16];
     fold_blocks(in, bytes / kBlock, crc, folded);
-    crc = by_tables(0, folded, sizeof folded);
+    crc = by_table(0, folded, sizeof folded);
     in += bytes / kBlock * kBlock;
     bytes %= kBlock;
   }
 #endif
-  return ~by_tables(crc, in, bytes);
+  return ~by_table(crc, in, bytes);
 }
 
 uint64_t checksum64_of_secret(const void* data, size_t bytes, uint64_t seed) {
   const auto* in = static_cast<const uint8_t*>(data);
   uint64_t crc = ~seed;
-  for (size_t i = 0; i < bytes; ++i) {
-    crc ^= in[i];
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (kPolynomial & (0 - (crc & 1)));
-  }
+  for (size_t i = 0; i < bytes; ++i) crc = without_byte(crc ^ in[i]);
   return ~crc;
 }
 

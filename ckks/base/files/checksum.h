@@ -1,7 +1,6 @@
 // Checksums. They find accidents (a flipped bit, a truncated file); they do not authenticate.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,7 +10,7 @@ namespace psm {
 // is the checksum of what stands before, so pieces can be summed one after another.
 uint64_t checksum64(const void* data, size_t bytes, uint64_t seed = 0);
 
-// The same, bit by bit instead of by tables. No branch and no address depends on the data, so they may be secret.
+// The same, bit by bit instead of by a table. No branch and no address depends on the data, so they may be secret.
 uint64_t checksum64_of_secret(const void* data, size_t bytes, uint64_t seed = 0);
 
 }  // namespace psm

@@ -120,7 +120,7 @@ AtomicFile::AtomicFile(const std::string& path, Kind kind)
   int descriptor;
   do {
     // Drawn at random: processes of several machines or containers may write here, and share their numbers.
-    const uint64_t number = PublicSeedSource().identifier();
+    const uint64_t number = fresh_identifier();
     temporary_ = path_ + kTemporary + hex(&number, sizeof number);
     descriptor = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor < 0) throw cannot_write(path, std::strerror(errno));
@@ -159,15 +159,9 @@ void AtomicFile::read_back(uint64_t position, void* data, size_t bytes) const {
 
 void AtomicFile::rewrite(uint64_t position, const void* data, size_t bytes) {
   PSM_CHECK(position + bytes <= size_, position, " ", bytes, " ", size_);
-  if (std::fflush(file_) != 0) fail("write");
-  const auto* from = static_cast<const char*>(data);
-  for (size_t done = 0; done < bytes;) {
-    const ssize_t put =
-        ::pwrite(fileno(file_), from + done, bytes - done, static_cast<off_t>(position + done));
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) fail("write");
-    done += static_cast<size_t>(put);
-  }
+  if (::fseeko(file_, static_cast<off_t>(position), SEEK_SET) != 0 ||
+      std::fwrite(data, 1, bytes, file_) != bytes || ::fseeko(file_, 0, SEEK_END) != 0)
+    fail("write");
 }
 
 void AtomicFile::commit() {

@@ -107,17 +107,18 @@ int exit_code_of(const std::function<int()>& body) {
 Flags::Flags(std::string usage, std::string description)
     : usage_(std::move(usage)), description_(std::move(description)) {}
 
-void Flags::add(const std::string& name, const std::string& help, const std::string& shown_default,
-                bool is_truth, std::function<void(const std::string&)> assign) {
+template <typename Value>
+const Value& Flags::add(const std::string& name, const std::string& help, const std::string& shown_default,
+                        Value value, std::function<Value(const std::string&)> read) {
   PSM_CHECK(find(name) == nullptr, name);
-  flags_.push_back({name, help, shown_default, is_truth, false, std::move(assign)});
+  Flag& flag = flags_.emplace_back(Flag{name, help, shown_default, std::move(value)});
+  Value& slot = std::get<Value>(flag.value);
+  flag.assign = [&slot, read = std::move(read)](const std::string& text) { slot = read(text); };
+  return slot;
 }
 
 const std::string& Flags::text(const std::string& name, const std::string& value, const std::string& help) {
-  std::string& slot = texts_.emplace_back(value);
-  add(name, help, value, false, [&slot](const std::string& text) { slot = text; });
-  flags_.back().text = &slot;
-  return slot;
+  return add<std::string>(name, help, value, value, [](const std::string& text) { return text; });
 }
 
 const std::string& Flags::output(const std::string& name, const std::string& help, Output kind,
@@ -129,30 +130,23 @@ const std::string& Flags::output(const std::string& name, const std::string& hel
 
 const int64_t& Flags::integer(const std::string& name, int64_t value, int64_t lo, int64_t hi,
                               const std::string& help) {
-  int64_t& slot = integers_.emplace_back(value);
-  add(name, help, std::to_string(value), false, [&slot, name, lo, hi](const std::string& text) {
-    slot = parse_number(name, text, lo, hi, "a whole number");
+  return add<int64_t>(name, help, std::to_string(value), value, [=](const std::string& text) {
+    return parse_number(name, text, lo, hi, "a whole number");
   });
-  return slot;
 }
 
 const double& Flags::number(const std::string& name, double value, double lo, double hi,
                             const std::string& help) {
-  double& slot = numbers_.emplace_back(value);
-  add(name, help, message(value), false, [&slot, name, lo, hi](const std::string& text) {
-    slot = parse_number(name, text, lo, hi, "a number");
-  });
-  return slot;
+  return add<double>(name, help, message(value), value,
+                     [=](const std::string& text) { return parse_number(name, text, lo, hi, "a number"); });
 }
 
 const bool& Flags::truth(const std::string& name, bool value, const std::string& help) {
-  bool& slot = truths_.emplace_back(value);
-  add(name, help, value ? "true" : "false", true, [&slot, name](const std::string& text) {
+  return add<bool>(name, help, value ? "true" : "false", value, [=](const std::string& text) {
     if (text != "true" && text != "false")
       throw Error(message("--", name, " takes true or false, not '", text, "'"));
-    slot = text == "true";
+    return text == "true";
   });
-  return slot;
 }
 
 const std::vector<std::string>& Flags::words(const std::string& name, size_t min, size_t max,
@@ -195,7 +189,7 @@ void Flags::parse(int argc, char** argv) {
     Flag* flag = find(word);
     if (flag == nullptr && !has_value && word.rfind("no-", 0) == 0) {
       flag = find(word.substr(3));
-      if (flag != nullptr && !flag->is_truth) flag = nullptr;
+      if (flag != nullptr && !flag->is_truth()) flag = nullptr;
       value = "false", has_value = flag != nullptr;
     }
     if (flag == nullptr) {
@@ -209,7 +203,7 @@ void Flags::parse(int argc, char** argv) {
     }
     if (flag->given) throw Error(message("--", flag->name, " is given twice"));
     if (!has_value) {
-      if (flag->is_truth) {
+      if (flag->is_truth()) {
         value = "true";
       } else if (i + 1 < argc) {
         value = argv[++i];
@@ -217,27 +211,27 @@ void Flags::parse(int argc, char** argv) {
         throw Error(message("--", flag->name, " needs a value; see --help"));
       }
     }
-    if (value.empty() && flag->text && flag->text->empty())
+    if (value.empty() && flag->text() && flag->text()->empty())
       throw Error(message("--", flag->name, " is empty; give it a value, or leave it out"));
     flag->assign(value);
     flag->given = true;
   }
   if (words_.size() < words_min_) throw Error(message("missing ", words_name_, ": ", words_help_));
   for (const Flag& flag : flags_) {
-    if (flag.output && (flag.given || !flag.text->empty())) check_output(flag);
+    if (flag.output && (flag.given || !flag.text()->empty())) check_output(flag);
   }
 }
 
 void Flags::check_output(const Flag& flag) const {
-  const std::string path = resolve_user_path(*flag.text);
+  const std::string path = resolve_user_path(*flag.text());
   for (const Flag& other : flags_) {
-    if (&other == &flag || !other.given || !other.text) continue;
-    const std::string its = resolve_user_path(*other.text);
+    if (&other == &flag || !other.given || !other.text()) continue;
+    const std::string its = resolve_user_path(*other.text());
     // A word that is no output and no file, such as a family, may be the output's name.
     std::error_code failed;  // where neither is there
     if ((other.output && path == its) || std::filesystem::equivalent(path, its, failed))
-      throw Error(message("--", flag.name, " and --", other.name, " are the same, ", *flag.text, "; give --",
-                          flag.name, " another name"));
+      throw Error(message("--", flag.name, " and --", other.name, " are the same, ", *flag.text(),
+                          "; give --", flag.name, " another name"));
   }
   if (flag.output == Output::kFile) AtomicFile probe(path);
   if (flag.output == Output::kFolder) require_writable_folder(path);

@@ -17,6 +17,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace psm {
@@ -46,23 +47,23 @@ class Flags {
  private:
   struct Flag {
     std::string name, help, shown_default;
-    bool is_truth = false, given = false;
-    std::function<void(const std::string&)> assign;
-    const std::string* text = nullptr;  // where the value is, if it is one
+    std::variant<std::string, int64_t, double, bool> value = {};
+    std::function<void(const std::string&)> assign = {};
+    bool given = false;
     std::optional<Output> output = {};
+
+    const std::string* text() const { return std::get_if<std::string>(&value); }
+    bool is_truth() const { return std::holds_alternative<bool>(value); }
   };
   Flag* find(const std::string& name);
   const Flag* find(const std::string& name) const;
-  void add(const std::string& name, const std::string& help, const std::string& shown_default, bool is_truth,
-           std::function<void(const std::string&)> assign);
+  template <typename Value>
+  const Value& add(const std::string& name, const std::string& help, const std::string& shown_default,
+                   Value value, std::function<Value(const std::string&)> read);
   void check_output(const Flag& flag) const;
 
   std::string usage_, description_;
   std::deque<Flag> flags_;
-  std::deque<std::string> texts_;
-  std::deque<int64_t> integers_;
-  std::deque<double> numbers_;
-  std::deque<bool> truths_;
   std::vector<std::string> words_;
   std::string words_name_, words_help_;
   size_t words_min_ = 0, words_max_ = 0;

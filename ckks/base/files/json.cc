@@ -57,6 +57,16 @@ void Json::dump_to(std::string& out, int indent, int depth) const {
   const auto new_line = [&](int level) {
     if (indent > 0) out += '\n', out.append(static_cast<size_t>(indent * level), ' ');
   };
+  const auto write_list = [&](char begin, const auto& items, char end, const auto& write) {
+    out += begin;
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (i > 0) out += ',';
+      new_line(depth + 1);
+      write(items[i]);
+    }
+    if (!items.empty()) new_line(depth);
+    out += end;
+  };
   if (const auto* truth = std::get_if<bool>(&value_)) {
     out += *truth ? "true" : "false";
   } else if (const auto* integer = std::get_if<int64_t>(&value_)) {
@@ -69,25 +79,13 @@ void Json::dump_to(std::string& out, int indent, int depth) const {
   } else if (const auto* text = std::get_if<std::string>(&value_)) {
     write_string(out, *text);
   } else if (const auto* items = std::get_if<Array>(&value_)) {
-    out += '[';
-    for (size_t i = 0; i < items->size(); ++i) {
-      if (i > 0) out += ',';
-      new_line(depth + 1);
-      (*items)[i].dump_to(out, indent, depth + 1);
-    }
-    if (!items->empty()) new_line(depth);
-    out += ']';
+    write_list('[', *items, ']', [&](const Json& item) { item.dump_to(out, indent, depth + 1); });
   } else if (const auto* members = std::get_if<Object>(&value_)) {
-    out += '{';
-    for (size_t i = 0; i < members->size(); ++i) {
-      if (i > 0) out += ',';
-      new_line(depth + 1);
-      write_string(out, (*members)[i].first);
+    write_list('{', *members, '}', [&](const auto& member) {
+      write_string(out, member.first);
       out += indent > 0 ? ": " : ":";
-      (*members)[i].second.dump_to(out, indent, depth + 1);
-    }
-    if (!members->empty()) new_line(depth);
-    out += '}';
+      member.second.dump_to(out, indent, depth + 1);
+    });
   } else {
     out += "null";
   }

@@ -43,17 +43,10 @@ inline size_t utf8_valid_prefix(std::string_view text) {
 
 // Appends a character; code is a code point that is no surrogate.
 inline void append_utf8(std::string& text, char32_t code) {
-  const auto put = [&](char32_t byte) { text.push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | code >> 6), put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | code >> 12), put(0x80 | (code >> 6 & 0x3F)), put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | code >> 18), put(0x80 | (code >> 12 & 0x3F)), put(0x80 | (code >> 6 & 0x3F)),
-        put(0x80 | (code & 0x3F));
-  }
+  const int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes after the first
+  constexpr unsigned kFirst[] = {0, 0xC0, 0xE0, 0xF0};
+  text.push_back(static_cast<char>(kFirst[more] | code >> 6 * more));
+  for (int i = more - 1; i >= 0; --i) text.push_back(static_cast<char>(0x80 | (code >> 6 * i & 0x3F)));
 }
 
 // The text for people: line ends and tabs as \n and \t, and other control characters, characters that nobody sees and

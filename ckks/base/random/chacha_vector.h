@@ -44,38 +44,35 @@ inline void initial_words(const uint32_t* key, uint64_t nonce, uint64_t counter,
   std::memcpy(words + 14, &nonce, 8);
 }
 
+// As many blocks as a vector has lanes, from `counter` on.
 template <typename Vector>
-struct ChaChaLanes {
-  static constexpr int kLanes = sizeof(Vector) / sizeof(uint32_t);
-
-  // kLanes blocks from `counter` on.
-  static void blocks(const uint32_t* key, uint64_t nonce, uint64_t counter, uint8_t* out) {
-    uint32_t words[16];
-    initial_words(key, nonce, counter, words);
-    Vector start[16], x[16];
-    for (int i = 0; i < 16; ++i) start[i] = Vector{} + words[i];
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const uint64_t block = counter + static_cast<uint64_t>(lane);
-      start[12][lane] = static_cast<uint32_t>(block);
-      start[13][lane] = static_cast<uint32_t>(block >> 32);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) x[i] = start[i];
-    rounds(x);
-    alignas(64) uint32_t rows[16][kLanes];
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) {
-      const Vector sum = x[i] + start[i];
-      std::memcpy(rows[i], &sum, sizeof sum);
-    }
-    // Word i of block j stands in row i, column j.
-    for (int j = 0; j < kLanes; ++j) {
-      uint32_t block[16];
-      for (int i = 0; i < 16; ++i) block[i] = rows[i][j];
-      std::memcpy(out + 64 * j, block, 64);
-    }
+void blocks_in_lanes(const uint32_t* key, uint64_t nonce, uint64_t counter, uint8_t* out) {
+  constexpr int kLanes = sizeof(Vector) / sizeof(uint32_t);
+  uint32_t words[16];
+  initial_words(key, nonce, counter, words);
+  Vector start[16], x[16];
+  for (int i = 0; i < 16; ++i) start[i] = Vector{} + words[i];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const uint64_t block = counter + static_cast<uint64_t>(lane);
+    start[12][lane] = static_cast<uint32_t>(block);
+    start[13][lane] = static_cast<uint32_t>(block >> 32);
   }
-};
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) x[i] = start[i];
+  rounds(x);
+  alignas(64) uint32_t rows[16][kLanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) {
+    const Vector sum = x[i] + start[i];
+    std::memcpy(rows[i], &sum, sizeof sum);
+  }
+  // Word i of block j stands in row i, column j.
+  for (int j = 0; j < kLanes; ++j) {
+    uint32_t block[16];
+    for (int i = 0; i < 16; ++i) block[i] = rows[i][j];
+    std::memcpy(out + 64 * j, block, 64);
+  }
+}
 
 }  // namespace
 

@@ -85,13 +85,13 @@ uint64_t SecureRandom::next_u64() {
   return value;
 }
 
-Seed PublicSeedSource::fresh() {
+Seed fresh_seed() {
   Seed seed;
   kernel_random(seed.bytes.data(), seed.bytes.size());
   return seed;
 }
 
-uint64_t PublicSeedSource::identifier() {
+uint64_t fresh_identifier() {
   uint64_t value = 0;
   while (value == 0) kernel_random(&value, sizeof value);
   return value;

@@ -1,11 +1,10 @@
-// Randomness for cryptography, from the kernel (getrandom(2)). Two types, so that public and secret bytes
-// cannot be mixed up:
+// Randomness for cryptography, from the kernel (getrandom(2)):
 //
-//   SecureRandom      secrets and errors: ChaCha20 keyed by the kernel
-//   PublicSeedSource  seeds that are published: each one straight from the kernel
+//   SecureRandom  secrets and errors: ChaCha20 keyed by the kernel
+//   fresh_seed()  seeds that are published: each one straight from the kernel
 //
 // They share no state: whoever knows every seed ever published knows nothing of a secret stream. `--seed`
-// flags reach neither: there is no way to seed them, and neither can be copied or stored.
+// flags reach neither: there is no way to seed them, and a secret stream cannot be copied or stored.
 //
 // Repetition. An error or a seed that is used twice can give the secret away.
 //   fork      the child re-keys before it draws; seeds have no state that a fork could copy.
@@ -54,17 +53,10 @@ class SecureRandom {
   alignas(64) std::array<uint8_t, kBufferBlocks * 64> buffer_;
 };
 
-// Seeds of the uniform halves `a` of keys and ciphertexts. A seed is for one key or one ciphertext; its
-// digits and limbs are streams of their own (scheme/public/ciphertext.h). Thread-safe: it has no state.
-class PublicSeedSource {
- public:
-  PublicSeedSource() = default;
-  PublicSeedSource(const PublicSeedSource&) = delete;
-  PublicSeedSource& operator=(const PublicSeedSource&) = delete;
-
-  Seed fresh();
-  // A public name drawn at random, never 0.
-  uint64_t identifier();
-};
+// The seed of the uniform half `a` of one key or one ciphertext, whose digits and limbs are streams of their own
+// (scheme/public/ciphertext.h). Thread-safe.
+Seed fresh_seed();
+// A public name drawn at random, never 0. Thread-safe.
+uint64_t fresh_identifier();
 
 }  // namespace psm

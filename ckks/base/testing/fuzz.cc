@@ -82,11 +82,6 @@ std::string from_environment(const char* name) {
   return text == nullptr ? "" : text;
 }
 
-uint64_t from_environment(const char* name, uint64_t otherwise) {
-  const std::string text = from_environment(name);
-  return text.empty() ? otherwise : std::strtoull(text.c_str(), nullptr, 10);
-}
-
 std::string folder_for_failures() {
   for (const char* name : {"TEST_UNDECLARED_OUTPUTS_DIR", "TEST_TMPDIR"}) {
     if (const std::string folder = from_environment(name); !folder.empty()) return folder;
@@ -122,17 +117,6 @@ void replace_number(std::string& bytes, TrainingRandom& random) {
 bool is_one_line(const std::string& text) {
   return !text.empty() && std::none_of(text.begin(), text.end(),
                                        [](char c) { return std::iscntrl(static_cast<unsigned char>(c)); });
-}
-
-}  // namespace
-
-std::string in_file(std::string_view bytes, const std::string& name) {
-  const std::string path = path_of(name);
-  std::filesystem::remove(
-      path);  // it may be mapped; and some file systems wait for the disk if it is overwritten
-  std::ofstream file(path, std::ios::binary);
-  PSM_CHECK(file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())), path);
-  return path;
 }
 
 void mutate(std::string& bytes, const std::vector<std::string>& corpus, const std::vector<size_t>& marks,
@@ -200,8 +184,6 @@ void mutate(std::string& bytes, const std::vector<std::string>& corpus, const st
   }
 }
 
-namespace {
-
 // Decodes one input. Returns what is wrong with the decoder; empty: nothing.
 std::string decode_one(const FuzzTarget& target, std::string_view bytes, FuzzReport& report) {
   std::string failure;
@@ -267,9 +249,17 @@ int decode_for_libfuzzer(const uint8_t* bytes, size_t size) {
 
 }  // namespace
 
+std::string in_file(std::string_view bytes, const std::string& name) {
+  const std::string path = path_of(name);
+  std::filesystem::remove(
+      path);  // it may be mapped; and some file systems wait for the disk if it is overwritten
+  std::ofstream file(path, std::ios::binary);
+  PSM_CHECK(file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())), path);
+  return path;
+}
+
 FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs) {
   PSM_CHECK(!target.corpus.empty(), target.name);
-  inputs = from_environment("PSM_FUZZ_INPUTS", inputs);
   const std::string replay = from_environment("PSM_FUZZ_FILE");
   if (!replay.empty()) inputs = 1;
   std::vector<std::vector<size_t>> marks;
@@ -301,7 +291,7 @@ FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs) {
     if (!report.failure.empty() || !replay.empty()) break;
     run(file, read_file(file, uint64_t{1} << 24));
   }
-  const TrainingRandom streams(from_environment("PSM_FUZZ_SEED", 1));
+  const TrainingRandom streams(1);
   for (uint64_t k = 0; k < inputs && report.failure.empty(); ++k) {
     TrainingRandom random = streams.split(k);
     const size_t which = random.integer(target.corpus.size());

@@ -5,16 +5,11 @@
 // move chunks, insert chunks of other inputs, and cut off ends. Half of them happen at the places that matter
 // (`marks`). Half of the inputs are then repaired (checksums, counts, lengths), so that they pass a checksum.
 //
-// The mutations of input k depend on the seed and k alone; input 0 is valid. The test gives the number of
-// inputs or, for long runs, the environment:
+// The mutations of input k depend on k alone; input 0 is valid. An input that fails or crashes is kept in a file;
+// PSM_FUZZ_FILE=file decodes that one alone, with every target.
 //
-//     bazel test --config=asan --test_env=PSM_FUZZ_INPUTS=100000 --test_env=PSM_FUZZ_SEED=1
-//     //ckks/wire:wire_fuzz_test
-//
-// An input that fails or crashes is kept in a file; PSM_FUZZ_FILE=file decodes that one alone, with every target.
-//
-// The inputs of testdata/fuzz/TARGET are decoded first. libFuzzer found them, with the same mutations and repairs: it
-// keeps what covers new code, and mutates it again (.ci/fuzz).
+// The inputs of testdata/fuzz/TARGET are decoded first. libFuzzer found them in long runs (.ci/fuzz), with the same
+// mutations and repairs: it keeps what covers new code, and mutates it again.
 #pragma once
 
 #include <cstdint>
@@ -47,16 +42,12 @@ struct FuzzReport {
   std::string failure;         // the first one; empty if there is none
 };
 
-// Runs `inputs` mutated inputs, or as many as the environment asks for, and prints one line of the report.
-// Links allocation_meter.h. With --config=fuzz the environment's PSM_FUZZ_TARGET may name a target: libFuzzer runs it,
-// with the arguments of the command line, and the process ends; others do nothing.
+// Runs `inputs` mutated inputs, and prints one line of the report. Links allocation_meter.h. With --config=fuzz the
+// environment's PSM_FUZZ_TARGET may name a target: libFuzzer runs it, with the arguments of the command line, and the
+// process ends; others do nothing.
 FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs);
 
 // Puts bytes into a file of the test's own, for decoders that take a path, and returns the path.
 std::string in_file(std::string_view bytes, const std::string& name = "decoded");
-
-// Mutates once; for tests of what is above.
-void mutate(std::string& bytes, const std::vector<std::string>& corpus, const std::vector<size_t>& marks,
-            TrainingRandom& random);
 
 }  // namespace psm

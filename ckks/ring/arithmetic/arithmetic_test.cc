@@ -1,5 +1,6 @@
 // Arithmetic modulo one prime, primality, and the elements of the Galois group.
 
+#include <bit>
 #include <cmath>
 #include <set>
 #include <vector>
@@ -120,7 +121,7 @@ TEST_CASE("packed residues come back as they were, in as many bits as the prime 
     std::vector<uint8_t> bytes(packed_bytes(n, q) + 1, 0xa5);
     pack_residues(bytes.data(), residues.data(), n, q);
     CHECK(bytes.back() == 0xa5);
-    CHECK(packed_bytes(n, q) * 8 == n * static_cast<size_t>(bit_length(q)));
+    CHECK(packed_bytes(n, q) * 8 == n * static_cast<size_t>(std::bit_width(q - 1)));
     std::vector<uint64_t> back(n);
     CHECK(unpack_residues(back.data(), bytes.data(), n, q));
     CHECK(back == residues);

@@ -8,10 +8,6 @@
 
 namespace psm::ckks {
 
-int bit_length(uint64_t q) { return std::bit_width(q - 1); }
-
-size_t packed_bytes(size_t n, uint64_t q) { return n / 8 * static_cast<size_t>(bit_length(q)); }
-
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "words are written and read as they lie in memory");
@@ -19,7 +15,11 @@ static_assert(std::endian::native == std::endian::little, "words are written and
 // A residue of at most this many bits lies within the eight bytes that begin where it begins.
 constexpr int kWordBits = 57;
 
+int bit_length(uint64_t q) { return std::bit_width(q - 1); }
+
 }  // namespace
+
+size_t packed_bytes(size_t n, uint64_t q) { return n / 8 * static_cast<size_t>(bit_length(q)); }
 
 void pack_residues(uint8_t* out, const uint64_t* residues, size_t n, uint64_t q) {
   PSM_CHECK(n % 8 == 0, n);

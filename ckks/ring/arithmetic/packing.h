@@ -11,9 +11,7 @@
 
 namespace psm::ckks {
 
-int bit_length(uint64_t q);  // of q - 1, the largest residue; at most 57
-
-// Bytes of n residues modulo q.
+// Bytes of n residues modulo q. The largest residue, q - 1, has at most 57 bits.
 size_t packed_bytes(size_t n, uint64_t q);
 
 void pack_residues(uint8_t* out, const uint64_t* residues, size_t n, uint64_t q);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/ring/arithmetic/modulus.h"
@@ -53,19 +54,15 @@ uint64_t prime_near(double target, int log_n, const std::vector<uint64_t>& exclu
     return q > step && q < limit && is_prime(q) &&
            std::find(excluded.begin(), excluded.end(), q) == excluded.end();
   };
+  const auto apart = [&](uint64_t q) { return std::abs(static_cast<double>(q) - target); };
   // Candidates c * step + 1, outwards from the target.
   const uint64_t center = static_cast<uint64_t>(target / static_cast<double>(step));
   for (uint64_t distance = 0; distance <= center / 2 + 1; ++distance) {
-    const uint64_t above = (center + distance) * step + 1;
-    const uint64_t below = distance <= center ? (center - distance) * step + 1 : 0;
-    const bool above_usable = usable(above), below_usable = usable(below);
-    if (above_usable && below_usable) {
-      return std::abs(static_cast<double>(above) - target) < std::abs(static_cast<double>(below) - target)
-                 ? above
-                 : below;
-    }
-    if (above_usable) return above;
-    if (below_usable) return below;
+    uint64_t nearer = (center + distance) * step + 1;
+    uint64_t other = distance <= center ? (center - distance) * step + 1 : 0;
+    if (apart(other) <= apart(nearer)) std::swap(nearer, other);
+    if (usable(nearer)) return nearer;
+    if (usable(other)) return other;
   }
   throw Error(message("no unused prime = 1 mod ", step, " below 2^", kMaxModulusBits, " lies near ", target,
                       "; use fewer primes or another size"));

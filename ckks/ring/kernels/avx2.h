@@ -76,5 +76,15 @@ inline Doubles canonical(Doubles x, const DoubleModulus& m) {
   return _mm256_fnmadd_pd(rounded_quotient(_mm256_sub_pd(x, m.half), m), m.value, x);
 }
 
+// What sums_simd.h asks for: x w and x w + c in [0, q), a factor of a product that is x - y, and a constant.
+inline Doubles product(Doubles x, Doubles w, const DoubleModulus& m) {
+  return canonical(multiply(x, w, m), m);
+}
+inline Doubles product_and(Doubles x, Doubles w, Doubles c, const DoubleModulus& m) {
+  return canonical(_mm256_add_pd(multiply(x, w, m), c), m);
+}
+inline Doubles difference(Doubles x, Doubles y, const DoubleModulus&) { return _mm256_sub_pd(x, y); }
+inline Doubles broadcast(const Multiplier& w) { return broadcast_residue(w.value); }
+
 }  // namespace
 }  // namespace psm::ckks

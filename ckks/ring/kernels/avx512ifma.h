@@ -115,5 +115,23 @@ struct WideSum {
   }
 };
 
+// What sums_simd.h asks for: x w and x w + c in [0, q), and a factor of a product that is x - y.
+inline Vector product_and(Vector x, Vector w, Vector c, const VectorModulus& m) {
+  WideSum sum;
+  sum.start(c, m);
+  sum.add_product(x, w);
+  return sum.residue(m);
+}
+inline Vector product_and(Vector x, const VectorMultiplier& w, Vector c, const VectorModulus& m) {
+  return reduce_four_q(add(multiply_lazy(x, w, m), c), m);  // below 3q before
+}
+inline Vector product(Vector x, Vector w, const VectorModulus& m) {
+  return product_and(x, w, _mm512_setzero_si512(), m);
+}
+inline Vector product(Vector x, const VectorMultiplier& w, const VectorModulus& m) {
+  return multiply(x, w, m);
+}
+inline Vector difference(Vector x, Vector y, const VectorModulus& m) { return add(sub(x, y), m.value); }
+
 }  // namespace
 }  // namespace psm::ckks

@@ -26,71 +26,19 @@ void negate(uint64_t* out, const uint64_t* a, size_t n, const Modulus& modulus) 
   for (size_t i = 0; i < n; ++i) out[i] = add_if_negative(0 - a[i], q);
 }
 
-void multiply_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
-  const DoubleModulus m = broadcast(modulus);
-  for (size_t i = 0; i < n; i += 4) {
-    store_residues(out + i, canonical(multiply(load_residues(a + i), load_residues(b + i), m), m));
-  }
-}
-
-void multiply_add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
-  const DoubleModulus m = broadcast(modulus);
-  for (size_t i = 0; i < n; i += 4) {
-    const Doubles product = multiply(load_residues(a + i), load_residues(b + i), m);
-    store_residues(out + i, canonical(_mm256_add_pd(product, load_residues(out + i)), m));
-  }
-}
-
 // One product alone needs no wide sums.
-void tensor_products(uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64_t* const* a0,
-                     const uint64_t* const* a1, const uint64_t* const* b0, const uint64_t* const* b1,
-                     size_t count, size_t n, const Modulus& modulus) {
+void one_or_more_tensor_products(uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64_t* const* a0,
+                                 const uint64_t* const* a1, const uint64_t* const* b0,
+                                 const uint64_t* const* b1, size_t count, size_t n, const Modulus& modulus) {
   if (count != 1) return tensor_product(out0, out1, out2, a0, a1, b0, b1, count, n, modulus);
   const DoubleModulus m = broadcast(modulus);
   for (size_t i = 0; i < n; i += 4) {
     const Doubles x0 = load_residues(*a0 + i), x1 = load_residues(*a1 + i);
     const Doubles y0 = load_residues(*b0 + i), y1 = load_residues(*b1 + i);
     const Doubles middle = _mm256_add_pd(multiply(x0, y1, m), multiply(x1, y0, m));
-    store_residues(out0 + i, canonical(multiply(x0, y0, m), m));
+    store_residues(out0 + i, product(x0, y0, m));
     store_residues(out1 + i, canonical(middle, m));
-    store_residues(out2 + i, canonical(multiply(x1, y1, m), m));
-  }
-}
-
-void scale(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& modulus) {
-  const DoubleModulus m = broadcast(modulus);
-  const Doubles w = broadcast_residue(c.value);
-  for (size_t i = 0; i < n; i += 4)
-    store_residues(out + i, canonical(multiply(load_residues(a + i), w, m), m));
-}
-
-void scale_add(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& modulus) {
-  const DoubleModulus m = broadcast(modulus);
-  const Doubles w = broadcast_residue(c.value);
-  for (size_t i = 0; i < n; i += 4) {
-    const Doubles product = multiply(load_residues(a + i), w, m);
-    store_residues(out + i, canonical(_mm256_add_pd(product, load_residues(out + i)), m));
-  }
-}
-
-void subtract_scale(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, size_t n,
-                    const Modulus& modulus) {
-  const DoubleModulus m = broadcast(modulus);
-  const Doubles w = broadcast_residue(c.value);
-  for (size_t i = 0; i < n; i += 4) {
-    const Doubles difference = _mm256_sub_pd(load_residues(a + i), load_residues(b + i));
-    store_residues(out + i, canonical(multiply(difference, w, m), m));
-  }
-}
-
-void subtract_scale_add(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, const uint64_t* d,
-                        size_t n, const Modulus& modulus) {
-  const DoubleModulus m = broadcast(modulus);
-  const Doubles w = broadcast_residue(c.value);
-  for (size_t i = 0; i < n; i += 4) {
-    const Doubles difference = _mm256_sub_pd(load_residues(a + i), load_residues(b + i));
-    const Doubles sum = _mm256_add_pd(multiply(difference, w, m), load_residues(d + i));
-    store_residues(out + i, canonical(sum, m));
+    store_residues(out2 + i, product(x1, y1, m));
   }
 }
 
@@ -144,28 +92,16 @@ void automorphism(uint64_t* out, const uint64_t* a, const AutomorphismView& tabl
 }
 
 }  // namespace
+}  // namespace psm::ckks
 
-const Kernels kAvx2Kernels = {
-    .name = "avx2",
-    .ntt_forward = ntt_forward,
-    .ntt_inverse = ntt_inverse,
-    .add = add,
-    .subtract = subtract,
-    .negate = negate,
-    .multiply = multiply_limbs,
-    .multiply_add = multiply_add,
-    .scale = scale,
-    .scale_add = scale_add,
-    .subtract_scale = subtract_scale,
-    .subtract_scale_add = subtract_scale_add,
-    .tensor_product = tensor_products,
-    .packed_inner_product_pair = packed_inner_product_pair,
-    .basis_convert = basis_convert,
-    .nearest_multiples = nearest_multiples,
-    .reduce_centered = reduce_centered,
-    .automorphism = automorphism,
-    .matrix_product = matrix_product,
-    .run_matrix_product = run_matrix_product,
-};
+#include "ckks/ring/kernels/kernel_table.h"
+
+namespace psm::ckks {
+
+constinit const Kernels kAvx2Kernels = [] {
+  Kernels all = table_of_kernels("avx2");
+  all.tensor_product = one_or_more_tensor_products;
+  return all;
+}();
 
 }  // namespace psm::ckks

@@ -7,12 +7,12 @@
 namespace psm::ckks {
 namespace {
 
-void add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
+void add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
   const Vector q = broadcast(modulus.value);
   for (size_t i = 0; i < n; i += 8) store(out + i, subtract_if_at_least(add(load(a + i), load(b + i)), q));
 }
 
-void subtract_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
+void subtract(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
   const Vector q = broadcast(modulus.value);
   for (size_t i = 0; i < n; i += 8) {
     const Vector difference = sub(load(a + i), load(b + i));
@@ -20,62 +20,9 @@ void subtract_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t 
   }
 }
 
-void negate_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus& modulus) {
+void negate(uint64_t* out, const uint64_t* a, size_t n, const Modulus& modulus) {
   const Vector q = broadcast(modulus.value);
   for (size_t i = 0; i < n; i += 8) store(out + i, subtract_if_at_least(sub(q, load(a + i)), q));
-}
-
-inline Vector product(Vector a, Vector b, Vector added, const VectorModulus& m) {
-  WideSum sum;
-  sum.start(added, m);
-  sum.add_product(a, b);
-  return sum.residue(m);
-}
-
-void multiply_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
-  const VectorModulus m = broadcast(modulus);
-  for (size_t i = 0; i < n; i += 8)
-    store(out + i, product(load(a + i), load(b + i), _mm512_setzero_si512(), m));
-}
-
-void multiply_add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n,
-                        const Modulus& modulus) {
-  const VectorModulus m = broadcast(modulus);
-  for (size_t i = 0; i < n; i += 8) store(out + i, product(load(a + i), load(b + i), load(out + i), m));
-}
-
-void scale_limb(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& modulus) {
-  const VectorModulus m = broadcast(modulus);
-  const VectorMultiplier w = broadcast(c);
-  for (size_t i = 0; i < n; i += 8) store(out + i, multiply(load(a + i), w, m));
-}
-
-void scale_add_limb(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& modulus) {
-  const VectorModulus m = broadcast(modulus);
-  const VectorMultiplier w = broadcast(c);
-  for (size_t i = 0; i < n; i += 8) {
-    const Vector sum = add(load(out + i), multiply_lazy(load(a + i), w, m));  // below 3q
-    store(out + i, reduce_four_q(sum, m));
-  }
-}
-
-void subtract_scale_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, size_t n,
-                          const Modulus& modulus) {
-  const VectorModulus m = broadcast(modulus);
-  const VectorMultiplier w = broadcast(c);
-  for (size_t i = 0; i < n; i += 8) {
-    store(out + i, multiply(add(sub(load(a + i), load(b + i)), m.value), w, m));
-  }
-}
-
-void subtract_scale_add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c,
-                              const uint64_t* d, size_t n, const Modulus& modulus) {
-  const VectorModulus m = broadcast(modulus);
-  const VectorMultiplier w = broadcast(c);
-  for (size_t i = 0; i < n; i += 8) {
-    const Vector product = multiply_lazy(add(sub(load(a + i), load(b + i)), m.value), w, m);
-    store(out + i, reduce_four_q(add(product, load(d + i)), m));  // below 3q
-  }
 }
 
 void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
@@ -93,8 +40,7 @@ void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reci
   }
 }
 
-void reduce_centered_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from,
-                          const Modulus& to) {
+void reduce_centered(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to) {
   const VectorModulus m = broadcast(to);
   const Vector half = broadcast(from.value / 2), from_q = broadcast(from.value);
   for (size_t i = 0; i < n; i += 8) {
@@ -106,7 +52,7 @@ void reduce_centered_limb(uint64_t* out, const uint64_t* a, size_t n, const Modu
   }
 }
 
-void automorphism_limb(uint64_t* out, const uint64_t* a, const AutomorphismView& table) {
+void automorphism(uint64_t* out, const uint64_t* a, const AutomorphismView& table) {
   Vector places[8];
 #pragma GCC unroll 8
   for (int s = 0; s < 8; ++s) places[s] = load(table.permutations[s]);
@@ -118,28 +64,12 @@ void automorphism_limb(uint64_t* out, const uint64_t* a, const AutomorphismView&
 }
 
 }  // namespace
+}  // namespace psm::ckks
 
-const Kernels kAvx512IfmaKernels = {
-    .name = "avx512ifma",
-    .ntt_forward = ntt_forward,
-    .ntt_inverse = ntt_inverse,
-    .add = add_limbs,
-    .subtract = subtract_limbs,
-    .negate = negate_limb,
-    .multiply = multiply_limbs,
-    .multiply_add = multiply_add_limbs,
-    .scale = scale_limb,
-    .scale_add = scale_add_limb,
-    .subtract_scale = subtract_scale_limbs,
-    .subtract_scale_add = subtract_scale_add_limbs,
-    .tensor_product = tensor_product,
-    .packed_inner_product_pair = packed_inner_product_pair,
-    .basis_convert = basis_convert,
-    .nearest_multiples = nearest_multiples,
-    .reduce_centered = reduce_centered_limb,
-    .automorphism = automorphism_limb,
-    .matrix_product = matrix_product,
-    .run_matrix_product = run_matrix_product,
-};
+#include "ckks/ring/kernels/kernel_table.h"
+
+namespace psm::ckks {
+
+constinit const Kernels kAvx512IfmaKernels = table_of_kernels("avx512ifma");
 
 }  // namespace psm::ckks

@@ -1,6 +1,4 @@
 // The reference backend: every kernel in its plainest form. The others must give the same bits.
-#include <algorithm>
-
 #include "ckks/ring/arithmetic/modulus.h"
 #include "ckks/ring/kernels/backend_list.h"
 #include "ckks/ring/kernels/ntt_scalar.h"
@@ -86,19 +84,14 @@ void packed_inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* c
 
 void basis_convert(uint64_t* const* out, size_t out_count, const uint64_t* const* y, size_t in_count,
                    const uint64_t* c, const Modulus* p, size_t n) {
-  // Tiles of y stay in the first-level cache while every output modulus passes over them.
-  constexpr size_t kTile = 128;
-  for (size_t begin = 0; begin < n; begin += kTile) {
-    const size_t end = std::min(n, begin + kTile);
-    for (size_t j = 0; j < out_count; ++j) {
-      for (size_t i = begin; i < end; ++i) {
-        // y may exceed p: 64-bit halves are kept apart so that any 2^50 * 2^50 products can be summed.
-        uint128_t sum = 0;
-        for (size_t k = 0; k < in_count; ++k) sum += uint128_t{y[k][i]} * c[j * in_count + k];
-        const uint64_t high = reduce_mod(static_cast<uint64_t>(sum >> 52), p[j]);
-        const uint64_t low = static_cast<uint64_t>(sum) & ((uint64_t{1} << 52) - 1);
-        out[j][i] = reduce_wide((uint128_t{high} << 52) + low, p[j]);
-      }
+  for (size_t j = 0; j < out_count; ++j) {
+    for (size_t i = 0; i < n; ++i) {
+      // y may exceed p: 64-bit halves are kept apart so that any 2^50 * 2^50 products can be summed.
+      uint128_t sum = 0;
+      for (size_t k = 0; k < in_count; ++k) sum += uint128_t{y[k][i]} * c[j * in_count + k];
+      const uint64_t high = reduce_mod(static_cast<uint64_t>(sum >> 52), p[j]);
+      const uint64_t low = static_cast<uint64_t>(sum) & ((uint64_t{1} << 52) - 1);
+      out[j][i] = reduce_wide((uint128_t{high} << 52) + low, p[j]);
     }
   }
 }
@@ -148,28 +141,12 @@ void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const
 }
 
 }  // namespace
+}  // namespace psm::ckks
 
-const Kernels kScalarKernels = {
-    .name = "scalar",
-    .ntt_forward = ntt_forward,
-    .ntt_inverse = ntt_inverse,
-    .add = add,
-    .subtract = subtract,
-    .negate = negate,
-    .multiply = multiply,
-    .multiply_add = multiply_add,
-    .scale = scale,
-    .scale_add = scale_add,
-    .subtract_scale = subtract_scale,
-    .subtract_scale_add = subtract_scale_add,
-    .tensor_product = tensor_product,
-    .packed_inner_product_pair = packed_inner_product_pair,
-    .basis_convert = basis_convert,
-    .nearest_multiples = nearest_multiples,
-    .reduce_centered = reduce_centered,
-    .automorphism = automorphism,
-    .matrix_product = matrix_product,
-    .run_matrix_product = run_matrix_product,
-};
+#include "ckks/ring/kernels/kernel_table.h"
+
+namespace psm::ckks {
+
+constinit const Kernels kScalarKernels = table_of_kernels("scalar");
 
 }  // namespace psm::ckks

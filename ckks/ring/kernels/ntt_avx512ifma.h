@@ -17,12 +17,14 @@ namespace {
 
 constexpr int kLeafBits = 10;
 constexpr int kNarrowLayers = 3;  // the last layers, inside vectors
+constexpr int kAmpleBits = 45;
+constexpr uint64_t kNearPower = (uint64_t{1} << 50) - (uint64_t{1} << 40);
 
 // How many of `left` layers the next pass takes: twos first, so that the last pass, which meets new roots
 // with every vector, has the most work for each of them.
 inline int layers_of_pass(int left) { return left % 3 == 0 ? 3 : left == 1 ? 1 : 2; }
 
-template <Room kRoom>
+template <bool kAmple>
 class Forward {
  public:
   explicit Forward(const NttView& tables)
@@ -73,21 +75,20 @@ class Forward {
     for (int i = 0; i < 1 << (kLayers - 1); ++i) {
       const int node = i / kHalf;
       Vector* low = v + 2 * kHalf * node + i % kHalf;
-      forward_butterfly<kRoom, before_layer(kLayer, kLayers)>(low[0], low[kHalf], w[(1 << kLayer) - 1 + node],
-                                                              m);
+      forward_butterfly<before_layer(kLayer, kLayers)>(low[0], low[kHalf], w[(1 << kLayer) - 1 + node], m);
     }
     if constexpr (kLayer + 1 < kLayers) butterflies<kLayers, kLayer + 1>(v, w, m);
   }
 
   // What brings sums back before this layer of a pass.
   static constexpr Before before_layer(int layer, int layers) {
-    if (kRoom == Room::kAmple || (kRoom == Room::kMiddle && layer > 0)) return Before::kNothing;
-    return kRoom != Room::kMiddle && layer == 0 && layers > 1 ? Before::kHalve : Before::kSettle;
+    if (kAmple) return Before::kNothing;
+    return layer == 0 && layers > 1 ? Before::kHalve : Before::kSettle;
   }
 
   template <int kLayers>
   void pass(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
-    if (t == 1 && kRoom == Room::kAmple) return pass<kLayers, true>(x, a, log_size, t);
+    if (t == 1 && kAmple) return pass<kLayers, true>(x, a, log_size, t);
     pass<kLayers, false>(x, a, log_size, t);
   }
   template <int kLayers, bool kFirst>
@@ -114,7 +115,7 @@ class Forward {
   // The last three layers of `size` residues whose first eight are node t, and the full reduction.
   void narrow_layers(uint64_t* x, size_t size, size_t t) const {
     const VectorModulus m = m_;
-    const Roots<kRoom> roots = roots_;
+    const Roots roots = roots_;
     const ExactDivision division = division_;
     size_t i = 0;
     for (; i + 128 <= size; i += 128) narrow_step<8>(x + i, t + i / 8, roots, division, m);
@@ -123,11 +124,9 @@ class Forward {
 
   // kPairs times 16 residues, side by side: each alone is one long chain of dependent instructions.
   template <int kPairs>
-  [[gnu::always_inline]] static void narrow_step(uint64_t* x, size_t node, const Roots<kRoom>& roots,
+  [[gnu::always_inline]] static void narrow_step(uint64_t* x, size_t node, const Roots& roots,
                                                  const ExactDivision& division, const VectorModulus& m) {
-    const auto residue = [&](Vector v) {
-      return kRoom == Room::kAmple ? division.residue(v, m) : reduced(v, m);
-    };
+    const auto residue = [&](Vector v) { return kAmple ? division.residue(v, m) : reduced(v, m); };
     Vector a[kPairs], b[kPairs];
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
@@ -137,17 +136,17 @@ class Forward {
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      forward_butterfly<kRoom, before_layer(0, 1)>(a[p], b[p], roots.two_at(node + 2 * p), m);
+      forward_butterfly<before_layer(0, 1)>(a[p], b[p], roots.two_at(node + 2 * p), m);
       interleave(a[p], b[p]);
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      forward_butterfly<kRoom, before_layer(1, 1)>(a[p], b[p], roots.four_at(2 * node + 4 * p), m);
+      forward_butterfly<before_layer(1, 1)>(a[p], b[p], roots.four_at(2 * node + 4 * p), m);
       interleave(a[p], b[p]);
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      forward_butterfly<kRoom, before_layer(2, 1)>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m);
+      forward_butterfly<before_layer(2, 1)>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m);
       interleave(a[p], b[p]);
     }
 #pragma GCC unroll 8
@@ -160,10 +159,10 @@ class Forward {
   VectorModulus m_;
   Vector start_;
   ExactDivision division_;
-  Roots<kRoom> roots_;
+  Roots roots_;
 };
 
-template <Room kRoom>
+template <bool kAmple>
 class Inverse {
  public:
   explicit Inverse(const NttView& tables)
@@ -171,8 +170,7 @@ class Inverse {
         roots_(tables.inverse_roots, tables.inverse_root_quotients, tables.modulus),
         inverse_n_(broadcast(tables.inverse_n)),
         inverse_n_root_(broadcast(tables.inverse_n_root)) {
-    for (int i = 0; i < 3; ++i)
-      bounds_[i] = broadcast(tables.modulus.value << (grows(kRoom) ? kLogBound + i : 1));
+    for (int i = 0; i < 3; ++i) bounds_[i] = broadcast(tables.modulus.value << (kLogBound + i));
   }
 
   // From a to x; the narrow layers move the data.
@@ -189,9 +187,9 @@ class Inverse {
   }
 
  private:
-  // Where sums are left as they are, values between passes are at most 16q and the sums of a pass at most
-  // 128q (kAmple: 128q < 2^52). Only the first of eight vectors grows that far, and it is settled. The others
-  // come from a product at most two layers ago: twice 2q, 2q more for the first, and twice that.
+  // Values between passes are at most 16q and the sums of a pass at most 128q (kAmple: 128q < 2^52). Only the
+  // first of eight vectors grows that far, and it is settled. The others come from a product at most two layers
+  // ago: twice 2q, 2q more for the first, and twice that.
   static constexpr int kLogBound = 4;
 
   // The wide layers of a leaf, without the top `above`, which come last.
@@ -215,7 +213,7 @@ class Inverse {
   // (x, y) -> ((x + y) / N, (x - y) w / N), fully reduced.
   void whole_butterfly(Vector& x, Vector& y, Vector bound, const VectorModulus& m) const {
     Vector sum = add(x, y), difference = sub(add(x, bound), y);
-    if constexpr (kRoom == Room::kNearPower) {
+    if constexpr (!kAmple) {
       sum = settle_near_power(sum, m);
       difference = settle_near_power(difference, m);
     }
@@ -239,19 +237,17 @@ class Inverse {
       }
       const VectorMultiplier& root = w[(1 << kLayer) - 1 + node];
       // 2q if this product is the first of two in the next layer.
-      const Vector start = grows(kRoom) && kLayer > 0 && node % 2 == 0 ? m.two_q : _mm512_setzero_si512();
-      if (grows(kRoom) && kHalf > 1 && place >= kHalf / 2) {
-        inverse_butterfly<kRoom, Difference::kAsIs>(low[0], low[kHalf], root, bound, start, m);
+      const Vector start = kLayer > 0 && node % 2 == 0 ? m.two_q : _mm512_setzero_si512();
+      if (kHalf > 1 && place >= kHalf / 2) {
+        inverse_butterfly<kAmple, Difference::kAsIs>(low[0], low[kHalf], root, bound, start, m);
       } else {
-        inverse_butterfly<kRoom, Difference::kSettled>(low[0], low[kHalf], root, bound, start, m);
+        inverse_butterfly<kAmple, Difference::kSettled>(low[0], low[kHalf], root, bound, start, m);
       }
     }
     if constexpr (kLayer > 0) {
       butterflies<kLayers, kWhole, kLayer - 1>(v, w, m, bounds);
-    } else if constexpr (kRoom == Room::kAmple && !kWhole) {
-      v[0] = settle(v[0], m);
-    } else if constexpr (kRoom == Room::kNearPower && !kWhole) {
-      v[0] = low_52(settle_near_power(v[0], m));
+    } else if constexpr (!kWhole) {
+      v[0] = kAmple ? settle(v[0], m) : low_52(settle_near_power(v[0], m));
     }
   }
 
@@ -281,7 +277,7 @@ class Inverse {
   // The first three layers of `size` residues whose first eight are node t.
   void narrow_layers(uint64_t* x, const uint64_t* from, size_t size, size_t t) const {
     const VectorModulus m = m_;
-    const Roots<kRoom> roots = roots_;
+    const Roots roots = roots_;
     size_t i = 0;
     for (; i + 128 <= size; i += 128) narrow_step<8>(x + i, from + i, t + i / 8, roots, bounds_[0], m);
     for (; i < size; i += 16) narrow_step<1>(x + i, from + i, t + i / 8, roots, bounds_[0], m);
@@ -289,8 +285,7 @@ class Inverse {
 
   template <int kPairs>
   [[gnu::always_inline]] static void narrow_step(uint64_t* x, const uint64_t* from, size_t node,
-                                                 const Roots<kRoom>& roots, Vector bound,
-                                                 const VectorModulus& m) {
+                                                 const Roots& roots, Vector bound, const VectorModulus& m) {
     const Vector zero = _mm512_setzero_si512();
     Vector a[kPairs], b[kPairs];
 #pragma GCC unroll 8
@@ -301,19 +296,19 @@ class Inverse {
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      inverse_butterfly<kRoom, Difference::kRaised>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m.value,
-                                                    zero, m);
+      inverse_butterfly<kAmple, Difference::kRaised>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m.value,
+                                                     zero, m);
       separate(a[p], b[p]);
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      inverse_butterfly<kRoom, Difference::kSettled>(a[p], b[p], roots.four_at(2 * node + 4 * p), bound, zero,
-                                                     m);
+      inverse_butterfly<kAmple, Difference::kSettled>(a[p], b[p], roots.four_at(2 * node + 4 * p), bound,
+                                                      zero, m);
       separate(a[p], b[p]);
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      inverse_butterfly<kRoom, Difference::kSettled>(a[p], b[p], roots.two_at(node + 2 * p), bound, zero, m);
+      inverse_butterfly<kAmple, Difference::kSettled>(a[p], b[p], roots.two_at(node + 2 * p), bound, zero, m);
       separate(a[p], b[p]);
     }
 #pragma GCC unroll 8
@@ -324,33 +319,26 @@ class Inverse {
   }
 
   VectorModulus m_;
-  Roots<kRoom> roots_;
+  Roots roots_;
   VectorMultiplier inverse_n_, inverse_n_root_;
   Vector bounds_[3];
 };
 
-template <template <Room> class Direction>
-void transform(uint64_t* x, const uint64_t* a, const NttView& tables, Room room) {
-  switch (room) {
-    case Room::kAmple:
-      return Direction<Room::kAmple>(tables).block(x, a, tables.log_n, 1);
-    case Room::kMiddle:
-      return Direction<Room::kMiddle>(tables).block(x, a, tables.log_n, 1);
-    case Room::kScarce:
-      return Direction<Room::kScarce>(tables).block(x, a, tables.log_n, 1);
-    case Room::kNearPower:
-      return Direction<Room::kNearPower>(tables).block(x, a, tables.log_n, 1);
-  }
-}
-
+// A processor with these instructions has those of AVX2, which take rings and primes that are not served here.
 void ntt_forward(uint64_t* out, const uint64_t* a, const NttView& tables) {
-  if (tables.log_n < 4) return kScalarKernels.ntt_forward(out, a, tables);
-  transform<Forward>(out, a, tables, room_of(tables.modulus));
+  const bool ample = tables.modulus.bits <= kAmpleBits;
+  if (tables.log_n < 4 || (!ample && tables.modulus.value <= kNearPower))
+    return kAvx2Kernels.ntt_forward(out, a, tables);
+  if (ample) return Forward<true>(tables).block(out, a, tables.log_n, 1);
+  Forward<false>(tables).block(out, a, tables.log_n, 1);
 }
 
 void ntt_inverse(uint64_t* out, const uint64_t* a, const NttView& tables) {
-  if (tables.log_n < 4) return kScalarKernels.ntt_inverse(out, a, tables);
-  transform<Inverse>(out, a, tables, room_of(tables.modulus));
+  const bool ample = tables.modulus.bits <= kAmpleBits;
+  if (tables.log_n < 4 || (!ample && tables.modulus.value <= kNearPower))
+    return kAvx2Kernels.ntt_inverse(out, a, tables);
+  if (ample) return Inverse<true>(tables).block(out, a, tables.log_n, 1);
+  Inverse<false>(tables).block(out, a, tables.log_n, 1);
 }
 
 }  // namespace

@@ -3,43 +3,25 @@
 //
 // A product with a root w, by its quotient w' = floor(w 2^52 / q), is y w - floor(y w' / 2^52) q: below (1 +
 // y / 2^52) q, so below 2q for any y < 2^52. Three multiply-adds give it modulo 2^52; a fourth instruction, a
-// mask, gives it as a number. The room that the prime leaves below 2^52 (Room) decides how far sums may grow
-// before a value is reduced, and whether the mask is needed. The bits are the same in all cases.
+// mask, gives it as a number. The room that the prime leaves below 2^52 decides how far sums may grow before a
+// value is reduced, and whether the mask is needed. Two kinds of primes are served, those of the shipped chains:
+//
+//     kAmple       q < 2^45. Forward, values are reduced at the end only; inverse, one sum of eight is settled in
+//                  each pass.
+//     otherwise    2^50 - 2^40 < q < 2^50. Forward, values stay below 4q < 2^52. They settle below 1.01q, which
+//                  leaves room for inexact quotients; inverse, they are 64-bit numbers with room for the sums of a
+//                  pass.
 //
 // The number of vector instructions bounds the transform. Intel's processors start two a cycle, of any kind;
-// AMD's (Zen 5) four, of which two may be multiply-adds. A butterfly of eight pairs takes
-//
-//                            forward           inverse        multiply-adds / all
-//     kAmple                  3 / 5            3.2 / 5.8
-//     kMiddle                3.7 / 5.7          5 / 8
-//     kScarce                4.3 / 7.7          5 / 8
-//     kNearPower             4.3 / 7.7         3.8 / 8.3
-//
-// on average over a pass of three layers.
+// AMD's (Zen 5) four, of which two may be multiply-adds. On average over a pass of three layers, a butterfly of
+// eight pairs takes 3 multiply-adds of 5 instructions forward and 3.2 of 5.8 back if kAmple, and otherwise 4.3 of
+// 7.7 and 3.8 of 8.3.
 #pragma once
 
 #include "ckks/ring/kernels/avx512ifma.h"
 
 namespace psm::ckks {
 namespace {
-
-enum class Room {
-  // q < 2^45. Forward, values are reduced at the end only; inverse, one sum of eight is settled in each pass.
-  kAmple,
-  // q < 2^49. Forward, values stay below 8q < 2^52 and settle once a pass; inverse, as kScarce.
-  kMiddle,
-  // q < 2^50. Forward, values stay below 4q < 2^52; inverse, below 2q.
-  kScarce,
-  // 2^50 - 2^40 < q < 2^50. Forward, as kScarce, but values settle below 1.01q, which leaves room for inexact
-  // quotients; inverse, values are 64-bit numbers with room for the sums of a pass.
-  kNearPower,
-};
-
-inline Room room_of(const Modulus& m) {
-  if (m.bits <= 45) return Room::kAmple;
-  if (m.bits < kMaxModulusBits) return Room::kMiddle;
-  return m.value > (uint64_t{1} << 50) - (uint64_t{1} << 40) ? Room::kNearPower : Room::kScarce;
-}
 
 // x in [0, 2^52) -> kTimes q + [0, 2q), or [0, 1.01q) near 2^50, both modulo 2^52: the product with 1, whose
 // quotient floor(2^52 / q) is 4 near 2^50.
@@ -78,14 +60,13 @@ class ExactDivision {
 };
 
 // The roots of one direction, as vectors.
-template <Room kRoom>
 class Roots {
  public:
   Roots(const uint64_t* values, const uint64_t* quotients, const Modulus& modulus)
       : values_(values),
         quotients_(quotients),
-        fraction_(broadcast((modulus.barrett << (53 - modulus.bits)) >> 12)),
-        m_(broadcast(modulus)) {}
+        whole_(broadcast(modulus.one.quotient >> 12)),
+        fraction_(broadcast((modulus.barrett << (53 - modulus.bits)) >> 12)) {}
 
   VectorMultiplier broadcast_at(size_t t) const {
     return {broadcast(values_[t]), _mm512_srli_epi64(broadcast(quotients_[t]), 12)};
@@ -106,24 +87,18 @@ class Roots {
  private:
   // w floor(R) + floor(w F / 2^52), where R = 2^52 / q and F is the fraction of R to 52 bits (or to k + 11,
   // where that is less): less than w R by less than 1.3, so floor(w 2^52 / q) or one less. Such a quotient
-  // lets a product come to (1 + 1.3 y / 2^52) q. Where that is too much, the remainder w 2^52 - quotient q,
-  // which is below 2q, tells which it is.
+  // lets a product come to (1 + 1.3 y / 2^52) q.
   VectorMultiplier with_quotient(Vector w) const {
-    const Vector quotient = madd_hi(madd_lo(_mm512_setzero_si512(), w, m_.one.quotient), w, fraction_);
-    if constexpr (kRoom == Room::kAmple || kRoom == Room::kNearPower) return {w, quotient};
-    const Vector remainder = low_52(madd_lo(_mm512_setzero_si512(), quotient, m_.minus_q));
-    const __mmask8 short_by_one = _mm512_cmpge_epu64_mask(remainder, m_.value);
-    return {w, _mm512_mask_add_epi64(quotient, short_by_one, quotient, broadcast(uint64_t{1}))};
+    return {w, madd_hi(madd_lo(_mm512_setzero_si512(), w, whole_), w, fraction_)};
   }
 
   const uint64_t* values_;
   const uint64_t* quotients_;
-  Vector fraction_;
-  VectorModulus m_;
+  Vector whole_, fraction_;
 };
 
 // root(t), root(2t), root(2t + 1), root(4t), ...: those of kLayers layers below node t.
-template <int kLayers, class Roots>
+template <int kLayers>
 [[gnu::always_inline]] inline void load_roots(const Roots& roots, size_t t, VectorMultiplier* w) {
 #pragma GCC unroll 8
   for (int i = 1; i < 1 << kLayers; ++i) {
@@ -151,18 +126,16 @@ inline void separate(Vector& a, Vector& b) {
 // multiply-add begins with -q in place of 0, so that both a + b and a - b differ from a by at most q.
 //
 // kAmple begins with x 17q too large (kStart), enough for 17 layers; no value leaves [0, 35q], below 2^51.
-// kMiddle settles x to a in [3q, 5q) in the first layer of a pass; three layers lead to [0, 8q).
-// kScarce settles x to a in [q, 3q) in all layers, which leads to [0, 4q). The first layer of two or three in
+// Otherwise x is brought to a in [q, 3q) in all layers, which leads to [0, 4q). The first layer of two or three in
 // a pass does so without multiply-adds (kHalve), for the balance of processors that have fewer units for
-// them. kNearPower settles to [q, 2.01q), then [0, 3.01q), in the last layer of a pass and inside vectors, so
-// that products there by inexact quotients (1.3 * 3.01 / 4 < 1) are below 2q too.
+// them. The others settle x to [q, 2.01q), which leads to [0, 3.01q), so that products inside vectors by inexact
+// quotients (1.3 * 3.01 / 4 < 1) are below 2q too.
 enum class Before { kNothing, kSettle, kHalve };
 constexpr uint64_t kStart = 17;
 
-template <Room kRoom, Before kBefore>
+template <Before kBefore>
 inline void forward_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, const VectorModulus& m) {
-  constexpr int kTimes = kRoom == Room::kMiddle ? 3 : 1;
-  if constexpr (kBefore == Before::kSettle) x = settle<kTimes>(x, m);
+  if constexpr (kBefore == Before::kSettle) x = settle<1>(x, m);
   if constexpr (kBefore == Before::kHalve) x = add(subtract_if_at_least(low_52(x), m.two_q), m.value);
   const Vector product = multiply_add_raw(m.minus_q, y, w, m);
   y = sub(x, product);
@@ -171,23 +144,20 @@ inline void forward_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, c
 
 // (x, y) -> (x + y, (x - y) w), the latter `start` too large, for y at most `bound`; both are multiples of q.
 //
-// kAmple and kNearPower (grows) leave sums as they are, and two products of the layer before meet with x 2q
-// too large, so that their difference needs no bound (kAsIs). kNearPower settles the others (kSettled), but
-// for those of residues (kRaised). kMiddle and kScarce: all values below 2q, bound = 2q, start = 0.
-constexpr bool grows(Room room) { return room == Room::kAmple || room == Room::kNearPower; }
+// Sums are left as they are, and two products of the layer before meet with x 2q too large, so that their
+// difference needs no bound (kAsIs). Unless kAmple, the others are settled (kSettled), but for those of residues
+// (kRaised).
 enum class Difference { kAsIs, kRaised, kSettled };
 
-template <Room kRoom, Difference kDifference>
+template <bool kAmple, Difference kDifference>
 inline void inverse_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, Vector bound, Vector start,
                               const VectorModulus& m) {
   const Vector sum = add(x, y);
   Vector factor = sub(kDifference == Difference::kAsIs ? x : add(x, bound), y);
-  if constexpr (kRoom == Room::kNearPower && kDifference == Difference::kSettled) {
-    factor = settle_near_power(factor, m);
-  }
+  if constexpr (!kAmple && kDifference == Difference::kSettled) factor = settle_near_power(factor, m);
   y = multiply_add_raw(start, factor, w, m);
-  if constexpr (kRoom == Room::kNearPower) y = low_52(y);
-  x = grows(kRoom) ? sum : settle(sum, m);
+  if constexpr (!kAmple) y = low_52(y);
+  x = sum;
 }
 
 }  // namespace

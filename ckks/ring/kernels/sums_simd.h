@@ -1,9 +1,11 @@
-// Sums of products, for every backend that works on vectors. A file that is compiled for one instruction set includes
-// this after its own names for
+// Products and sums of them, for every backend that works on vectors. A file that is compiled for one instruction set
+// includes this after its own names for
 //     Residues, kLanes                     a vector of kLanes residues, 4 or 8
 //     load_residues, store_residues        from and to words
 //     load, store            the same vector aside, in whatever form
 //     broadcast_residue, load_short_runs   a constant in all lanes; constants that repeat 1, 2 or 4 times
+//     broadcast                            a modulus or a multiplier in all lanes
+//     product, product_and, difference     x w, x w + c and x - y, the last one as a factor of the others
 //     Unpacker                             unpack(p, v): vector v of the packed residues from p on
 //     SumModulus, WideSum                  a sum of products: start, add_product, fold after
 //                                          SumModulus::max_products products, residue
@@ -20,6 +22,50 @@ constexpr size_t kAhead = 1024;  // bytes of a factor or a key that are asked fo
 constexpr int kVectorsOfEight = 8 / kLanes;
 
 inline void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p) + kAhead, _MM_HINT_T0); }
+
+void multiply(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
+  const auto m = broadcast(modulus);
+  for (size_t i = 0; i < n; i += kLanes)
+    store_residues(out + i, product(load_residues(a + i), load_residues(b + i), m));
+}
+
+void multiply_add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
+  const auto m = broadcast(modulus);
+  for (size_t i = 0; i < n; i += kLanes)
+    store_residues(out + i,
+                   product_and(load_residues(a + i), load_residues(b + i), load_residues(out + i), m));
+}
+
+void scale(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& modulus) {
+  const auto m = broadcast(modulus);
+  const auto w = broadcast(c);
+  for (size_t i = 0; i < n; i += kLanes) store_residues(out + i, product(load_residues(a + i), w, m));
+}
+
+void scale_add(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& modulus) {
+  const auto m = broadcast(modulus);
+  const auto w = broadcast(c);
+  for (size_t i = 0; i < n; i += kLanes)
+    store_residues(out + i, product_and(load_residues(a + i), w, load_residues(out + i), m));
+}
+
+void subtract_scale(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, size_t n,
+                    const Modulus& modulus) {
+  const auto m = broadcast(modulus);
+  const auto w = broadcast(c);
+  for (size_t i = 0; i < n; i += kLanes)
+    store_residues(out + i, product(difference(load_residues(a + i), load_residues(b + i), m), w, m));
+}
+
+void subtract_scale_add(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, const uint64_t* d,
+                        size_t n, const Modulus& modulus) {
+  const auto m = broadcast(modulus);
+  const auto w = broadcast(c);
+  for (size_t i = 0; i < n; i += kLanes) {
+    const Residues x = difference(load_residues(a + i), load_residues(b + i), m);
+    store_residues(out + i, product_and(x, w, load_residues(d + i), m));
+  }
+}
 
 // Calls product(k) for k < count, and fold(k) between them after every `most` products.
 template <typename Product, typename Fold>

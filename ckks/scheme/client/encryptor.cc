@@ -47,7 +47,7 @@ Ciphertext Encryptor::encrypt(const Plaintext& plaintext) {
 SeededCiphertext SeededEncryptor::encrypt(const Plaintext& plaintext) {
   const Ring& ring = secret_.context().ring();
   const Basis basis{plaintext.level() + 1, 0};
-  SeededCiphertext out{seeds_.fresh(), plaintext.expand(), plaintext.scale(), secret_.fingerprint()};
+  SeededCiphertext out{fresh_seed(), plaintext.expand(), plaintext.scale(), secret_.fingerprint()};
   RnsPoly a(ring, basis, Form::kNtt);
   expand_seed(out.seed, 0, a);
   const RnsPoly zero = encrypt_zero(a, secret_.poly(), error_random_);

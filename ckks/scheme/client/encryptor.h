@@ -39,7 +39,6 @@ class SeededEncryptor {
  private:
   const SecretKey& secret_;
   SecureRandom error_random_;
-  PublicSeedSource seeds_;
 };
 
 }  // namespace psm::ckks

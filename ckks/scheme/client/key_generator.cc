@@ -28,7 +28,7 @@ uint64_t special_product(const Context& context, int p_count, const Modulus& m) 
 PublicKey KeyGenerator::public_key() {
   const Ring& ring = context_.ring();
   PublicKey key;
-  key.seed = seeds_.fresh();
+  key.seed = fresh_seed();
   key.fingerprint = secret_.fingerprint();
   key.a = RnsPoly(ring, {context_.max_level() + 1, 0}, Form::kNtt);
   expand_seed(key.seed, 0, key.a);
@@ -39,7 +39,7 @@ PublicKey KeyGenerator::public_key() {
 KeySwitchKey KeyGenerator::switching_key(const RnsPoly& s_from, const RnsPoly& s_to, Level level,
                                          int p_count) {
   const Ring& ring = context_.ring();
-  KeySwitchKey key{seeds_.fresh(), level, p_count, {}, secret_.fingerprint()};
+  KeySwitchKey key{fresh_seed(), level, p_count, {}, secret_.fingerprint()};
   for (int i = 0; i < context_.digit_count(level); ++i) {
     RnsPoly a(ring, {level + 1, p_count}, Form::kNtt);
     expand_seed(key.seed, i, a);
@@ -128,7 +128,7 @@ SecretVector<int32_t> sample_secret(const Context& context, int hamming_weight, 
 SecretKey SecretKey::generate(const Context& context) {
   SecureRandom secret_random;
   return SecretKey(context, sample_secret(context, context.spec().secret_hamming_weight, secret_random),
-                   PublicSeedSource().identifier());
+                   fresh_identifier());
 }
 
 }  // namespace psm::ckks

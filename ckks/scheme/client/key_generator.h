@@ -1,8 +1,7 @@
 // KeyGenerator: all public keys from one secret.
 //
-// Errors and the ephemeral secret come from a SecureRandom that is renewed for every key. Public seeds come
-// from a PublicSeedSource, which shares nothing with it. Every key has a fresh seed; digits and limbs are
-// streams of their own.
+// Errors and the ephemeral secret come from a SecureRandom that is renewed for every key. Public seeds share nothing
+// with it. Every key has a fresh seed; digits and limbs are streams of their own.
 //
 // No branch and no address depends on the secret, on an error or on the ephemeral secret.
 #pragma once
@@ -41,7 +40,6 @@ class KeyGenerator {
   const SecretKey& secret_;
   const Context& context_;
   SecureRandom error_random_;
-  PublicSeedSource seeds_;
 };
 
 }  // namespace psm::ckks

@@ -1,13 +1,23 @@
-// Files of ciphertexts that fit into memory.
+// Files of keys and of ciphertexts that fit into memory.
 #pragma once
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "ckks/wire/ciphertext_reader.h"
+#include "ckks/wire/key_file.h"
 
 namespace psm::wire {
+
+inline void write_evaluation_keys(const std::string& path, const ckks::Context& context,
+                                  const ckks::EvaluationKeys& keys) {
+  EvaluationKeysWriter writer(path, context, keys.fingerprint);
+  for (const auto& [use, key] : keys.keys)
+    writer.write(std::get<KeyRole>(use), std::get<ckks::GaloisElement>(use), key);
+  writer.commit();
+}
 
 struct CiphertextFile {
   std::string note;

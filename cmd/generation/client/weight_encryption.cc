@@ -56,7 +56,7 @@ WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secr
   const ckks::Context& context = secret.context();
   const ckks::Encoder encoder(context);
   ckks::SeededEncryptor encryptor(secret);
-  const WeightNote note{{model.file.program_id(), PublicSeedSource().identifier(), names_of(model.weights)}};
+  const WeightNote note{{model.file.program_id(), fresh_identifier(), names_of(model.weights)}};
   wire::CiphertextWriter writer(files.weights, context, secret.fingerprint(), note_text(note));
   const size_t count = model.weights.size();
   Progress progress("encrypting weights", static_cast<double>(count));
