@@ -53,7 +53,7 @@ Ciphertext apply_in_order(std::span<const EncodedTransform> transforms, const Ev
 // `exact_up_to` less exactly: a real or imaginary part with such a multiple keeps `bits`.
 struct RareMultiple {
   int exact_up_to = 0;
-  double log2_probability = 0;  // that a bootstrap meets one, at most; -infinity where there is none
+  double log2_probability = 0;  // that a bootstrap meets one, at most
   double bits = 0;
 
   std::string text() const;
