@@ -17,6 +17,14 @@ Fixture& fixture() {
   return instance;
 }
 
+// At least so many bits are kept.
+void check_bits(const std::vector<Complex>& out, const std::vector<Complex>& z, double mean, double worst) {
+  const Precision p = precision(out, z);
+  MESSAGE("mean ", p.mean, " bits, worst ", p.worst, " bits");
+  CHECK(p.mean > mean);
+  CHECK(p.worst > worst);
+}
+
 // Every bound on the precision below.
 TEST_CASE("chance leaves more bits than are asked for") {
   const auto least = [](const BootstrapPlan& plan) {
@@ -36,10 +44,7 @@ TEST_CASE("bootstrapping brings uniform complex slots from the entry level back 
   const Ciphertext out = f.bootstrapped(z);
   CHECK(out.level() == f.context.compute_level());
   CHECK(out.scale() == f.context.scale(f.context.compute_level()));
-  const Precision p = precision(f.decrypt(out), z);
-  MESSAGE("mean ", p.mean, " bits, worst ", p.worst, " bits");
-  CHECK(p.mean > 21);
-  CHECK(p.worst > 19.4);
+  check_bits(f.decrypt(out), z, 21, 19.4);
 }
 
 TEST_CASE("under a dense main secret and the ephemeral sparse one as well") {
@@ -47,21 +52,16 @@ TEST_CASE("under a dense main secret and the ephemeral sparse one as well") {
   const std::vector<Complex> z = uniform_vector(f.context.slots(), 5);
   const Ciphertext out = f.bootstrapped(z);
   CHECK(out.level() - f.context.entry_level() == 13);
-  const Precision p = precision(f.decrypt(out), z);
-  MESSAGE("mean ", p.mean, " bits, worst ", p.worst, " bits");
-  CHECK(p.mean > 18.5);
-  CHECK(p.worst > 17);
+  check_bits(f.decrypt(out), z, 18.5, 17);
 }
 
 TEST_CASE("constant vectors keep their precision, zero and the ends of the range included") {
   Fixture& f = fixture();
   for (const Complex value : {Complex(0), Complex(1, 1), Complex(-1, 0.5), Complex(0.3, -0.7)}) {
+    CAPTURE(value.real());
+    CAPTURE(value.imag());
     const std::vector<Complex> z(f.context.slots(), value);
-    const Ciphertext out = f.bootstrapped(z);
-    const Precision p = precision(f.decrypt(out), z);
-    MESSAGE(value.real(), " + ", value.imag(), " i: mean ", p.mean, " bits, worst ", p.worst, " bits");
-    CHECK(p.mean > 19);
-    CHECK(p.worst > 18);
+    check_bits(f.decrypt(f.bootstrapped(z)), z, 19, 18);
   }
 }
 
