@@ -132,7 +132,7 @@ void BootstrapPlan::place_blocks() {
     up.add(m, diagonal);
   }
   const auto whole = [&](const DiagonalMatrix& matrix, int step, int span) {
-    return baby_step_giant_step(matrix.on_slots(context_.slots()), step, least_time(span), true);
+    return baby_step_giant_step(matrix.on_slots(context_.slots()), step, least_time(span));
   };
   const auto entry = Level::at(1), last = context_.evalmod_level() + 1;
   const std::vector<Scale> to_coeffs = lowering_scales(context_, entry),

@@ -51,8 +51,8 @@ std::vector<PlacedTransform> place(const DftFactors& factors, const Context& con
   std::vector<PlacedTransform> out;
   for (size_t f = 0; f < factors.factors.size(); ++f) {
     const DftFactor& factor = factors.factors[f];
-    out.push_back(place(baby_step_giant_step(factor.matrix, factor.step, baby_count(factor.span), true),
-                        context, level - static_cast<int>(f), scales[f], scales[f + 1]));
+    out.push_back(place(baby_step_giant_step(factor.matrix, factor.step, baby_count(factor.span)), context,
+                        level - static_cast<int>(f), scales[f], scales[f + 1]));
   }
   return out;
 }
