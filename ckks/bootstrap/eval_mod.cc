@@ -66,19 +66,6 @@ double EvalMod::sine_error(double z) const {
   return static_cast<double>(output_gain_ * part - z);
 }
 
-double EvalMod::sine_error() const {
-  double worst = 0;
-  for (int s = 0; s <= 64; ++s) worst = std::max(worst, std::abs(sine_error(s / 64.0)));
-  return worst;
-}
-
-int EvalMod::exact_up_to() const {
-  const double bound = 1.25 * sine_error();
-  int i = -1;
-  while (i < spec_.k && std::max(max_error(i + 1), max_error(-i - 1)) < bound) ++i;
-  return i;
-}
-
 double EvalMod::least_bits() const {
   double worst = 0;
   for (int i = -spec_.k; i <= spec_.k; ++i) worst = std::max(worst, max_error(i));

@@ -19,7 +19,7 @@
 // The series is a fit by weighted least squares only where u can be: within 1/R of the integers (the idea of ePrint
 // 2019/688, which moves Chebyshev nodes there). Around each |I| <= K it has eight points, u = I + cos(pi (s + 1/2) /
 // 8) / R. With v = (h + 1) / 12, the variance of I, their weight is exp(-I^2 / (6 v)) up to |I| = 10, six deviations,
-// and 2^-17 beyond, where I all but never is (overflow.h). Up to exact_up_to() the fit is as good as the sine, and
+// and 2^-17 beyond, where I all but never is (overflow.h). Up to kExactUpTo the fit is as good as the sine, and
 // beyond it the value keeps least_bits().
 //
 // Fit and half width use the power of two nearest to R, so all rings share them. Coefficients are rounded to
@@ -50,6 +50,8 @@ struct EvalModSpec {
 class EvalMod {
  public:
   static constexpr double kShift = 0.25;  // x is 0 at u = kShift
+  // The largest |I| over which a fit adds less than a quarter to the sine's error.
+  static constexpr int kExactUpTo = 10;
   // lambda_1 .. lambda_r.
   static constexpr std::array kLambdas{0x1.0fefbe1c2b6c9p+0, 0x1.20dd750429b6dp-1, 0x1.45f306dc9c883p-3};
 
@@ -69,12 +71,8 @@ class EvalMod {
   // max over |z| <= 1 of |gain d_r(i + z / R) - z|: the largest error at the multiple I = i.
   double max_error(int i) const;
   // The error of an exact sine at the value z, which no fit can remove: an odd function of z, near (3/4 z -
-  // z^3) (2 pi / R)^2 / 6. And its largest absolute value.
+  // z^3) (2 pi / R)^2 / 6.
   double sine_error(double z) const;
-  double sine_error() const;
-  // The largest integer up to which, in absolute value, the fit adds less than a quarter to the sine's error;
-  // -1 if it adds more over 0.
-  int exact_up_to() const;
   // -log2 of the largest error over all integers up to K.
   double least_bits() const;
 

@@ -131,14 +131,12 @@ std::string RareMultiple::text() const {
   std::snprintf(text, sizeof text,
                 "every multiple of q_0 that can occur is removed; one beyond %d, with probability 2^%.1f a "
                 "bootstrap, leaves its slot %.0f bits",
-                exact_up_to, log2_probability, std::floor(bits));
+                EvalMod::kExactUpTo, log2_probability, std::floor(bits));
   return text;
 }
 
 RareMultiple EvalModStage::rare_multiple(int log_coefficients) const {
-  const int exact = eval_mod_.exact_up_to();
-  return {exact,
-          log2_multiple_beyond(context_.spec().encapsulation_hamming_weight, exact,
+  return {log2_multiple_beyond(EvalModSpec::ephemeral_weight, EvalMod::kExactUpTo,
                                1 / eval_mod_.spec().message_ratio, log_coefficients),
           eval_mod_.least_bits()};
 }
