@@ -1,7 +1,5 @@
 #include "ckks/bootstrap/dft_factors.h"
 
-#include <algorithm>
-
 #include "ckks/bootstrap/precision.h"
 #include "ckks/ring/arithmetic/ntt.h"
 #include "ckks/scheme/testing/test_party.h"
@@ -21,19 +19,13 @@ std::vector<Complex> apply(const DftFactors& factors, std::vector<Complex> x) {
   return x;
 }
 
-double distance(const std::vector<Complex>& a, const std::vector<Complex>& b) {
-  double worst = 0;
-  for (size_t j = 0; j < a.size(); ++j) worst = std::max(worst, std::abs(a[j] - b[j]));
-  return worst;
-}
-
 TEST_CASE("the factors of SlotsToCoeffs make slots the bit-reversed coefficients of what they leave") {
   const int log_slots = 7;
   const std::vector<Complex> z = uniform_vector(1 << log_slots, 1);
   for (const std::vector<int>& split : {std::vector<int>{7}, {3, 4}, {2, 2, 3}, {1, 1, 1, 1, 1, 1, 1}}) {
     const DftFactors factors = slots_to_coeffs_factors(log_slots, split);
     const std::vector<Complex> slots = apply(factors, rotated(z, -factors.shift));
-    CHECK(distance(slots, slots_of_coefficients(bit_reversed(z, log_slots))) < 1e-12);
+    CHECK(max_error(slots, slots_of_coefficients(bit_reversed(z, log_slots))) < 1e-12);
   }
 }
 
@@ -43,7 +35,7 @@ TEST_CASE("the factors of CoeffsToSlots bring the bit-reversed coefficients into
   for (const std::vector<int>& split : {std::vector<int>{7}, {4, 3}, {2, 2, 2, 1}}) {
     const DftFactors factors = coeffs_to_slots_factors(log_slots, split);
     const std::vector<Complex> out = apply(factors, slots_of_coefficients(w));
-    CHECK(distance(rotated(out, -factors.shift), bit_reversed(w, log_slots)) < 1e-12);
+    CHECK(max_error(rotated(out, -factors.shift), bit_reversed(w, log_slots)) < 1e-12);
   }
 }
 
@@ -52,7 +44,7 @@ TEST_CASE("one rotation before SlotsToCoeffs makes the round trip the identity")
   const std::vector<Complex> z = uniform_vector(1 << log_slots, 1);
   const DftFactors down = slots_to_coeffs_factors(log_slots, split_butterflies(log_slots, 3, false));
   const DftFactors up = coeffs_to_slots_factors(log_slots, split_butterflies(log_slots, 4, true));
-  CHECK(distance(apply(up, apply(down, rotated(z, -down.shift - up.shift))), z) < 1e-12);
+  CHECK(max_error(apply(up, apply(down, rotated(z, -down.shift - up.shift))), z) < 1e-12);
 }
 
 TEST_CASE(

@@ -21,11 +21,7 @@ ckks::Plain random_plain(size_t period, uint64_t seed) {
 }
 
 // Root mean square of the components of a - b.
-double deviation(std::span<const ckks::Complex> a, std::span<const ckks::Complex> b) {
-  double sum = 0;
-  for (size_t s = 0; s < a.size(); ++s) sum += std::norm(a[s] - b[s]);
-  return std::sqrt(sum / (2 * static_cast<double>(a.size())));
-}
+double deviation(const SlotVector& a, const SlotVector& b) { return ckks::rms_error(a, b) / std::sqrt(2); }
 
 // One of each kind, and outputs at several depths.
 Program sample_program() {
