@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/scheme/encoding/embedding.h"
 
 namespace psm::ckks {
 namespace {
@@ -43,14 +44,12 @@ std::vector<Complex> halves(int n, Complex first, Complex second) {
   return out;
 }
 
-// U of dft_factors.h, n x n.
-std::vector<std::vector<Complex>> slots_of_unit_vectors(int n) {
-  std::vector<std::vector<Complex>> columns;
-  for (int k = 0; k < n; ++k) {
-    std::vector<Complex> unit(n);
-    unit[k] = 1;
-    columns.push_back(slots_of_coefficients(unit));
-  }
+// U of dft_factors.h, n x n, by columns.
+std::vector<std::vector<Complex>> columns_of_u(int n) {
+  std::vector<std::vector<Complex>> columns(n, std::vector<Complex>(n));
+  int64_t power = 1;  // 5^j
+  for (int j = 0; j < n; ++j, power = power * 5 % (4 * n))
+    for (int k = 0; k < n; ++k) columns[k][j] = unit_root(power * k, 4 * n);
   return columns;
 }
 
@@ -112,7 +111,7 @@ void BootstrapPlan::place_factors() {
 
 void BootstrapPlan::place_blocks() {
   const int n = slots(), period = static_cast<int>(kind_.period), block = static_cast<int>(kind_.block);
-  const std::vector<std::vector<Complex>> u = slots_of_unit_vectors(n);  // u[k][j]
+  const std::vector<std::vector<Complex>> u = columns_of_u(n);  // u[k][j]
   DiagonalMatrix down(period, period), up(period, period);
   for (int m = 0; m < 2 * n; ++m) {
     std::vector<Complex> diagonal(period);
@@ -132,7 +131,7 @@ void BootstrapPlan::place_blocks() {
     up.add(m, diagonal);
   }
   const auto whole = [&](const DiagonalMatrix& matrix, int step, int span) {
-    return baby_step_giant_step(matrix.on_slots(context_.slots()), step, least_time(span), true);
+    return baby_step_giant_step(matrix.on_slots(context_.slots()), step, least_time(span));
   };
   const auto entry = Level::at(1), last = context_.evalmod_level() + 1;
   const std::vector<Scale> to_coeffs = lowering_scales(context_, entry),

@@ -110,14 +110,4 @@ std::vector<int> slots_to_coeffs_butterflies(int log_slots, int factors) {
   return out;
 }
 
-std::vector<Complex> slots_of_coefficients(std::span<const Complex> w) {
-  const int n = static_cast<int>(w.size());
-  std::vector<Complex> z(n);
-  int64_t power = 1;
-  for (int j = 0; j < n; ++j, power = power * 5 % (4 * n)) {
-    for (int k = 0; k < n; ++k) z[j] += w[k] * unit_root(power * k, 4 * n);
-  }
-  return z;
-}
-
 }  // namespace psm::ckks

@@ -57,7 +57,4 @@ std::vector<int> split_butterflies(int log_slots, int factors, bool larger_first
 constexpr int kMostNotRepeating = 6, kMostRepeating = 10;
 std::vector<int> slots_to_coeffs_butterflies(int log_slots, int factors);
 
-// U w by its definition, term by term.
-std::vector<Complex> slots_of_coefficients(std::span<const Complex> w);
-
 }  // namespace psm::ckks

@@ -71,11 +71,10 @@ class ErrorModel {
     const std::vector<double> values = node_values(series, static_cast<double>(eval_mod_.argument(u)));
 
     // Double angles: slopes[k] = derivative of the result by d_k.
-    const std::vector<double>& lambdas = eval_mod_.lambdas();
     std::vector<double> d{values.back()};
-    for (const double lambda : lambdas) d.push_back(square(d.back()) - lambda);
+    for (const double lambda : EvalMod::kLambdas) d.push_back(square(d.back()) - lambda);
     std::vector<double> slopes(d.size(), eval_mod_.output_gain());
-    for (size_t k = lambdas.size(); k-- > 0;) slopes[k] = slopes[k + 1] * 2 * d[k];
+    for (size_t k = EvalMod::kLambdas.size(); k-- > 0;) slopes[k] = slopes[k + 1] * 2 * d[k];
     double variance = 0;
     Scale scale = series.nodes.back().scale;
     Level level = series.nodes.back().level;

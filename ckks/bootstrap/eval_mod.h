@@ -13,14 +13,17 @@
 // doubling: d_k = lambda_k c_k, d_{k+1} = d_k^2 - lambda_{k+1}.
 //
 // c_0 is even in u - 1/4, so d_0 is a Chebyshev series in x = (u - 1/4) / half_width() with terms of even
-// degree only. This takes eight relinearisations instead of ten. The series is fitted by weighted least
-// squares only where u can be: within 1/R of the integers (the idea of ePrint 2019/688, which moves Chebyshev
-// nodes there). Weights fall off where |I| is improbable (overflow.h). Up to exact_up_to() the fit is as good
-// as the sine, and beyond it the value keeps least_bits(). The 16 even terms serve the integers as well as 32
+// degree only. This takes eight relinearisations instead of ten. The 16 even terms serve the integers as well as 32
 // terms of both parities would.
 //
+// The series is a fit by weighted least squares only where u can be: within 1/R of the integers (the idea of ePrint
+// 2019/688, which moves Chebyshev nodes there). Around each |I| <= K it has eight points, u = I + cos(pi (s + 1/2) /
+// 8) / R. With v = (h + 1) / 12, the variance of I, their weight is exp(-I^2 / (6 v)) up to |I| = 10, six deviations,
+// and 2^-17 beyond, where I all but never is (overflow.h). Up to kExactUpTo the fit is as good as the sine, and
+// beyond it the value keeps least_bits().
+//
 // Fit and half width use the power of two nearest to R, so all rings share them. Coefficients are rounded to
-// multiples of 2^-42, so all machines have the same (FORMATS.md lists them).
+// multiples of 2^-42 and written down (eval_mod.cc), so all machines have the same.
 //
 // The sine's own error is (2 pi / R)^2 / 6 at |m| = q_0/R; a slope 1 + delta with delta = 3/4 of that value
 // leaves a quarter of it (the Chebyshev polynomial T_3 is the best cubic), so output_gain = R (1 + delta).
@@ -28,28 +31,31 @@
 // Levels: ceil(log2(degree + 1)) + r.
 #pragma once
 
-#include <vector>
+#include <array>
 
 #include "ckks/poly/series.h"
 
 namespace psm::ckks {
 
-// Linear least squares in extended precision: min |A x - b|, A of full column rank, by Householder's QR.
-// `a` holds rows of `columns` entries each; as many rows as `b` has entries, at least `columns`.
-std::vector<long double> least_squares(std::vector<long double> a, std::vector<long double> b, int columns);
-
+// What the fits are for; R is near 2^10 or 2^11.
 struct EvalModSpec {
-  int k = 16;                   // |I| <= K
-  int degree = 30;              // even
-  int double_angles = 3;        // r
-  double message_ratio = 2048;  // R
-  int summands = 33;            // I is the sum of so many variables uniform in (-1/2, 1/2): h + 1
+  static constexpr int ephemeral_weight = 32;  // h
+  static constexpr int k = 16;                 // |I| <= K
+  // I is the sum of so many variables uniform in (-1/2, 1/2).
+  static constexpr int summands = ephemeral_weight + 1;
+  static constexpr int double_angles = 3;  // r
+  double message_ratio = 2048;             // R
 };
 
 class EvalMod {
  public:
   static constexpr double kShift = 0.25;  // x is 0 at u = kShift
+  // The largest |I| over which a fit adds less than a quarter to the sine's error.
+  static constexpr int kExactUpTo = 10;
+  // lambda_1 .. lambda_r.
+  static constexpr std::array kLambdas{0x1.0fefbe1c2b6c9p+0, 0x1.20dd750429b6dp-1, 0x1.45f306dc9c883p-3};
 
+  // Throws Error for another R.
   explicit EvalMod(const EvalModSpec& spec);
 
   const EvalModSpec& spec() const { return spec_; }
@@ -57,7 +63,6 @@ class EvalMod {
   // The half width of the range of u - 1/4: K + 1/4 + 1/R, so that |x| is at most 1.
   double half_width() const { return spec_.k + kShift + 1 / fitted_ratio_; }
   long double argument(long double u) const { return (u - kShift) / half_width(); }  // x
-  const std::vector<double>& lambdas() const { return lambdas_; }                    // lambda_1 .. lambda_r
   double output_gain() const { return output_gain_; }  // R (1 + delta): m R / q_0 ~ gain * d_r
   int depth() const { return series_.depth() + spec_.double_angles; }
 
@@ -66,12 +71,8 @@ class EvalMod {
   // max over |z| <= 1 of |gain d_r(i + z / R) - z|: the largest error at the multiple I = i.
   double max_error(int i) const;
   // The error of an exact sine at the value z, which no fit can remove: an odd function of z, near (3/4 z -
-  // z^3) (2 pi / R)^2 / 6. And its largest absolute value.
+  // z^3) (2 pi / R)^2 / 6.
   double sine_error(double z) const;
-  double sine_error() const;
-  // The largest integer up to which, in absolute value, the fit adds less than a quarter to the sine's error;
-  // -1 if it adds more over 0.
-  int exact_up_to() const;
   // -log2 of the largest error over all integers up to K.
   double least_bits() const;
 
@@ -79,7 +80,6 @@ class EvalMod {
   EvalModSpec spec_;
   double fitted_ratio_;  // R, up to the next power of two
   Series series_;
-  std::vector<double> lambdas_;
   double output_gain_;
 };
 

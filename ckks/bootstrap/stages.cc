@@ -11,23 +11,6 @@
 namespace psm::ckks {
 namespace {
 
-// Below, the series of EvalMod has more coefficients than the points it is fitted on.
-constexpr int kMinEphemeralWeight = 4;
-// Above, EvalMod removes too few of the integers; the fit that shows it takes time and memory in their number.
-constexpr int kMaxEphemeralWeight = 256;
-constexpr double kMinMessageRatio = 8;  // EvalMod's own bound
-// What a slot must keep over the largest integers, unless the sine alone leaves it less; the shipped sets keep 13.
-constexpr double kMinLeastBits = 10;
-
-EvalModSpec eval_mod_spec(const Context& context) {
-  EvalModSpec spec;
-  const int h = context.spec().encapsulation_hamming_weight;
-  spec.k = largest_multiple(h);
-  spec.summands = h + 1;
-  spec.message_ratio = static_cast<double>(context.q(0)) / lowered_scale(context);
-  return spec;
-}
-
 // Throws Error if the context has no bootstrapping levels or they do not suffice.
 const Context& require_bootstrappable(const Context& context) {
   if (!context.can_bootstrap()) {
@@ -46,16 +29,10 @@ const Context& require_bootstrappable(const Context& context) {
                         " levels for SlotsToCoeffs and ", spec.cts_levels, " for CoeffsToSlots; from ",
                         least_down, " and from ", least_up, " to ", most, " are possible"));
   }
-  if (spec.encapsulation_hamming_weight < kMinEphemeralWeight ||
-      spec.encapsulation_hamming_weight > kMaxEphemeralWeight) {
+  if (spec.encapsulation_hamming_weight != EvalModSpec::ephemeral_weight) {
     throw Error(message("parameters '", spec.name, "' have an ephemeral secret of weight ",
-                        spec.encapsulation_hamming_weight, "; EvalMod is fitted for ", kMinEphemeralWeight,
-                        " to ", kMaxEphemeralWeight));
-  }
-  if (static_cast<double>(context.q(0)) <= kMinMessageRatio * lowered_scale(context)) {
-    throw Error(message("parameters '", spec.name, "' have a q_0 of ", spec.q0_bits,
-                        " bits for messages of scale 2^", spec.log_scale, "; EvalMod needs a ratio above ",
-                        kMinMessageRatio));
+                        spec.encapsulation_hamming_weight, "; EvalMod is fitted for ",
+                        EvalModSpec::ephemeral_weight));
   }
   return context;
 }
@@ -74,8 +51,8 @@ std::vector<PlacedTransform> place(const DftFactors& factors, const Context& con
   std::vector<PlacedTransform> out;
   for (size_t f = 0; f < factors.factors.size(); ++f) {
     const DftFactor& factor = factors.factors[f];
-    out.push_back(place(baby_step_giant_step(factor.matrix, factor.step, baby_count(factor.span), true),
-                        context, level - static_cast<int>(f), scales[f], scales[f + 1]));
+    out.push_back(place(baby_step_giant_step(factor.matrix, factor.step, baby_count(factor.span)), context,
+                        level - static_cast<int>(f), scales[f], scales[f + 1]));
   }
   return out;
 }
@@ -119,22 +96,17 @@ Ciphertext apply_in_order(std::span<const EncodedTransform> transforms, const Ev
 }
 
 EvalModStage::EvalModStage(const Context& context)
-    : context_(require_bootstrappable(context)), eval_mod_(eval_mod_spec(context)) {
+    : context_(require_bootstrappable(context)),
+      eval_mod_(EvalModSpec{.message_ratio = static_cast<double>(context.q(0)) / lowered_scale(context)}) {
   const ParameterSpec& spec = context.spec();
   if (eval_mod_.depth() != spec.evalmod_levels) {
     throw Error(message("parameters '", spec.name, "' have ", spec.evalmod_levels,
                         " levels for EvalMod, which takes ", eval_mod_.depth()));
   }
-  const int exact = eval_mod_.exact_up_to();
-  if (exact < 0 || (exact < eval_mod_.spec().k && eval_mod_.least_bits() < kMinLeastBits)) {
-    throw Error(message("parameters '", spec.name, "' have an ephemeral secret of weight ",
-                        spec.encapsulation_hamming_weight, ": multiples of q_0 up to ", eval_mod_.spec().k,
-                        " are more than EvalMod of degree ", eval_mod_.spec().degree, " removes; use 32"));
-  }
   // d_r must come out with scale gain * S_c: square roots upwards give the scale of d_0.
   const Level last = context.compute_level();
   double scale = context.scale(last) * eval_mod_.output_gain();
-  for (int k = 1; k <= eval_mod_.spec().double_angles; ++k) {
+  for (int k = 1; k <= EvalModSpec::double_angles; ++k) {
     scale = std::sqrt(scale * static_cast<double>(context.q(last + k)));
   }
   std::vector<uint64_t> primes;
@@ -145,7 +117,7 @@ EvalModStage::EvalModStage(const Context& context)
 
 void EvalModStage::request_keys(KeyRequest& request) const {
   for (const Level level : series_.relinearisation_levels()) request.need_relinearisation(level);
-  for (int k = eval_mod_.spec().double_angles; k > 0; --k) {
+  for (int k = EvalModSpec::double_angles; k > 0; --k) {
     request.need_relinearisation(context_.compute_level() + k);
   }
 }
@@ -155,20 +127,16 @@ Scale EvalModStage::raised_scale() const {
 }
 
 std::string RareMultiple::text() const {
-  if (std::isinf(log2_probability))
-    return "every multiple of q_0 that can occur is removed to the sine's precision";
   char text[160];
   std::snprintf(text, sizeof text,
                 "every multiple of q_0 that can occur is removed; one beyond %d, with probability 2^%.1f a "
                 "bootstrap, leaves its slot %.0f bits",
-                exact_up_to, log2_probability, std::floor(bits));
+                EvalMod::kExactUpTo, log2_probability, std::floor(bits));
   return text;
 }
 
 RareMultiple EvalModStage::rare_multiple(int log_coefficients) const {
-  const int exact = eval_mod_.exact_up_to();
-  return {exact,
-          log2_multiple_beyond(context_.spec().encapsulation_hamming_weight, exact,
+  return {log2_multiple_beyond(EvalModSpec::ephemeral_weight, EvalMod::kExactUpTo,
                                1 / eval_mod_.spec().message_ratio, log_coefficients),
           eval_mod_.least_bits()};
 }
@@ -176,7 +144,7 @@ RareMultiple EvalModStage::rare_multiple(int log_coefficients) const {
 Ciphertext EvalModStage::apply(const Evaluator& evaluator, Ciphertext x) const {
   evaluator.add_scalar_inplace(x, -EvalMod::kShift / eval_mod_.half_width());
   Ciphertext d = evaluate_series(evaluator, series_, x);
-  for (const double lambda : eval_mod_.lambdas()) {
+  for (const double lambda : EvalMod::kLambdas) {
     d = evaluator.multiply_rescale(d, d);
     evaluator.add_scalar_inplace(d, -lambda);
   }

@@ -50,10 +50,9 @@ Ciphertext apply_in_order(std::span<const EncodedTransform> transforms, const Ev
                           Ciphertext x);
 
 // How chance limits a bootstrap's precision. Every multiple of q_0 is removed (overflow.h), but beyond
-// `exact_up_to` less exactly: a real or imaginary part with such a multiple keeps `bits`.
+// EvalMod::kExactUpTo less exactly: a real or imaginary part with such a multiple keeps `bits`.
 struct RareMultiple {
-  int exact_up_to = 0;
-  double log2_probability = 0;  // that a bootstrap meets one, at most; -infinity where there is none
+  double log2_probability = 0;  // that a bootstrap meets one, at most
   double bits = 0;
 
   std::string text() const;

@@ -156,17 +156,31 @@ void DeviceEngine::convert(Basis basis, std::span<const Conversion> conversions)
   });
 }
 
+template <class Program>
+Program DeviceEngine::elementwise(std::span<RnsPoly> out) const {
+  Program program{};
+  program.log_n = ring().log_n();
+  program.primes = primes_of(out[0].basis());
+  program.polys = static_cast<int>(out.size());
+  for (size_t i = 0; i < out.size(); ++i) program.out[i] = here(out[i]);
+  return program;
+}
+
+template <class Program>
+Program DeviceEngine::with_numbers(Arithmetic arithmetic, std::span<RnsPoly> out,
+                                   std::span<const RnsPoly> a) const {
+  auto program = elementwise<Program>(out);
+  program.adds = arithmetic == Arithmetic::kAdd;
+  for (size_t i = 0; i < out.size(); ++i) program.a[i] = here(a[i]);
+  return program;
+}
+
 void DeviceEngine::accumulate_terms(std::span<RnsPoly> out, std::span<const Term> terms,
                                     bool accumulate) const {
   in_pieces(terms.size(), kMaxTerms, [&](size_t begin, size_t count) {
-    Combine program{{ring().log_n(), primes_of(out[0].basis())},
-                    static_cast<int>(out.size()),
-                    static_cast<int>(count),
-                    accumulate || begin > 0,
-                    {},
-                    {},
-                    {}};
-    for (size_t i = 0; i < out.size(); ++i) program.out[i] = here(out[i]);
+    auto program = elementwise<Combine>(out);
+    program.terms = static_cast<int>(count);
+    program.accumulate = accumulate || begin > 0;
     for (size_t t = 0; t < count; ++t) {
       const Term& term = terms[begin + t];
       program.factor[t] = term.factor;
@@ -182,16 +196,7 @@ void DeviceEngine::combine(std::span<RnsPoly> out, std::span<const Term> terms) 
 
 void DeviceEngine::with_constant(Arithmetic arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
                                  GaussianInteger z) const {
-  GaussianProduct program{{ring().log_n(), primes_of(out[0].basis())},
-                          static_cast<int>(out.size()),
-                          arithmetic == Arithmetic::kAdd,
-                          {},
-                          {},
-                          {}};
-  for (size_t i = 0; i < out.size(); ++i) {
-    program.out[i] = here(out[i]);
-    program.a[i] = here(a[i]);
-  }
+  auto program = with_numbers<GaussianProduct>(arithmetic, out, a);
   for (int j = 0; j < out[0].limbs(); ++j) {
     const GaussianResidue c = gaussian_residue(z, ring().ntt(out[0].prime_index(j)));
     program.z[j][0] = c.low;
@@ -202,32 +207,19 @@ void DeviceEngine::with_constant(Arithmetic arithmetic, std::span<RnsPoly> out, 
 
 void DeviceEngine::with_plain(Arithmetic arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
                               const Plaintext& b) const {
-  const int log_run = std::countr_zero(static_cast<unsigned>(b.run_length()));
-  PlainProduct program{{ring().log_n(), primes_of(out[0].basis())},
-                       static_cast<int>(out.size()),
-                       arithmetic == Arithmetic::kAdd,
-                       log_run,
-                       b.limb(0),
-                       {},
-                       {}};
-  for (size_t i = 0; i < out.size(); ++i) {
-    program.out[i] = here(out[i]);
-    program.a[i] = here(a[i]);
-  }
+  auto program = with_numbers<PlainProduct>(arithmetic, out, a);
+  program.log_run = std::countr_zero(static_cast<unsigned>(b.run_length()));
+  program.b = b.limb(0);
   device_.launch(program);
 }
 
 void DeviceEngine::multiply_sums(std::span<const Sum> sums) const {
   for (const Sum& sum : sums) {
     in_pieces(sum.factors.size(), kMaxFactors, [&](size_t begin, size_t count) {
-      ProductSums program{{ring().log_n(), primes_of(sum.out[0].basis())},
-                          static_cast<int>(count),
-                          sum.doubled,
-                          begin > 0,
-                          {},
-                          {},
-                          {}};
-      for (size_t i = 0; i < 3; ++i) program.out[i] = here(sum.out[i]);
+      auto program = elementwise<ProductSums>(sum.out);
+      program.count = static_cast<int>(count);
+      program.doubled = sum.doubled;
+      program.accumulate = begin > 0;
       for (size_t k = 0; k < count; ++k) {
         for (size_t i : {0, 1}) {
           program.a[k][i] = here(sum.factors[begin + k].a->c[i]);

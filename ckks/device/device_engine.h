@@ -82,6 +82,11 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   template <NttDirection kDirection>
   void transform_columns(int log_n, std::vector<NttTask>& tasks) const;
   void convert(Basis basis, std::span<const Conversion> conversions) const;
+  // Programs of combine.h with their common fields.
+  template <class Program>
+  Program elementwise(std::span<RnsPoly> out) const;
+  template <class Program>
+  Program with_numbers(Arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a) const;
   void accumulate_terms(std::span<RnsPoly> out, std::span<const Term> terms, bool accumulate) const;
 
   // Digits and the key that they meet: with f and what is added, what is divided or rotated (key_operands.h).

@@ -23,8 +23,10 @@ Combine doubling(Device& device, Buffer& views, const Buffer& a, Buffer& out) {
   view.modulus = Modulus(1073479681);
   views = Buffer(sizeof view / sizeof(uint64_t), &device);
   device.upload(views.data(), reinterpret_cast<const uint64_t*>(&view), views.size());
-  Combine program{
-      {kLogN, {reinterpret_cast<const PrimeView*>(views.data()), 1, 0, 1}}, 1, 2, false, {}, {}, {}};
+  Combine program{};
+  program.log_n = kLogN;
+  program.primes = {reinterpret_cast<const PrimeView*>(views.data()), 1, 0, 1};
+  program.polys = 1, program.terms = 2;
   program.out[0] = out.data();
   program.a[0][0] = program.a[1][0] = a.data();
   program.factor[0] = program.factor[1] = 1;

@@ -2,6 +2,8 @@
 #include "ckks/engine/host_engine.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -67,35 +69,29 @@ void HostEngine::combine(std::span<RnsPoly> out, std::span<const Term> terms) co
 
 void HostEngine::with_constant(Arithmetic arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
                                GaussianInteger z) const {
-  check_operands(out, a);
-  const size_t half = ring().n() / 2, size = std::min(kTile, half);
-  for_each_limb(out, [&](size_t i, int j) {
-    const Modulus& m = out[i].modulus(j);
-    const GaussianResidue c = gaussian_residue(z, ring().ntt(out[i].prime_index(j)));
-    for (const auto& [begin, residue] : {std::pair(size_t{0}, c.low), std::pair(half, c.high)}) {
-      uint64_t* const to = out[i].limb(j) + begin;
-      const uint64_t* const from = a[i].limb(j) + begin;
-      if (arithmetic == Arithmetic::kMultiply) {
-        kernels().scale(to, from, make_multiplier(residue, m), half, m);
-        continue;
-      }
-      alignas(64) uint64_t constant[kTile];
-      std::fill_n(constant, size, residue);
-      for (size_t at = 0; at < half; at += size) kernels().add(to + at, from + at, constant, size, m);
-    }
-  });
+  const Basis basis = out[0].basis();
+  Buffer runs(2 * static_cast<size_t>(basis.limbs()));
+  for (int j = 0; j < basis.limbs(); ++j) {
+    const GaussianResidue c = gaussian_residue(z, ring().ntt(ring().prime_index(basis, j)));
+    runs.data()[2 * j] = c.low, runs.data()[2 * j + 1] = c.high;
+  }
+  with_plain(arithmetic, out, a, Plaintext(ring(), basis, 2, Scale(), std::move(runs)));
 }
 
 void HostEngine::with_plain(Arithmetic arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
                             const Plaintext& b) const {
   check_operands(out, a);
-  if (arithmetic == Arithmetic::kAdd) {
-    const RnsPoly addend = b.expand().clone_prefix(out[0].basis());
-    for (size_t i = 0; i < out.size(); ++i) add(out[i], a[i], addend);
-    return;
-  }
-  for_each_limb(out,
-                [&](size_t i, int j) { b.multiply_limb(out[i].limb(j), a[i].limb(j), j, 0, ring().n()); });
+  const int log_run = std::countr_zero(static_cast<unsigned>(b.run_length()));
+  for_each_limb(out, [&](size_t i, int j) {
+    uint64_t* const to = out[i].limb(j);
+    const uint64_t* const from = a[i].limb(j);
+    if (arithmetic == Arithmetic::kMultiply) return b.multiply_limb(to, from, j, 0, ring().n());
+    alignas(64) uint64_t addend[kTile];
+    for (size_t begin = 0; begin < ring().n(); begin += tile()) {
+      for (size_t p = 0; p < tile(); ++p) addend[p] = b.limb(j)[(begin + p) >> log_run];
+      kernels().add(to + begin, from + begin, addend, tile(), out[i].modulus(j));
+    }
+  });
 }
 
 // Limbs lie at equal distances, so the same place of many of them competes for a few cache sets: kTogether products at

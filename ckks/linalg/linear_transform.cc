@@ -49,17 +49,14 @@ Sha256::Digest same_encoding(const LinearTransform& transform) {
   return sum.digest();
 }
 
-LinearTransform baby_step_giant_step(const DiagonalMatrix& matrix, int step, int baby_count, bool one_sided) {
+LinearTransform baby_step_giant_step(const DiagonalMatrix& matrix, int step, int baby_count) {
   PSM_CHECK(step >= 1 && baby_count >= 1);
   LinearTransform out;
   for (const auto& [offset, diagonal] : matrix.diagonals()) {
-    const int k = one_sided ? offset : signed_offset(offset, matrix.slots());
-    PSM_CHECK(k % step == 0, "offset ", k, " is no multiple of ", step);
-    const int index = k / step;
-    const int baby = ((index % baby_count) + baby_count) % baby_count;
+    PSM_CHECK(offset % step == 0, "offset ", offset, " is no multiple of ", step);
     TransformTerm term;
-    term.giant = (index - baby) * step;
-    term.baby = baby * step;
+    term.baby = offset / step % baby_count * step;
+    term.giant = offset - term.baby;
     // d . rot_{g+b}(x) = rot_g( rot_{-g}(d) . rot_b(x) ).
     const int mask = matrix.period() - 1;
     std::vector<Complex> weight(matrix.period());

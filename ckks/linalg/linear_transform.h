@@ -53,11 +53,9 @@ struct LinearTransform {
 // data) in the same places. Encoding one encodes the other.
 Sha256::Digest same_encoding(const LinearTransform&);
 
-// Baby-step giant-step form of a matrix whose offsets are multiples of `step`:
-// offset = step * (giant * baby_count + baby), 0 <= baby < baby_count. Offsets are taken in [0, slots) if
-// `one_sided`, else in (-slots/2, slots/2].
-LinearTransform baby_step_giant_step(const DiagonalMatrix& matrix, int step, int baby_count,
-                                     bool one_sided = false);
+// Baby-step giant-step form of a matrix whose offsets in [0, slots) are multiples of `step`:
+// offset = step * (giant * baby_count + baby), 0 <= baby < baby_count.
+LinearTransform baby_step_giant_step(const DiagonalMatrix& matrix, int step, int baby_count);
 
 // What decides the work of a transform, besides its level.
 struct TransformCounts {

@@ -84,7 +84,7 @@ int main() {
 
   section("The library's: hoisted babies, one division for all of them",
           "As few rotations, and the babies share one decomposition.");
-  const LinearTransform steps = baby_step_giant_step(matrix, 1, 8, /*one_sided=*/true);
+  const LinearTransform steps = baby_step_giant_step(matrix, 1, 8);
   const EncodedTransform transform(context, party.encoder, steps, kTop,
                                    context.scale(kTop), context.scale(kTop - 1));
   std::optional<Ciphertext> c;

@@ -34,8 +34,10 @@ struct Elementwise {
 
   int log_n;
   LimbPrimes primes;  // of the results
+  int polys;          // results
+  uint64_t* out[3];
 
-  uint32_t blocks_of(int polys) const {
+  uint32_t blocks() const {
     return static_cast<uint32_t>(polys * primes.limbs()) * ((uint32_t{1} << log_n) / kElementThreads);
   }
   uint32_t threads() const { return kElementThreads; }
@@ -50,13 +52,11 @@ constexpr int kMaxTerms = 32;
 
 struct Combine : Elementwise {
   static constexpr const char* kName = "combine";
-  int polys, terms;
+  int terms;
   bool accumulate;
-  uint64_t* out[3];
   const uint64_t* a[kMaxTerms][3];
   int64_t factor[kMaxTerms];
 
-  uint32_t blocks() const { return blocks_of(polys); }
   Work work() const { return work_of(polys * (terms + 1 + (accumulate ? 1 : 0)), polys * terms); }
 
   template <int kPhase>
@@ -78,23 +78,45 @@ struct Combine : Elementwise {
   }
 };
 
-struct GaussianProduct : Elementwise {
-  static constexpr const char* kName = "gaussian product";
-  int polys;
+// The common part of two of them: out_i = c a_i or a_i + c, c a number that they find at each place.
+struct WithNumbers : Elementwise {
   bool adds;
-  uint64_t* out[2];
   const uint64_t* a[2];
-  uint64_t z[kMaxDeviceLimbs][2];  // residues on the first and on the second half of limb j
 
-  uint32_t blocks() const { return blocks_of(polys); }
   Work work() const { return work_of(2 * polys, adds ? 0 : polys); }
+  constexpr void meet(const ElementPlace& e, uint64_t c) const {
+    const Modulus m = primes.modulus(e.j);
+    const uint64_t value = a[e.poly][e.word];
+    out[e.poly][e.word] = adds ? add_mod(value, c, m) : mul_mod(value, c, m);
+  }
+};
+
+struct GaussianProduct : WithNumbers {
+  static constexpr const char* kName = "gaussian product";
+  uint64_t z[kMaxDeviceLimbs][2];  // residues on the first and on the second half of limb j
 
   template <int kPhase>
   constexpr void phase(Place place, uint64_t*) const {
     const ElementPlace e(place, log_n, primes.limbs());
-    const Modulus m = primes.modulus(e.j);
-    const uint64_t value = a[e.poly][e.word], c = z[e.j][e.at >> (log_n - 1)];
-    out[e.poly][e.word] = adds ? add_mod(value, c, m) : mul_mod(value, c, m);
+    meet(e, z[e.j][e.at >> (log_n - 1)]);
+  }
+};
+
+struct PlainProduct : WithNumbers {
+  static constexpr const char* kName = "plain product";
+  int log_run;  // limb j of b begins at j 2^(log_n - log_run)
+  const uint64_t* b;
+
+  Work work() const {
+    Work work = WithNumbers::work();
+    work.bytes += static_cast<uint64_t>(primes.limbs()) * 8 << (log_n - log_run);
+    return work;
+  }
+
+  template <int kPhase>
+  constexpr void phase(Place place, uint64_t*) const {
+    const ElementPlace e(place, log_n, primes.limbs());
+    meet(e, b[e.word >> log_run]);
   }
 };
 
@@ -104,10 +126,9 @@ struct ProductSums : Elementwise {
   static constexpr const char* kName = "product sums";
   int count;
   bool doubled, accumulate;
-  uint64_t* out[3];
   const uint64_t *a[kMaxFactors][2], *b[kMaxFactors][2];
 
-  uint32_t blocks() const { return blocks_of(1); }
+  uint32_t blocks() const { return Elementwise::blocks() / 3; }  // a thread makes all three
   Work work() const { return work_of(4 * count + 3 + (accumulate ? 3 : 0), 4 * count); }
 
   template <int kPhase>
@@ -131,31 +152,6 @@ struct ProductSums : Elementwise {
   constexpr void store(int i, const ElementPlace& e, uint64_t value, const Modulus& m) const {
     if (doubled) value = add_mod(value, value, m);
     out[i][e.word] = accumulate ? add_mod(out[i][e.word], value, m) : value;
-  }
-};
-
-struct PlainProduct : Elementwise {
-  static constexpr const char* kName = "plain product";
-  int polys;
-  bool adds;
-  int log_run;  // limb j of b begins at j 2^(log_n - log_run)
-  const uint64_t* b;
-  const uint64_t* a[2];
-  uint64_t* out[2];
-
-  uint32_t blocks() const { return blocks_of(polys); }
-  Work work() const {
-    Work work = work_of(2 * polys, adds ? 0 : polys);
-    work.bytes += static_cast<uint64_t>(primes.limbs()) * 8 << (log_n - log_run);
-    return work;
-  }
-
-  template <int kPhase>
-  constexpr void phase(Place place, uint64_t*) const {
-    const ElementPlace e(place, log_n, primes.limbs());
-    const Modulus m = primes.modulus(e.j);
-    const uint64_t value = a[e.poly][e.word], c = b[e.word >> log_run];
-    out[e.poly][e.word] = adds ? add_mod(value, c, m) : mul_mod(value, c, m);
   }
 };
 

@@ -3,11 +3,9 @@
 #include <cmath>
 
 #include "ckks/base/testing/chance.h"
-#include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/program/testing/test_machine.h"
-#include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
 namespace psm::program {
@@ -23,11 +21,7 @@ ckks::Plain random_plain(size_t period, uint64_t seed) {
 }
 
 // Root mean square of the components of a - b.
-double deviation(std::span<const ckks::Complex> a, std::span<const ckks::Complex> b) {
-  double sum = 0;
-  for (size_t s = 0; s < a.size(); ++s) sum += std::norm(a[s] - b[s]);
-  return std::sqrt(sum / (2 * static_cast<double>(a.size())));
-}
+double deviation(const SlotVector& a, const SlotVector& b) { return ckks::rms_error(a, b) / std::sqrt(2); }
 
 // One of each kind, and outputs at several depths.
 Program sample_program() {
@@ -52,25 +46,17 @@ Program sample_program() {
 }
 
 TEST_CASE("the error measured on ciphertexts is the predicted one, but for chance and half a bit") {
-  const ckks::ParameterSpec spec = ckks::insecure_leveled(11, 6);
-  const ckks::Context context(spec);
-  const Plan p = plan(sample_program(), budget_of(context), CostModel(context.chain()));
-  ckks::TestParty party(spec, key_request(p, {}));
+  TestMachine setting(ckks::insecure_leveled(11, 6), sample_program());
+  const Plan& p = setting.plan_;
   const std::map<std::string, SlotVector> inputs{{"x", wave(kSlots, 0.13)}, {"r", wave(kSlots, 0.4, true)}};
-  std::map<std::string, ckks::Ciphertext> encrypted;
-  for (size_t i = 0; i < p.program.inputs.size(); ++i)
-    encrypted[p.program.inputs[i].name] =
-        party.encrypt(inputs.at(p.program.inputs[i].name), p.input_levels[i]);
-  EncryptedMachine machine(p, party.encoder, *party.evaluator, nullptr);
-  const RunResult result = machine.run(encrypted);
+  const std::map<std::string, SlotVector> found = setting.run(inputs);
   const TwinResult twin = run_twin(p.program, inputs);
-  const ckks::NoiseModel noise(party.context);
+  const ckks::NoiseModel noise(setting.party.context);
   const std::vector<double> own = predicted_noise(p, noise, 0, twin.observations);
   const std::vector<double> total =
       accumulated_noise(p, noise, own, std::vector<double>(own.size()), twin.observations);
   for (const NamedValue& output : p.program.outputs) {
-    const double measured =
-        deviation(party.decrypt(result.outputs.at(output.name)), twin.outputs.at(output.name));
+    const double measured = deviation(found.at(output.name), twin.outputs.at(output.name));
     const double predicted = total[output.value.id];
     CAPTURE(output.name);
     CAPTURE(measured);

@@ -26,6 +26,22 @@ ckks::Plain periodic(size_t period, bool real = false) {
   return ckks::Plain(std::move(values));
 }
 
+// Another machine for the same plan.
+EncryptedMachine machine_of(const TestMachine& setting, const ckks::Bootstrappers* bootstrappers,
+                            const MachineOptions& options = {}) {
+  return {setting.plan_, setting.party.encoder, *setting.party.evaluator, bootstrappers, options};
+}
+
+// Options with which a run keeps its last checkpoint.
+RunOptions saving_to(RunState& saved, const Plan& plan) {
+  RunOptions options{.checkpoint_after = block_boundaries(plan)};
+  options.checkpoint = [&saved](size_t next, const auto& live) {
+    saved = {next, {}};
+    for (const auto& [value, ciphertext] : live) saved.live.emplace_back(value, ciphertext->clone());
+  };
+  return options;
+}
+
 TEST_CASE("every operation gives on ciphertexts what it gives in the clear") {
   Builder b(kSlots);
   const Value x = b.input("x"), y = b.input("y"), r = b.input("r", true);
@@ -122,22 +138,16 @@ TEST_CASE("sums over rotations, of two to 128 repetitions") {
     CAPTURE(repetitions);
     Builder b(kSlots);
     b.output("y", b.sum_over_rotations(b.input("x"), kSlots / repetitions));
-    const Program program = std::move(b).finish();
-    const ckks::ParameterSpec spec = ckks::insecure_leveled(10, 2);
-    const ckks::Context context(spec);
-    const Plan made = plan(program, budget_of(context), CostModel(context.chain()));
-    ckks::TestParty party(spec, key_request(made, {}));
-    EncryptedMachine machine(made, party.encoder, *party.evaluator, nullptr);
-    std::map<std::string, ckks::Ciphertext> inputs;
-    inputs.emplace("x", party.encrypt(wave(kSlots, 0.1), made.input_levels[0]));
-    const SlotVector expected = run_twin(program, {{"x", wave(kSlots, 0.1)}}).outputs.at("y");
+    TestMachine setting(ckks::insecure_leveled(10, 2), std::move(b).finish());
+    const std::map<std::string, SlotVector> inputs{{"x", wave(kSlots, 0.1)}};
+    const SlotVector expected = run_twin(setting.program, inputs).outputs.at("y");
     for (size_t s = 0; s < kSlots; ++s) {
       ckks::Complex sum = 0;
       for (size_t k = 0; k < repetitions; ++k)
-        sum += wave(kSlots, 0.1)[(s + k * (kSlots / repetitions)) % kSlots];
+        sum += inputs.at("x")[(s + k * (kSlots / repetitions)) % kSlots];
       REQUIRE(std::abs(expected[s] - sum) < 1e-12);
     }
-    CHECK(ckks::max_error(party.decrypt(machine.run(inputs).outputs.at("y")), expected) < 1e-4);
+    CHECK(setting.difference(inputs) < 1e-4);
   }
 }
 
@@ -164,22 +174,16 @@ TEST_CASE("a program that needs bootstraps keeps its values through them, two re
 TEST_CASE("keys that only the bootstraps need are missed before anything runs") {
   TestMachine setting(ckks::insecure_bootstrappable(10), deep_program());
   ckks::EvaluationKeys& keys = setting.party.keys;
-  const auto refusal = [&] {
-    CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator,
-                                     &setting.bootstrappers),
-                    Error);
-  };
   const ckks::GaloisElement before =
       ckks::galois_element(setting.party.context, setting.bootstrappers.at({}).plan().pre_rotation());
   const ckks::Context& context = setting.party.context;
   auto rotation = keys.keys.extract({ckks::KeyRole::kGalois, before, context.band(context.entry_level())});
   REQUIRE_FALSE(rotation.empty());
-  refusal();
+  CHECK_THROWS_AS(machine_of(setting, &setting.bootstrappers), Error);
   keys.keys.insert(std::move(rotation));
-  CHECK_NOTHROW(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator,
-                                 &setting.bootstrappers));
+  CHECK_NOTHROW(machine_of(setting, &setting.bootstrappers));
   keys.keys.erase({ckks::KeyRole::kToEphemeral, 0, 0});
-  refusal();
+  CHECK_THROWS_AS(machine_of(setting, &setting.bootstrappers), Error);
 }
 
 TEST_CASE("a single real value and a complex one are bootstrapped alone") {
@@ -237,12 +241,10 @@ void check_sparse(const ckks::BootstrapKind& kind, bool real) {
   CHECK(reading.counts.bootstraps == setting.plan_.bootstraps);
   CHECK(reading.bootstrap_bytes == static_cast<double>(setting.bootstrappers.at(kind).bytes()));
   // Without the bootstrapper, and with one of another period.
-  CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr),
-                  Error);
+  CHECK_THROWS_AS(machine_of(setting, nullptr), Error);
   const ckks::Bootstrappers others =
       ckks::make_bootstrappers(setting.party.context, setting.party.encoder, {{}, {kind.period / 2}});
-  CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator, &others),
-                  Error);
+  CHECK_THROWS_AS(machine_of(setting, &others), Error);
   CHECK_THROWS_AS(key_request(setting.plan_, {}), Error);
 }
 
@@ -285,7 +287,7 @@ TEST_CASE("what was prepared is not encoded in a run, which gives the same ciphe
     return std::move(b).finish();
   }());
   const auto inputs = setting.encrypt({{"x", wave(kSlots, 0.2)}});
-  EncryptedMachine prepared(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr);
+  EncryptedMachine prepared = machine_of(setting, nullptr);
   prepared.prepare();
   const RunResult at_use = setting.machine->run(inputs), before = prepared.run(inputs);
   const auto encoding = [](const RunResult& result) {
@@ -310,21 +312,12 @@ TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one
     return std::move(b).finish();
   }());
   RunState saved;
-  RunOptions options;
-  options.checkpoint_after = block_boundaries(setting.plan_);
+  const RunOptions options = saving_to(saved, setting.plan_);
   CHECK(options.checkpoint_after.size() == 3);  // after the input and two layers
-  options.checkpoint = [&](size_t next, const std::vector<std::pair<Value, const ckks::Ciphertext*>>& live) {
-    saved.next_instruction = next;
-    saved.live.clear();
-    for (const auto& [value, ciphertext] : live) saved.live.emplace_back(value, ciphertext->clone());
-  };
   const RunResult whole = setting.machine->run(setting.encrypt({{"x", wave(kSlots, 0.2)}}), options);
   CHECK(saved.next_instruction == options.checkpoint_after.back() + 1);
-  RunState incomplete;
-  incomplete.next_instruction = saved.next_instruction;
-  CHECK_THROWS_AS(setting.machine->resume(std::move(incomplete)), Error);
-  RunState rescaled;
-  rescaled.next_instruction = saved.next_instruction;
+  CHECK_THROWS_AS(setting.machine->resume({saved.next_instruction, {}}), Error);
+  RunState rescaled{saved.next_instruction, {}};
   for (const auto& [value, ciphertext] : saved.live) rescaled.live.emplace_back(value, ciphertext.clone());
   ckks::Ciphertext& first = rescaled.live.front().second;
   first.declare_scale(ckks::Scale(2 * first.scale()));
@@ -353,16 +346,9 @@ TEST_CASE("inputs that runs share are read where they are, also by a run that go
   const RunResult expected = setting.machine->run(inputs);
   std::map<std::string, ckks::Ciphertext> shared;
   for (const char* name : {"v", "w"}) shared.insert(inputs.extract(name));
-  EncryptedMachine machine(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr,
-                           {.shared_inputs = &shared});
+  EncryptedMachine machine = machine_of(setting, nullptr, {.shared_inputs = &shared});
   RunState saved;
-  RunOptions options;
-  options.checkpoint_after = block_boundaries(setting.plan_);
-  options.checkpoint = [&](size_t next, const std::vector<std::pair<Value, const ckks::Ciphertext*>>& live) {
-    saved = {next, {}};
-    for (const auto& [value, ciphertext] : live) saved.live.emplace_back(value, ciphertext->clone());
-  };
-  const RunResult found = machine.run(inputs, options);
+  const RunResult found = machine.run(inputs, saving_to(saved, setting.plan_));
   CHECK(saved.live.size() == 1);  // and not w, which the rest needs
   const RunResult resumed = machine.resume(std::move(saved));
   const ckks::Ciphertext& a = expected.outputs.at("y");

@@ -437,10 +437,11 @@ class Twin {
       map_slots(result(1), [&](size_t s) { return ckks::Complex(b[s].real() + a[s].imag(), 0); });
     }
     for (size_t r = 0; r < instruction_->results.size(); ++r) {
-      if (instruction_->bootstrap.sparse()) average_repetitions(result(r));
-      if (instruction_->bootstrap.of_blocks()) average_blocks(result(r));
-      if (!options_.bootstrap_error) continue;
       SlotVector& x = result(r);
+      const size_t period = instruction_->bootstrap.period, block = instruction_->bootstrap.block;
+      if (period != 0) average(x, x.size(), period, [&](size_t s) { return s % period; });
+      if (block > 1) average(x, block, 1, [&](size_t s) { return s - s % block; });
+      if (!options_.bootstrap_error) continue;
       map_slots(x, [&](size_t s) {
         const double re = x[s].real(), im = x[s].imag();
         return ckks::Complex(re + options_.bootstrap_error(re), im + options_.bootstrap_error(im));
@@ -448,21 +449,14 @@ class Twin {
     }
   }
 
-  // Halved again and again: where the repetitions are equal their mean is exact.
-  void average_repetitions(SlotVector& x) const {
-    const size_t period = instruction_->bootstrap.period;
-    for (size_t half = x.size() / 2; half >= period; half /= 2)
-      for (size_t s = 0; s < half; ++s) x[s] = (x[s] + x[s + half]) / 2.0;
-    for (size_t s = period; s < x.size(); ++s) x[s] = x[s & (period - 1)];
-  }
-
-  // In the same way.
-  void average_blocks(SlotVector& x) const {
-    const size_t block = instruction_->bootstrap.block;
-    for (size_t half = block / 2; half > 0; half /= 2)
+  // x[of(s)] becomes the mean of the slots that stand a multiple of `least` apart in its stretch of `length` slots, and
+  // x[s] the same. Halved again and again: where they are equal their mean is exact.
+  template <typename Of>
+  static void average(SlotVector& x, size_t length, size_t least, const Of& of) {
+    for (size_t half = length / 2; half >= least; half /= 2)
       for (size_t s = 0; s < x.size(); ++s)
-        if (s % block < half) x[s] = (x[s] + x[s + half]) / 2.0;
-    for (size_t s = 0; s < x.size(); ++s) x[s] = x[s - s % block];
+        if (s % length < half) x[s] = (x[s] + x[s + half]) / 2.0;
+    for (size_t s = 0; s < x.size(); ++s) x[s] = x[of(s)];
   }
 
   const Program& program_;

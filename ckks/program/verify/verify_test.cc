@@ -40,6 +40,9 @@ struct Edited {
   ckks::Level& level(Opcode opcode) const { return plan.level[result(opcode)]; }
   ckks::Level& from(Opcode opcode) const { return plan.argument_level[place(opcode)]; }
   Instruction& constant() const { return entry.by_argument[1][0]; }
+  void set_kind(size_t period, size_t block) const { the(Opcode::kBootstrap).bootstrap = {period, block}; }
+  // T_1 and so much of T_3.
+  void set_cubic(double coefficient) const { set_series({0, 1, 0, coefficient}); }
   void set_series(std::vector<double> coefficients) const {
     the(Opcode::kSeries).series = std::make_shared<const ckks::Series>(ckks::Series{std::move(coefficients)});
   }
@@ -119,16 +122,8 @@ const Rule kRules[] = {
      "bootstrap [layer 0]: it enters at level 1, not 2"},
     {"its result", [](const Edited& e) { e.level(Opcode::kBootstrap) = good().context->compute_level() + 1; },
      "bootstrap [layer 0]: its result"},
-    {"a kind that is possible",
-     [](const Edited& e) {
-       e.the(Opcode::kBootstrap).bootstrap = {3, 0};
-     },
-     "is not possible"},
-    {"a kind that keeps the value",
-     [](const Edited& e) {
-       e.the(Opcode::kBootstrap).bootstrap = {32, 1};
-     },
-     "would lose"},
+    {"a kind that is possible", [](const Edited& e) { e.set_kind(3, 0); }, "is not possible"},
+    {"a kind that keeps the value", [](const Edited& e) { e.set_kind(32, 1); }, "would lose"},
     {"few kinds",
      [](const Edited& e) {
        const Instruction own = e.the(Opcode::kBootstrap);
@@ -160,20 +155,10 @@ const Rule kRules[] = {
      "linear [layer 0]: a term of input 1"},
     {"the outputs of a map", [](const Edited& e) { e.set_map([](auto& map) { map.outputs = -1; }); },
      "linear [layer 0]: the map has -1 outputs"},
-    {"a coefficient",
-     [](const Edited& e) {
-       e.set_series({0, 1, 0, NAN});
-     },
-     "a coefficient is not finite"},
-    {"its size",
-     [](const Edited& e) {
-       e.set_series({0, 1, 0, 0x1p22});
-     },
+    {"a coefficient", [](const Edited& e) { e.set_cubic(NAN); }, "a coefficient is not finite"},
+    {"its size", [](const Edited& e) { e.set_cubic(0x1p22); },
      "series [layer 0]: a coefficient of its series, 8.38861e+06, is too large"},
-    {"a degree",
-     [](const Edited& e) {
-       e.set_series({1, 0, 0, 0});
-     },
+    {"a degree", [](const Edited& e) { e.set_series(std::vector<double>(4)); },
      "a series of degree below one"},
     {"few coefficients", [](const Edited& e) { e.set_series(std::vector<double>(5000, 0.1)); },
      "series [layer 0]: a series of 5000 coefficients"},
