@@ -51,10 +51,7 @@ Batch document_batch(std::span<const std::vector<int>> documents, int context) {
   if (windows.empty())
     throw Error("the text has no token to predict; give one with a document of two tokens or more");
   Batch batch;
-  batch.sequences = static_cast<int>(windows.size());
-  batch.length = static_cast<int>(longest);
-  batch.tokens.assign(windows.size() * longest, 0);
-  batch.targets.assign(windows.size() * longest, -1);
+  batch.start_texts(static_cast<int>(windows.size()), static_cast<int>(longest));
   for (size_t s = 0; s < windows.size(); ++s) {
     const std::span<const int> window = windows[s];
     const auto to = static_cast<std::ptrdiff_t>(s * longest);

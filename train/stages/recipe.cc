@@ -138,29 +138,17 @@ RecipeOptions recipe_of(const attention::ModelConfig& model, int batch, size_t s
 
 RecipeOptions recall_recipe(const RecallTask& task, uint64_t seed) {
   const RecipeOptions defaults;
-  RecipeOptions options = recipe_of({.vocab = task.vocab(),
-                                     .context = task.context(),
-                                     .layers = 2,
-                                     .width = 64,
-                                     .heads = 2,
-                                     .ffn = 128,
-                                     .rotary_fraction = 0.5,
-                                     .rotary_base = 20},
-                                    /*batch=*/64, defaults.steps, defaults.range_steps, seed);
+  attention::ModelConfig model{.vocab = task.vocab(), .context = task.context(), .layers = 2, .width = 64};
+  model.heads = 2, model.ffn = 128, model.rotary_fraction = 0.5, model.rotary_base = 20;
+  RecipeOptions options = recipe_of(model, /*batch=*/64, defaults.steps, defaults.range_steps, seed);
   options.range_training.ranges = default_range_losses();
   return options;
 }
 
 RecipeOptions text_recipe(const DataSource& data, size_t steps, uint64_t seed) {
-  RecipeOptions options = recipe_of({.vocab = data.vocab(),
-                                     .context = data.context(),
-                                     .layers = 2,
-                                     .width = 128,
-                                     .heads = 4,
-                                     .ffn = 512,
-                                     .rotary_fraction = 0.5,
-                                     .rotary_base = 100},
-                                    /*batch=*/32, steps, steps / 2, seed);
+  attention::ModelConfig model{.vocab = data.vocab(), .context = data.context(), .layers = 2, .width = 128};
+  model.heads = 4, model.ffn = 512, model.rotary_fraction = 0.5, model.rotary_base = 100;
+  RecipeOptions options = recipe_of(model, /*batch=*/32, steps, steps / 2, seed);
   options.mean_denominator = 4;
   take_text_defaults(options);
   return options;
