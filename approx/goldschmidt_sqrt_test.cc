@@ -8,13 +8,6 @@
 namespace psm::approx {
 namespace {
 
-void check_promises(const Approximation& approximation) {
-  CAPTURE(approximation.name());
-  const double worst = worst_error(approximation, 20001);
-  CHECK(worst <= approximation.error_bound());
-  if (approximation.error_bound() > 1e-8) CHECK(worst > 0.97 * approximation.error_bound());
-}
-
 TEST_CASE("the folded plain iteration is the textbook's z <- z (3 - b) / 2, b <- b ((3 - b) / 2)^2") {
   const Interval domain{0.02, 4};
   for (const int iterations : {1, 2, 5, 9}) {
@@ -51,17 +44,17 @@ TEST_CASE("relaxing saves iterations: five instead of nine for range 1e2 and rel
 TEST_CASE("certificates hold and are attained") {
   for (const Interval domain : {Interval{1e-3, 8}, Interval{0.5, 0.6}, Interval{10, 1e5}}) {
     for (const int iterations : {1, 2, 4, 7, 12}) {
-      check_promises(goldschmidt_inverse_sqrt(domain, iterations));
-      check_promises(goldschmidt_inverse_sqrt(domain, iterations, true));
+      check_promises(goldschmidt_inverse_sqrt(domain, iterations), 0.97, 1e-8);
+      check_promises(goldschmidt_inverse_sqrt(domain, iterations, true), 0.97, 1e-8);
     }
     for (const int start_levels : {2, 4, 5}) {
       const auto start = inverse_sqrt_start(domain, start_levels);
       for (const int iterations : {1, 3})
-        if (start) check_promises(start_goldschmidt_inverse_sqrt(*start, iterations));
+        if (start) check_promises(start_goldschmidt_inverse_sqrt(*start, iterations), 0.97, 1e-8);
     }
     for (const int degree : {15, 31, 100}) {
       const auto series = series_inverse_sqrt(domain, degree);
-      if (series) check_promises(*series);
+      if (series) check_promises(*series, 0.97, 1e-8);
     }
   }
 }
