@@ -29,14 +29,16 @@ class Recipe {
          const std::function<void(const StageReport&)>& report)
       : options_(options), source_(source), report_(report) {}
 
+  TrainedModels models;  // so far
+
   // Stage 1 or 2, named after the attention.
   attention::ModelWeights train(const attention::ModelWeights& initial) {
     return run(std::string(attention::name_of(initial.config.attention)), initial, options_.training,
                kTrainingData, options_.steps, options_.stop_accuracy);
   }
 
-  // Stage 3 and what is left of the models.
-  void minimise_ranges(TrainedModels& models) {
+  // Stage 3 and what is left of the models, which it returns.
+  TrainedModels minimise_ranges() {
     const auto in_inference_form = [&](attention::ModelWeights weights) {
       weights.config.form = attention::PowerForm::kLengthAgnostic;
       weights.config.epsilon = options_.inference_epsilon;
@@ -64,7 +66,7 @@ class Recipe {
                           bound_denominators(models.final_model, models.ranges, options_.largest_ratio);
            ++round)
         models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences());
-    models.stages = stages_;
+    return std::move(models);
   }
 
   // A stage without training.
@@ -92,14 +94,13 @@ class Recipe {
   }
 
   void add(const StageReport& stage) {
-    stages_.push_back(stage);
+    models.stages.push_back(stage);
     if (report_) report_(stage);
   }
 
   const RecipeOptions& options_;
   const DataSource& source_;
   const std::function<void(const StageReport&)>& report_;
-  std::vector<StageReport> stages_;
 };
 
 // Puts the constant in place of the score offsets, if there is one.
@@ -224,17 +225,15 @@ TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
   const auto fresh = [&] {
     return fresh_weights(config, derived_seed(options.seed, kInitialWeights), options.table_scale);
   };
-  TrainedModels models;
   if (options.model.attention != attention::AttentionKind::kSoftmax) {
     config.attention = attention::AttentionKind::kSoftmax;
     config.score_offset = false;
-    models.softmax = recipe.train(fresh());
+    recipe.models.softmax = recipe.train(fresh());
   }
   config.attention = options.model.attention;
   config.score_offset = options.model.score_offset;
-  models.trained = recipe.train(with_constant_offset(fresh(), options));
-  recipe.minimise_ranges(models);
-  return models;
+  recipe.models.trained = recipe.train(with_constant_offset(fresh(), options));
+  return recipe.minimise_ranges();
 }
 
 void require_continuable(const attention::ModelConfig& start, const attention::ModelConfig& wanted) {
@@ -251,7 +250,7 @@ TrainedModels continue_recipe(const attention::ModelWeights& start, const Recipe
   require_continuable(start.config, options.model);
   const attention::AttentionKind attention = options.model.attention;
   Recipe recipe(options, source, report);
-  TrainedModels models;
+  TrainedModels& models = recipe.models;
   if (start.config.attention == attention && options.trains_on) {
     models.trained = recipe.train(start);
   } else if (start.config.attention == attention) {
@@ -267,8 +266,7 @@ TrainedModels continue_recipe(const attention::ModelWeights& start, const Recipe
     recipe.evaluate_only("replaced", models.replaced);
     models.trained = recipe.train(models.replaced);
   }
-  recipe.minimise_ranges(models);
-  return models;
+  return recipe.minimise_ranges();
 }
 
 attention::Ranges measure_ranges(const attention::ModelWeights& weights, const DataSource& source,
