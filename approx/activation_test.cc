@@ -9,13 +9,6 @@
 namespace psm::approx {
 namespace {
 
-void check_promises(const Approximation& approximation) {
-  CAPTURE(approximation.name());
-  const double worst = worst_error(approximation, 20001);
-  CHECK(worst <= approximation.error_bound());
-  if (approximation.error_bound() > 1e-14) CHECK(worst > 0.98 * approximation.error_bound());
-}
-
 TEST_CASE("GELU's minimax errors are less than half of those of the interpolants at the Chebyshev points") {
   struct Row {
     double radius, at_15, at_31;  // of the interpolants of degree 15 and 31 in z^2

@@ -35,10 +35,7 @@ TEST_CASE("K iterations take 2K levels and approximate |x| within the certificat
   for (const double radius : {1.0, 40.0})
     for (const int iterations : {1, 2, 5, 9}) {
       const Approximation absolute = absolute_value(radius, iterations);
-      CAPTURE(absolute.name());
-      const double worst = worst_error(absolute, 200001);
-      CHECK(worst <= absolute.error_bound());
-      CHECK(worst > 0.95 * absolute.error_bound());
+      check_promises(absolute, 0.95, 0, 200001);
       CHECK(absolute.depth() == 2 * iterations);
     }
 }

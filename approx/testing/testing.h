@@ -1,4 +1,4 @@
-// For tests: the points of an approximation's domain, and its worst error on them.
+// For tests: the points of an approximation's domain, its worst error on them, and what its certificate promises.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "approx/approximation.h"
+#include "ckks/base/testing/check.h"
 
 namespace psm::approx {
 
@@ -27,6 +28,15 @@ inline double worst_error(const Approximation& approximation, int count) {
   for (const double x : points_of(approximation.domain(), count))
     worst = std::max(worst, approximation.error_at(x));
   return worst;
+}
+
+// The certificate holds and, if it is above `rounding`, this much of it is attained.
+inline void check_promises(const Approximation& approximation, double attained = 0.98,
+                           double rounding = 1e-14, int count = 20001) {
+  CAPTURE(approximation.name());
+  const double worst = worst_error(approximation, count);
+  CHECK(worst <= approximation.error_bound());
+  if (approximation.error_bound() > rounding) CHECK(worst > attained * approximation.error_bound());
 }
 
 }  // namespace psm::approx

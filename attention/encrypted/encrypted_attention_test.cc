@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 
+#include "attention/testing/small_models.h"
 #include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
 #include "nn/encrypted/encrypted_function.h"
@@ -15,16 +16,6 @@ using program::Builder;
 using program::Opcode;
 using program::SlotVector;
 using program::Value;
-
-ModelConfig shape(int width, int heads) {
-  return {.vocab = 2,
-          .context = 64,
-          .layers = 1,
-          .width = width,
-          .heads = heads,
-          .ffn = width,
-          .rotary_fraction = 0.5};
-}
 
 // The largest errors of O and of 2 D of every prompt against their definition, in complex numbers.
 struct Errors {
@@ -92,7 +83,7 @@ void compare(int tokens, int width, int heads, size_t slots, int power) {
   CAPTURE(tokens);
   CAPTURE(heads);
   CAPTURE(slots);
-  const ModelConfig config = shape(width, heads);
+  const ModelConfig config = small_config(width, heads, width);
   const Errors worst = errors_of(config, make_packing(config, tokens, slots), power);
   CHECK(worst.o < 1e-12);
   CHECK(worst.d < 1e-12);
@@ -110,7 +101,7 @@ TEST_CASE("causal PowerSoftmax sums agree with their definition, prompts of one 
 void compare_bidirectional(int tokens, int width, int heads, size_t slots, int length) {
   CAPTURE(tokens);
   CAPTURE(length);
-  ModelConfig config = shape(width, heads);
+  ModelConfig config = small_config(width, heads, width);
   config.causal = false, config.positions = PositionKind::kLearned;
   Packing packing = make_packing(config, tokens, slots);
   packing.length = length;
@@ -132,8 +123,9 @@ TEST_CASE(
 }
 
 TEST_CASE("attention of M = 4 score ciphertexts and C = 4 costs these key-switches") {
-  const Packing packing = make_packing(shape(16, 2), 16, 512);
-  const AttentionMasks masks(packing, rotary_angles(shape(16, 2), packing), std::vector<double>(16, 1.0));
+  const ModelConfig config = small_config(16, 2, 16);
+  const Packing packing = make_packing(config, 16, 512);
+  const AttentionMasks masks(packing, rotary_angles(config, packing), std::vector<double>(16, 1.0));
   REQUIRE(packing.score_ciphertexts() == 4);
   Builder builder(512);
   const Value q = builder.input("q");

@@ -173,7 +173,7 @@ class Writing {
   nn::SlotMatrix matrix(const std::vector<float>& matrix, double scale, const FeatureLayout& columns) const {
     if (shape_) return shape_of(packing_.state, columns);
     const size_t count = matrix.size() / d_;
-    const Vector centred = centred_rows(matrix);
+    const Vector centred = centred_columns({matrix.begin(), matrix.end()});
     return arrange(packing_.state, columns, [&](int row, int column) {
       const size_t i = static_cast<size_t>(row);
       return centred[i * count + column] * scale / range_[i];
@@ -218,28 +218,23 @@ class Writing {
   std::vector<ckks::Plain> bias(std::initializer_list<const std::vector<float>*> terms) const {
     if (shape_) return arrange(packing_.state, packing_.features, {});
     Vector sum(d_);
-    double mean = 0;
-    for (size_t i = 0; i < d_; ++i) {
-      for (const std::vector<float>* term : terms)
-        if (!term->empty()) sum[i] += static_cast<double>((*term)[i]);
-      mean += sum[i] / static_cast<double>(d_);
-    }
-    if (!centred_) mean = 0;
-    for (size_t i = 0; i < d_; ++i) sum[i] = (sum[i] - mean) / range_[i];
+    for (const std::vector<float>* term : terms)
+      for (size_t i = 0; i < term->size(); ++i) sum[i] += static_cast<double>((*term)[i]);
+    sum = centred_columns(std::move(sum));
+    for (size_t i = 0; i < d_; ++i) sum[i] /= range_[i];
     return arrange(packing_.state, packing_.features, sum);
   }
 
  private:
-  // (I - 1 1^T / d) W: every column less its mean.
-  Vector centred_rows(const std::vector<float>& w) const {
+  // (I - 1 1^T / d) W: every column less its mean, if that is asked for.
+  Vector centred_columns(Vector w) const {
     const size_t columns = w.size() / d_;
-    Vector centred(w.begin(), w.end());
     for (size_t c = 0; centred_ && c < columns; ++c) {
       double mean = 0;
-      for (size_t r = 0; r < d_; ++r) mean += centred[r * columns + c] / static_cast<double>(d_);
-      for (size_t r = 0; r < d_; ++r) centred[r * columns + c] -= mean;
+      for (size_t r = 0; r < d_; ++r) mean += w[r * columns + c] / static_cast<double>(d_);
+      for (size_t r = 0; r < d_; ++r) w[r * columns + c] -= mean;
     }
-    return centred;
+    return w;
   }
 
   const Packing& packing_;

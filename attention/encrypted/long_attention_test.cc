@@ -7,6 +7,7 @@
 #include <string>
 
 #include "attention/encrypted/encrypted_attention.h"
+#include "attention/testing/small_models.h"
 #include "ckks/program/testing/test_machine.h"
 #include "doctest/doctest.h"
 #include "nn/encrypted/encrypted_function.h"
@@ -24,15 +25,7 @@ struct Case {
   int power;
   bool offset;
 
-  ModelConfig config() const {
-    return {.vocab = 2,
-            .context = tokens,
-            .layers = 1,
-            .width = width,
-            .heads = heads,
-            .ffn = width,
-            .rotary_fraction = 0.5};
-  }
+  ModelConfig config() const { return small_config(width, heads, width); }
 };
 
 // Attention as a program, with what it reads and what it should give.

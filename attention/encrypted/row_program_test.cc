@@ -7,6 +7,7 @@
 
 #include "approx/exponential.h"
 #include "approx/inverse.h"
+#include "attention/encrypted/query_block.h"
 #include "attention/trained/power_softmax.h"
 #include "ckks/base/testing/check.h"
 #include "ckks/program/machines/twin.h"
@@ -139,6 +140,19 @@ TEST_CASE("parts that are given make softmax") {
   }
 }
 
+// Rows of scores as inputs of the program.
+std::vector<program::Value> input_rows(Builder& builder, std::map<std::string, SlotVector>& inputs,
+                                       const PolynomialRow& weights, const RowPacking& packing,
+                                       std::span<const std::vector<double>> rows) {
+  std::vector<program::Value> scores;
+  for (const SlotVector& slots : pack_rows(weights, packing, rows)) {
+    const std::string name = "s" + std::to_string(scores.size());
+    scores.push_back(builder.input(name, /*real=*/true));
+    inputs[name] = slots;
+  }
+  return scores;
+}
+
 TEST_CASE("rows of several ciphertexts, divided in place or later, weigh as rows in the clear") {
   RowPacking packing{256, kPlaces, {}, kBound, /*ciphertexts=*/4};
   for (int length = 1; length <= 32; ++length) packing.lengths.push_back(length);
@@ -152,13 +166,8 @@ TEST_CASE("rows of several ciphertexts, divided in place or later, weigh as rows
       packing.divide_later = later;
       packing.length_root = variant == 2 && weights.method.starts_with("power") ? 4 : 0;
       Builder builder(packing.slots);
-      std::vector<program::Value> scores;
       std::map<std::string, SlotVector> inputs;
-      for (const SlotVector& slots : pack_rows(weights, packing, rows)) {
-        const std::string name = "s" + std::to_string(scores.size());
-        scores.push_back(builder.input(name, /*real=*/true));
-        inputs[name] = slots;
-      }
+      const std::vector<program::Value> scores = input_rows(builder, inputs, weights, packing, rows);
       const RowWeights made = in_slots(builder, weights, packing, scores);
       const bool squares_last = weights.method.find("normalise and square, ") == 0;
       const bool divides = weights.method.find("ReLU") == std::string::npos && !squares_last;
@@ -182,6 +191,65 @@ TEST_CASE("rows of several ciphertexts, divided in place or later, weigh as rows
       }
       CHECK(worst < 1e-9);
     }
+  }
+}
+
+constexpr int kTokens = 16;
+constexpr size_t kSlots = 256;
+
+const ModelConfig kShape{.vocab = 2, .context = kTokens, .layers = 1, .width = 32, .heads = 2, .ffn = 32};
+
+// O of every query and feature by its definition, with the form's own weights in the clear.
+SlotVector definition(const QueryBlock& block, const PolynomialRow& form,
+                      std::vector<std::vector<double>> rows, const std::vector<SlotVector>& values) {
+  const Packing& packing = block.packing();
+  SlotVector out(packing.slots);
+  for (std::vector<double>& row : rows) form.evaluate(row);
+  for (int t = 0; t < block.tokens(); ++t)
+    for (int f = 0; f < packing.features; ++f) {
+      const std::vector<double>& w = rows[block.row_of(t, f / packing.head_features)];
+      for (size_t e = 0; e < w.size(); ++e) {
+        const int score = static_cast<int>(e), token = ((t - score % kTokens) % kTokens + kTokens) % kTokens;
+        out[t * packing.features + f] += w[e] * values[score / kTokens][token * packing.features + f];
+      }
+    }
+  return out;
+}
+
+void compare(const PolynomialRow& form, int key_blocks, int length_root) {
+  CAPTURE(form.method);
+  CAPTURE(key_blocks);
+  const QueryBlock block(kShape, kTokens, kSlots, key_blocks);
+  RowPacking packing = block.rows(kBound);
+  packing.length_root = length_root;
+  const auto rows = random_rows(packing);
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  Builder builder(kSlots);
+  std::map<std::string, SlotVector> inputs;
+  const std::vector<program::Value> scores = input_rows(builder, inputs, form, packing, rows);
+  std::vector<program::Value> values;
+  std::vector<SlotVector> v(static_cast<size_t>(key_blocks), SlotVector(kSlots));
+  for (SlotVector& slots : v) {
+    for (ckks::Complex& slot : slots) slot = {0.7 * uniform(random), 0.7 * uniform(random)};
+    const std::string name = "v" + std::to_string(values.size());
+    values.push_back(builder.input(name));
+    inputs[name] = slots;
+  }
+  const QueryBlock::Output output = block.attend(builder, form, packing, scores, values);
+  builder.output("o", output.sum);
+  const SlotVector found = program::run_twin(std::move(builder).finish(), inputs).outputs.at("o");
+  const SlotVector expected = definition(block, form, rows, v);
+  double worst = 0;
+  for (size_t s = 0; s < kSlots; ++s) worst = std::max(worst, std::abs(output.unit * found[s] - expected[s]));
+  CHECK(worst < 1e-9);
+}
+
+TEST_CASE("a block of queries attends to its own keys and to those before, with any weights") {
+  for (const int key_blocks : {1, 2, 3}) {
+    const std::vector<PolynomialRow> forms = all_forms(kTokens * key_blocks);
+    for (const PolynomialRow& form : forms) compare(form, key_blocks, 0);
+    compare(forms[0], key_blocks, 4);
   }
 }
 

@@ -54,6 +54,19 @@ void change_tensors(const std::string& folder, Change change) {
   nn::write_safetensors(path, file);
 }
 
+// Drops the tensors whose names begin so.
+void drop(nn::Safetensors& file, const char* begin) {
+  std::erase_if(file.tensors, [&](const auto& tensor) { return tensor.name.starts_with(begin); });
+}
+
+// Makes a folder's unembedding its embedding.
+void tie(const std::string& folder) {
+  std::string config = read_file(folder + "/config.json", 1 << 16);
+  const std::string untied = "\"tie_word_embeddings\": false";
+  config.replace(config.find(untied), untied.size(), "\"tie_word_embeddings\": true");
+  write_file(folder + "/config.json", config);
+}
+
 constexpr PatchGrid kImages{6, 4, 2, 3};
 
 TEST_CASE("a ViT comes back with the size of its images, and from the files of one without a head") {
@@ -80,7 +93,7 @@ TEST_CASE("a ViT comes back with the size of its images, and from the files of o
   CHECK(fresh.weights.layers[1].w_down == weights.layers[1].w_down);
 
   change_tensors(folder, [](nn::Safetensors& content) {
-    std::erase_if(content.tensors, [](const auto& tensor) { return tensor.name.starts_with("classifier."); });
+    drop(content, "classifier.");
     for (nn::NamedTensor& tensor : content.tensors) tensor.name.erase(0, 4);
     content.tensors.push_back({"pooler.dense.bias", {8}, std::vector<float>(8)});
   });
@@ -154,8 +167,7 @@ TEST_CASE(
   const ModelWeights weights = tiny("roberta");
   write_hugging_face(folder, weights);
   change_tensors(folder, [](nn::Safetensors& file) {
-    std::erase_if(file.tensors,
-                  [](const nn::NamedTensor& tensor) { return tensor.name.starts_with("classifier."); });
+    drop(file, "classifier.");
     file.tensors.push_back({"lm_head.bias", {7}, std::vector<float>(7)});
     for (nn::NamedTensor& tensor : file.tensors)
       if (tensor.name.ends_with("token_type_embeddings.weight")) tensor.values.assign(8, 0.5f);
@@ -175,7 +187,7 @@ TEST_CASE("BERT before it is given a task keeps its pooler, if it has one, and g
   const ModelWeights weights = tiny("bert");
   write_hugging_face(folder, weights);
   change_tensors(folder, [](nn::Safetensors& file) {
-    std::erase_if(file.tensors, [](const auto& tensor) { return tensor.name.starts_with("classifier."); });
+    drop(file, "classifier.");
     file.tensors.push_back({"cls.predictions.bias", {7}, std::vector<float>(7)});
     for (nn::NamedTensor& tensor : file.tensors)
       for (const auto& [now, old] :
@@ -223,15 +235,11 @@ TEST_CASE("GPT-2's first files, without a prefix and with the buffers of masks, 
   const ModelWeights weights = tiny("gpt2");
   write_hugging_face(folder, weights);
   change_tensors(folder, [](nn::Safetensors& file) {
-    std::erase_if(file.tensors,
-                  [](const nn::NamedTensor& tensor) { return tensor.name == "lm_head.weight"; });
+    drop(file, "lm_head.weight");
     for (nn::NamedTensor& tensor : file.tensors) tensor.name.erase(0, std::string("transformer.").size());
     file.tensors.push_back({"h.0.attn.bias", {1, 1, 1, 1}, {1}});
   });
-  std::string config = read_file(folder + "/config.json", 1 << 16);
-  const std::string untied = "\"tie_word_embeddings\": false";
-  config.replace(config.find(untied), untied.size(), "\"tie_word_embeddings\": true");
-  write_file(folder + "/config.json", config);
+  tie(folder);
   const ImportedModel read = read_hugging_face(folder);
   CHECK(read.ignored == std::vector<std::string>{"h.0.attn.bias"});
   ModelWeights expected = weights;
@@ -243,18 +251,12 @@ TEST_CASE("a tied unembedding is the embedding") {
   const std::string folder = fresh_folder("tied");
   const ModelWeights weights = tiny("llama");
   write_hugging_face(folder, weights);
-  change_tensors(folder, [](nn::Safetensors& file) {
-    std::erase_if(file.tensors,
-                  [](const nn::NamedTensor& tensor) { return tensor.name == "lm_head.weight"; });
-  });
+  change_tensors(folder, [](nn::Safetensors& file) { drop(file, "lm_head.weight"); });
   CHECK_REFUSED(read_hugging_face(folder), "1 missing (lm_head.weight)");
-  std::string config = read_file(folder + "/config.json", 1 << 16);
-  const std::string untied = "\"tie_word_embeddings\": false";
-  config.replace(config.find(untied), untied.size(), "\"tie_word_embeddings\": true");
-  write_file(folder + "/config.json", config);
+  tie(folder);
   CHECK(read_hugging_face(folder).weights.unembedding == weights.embedding);
   write_hugging_face(folder, weights);  // one of its own, which is another
-  write_file(folder + "/config.json", config);
+  tie(folder);
   CHECK_REFUSED(read_hugging_face(folder), "lm_head.weight is not model.embed_tokens.weight");
   change_tensors(folder, [&](nn::Safetensors& file) {
     for (nn::NamedTensor& tensor : file.tensors)

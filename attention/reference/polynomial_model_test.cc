@@ -16,14 +16,9 @@ namespace psm::attention {
 namespace {
 
 ModelConfig tiny() {
-  return {.vocab = 7,
-          .context = 6,
-          .layers = 2,
-          .width = 8,
-          .heads = 2,
-          .ffn = 12,
-          .rotary_fraction = 0.5,
-          .epsilon = 0.01};
+  ModelConfig config{.vocab = 7, .context = 6, .layers = 2, .width = 8, .heads = 2, .ffn = 12};
+  config.rotary_fraction = 0.5, config.epsilon = 0.01;
+  return config;
 }
 
 ModelConfig small() {

@@ -7,12 +7,7 @@
 namespace psm::attention {
 namespace {
 
-ModelConfig small() {
-  ModelConfig config;
-  config.vocab = 8, config.context = 4, config.layers = 1, config.width = 8, config.heads = 2,
-  config.ffn = 16;
-  return config;
-}
+ModelConfig small() { return {.vocab = 8, .context = 4, .layers = 1, .width = 8, .heads = 2, .ffn = 16}; }
 
 TEST_CASE("a small configuration is accepted and answers its derived sizes") {
   ModelConfig config = small();

@@ -10,12 +10,7 @@
 namespace psm::attention {
 namespace {
 
-ModelConfig small() {
-  ModelConfig config;
-  config.vocab = 8, config.context = 4, config.layers = 2, config.width = 8, config.heads = 2,
-  config.ffn = 16;
-  return config;
-}
+ModelConfig small() { return {.vocab = 8, .context = 4, .layers = 2, .width = 8, .heads = 2, .ffn = 16}; }
 
 TEST_CASE("a context is cut with its learned positions, and grows where positions rotate") {
   ModelWeights rotary = random_weights(small(), 1);

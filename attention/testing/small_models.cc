@@ -48,14 +48,9 @@ SmallData small_data(const ModelConfig& config, int count, uint64_t seed) {
 }
 
 ModelConfig small_config(int width, int heads, int ffn, double rotary_fraction) {
-  return {.vocab = 13,
-          .context = kSmallContext,
-          .layers = 2,
-          .width = width,
-          .heads = heads,
-          .ffn = ffn,
-          .rotary_fraction = rotary_fraction,
-          .norm_epsilon = 1e-5};
+  ModelConfig config{.vocab = 13, .context = kSmallContext, .layers = 2, .width = width, .heads = heads};
+  config.ffn = ffn, config.rotary_fraction = rotary_fraction;
+  return config;
 }
 
 PolynomialModel rough_polynomial(const ModelConfig& config, PolynomialOptions options) {

@@ -1,6 +1,8 @@
 #include "attention/trained/power_softmax.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "ckks/base/random/training_random.h"
@@ -28,14 +30,8 @@ ModelConfig with(PowerForm form, int power, double epsilon) {
 
 Row weigh(const ModelConfig& config, const Row& x) {
   Row w(x.size());
-  power_softmax(config, x.data(), static_cast<int>(x.size()), w.data());
+  row_weights(config, x.data(), static_cast<int>(x.size()), w.data());
   return w;
-}
-
-double total(const Row& w) {
-  double sum = 0;
-  for (double x : w) sum += x;
-  return sum;
 }
 
 TEST_CASE("plain PowerSoftmax is x^p over the sum of x^p and sums to one") {
@@ -44,7 +40,8 @@ TEST_CASE("plain PowerSoftmax is x^p over the sum of x^p and sums to one") {
   CHECK(w[1] == doctest::Approx(16.0 / 98));
   CHECK(w[2] == 0);
   CHECK(w[3] == doctest::Approx(81.0 / 98));
-  CHECK(total(weigh(with(PowerForm::kPlain, 6, 0), random_row(9, 1))) == doctest::Approx(1));
+  const Row other = weigh(with(PowerForm::kPlain, 6, 0), random_row(9, 1));
+  CHECK(std::accumulate(other.begin(), other.end(), 0.0) == doctest::Approx(1));
 }
 
 TEST_CASE("without epsilon all forms are the same function") {
@@ -83,6 +80,97 @@ TEST_CASE("the stable form survives scores whose power leaves float's range") {
   for (float v : grad) CHECK(std::isfinite(v));
   power_softmax(with(PowerForm::kLipschitz, 4, 1e-3), x.data(), 3, w.data());
   CHECK_FALSE(std::isfinite(w[0]));
+}
+
+// Every variant: three kinds, and PowerSoftmax in its four forms with several powers.
+std::vector<ModelConfig> every_variant() {
+  std::vector<ModelConfig> variants(2);
+  variants[0].attention = AttentionKind::kSoftmax;
+  variants[1].attention = AttentionKind::kScaledRelu;
+  for (PowerForm form : kAllForms)
+    for (int power : {2, 4, 6, 8, 10, 16}) {
+      variants.push_back(with(form, power, 0.1));
+      variants.back().stable_delta = 0.05;
+    }
+  return variants;
+}
+
+TEST_CASE("softmax sums to one and ignores a shift") {
+  ModelConfig config;
+  config.attention = AttentionKind::kSoftmax;
+  const Row x = random_row(6, 5), w = weigh(config, x);
+  Row shifted = x;
+  for (double& value : shifted) value += 1000;
+  const Row same = weigh(config, shifted);
+  CHECK(std::accumulate(w.begin(), w.end(), 0.0) == doctest::Approx(1));
+  CHECK(w[1] / w[0] == doctest::Approx(std::exp(x[1] - x[0])));
+  for (int j = 0; j < 6; ++j) CHECK(same[j] == doctest::Approx(w[j]));
+}
+
+TEST_CASE("scaled ReLU gives nothing to negative scores and divides the others by the row's length") {
+  ModelConfig config;
+  config.attention = AttentionKind::kScaledRelu;
+  CHECK(weigh(config, {2, -1, 0, 6}) == Row{0.5, 0, 0, 1.5});
+}
+
+TEST_CASE("PowerSoftmax of a power p is x^p over its denominator, for every even p up to sixteen") {
+  const Row x = {0.5, -1.25, 0.75, 1};
+  for (const ModelConfig& config : every_variant()) {
+    if (config.attention != AttentionKind::kPowerSoftmax) continue;
+    CAPTURE(name_of(config.form));
+    CAPTURE(config.power);
+    double c = 1, offset = 0, sum = 0;
+    if (config.form == PowerForm::kStable) c = 1.25 + config.stable_delta;
+    if (config.form != PowerForm::kPlain) offset = config.epsilon;
+    if (config.form == PowerForm::kLengthAgnostic) offset *= 4;
+    for (double value : x) sum += std::pow(value / c, config.power);
+    const Row w = weigh(config, x);
+    for (int j = 0; j < 4; ++j)
+      CHECK(w[j] == doctest::Approx(std::pow(x[j] / c, config.power) / (offset + sum)));
+  }
+}
+
+TEST_CASE("the gradient of every variant agrees with finite differences") {
+  for (const ModelConfig& config : every_variant())
+    for (int length : {1, 2, 7}) {
+      CAPTURE(name_of(config.attention));
+      CAPTURE(name_of(config.form));
+      CAPTURE(config.power);
+      const Row x = random_row(length, 10 + length), g = random_row(length, 99), w = weigh(config, x);
+      Row grad(length);
+      row_weights_vjp(config, x.data(), w.data(), g.data(), length, grad.data());
+      for (int j = 0; j < length; ++j) {
+        const double step = 1e-6;
+        Row up = x, down = x;
+        up[j] += step, down[j] -= step;
+        const Row w_up = weigh(config, up), w_down = weigh(config, down);
+        double numeric = 0;
+        for (int i = 0; i < length; ++i) numeric += g[i] * (w_up[i] - w_down[i]) / (2 * step);
+        CHECK(grad[j] == doctest::Approx(numeric).epsilon(1e-5));
+      }
+    }
+}
+
+TEST_CASE("in single precision weights and gradients are those of double precision, rounded") {
+  for (const ModelConfig& config : every_variant()) {
+    CAPTURE(name_of(config.attention));
+    CAPTURE(name_of(config.form));
+    CAPTURE(config.power);
+    constexpr int kLength = 33;
+    const Row x = random_row(kLength, 3), g = random_row(kLength, 4), w = weigh(config, x);
+    Row grad(kLength);
+    row_weights_vjp(config, x.data(), w.data(), g.data(), kLength, grad.data());
+    const std::vector<float> xf(x.begin(), x.end()), gf(g.begin(), g.end());
+    std::vector<float> wf(kLength), gradf(kLength);
+    row_weights(config, xf.data(), kLength, wf.data());
+    row_weights_vjp(config, xf.data(), wf.data(), gf.data(), kLength, gradf.data());
+    double scale = 0;
+    for (double value : grad) scale = std::max(scale, std::abs(value));
+    for (int j = 0; j < kLength; ++j) {
+      CHECK(std::abs(wf[j] - w[j]) < 1e-5);
+      CHECK(std::abs(gradf[j] - grad[j]) < 1e-4 * scale);
+    }
+  }
 }
 
 }  // namespace

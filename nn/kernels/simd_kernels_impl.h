@@ -8,35 +8,24 @@
 namespace psm::nn {
 namespace {
 
-constexpr SimdKernels kKernels = {.name = PSM_SIMD_NAME,
-                                  .tile_rows = kTileRows,
-                                  .tile_columns = kTileColumns,
-                                  .bf16_tile_rows = kTileRows,
-                                  .bf16_tile_columns = kTileColumns,
-                                  .bf16_padding = 1,
-                                  .tile = tile_dispatch<Fp32>,
-                                  .tile_bf16 = tile_dispatch<Bf16Pairs>,
-                                  .copy_panels = zip_rows<CopiedRows>,
-                                  .zip_bf16 = zip_rows<Fp32Rows>,
-                                  .zip_pairs = zip_rows<PairRows>,
-                                  .pair_bf16 = pair_bf16_of,
-                                  .transpose = transpose_of,
-                                  .rows = {.swish = swish_array,
-                                           .swish_vjp = swish_vjp_array,
-                                           .highest = highest_of,
-                                           .magnitude = magnitude_of,
-                                           .peak = peak_of,
-                                           .dot = dot_of,
-                                           .scale = scale_of,
-                                           .exponentials_above = exponentials_above,
-                                           .softmax_vjp = softmax_vjp_of,
-                                           .powers = powers_of,
-                                           .powers_vjp = powers_vjp_of,
-                                           .accumulate = accumulate_of,
-                                           .moments = moments_of,
-                                           .standardise = standardise_of,
-                                           .standardise_vjp = standardise_vjp_of},
-                                  .adamw = adamw_of};
+constexpr SimdKernels kKernels = {
+    .name = PSM_SIMD_NAME,
+    .tile_rows = kTileRows,
+    .tile_columns = kTileColumns,
+    .bf16_tile_rows = kTileRows,
+    .bf16_tile_columns = kTileColumns,
+    .bf16_padding = 1,
+    .tile = tile_dispatch<Fp32>,
+    .tile_bf16 = tile_dispatch<Bf16Pairs>,
+    .copy_panels = zip_rows<CopiedRows>,
+    .zip_bf16 = zip_rows<Fp32Rows>,
+    .zip_pairs = zip_rows<PairRows>,
+    .pair_bf16 = pair_bf16_of,
+    .transpose = transpose_of,
+    .rows = {swish_array, swish_vjp_array, highest_of, magnitude_of, peak_of, dot_of, scale_of,
+             exponentials_above, softmax_vjp_of, powers_of, powers_vjp_of, accumulate_of, moments_of,
+             standardise_of, standardise_vjp_of},
+    .adamw = adamw_of};
 
 }  // namespace
 }  // namespace psm::nn

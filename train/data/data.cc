@@ -8,6 +8,12 @@
 
 namespace psm::train {
 
+void Batch::start_texts(int count, int each) {
+  sequences = count, length = each;
+  tokens.assign(static_cast<size_t>(count) * static_cast<size_t>(each), 0);
+  targets.assign(tokens.size(), -1);
+}
+
 size_t Batch::scored() const {
   return static_cast<size_t>(
       std::count_if(targets.begin(), targets.end(), [](int target) { return target >= 0; }));

@@ -22,6 +22,8 @@ struct Batch {
   std::vector<int> lengths;    // [sequences] real tokens of each, from 1; empty: all of `length`
   std::vector<float> patches;  // [sequences * (length - 1) * patch_inputs], in place of tokens
 
+  // Makes it `count` texts of `each` tokens, all 0, none of them scored.
+  void start_texts(int count, int each);
   // Throws psm::Error that names the first sequence whose patches have a value that is not finite.
   void require_finite() const;
   size_t scored() const;

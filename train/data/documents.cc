@@ -3,28 +3,25 @@
 #include <algorithm>
 
 #include "ckks/base/error.h"
+#include "nn/text/bpe/tokenizer_json.h"
 #include "nn/text/lines.h"
 
 namespace psm::train {
-namespace {
-
-constexpr std::string_view kEnd = "<|endoftext|>";
-
-}  // namespace
 
 std::vector<std::string_view> split_documents(std::string_view text) {
   std::vector<std::string_view> documents;
   size_t begin = 0;  // of the document, or of the mark's line end before it
+  constexpr std::string_view kMark = nn::kEndOfText;
   const auto end_at = [&](size_t end) {
     const std::string_view document = text.substr(begin, end - begin);
     const size_t first = document.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos) documents.push_back(document.substr(first));
   };
   for (const std::string_view line : nn::lines_of(text))
-    if (line == kEnd) {
+    if (line == kMark) {
       const auto at = static_cast<size_t>(line.data() - text.data());
       end_at(at);
-      begin = at + kEnd.size();
+      begin = at + kMark.size();
     }
   end_at(text.size());
   return documents;
@@ -51,10 +48,7 @@ Batch document_batch(std::span<const std::vector<int>> documents, int context) {
   if (windows.empty())
     throw Error("the text has no token to predict; give one with a document of two tokens or more");
   Batch batch;
-  batch.sequences = static_cast<int>(windows.size());
-  batch.length = static_cast<int>(longest);
-  batch.tokens.assign(windows.size() * longest, 0);
-  batch.targets.assign(windows.size() * longest, -1);
+  batch.start_texts(static_cast<int>(windows.size()), static_cast<int>(longest));
   for (size_t s = 0; s < windows.size(); ++s) {
     const std::span<const int> window = windows[s];
     const auto to = static_cast<std::ptrdiff_t>(s * longest);

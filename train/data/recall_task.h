@@ -24,10 +24,7 @@ class RecallTask final : public DataSource {
                    " values in ", options_.length, " tokens");
   }
   void draw(int sequences, TrainingRandom& random, Batch& batch) const override {
-    batch.sequences = sequences;
-    batch.length = options_.length;
-    batch.tokens.assign(static_cast<size_t>(sequences) * options_.length, 0);
-    batch.targets.assign(batch.tokens.size(), -1);
+    batch.start_texts(sequences, options_.length);
     for (int s = 0; s < sequences; ++s) {
       const size_t begin = static_cast<size_t>(s) * options_.length;
       nn::draw_recall(options_, random, batch.tokens.data() + begin, batch.targets.data() + begin);

@@ -85,13 +85,6 @@ void TextData::tokenise(std::string_view training, std::string_view held_out,
 
 size_t TextData::windows(size_t tokens, size_t apart) const { return (tokens - context() - 1) / apart + 1; }
 
-void TextData::start(int sequences, Batch& batch) const {
-  batch.sequences = sequences;
-  batch.length = context();
-  batch.tokens.resize(static_cast<size_t>(sequences) * context());
-  batch.targets.resize(batch.tokens.size());
-}
-
 void TextData::copy(size_t begin, int sequence, Batch& batch) const {
   const size_t at = static_cast<size_t>(sequence) * context();
   std::copy_n(tokens_.begin() + begin, context(), batch.tokens.begin() + at);
@@ -99,14 +92,14 @@ void TextData::copy(size_t begin, int sequence, Batch& batch) const {
 }
 
 void TextData::draw(int sequences, TrainingRandom& random, Batch& batch) const {
-  start(sequences, batch);
+  batch.start_texts(sequences, context());
   for (int s = 0; s < sequences; ++s) copy(apart_ * random.integer(windows(split_, apart_)), s, batch);
 }
 
 Batch TextData::validation(int sequences) const {
   const size_t apart = std::max<size_t>(apart_, context()), available = windows(held_out_tokens(), apart);
   Batch batch;
-  start(static_cast<int>(std::min<size_t>(available, sequences)), batch);
+  batch.start_texts(static_cast<int>(std::min<size_t>(available, sequences)), context());
   for (int s = 0; s < batch.sequences; ++s) copy(split_ + available * s / batch.sequences * apart, s, batch);
   return batch;
 }

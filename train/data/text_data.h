@@ -48,8 +48,6 @@ class TextData final : public DataSource {
                 std::shared_ptr<const nn::Tokenizer> own, std::shared_ptr<const nn::Tokenizer> tokenizer);
   // The number of windows in `tokens` tokens, if one begins after every `apart` tokens.
   size_t windows(size_t tokens, size_t apart) const;
-  // Makes room for this many sequences.
-  void start(int sequences, Batch& batch) const;
   void copy(size_t begin, int sequence, Batch& batch) const;
 
   int context_;

@@ -16,13 +16,9 @@ namespace {
 constexpr int kVocab = 13, kContext = 24;
 
 attention::ModelConfig small(attention::AttentionKind attention = attention::AttentionKind::kPowerSoftmax) {
-  return {.vocab = kVocab,
-          .context = kContext,
-          .layers = 2,
-          .width = 16,
-          .heads = 2,
-          .ffn = 32,
-          .attention = attention};
+  attention::ModelConfig config{.vocab = kVocab, .context = kContext, .layers = 2, .width = 16, .heads = 2};
+  config.ffn = 32, config.attention = attention;
+  return config;
 }
 
 struct Texts {

@@ -29,14 +29,16 @@ class Recipe {
          const std::function<void(const StageReport&)>& report)
       : options_(options), source_(source), report_(report) {}
 
+  TrainedModels models;  // so far
+
   // Stage 1 or 2, named after the attention.
   attention::ModelWeights train(const attention::ModelWeights& initial) {
     return run(std::string(attention::name_of(initial.config.attention)), initial, options_.training,
                kTrainingData, options_.steps, options_.stop_accuracy);
   }
 
-  // Stage 3 and what is left of the models.
-  void minimise_ranges(TrainedModels& models) {
+  // Stage 3 and what is left of the models, which it returns.
+  TrainedModels minimise_ranges() {
     const auto in_inference_form = [&](attention::ModelWeights weights) {
       weights.config.form = attention::PowerForm::kLengthAgnostic;
       weights.config.epsilon = options_.inference_epsilon;
@@ -64,7 +66,7 @@ class Recipe {
                           bound_denominators(models.final_model, models.ranges, options_.largest_ratio);
            ++round)
         models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences());
-    models.stages = stages_;
+    return std::move(models);
   }
 
   // A stage without training.
@@ -92,14 +94,13 @@ class Recipe {
   }
 
   void add(const StageReport& stage) {
-    stages_.push_back(stage);
+    models.stages.push_back(stage);
     if (report_) report_(stage);
   }
 
   const RecipeOptions& options_;
   const DataSource& source_;
   const std::function<void(const StageReport&)>& report_;
-  std::vector<StageReport> stages_;
 };
 
 // Puts the constant in place of the score offsets, if there is one.
@@ -138,29 +139,17 @@ RecipeOptions recipe_of(const attention::ModelConfig& model, int batch, size_t s
 
 RecipeOptions recall_recipe(const RecallTask& task, uint64_t seed) {
   const RecipeOptions defaults;
-  RecipeOptions options = recipe_of({.vocab = task.vocab(),
-                                     .context = task.context(),
-                                     .layers = 2,
-                                     .width = 64,
-                                     .heads = 2,
-                                     .ffn = 128,
-                                     .rotary_fraction = 0.5,
-                                     .rotary_base = 20},
-                                    /*batch=*/64, defaults.steps, defaults.range_steps, seed);
+  attention::ModelConfig model{.vocab = task.vocab(), .context = task.context(), .layers = 2, .width = 64};
+  model.heads = 2, model.ffn = 128, model.rotary_fraction = 0.5, model.rotary_base = 20;
+  RecipeOptions options = recipe_of(model, /*batch=*/64, defaults.steps, defaults.range_steps, seed);
   options.range_training.ranges = default_range_losses();
   return options;
 }
 
 RecipeOptions text_recipe(const DataSource& data, size_t steps, uint64_t seed) {
-  RecipeOptions options = recipe_of({.vocab = data.vocab(),
-                                     .context = data.context(),
-                                     .layers = 2,
-                                     .width = 128,
-                                     .heads = 4,
-                                     .ffn = 512,
-                                     .rotary_fraction = 0.5,
-                                     .rotary_base = 100},
-                                    /*batch=*/32, steps, steps / 2, seed);
+  attention::ModelConfig model{.vocab = data.vocab(), .context = data.context(), .layers = 2, .width = 128};
+  model.heads = 4, model.ffn = 512, model.rotary_fraction = 0.5, model.rotary_base = 100;
+  RecipeOptions options = recipe_of(model, /*batch=*/32, steps, steps / 2, seed);
   options.mean_denominator = 4;
   take_text_defaults(options);
   return options;
@@ -236,17 +225,15 @@ TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
   const auto fresh = [&] {
     return fresh_weights(config, derived_seed(options.seed, kInitialWeights), options.table_scale);
   };
-  TrainedModels models;
   if (options.model.attention != attention::AttentionKind::kSoftmax) {
     config.attention = attention::AttentionKind::kSoftmax;
     config.score_offset = false;
-    models.softmax = recipe.train(fresh());
+    recipe.models.softmax = recipe.train(fresh());
   }
   config.attention = options.model.attention;
   config.score_offset = options.model.score_offset;
-  models.trained = recipe.train(with_constant_offset(fresh(), options));
-  recipe.minimise_ranges(models);
-  return models;
+  recipe.models.trained = recipe.train(with_constant_offset(fresh(), options));
+  return recipe.minimise_ranges();
 }
 
 void require_continuable(const attention::ModelConfig& start, const attention::ModelConfig& wanted) {
@@ -263,7 +250,7 @@ TrainedModels continue_recipe(const attention::ModelWeights& start, const Recipe
   require_continuable(start.config, options.model);
   const attention::AttentionKind attention = options.model.attention;
   Recipe recipe(options, source, report);
-  TrainedModels models;
+  TrainedModels& models = recipe.models;
   if (start.config.attention == attention && options.trains_on) {
     models.trained = recipe.train(start);
   } else if (start.config.attention == attention) {
@@ -279,8 +266,7 @@ TrainedModels continue_recipe(const attention::ModelWeights& start, const Recipe
     recipe.evaluate_only("replaced", models.replaced);
     models.trained = recipe.train(models.replaced);
   }
-  recipe.minimise_ranges(models);
-  return models;
+  return recipe.minimise_ranges();
 }
 
 attention::Ranges measure_ranges(const attention::ModelWeights& weights, const DataSource& source,

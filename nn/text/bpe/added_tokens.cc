@@ -15,7 +15,8 @@ bool is_space(std::string_view text, size_t at) {
 
 }  // namespace
 
-AddedTokens::AddedTokens(std::vector<AddedToken> tokens, Normalise normalise, const std::string& what)
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens, Normalise normalise,
+                         const std::vector<std::string>& merged, const std::string& what)
     : tokens_(std::move(tokens)), normalise_(std::move(normalise)) {
   std::unordered_set<std::string> texts;
   for (size_t place = 0; place < tokens_.size(); ++place) {
@@ -28,6 +29,9 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, Normalise normalise, co
     patterns_.push_back(added.normalised && normalise_ ? normalise_(added.text) : added.text);
     if (added.id < 0 || added.id >= kMaxTokens)
       refuse("has id ", added.id, "; 0 to ", kMaxTokens - 1, " are read");
+    const size_t id = static_cast<size_t>(added.id);
+    if (id < merged.size() && !merged[id].empty() && merged[id] != added.text)
+      refuse("has the id of \"", visible(merged[id]), "\", ", id);
     if (!at_.emplace(added.id, place).second) refuse("has the id of another one, ", added.id);
     if (!texts.insert(patterns_.back()).second) refuse("stands twice");
     vocab_ = std::max(vocab_, added.id + 1);
@@ -37,16 +41,6 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, Normalise normalise, co
     for (std::vector<size_t>& places : *index)
       std::sort(places.begin(), places.end(),
                 [&](size_t a, size_t b) { return patterns_[a].size() > patterns_[b].size(); });
-}
-
-void AddedTokens::require_apart(const std::vector<std::string>& merged, const std::string& what) const {
-  for (const AddedToken& added : tokens_) {
-    if (static_cast<size_t>(added.id) >= merged.size()) continue;
-    const std::string& token = merged[added.id];
-    if (!token.empty() && token != added.text)
-      throw Error(message(what, ": added token \"", visible(added.text), "\" has the id of \"",
-                          visible(token), "\", ", added.id));
-  }
 }
 
 const std::string* AddedTokens::find(int id) const {

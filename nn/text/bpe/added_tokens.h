@@ -29,13 +29,13 @@ inline constexpr int kMaxTokens = 1 << 20;
 class AddedTokens {
  public:
   // Without `normalise` texts stay as they are. Throws psm::Error that begins with `what` for a text that is
-  // empty, not UTF-8 or there twice, and for an id outside [0, kMaxTokens) or used twice.
+  // empty, not UTF-8 or there twice, and for an id outside [0, kMaxTokens), used twice, or of a merged token
+  // with another text.
   using Normalise = std::function<std::string(std::string_view)>;
-  AddedTokens(std::vector<AddedToken> tokens, Normalise normalise, const std::string& what);
+  AddedTokens(std::vector<AddedToken> tokens, Normalise normalise, const std::vector<std::string>& merged,
+              const std::string& what);
 
-  int vocab() const { return vocab_; }  // the largest id and one; 0 without tokens
-  // Throws psm::Error that begins with `what` if an added token has the id of a merged token with another text.
-  void require_apart(const std::vector<std::string>& merged, const std::string& what) const;
+  int vocab() const { return vocab_; }    // the largest id and one; 0 without tokens
   const std::string* find(int id) const;  // its text, or null
 
   // Calls added(id) and plain(text, first), in order. `first`: the text begins with this piece. If there are

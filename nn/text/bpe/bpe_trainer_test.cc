@@ -14,8 +14,6 @@
 namespace psm::nn {
 namespace {
 
-using Merges = std::vector<std::pair<int, int>>;
-
 // The merges as pairs of strings.
 std::vector<std::pair<std::string, std::string>> spelled(const BpeSpec& spec) {
   std::vector<std::pair<std::string, std::string>> out;

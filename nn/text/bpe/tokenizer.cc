@@ -128,13 +128,12 @@ struct Tokenizer::Words {
 };
 
 Tokenizer::Tokenizer(BpeSpec spec, const std::string& what)
-    : spec_(std::move(spec)), added_(spec_.added, normaliser(spec_), what) {
+    : spec_(std::move(spec)), added_(spec_.added, normaliser(spec_), spec_.tokens, what) {
   if (spec_.tokens.size() > kMaxTokens)
     throw Error(message(what, " has ids up to ", spec_.tokens.size() - 1, "; ", kMaxTokens - 1,
                         " is the largest that is read"));
   if (!is_utf8() && !spec_.added.empty())
     throw Error(message(what, ": a text of any bytes has no added tokens"));
-  added_.require_apart(spec_.tokens, what);
   vocab_ = std::max(static_cast<int>(spec_.tokens.size()), added_.vocab());
   for (const std::optional<int>& token : {spec_.ends.start, spec_.ends.end, spec_.unknown})
     if (token && (*token < 0 || *token >= vocab_))

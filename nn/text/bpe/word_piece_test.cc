@@ -102,38 +102,13 @@ TEST_CASE("whatever the vocab.txt and the tokenizer_config.json, they are refuse
 class HostileTexts {
  public:
   std::string next() {
-    static const std::string words[] = {"the",
-                                        "unaffable",
-                                        "Na\u00efve",
-                                        "CAF\u00c9",
-                                        "re\u0301sume\u0301",
-                                        "\u00c5ngstr\u00f6m",
-                                        "\u0130stanbul",
-                                        "\ufb01ne",
-                                        "stra\u00dfe",
-                                        "\u1e9e\u03a3",
-                                        "don't",
-                                        "U.S.A.",
-                                        "3.14",
-                                        "$5",
-                                        "a_b",
-                                        "C++",
-                                        "\u65e5\u672c\u8a9e",
-                                        "\ud55c\uad6d\uc5b4",
-                                        "\u0e44\u0e17\u0e22",
-                                        "\u0939\u093f\u0928\u094d\u0926\u0940",
-                                        "\u0627\u0644\u0639\u0631\u0628\u064a\u0629",
-                                        "\U0001f917",
-                                        "[MASK]",
-                                        "[SEP]",
-                                        "[sep]",
-                                        "##ing",
-                                        std::string(100, 'a'),
-                                        std::string(101, 'b'),
-                                        "\u200d",
-                                        "\ufeff",
-                                        "\u00a0",
-                                        "\u2028"};
+    static const std::string list =
+        "the\nunaffable\nNa\u00efve\nCAF\u00c9\nre\u0301sume\u0301\n\u00c5ngstr\u00f6m\n\u0130stanbul\n"
+        "\ufb01ne\nstra\u00dfe\n\u1e9e\u03a3\ndon't\nU.S.A.\n3.14\n$5\na_b\nC++\n\u65e5\u672c\u8a9e\n"
+        "\ud55c\uad6d\uc5b4\n\u0e44\u0e17\u0e22\n\u0939\u093f\u0928\u094d\u0926\u0940\n"
+        "\u0627\u0644\u0639\u0631\u0628\u064a\u0629\n\U0001f917\n[MASK]\n[SEP]\n[sep]\n##ing\n" +
+        std::string(100, 'a') + '\n' + std::string(101, 'b') + "\n\u200d\n\ufeff\n\u00a0\n\u2028";
+    static const std::vector<std::string_view> words = lines_of(list);
     std::string text;
     for (uint64_t pieces = 1 + draw(12); pieces > 0; --pieces) {
       const uint64_t kind = draw(8);
