@@ -41,7 +41,7 @@ int train(int argc, char** argv) {
       "--sentences or --images. An interrupted training goes on where it was.");
   const std::string& out =
       flags.output("out", "folder for the models; made if it is missing", Flags::Output::kFolder);
-  const TaskFlags data(flags);
+  TaskFlags files(flags);
   const std::string& tokenizer_path =
       flags.text("tokenizer", "",
                  "tokenizer.json, llama2.c's file or GPT-2's vocab.json, which the model keeps; else the "
@@ -52,8 +52,7 @@ int train(int argc, char** argv) {
                     "train on so many tokens that the model of --from writes itself, instead of a text");
   const RecipeFlags recipe_flags(flags);
   flags.begin(argc, argv, {"out"});
-  const TaskFiles files = data.files();
-  if (samples > 0 && (from_path.empty() || data.any()))
+  if (samples > 0 && (from_path.empty() || files.tasks() > 0))
     throw Error("--samples are written by the model of --from, in place of other data; give that alone");
   if (flags.given("tokenizer") && files.text.empty() && files.sentences.empty())
     throw Error("--tokenizer makes tokens of a text; it needs --text or --sentences");

@@ -9,31 +9,23 @@
 
 namespace psm::cmd {
 
-TaskFlags::TaskFlags(Command& flags)
-    : text_(flags.text("text", "", "the text of a language model; its last tenth is held out")),
-      valid_(flags.text("valid", "",
-                        "the text, or the file of --sentences, that is held out in place of a tenth")),
-      sentences_(flags.text("sentences", "", "texts to classify, in a file of SST-2, QNLI or MRPC")),
-      images_(
-          flags.text("images", "", "images to classify, in MNIST's format with --labels, or in CIFAR-10's")),
-      labels_(flags.text("labels", "", "their labels")) {
+TaskFlags::TaskFlags(Command& flags) {
+  const auto add = [&](const char* name, std::string TaskFiles::*file, const char* what) {
+    flags.when_read(
+        [this, file, &path = flags.text(name, "", what)] { this->*file = resolve_user_path(path); });
+  };
+  add("text", &TaskFiles::text, "the text of a language model; its last tenth is held out");
+  add("valid", &TaskFiles::valid,
+      "the text, or the file of --sentences, that is held out in place of a tenth");
+  add("sentences", &TaskFiles::sentences, "texts to classify, in a file of SST-2, QNLI or MRPC");
+  add("images", &TaskFiles::images, "images to classify, in MNIST's format with --labels, or in CIFAR-10's");
+  add("labels", &TaskFiles::labels, "their labels");
   flags.when_read([this] {
-    if (!text_.empty() + !sentences_.empty() + !images_.empty() > 1)
-      throw Error("--text, --sentences and --images are three tasks; give one");
-    if (!valid_.empty() && text_.empty() && sentences_.empty())
+    if (tasks() > 1) throw Error("--text, --sentences and --images are three tasks; give one");
+    if (!valid.empty() && text.empty() && sentences.empty())
       throw Error("--valid holds out texts; it needs --text or --sentences");
-    if (images_.empty() && !labels_.empty()) throw Error("--labels are those of --images; give both");
+    if (images.empty() && !labels.empty()) throw Error("--labels are those of --images; give both");
   });
-}
-
-bool TaskFlags::any() const { return !text_.empty() || !sentences_.empty() || !images_.empty(); }
-
-TaskFiles TaskFlags::files() const {
-  return {.text = resolve_user_path(text_),
-          .valid = resolve_user_path(valid_),
-          .sentences = resolve_user_path(sentences_),
-          .images = resolve_user_path(images_),
-          .labels = resolve_user_path(labels_)};
 }
 
 namespace {

@@ -9,17 +9,13 @@
 
 namespace psm::cmd {
 
-// The flags that name a task's data, for the commands that train or score models on it.
-struct TaskFlags {
-  // Once the flags are read, throws Error on flags that do not go together.
+// The flags that name a task's data, for the commands that train or score models on it. Once the flags are read, these
+// are the files, with the user's paths resolved.
+struct TaskFlags : TaskFiles {
+  // Throws Error, once the flags are read, on flags that do not go together.
   explicit TaskFlags(Command& flags);
-
-  bool any() const;
-  // The files, with the user's paths resolved.
-  TaskFiles files() const;
-
- private:
-  const std::string &text_, &valid_, &sentences_, &images_, &labels_;
+  TaskFlags(const TaskFlags&) = delete;
+  TaskFlags& operator=(const TaskFlags&) = delete;
 };
 
 // The flags with which //cmd:train changes the recipe of its task.
