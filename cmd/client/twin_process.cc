@@ -30,7 +30,7 @@ TwinMessage TwinMessage::parse(const std::string& bytes) {
 }
 
 TwinProcess::TwinProcess(const std::string& program, uint64_t program_id)
-    : process_({sibling_command("twin"), "--program", resolve_user_path(program), "--pipe"}),
+    : process_({sibling_command("twin"), "--program", resolve_user_path(program)}),
       channel_(process_.from(), process_.to(), "the twin", [this] { return process_.ending(); }) {
   if (reply() != std::to_string(program_id))
     throw Error(
