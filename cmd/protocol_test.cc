@@ -189,7 +189,7 @@ TEST_CASE(
   wire::CiphertextWriter many(path_of("sixty.ct"), context(), two.fingerprint(), two.note());
   for (size_t i = 0; i < kGroups * 2; ++i) many.write(two.load(i % 4));
   many.commit();
-  // In megabytes, as the refusal says.
+  // In megabytes, as the refusal says. One arena: each further one reserves 64 MB of address space.
   const auto asked_for = [](const std::string& in) {
     const Outcome outcome =
         run_command_line("infer " + infer_flags(in, "none.ct"), "ulimit -v 130000; MALLOC_ARENA_MAX=1 ");
