@@ -8,7 +8,7 @@
 #include "cmd/reports/logits_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
-#include "cmd/training/recipe_flags.h"
+#include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 #include "train/data/documents.h"
 #include "train/evaluation/evaluation.h"

@@ -15,7 +15,7 @@
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
-#include "cmd/training/recipe_flags.h"
+#include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 #include "train/evaluation/polynomial_evaluation.h"
 
