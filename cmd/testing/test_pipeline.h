@@ -100,8 +100,8 @@ inline Json must_agree(const std::string& decrypt, const std::string& client, co
   return found;
 }
 
-// The same of answers to these prompts by the test's files NAME.program and NAME.client, through all processes. NAME.json has
-// the server's figures.
+// The same of the answers to these prompts, through all processes, by the files NAME.program and NAME.client of the test.
+// The server writes its figures to NAME.json.
 inline Json answer_and_compare(const std::string& name, const std::string& keys, const std::string& prompts,
                                double bound = 0x1p-7) {
   const std::string file = path_of(name), client = file + ".client", program = file + ".program",

@@ -10,8 +10,8 @@
 
 namespace psm::cmd {
 
-// For the commands that train or score models on the data. Once the flags are read, these are the files, with the user's
-// paths resolved.
+// For the commands that train or score models on the data. Once the flags are read, these are the files: the user's
+// paths are resolved.
 struct TaskFlags : TaskFiles {
   // Throws Error, once the flags are read, on flags that do not go together.
   explicit TaskFlags(Command& flags) {
