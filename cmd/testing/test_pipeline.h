@@ -100,7 +100,7 @@ inline Json must_agree(const std::string& decrypt, const std::string& client, co
   return found;
 }
 
-// The same of the answers to these prompts, through all processes, by the files NAME.program and NAME.client of the test.
+// The same of the answers to these prompts, through all processes, by the test's NAME.program and NAME.client.
 // The server writes its figures to NAME.json.
 inline Json answer_and_compare(const std::string& name, const std::string& keys, const std::string& prompts,
                                double bound = 0x1p-7) {
