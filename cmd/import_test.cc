@@ -34,11 +34,16 @@ attention::ModelWeights tiny(std::string_view family) {
   return attention::random_weights(config, 3);
 }
 
+// A folder as transformers writes it.
+std::string written(const std::string& name, const attention::ModelWeights& weights) {
+  std::filesystem::create_directories(path_of(name));
+  attention::write_hugging_face(path_of(name), weights);
+  return path_of(name);
+}
+
 TEST_CASE("a model of transformers becomes a checkpoint, and goes back into the same files") {
   for (const char* family : {"gpt-neox", "gpt2", "llama"}) {
-    const std::string folder = path_of(family), checkpoint = path_of("model.safetensors");
-    std::filesystem::create_directories(folder);
-    attention::write_hugging_face(folder, tiny(family));
+    const std::string folder = written(family, tiny(family)), checkpoint = path_of("model.safetensors");
     const Json figures = run_for_json("import --from " + folder + " --out " + checkpoint);
     CHECK(figures.at("architecture", "").string("") == family);
     CHECK(attention::load_checkpoint(checkpoint).weights.layers[1].w_down == tiny(family).layers[1].w_down);
@@ -74,9 +79,7 @@ TEST_CASE("a model whose logits are not finite, or all zero, is an error of the 
 }
 
 TEST_CASE("weights that only PyTorch reads are refused with what converts them") {
-  const std::string folder = path_of("pickled");
-  std::filesystem::create_directories(folder);
-  attention::write_hugging_face(folder, tiny("llama"));
+  const std::string folder = written("pickled", tiny("llama"));
   std::filesystem::rename(folder + "/model.safetensors", folder + "/pytorch_model.bin");
   check_refused("import --from " + folder + " --out " + path_of("x.safetensors"),
                 "save_pretrained(FOLDER, safe_serialization=True)");
@@ -84,11 +87,10 @@ TEST_CASE("weights that only PyTorch reads are refused with what converts them")
 
 TEST_CASE(
     "a tokenizer goes with the model and comes back; one that is not supported is left out on request") {
-  const std::string folder = path_of("spoken"), checkpoint = path_of("spoken.safetensors");
-  std::filesystem::create_directories(folder);
-  attention::ModelWeights weights = tiny("llama");
-  weights.config.vocab = 300;
-  attention::write_hugging_face(folder, attention::random_weights(weights.config, 3));
+  attention::ModelConfig config = tiny("llama").config;
+  config.vocab = 300;
+  const std::string folder = written("spoken", attention::random_weights(config, 3)),
+                    checkpoint = path_of("spoken.safetensors");
   const nn::Tokenizer tokenizer(nn::train_byte_bpe("the cat sat on the mat", {.vocab = 262}), "test");
   write_file(folder + "/tokenizer.json", nn::tokenizer_json(tokenizer.spec(), 0));
   const Json figures = run_for_json("import --from " + folder + " --out " + checkpoint);
@@ -106,9 +108,8 @@ TEST_CASE(
 }
 
 TEST_CASE("what cannot be imported is refused in one line and leaves nothing") {
-  const std::string folder = path_of("roberta"), out = path_of("refused.safetensors"), to = " --out " + out;
-  std::filesystem::create_directories(folder);
-  attention::write_hugging_face(folder, tiny("roberta"));
+  const std::string folder = written("roberta", tiny("roberta")), out = path_of("refused.safetensors"),
+                    to = " --out " + out;
   check_refused("import --from " + folder, "--out is needed");
   check_refused("import --from " + path_of("nowhere") + to, "nowhere");
   write_file(path_of("short.bin"), "abc");

@@ -1,8 +1,5 @@
 // Compiler, client and server as their users call them: separate processes that share nothing but files. In a small
 // ring that offers no security, with a small model of random weights.
-#include <sys/wait.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -92,6 +89,8 @@ TEST_CASE("an answer through four processes is the twin's, whatever kernels each
   const Json found = must_agree(decrypt_arguments("answer.ct"), kClient, kProgram, "--sample 12");
   CHECK(found.at("positions", "json").integer("positions", 0, 1000) == 12 * 6);
   CHECK(found.at("argmax_agreement", "json").number("argmax_agreement") >= 0.99);
+  CHECK(run("decrypt", decrypt_arguments("answer.ct"))
+            .out.starts_with("answers, a prediction for each scored position of each prompt:\nprompt 0: "));
 }
 
 TEST_CASE("with no memory for encoded weights, and by other kernels, the answer is the same, bit for bit") {
@@ -126,52 +125,41 @@ TEST_CASE("answers that are far from the twin of the prompts given are a failure
 TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps, and so does its answer") {
   keys();
   // The same model, with letters for its eight tokens; the keys of one program serve the other.
-  const std::string model = path_of("letters.safetensors"), prompts = path_of("letters.ct");
+  const std::string model = path_of("letters.safetensors");
   attention::Checkpoint checkpoint = attention::load_checkpoint(kModel);
   write_notes(PromptCodec(nn::alphabet_of("abcdefgh")), checkpoint.notes, checkpoint.weights.config);
   attention::save_checkpoint(model, checkpoint);
   compile(model, "letters");
-  const std::string with = "--client " + path_of("letters.client") + " --keys " + keys() + " --insecure",
-                    program = path_of("letters.program"), prompt = " --prompt aea";
-  must("encrypt", with + prompt + " --check " + program + " --out " + prompts);
-  must("infer", infer_flags("letters.ct", "said.ct", keys() + "/evaluation.keys", program));
-  const Json compared =
-      must_agree(with + " --in " + path_of("said.ct"), path_of("letters.client"), program, prompt);
+  const Json compared = answer_and_compare("letters", keys(), "--prompt aea");
   const Json json = json_in("answers.json");
   const std::string said = json.at("answers", "json").array("answers").at(0).string("answer");
   CHECK(said.size() == 3);
   CHECK(said.find_first_not_of("abcdefgh") == std::string::npos);
   CHECK(compared.at("positions", "json").integer("positions", 0, 100) == 3);
-  check_refused("encrypt " + with + " --prompt aex --out " + prompts, "the text has \"x\"");
+  check_refused("encrypt --client " + path_of("letters.client") + " --keys " + keys() +
+                    " --insecure --prompt aex --out " + path_of("letters.ct"),
+                "the text has \"x\"");
 }
 
 TEST_CASE("a published shape runs as a model does, and its prompts are numbers") {
-  const std::string shape = path_of("shape"), folder = path_of("shape_keys"), prompts = path_of("numbers.ct"),
-                    with = "--client " + shape + ".client --keys " + folder + " --insecure",
-                    prompt = " --prompt \"7 50303 3\"";
+  const std::string shape = path_of("shape"), folder = path_of("shape_keys");
   must("compile", "--shape pythia-70m --layers 1 --tokens 8 --log-n 12 --insecure --out " + shape);
   must("keygen", keygen_arguments(folder, shape + ".client"));
-  must("encrypt", with + prompt + " --out " + prompts);
-  must("infer", infer_flags("numbers.ct", "numbered.ct", folder + "/evaluation.keys", shape + ".program"));
-  const Json compared =
-      must_agree(with + " --in " + path_of("numbered.ct"), shape + ".client", shape + ".program", prompt);
+  const Json compared = answer_and_compare("shape", folder, "--prompt \"7 50303 3\"");
   CHECK(compared.at("positions", "json").integer("positions", 0, 100) == 3);
-  check_refused("encrypt " + with + " --prompt \"7 50304\" --out " + prompts,
+  check_refused("encrypt --client " + shape + ".client --keys " + folder +
+                    " --insecure --prompt \"7 50304\" --out " + path_of("shape.ct"),
                 "'50304' is no token; they are 0 to 50303");
 }
 
 TEST_CASE("under a dense secret, too, an answer through four processes is the twin's") {
   keys();
-  const std::string folder = path_of("dense"), program = path_of("dense.program");
+  const std::string folder = path_of("dense_keys");
   compile(kModel, "dense", kRing + " --secret dense");
-  const std::string client = "--client " + path_of("dense.client") + " --insecure --keys " + folder;
   must("keygen", keygen_arguments(folder, path_of("dense.client")));
-  must("encrypt", client + " --out " + path_of("dense.ct") + " --sample 12");
-  must("infer", infer_flags("dense.ct", "dense_answer.ct", folder + "/evaluation.keys", program) + "--json " +
-                    path_of("dense_run.json"));
-  const Json ran = json_in("dense_run.json");
+  answer_and_compare("dense", folder, "--sample 12");
+  const Json ran = json_in("dense.json");
   CHECK(ran.at("params", "json").at("secret_hamming_weight", "json").integer("weight", 0, 192) == 0);
-  must_agree(client + " --in " + path_of("dense_answer.ct"), path_of("dense.client"), program, "--sample 12");
 }
 
 TEST_CASE("the secret key's file is its owner's alone") {
@@ -245,24 +233,11 @@ TEST_CASE(
   check_refused("infer " + infer_arguments("x.ct") + " --ledger " + path_of("ledger.txt"), ".html");
 }
 
-TEST_CASE("an interrupted run goes on from its state, and a state of another run is refused") {
-  keys();
-  const std::string state = path_of("state");
-  // Killed by a time limit somewhere in the middle; if it was done before, nothing is left to resume.
-  const std::string binary = located("infer");
-  const int status = std::system(("timeout -s KILL 3 " + binary + " " + infer_arguments("resumed.ct") +
-                                  " --state " + state + " >/dev/null 2>&1")
-                                     .c_str());
-  CHECK(WIFEXITED(status));
-  const Outcome resumed = must("infer", infer_arguments("resumed.ct") + " --state " + state);
-  CHECK_FALSE(std::filesystem::exists(state));  // the folder goes with its files
-  CHECK(run("decrypt", decrypt_arguments("resumed.ct"))
-            .out.starts_with("answers, a prediction for each scored position of each prompt:\nprompt 0: "));
-  must_agree(decrypt_arguments("resumed.ct"), kClient, kProgram, "--sample 12");
+TEST_CASE("a state of another run is refused") {
+  const std::string state = path_of("state"), infer = infer_arguments("resumed.ct");
   std::filesystem::create_directory(state);
   std::filesystem::copy_file(path_of("prompts.ct"), state + "/group-0");
-  const Outcome refused = run("infer", infer_arguments("resumed.ct") + " --state " + state);
-  CHECK(refused.exit_code == 2);
+  CHECK(run("infer", infer + " --state " + state).exit_code == 2);
 }
 
 TEST_CASE("bad input is one clear line and exit code 2") {
@@ -389,16 +364,6 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   for (const Case& c : cases) check_refused(message(c.command, " ", c.arguments), c.said);
   for (const char* name : {"x.ct", "x.program", "x.client", "k"})
     CHECK_FALSE(std::filesystem::exists(path_of(name)));
-}
-
-TEST_CASE("too little memory is said before the work starts") {
-  // One arena: each further one reserves 64 MB of address space, and how many there are depends on which
-  // thread is first.
-  keys();
-  const Outcome outcome =
-      run_command_line("infer " + infer_arguments("x.ct"), "ulimit -v 130000; MALLOC_ARENA_MAX=1 ");
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.err.find("of memory") != std::string::npos);
 }
 
 TEST_CASE("held-out values that no bootstrap could take are counted when a model is made polynomial") {

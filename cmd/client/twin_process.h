@@ -3,10 +3,17 @@
 // close the answer is. The client itself links no program.
 #pragma once
 
+#include <complex>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "attention/ends/client_model.h"
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/wire/tables.h"
 #include "cmd/generation/frames.h"
 #include "cmd/protocol/child_process.h"
 
@@ -26,6 +33,31 @@ struct TwinMessage {
   static TwinMessage parse(const std::string& bytes);  // throws Error for anything else
 };
 
+template <typename Tables>
+void describe(Tables& t, TwinMessage& m) {
+  t.text(m.entry);
+  wire::integer(t, m.argument);
+  wire::flag(t, m.noisy), wire::flag(t, m.strict), wire::flag(t, m.shares);
+  wire::map(t, m.slots, 8, [&](std::string& name, std::vector<std::complex<double>>& values) {
+    t.text(name);
+    wire::list(t, values, 16, [&](std::complex<double>& value) {
+      double re = value.real(), im = value.imag();
+      t.number(re), t.number(im);
+      value = {re, im};
+    });
+  });
+}
+
+inline std::string TwinMessage::text() const { return wire::to_bytes(*this); }
+inline TwinMessage TwinMessage::parse(const std::string& bytes) {
+  return wire::from_bytes<TwinMessage>(bytes, "a message");
+}
+
+// What goes over the pipes: frames (cmd/generation/frames.h) of tables (ckks/wire/tables.h). A request is a kToken; its
+// reply is one kAnswer, or two, or a kRefused that says what failed. The twin begins with a kReady, the program's
+// id. The reply to slots that are shared has none.
+constexpr uint64_t kMostTwinBytes = uint64_t{1} << 32;
+
 class TwinProcess {
  public:
   struct Outputs {
@@ -34,19 +66,31 @@ class TwinProcess {
   };
 
   // Throws Error if the program has another id.
-  TwinProcess(const std::string& program, uint64_t program_id);
+  TwinProcess(const std::string& program, uint64_t program_id)
+      : process_({sibling_command("twin"), "--program", resolve_user_path(program)}),
+        channel_(process_.from(), process_.to(), "the twin", [this] { return process_.ending(); }) {
+    if (reply() != std::to_string(program_id))
+      throw Error(
+          message(program, " is another program than the client file's; give the one compiled with it"));
+  }
   // Throws Error if a value leaves its range, and names operation and layer.
-  Outputs run(const TwinMessage& request);
+  Outputs run(const TwinMessage& request) {
+    channel_.send(FrameKind::kToken, request.text());
+    Outputs outputs{TwinMessage::parse(reply()).slots, {}};
+    if (request.noisy) outputs.noisy = TwinMessage::parse(reply()).slots;
+    return outputs;
+  }
 
  private:
-  std::string reply();
+  std::string reply() {
+    std::optional<Frame> frame = channel_.receive(kMostTwinBytes);
+    if (!frame) throw Error(channel_.gone(), Error::Kind::kFailed);
+    if (frame->kind == FrameKind::kRefused) throw Error(frame->payload);
+    return std::move(frame->payload);
+  }
+
   ChildProcess process_;
   FrameChannel channel_;
 };
-
-// What goes over the pipes: frames (cmd/generation/frames.h) of tables (ckks/wire/tables.h). A request is a kToken; its
-// reply is one kAnswer, or two, or a kRefused that says what failed. The twin begins with a kReady, the program's
-// id. The reply to slots that are shared has none.
-constexpr uint64_t kMostTwinBytes = uint64_t{1} << 32;
 
 }  // namespace psm::cmd

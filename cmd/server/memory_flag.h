@@ -1,31 +1,64 @@
 // --memory, and whether the machine has it.
 #pragma once
 
+#include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "ckks/base/error.h"
 #include "ckks/base/files/flags.h"
+#include "ckks/base/memory.h"
+#include "cmd/terminal/units.h"
 
 namespace psm::cmd {
+
+// Parses "16GB", "700 MB", "1.5 TB" (powers of ten). Returns nullopt for anything else.
+inline std::optional<double> parse_bytes(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (error != std::errc() || !std::isfinite(number) || number <= 0) return std::nullopt;
+  std::string unit(rest, end);
+  if (unit.starts_with(' ')) unit.erase(0, 1);
+  for (const auto& [name, factor] : {std::pair("MB", 1e6), {"GB", 1e9}, {"TB", 1e12}})
+    if (unit == name) return number * factor;
+  return std::nullopt;
+}
 
 // The most memory that a server may take. A run is refused if its least memory does not fit. The
 // rest holds encoded plaintexts for further runs.
 class MemoryFlag {
  public:
-  explicit MemoryFlag(Flags& flags);
+  explicit MemoryFlag(Flags& flags)
+      : text_(flags.text("memory", "",
+                         "how much memory to take, such as 16GB: what is left beside keys and ciphertexts "
+                         "keeps encoded weights for further runs")) {}
   // The bytes for encoded plaintexts, if a run takes `least` bytes without them; `usual` without the flag.
   // Throws Error if the flag is not a size, or less than `least`.
-  size_t left_for_plaintexts(double least, size_t usual) const;
+  size_t left_for_plaintexts(double least, size_t usual) const {
+    if (text_.empty()) return usual;
+    const std::optional<double> bytes = parse_bytes(text_);
+    if (!bytes) throw Error(message("--memory ", text_, " is no size; give one such as 700MB or 16GB"));
+    if (*bytes < least)
+      throw Error(
+          message("--memory ", text_, " is too little: keys and ciphertexts alone take ", bytes_text(least)));
+    return static_cast<size_t>(*bytes - least);
+  }
 
  private:
   const std::string& text_;
 };
 
-// Parses "16GB", "700 MB", "1.5 TB" (powers of ten). Returns nullopt for anything else.
-std::optional<double> parse_bytes(const std::string& text);
-
 // Throws Error if the memory does not suffice: "error: needs 11.2 GB of memory, 7.9 GB are available; ...".
-void require_memory(size_t bytes);
+inline void require_memory(size_t bytes) {
+  const uint64_t available = available_memory_bytes();
+  if (available == 0 || bytes <= available) return;
+  throw Error(message("this needs about ", bytes_text(static_cast<double>(bytes)), " of memory, ",
+                      bytes_text(static_cast<double>(available)),
+                      " are available; close other programs or use a larger machine"));
+}
 
 }  // namespace psm::cmd

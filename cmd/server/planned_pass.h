@@ -2,22 +2,40 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/program/plan.h"
 #include "ckks/program/planning/meter.h"
+#include "ckks/program/planning/scheme_figures.h"
 #include "ckks/program/verify/verify.h"
 #include "ckks/scheme/chain/context.h"
 #include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
 
-PlanEnds ends_of(const program::Plan& plan, uint64_t program_id = 0);
+inline PlanEnds ends_of(const program::Plan& plan, uint64_t program_id = 0) {
+  PlanEnds ends{program_id, {}, {}};
+  for (size_t i = 0; i < plan.program.inputs.size(); ++i)
+    ends.inputs.push_back({plan.program.inputs[i].name, plan.input_levels[i]});
+  for (const program::NamedValue& output : plan.program.outputs)
+    ends.outputs.push_back({output.name, plan.level[output.value.id]});
+  return ends;
+}
 
 struct PlannedPass {
-  PlannedPass(std::shared_ptr<const ckks::Context> context, program::Plan plan);
+  PlannedPass(std::shared_ptr<const ckks::Context> own, program::Plan planned)
+      : context(std::move(own)),
+        bootstraps(ckks::plan_bootstraps(*context, {{}})),
+        plan(std::move(planned)),
+        keys(program::key_request(plan, bootstraps)),
+        reading(program::meter(plan, program::costs_of(*context, bootstraps))) {}
   // Reads a program's file. Throws Error if it has no whole pass.
-  explicit PlannedPass(program::VerifiedProgram program);
+  explicit PlannedPass(program::VerifiedProgram program)
+      : PlannedPass(std::move(program.context), program.file.entry(kPass).plan) {
+    keys = program.file.entry(kPass).keys;
+    program_id = program.file.id();
+  }
 
   std::shared_ptr<const ckks::Context> context;
   ckks::BootstrapPlans bootstraps;  // the full one, where the parameters have it

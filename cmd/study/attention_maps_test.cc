@@ -11,16 +11,21 @@
 namespace psm::cmd {
 namespace {
 
+const train::RecallTask kTask({3, 4, 2, 12});
+
+attention::ModelWeights model_of(attention::AttentionKind kind, attention::PowerForm form) {
+  attention::ModelConfig config;
+  config.vocab = kTask.vocab(), config.context = kTask.context(), config.attention = kind;
+  config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16, config.form = form;
+  return attention::random_weights(config, 1);
+}
+
 TEST_CASE("averages, samples and distances are those of the reference forward pass") {
-  const train::RecallTask task({3, 4, 2, 12});
-  const train::Batch batch = task.validation(20);
+  const train::Batch batch = kTask.validation(20);
   for (const attention::AttentionKind kind :
        {attention::AttentionKind::kSoftmax, attention::AttentionKind::kPowerSoftmax}) {
-    attention::ModelConfig config;
-    config.vocab = task.vocab(), config.context = task.context(), config.attention = kind;
-    config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16,
-    config.form = attention::PowerForm::kStable;
-    const attention::ModelWeights weights = attention::random_weights(config, 1);
+    const attention::ModelWeights weights = model_of(kind, attention::PowerForm::kStable);
+    const attention::ModelConfig& config = weights.config;
     const std::vector<LayerAttention> layers = measure_attention(weights, batch);
 
     std::vector<std::vector<double>> mean(2, std::vector<double>(12 * 12)), sample = mean;
@@ -53,13 +58,9 @@ TEST_CASE("averages, samples and distances are those of the reference forward pa
 }
 
 TEST_CASE("the weights of the rows add up to the attention that is measured") {
-  const train::RecallTask task({3, 4, 2, 12});
-  const train::Batch batch = task.validation(20);
-  attention::ModelConfig config;
-  config.vocab = task.vocab(), config.context = task.context();
-  config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16;
-  config.form = attention::PowerForm::kLengthAgnostic;
-  const attention::ModelWeights weights = attention::random_weights(config, 1);
+  const train::Batch batch = kTask.validation(20);
+  const attention::ModelWeights weights =
+      model_of(attention::AttentionKind::kPowerSoftmax, attention::PowerForm::kLengthAgnostic);
   const ScoreRows rows = score_rows(weights, batch);
   const std::vector<LayerAttention> layers = measure_attention(weights, batch);
   REQUIRE(rows.heads.size() == 20 * 2 * 2);
@@ -71,7 +72,7 @@ TEST_CASE("the weights of the rows add up to the attention that is measured") {
       REQUIRE(row.size() == t + 1);
       for (const double x : row) bound = std::max(bound, std::abs(x));
       std::vector<double> w(row.size());
-      attention::row_weights(config, row.data(), static_cast<int>(row.size()), w.data());
+      attention::row_weights(weights.config, row.data(), static_cast<int>(row.size()), w.data());
       for (size_t j = 0; j < w.size(); ++j) mean[i / 2 % 2][t * 12 + j] += w[j] / 40;
     }
   CHECK(rows.bound == bound);

@@ -9,6 +9,7 @@
 #include "attention/trained/power_softmax.h"
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
+#include "cmd/prompts/logits.h"
 #include "cmd/study/experiment.h"
 
 namespace psm::cmd {
@@ -28,17 +29,12 @@ std::vector<double> weights_of(const std::vector<double>& scores, int power) {
   return weights;
 }
 
-double correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  const double n = static_cast<double>(a.size());
-  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / n;
-  const double mean_b = std::accumulate(b.begin(), b.end(), 0.0) / n;
-  double ab = 0, aa = 0, bb = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    ab += (a[i] - mean_a) * (b[i] - mean_b);
-    aa += (a[i] - mean_a) * (a[i] - mean_a);
-    bb += (b[i] - mean_b) * (b[i] - mean_b);
+double correlation(std::vector<double> a, std::vector<double> b) {
+  for (std::vector<double>* x : {&a, &b}) {
+    const double mean = std::accumulate(x->begin(), x->end(), 0.0) / static_cast<double>(x->size());
+    for (double& value : *x) value -= mean;
   }
-  return ab / std::sqrt(aa * bb);
+  return cosine(a, b);
 }
 
 // The largest relative error on points of the domain that are denser towards its small end.

@@ -157,9 +157,8 @@ TEST_CASE("the experiment on images runs to the polynomial model") {
   CHECK(items.find("nan") == std::string::npos);
 }
 
-// Phrases of words that are all good or all bad, 12 words or 3, and pairs of a question and a sentence, with
-// GPT-2's tokenizer; nothing without the latter.
-std::optional<std::string> phrases(const std::string& name) {
+// Phrases and pairs of texts, with GPT-2's tokenizer; nothing without the latter.
+std::optional<std::string> sentences(const std::string& name) {
   const std::string folder = fresh_folder(name);
   std::filesystem::create_directories(folder + "/glue");
   std::filesystem::create_directories(folder + "/tokenizer");
@@ -168,25 +167,13 @@ std::optional<std::string> phrases(const std::string& name) {
     if (!path) return std::nullopt;
     std::filesystem::copy_file(*path, folder + "/" + file);
   }
-  std::string text = "sentence\tlabel\n";
-  TrainingRandom random(4);
-  for (int n = 0; n < 2400; ++n) {
-    const int label = n % 2;
-    for (int w = 0; w < (n % 4 < 2 ? 12 : 3); ++w)
-      text += std::string(label ? "good" : "bad") + std::to_string(random.integer(10000)) + " ";
-    text += "\t" + std::to_string(label) + "\n";
-  }
-  write_file(folder + "/glue/sst2-train.tsv", text);
-  std::string pairs = "index\tquestion\tsentence\tlabel\n";
-  for (int n = 0; n < 200; ++n)
-    pairs += message(n, "\tWho is number ", n, " ?\t", n % 2 ? "It is " : "Nobody knows ", n, " .\t",
-                     n % 2 ? "entailment" : "not_entailment", "\n");
-  write_file(folder + "/glue/qnli-dev.tsv", pairs);
+  write_file(folder + "/glue/sst2-train.tsv", phrases());
+  write_file(folder + "/glue/qnli-dev.tsv", text_pairs(false));
   return folder;
 }
 
 TEST_CASE("the experiment on sentences runs to the polynomial model" * doctest::test_suite("external")) {
-  const std::optional<std::string> folder = phrases("phrases");
+  const std::optional<std::string> folder = sentences("phrases");
   if (!folder) return;
   const StudyOptions options = options_of(0.002, "sentences", *folder);
   for (const char* name : {"sentences", "sentence-pairs"}) {

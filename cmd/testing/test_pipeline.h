@@ -100,6 +100,18 @@ inline Json must_agree(const std::string& decrypt, const std::string& client, co
   return found;
 }
 
+// The same of the answers to these prompts, through all processes, by the test's NAME.program and NAME.client.
+// The server writes its figures to NAME.json.
+inline Json answer_and_compare(const std::string& name, const std::string& keys, const std::string& prompts,
+                               double bound = 0x1p-7) {
+  const std::string file = path_of(name), client = file + ".client", program = file + ".program",
+                    with = "--client " + client + " --keys " + keys + " --insecure ";
+  must("encrypt", with + prompts + " --check " + program + " --out " + file + ".ct");
+  must("infer", infer_flags(name + ".ct", name + ".answers", keys + "/evaluation.keys", program) + "--json " +
+                    file + ".json");
+  return must_agree(with + "--in " + file + ".answers", client, program, prompts, bound);
+}
+
 // Replaces the first `what`, which must exist.
 inline void replace(std::string& text, const std::string& what, const std::string& by) {
   const size_t at = text.find(what);

@@ -8,7 +8,7 @@
 #include "cmd/reports/logits_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
-#include "cmd/training/recipe_flags.h"
+#include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 #include "train/data/documents.h"
 #include "train/evaluation/evaluation.h"
@@ -86,7 +86,7 @@ int evaluate_command(int argc, char** argv) {
       "prompts, of images or of tokens' numbers, as JSON.");
   const std::string& model_path =
       flags.text("model", "", "a checkpoint of //cmd:train, //cmd:polynomialise or //cmd:import");
-  const TaskFlags data(flags);
+  TaskFlags data(flags);
   const int64_t& windows =
       flags.integer("windows", 128, 0, INT32_MAX, "of the held-out text to score; 0: all");
   const std::string& tasks = flags.text("tasks", "",
@@ -114,7 +114,7 @@ int evaluate_command(int argc, char** argv) {
   }
   if (logits.empty() && (prompt_flags.given() || !ids.empty()))
     throw Error("--prompt, --prompts, --sample and --ids are for --logits; give both or neither");
-  if (!logits.empty() && (data.any() || flags.given("windows") || flags.given("json")))
+  if (!logits.empty() && (data.tasks() > 0 || flags.given("windows") || flags.given("json")))
     throw Error("--logits computes no score; leave out the data of one, and --json");
   const std::vector<train::HarnessTask> wanted =
       tasks.empty() ? std::vector<train::HarnessTask>{} : tasks_from(tasks);
@@ -146,10 +146,10 @@ int evaluate_command(int argc, char** argv) {
   if (flags.given("windows") && !(tokenizer && trained_here(checkpoint)))
     throw Error("--windows are cut from a text that //cmd:train was given; leave it out for this model");
   if (tokenizer && classes == 0 && !trained_here(checkpoint)) {
-    flags.write_json(evaluate_documents(checkpoint, *tokenizer, data.files().text));
+    flags.write_json(evaluate_documents(checkpoint, *tokenizer, data.text));
     return 0;
   }
-  const Task task = Task::of(checkpoint, data.files());
+  const Task task = Task::of(checkpoint, data);
   const train::Batch test = task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX);
   const bool recall = task.counts_right();
   const double bytes = task.bytes_per_target(test);

@@ -15,7 +15,7 @@
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
-#include "cmd/training/recipe_flags.h"
+#include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 #include "train/evaluation/polynomial_evaluation.h"
 
@@ -90,7 +90,7 @@ int polynomialise(int argc, char** argv) {
                 "range, widened, and prints its certificate and how often unseen data leaves the interval.");
   const std::string& model_path = flags.text("model", "", "trained model with measured ranges");
   const std::string& out = flags.output("out", "file for the polynomial model");
-  const TaskFlags data(flags);
+  TaskFlags data(flags);
   const double& margin =
       flags.number("margin", 0, 0, 10,
                    "factor by which all measured ranges are widened on both sides; 0: 1.25, and those of the "
@@ -133,8 +133,8 @@ int polynomialise(int argc, char** argv) {
     program = attention::build_program(model, packing);
   }
 
-  if (data.any() || codec_of(checkpoint.weights.config, checkpoint.notes).is_recall()) {
-    const Task task = Task::of(checkpoint, data.files());
+  if (data.tasks() > 0 || codec_of(checkpoint.weights.config, checkpoint.notes).is_recall()) {
+    const Task task = Task::of(checkpoint, data);
     const train::Batch test = task.test();
     const train::Batch unseen = task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX);
     const std::vector<attention::RangeUse> uses = attention::count_range_leaves(model, unseen.examples());

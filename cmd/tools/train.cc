@@ -1,9 +1,12 @@
 // Steps 1 and 2 of Algorithm 1, from scratch or from a trained model: trains softmax and PowerSoftmax models
 // alike, or continues a softmax model with PowerSoftmax, and minimises the ranges of the latter.
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -11,12 +14,184 @@
 #include "cmd/reports/range_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
-#include "cmd/training/recipe_flags.h"
+#include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 #include "nn/text/bpe/tokenizer_file.h"
 
 namespace psm::cmd {
 namespace {
+
+constexpr size_t kTextSteps = 1200;
+
+void set_if_given(int& value, int64_t given) {
+  if (given > 0) value = static_cast<int>(given);
+}
+
+// The score offset that all heads share, as constant ones do until their scores are scaled; or none.
+std::optional<double> common_offset(const attention::ModelWeights& weights) {
+  std::optional<double> offset;
+  for (const attention::LayerWeights& layer : weights.layers)
+    for (const float c : layer.score_offset) {
+      if (offset && *offset != static_cast<double>(c)) return {};
+      offset = static_cast<double>(c);
+    }
+  return offset;
+}
+
+// The flags that change the recipe of the task.
+class RecipeFlags {
+ public:
+  explicit RecipeFlags(Flags& flags)
+      : flags_(flags),
+        attention_(flags.text("attention", "power_softmax", "power_softmax, relu or softmax")),
+        family_(flags.text("family", "",
+                           "architecture of a fresh model: gpt-neox, gpt2, llama (language models), bert or "
+                           "roberta (--text, of which they learn masked words), roberta (--sentences), vit "
+                           "(--images); gpt-neox, roberta, vit unless given")),
+        layers_(flags.integer("layers", 0, 0, 1024,
+                              "of the model; for 0 here and below the task's recipe decides")),
+        width_(flags.integer("width", 0, 0, 65536, "d, features of a token")),
+        heads_(flags.integer("heads", 0, 0, 1024, "of attention; they divide the width")),
+        kv_heads_(flags.integer("kv-heads", 0, 0, 1024, "of keys and values; 0: as many as of queries")),
+        ffn_(flags.integer("ffn", 0, 0, 262144, "features inside the feed-forward part")),
+        context_(flags.integer(
+            "context", 0, 0, 65536,
+            "T, tokens of a sequence, of text models; 0: 64, or as the model of --from has it")),
+        paper_(
+            flags.truth("paper", false,
+                        "the paper as printed: epsilon 1e-3, eq. PWRoss and GELU's peaks alone, the scores "
+                        "neither scaled nor trained without c; flags given beside it go before it")),
+        power_(flags.integer("power", 0, 0, 16,
+                             "p of PowerSoftmax, even; 0: 4 for recall and --paper, 6 for all else")),
+        score_offset_(
+            flags.text("score-offset", "",
+                       "c of PowerSoftmax's (s + c)^p: none, learned (a number of each head, from p "
+                       "on), or a number; unless given none for recall and --paper, p for all else")),
+        epsilon_(flags.number("epsilon", 0.2, 1e-9, 1e3,
+                              "of the last stage and of inference, added to the mean of s^p")),
+        steps_(flags.integer("steps", 0, 0, 10000000,
+                             "training steps of each attention, at most; 0: 1500 for recall, 1200 for all "
+                             "else; a quarter of that for continual training")),
+        range_steps_(
+            flags.integer("range-steps", 0, 0, 10000000,
+                          "steps of range minimisation; 0: 400 for recall, half of --steps for all else")),
+        batch_(flags.integer("batch", 0, 0, 65536, "sequences a step")),
+        precision_(
+            flags.text("precision", "fp32",
+                       "fp32, or bf16: of both factors of matrix products, whose sums and all else stay "
+                       "fp32; twice the rate of products where the processor has them")),
+        seed_(flags.integer("seed", 1, 1, INT64_MAX, "of data and training")) {}
+
+  // The requested context; 0: none.
+  int context() const { return static_cast<int>(context_); }
+  // Whether a fresh model of texts learns masked words.
+  bool masked() const { return family_ == "bert" || family_ == "roberta"; }
+  uint64_t seed() const { return static_cast<uint64_t>(seed_); }
+  // The task's recipe with the changes of the flags, from random weights or from the model `from`. Throws
+  // Error on a shape that no model has, on an odd power, and on flags that `from` decides.
+  train::RecipeOptions recipe(const Task& task, const attention::Checkpoint* from) const {
+    const size_t from_scratch = steps_ > 0 && !from ? static_cast<size_t>(steps_) : kTextSteps;
+    train::RecipeOptions options = task.recipe(from_scratch, seed());
+    if (context_ > 0 && (task.recall_task() || task.source->patch_inputs() > 0))
+      throw Error("--context is for texts; recall has sequences of 64 tokens, and an image all its patches");
+    attention::ModelConfig& model = options.model;
+    model.attention = attention::named<attention::AttentionKind>(attention_);
+    if (paper_) train::follow_paper(options);
+    set_if_given(model.power, power_);
+    set_score_offset(options);
+    if (!paper_ || flags_.given("epsilon")) options.inference_epsilon = epsilon_;
+    if (from) {
+      for (const char* name : {"family", "layers", "width", "heads", "kv-heads", "ffn"}) {
+        if (flags_.given(name))
+          throw Error(message("--", name, " is decided by the model of --from; leave it out"));
+      }
+      const attention::ModelConfig& start = from->weights.config;
+      if (start.attention != attention::AttentionKind::kSoftmax) {
+        if (power_ > 0 && power_ != start.power) {
+          throw Error(
+              message("--power ", power_, ", but the model of --from was trained with ", start.power));
+        }
+        if (flags_.given("score-offset"))
+          throw Error("--score-offset is decided by the model of --from; leave it out");
+        options.constant_score_offset = common_offset(from->weights);
+        if (!flags_.given("attention")) model.attention = start.attention;
+      }
+      train::require_continuable(start, model);
+      train::make_continual(options);
+    } else {
+      set_family(task, options);
+      set_if_given(model.kv_heads, kv_heads_);
+      set_if_given(model.layers, layers_);
+      set_if_given(model.width, width_);
+      set_if_given(model.heads, heads_);
+      set_if_given(model.ffn, ffn_);
+    }
+    model.validate();
+    train::set_steps(options, steps_ > 0 ? static_cast<size_t>(steps_) : options.steps,
+                     range_steps_ > 0 ? static_cast<size_t>(range_steps_) : options.range_steps);
+    set_if_given(options.training.batch, batch_);
+    set_if_given(options.range_training.batch, batch_);
+    set_precision(options);
+    return options;
+  }
+
+ private:
+  void set_family(const Task& task, train::RecipeOptions& options) const {
+    if (family_.empty()) return;
+    attention::ModelConfig& model = options.model;
+    const attention::ModelConfig family = attention::preset(family_);
+    const char* of_task = !task.is_classifier()             ? "a language model"
+                          : task.source->patch_inputs() > 0 ? "--images"
+                                                            : "--sentences";
+    const bool fits = task.is_classifier() ? family_ == (task.source->patch_inputs() > 0 ? "vit" : "roberta")
+                      : task.recall_task() != nullptr ? family.causal
+                                                      : family_ != "vit";
+    if (!fits) throw Error(message("--family ", family_, " is not for ", of_task, "; leave it out"));
+    model.block = family.block, model.norm = family.norm, model.feed_forward = family.feed_forward;
+    model.positions = family.positions, model.biases = family.biases;
+    if (family_ == "llama") model.rotary_fraction = family.rotary_fraction;
+    if (task.is_classifier() || !masked()) return;
+    model.causal = false, model.norm_epsilon = family.norm_epsilon;
+    if (family.separator > 0) model.separator = *task.codec.tokenizer()->end();
+    options.table_scale = train::kEncoderTables;
+  }
+
+  void set_score_offset(train::RecipeOptions& options) const {
+    if (!flags_.given("score-offset")) {
+      if (options.model.score_offset) options.constant_score_offset = options.model.power;
+      return;
+    }
+    options.model.score_offset = score_offset_ != "none";
+    options.constant_score_offset = {};
+    if (score_offset_ == "none" || score_offset_ == "learned") return;
+    double value = 0;
+    const auto [end, error] =
+        std::from_chars(score_offset_.data(), score_offset_.data() + score_offset_.size(), value);
+    if (error != std::errc() || end != score_offset_.data() + score_offset_.size() || !std::isfinite(value))
+      throw Error(message("--score-offset takes none, learned or a number, not '", score_offset_, "'"));
+    options.constant_score_offset = value;
+  }
+
+  void set_precision(train::RecipeOptions& options) const {
+    for (const nn::Precision precision : {nn::Precision::kFp32, nn::Precision::kBf16}) {
+      if (precision_ != nn::name_of(precision)) continue;
+      options.training.precision = options.range_training.precision = precision;
+      return;
+    }
+    throw Error(message("--precision takes fp32 or bf16, not '", precision_, "'"));
+  }
+
+  const Flags& flags_;
+  const std::string &attention_, &family_;
+  const int64_t &layers_, &width_, &heads_, &kv_heads_, &ffn_, &context_;
+  const bool& paper_;
+  const int64_t& power_;
+  const std::string& score_offset_;
+  const double& epsilon_;
+  const int64_t &steps_, &range_steps_, &batch_;
+  const std::string& precision_;
+  const int64_t& seed_;
+};
 
 // Before a stage, which may take long.
 void say_started(const std::string& stage, size_t steps, size_t resumed_at) {
@@ -41,7 +216,7 @@ int train(int argc, char** argv) {
       "--sentences or --images. An interrupted training goes on where it was.");
   const std::string& out =
       flags.output("out", "folder for the models; made if it is missing", Flags::Output::kFolder);
-  const TaskFlags data(flags);
+  TaskFlags files(flags);
   const std::string& tokenizer_path =
       flags.text("tokenizer", "",
                  "tokenizer.json, llama2.c's file or GPT-2's vocab.json, which the model keeps; else the "
@@ -52,8 +227,7 @@ int train(int argc, char** argv) {
                     "train on so many tokens that the model of --from writes itself, instead of a text");
   const RecipeFlags recipe_flags(flags);
   flags.begin(argc, argv, {"out"});
-  const TaskFiles files = data.files();
-  if (samples > 0 && (from_path.empty() || data.any()))
+  if (samples > 0 && (from_path.empty() || files.tasks() > 0))
     throw Error("--samples are written by the model of --from, in place of other data; give that alone");
   if (flags.given("tokenizer") && files.text.empty() && files.sentences.empty())
     throw Error("--tokenizer makes tokens of a text; it needs --text or --sentences");

@@ -109,10 +109,8 @@ int twin(int argc, char** argv) {
                 "//cmd:compare and //cmd:generate do too.",
                 Command::Writes::kNothing);
   const std::string& program_path = flags.text("program", "", "the program (NAME.program of //cmd:compile)");
-  const bool& pipe =
-      flags.truth("pipe", false, "slots come from standard input, answers go to standard output");
   flags.begin(argc, argv, {"program"});
-  if (!pipe)
+  if (::isatty(STDIN_FILENO))
     throw Error("the twin talks to a client through pipes; give --check PROGRAM to encrypt, or run compare");
   FrameChannel client(STDIN_FILENO, STDOUT_FILENO, "the client");
   try {

@@ -121,12 +121,10 @@ Task Task::of(const attention::Checkpoint& checkpoint, const TaskFiles& files) {
   const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);
   const attention::ModelConfig& config = checkpoint.weights.config;
   const auto only = [&](const std::string& wanted, const char* what) {
-    const bool others =
-        !files.text.empty() + !files.sentences.empty() + !files.images.empty() > !wanted.empty();
-    if (wanted.empty() || others) throw Error(what);
+    if (wanted.empty() || files.tasks() > 1) throw Error(what);
   };
   if (codec.is_recall()) {
-    if (!files.text.empty() || !files.sentences.empty() || !files.images.empty())
+    if (files.tasks() > 0)
       throw Error(
           "the model recalls keys and values and knows no text; leave --text, --sentences and --images out");
     return recall(codec.recall());

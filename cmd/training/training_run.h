@@ -22,6 +22,8 @@ struct TaskFiles {
   std::string valid = {};      // what of either is held out; empty: a tenth
   std::string sentences = {};  // classified texts (train/data/labelled_text.h)
   std::string images = {}, labels = {};
+
+  int tasks() const { return !text.empty() + !sentences.empty() + !images.empty(); }  // that they are of
 };
 
 // The in-context recall task, the text of a file, or classified texts or images.
