@@ -36,15 +36,16 @@ class MemoryFlag {
       : text_(flags.text("memory", "",
                          "how much memory to take, such as 16GB: what is left beside keys and ciphertexts "
                          "keeps encoded weights for further runs")) {}
-  // The bytes for encoded plaintexts, if a run takes `least` bytes without them; `usual` without the flag.
-  // Throws Error if the flag is not a size, or less than `least`.
+  // The bytes for encoded plaintexts, if a run without them adds `least` bytes to what this process holds; `usual`
+  // without the flag. Throws Error if the flag is not a size, or too little.
   size_t left_for_plaintexts(double least, size_t usual) const {
     if (text_.empty()) return usual;
     const std::optional<double> bytes = parse_bytes(text_);
     if (!bytes) throw Error(message("--memory ", text_, " is no size; give one such as 700MB or 16GB"));
+    least += static_cast<double>(current_resident_bytes());
     if (*bytes < least)
-      throw Error(
-          message("--memory ", text_, " is too little: keys and ciphertexts alone take ", bytes_text(least)));
+      throw Error(message("--memory ", text_, " is too little: the process, keys and ciphertexts take ",
+                          bytes_text(least)));
     return static_cast<size_t>(*bytes - least);
   }
 

@@ -8,6 +8,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
+#include "ckks/ring/kernels/backend.h"
 #include "cmd/prompts/comparison.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/server/device.h"
@@ -134,6 +135,13 @@ Figures by_operation(const program::Plan& plan, const PassTimes& times, const pr
       std::move(parts), pass);
 }
 
+// Seconds of a forward transform of one limb on one thread: a unit of time that depends on the machine alone.
+double transform_seconds(const ckks::Ring& ring) {
+  Buffer limb(ring.n());
+  std::fill_n(limb.data(), limb.size(), ring.q(0).value - 1);
+  return measure(7, [&] { ckks::kernels().ntt_forward(limb.data(), limb.data(), ring.ntt(0)); }).median;
+}
+
 }  // namespace
 
 ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector<std::vector<int>>& prompts,
@@ -157,7 +165,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   const attention::ClientModel client = attention::client_model_of(d.model, d.packing);
   const Session::Ciphertexts inputs = session.encrypt(attention::client_inputs(client, prompts));
 
-  std::vector<double> seconds, bootstraps;  // of warm passes, of bootstraps alone
+  std::vector<double> seconds, bootstraps, transforms;  // of warm passes; alone, of bootstraps and transforms
   std::vector<PassTimes> warm;
   double first = 0;
   program::RunResult last;
@@ -175,6 +183,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
     warm.push_back({last.seconds, last.encode_seconds});
     for (int i = 0; i < options.bootstrap_repetitions && d.plan.bootstraps > 0; ++i)
       bootstraps.push_back(session.bootstrap_seconds());
+    transforms.push_back(transform_seconds(d.context->ring()));
   }
   const double pass = times_of(seconds).median;
   PassTimes parts = std::move(warm[static_cast<size_t>(std::ranges::find(seconds, pass) - seconds.begin())]);
@@ -229,12 +238,21 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
       seconds_text);
   row(message("warm pass, median of ", seconds.size()), "seconds", pass, "predicted_seconds", predicted.pass,
       seconds_text);
+  const double transform = times_of(transforms).median;
+  const auto in_transforms = [&](const std::string& what, const char* key, double measured) {
+    row(what + " in transforms", key, measured / transform, "", {}, count);
+  };
+  row("a forward transform of a limb, one thread", "transform_seconds", transform, "", {},
+      [](double value) { return format("%.4f ms", 1e3 * value); });
+  in_transforms("first pass", "first_pass_transforms", first);
+  in_transforms("warm pass", "transforms", pass);
   if (!bootstraps.empty()) {
     const double one = times_of(bootstraps).median, predicted_one = predicted.costs->bootstrap({}).seconds;
     row(message("a bootstrap of all complex slots, median of ", bootstraps.size()), "bootstrap_full_seconds",
         one, "predicted_bootstrap_full_seconds", predicted_one, seconds_text);
     row("ratio of warm pass to bootstrap", "ratio", pass / one, "predicted_ratio",
         predicted.pass / predicted_one, ratio);
+    in_transforms("bootstrap", "bootstrap_transforms", one);
   }
   row("bootstraps in a pass", "bootstraps", d.plan.bootstraps, "planned_bootstraps", d.plan.bootstraps,
       count);

@@ -57,6 +57,8 @@ TEST_CASE("a run has every figure, its parts add up to the pass, and its answer 
        {"seconds", "seconds_first_pass", "seconds_keygen", "bootstrap_full_seconds", "predicted_seconds"})
     CHECK(number(name) > 0);
   CHECK(number("ratio") == doctest::Approx(number("seconds") / number("bootstrap_full_seconds")));
+  CHECK(number("transforms") == doctest::Approx(number("seconds") / number("transform_seconds")));
+  CHECK(number("first_pass_transforms") > number("bootstrap_transforms"));
   CHECK(number("bootstraps") == small.deployment->plan.bootstraps);
   CHECK(number("predicted_peak_bytes") > static_cast<double>(small.deployment->server_bytes()));
   CHECK(number("peak_rss_bytes") > 0);

@@ -79,21 +79,33 @@ ckks::RnsPoly filled(const ckks::Ring& ring, ckks::Basis basis) {
   return poly;
 }
 
-// What a rotation takes as a whole, and what its kernels alone would: the sum leaves out that digits and
-// results go through memory and that threads wait for each other. The middle one of `seconds` worth of calls.
+// What a rotation takes as a whole, and what its kernels alone would: the sum leaves out that operands, digits and
+// results go through memory and that threads wait for each other. Each call has operands and a key of its own, as in a
+// pass. The middle one of `seconds` worth of calls.
 double whole_over_parts(const ckks::Context& context, const KernelSeconds& parts, double seconds,
                         Stopwatch& stopwatch, double& spread) {
   const ckks::Ring& ring = context.ring();
   const ckks::Level level = context.compute_level();
   const ckks::Basis basis{level + 1, context.p_count(level)};
-  ckks::KeySwitchKey key{.level = level, .p_count = basis.p};
-  for (int d = 0; d < context.digit_count(level); ++d)
-    key.digits.push_back({ckks::PackedPoly(filled(ring, basis)), ckks::PackedPoly(filled(ring, basis))});
-  const ckks::RnsPoly c0 = filled(ring, {level + 1, 0}), c1 = filled(ring, {level + 1, 0});
+  struct Operands {
+    ckks::RnsPoly c0, c1;
+    ckks::KeySwitchKey key;
+  };
+  std::vector<Operands> all(3);  // more than most caches hold
+  for (Operands& operands : all) {
+    operands.c0 = filled(ring, {level + 1, 0}), operands.c1 = filled(ring, {level + 1, 0});
+    operands.key = {.level = level, .p_count = basis.p};
+    for (int d = 0; d < context.digit_count(level); ++d)
+      operands.key.digits.push_back(
+          {ckks::PackedPoly(filled(ring, basis)), ckks::PackedPoly(filled(ring, basis))});
+  }
   const ckks::HostEngine engine(context);
   const ckks::GaloisElement element = ckks::rotation_element(1, context.log_n());
-  const auto times = stopwatch.times_of_calls(
-      seconds, [&] { engine.switch_key(c1, key, {.addend0 = &c0, .automorphism = element}); });
+  size_t calls = 0;
+  const auto times = stopwatch.times_of_calls(seconds, [&] {
+    const Operands& now = all[calls++ % all.size()];
+    engine.switch_key(now.c1, now.key, {.addend0 = &now.c0, .automorphism = element});
+  });
   Program program;
   program.slots = static_cast<size_t>(context.slots());
   const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
