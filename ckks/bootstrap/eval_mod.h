@@ -78,7 +78,7 @@ class EvalMod {
 
  private:
   EvalModSpec spec_;
-  double fitted_ratio_;  // R, up to the next power of two
+  double fitted_ratio_;  // the power of two nearest to R
   Series series_;
   double output_gain_;
 };

@@ -1,6 +1,7 @@
 #include "cmd/generation/frames.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -98,6 +99,11 @@ std::optional<Frame> FrameChannel::receive(uint64_t longest) {
     if (read(frame.payload.data() + begin, piece) < piece) throw broken();
   }
   return frame;
+}
+
+bool is_pipe(int descriptor) {
+  struct stat status;
+  return ::fstat(descriptor, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
 }  // namespace psm::cmd

@@ -70,4 +70,7 @@ class FrameChannel final : public Channel {
   std::function<std::string()> ending_;
 };
 
+// Whether a descriptor is a pipe or a socket, as the ends of a conversation are.
+bool is_pipe(int descriptor);
+
 }  // namespace psm::cmd

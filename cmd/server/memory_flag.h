@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "ckks/base/buffer.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/flags.h"
 #include "ckks/base/memory.h"
@@ -33,15 +34,17 @@ inline std::optional<double> parse_bytes(const std::string& text) {
 class MemoryFlag {
  public:
   explicit MemoryFlag(Flags& flags)
-      : text_(flags.text("memory", "",
-                         "how much memory to take, such as 16GB: what is left beside keys and ciphertexts "
-                         "keeps encoded weights for further runs")) {}
+      : text_(
+            flags.text("memory", "",
+                       "how much memory to take, such as 16GB: what the process, keys and ciphertexts leave "
+                       "keeps encoded weights for further runs")) {}
   // The bytes for encoded plaintexts, if a run without them adds `least` bytes to what this process holds; `usual`
   // without the flag. Throws Error if the flag is not a size, or too little.
   size_t left_for_plaintexts(double least, size_t usual) const {
     if (text_.empty()) return usual;
     const std::optional<double> bytes = parse_bytes(text_);
     if (!bytes) throw Error(message("--memory ", text_, " is no size; give one such as 700MB or 16GB"));
+    buffer_pool::trim();  // what it keeps, the run takes
     least += static_cast<double>(current_resident_bytes());
     if (*bytes < least)
       throw Error(message("--memory ", text_, " is too little: the process, keys and ciphertexts take ",

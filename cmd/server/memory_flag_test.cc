@@ -29,7 +29,7 @@ TEST_CASE("what is left beside a run keeps plaintexts, and too little is refused
   CHECK(left("") == 77);
   CHECK(left("4GB") > 1000000000);  // this process is small
   CHECK(left("4GB") < 2000000000 - current_resident_bytes() / 2);
-  CHECK_REFUSED(left("2GB"), "keys and ciphertexts take 2.0");
+  CHECK_REFUSED(left("2GB"), "keys and ciphertexts take 2.");
   CHECK_REFUSED(left("much"), "--memory much is no size");
 }
 

@@ -1,6 +1,5 @@
 // The server of a text that is generated encrypted: computes on ciphertexts with public keys only. It links no secret
 // key, and nothing of models: they are compiled.
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <memory>
@@ -18,11 +17,6 @@
 
 namespace psm::cmd {
 namespace {
-
-bool is_pipe(int descriptor) {
-  struct stat status;
-  return ::fstat(descriptor, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
-}
 
 void serve(int argc, char** argv, FrameChannel& client) {
   Command flags(

@@ -165,7 +165,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   const attention::ClientModel client = attention::client_model_of(d.model, d.packing);
   const Session::Ciphertexts inputs = session.encrypt(attention::client_inputs(client, prompts));
 
-  std::vector<double> seconds, bootstraps, transforms;  // of warm passes; alone, of bootstraps and transforms
+  std::vector<double> seconds, bootstraps, transforms;  // of warm passes; of the others alone
   std::vector<PassTimes> warm;
   double first = 0;
   program::RunResult last;

@@ -110,7 +110,7 @@ int twin(int argc, char** argv) {
                 Command::Writes::kNothing);
   const std::string& program_path = flags.text("program", "", "the program (NAME.program of //cmd:compile)");
   flags.begin(argc, argv, {"program"});
-  if (::isatty(STDIN_FILENO))
+  if (!is_pipe(STDIN_FILENO))
     throw Error("the twin talks to a client through pipes; give --check PROGRAM to encrypt, or run compare");
   FrameChannel client(STDIN_FILENO, STDOUT_FILENO, "the client");
   try {

@@ -110,7 +110,7 @@ TEST_CASE("a child whose kernel gives no bytes draws none of its parent's, howev
         }) == 0);
 }
 
-TEST_CASE("seeds never repeat, nor after a fork") {
+TEST_CASE("seeds never repeat, not even after a fork") {
   std::set<std::array<uint8_t, 32>> seen;
   for (int i = 0; i < 400; ++i) seen.insert(fresh_seed().bytes);
   const auto childs = from_child<Seed>([] { return fresh_seed(); });
