@@ -58,7 +58,7 @@ Factors factors_of(std::span<const ckks::Complex> w, bool conjugate) {
 
 // The loops of linear maps, compiled for wider vectors too where the processor has them: the same operations, so the same
 // bits.
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(__clang__)  // Clang 16 leaves constructors that clones call undefined.
 #define PSM_WIDER_VECTORS [[gnu::target_clones("avx2", "default")]]
 #else
 #define PSM_WIDER_VECTORS
