@@ -75,6 +75,12 @@ std::set<ckks::BootstrapKind> bootstrap_kinds(const Plan& plan) {
   return kinds;
 }
 
+double encoded_bytes(const ckks::LinearTransform& map, const ckks::Chain& chain, ckks::Level level) {
+  double values = 0;
+  for (const ckks::TransformTerm& term : map.terms) values += static_cast<double>(term.weight.period());
+  return 16.0 * values * weight_basis(map, chain, level).limbs();
+}
+
 std::vector<int> kept_transforms(const Plan& plan, const ckks::Chain& chain, size_t bytes) {
   struct Use {
     std::vector<int> instructions;
@@ -90,10 +96,7 @@ std::vector<int> kept_transforms(const Plan& plan, const ckks::Chain& chain, siz
     if (!instruction.linear) continue;
     Use& use = uses[{ckks::same_encoding(*instruction.linear), level}];
     use.instructions.push_back(static_cast<int>(i));
-    if (use.instructions.size() > 1) continue;
-    const int limbs = weight_basis(*instruction.linear, chain, level).limbs();
-    for (const ckks::TransformTerm& term : instruction.linear->terms)
-      use.bytes += 16.0 * static_cast<double>(term.weight.period()) * limbs;
+    if (use.instructions.size() == 1) use.bytes = encoded_bytes(*instruction.linear, chain, level);
   }
   std::vector<const Use*> order;
   for (const auto& [encoding, use] : uses) order.push_back(&use);

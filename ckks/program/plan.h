@@ -77,6 +77,9 @@ std::vector<size_t> block_boundaries(const Plan&);
 ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series&, ckks::Level level);
 ckks::SeriesPlan plan_on_primes(const ckks::Series&, ckks::Level level, const ckks::Context&);
 
+// Bytes of the encoded plaintexts of a map at this level.
+double encoded_bytes(const ckks::LinearTransform&, const ckks::Chain&, ckks::Level);
+
 // Which encoded transforms a machine keeps if there is no room for all: those that the most instructions of a
 // plan read, among equals the first. Masks that every layer shares come before weights that one layer reads.
 // Returns for each instruction the first one with the same encoding, or -1 if it is not kept. Single vectors (biases) are

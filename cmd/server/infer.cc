@@ -349,6 +349,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   RunFigures figures(pass);
   ckks::EvaluationKeys keys;
   if (!shares_passes) {
+    figures.calibrate();
     TouchedMemory memory(static_cast<size_t>(pass.reading.run_bytes()));
     keys = read_keys(key_reader, pass.keys);
     figures.touched(memory.finish());

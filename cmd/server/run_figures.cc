@@ -31,17 +31,31 @@ void RunFigures::add_pass(const program::RunResult& result) {
   last_pass_ = result.seconds;
 }
 
+void RunFigures::calibrate() {
+  const program::Calibration now = program::calibrate(*pass_.context, 1);
+  calibration_ = calibration_ ? mean(*calibration_, now) : now;
+}
+
 const RunFigures::Prediction& RunFigures::predict_seconds() {
   const ckks::Context& context = *pass_.context;
+  const program::Plan& plan = pass_.plan;
   Prediction& p = predicted_;
-  p.calibration = program::calibrate(context);
+  calibrate();
+  p.calibration = *calibration_;
   p.costs.emplace(program::costs_of(context, pass_.bootstraps, p.calibration.kernels));
-  p.instructions = program::meter(pass_.plan, *p.costs).instruction_seconds;
-  const program::MeterReading& reading = pass_.reading;
+  p.instructions = program::meter(plan, *p.costs).instruction_seconds;
+  p.encoding.resize(p.instructions.size());
   const double encode = program::encode_seconds_per_byte(context);
-  // What the machine may not keep is encoded in every pass.
-  p.pass = sum(p.instructions) + encode * (reading.plaintext_bytes - reading.kept_plaintext_bytes());
-  p.preparation = encode * reading.kept_plaintext_bytes();
+  const std::vector<int> kept = kept_transforms(plan, context.chain(), pass_.reading.encoded_limit);
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const program::Instruction& instruction = plan.program.instructions[i];
+    if (instruction.linear == nullptr || kept[i] >= 0) continue;
+    p.encoding[i] =
+        encode * program::encoded_bytes(*instruction.linear, context.chain(), plan.argument_level[i]);
+    p.instructions[i] += p.encoding[i];
+  }
+  p.pass = sum(p.instructions);
+  p.preparation = encode * pass_.reading.kept_plaintext_bytes();
   return p;
 }
 

@@ -32,11 +32,14 @@ class RunFigures {
   struct Prediction {
     program::Calibration calibration;
     std::optional<program::CostModel> costs;
-    std::vector<double> instructions;  // seconds of each, without encoding
-    double pass = 0;                   // with the encoding of plaintexts that are not kept
-    double preparation = 0;
+    std::vector<double> instructions;  // seconds of each
+    std::vector<double> encoding;      // part of them, of plaintexts that are not kept
+    double pass = 0, preparation = 0;
   };
-  // Calibrates this machine. Call it after the passes, whose memory it uses.
+  // Times this machine's kernels. A pass lasts, and other programs take more or less of the memory's speed
+  // meanwhile: call it before the passes.
+  void calibrate();
+  // Calibrates again and predicts from both. Call it after the passes, whose memory it uses.
   const Prediction& predict_seconds();
 
   // Seconds of the last pass and their prediction.
@@ -50,6 +53,7 @@ class RunFigures {
   double touch_seconds_ = 0, prepare_seconds_ = 0;
   std::vector<double> passes_;     // seconds
   std::vector<double> last_pass_;  // by instruction
+  std::optional<program::Calibration> calibration_;
   Prediction predicted_;
 };
 

@@ -108,18 +108,20 @@ Figures by_computation(const program::Plan& plan, const PassTimes& times,
                       std::move(parts), pass);
 }
 
-Figures by_operation(const program::Plan& plan, const PassTimes& times, const program::CostModel& costs,
-                     const std::vector<double>& predicted, double predicted_encoding, double pass) {
+Figures by_operation(const program::Plan& plan, const PassTimes& times,
+                     const RunFigures::Prediction& prediction, double pass) {
   Parts parts;
   Part &encode = parts["encode"], &rotate = parts["rotate"];
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
     Part& part = parts[operation_part(instruction.opcode)];
-    double seconds = times.seconds[i] - times.encode_seconds[i], expected = predicted[i];
+    double seconds = times.seconds[i] - times.encode_seconds[i];
+    double expected = prediction.instructions[i] - prediction.encoding[i];
     encode.seconds += times.encode_seconds[i];
+    encode.predicted += prediction.encoding[i];
     if (instruction.opcode == Opcode::kLinear) {
       const double expected_products =
-          predicted_products(instruction, plan.program.slots, plan.argument_level[i], costs);
+          predicted_products(instruction, plan.program.slots, plan.argument_level[i], *prediction.costs);
       const double products = seconds * std::min(1.0, expected_products / expected);
       rotate.seconds += seconds - products;
       rotate.predicted += expected - expected_products;
@@ -128,7 +130,7 @@ Figures by_operation(const program::Plan& plan, const PassTimes& times, const pr
     part.seconds += seconds;
     part.predicted += expected;
   }
-  encode.encoding = encode.seconds, encode.predicted = predicted_encoding;
+  encode.encoding = encode.seconds;
   return part_figures(
       "by operation",
       {"bootstrap", "encode", "rotate", "plaintext_products", "ciphertext_products", "polynomials", "other"},
@@ -155,6 +157,8 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   RunFigures figures(d);
   require_memory(d.server_bytes());
   fit_to_device(device, d);
+
+  figures.calibrate();
 
   options.starting("the twin, in the clear");
   const TwinPrediction twin = run_twin_on(d, prompts);
@@ -211,8 +215,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   times.ledger.set_seconds(parts.seconds);
   times.ledger.set_predicted_seconds(predicted.instructions);
   const Figures computations = by_computation(d.plan, parts, predicted.instructions, pass);
-  const Figures operations = by_operation(d.plan, parts, *predicted.costs, predicted.instructions,
-                                          predicted.pass - sum(predicted.instructions), pass);
+  const Figures operations = by_operation(d.plan, parts, predicted, pass);
   times.run = figures.figures();
   Figures head;
   head.row()

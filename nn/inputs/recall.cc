@@ -11,8 +11,9 @@ void RecallOptions::validate() const {
   if (pairs < 1 || keys < pairs || values < 2)
     throw Error(message("recall task with ", pairs, " pairs, ", keys, " keys and ", values,
                         " values: it needs at least as many keys as pairs and two values"));
-  if (length % 2 != 0 || length < 2 * pairs + 2)
-    throw Error(message("recall task of length ", length, ": give an even length of at least ", 2 * pairs + 2,
+  const int64_t least = 2 * int64_t{pairs} + 2;
+  if (length % 2 != 0 || length < least)
+    throw Error(message("recall task of length ", length, ": give an even length of at least ", least,
                         " so that a query follows the pairs"));
 }
 

@@ -16,6 +16,7 @@ namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
 constexpr size_t kMostHeldOut = 1000;
+constexpr size_t kMostWords = 64;  // of a phrase, all of whose parts are kept; SST-2's have at most 53
 
 // One kind of file, and how errors call its parts.
 struct Format {
@@ -30,12 +31,22 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+// Where each word begins, and the end of the text as if a word began after one more space.
+std::vector<size_t> word_begins(std::string_view text) {
+  std::vector<size_t> begins = {0};
+  for (size_t i = 0; i < text.size(); ++i)
+    if (text[i] == ' ') begins.push_back(i + 1);
+  begins.push_back(text.size() + 1);
+  return begins;
+}
+
 const Format kFormats[] = {
-    {"sentence\tlabel", "phrases", "not `phrase<tab>0` or `phrase<tab>1`", "give SST-2's train.tsv",
+    {"sentence\tlabel", "phrases", "not `phrase<tab>0` or `phrase<tab>1`, of at most 64 words",
+     "give SST-2's train.tsv",
      [](const std::vector<std::string_view>& fields) -> std::optional<LabelledText> {
        if (fields.size() != 2 || (fields[1] != "0" && fields[1] != "1")) return {};
        const std::string_view phrase = trimmed(fields[0]);
-       if (phrase.empty()) return {};
+       if (phrase.empty() || word_begins(phrase).size() > kMostWords + 1) return {};
        return LabelledText{std::string(phrase), fields[1] == "1"};
      }},
     {"index\tquestion\tsentence\tlabel", "pairs",
@@ -53,15 +64,6 @@ const Format kFormats[] = {
        if (fields[0] != "0" && fields[0] != "1") return {};
        return LabelledText{message(fields[3], "\t", fields[4]), fields[0] == "1"};
      }}};
-
-// Where each word begins, and the end of the text as if a word began after one more space.
-std::vector<size_t> word_begins(std::string_view text) {
-  std::vector<size_t> begins = {0};
-  for (size_t i = 0; i < text.size(); ++i)
-    if (text[i] == ' ') begins.push_back(i + 1);
-  begins.push_back(text.size() + 1);
-  return begins;
-}
 
 // Calls visit(part) for every run of words, the whole text among them, until it answers true; says whether it
 // did.

@@ -36,6 +36,13 @@ TEST_CASE("a file of phrases or pairs of another form is refused with its line")
   refused("sentence\tlabel\ngood\t1\t1\n", "file, line 2");
   refused("sentence\tlabel\n \t1\n", "file, line 2");
   refused("sentence\tlabel\n\ngood\t1\n", "file, line 2");
+  const auto words = [](int count) {
+    std::string text = "sentence\tlabel\n";
+    for (int i = 0; i < count; ++i) text += "a ";
+    return text + "\t1\n";
+  };
+  CHECK(parse_labelled(words(64), "file").size() == 1);
+  refused(words(65), "of at most 64 words");
   refused(kPairs, "file holds no pairs");
   refused(kPairs + "0\tWho?\tThey.\tentailment\n1\tWho?\tThey.\tyes\n", "file, line 3");
   refused(kPairs + "0\tWho?\tentailment\n", "file, line 2");

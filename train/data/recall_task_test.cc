@@ -56,6 +56,7 @@ TEST_CASE("options that make no task are refused") {
   CHECK_THROWS_AS(RecallTask({16, 32, 8, 16}), Error);
   CHECK_THROWS_AS(RecallTask({16, 32, 8, 65}), Error);
   CHECK_THROWS_AS(RecallTask({16, 1, 8, 64}), Error);
+  CHECK_THROWS_AS(RecallTask({1 << 30, 2, 1 << 30, 64}), Error);  // twice as many do not fit an int
 }
 
 }  // namespace

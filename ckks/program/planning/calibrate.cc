@@ -9,6 +9,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/engine/host_engine.h"
+#include "ckks/linalg/apply_transform.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/packed_poly.h"
@@ -235,6 +236,16 @@ Calibration calibrate(const ckks::Context& context, double seconds) {
   return {result, stopwatch.machine_is_busy(), spread};
 }
 
+Calibration mean(const Calibration& a, const Calibration& b) {
+  Calibration result{{}, a.busy || b.busy, std::max(a.spread, b.spread)};
+  for (size_t k = 0; k < kWorkKindCount; ++k) {
+    const auto [least, most] = std::minmax(a.kernels.seconds[k], b.kernels.seconds[k]);
+    result.kernels.seconds[k] = (least + most) / 2;
+    if (k == static_cast<size_t>(WorkKind::kNtt)) result.spread = std::max(result.spread, most / least - 1);
+  }
+  return result;
+}
+
 KernelSeconds at_threads(const KernelSeconds& one, const KernelSeconds& two, int threads) {
   KernelSeconds result;
   for (size_t k = 0; k < kWorkKindCount; ++k) {
@@ -245,16 +256,22 @@ KernelSeconds at_threads(const KernelSeconds& one, const KernelSeconds& two, int
 }
 
 double encode_seconds_per_byte(const ckks::Context& context) {
+  // As many bytes of weights with a period as of masks for all slots.
+  const auto slots = static_cast<size_t>(context.slots()), period = std::max<size_t>(slots / 128, 1);
+  const ckks::Plain weight(std::vector<ckks::Complex>(period, {0.5, -0.25})),
+      mask(std::vector<ckks::Complex>(slots, {0.5, -0.25}));
+  ckks::LinearTransform map{.outputs = 17};
+  for (int baby = 0; baby < 128; ++baby) {
+    for (int output = 0; output < 16; ++output)
+      map.terms.push_back({.output = output, .baby = baby, .weight = weight});
+    if (baby < 16) map.terms.push_back({.output = 16, .baby = baby, .weight = mask});
+  }
   const ckks::Encoder encoder(context);
-  constexpr size_t kPlaintexts = 16;
   const ckks::Level level = context.compute_level();
-  const std::vector<std::complex<double>> values(static_cast<size_t>(context.slots()), {0.5, -0.25});
-  std::vector<ckks::Plaintext> encoded(kPlaintexts);
-  const std::vector<double> times = Stopwatch().times_of_calls(0.1, [&] {
-    parallel_for(0, kPlaintexts,
-                 [&](size_t i) { encoded[i] = encoder.encode(values, level, context.scale(level), true); });
-  });
-  return times[times.size() / 2] / static_cast<double>(kPlaintexts * encoded[0].bytes());
+  const ckks::Scale scale = context.scale(level);
+  const std::vector<double> times = Stopwatch().times_of_calls(
+      0.1, [&] { ckks::EncodedTransform(context, encoder, map, level, scale, context.scale(level - 1)); });
+  return times[times.size() / 2] / encoded_bytes(map, context.chain(), level);
 }
 
 }  // namespace psm::program

@@ -24,6 +24,9 @@ struct Calibration {
 // times as long if other programs disturb it.
 Calibration calibrate(const ckks::Context&, double seconds = 2);
 
+// The mean of two, before and after what is predicted, say. Their difference counts as spread.
+Calibration mean(const Calibration&, const Calibration&);
+
 // The seconds with so many threads, from those with one and with two: of a kernel that takes s_1 and s_2, f = 2 s_2 -
 // s_1 does not get shorter, so s = f + (s_1 - f) / threads. Memory that more cores have is not known to it.
 KernelSeconds at_threads(const KernelSeconds& one, const KernelSeconds& two, int threads);

@@ -73,6 +73,21 @@ TEST_CASE("a machine that other programs keep busy is noticed, and changes the f
   CHECK(before < 3 * busy.kernels.seconds[ntt]);
 }
 
+TEST_CASE("the mean of two calibrations has their difference as spread") {
+  Calibration a, b;
+  a.kernels.seconds.fill(1);
+  b.kernels.seconds.fill(1.5);
+  b.busy = true;
+  a.spread = 0.1;
+  const Calibration both = mean(a, b);
+  CHECK(both.kernels.seconds.front() == 1.25);
+  CHECK(both.kernels.seconds.back() == 1.25);
+  CHECK(both.busy);
+  CHECK(both.spread == 0.5);
+  b.kernels = a.kernels;
+  CHECK(mean(b, a).spread == 0.1);
+}
+
 TEST_CASE("encoding takes a time for each byte that hardly depends on the ring") {
   set_thread_count(1);
   const ckks::Context small_context(ckks::insecure_leveled(11, 4)),

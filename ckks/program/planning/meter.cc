@@ -55,12 +55,9 @@ class Plaintexts {
   // Those of an instruction that are in memory together, met before or not: a vector, a block, or nothing.
   double add(const Instruction& instruction, const ckks::TransformSchedule& schedule, ckks::Level level) {
     if (instruction.linear) {
-      double periods = 0;
-      for (const ckks::TransformTerm& term : instruction.linear->terms)
-        periods += static_cast<double>(term.weight.period());
       const double value_bytes = 16.0 * weight_basis(*instruction.linear, chain_, level).limbs();
       if (seen_maps_.insert({ckks::same_encoding(*instruction.linear), level}).second)
-        bytes_ += value_bytes * periods;
+        bytes_ += encoded_bytes(*instruction.linear, chain_, level);
       return value_bytes * static_cast<double>(ckks::largest_block_values(*instruction.linear, schedule));
     }
     const ckks::Plain& plain = instruction.plain;
