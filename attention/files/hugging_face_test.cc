@@ -59,7 +59,7 @@ void drop(nn::Safetensors& file, const char* begin) {
   std::erase_if(file.tensors, [&](const auto& tensor) { return tensor.name.starts_with(begin); });
 }
 
-// Makes a folder's unembedding its embedding.
+// Says in a folder's config.json that the unembedding is the embedding.
 void tie(const std::string& folder) {
   std::string config = read_file(folder + "/config.json", 1 << 16);
   const std::string untied = "\"tie_word_embeddings\": false";

@@ -45,10 +45,13 @@ TEST_CASE(
 }
 
 TEST_CASE("over the improbable integers up to K the value keeps at least 13 bits") {
-  const EvalMod eval_mod({});
-  CHECK(eval_mod.least_bits() > 13);
-  CHECK(eval_mod.least_bits() < 14);
-  for (int i = -16; i <= 16; ++i) CHECK(-std::log2(eval_mod.max_error(i)) >= eval_mod.least_bits());
+  for (const int ratio : {1024, 2048}) {
+    CAPTURE(ratio);
+    const EvalMod eval_mod({.message_ratio = static_cast<double>(ratio)});
+    CHECK(eval_mod.least_bits() > 13);
+    CHECK(eval_mod.least_bits() < 14);
+    for (int i = -16; i <= 16; ++i) CHECK(-std::log2(eval_mod.max_error(i)) >= eval_mod.least_bits());
+  }
 }
 
 TEST_CASE("the double angles reproduce the sine") {

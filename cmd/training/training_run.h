@@ -23,7 +23,8 @@ struct TaskFiles {
   std::string sentences = {};  // classified texts (train/data/labelled_text.h)
   std::string images = {}, labels = {};
 
-  int tasks() const { return !text.empty() + !sentences.empty() + !images.empty(); }  // that they are of
+  // How many kinds of task they are for.
+  int tasks() const { return !text.empty() + !sentences.empty() + !images.empty(); }
 };
 
 // The in-context recall task, the text of a file, or classified texts or images.

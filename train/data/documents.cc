@@ -11,17 +11,16 @@ namespace psm::train {
 std::vector<std::string_view> split_documents(std::string_view text) {
   std::vector<std::string_view> documents;
   size_t begin = 0;  // of the document, or of the mark's line end before it
-  constexpr std::string_view kMark = nn::kEndOfText;
   const auto end_at = [&](size_t end) {
     const std::string_view document = text.substr(begin, end - begin);
     const size_t first = document.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos) documents.push_back(document.substr(first));
   };
   for (const std::string_view line : nn::lines_of(text))
-    if (line == kMark) {
+    if (line == nn::kEndOfText) {
       const auto at = static_cast<size_t>(line.data() - text.data());
       end_at(at);
-      begin = at + kMark.size();
+      begin = at + line.size();
     }
   end_at(text.size());
   return documents;
