@@ -31,8 +31,14 @@ void RunFigures::add_pass(const program::RunResult& result) {
   last_pass_ = result.seconds;
 }
 
+// A tenth of a pass on a nominal machine, but a second at most.
+double RunFigures::calibration_seconds() const {
+  constexpr double kNominalSlots = 1 << 15;
+  return std::clamp(0.1 * pass_.reading.seconds * pass_.context->slots() / kNominalSlots, 0.02, 1.0);
+}
+
 void RunFigures::calibrate() {
-  const program::Calibration now = program::calibrate(*pass_.context, 1);
+  const program::Calibration now = program::calibrate(*pass_.context, calibration_seconds());
   calibration_ = calibration_ ? mean(*calibration_, now) : now;
 }
 
@@ -45,7 +51,7 @@ const RunFigures::Prediction& RunFigures::predict_seconds() {
   p.costs.emplace(program::costs_of(context, pass_.bootstraps, p.calibration.kernels));
   p.instructions = program::meter(plan, *p.costs).instruction_seconds;
   p.encoding.resize(p.instructions.size());
-  const double encode = program::encode_seconds_per_byte(context);
+  const double encode = program::encode_seconds_per_byte(context, 0.1 * calibration_seconds());
   const std::vector<int> kept = kept_transforms(plan, context.chain(), pass_.reading.encoded_limit);
   for (size_t i = 0; i < kept.size(); ++i) {
     const program::Instruction& instruction = plan.program.instructions[i];

@@ -48,6 +48,8 @@ class RunFigures {
   Figures figures() const;
 
  private:
+  double calibration_seconds() const;
+
   const PlannedPass& pass_;
   double held_bytes_, predicted_bytes_;
   double touch_seconds_ = 0, prepare_seconds_ = 0;

@@ -255,7 +255,7 @@ KernelSeconds at_threads(const KernelSeconds& one, const KernelSeconds& two, int
   return result;
 }
 
-double encode_seconds_per_byte(const ckks::Context& context) {
+double encode_seconds_per_byte(const ckks::Context& context, double seconds) {
   // As many bytes of weights with a period as of masks for all slots.
   const auto slots = static_cast<size_t>(context.slots()), period = std::max<size_t>(slots / 128, 1);
   const ckks::Plain weight(std::vector<ckks::Complex>(period, {0.5, -0.25})),
@@ -269,8 +269,9 @@ double encode_seconds_per_byte(const ckks::Context& context) {
   const ckks::Encoder encoder(context);
   const ckks::Level level = context.compute_level();
   const ckks::Scale scale = context.scale(level);
-  const std::vector<double> times = Stopwatch().times_of_calls(
-      0.1, [&] { ckks::EncodedTransform(context, encoder, map, level, scale, context.scale(level - 1)); });
+  const std::vector<double> times = Stopwatch().times_of_calls(seconds, [&] {
+    ckks::EncodedTransform(context, encoder, map, level, scale, context.scale(level - 1));
+  });
   return times[times.size() / 2] / encoded_bytes(map, context.chain(), level);
 }
 

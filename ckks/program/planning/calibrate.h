@@ -33,6 +33,6 @@ KernelSeconds at_threads(const KernelSeconds& one, const KernelSeconds& two, int
 
 // Seconds for each byte of encoded plaintexts, with all threads. A first pass takes this much longer than a
 // warm one, if its memory has been touched (ckks/base/memory.h).
-double encode_seconds_per_byte(const ckks::Context&);
+double encode_seconds_per_byte(const ckks::Context&, double seconds = 0.1);
 
 }  // namespace psm::program
