@@ -39,7 +39,8 @@ class RunFigures {
   // Times this machine's kernels. A pass lasts, and other programs take more or less of the memory's speed
   // meanwhile: call it before the passes.
   void calibrate();
-  // Calibrates again and predicts from both. Call it after the passes, whose memory it uses.
+  // Calibrates, and predicts from the mean of this and a calibration before. Call it after the passes, whose memory it
+  // uses.
   const Prediction& predict_seconds();
 
   // Seconds of the last pass and their prediction.

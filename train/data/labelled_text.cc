@@ -4,6 +4,7 @@
 #include <iterator>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
 constexpr size_t kMostHeldOut = 1000;
-constexpr size_t kMostWords = 64;  // of a phrase, all of whose parts are kept; SST-2's have at most 53
+constexpr size_t kMostWords = 64;  // of a phrase, all of whose parts are looked up; SST-2's have at most 53
 
 // One kind of file, and how errors call its parts.
 struct Format {
@@ -140,15 +141,20 @@ LabelledSplit split_phrases(const std::vector<LabelledText>& phrases, size_t hel
   if (long_ones.size() < held_out || held_out == 0)
     throw Error(message("SST-2: ", long_ones.size(), " phrases of ", least_words,
                         " words or more are too few to hold out ", held_out, "; give the whole train.tsv"));
-  std::unordered_set<std::string_view> whole, parts;  // of the held-out phrases; views into `phrases`
+  // Of the held-out phrases, views into `phrases`. A part is what a tail begins with, before its end or a space.
+  std::unordered_set<std::string_view> whole;
+  std::set<std::string_view> tails;  // from each word on
   return split_texts(
       phrases, long_ones, held_out,
       [&](const LabelledText& phrase) {
         whole.insert(phrase.text);
-        any_part(phrase.text, [&](std::string_view part) { return parts.insert(part), false; });
+        for (const size_t begin : word_begins(phrase.text))
+          if (begin < phrase.text.size()) tails.insert(std::string_view(phrase.text).substr(begin));
       },
       [&](const LabelledText& phrase) {
-        return parts.contains(phrase.text) ||
+        const std::string words = phrase.text + ' ';
+        const auto next = tails.lower_bound(words);
+        return tails.contains(phrase.text) || (next != tails.end() && next->starts_with(words)) ||
                any_part(phrase.text, [&](std::string_view part) { return whole.contains(part); });
       });
 }

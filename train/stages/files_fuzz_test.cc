@@ -58,7 +58,7 @@ TEST_CASE("CIFAR-10's images") {
 }
 
 TEST_CASE("GLUE's texts: SST-2, QNLI, MRPC") {
-  FuzzTarget target{.name = "labelled texts", .fixed_bytes = 16384, .bytes_per_byte = 1500};
+  FuzzTarget target{.name = "labelled texts", .fixed_bytes = 16384, .bytes_per_byte = 400};
   target.corpus = {
       "sentence\tlabel\nkids , spirit \t1\na b c\t0\r\na b c d e f g h i j k l m n\t0\n",
       "index\tquestion\tsentence\tlabel\n0\ta ?\tb .\tentailment\n1\tc ?\td .\tnot_entailment\n",
