@@ -141,9 +141,9 @@ LabelledSplit split_phrases(const std::vector<LabelledText>& phrases, size_t hel
   if (long_ones.size() < held_out || held_out == 0)
     throw Error(message("SST-2: ", long_ones.size(), " phrases of ", least_words,
                         " words or more are too few to hold out ", held_out, "; give the whole train.tsv"));
-  // Of the held-out phrases, views into `phrases`. A part is what a tail begins with, before its end or a space.
+  // Views of the held-out phrases. A tail begins with a word; a part is what a tail has before a space or its end.
   std::unordered_set<std::string_view> whole;
-  std::set<std::string_view> tails;  // from each word on
+  std::set<std::string_view> tails;
   return split_texts(
       phrases, long_ones, held_out,
       [&](const LabelledText& phrase) {
