@@ -144,6 +144,10 @@ TEST_CASE("ranks that differ refuse to start, in one line") {
   check_failed_once(with(infer("prompts/0", "never.ct", "model.program", "other_keys")),
                     "error: rank 0: rank 1 has --keys of another key pair than rank 0");
   check_failed_once(with(infer("prompts/0", "never.ct", "none.program")), "error: rank 1: cannot read");
+  check_failed_once(with(infer("prompts", "never.ct")),
+                    "error: rank 0: rank 1 has a file in place of a folder, or the reverse, as --in");
+  check_failed_once(with(infer("prompts/0", "never.ct") + "--link 40GbE"),
+                    "error: rank 0: rank 1 has another --link than rank 0");
   check_failed_once(on_ranks(2, infer("prompts/none", "never.ct")), "error: rank 0: cannot read");
   check_failed_once(on_ranks(2, infer("prompts/0", "never.ct") + "--digests " + path_of("digests")),
                     "--digests is for one process");
@@ -170,6 +174,18 @@ TEST_CASE("ranks share the files of a folder, and what is wrong with one holds u
   const Outcome done = on_ranks(3, infer("prompts", "shared"));
   CHECK(done.exit_code == 0);
   CHECK(done.out.find("has the answers of all files") != std::string::npos);
+}
+
+TEST_CASE("ranks without a file leave the folder of answers to the others") {
+  if (!has_mpi()) return;
+  expected();
+  namespace fs = std::filesystem;
+  fs::create_directories(path_of("one"));
+  fs::copy_file(path_of("prompts/0"), path_of("one/0"));
+  fs::create_symlink("link", path_of("one/link"));  // to itself: no file
+  const Outcome outcome = on_ranks(3, infer("one", "new"));
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+  CHECK(answers("new/0") == expected());
 }
 
 }  // namespace

@@ -197,7 +197,8 @@ std::vector<Request::Paths> requests(const std::string& in, const std::string& o
   bool any = false;
   for (const fs::directory_entry& entry : fs::directory_iterator(from, failed)) {
     const std::string name = entry.path().filename();
-    if (!entry.is_regular_file() || name.starts_with(".") || is_unfinished(name)) continue;
+    std::error_code unknown;  // of a link that leads nowhere
+    if (!entry.is_regular_file(unknown) || name.starts_with(".") || is_unfinished(name)) continue;
     any = true;
     Request::Paths paths = paths_in(in, out, state, name);
     if (!is_answered(paths.in, paths.out, context)) all.push_back(std::move(paths));
@@ -258,6 +259,8 @@ int infer(int argc, char** argv, Ranks* ranks) {
     throw Error("--challenge and --openings belong together; give both");
   if (commits && (is_folder || !state_path.empty()))
     throw Error("--commit and --openings are for one file, without --state: the whole run is hashed");
+  if (flags.given("digests") && !state_path.empty())
+    throw Error("--digests is of whole passes; leave --state out");
   for (const char* flag : {"device", "digests", "ledger", "commit", "openings"})
     if (ranks != nullptr && flags.given(flag))
       throw Error(message("--", flag, " is for one process; leave it out, or run without mpirun"));
@@ -283,13 +286,13 @@ int infer(int argc, char** argv, Ranks* ranks) {
   // All that can be known to fail is refused before the keys are read.
   wire::EvaluationKeysReader key_reader(key_file, context);
   key_reader.require(pass.keys);
-  if (ranks != nullptr) ranks->require_same(digest, key_reader.fingerprint());
+  if (ranks != nullptr) ranks->require_same(digest, key_reader.fingerprint(), is_folder, network);
   if (shares_passes && !leads) {
-    ranks->share(pass, key_reader, network, memory_flag, false)->serve();
+    ranks->share(pass, key_reader, memory_flag, false)->serve();
     return 0;
   }
   const InterruptionWatch watch;
-  const RemovedIfEmpty out_folder{resolve_user_path(out)};
+  const RemovedIfEmpty out_folder{leads ? resolve_user_path(out) : ""};  // rank 0 ends last
   std::vector<std::unique_ptr<Request>> all;
   size_t groups = 0, most_groups = 0, answered = 0;
   std::string unanswered;  // files of a folder, where one that is wrong holds up no other
@@ -358,7 +361,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   std::unique_ptr<SharedPasses> shared;
   std::unique_ptr<Server> own;
   if (shares_passes) {
-    shared = ranks->share(pass, key_reader, network, memory_flag, !state_path.empty());
+    shared = ranks->share(pass, key_reader, memory_flag, !state_path.empty());
   } else {
     own = std::make_unique<Server>(pass, keys, engine_on(device.get(), context));
   }
@@ -446,6 +449,8 @@ int infer_on_ranks(int argc, char** argv) {
     why = visible(error.what());
     exit_code = error.exit_code();
   } catch (const std::bad_alloc&) {
+  } catch (const std::exception& error) {
+    why = visible(error.what());
   }
   ranks->fail(why, exit_code);
   return exit_code;  // not reached, which a compiler does not see through a virtual call

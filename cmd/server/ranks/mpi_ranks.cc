@@ -26,7 +26,7 @@ namespace {
 enum RankMessage : uint64_t { kIdentity, kRankCosts, kRankPass, kReady, kRankReport, kFiles, kNextFile };
 static_assert(kNextFile < program::kFirstValue);
 
-constexpr uint64_t kRanksVersion = 1;  // raised whenever builds would not understand each other
+constexpr uint64_t kRanksVersion = 2;  // raised whenever builds would not understand each other
 constexpr uint64_t kNoFurtherPass = ~uint64_t{0};
 
 Buffer words_of_numbers(const std::vector<uint64_t>& numbers) {
@@ -293,8 +293,19 @@ class MpiRanks final : public Ranks {
 
   bool leads() const override { return link_->rank() == 0; }
 
-  void require_same(const program::ProgramDigest& digest, ckks::Fingerprint keys) override {
-    std::vector<uint64_t> mine{kRanksVersion, 0, 0, 0, 0, keys.parameters, keys.key};
+  void require_same(const program::ProgramDigest& digest, ckks::Fingerprint keys, bool is_folder,
+                    const std::string& link) override {
+    model_ = program::parse_link(link);
+    std::vector<uint64_t> mine{kRanksVersion,
+                               0,
+                               0,
+                               0,
+                               0,
+                               keys.parameters,
+                               keys.key,
+                               is_folder,
+                               std::bit_cast<uint64_t>(model_.latency),
+                               std::bit_cast<uint64_t>(model_.bandwidth)};
     std::memcpy(mine.data() + 1, digest.data(), digest.size());
     if (link_->rank() != 0) return link_->send(0, kIdentity, words_of_numbers(mine));
     for (int rank = 1; rank < link_->ranks(); ++rank) {
@@ -303,19 +314,20 @@ class MpiRanks final : public Ranks {
         return theirs.size() != mine.size() ||
                !std::equal(mine.begin() + from, mine.begin() + to, theirs.begin() + from);
       };
-      const char* what = differs(0, 1)   ? "another version of this command"
-                         : differs(1, 5) ? "another --program"
-                         : differs(5, 7) ? "--keys of another key pair"
-                                         : nullptr;
+      const char* what = differs(0, 1)             ? "another version of this command"
+                         : differs(1, 5)           ? "another --program"
+                         : differs(5, 7)           ? "--keys of another key pair"
+                         : differs(7, 8)           ? "a file in place of a folder, or the reverse, as --in"
+                         : differs(8, mine.size()) ? "another --link"
+                                                   : nullptr;
       if (what != nullptr)
         throw Error(message("rank ", rank, " has ", what, " than rank 0; give all ranks the same"));
     }
   }
 
   std::unique_ptr<SharedPasses> share(const PlannedPass& whole, wire::EvaluationKeysReader& keys,
-                                      const std::string& link, const MemoryFlag& memory,
-                                      bool gathers) override {
-    return std::make_unique<RankedServer>(whole, keys, *link_, program::parse_link(link), memory, gathers);
+                                      const MemoryFlag& memory, bool gathers) override {
+    return std::make_unique<RankedServer>(whole, keys, *link_, model_, memory, gathers);
   }
 
   size_t deal(std::vector<std::string> names) override {
@@ -344,6 +356,7 @@ class MpiRanks final : public Ranks {
 
  private:
   std::unique_ptr<program::Link> link_;
+  program::LinkModel model_;
   std::optional<Dealer> dealer_;
 };
 

@@ -29,12 +29,13 @@ class Ranks {
   // Whether this is rank 0.
   virtual bool leads() const = 0;
   // Tells rank 0 what this rank would compute with. Rank 0 throws Error if it is not the same everywhere.
-  virtual void require_same(const program::ProgramDigest& digest, ckks::Fingerprint keys) = 0;
-  // `link`: what is between the ranks, as users write it; throws Error. `gathers`: whether states are saved, which rank
+  // `link`: what is between the ranks, as users write it; throws Error.
+  virtual void require_same(const program::ProgramDigest& digest, ckks::Fingerprint keys, bool is_folder,
+                            const std::string& link) = 0;
+  // `gathers`: whether states are saved, which rank
   // 0 must have then.
   virtual std::unique_ptr<SharedPasses> share(const PlannedPass& whole, wire::EvaluationKeysReader& keys,
-                                              const std::string& link, const MemoryFlag& memory,
-                                              bool gathers) = 0;
+                                              const MemoryFlag& memory, bool gathers) = 0;
   // Gives files to ranks, one at a time, so that no rank is idle while any is left. Rank 0 has their names. Returns how
   // many there are.
   virtual size_t deal(std::vector<std::string> names) = 0;
