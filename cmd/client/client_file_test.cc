@@ -84,7 +84,7 @@ ClientFile vit() {
 
 std::string bytes_of(ClientFile file) {
   write_client_file(path_of("one.client"), file);
-  return read_file(path_of("one.client"), 1 << 20);
+  return read_file(path_of("one.client"), 1 << 21);
 }
 
 // The checksum of its tables made right.
@@ -210,6 +210,8 @@ TEST_CASE("a file that lies is refused: what it asks for") {
   });
   check_refused("takes or makes 0 ciphertexts", [](ClientFile& f) { f.entries[0].inputs.clear(); });
   check_refused("takes or makes 4097 ciphertexts", [](ClientFile& f) { f.entries[0].outputs.resize(4097); });
+  check_refused("1064960 bytes of names",
+                [](ClientFile& f) { f.entries[0].inputs.assign(4096, {.name = std::string(256, 'x')}); });
 
   // A list longer than the file, and a name that would not fit a line of a terminal.
   std::string bytes = bytes_of(neox());

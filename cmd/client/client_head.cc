@@ -60,9 +60,12 @@ void check(ClientHead& head, const wire::TableReader& tables) {
     tables.refuse("it asks for a bootstrap's keys, and its parameters have none");
   for (const ClientEntry& entry : head.entries)
     for (const std::vector<PlanEnd>* ends : {&entry.inputs, &entry.outputs}) {
-      if (ends->empty() || ends->size() > kMaxCiphertexts)
-        tables.refuse(message("entry point ", entry.name, " takes or makes ", ends->size(),
-                              " ciphertexts; 1 to ", kMaxCiphertexts, " are possible"));
+      if (ends->empty()) tables.refuse(message("entry point ", entry.name, " takes or makes 0 ciphertexts"));
+      try {
+        require_sendable(*ends);
+      } catch (const Error& error) {
+        tables.refuse(error.what());
+      }
       for (const PlanEnd& end : *ends) require_level(end.level);
     }
 }

@@ -87,8 +87,6 @@ uint64_t longest_file(const ckks::Context& context, const std::vector<PlanEnd>& 
 // owner's key, which is also the key of the prompts. Its note has the program, a random number (`request`), and
 // the names of the ciphertexts, which follow from the program. It has no fingerprint of the weights, because that would
 // let anyone test a guessed model.
-constexpr size_t kMaxWeights = 1 << 16;  // ciphertexts
-
 struct WeightNote : CiphertextNote {
   static constexpr NoteKind kKind = NoteKind::kWeights;
   static constexpr const char* kWhat = "note of a model's weights";

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/scheme/chain/scale.h"
 
@@ -19,7 +20,9 @@ constexpr const char* kPrompt = "prompt";
 constexpr const char* kToken = "token";
 constexpr const char* kWeightPrefix = "weight: ";
 
-constexpr size_t kMaxCiphertexts = 4096;  // of a request
+constexpr size_t kMaxCiphertexts = 4096;      // of a request
+constexpr size_t kMaxWeights = 1 << 16;       // encrypted ones
+constexpr size_t kMaxNames = (1 << 20) - 64;  // bytes of their names, which stand in a file's note
 
 struct PlanEnd {
   std::string name;
@@ -36,6 +39,17 @@ inline std::vector<std::string> names_of(std::span<const PlanEnd> ends) {
   std::vector<std::string> names;
   for (const PlanEnd& end : ends) names.push_back(end.name);
   return names;
+}
+
+// Throws Error if no file can hold these ciphertexts.
+inline void require_sendable(std::span<const PlanEnd> ends) {
+  size_t sent = 0, names = 0;
+  for (const PlanEnd& end : ends)
+    sent += !end.name.starts_with(kWeightPrefix), names += sizeof(uint32_t) + end.name.size();
+  if (sent > kMaxCiphertexts || ends.size() - sent > kMaxWeights || names > kMaxNames)
+    throw Error(message("an entry point takes or makes ", sent, " ciphertexts and ", ends.size() - sent,
+                        " encrypted weights with ", names, " bytes of names; ", kMaxCiphertexts, ", ",
+                        kMaxWeights, " and ", kMaxNames, " are possible"));
 }
 
 // The names of a key pair's files in its folder.

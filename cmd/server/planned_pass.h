@@ -20,6 +20,7 @@ inline PlanEnds ends_of(const program::Plan& plan, uint64_t program_id = 0) {
     ends.inputs.push_back({plan.program.inputs[i].name, plan.input_levels[i]});
   for (const program::NamedValue& output : plan.program.outputs)
     ends.outputs.push_back({output.name, plan.level[output.value.id]});
+  require_sendable(ends.inputs), require_sendable(ends.outputs);
   return ends;
 }
 
