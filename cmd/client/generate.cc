@@ -309,7 +309,6 @@ int generate(int argc, char** argv) {
   if (record->keys != secret->fingerprint().key)
     throw Error(message("the text in ", state_path, " is under another key pair than ", files.secret));
 
-  write_file(used, "");
   const double overflow = overflow_of(model, begun.size(), tokens, slide);
   print("probability of an overflow, which costs a number its precision, in this text: at most ",
         power_of_two_text(overflow), "\n");
@@ -332,6 +331,7 @@ int generate(int argc, char** argv) {
     ChildProcess process(command, kPatience);
     FrameChannel channel(process.from(), process.to(), "the server", [&] { return process.ending(); });
     TextClient client(model, *secret, channel, *record, folder);
+    write_file(used, "");
     print("the server is ready after ", seconds_text(seconds_now() - starting), "\nprompt (",
           counted(begun.size(), "token"), "): ", visible(codec.decode(begun)), "\n");
     if (resumed)
