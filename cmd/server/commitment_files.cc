@@ -1,5 +1,6 @@
 #include "cmd/server/commitment_files.h"
 
+#include <bit>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -40,6 +41,13 @@ CommittedPasses::CommittedPasses(const program::Plan& plan, const CommitmentNote
   challenge_ = read_commitment(challenge, steps_, request.program_id);
   if (challenge_.request != request.request || challenge_.roots.size() != groups)
     throw Error(message(challenge, " belongs to other prompts"));
+  // A proof is a value's digest, those of its path, and their number.
+  const size_t proof = sizeof(program::Digest) * (1 + std::bit_width(steps_.crossing().size() - 1)) + 4;
+  size_t bytes = 64;
+  for (size_t group = 0; group < groups; ++group)
+    bytes += proof * program::OpenedValues(steps_, challenged_in(challenge_, group, steps_)).proved.size();
+  if (bytes > wire::kMaxNoteBytes)
+    throw Error("the proofs of this challenge are too long for one opening; draw fewer steps");
 }
 
 void CommittedPasses::watch(program::RunOptions& options) {
@@ -68,10 +76,7 @@ void CommittedPasses::write(const std::string& commitment, const std::string& op
     openings.push_back(std::move(run).open());
     for (program::Proof& proof : openings.back().proofs) note.proofs.push_back(std::move(proof));
   }
-  const std::string text = note_text(std::move(note));
-  if (text.size() > wire::kMaxNoteBytes)
-    throw Error("the proofs of this challenge are too long for one opening; draw fewer steps");
-  wire::CiphertextWriter writer(opening, context, keys, text);
+  wire::CiphertextWriter writer(opening, context, keys, note_text(std::move(note)));
   for (size_t group = 0; group < openings.size(); ++group) {
     const program::OpenedValues opened(steps_, challenged_in(challenge_, group, steps_));
     for (const program::Value value : opened.ciphertexts)
