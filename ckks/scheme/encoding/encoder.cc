@@ -71,7 +71,8 @@ Encoder::Coefficients Encoder::coefficients(std::span<const std::complex<double>
     largest = std::max(largest, std::abs(c));
   }
   largest = declassify(largest);  // the second exception of encoder.h, and the first
-  if (largest + 1 > std::exp2(context_.log2_q(level) - 1)) {
+  // Moduli beyond the doubles hold whatever is finite.
+  if (!std::isfinite(largest) || largest + 1 > std::exp2(context_.log2_q(level) - 1)) {
     throw Error(message("cannot encode: a coefficient of 2^", std::log2(largest + 1),
                         " does not fit the modulus of 2^", context_.log2_q(level), " at level ", level,
                         "; use a higher level or a smaller scale"));

@@ -51,7 +51,9 @@ void check_owner(const char* operation, const Fingerprint& a, const Context& con
   }
 }
 
-void check_pair(const char* operation, const Ciphertext& a, const Ciphertext& b) {
+void check_pair(const char* operation, const Context& context, const EvaluationKeys& keys,
+                const Ciphertext& a, const Ciphertext& b) {
+  check_owner(operation, a.fingerprint, context, keys);
   check_fingerprints(operation, a.fingerprint, b.fingerprint);
   check_levels(operation, a.level(), b.level());
   check_scales(operation, a.scale(), b.scale());
@@ -134,20 +136,21 @@ const KeySwitchKey& Evaluator::galois_key(GaloisElement g, Level level) const {
 // ---- sums ------------------------------------------------------------------------------------------------
 
 Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
-  check_pair("add", a, b);
+  check_pair("add", context_, keys_, a, b);
   Ciphertext out = uninitialised(a);
   combine(*engine_, out, a, b, 1);
   return out;
 }
 
 Ciphertext Evaluator::sub(const Ciphertext& a, const Ciphertext& b) const {
-  check_pair("sub", a, b);
+  check_pair("sub", context_, keys_, a, b);
   Ciphertext out = uninitialised(a);
   combine(*engine_, out, a, b, -1);
   return out;
 }
 
 Ciphertext Evaluator::negate(const Ciphertext& a) const {
+  check_owner("negate", a.fingerprint, context_, keys_);
   Ciphertext out = uninitialised(a);
   const Term terms[] = {{a.c, -1}};
   engine_->combine(out.c, terms);
@@ -155,7 +158,7 @@ Ciphertext Evaluator::negate(const Ciphertext& a) const {
 }
 
 void Evaluator::add_inplace(Ciphertext& a, const Ciphertext& b) const {
-  check_pair("add", a, b);
+  check_pair("add", context_, keys_, a, b);
   combine(*engine_, a, a, b, 1);
 }
 
@@ -174,6 +177,7 @@ Ciphertext Evaluator::add_scalar(const Ciphertext& a, std::complex<double> value
 }
 
 void Evaluator::add_scalar_inplace(Ciphertext& a, std::complex<double> value) const {
+  check_owner("add_scalar", a.fingerprint, context_, keys_);
   engine_->with_constant(Arithmetic::kAdd, {a.c.data(), 1}, {a.c.data(), 1},
                          gaussian_integer(value, a.scale()));
 }
@@ -189,6 +193,7 @@ Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) co
 
 Ciphertext Evaluator::multiply_scalar(const Ciphertext& a, std::complex<double> value,
                                       Scale scalar_scale) const {
+  check_owner("multiply_scalar", a.fingerprint, context_, keys_);
   if (scalar_scale == 0) {
     check_level("multiply_scalar", a.level(), 1);
     const Scale needed(before_rescale(context_.scale(a.level() - 1), context_.q(a.level())) / a.scale());
@@ -204,6 +209,7 @@ Ciphertext Evaluator::multiply_by_i(const Ciphertext& a, int power) const {
   power &= 3;
   if (power == 0) return a.clone();
   if (power == 2) return negate(a);
+  check_owner("multiply_by_i", a.fingerprint, context_, keys_);
   Ciphertext out = uninitialised(a);
   engine_->with_constant(Arithmetic::kMultiply, out.c, a.c, {0, power == 1 ? 1.0 : -1.0});
   return out;
@@ -212,11 +218,13 @@ Ciphertext Evaluator::multiply_by_i(const Ciphertext& a, int power) const {
 // ---- levels ----------------------------------------------------------------------------------------------
 
 Ciphertext Evaluator::rescale(const ScaledPolys<2>& a) const {
+  check_owner("rescale", a.fingerprint, context_, keys_);
   check_level("rescale", a.level(), 1);
   return {engine_->divide(a.c, {a.level(), 0}), context_.rescaled(a.scale(), a.level()), a.fingerprint};
 }
 
 Ciphertext Evaluator::truncate_to_level(const Ciphertext& a, Level target) const {
+  check_owner("truncate_to_level", a.fingerprint, context_, keys_);
   check_level("truncate_to_level", a.level(), target);
   return {
       {a.c[0].clone_prefix({target + 1, 0}), a.c[1].clone_prefix({target + 1, 0})}, a.scale(), a.fingerprint};

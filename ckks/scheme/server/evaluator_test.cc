@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <vector>
 
 #include "ckks/base/testing/chance.h"
 #include "ckks/base/testing/check.h"
@@ -324,7 +326,14 @@ TEST_CASE("ciphertexts of other parameters or of another key pair are refused") 
                    odd = other_parameters.encrypt(x, 4);
   CHECK_REFUSED(t.evaluator->add(own, foreign), "different key pairs");
   CHECK_REFUSED(t.evaluator->rotate(foreign, 1), "another key pair");
-  CHECK_REFUSED(t.evaluator->multiply(odd, odd), "other parameters");
+  for (const auto& operation : std::vector<std::function<void(const Evaluator&)>>{
+           [&](const Evaluator& e) { e.multiply(odd, odd); }, [&](const Evaluator& e) { e.add(odd, odd); },
+           [&](const Evaluator& e) { e.sub(odd, odd); }, [&](const Evaluator& e) { e.negate(odd); },
+           [&](const Evaluator& e) { e.add_scalar(odd, 1); },
+           [&](const Evaluator& e) { e.multiply_scalar(odd, 2); },
+           [&](const Evaluator& e) { e.multiply_by_i(odd); }, [&](const Evaluator& e) { e.rescale(odd); },
+           [&](const Evaluator& e) { e.drop_to_level(odd, 1); }})
+    CHECK_REFUSED(operation(*t.evaluator), "other parameters");
   CHECK_REFUSED(t.decrypt(foreign), "another key pair");
   CHECK_REFUSED(Evaluator(t.context, other_parameters.keys), "other parameters");
 }
