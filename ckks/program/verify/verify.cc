@@ -202,7 +202,7 @@ class Verifier {
     ckks::KeyRequest own;
     request_keys(i, context_.chain(), plan_.argument_level[place], own);
     const auto among = [](const std::set<ckks::Level>& all, const std::set<ckks::Level>& levels) {
-      return std::includes(all.begin(), all.end(), levels.begin(), levels.end());
+      return std::ranges::all_of(levels, [&](ckks::Level level) { return all.contains(level); });
     };
     bool asks = among(asked.relinearisation_levels, own.relinearisation_levels);
     for (const auto& [element, levels] : own.galois_levels) {
