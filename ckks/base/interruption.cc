@@ -8,7 +8,10 @@ namespace {
 std::atomic<int> noted{0};
 static_assert(std::atomic<int>::is_always_lock_free);  // what a signal's handler may touch
 
-void note(int signal) { noted = signal; }
+// By now the signal has its default action again (SA_RESETHAND), which a second signal of any kind meets.
+void note(int signal) {
+  if (noted.exchange(signal) != 0) std::raise(signal);
+}
 
 }  // namespace
 

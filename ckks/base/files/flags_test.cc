@@ -138,10 +138,10 @@ TEST_CASE("an interruption that work looks for is said, and ends the process by 
   const Ended second = run_in_process("/dev/null", [] {
     const InterruptionWatch watch;
     std::raise(SIGINT);
-    std::raise(SIGINT);
+    std::raise(SIGTERM);
     return 0;
   });
-  CHECK(second.status == -SIGINT);
+  CHECK(second.status == -SIGTERM);
   CHECK(second.err.empty());
   const Ended ignored = run_in_process("/dev/null", [] {
     std::signal(SIGHUP, SIG_IGN);

@@ -33,7 +33,10 @@ class Parser {
   [[noreturn]] void refuse(const char* why) const {
     if (at_ >= text_.size())
       throw Error(message(what_, " ends early, after ", text_.size(), " bytes; copy or write it again"));
-    throw Error(message(what_, ": not valid JSON at byte ", at_, ": ", why));
+    refuse_at(at_, why);
+  }
+  [[noreturn]] void refuse_at(size_t place, const char* why) const {
+    throw Error(message(what_, ": not valid JSON at byte ", place, ": ", why));
   }
 
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
@@ -78,7 +81,7 @@ class Parser {
   }
 
   Json parse_object(int depth) {
-    ++at_;
+    const size_t begin = at_++;
     Json::Object members;
     skip_space();
     if (accept("}")) return Json(std::move(members));
@@ -96,7 +99,8 @@ class Parser {
     names.reserve(members.size());
     for (const auto& member : members) names.push_back(member.first);
     std::sort(names.begin(), names.end());
-    if (std::adjacent_find(names.begin(), names.end()) != names.end()) refuse("a member stands twice");
+    if (std::adjacent_find(names.begin(), names.end()) != names.end())
+      refuse_at(begin, "a member stands twice");
     return Json(std::move(members));
   }
 
@@ -180,7 +184,7 @@ class Parser {
     const char* last = text_.data() + at_;
     if (int64_t value; integral && std::from_chars(first, last, value).ec == std::errc()) return Json(value);
     double value = 0;
-    if (std::from_chars(first, last, value).ec != std::errc()) refuse("a number out of range");
+    if (std::from_chars(first, last, value).ec != std::errc()) refuse_at(begin, "a number out of range");
     return Json(value);
   }
 

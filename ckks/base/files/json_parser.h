@@ -8,7 +8,7 @@
 
 namespace psm {
 
-// A parsed value takes at most the text's bytes plus 256 bytes for each value in it, also while it is parsed.
+// A parsed value takes at most three times the text's bytes and 256 bytes for each value in it, also while it is parsed.
 struct JsonLimits {
   uint64_t max_bytes = uint64_t{4} << 20;
   int max_depth = 32;

@@ -47,6 +47,8 @@ TEST_CASE("text that is not JSON is refused with its place") {
     CAPTURE(text);
     CHECK_THROWS_AS(parse_json(text, "test"), Error);
   }
+  CHECK_REFUSED(parse_json("{\"a\":1,\"a\":2}", "file.json"), "byte 0: a member stands twice");
+  CHECK_REFUSED(parse_json("1e999", "file.json"), "byte 0: a number out of range");
   CHECK_THROWS_WITH_AS(parse_json("[1, x]", "file.json"),
                        "file.json: not valid JSON at byte 4: expected a value", Error);
 }
