@@ -10,7 +10,8 @@
 //   fork      the child re-keys before it draws; seeds have no state that a fork could copy.
 //   resume of a process image (a virtual machine's snapshot): buffered bytes are drawn again. Therefore
 //             everything that encrypts calls renew() before it draws its errors, which drops all buffered
-//             bytes. A snapshot between renew() and the end of that one encryption is not covered.
+//             bytes. A snapshot of an unfinished encryption or key is not covered: resumed twice, it repeats
+//             the seed with other errors.
 //   a file holds no state of either; a run that continues from a file draws anew.
 #pragma once
 

@@ -119,7 +119,9 @@ TEST_CASE("seeds never repeat, not even after a fork") {
   CHECK(fresh_identifier() != fresh_identifier());
 }
 
-TEST_CASE("a secret stream can neither be copied nor moved") {
+TEST_CASE("a secret stream takes no seed and has no copy") {
+  CHECK_FALSE(std::is_constructible_v<SecureRandom, uint64_t>);
+  CHECK_FALSE(std::is_constructible_v<SecureRandom, Seed>);
   CHECK_FALSE(std::is_copy_constructible_v<SecureRandom>);
   CHECK_FALSE(std::is_move_constructible_v<SecureRandom>);
 }

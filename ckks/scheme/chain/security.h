@@ -19,8 +19,7 @@
 // testdata/security_estimates.txt has what each known attack costs at these moduli, by the lattice estimator and
 // by that of Meet-LWE (ePrint 2022/1473), both with lattice reduction as MATZOV counts it (classical). All ran
 // to their end. The cheapest takes 2^128.7 for weight 192 (Meet-LWE; all others 2^133.8), 2^128.2 for the dense
-// secret, and 2^160.5 for weight 32. At the moduli of the sets shipped it is 2^129.0 (1550 bits, weight 192) and
-// 2^131.8 (1700 bits, dense).
+// secret, and 2^160.5 for weight 32.
 //
 // None of this covers decrypted results that are shared (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).
 #pragma once

@@ -28,7 +28,7 @@ class Encryptor {
 // SeededEncryptor: encryption under the secret key, (-a s + e + m, a) with a from a fresh public seed: less error than
 // under the public key, and a file needs the seed and c_0 only. No two encryptions share a seed or an error: the seed
 // comes straight from the kernel, and the stream of errors is renewed first. So neither a fork nor a resumed process
-// image repeats one (ckks/base/random/random.h).
+// image repeats one, except of an unfinished encryption (ckks/base/random/random.h).
 //
 // No branch and no address depends on the error, the secret or the message. Not thread-safe.
 class SeededEncryptor {
