@@ -38,6 +38,14 @@ TEST_CASE("the model that lies here is read with the scores of its training, and
         read_file(runfile("testdata/recall.safetensors"), 1 << 20));
 }
 
+TEST_CASE("a polynomial model that is lost is read with its scores") {
+  attention::Checkpoint model = attention::load_checkpoint(runfile("testdata/recall.safetensors"));
+  TaskScores scores = read_scores(model);
+  scores.polynomial.cross_entropy = std::nan("");
+  write_scores(scores, model);
+  CHECK(std::isnan(read_scores(model).polynomial.cross_entropy));
+}
+
 TEST_CASE("a text shorter than the context, an empty and a missing one are refused") {
   write_file(path_of("short.txt"), "shorter than a window of the context");
   write_file(path_of("empty.txt"), "");

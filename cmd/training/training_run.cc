@@ -39,7 +39,8 @@ StageScore score_from(const Json& json) {
   score.scored = static_cast<size_t>(json.at("scored", "scores").integer("scored", 0, INT64_MAX));
   score.correct = static_cast<size_t>(
       json.at("correct", "scores").integer("correct", 0, static_cast<int64_t>(score.scored)));
-  score.cross_entropy = json.at("cross_entropy", "scores").number("cross_entropy");
+  const Json& nats = json.at("cross_entropy", "scores");  // null: not finite
+  score.cross_entropy = nats.is_null() ? std::nan("") : nats.number("cross_entropy");
   score.tokens = json.at("tokens", "scores").integer("tokens", 0, INT64_MAX);
   return score;
 }

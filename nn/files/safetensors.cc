@@ -21,7 +21,7 @@ static_assert(std::endian::native == std::endian::little, "tensors are written a
 constexpr const char* kChecksumKey = "checksum";
 constexpr const char* kMetadataKey = "__metadata__";
 constexpr uint64_t kConvertedAtOnce = 1 << 14;
-constexpr JsonLimits kHeaderLimits{.max_bytes = uint64_t{16} << 20, .max_depth = 4, .max_values = 1 << 16};
+constexpr JsonLimits kHeaderLimits{.max_bytes = uint64_t{16} << 20, .max_depth = 4, .max_values = 1 << 18};
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw Error(message(path, " is not a safetensors file that can be used: ", why,
@@ -295,6 +295,7 @@ void write_safetensors(const std::string& path, const Safetensors& content) {
   }
   std::string text = header.dump(0);
   text.resize((text.size() + 7) / 8 * 8, ' ');  // keeps the data aligned
+  parse_json(text, path, kHeaderLimits);        // as it will be read
   AtomicFile file(path);
   const uint64_t length = text.size();
   file.write(&length, sizeof length);
@@ -309,11 +310,11 @@ Safetensors read_safetensors(ByteSource source, ChecksumRule rule, uint64_t max_
   return read_through(file, rule, max_bytes, [](const NamedTensor&) {});
 }
 
-Safetensors open_safetensors(ByteSource source, ChecksumRule rule, uint64_t max_bytes) {
+Safetensors open_safetensors(ByteSource source, ChecksumRule rule) {
   const auto file = std::make_shared<OpenFile>(OpenFile{std::move(source)});
   file->source.set_unbuffered();  // a buffer would hide that the file changed
   std::vector<uint64_t> sums;
-  Safetensors content = read_through(*file, rule, max_bytes, [&](NamedTensor& tensor) {
+  Safetensors content = read_through(*file, rule, kMaxSafetensors, [&](NamedTensor& tensor) {
     require_finite(tensor, file->source.name());
     sums.push_back(add_values(0, tensor.values));
     tensor.values = {};

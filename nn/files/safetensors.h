@@ -10,7 +10,7 @@
 //
 // Files written here have a checksum of everything (metadata key "checksum", CRC-64). It finds accidents; it
 // does not authenticate. Reading checks every length, type and offset before its use and throws psm::Error.
-// The header may have 16 MiB and 65536 values. Reading takes no more memory than the values in fp32 and some
+// The header may have 16 MiB and 262144 values. Reading takes no more memory than the values in fp32 and some
 // multiple of the header. Files are written whole or not at all.
 #pragma once
 
@@ -78,13 +78,13 @@ void require_finite(const Safetensors& file, const std::string& path);
 void write_safetensors(const std::string& path, const Safetensors& content);
 
 enum class ChecksumRule { kRequired, kIfPresent };
+constexpr uint64_t kMaxSafetensors = uint64_t{64} << 30;  // bytes of a file
 // Refuses files larger than max_bytes before reading them.
 Safetensors read_safetensors(ByteSource source, ChecksumRule rule = ChecksumRule::kRequired,
-                             uint64_t max_bytes = uint64_t{4} << 30);
+                             uint64_t max_bytes = kMaxSafetensors);
 
 // Checks the file tensor by tensor, all values finite too, and keeps none: load() reads them when they are asked for.
 // It throws psm::Error if the file has changed by then.
-Safetensors open_safetensors(ByteSource source, ChecksumRule rule = ChecksumRule::kRequired,
-                             uint64_t max_bytes = uint64_t{64} << 30);
+Safetensors open_safetensors(ByteSource source, ChecksumRule rule = ChecksumRule::kRequired);
 
 }  // namespace psm::nn

@@ -107,6 +107,14 @@ TEST_CASE("a trained tokenizer encodes what it has not seen, and as well after i
   for (const auto& [left, right] : spelled(spec)) CHECK((left + right).find("<|") == std::string::npos);
 }
 
+TEST_CASE("a special token of any characters is what it was after it was written and read") {
+  const std::string text = "the end<end of text>thé<é>";
+  const BpeSpec spec = train_byte_bpe(text, {.vocab = 270, .special = {"<end of text>", "<é>"}});
+  const BpeSpec again = read_tokenizer_json(tokenizer_json(spec, 0), "test");
+  CHECK(again.tokens == spec.tokens);
+  CHECK(Tokenizer(again, "test").encode(text) == Tokenizer(spec, "test").encode(text));
+}
+
 TEST_CASE("long words do not slow training down") {
   std::string text;
   for (uint32_t i = 0; i < 1 << 18; ++i) text += static_cast<char>('a' + i * i % 251 % 7);

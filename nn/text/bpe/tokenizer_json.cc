@@ -231,7 +231,7 @@ TextEnds read_ends(const Json& json, const std::vector<AddedToken>& added, const
   return ends;
 }
 
-// The tokens' texts: bytes, where they are written in byte-level characters. One that is not must be an added token.
+// The tokens' texts: bytes, where they are written in byte-level characters, as all but added tokens must be.
 void set_tokens(const TokenIds& ids, BpeSpec& spec, const std::string& what) {
   int last = 0;
   for (const auto& [characters, id] : ids) last = std::max(last, id);
@@ -239,11 +239,11 @@ void set_tokens(const TokenIds& ids, BpeSpec& spec, const std::string& what) {
   std::unordered_set<int> added;
   for (const AddedToken& token : spec.added) added.insert(token.id);
   for (const auto& [characters, id] : ids) {
-    if (spec.kind != BpeKind::kBytes) {
+    if (spec.kind != BpeKind::kBytes || added.contains(id)) {
       spec.tokens[id] = characters;
     } else if (const auto bytes = characters_to_bytes(characters); bytes && !bytes->empty()) {
       spec.tokens[id] = *bytes;
-    } else if (!added.contains(id)) {
+    } else {
       throw Error(message(what, ": token ", id, ", \"", visible(characters),
                           "\", is not written in byte-level characters"));
     }
