@@ -76,6 +76,8 @@ TEST_CASE("an imported RoBERTa is scored, trained on with a shorter context, and
   check_refused("evaluate --model " + model + " --text " + texts, "give them with --sentences");
   check_refused("train --from " + model + " --context 25 --sentences " + texts + " --out " + path_of("x"),
                 "the model has learned 24 positions and none for 25 tokens");
+  check_refused("train --from " + model + " --context 2 --sentences " + texts + " --out " + path_of("x"),
+                "a context of 2 tokens has no room for a text");
   output_of("import --from " + folder + " --classes 3 --out " + path_of("three.safetensors"));
   check_refused(
       "train --from " + path_of("three.safetensors") + " --sentences " + texts + " --out " + path_of("x"),
@@ -107,6 +109,13 @@ TEST_CASE(
 
   for (const std::string attention : {"softmax", "power_softmax"}) {
     output_of("import --from " + out + "/" + attention + ".safetensors --classes 2 --out " + start);
+    const std::string same = path_of("same_" + std::string(attention)),
+                      copy = same + "/" + attention + ".safetensors";
+    std::filesystem::create_directory(same);
+    std::filesystem::copy_file(start, copy);
+    check_refused(
+        "train --from " + copy + " --attention " + attention + " --sentences " + pairs + " --out " + same,
+        "the training would replace");
     const std::string said =
         output_of("train --from " + start + " --attention " + attention + " --sentences " + pairs +
                   " --valid " + pairs + " --out " + path_of(attention) + kShort);

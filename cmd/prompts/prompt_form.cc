@@ -77,6 +77,8 @@ PromptCodec codec_of(const attention::Readable& model, const Notes& notes) {
   return codec_of_form(*form, model, what);
 }
 
+void forget_prompts(Notes& notes) { notes.erase(kNote); }
+
 void write_notes(const PromptCodec& codec, Notes& notes, const attention::Readable& model) {
   codec.require_fitting(model);
   const std::string form = prompt_form(codec);

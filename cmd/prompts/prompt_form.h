@@ -23,5 +23,6 @@ bool say_what_prompts_are(const Notes& notes);
 PromptCodec codec_of(const attention::Readable& model, const Notes& notes);
 // Writes the note. Throws Error if the codec does not fit the model.
 void write_notes(const PromptCodec& codec, Notes& notes, const attention::Readable& model);
+void forget_prompts(Notes& notes);
 
 }  // namespace psm::cmd

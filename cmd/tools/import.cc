@@ -137,6 +137,7 @@ int import_command(int argc, char** argv) {
   const attention::ModelConfig& config = checkpoint.weights.config;
   const auto tokenizer = find_tokenizer(tokenizer_path, source, checkpoint);
   if (tokenizer) write_notes(PromptCodec(tokenizer), checkpoint.notes, config);
+  if (tokenizer_path == "none" && config.patch_inputs == 0) forget_prompts(checkpoint.notes);
   const std::string file_of_transformers = tokenizer ? nn::tokenizer_json(tokenizer->spec(), 0) : "";
 
   // transformers counts RoBERTa's positions over the tokens that are no padding, which is number 1 when written.

@@ -203,6 +203,11 @@ void say_started(const std::string& stage, size_t steps, size_t resumed_at) {
   }
 }
 
+constexpr const char* kFinal = "final.safetensors";
+std::string file_of(attention::AttentionKind kind) {
+  return std::string(attention::name_of(kind)) + ".safetensors";
+}
+
 int train(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
@@ -235,11 +240,13 @@ int train(int argc, char** argv) {
     throw Error("--tokenizer is decided by the model of --from; leave it out");
 
   const std::string folder = resolve_user_path(out);
-  std::error_code none;  // of them is there
-  if (!from_path.empty() &&
-      std::filesystem::equivalent(resolve_user_path(from_path), folder + "/final.safetensors", none))
-    throw Error(
-        message("the training would replace ", from_path, ", which it begins with; give another --out"));
+  const auto require_kept = [&](const std::string& name) {
+    std::error_code none;  // of them is there
+    if (std::filesystem::equivalent(resolve_user_path(from_path), folder + "/" + name, none))
+      throw Error(
+          message("the training would replace ", from_path, ", which it begins with; give another --out"));
+  };
+  if (!from_path.empty()) require_kept(kFinal);
   std::optional<attention::Checkpoint> from;
   if (!from_path.empty()) from = attention::load_checkpoint(resolve_user_path(from_path));
   std::shared_ptr<const nn::Tokenizer> tokenizer;
@@ -260,6 +267,8 @@ int train(int argc, char** argv) {
                         ", which gives it a fresh classifier"));
   train::RecipeOptions recipe = recipe_flags.recipe(task, from ? &*from : nullptr);
   recipe.trains_on = from && read_scores(*from).data.empty();
+  if (from && (recipe.trains_on || recipe.model.attention != from->weights.config.attention))
+    require_kept(file_of(recipe.model.attention));
   std::filesystem::create_directories(folder);
   recipe.state_folder = folder;
   recipe.started = say_started;
@@ -277,9 +286,9 @@ int train(int argc, char** argv) {
     attention::Checkpoint checkpoint{weights, std::move(ranges), {}, {}};
     write_notes(task.codec, checkpoint.notes, checkpoint.weights.config);
     write_scores(scores, checkpoint);
-    save(std::string(attention::name_of(weights.config.attention)) + ".safetensors", checkpoint);
+    save(file_of(weights.config.attention), checkpoint);
   };
-  save("final.safetensors", run.checkpoint);
+  save(kFinal, run.checkpoint);
   scores.ranges = {};
   if (!from || recipe.trains_on || run.models.trained.config.attention != from->weights.config.attention) {
     save_stage(run.models.trained, {});
@@ -294,9 +303,9 @@ int train(int argc, char** argv) {
       range_figures(run.models.final_model.config, run.models.ranges_before, run.models.ranges);
   print("ranges on training data before and after range minimisation, in the form that runs encrypted:\n",
         ranges.table().text());
-  // A finished training begins anew when it is asked for again.
+  // A finished training begins anew when it is asked for again; a model that was only evaluated had none.
   for (const train::StageReport& stage : run.models.stages)
-    std::filesystem::remove(train::state_file(folder, stage.name));
+    if (stage.seconds > 0) std::filesystem::remove(train::state_file(folder, stage.name));
   print(scores_table(task, run.scores), seconds_text(run.seconds), "; wrote ", written, " to ", out, "\n");
   Json json;
   for (const train::StageReport& stage : run.models.stages) {

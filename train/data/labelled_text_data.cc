@@ -38,7 +38,9 @@ LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
                                    std::shared_ptr<const nn::Tokenizer> base,
                                    const LabelledTextOptions& options, const std::string& origin)
     : context_(options.context) {
-  PSM_CHECK(options.context >= 3 && options.least_texts >= 1, options.context, " ", options.least_texts);
+  PSM_CHECK(options.least_texts >= 1, options.least_texts);
+  if (options.context < 3)
+    throw Error(message("a context of ", options.context, " tokens has no room for a text; give at least 3"));
   for (const std::vector<LabelledText>* texts : {&training, &held_out})
     for (const LabelledText& text : *texts) {
       if (text.label < 0)
