@@ -31,18 +31,25 @@ Json evaluate_documents(const attention::Checkpoint& checkpoint, const nn::Token
                         const std::string& text_path) {
   if (text_path.empty()) throw Error("a model with a tokenizer is scored on a text; give it with --text");
   constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
-  const train::Batch batch =
-      train::document_batch(train::encode_documents(read_file(text_path, kMaxTextBytes), tokenizer),
-                            checkpoint.weights.config.context);
-  const train::Evaluation e = evaluate_trained(checkpoint.weights, batch);
+  const auto documents = train::encode_documents(read_file(text_path, kMaxTextBytes), tokenizer);
+  train::Evaluation e;
+  double nats = 0, bytes = 0;
+  for (const train::Batch& batch : train::document_batches(documents, checkpoint.weights.config.context)) {
+    const train::Evaluation part = evaluate_trained(checkpoint.weights, batch);
+    const auto scored = static_cast<double>(part.scored);
+    e.scored += part.scored, e.correct += part.correct;
+    nats += part.cross_entropy * scored;
+    bytes += train::bytes_per_target(batch, tokenizer) * scored;
+  }
+  const auto scored = static_cast<double>(e.scored);
+  e.cross_entropy = nats / scored;
   Figures figures;
   const Json json =
       figures.row()
           .cell("attention", std::string(attention::name_of(checkpoint.weights.config.attention)))
           .number("nats_a_token", "nats a token", e.cross_entropy, "%.4f")
           .number("perplexity", "perplexity", e.perplexity(), "%.4f")
-          .number("bits_per_byte", "bits a byte",
-                  train::bits_per_byte(e, train::bytes_per_target(batch, tokenizer)), "%.4f")
+          .number("bits_per_byte", "bits a byte", train::bits_per_byte(e, bytes / scored), "%.4f")
           .json("accuracy", e.accuracy())
           .cell("accuracy", percent(e.accuracy()))
           .both("tokens", "tokens", static_cast<int64_t>(e.scored))

@@ -21,8 +21,8 @@ std::vector<std::string_view> split_documents(std::string_view text);
 // Throws psm::Error if the tokenizer cannot encode a document.
 std::vector<std::vector<int>> encode_documents(std::string_view text, const nn::Tokenizer& tokenizer);
 
-// One batch for evaluate(). Filling does not count (Batch::lengths). Throws psm::Error if nothing is to be
-// predicted.
-Batch document_batch(std::span<const std::vector<int>> documents, int context);
+// Batches for evaluate(), the longest windows first. Filling does not count (Batch::lengths). Throws psm::Error if
+// nothing is to be predicted.
+std::vector<Batch> document_batches(std::span<const std::vector<int>> documents, int context);
 
 }  // namespace psm::train

@@ -145,24 +145,34 @@ TEST_CASE("a document is encoded behind the token that begins a text") {
 
 TEST_CASE("every token but the first of a document is predicted once, whatever the context") {
   const std::vector<std::vector<int>> documents = {{0, 1, 2, 3, 4, 5, 6}, {7}, {8, 9}};
-  Batch batch = document_batch(documents, 100);
+  Batch batch = document_batches(documents, 100).at(0);
   CHECK(batch.sequences == 2);
   CHECK(batch.length == 6);
   CHECK(batch.tokens == std::vector<int>{0, 1, 2, 3, 4, 5, 8, 0, 0, 0, 0, 0});
   CHECK(batch.targets == std::vector<int>{1, 2, 3, 4, 5, 6, 9, -1, -1, -1, -1, -1});
   CHECK(batch.lengths == std::vector<int>{6, 1});
-  batch = document_batch(documents, 4);
+  batch = document_batches(documents, 4).at(0);
   CHECK(batch.sequences == 3);
   CHECK(batch.tokens == std::vector<int>{0, 1, 2, 3, 4, 5, 0, 0, 8, 0, 0, 0});
   CHECK(batch.targets == std::vector<int>{1, 2, 3, 4, 5, 6, -1, -1, 9, -1, -1, -1});
   CHECK(batch.lengths == std::vector<int>{4, 2, 1});
-  CHECK(document_batch(documents, 3).scored() == 7);
-  CHECK(document_batch(documents, 1).scored() == 7);
+  CHECK(document_batches(documents, 3).at(0).scored() == 7);
+  CHECK(document_batches(documents, 1).at(0).scored() == 7);
+}
+
+TEST_CASE("one long document does not make the short ones take its memory") {
+  std::vector<std::vector<int>> documents(40'000, {1, 2});
+  documents.emplace_back(100'001, 3);
+  size_t places = 0, scored = 0;
+  for (const Batch& batch : document_batches(documents, 1 << 17))
+    places += batch.tokens.size(), scored += batch.scored();
+  CHECK(scored == 140'000);
+  CHECK(places < 17'000'000);
 }
 
 TEST_CASE("documents in which nothing follows are refused") {
   const std::vector<std::vector<int>> documents = {{5}, {}};
-  CHECK_THROWS_AS(document_batch(documents, 4), Error);
+  CHECK_THROWS_AS(document_batches(documents, 4), Error);
 }
 
 }  // namespace
