@@ -54,6 +54,7 @@ const Variant kVariants[] = {
      [](ModelConfig& c) { c.width = 60, c.heads = 3, c.rotary_fraction = 0.3; }},
     {"gpt-neox", "heads of 5 dimensions, 2 of them rotary",
      [](ModelConfig& c) { c.width = 15, c.heads = 3, c.rotary_fraction = 0.5; }},
+    {"gpt-neox", "heads of 2 dimensions", [](ModelConfig& c) { c.width = 8, c.heads = 4; }},
     {"gpt-neox", "an RMSNorm before both parts", [](ModelConfig& c) { c.norm = NormKind::kRmsNorm; }},
     {"gpt-neox", "a long prompt", [](ModelConfig& c) { c.context = 120, c.width = 32, c.heads = 2; }},
     {"gpt2", "as it is", [](ModelConfig&) {}},

@@ -42,6 +42,8 @@ void append_heads(const ModelConfig& config, Packing& packing) {
 
 }  // namespace
 
+int head_features(const ModelConfig& config) { return std::max(2, bit_ceil((config.head_dim() + 1) / 2)); }
+
 Packing make_packing(const ModelConfig& config, int tokens, size_t slots, int prompts) {
   if (tokens < 1 || config.width < 1 || config.heads < 1 || config.ffn < 1)
     throw Error(message("packing a model of width ", config.width, ", ", config.heads, " heads, ffn ",
@@ -51,7 +53,7 @@ Packing make_packing(const ModelConfig& config, int tokens, size_t slots, int pr
   Packing packing;
   packing.slots = slots;
   packing.tokens = bit_ceil(tokens);
-  packing.head_features = bit_ceil((config.head_dim() + 1) / 2);
+  packing.head_features = head_features(config);
   const int room = static_cast<int>(slots / static_cast<size_t>(packing.tokens));
   packing.features = std::min(
       std::max(bit_ceil((config.width + 1) / 2), bit_ceil(config.heads) * packing.head_features), room);

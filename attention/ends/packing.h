@@ -30,6 +30,9 @@ struct Packing : Places {
   int score_ciphertexts() const { return (tokens + head_features - 1) / head_features; }
 };
 
+// C, at least 2: the steps of attention go back and forth over the features of a head.
+int head_features(const ModelConfig&);
+
 // Throws psm::Error if `slots` cannot hold T tokens of one head, or if the model has no encrypted form
 // (config.h). `prompts`: the most different prompts at once; 0: as many as there are places.
 Packing make_packing(const ModelConfig&, int tokens, size_t slots, int prompts = 0);

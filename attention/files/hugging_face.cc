@@ -211,6 +211,8 @@ void read_post_norm(nn::Safetensors& file, const HuggingFaceConfig& config, cons
   }
   if (head.mean_pooling) return read_mean_pooling(file, head, path, out);
   out.weights.config.pooler = true;
+  // Before a head is made of the width that config.json says: the file's matrices have it.
+  file.at(stored_name(config.model, "layers.0.wo"), std::vector<int64_t>(2, config.model.width), path);
   find_head(file, head, out);
   take_stored_tensors(file, out.weights, path);
   convert_classifier(out.weights, 2.0f);

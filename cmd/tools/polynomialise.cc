@@ -27,12 +27,11 @@ constexpr size_t kSlots = size_t{1} << 15;  // of the ring for which levels are 
 // What hinders an encrypted form: something about the model, or its context; empty if nothing does.
 std::string without_encrypted_form(const attention::ModelConfig& config) {
   if (std::string why = config.without_encrypted_form(); !why.empty()) return why;
-  const int head = static_cast<int>(std::bit_ceil(static_cast<unsigned>(config.head_dim() + 1) / 2));
-  const size_t slots = std::bit_ceil(static_cast<unsigned>(config.context)) * static_cast<size_t>(head);
+  const auto head = static_cast<size_t>(attention::head_features(config));
+  const size_t slots = std::bit_ceil(static_cast<unsigned>(config.context)) * head;
   if (slots <= kSlots) return {};
   return message("context is ", config.context, ", and with heads of ", config.head_dim(),
-                 " dimensions a ciphertext holds ", kSlots / static_cast<size_t>(head),
-                 " tokens; cut it with --tokens");
+                 " dimensions a ciphertext holds ", kSlots / head, " tokens; cut it with --tokens");
 }
 
 // Counts values outside [-1, 1] where the slot program needs them inside: before a bootstrap, and scores. Runs it in
