@@ -56,6 +56,7 @@ TEST_CASE("what cannot be predicted is refused before the machine is measured") 
         {"--shape vit-base --tokens 64 --dry-run", "vit-base has 197 tokens"},
         {"--shape gpt2 --dry-run --out x", "exactly one of --out and --dry-run"},
         {"--shape gpt2", "exactly one of --out and --dry-run"},
+        {"--shape vit-base --out x", "the shape reads images"},
         {"--shape gpt2 --dry-run --for text --prompts 2", "--prompts is for whole passes"},
         {"--model x --dry-run", "--dry-run is for --shape"},
         {"--model x --paper --out x", "--paper is for --shape"},

@@ -89,6 +89,9 @@ attention::ModelConfig ShapeFlags::config() const {
 
 RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, int prompts) {
   PSM_CHECK(prompts >= 1, prompts);
+  if (config.patch_inputs > 0)
+    throw Error(
+        "random prompts are texts, and the shape reads images; //cmd:compile -- --dry-run predicts it");
   RandomModel model;
   attention::ModelWeights& weights = model.checkpoint.weights;
   weights = attention::random_ends(config, seed);

@@ -25,7 +25,8 @@ struct ShapeFlags {
   const int64_t &tokens, &layers;
 };
 
-// A polynomial model of a shape without training: weights drawn by a seed, ranges measured on random sequences.
+// A polynomial model of a shape without training: weights drawn by a seed, ranges measured on random sequences. Throws
+// Error if the shape reads images.
 //
 // Weights are random_weights' (attention/shape/weights.h: matrices of standard deviation 1/sqrt(in), 0.044 for d = 512),
 // with two changes that give the polynomials the intervals of the model of Pythia 70M's shape that attention/PAPER.md

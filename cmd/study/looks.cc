@@ -105,7 +105,7 @@ void show_attention(const StudyOptions& options, const train::DataSource& source
   result.plot(panel);
   result.table(
       message("attention in windows of ", batch.length, " characters; equal weights have the distance ",
-              format("%.1f", (batch.length - 1) / 3.0)),
+              format("%.1f", (batch.length - 1) / 4.0)),
       table);
 }
 

@@ -160,10 +160,14 @@ std::string interval_text(const std::vector<double>& values, const char* pattern
   if (values.size() == 1) return text;
   double squares = 0;
   for (const double value : values) squares += std::pow(value - mean, 2);
-  // 97.5% quantiles of Student's t by degrees of freedom; the normal distribution's beyond.
+  // 97.5% quantiles of Student's t by degrees of freedom. Beyond, by the normal distribution's z and the first term of
+  // their expansion (Abramowitz and Stegun, 26.7.5).
   constexpr double kQuantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+  constexpr double z = 1.95996;
   const size_t freedom = values.size() - 1;
-  const double quantile = freedom <= std::size(kQuantiles) ? kQuantiles[freedom - 1] : 1.96;
+  const double quantile = freedom <= std::size(kQuantiles)
+                              ? kQuantiles[freedom - 1]
+                              : z + (z * z * z + z) / (4 * static_cast<double>(freedom));
   const std::string half = format(pattern, quantile * std::sqrt(squares / (count - 1) / count));
   return text + " +- " + (half.front() == '+' ? half.substr(1) : half);
 }

@@ -68,7 +68,7 @@ struct Bench {
   attention::ModelConfig config() const {
     constexpr int kVocabulary = 2048;
     attention::ModelConfig config = shape.config();
-    config.vocab = kVocabulary;
+    if (config.vocab > 0) config.vocab = kVocabulary;
     return config;
   }
 

@@ -5,6 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/utf8.h"
+#include "ckks/base/interruption.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/random.h"
 #include "ckks/ring/kernels/backend.h"
@@ -60,6 +61,7 @@ int record(int argc, char** argv) {
 
   const KeyFiles files((folder / "keys").string());
   fs::create_directories(folder / "keys");
+  const InterruptionWatch watch;
   try {
     const NewKeys made = make_key_files(files, context, program.keys);
     print(made.text(context, program.keys));
@@ -95,6 +97,7 @@ int record(int argc, char** argv) {
     const TextFolder nowhere("");
     TextClient client(model, secret, channel, text, nowhere);
     for (int64_t i = 0; i < tokens; ++i) {
+      stop_if_interrupted("no record was kept");
       const TextClient::Step step = client.next();
       std::printf("  token %-4d '%s' %s\n", step.position, codec.symbol(step.token).c_str(),
                   seconds_text(step.seconds).c_str());

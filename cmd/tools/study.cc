@@ -85,6 +85,10 @@ int verify(const std::string& repository, const std::string& name, bool write) {
     ChildProcess git({"git", "describe", "--always", "--dirty", "--abbrev=8"});
     std::string commit = git.output();
     if (commit.ends_with('\n')) commit.pop_back();
+    for (const Figure& figure : result.figures)
+      if (write && figure.at.empty())
+        throw Error(message("no rerun measures the figure '", figure.name, "' of ", result.name,
+                            ", and --write would call it measured now; enter the new figures by hand"));
     const double start = seconds_now();
     const std::vector<std::optional<double>> values = measure_again(result);
     const bool same_machine = result.machine == processor_name();
