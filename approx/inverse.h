@@ -20,7 +20,7 @@ Approximation design_inverse_sqrt(Interval domain, double relative_error);
 
 // The widest interval from the same lo on which design_inverse() takes no more levels than on `domain`. A
 // level quadruples hi / lo, so hi grows by a factor of up to about 4. The interval grows upwards, because
-// there the polynomial leaves 1/x fast: 2% above hi it is wrong by orders of magnitude, 25% below lo by 1%.
+// there the polynomial leaves 1/x fast: 2% above hi it is wrong by orders of magnitude, 25% below lo by 4%.
 Interval inverse_reach(Interval domain, double relative_error);
 
 // The paper's plain iterations alone, the fewest that reach the error.

@@ -36,9 +36,11 @@ TEST_CASE("an inverse reaches upwards as far as its levels hold, and no further"
 
 TEST_CASE("beyond its interval an inverse is a little wrong below, and by orders of magnitude above") {
   const Interval domain{0.2, 200};
-  const Approximation inverse = design_inverse(domain, 0x1p-8);
-  CHECK(inverse.error_at(domain.lo / 1.25) < 0.02);
-  CHECK(inverse.error_at(domain.hi * 1.02) > 1e6);
+  for (const Interval whole : {domain, inverse_reach(domain, 0x1p-8)}) {
+    const Approximation inverse = design_inverse(whole, 0x1p-8);
+    CHECK(inverse.error_at(whole.lo / 1.25) < 0.05);
+    CHECK(inverse.error_at(whole.hi * 1.02) > 1e6);
+  }
 }
 
 TEST_CASE("a designed inverse square root has the error asked for, with the fewest levels") {
@@ -58,7 +60,7 @@ TEST_CASE("a designed inverse square root has the error asked for, with the fewe
 TEST_CASE("only the ratio of the ends counts") {
   const Approximation a = design_inverse({1e-3, 2}, 0x1p-12), b = design_inverse({1, 2000}, 0x1p-12);
   CHECK(a.depth() == b.depth());
-  CHECK(a.error_bound() == doctest::Approx(b.error_bound()));
+  CHECK(a.error_bound() == doctest::Approx(b.error_bound()).scale(0));
   CHECK(a.evaluate(0.5) * 0.5 == doctest::Approx(b.evaluate(500) * 500).epsilon(1e-10));
 }
 

@@ -95,6 +95,7 @@ TEST_CASE("no command that holds a secret key or what was decrypted leaves a cor
            {"keygen", "--client", "--out " + nowhere},
            {"encrypt", "--client", both + " --out " + nowhere + ".ct"},
            {"decrypt", "--client", both + " --in " + nowhere},
+           {"compare", "--client", "--program x --prompt x"},
            {"demo", "--model", ""},
            {"generate", "--client", "--prompt x --program x"},
            {"record", "--client", "--program x --prompt x --out " + nowhere},

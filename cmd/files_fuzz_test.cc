@@ -133,7 +133,7 @@ TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
     const size_t first = std::min(text.find('|'), text.size()),
                  second = std::min(text.find('|', first + 1), text.size());
     attention::Checkpoint checkpoint;
-    checkpoint.weights.config.vocab = 12;
+    checkpoint.weights.config.vocab = 12, checkpoint.weights.config.context = 8;
     if (first > 0) checkpoint.notes["prompts"] = text.substr(0, first);
     checkpoint.notes["scores"] = text.substr(std::min(second + 1, text.size()));
     const PromptCodec codec = codec_of(checkpoint.weights.config, checkpoint.notes);

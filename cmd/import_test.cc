@@ -99,6 +99,9 @@ TEST_CASE(
   CHECK(read_file(folder + "-back/tokenizer.json", 1 << 20) ==
         read_file(folder + "/tokenizer.json", 1 << 20));
 
+  check_refused("import --from " + folder + " --out " + folder + "/model.safetensors", "would replace");
+  check_refused("import --from " + folder + "/model.safetensors --to hugging-face --out " + folder,
+                "would replace");
   std::string other = read_file(folder + "/tokenizer.json", 1 << 20);
   other.replace(other.find("\"BPE\""), 5, "\"Unigram\"");
   write_file(folder + "/tokenizer.json", other);
@@ -167,6 +170,8 @@ TEST_CASE(
   const std::string polynomial = path_of("polynomial.safetensors");
   must_run("polynomialise --model " + path_of("powered") + "/final.safetensors --text " + *text +
            " --tokens 64 --margin 3 --out " + polynomial);
+  const Json forms = run_for_json("evaluate --model " + polynomial + " --text " + *text);
+  CHECK(forms.at("polynomial", "").at("tokens", "").integer("", 0, 10000) == 1809);
   const std::string said = output_of("generate --insecure --log-n 11 --model " + polynomial +
                                      " --prompt \"Once upon a time\" --tokens 8 --compare");
   CHECK(said.find("the program's own text in the clear, the same: ") != std::string::npos);

@@ -26,7 +26,7 @@ inline std::vector<double> points_of(const Interval& domain, int count) {
 inline double worst_error(const Approximation& approximation, int count) {
   double worst = 0;
   for (const double x : points_of(approximation.domain(), count))
-    worst = std::max(worst, approximation.error_at(x));
+    worst = worse(worst, approximation.error_at(x));
   return worst;
 }
 

@@ -45,7 +45,7 @@ double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, 
   double worst = 0;
   const auto compare = [&](const std::vector<double>& logits, size_t first) {
     for (size_t i = 0; i < logits.size(); ++i)
-      worst = std::max(worst, std::abs(logits[i] - expected[first * vocab + i]));
+      worst = worse(worst, std::abs(logits[i] - expected[first * vocab + i]));
   };
   SlotVectors state, weights;
   if (prompt > 0) {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "attention/testing/small_models.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
 #include "nn/encrypted/encrypted_function.h"
@@ -72,8 +73,8 @@ Errors errors_of(const ModelConfig& config, const Packing& packing, int power,
           for (int f = 0; f < C; ++f) expected[f] += weight * in["v"][at(u, f)];
         }
         for (int f = 0; f < C; ++f) {
-          worst.o = std::max(worst.o, std::abs(o[at(t, f)] - expected[f]));
-          worst.d = std::max(worst.d, std::abs(d[at(t, f)] - 2 * sum));
+          worst.o = worse(worst.o, std::abs(o[at(t, f)] - expected[f]));
+          worst.d = worse(worst.d, std::abs(d[at(t, f)] - 2 * sum));
         }
       }
   return worst;

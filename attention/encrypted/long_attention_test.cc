@@ -8,6 +8,7 @@
 
 #include "attention/encrypted/encrypted_attention.h"
 #include "attention/testing/small_models.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/program/testing/test_machine.h"
 #include "doctest/doctest.h"
 #include "nn/encrypted/encrypted_function.h"
@@ -101,7 +102,7 @@ double difference(const std::map<std::string, SlotVector>& found,
                   const std::map<std::string, SlotVector>& expected) {
   double worst = 0;
   for (const auto& [name, slots] : expected)
-    for (size_t s = 0; s < slots.size(); ++s) worst = std::max(worst, std::abs(found.at(name)[s] - slots[s]));
+    for (size_t s = 0; s < slots.size(); ++s) worst = worse(worst, std::abs(found.at(name)[s] - slots[s]));
   return worst;
 }
 

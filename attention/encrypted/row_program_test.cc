@@ -66,7 +66,7 @@ double difference(const SlotVector& slots, const PolynomialRow& weights, const R
     weights.evaluate(rows[r]);
     rows[r].resize(packing.places);
     for (int j = 0; j < packing.places; ++j)
-      worst = std::max(worst, std::abs(slots[r * packing.places + j] - rows[r][j]));
+      worst = worse(worst, std::abs(slots[r * packing.places + j] - rows[r][j]));
   }
   return worst;
 }
@@ -186,7 +186,7 @@ TEST_CASE("rows of several ciphertexts, divided in place or later, weigh as rows
         row.resize(static_cast<size_t>(places));
         for (size_t e = 0; e < row.size(); ++e) {
           const SlotVector& slots = outputs.at("w" + std::to_string(e / kPlaces));
-          worst = std::max(worst, std::abs(made.unit * slots[r * kPlaces + e % kPlaces] - row[e]));
+          worst = worse(worst, std::abs(made.unit * slots[r * kPlaces + e % kPlaces] - row[e]));
         }
       }
       CHECK(worst < 1e-9);
@@ -241,7 +241,7 @@ void compare(const PolynomialRow& form, int key_blocks, int length_root) {
   const SlotVector found = program::run_twin(std::move(builder).finish(), inputs).outputs.at("o");
   const SlotVector expected = definition(block, form, rows, v);
   double worst = 0;
-  for (size_t s = 0; s < kSlots; ++s) worst = std::max(worst, std::abs(output.unit * found[s] - expected[s]));
+  for (size_t s = 0; s < kSlots; ++s) worst = worse(worst, std::abs(output.unit * found[s] - expected[s]));
   CHECK(worst < 1e-9);
 }
 

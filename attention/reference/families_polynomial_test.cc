@@ -10,6 +10,7 @@
 #include "attention/trained/measure.h"
 #include "attention/trained/power_softmax.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/testing/check.h"
 #include "doctest/doctest.h"
 
 namespace psm::attention {
@@ -17,7 +18,7 @@ namespace {
 
 double distance(const std::vector<double>& a, const std::vector<double>& b) {
   double worst = 0;
-  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
+  for (size_t i = 0; i < a.size(); ++i) worst = worse(worst, std::abs(a[i] - b[i]));
   return worst;
 }
 

@@ -10,6 +10,7 @@
 #include "attention/trained/power_softmax.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/testing/check.h"
 #include "doctest/doctest.h"
 
 namespace psm::attention {
@@ -27,7 +28,7 @@ ModelConfig small() {
 
 double largest_difference(const std::vector<double>& a, const std::vector<double>& b, size_t count) {
   double largest = 0;
-  for (size_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  for (size_t i = 0; i < count; ++i) largest = worse(largest, std::abs(a[i] - b[i]));
   return largest;
 }
 
@@ -127,7 +128,7 @@ double distance(const PolynomialModel& model, const std::vector<int>& tokens) {
                       polynomial = polynomial_forward(model, tokens);
   double worst = 0;
   for (size_t i = 0; i < exact.logits.size(); ++i)
-    worst = std::max(worst, std::abs(exact.logits[i] - polynomial.logits[i]));
+    worst = worse(worst, std::abs(exact.logits[i] - polynomial.logits[i]));
   return worst;
 }
 

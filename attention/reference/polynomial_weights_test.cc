@@ -44,7 +44,7 @@ double worst_error(const ModelConfig& config, const PolynomialRow& polynomial, c
       const double scale = polynomial.error_kind == approx::ErrorKind::kRelative ? exact[j] : 1;
       if (scale == 0) continue;
       const double error = std::abs(approximate[j] - exact[j]) / scale;
-      worst = std::max(worst, std::isnan(error) ? HUGE_VAL : error);
+      worst = worse(worst, error);
     }
   }
   return worst;

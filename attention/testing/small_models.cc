@@ -8,6 +8,7 @@
 #include "attention/trained/model.h"
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/worse.h"
 #include "ckks/program/machines/twin.h"
 
 namespace psm::attention {
@@ -72,8 +73,7 @@ double twin_error(const ModelConfig& config, size_t slots, const PolynomialOptio
     const std::vector<double> expected =
         data.with(p, [&](auto example) { return polynomial_forward(model, example).logits; });
     PSM_CHECK(logits[p].size() == expected.size());
-    for (size_t i = 0; i < expected.size(); ++i)
-      worst = std::max(worst, std::abs(logits[p][i] - expected[i]));
+    for (size_t i = 0; i < expected.size(); ++i) worst = worse(worst, std::abs(logits[p][i] - expected[i]));
   }
   return worst;
 }

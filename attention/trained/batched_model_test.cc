@@ -10,6 +10,7 @@
 #include "attention/trained/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/testing/check.h"
 #include "doctest/doctest.h"
 
 namespace psm::attention {
@@ -37,7 +38,7 @@ void check_close(const std::vector<double>& a, const std::vector<double>& b, dou
   double largest = 0, worst = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     largest = std::max(largest, std::abs(b[i]));
-    worst = std::max(worst, std::abs(a[i] - b[i]));
+    worst = worse(worst, std::abs(a[i] - b[i]));
   }
   CHECK(worst <= tolerance * largest);
 }

@@ -19,7 +19,7 @@ TEST_CASE(
 // The largest over all values.
 double sine_error(const EvalMod& eval_mod) {
   double worst = 0;
-  for (int s = 0; s <= 64; ++s) worst = std::max(worst, std::abs(eval_mod.sine_error(s / 64.0)));
+  for (int s = 0; s <= 64; ++s) worst = worse(worst, std::abs(eval_mod.sine_error(s / 64.0)));
   return worst;
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/testing/chance.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/linalg/testing/sample.h"
 #include "ckks/scheme/errors/noise.h"
 #include "ckks/scheme/testing/test_party.h"
@@ -42,7 +44,7 @@ struct Fixture : TestParty {
     for (size_t o = 0; o < out.size(); ++o) {
       CHECK(out[o].level() == level - 1);
       CHECK(out[o].scale() == context.scale(level - 1));
-      worst = std::max(worst, max_error(decrypt(out[o]), expected[o]));
+      worst = worse(worst, max_error(decrypt(out[o]), expected[o]));
     }
     // The errors of encryption come together with weights of sqrt(2) at most; the map itself adds less than one.
     const double fresh = NoiseModel(context).encryption(context.scale(level));
@@ -54,6 +56,25 @@ struct Fixture : TestParty {
 Fixture& fixture() {
   static Fixture instance;
   return instance;
+}
+
+TEST_CASE("a term that a map repeats counts each time, and no tile has more columns than its block sources") {
+  Fixture& f = fixture();
+  LinearTransform transform{.outputs = 1, .terms = {}};
+  for (int t = 0; t < 300; ++t) {
+    std::vector<Complex> weight = sample(16, 0.01 * t);
+    for (Complex& value : weight) value *= 0.1;  // the terms of a source add up its errors
+    transform.terms.push_back({.baby = t % 2, .weight = Plain(std::move(weight))});
+  }
+  f.check(transform, {sample(f.context.slots(), 0.3)});
+  const TransformSchedule schedule = transform_schedule(transform, static_cast<size_t>(f.context.slots()));
+  size_t terms = 0;
+  for (const TransformBlocks::Block& block : transform_blocks(transform, schedule).blocks)
+    for (const TransformBlocks::Tile& tile : block.tiles) {
+      CHECK(tile.sources.size() <= 2);
+      terms += tile.terms.size();
+    }
+  CHECK(terms == 300);
 }
 
 TEST_CASE("a banded matrix with periodic diagonals is applied by baby and giant steps") {

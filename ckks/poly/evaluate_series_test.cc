@@ -5,6 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/testing/chance.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/poly/series.h"
 #include "ckks/scheme/errors/noise.h"
 #include "ckks/scheme/testing/test_party.h"
@@ -47,7 +48,7 @@ TEST_CASE("every slot of the result is the series at that slot, at the canonical
     const double fresh = NoiseModel(f.context).encryption(f.context.scale(top));
     double worst = 0, slope = 0;
     for (int s = 0; s < f.context.slots(); ++s) {
-      worst = std::max(worst, std::abs(values[s] - static_cast<double>(evaluate(p, f.x[s].real()))));
+      worst = worse(worst, std::abs(values[s] - static_cast<double>(evaluate(p, f.x[s].real()))));
       constexpr double kStep = 1e-4;
       const double inside = std::clamp(f.x[s].real(), kStep - 1, 1 - kStep);
       slope = std::max(

@@ -151,7 +151,8 @@ TEST_CASE("a header's parameters, and their bootstrap: no header takes more than
   for (const int log_n : {5, 6}) {
     ckks::ParameterSpec spec = ckks::insecure_version(ckks::secure_n16(), log_n);
     spec.secret_hamming_weight = 16;
-    ContainerWriter(path, {FileKind::kPublicKey, spec, {}}).commit();
+    const ckks::Context context(spec);
+    ContainerWriter(path, {FileKind::kPublicKey, spec, {context.fingerprint(), 0}}).commit();
     headers.push_back(read_file(path, 1 << 20));
   }
   FuzzTarget target = corpus().target("parameters", std::move(headers));

@@ -1,11 +1,15 @@
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "ckks/base/buffer.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/check.h"
+#include "ckks/base/testing/instruction_trace.h"
 #include "ckks/base/testing/runfile.h"
+#include "ckks/base/testing/skip.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "ckks/wire/client/secret_key_file.h"
@@ -196,6 +200,29 @@ TEST_CASE("a secret key's file that others may read or write is refused") {
   }
   std::filesystem::permissions(files.secret, perms::owner_read);
   CHECK(read_secret_key(files.secret, files.party.context).fingerprint() == files.party.secret.fingerprint());
+}
+
+TEST_CASE("a secret key's file is written and read by the same instructions for all secrets") {
+  set_thread_count(1);
+  const ckks::Context context(ckks::insecure_leveled(10, 1));
+  const std::string path = path_of("traced.key");
+  const ckks::SecretKey secrets[] = {ckks::SecretKey::generate(context), ckks::SecretKey::generate(context)};
+  std::string bytes[2];
+  for (int run = 0; run < 2; ++run) {  // what is made once is made now
+    write_secret_key(path, secrets[run]);
+    bytes[run] = read_file(path, kAnySize);
+    read_secret_key(ByteSource("key", bytes[run]), context);
+  }
+  // Nothing stays allocated in between, so that all begin with the same heap.
+  std::optional<InstructionTrace> writing[2], reading[2];
+  for (int run = 0; run < 2; ++run) {
+    writing[run] = trace_instructions([&] { write_secret_key(path, secrets[run]); });
+    reading[run] = trace_instructions([&] { read_secret_key(ByteSource("key", bytes[run]), context); });
+  }
+  if (!writing[0] || !reading[0]) return say_skipped("this system does not let a process trace its child");
+  CHECK(writing[0]->steps > 1000);
+  CHECK(*writing[0] == *writing[1]);
+  CHECK(*reading[0] == *reading[1]);
 }
 
 TEST_CASE("a request's keys are read and no others; a file that lacks one says which") {

@@ -43,7 +43,8 @@ inline Outcome run_command_line(const std::string& command, const std::string& b
 
 // For `before`: the command is sent a signal as soon as the shell's condition holds.
 inline std::string signalled(const std::string& signal, const std::string& condition) {
-  return "(until " + condition + "; do sleep 0.005; done; kill -" + signal + " $$) & exec ";
+  return "(until " + condition + " || ! kill -0 $$ 2>/dev/null; do sleep 0.005; done; kill -" + signal +
+         " $$ 2>/dev/null) & exec ";
 }
 
 // Runs a command that must succeed; output_of() is what it prints.

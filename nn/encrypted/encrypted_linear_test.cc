@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "ckks/base/testing/check.h"
 #include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
 #include "nn/encrypted/testing/slot_vectors.h"
@@ -52,7 +53,7 @@ TEST_CASE("real matrices act on every token of several ciphertexts, with one lin
         const size_t first = static_cast<size_t>(2 * (row < 24 ? row : row - 24) + p) * 32;
         double sum = 0;
         for (int c = 0; c < 32; ++c) sum += w.entries[first + c] * part(in, t, c / 2, c % 2, kFeatures);
-        worst = std::max(worst, std::abs(sum - part(out, t, row, p, kFeatures)));
+        worst = worse(worst, std::abs(sum - part(out, t, row, p, kFeatures)));
       }
   CHECK(worst < 1e-12);
 }

@@ -7,6 +7,7 @@
 
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/check.h"
 #include "doctest/doctest.h"
 
 namespace psm::nn {
@@ -57,7 +58,7 @@ TEST_CASE("every precision, transposition, size and beta agrees with the double 
                  {rounded(a, precision).data(), a_row}, {rounded(b, precision).data(), b_row},
                  static_cast<double>(beta), cd.data(), n);
             double worst = 0;
-            for (size_t i = 0; i < c.size(); ++i) worst = std::max(worst, std::abs(c[i] - cd[i]));
+            for (size_t i = 0; i < c.size(); ++i) worst = worse(worst, std::abs(c[i] - cd[i]));
             CHECK(worst < 1e-6 * k + 1e-5);
           }
 }

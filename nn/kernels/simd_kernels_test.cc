@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/check.h"
 #include "doctest/doctest.h"
 
 namespace psm::nn {
@@ -30,7 +31,7 @@ TEST_CASE("every instruction set's exponential is accurate to 2^-21 and saturate
     double worst = 0;
     for (size_t i = 0; i < x.size(); ++i) {
       const double exact = std::exp(static_cast<double>(x[i]));
-      worst = std::max(worst, std::abs(y[i] - exact) / exact);
+      worst = worse(worst, std::abs(y[i] - exact) / exact);
     }
     CHECK(worst < std::ldexp(1, -21));
     float edges[] = {-88.0f, -1000.0f, 0.0f, 1000.0f};

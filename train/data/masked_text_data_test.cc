@@ -55,10 +55,10 @@ TEST_CASE("windows are enclosed as two texts; few tokens are scored, and most of
   }
   // Standard deviations are 0.0045, 0.013 and 0.011.
   const auto scored = static_cast<double>(batch.scored());
-  CHECK(scored / (500 * 13) == doctest::Approx(0.15).epsilon(0.2));
+  CHECK(scored / (500 * 13) == doctest::Approx(0.15).scale(0).epsilon(0.2));
   // A token that is changed is a mask, or what it was, one time in nine each.
-  CHECK(hidden / scored == doctest::Approx(0.8 + 0.1 / 9).epsilon(0.1));
-  CHECK(kept / scored == doctest::Approx(0.1 + 0.1 / 9).epsilon(0.7));
+  CHECK(hidden / scored == doctest::Approx(0.8 + 0.1 / 9).scale(0).epsilon(0.1));
+  CHECK(kept / scored == doctest::Approx(0.1 + 0.1 / 9).scale(0).epsilon(0.7));
 }
 
 TEST_CASE("validation hides the same tokens of the held-out part at each call") {

@@ -108,8 +108,9 @@ TEST_CASE("whatever a file holds, its examples have candidates and a right one, 
       PSM_CHECK(examples[i].gold < examples[i].candidates());
       PSM_CHECK(static_cast<size_t>(examples[i].line) == i + 1);
       for (size_t c = 0; c < examples[i].candidates(); ++c) {
-        const Prompt prompt =
-            harness_prompt(task.form, examples, i, c, draw_shots(examples.size(), i, bytes.size() % 3, 1));
+        const Prompt prompt = harness_prompt(
+            task.form, examples, i, c,
+            draw_shots(examples.size(), i, std::min(bytes.size() % 3, examples.size() - 1), 1));
         PSM_CHECK(!prompt.context.empty() && !prompt.continuation.empty());
         const auto encoded = encode_prompt(prompt, bytewise, 24);
         PSM_CHECK(!encoded || (encoded->scored > 0 && encoded->scored < encoded->tokens.size()));

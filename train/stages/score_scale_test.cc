@@ -5,6 +5,7 @@
 
 #include "attention/reference/polynomial_model.h"
 #include "attention/trained/measure.h"
+#include "ckks/base/testing/check.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 
@@ -68,7 +69,7 @@ TEST_CASE("rows of texts that are filled up have their own tokens as keys, and a
   CHECK(a.layers[1].wq != weights.layers[1].wq);
   float worst = 0;
   for (size_t i = 0; i < a.layers[1].wq.size(); ++i)
-    worst = std::max(worst, std::abs(b.layers[1].wq[i] - a.layers[1].wq[i]));
+    worst = worse(worst, std::abs(b.layers[1].wq[i] - a.layers[1].wq[i]));
   CHECK(worst < 1e-5f);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ckks/base/error.h"
+#include "ckks/base/testing/worse.h"
 #include "doctest/doctest.h"
 
 namespace psm {

@@ -12,7 +12,8 @@
 
 namespace psm {
 
-// The exit code that body() returns there; minus the number of a signal that stopped it.
+constexpr int kThrew = 100;
+// The exit code that body() returns there, or kThrew; minus the number of a signal that stopped it.
 template <typename Body>
 int in_child(const Body& body) {
   std::fflush(stdout);  // what doctest printed is not the child's to print
@@ -20,7 +21,11 @@ int in_child(const Body& body) {
   REQUIRE(child >= 0);
   if (child == 0) {
     set_thread_count(1);
-    _exit(body());
+    try {
+      _exit(body());
+    } catch (...) {
+      _exit(kThrew);
+    }
   }
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
@@ -36,19 +41,22 @@ Value from_child(const Body& body) {
           const Value value = body();
           return write(channel[1], &value, sizeof value) == sizeof value ? 0 : 1;
         }) == 0);
+  close(channel[1]);  // so that reading ends
   Value value;
   REQUIRE(read(channel[0], &value, sizeof value) == sizeof value);
-  close(channel[0]), close(channel[1]);
+  close(channel[0]);
   return value;
 }
 
 // Whether it is stopped by a signal there, or by a sanitiser that sees one coming.
 template <typename Body>
 bool is_stopped(const Body& body) {
-  return in_child([&] {
-           if (std::freopen("/dev/null", "w", stderr) != nullptr) body();
-           return 0;
-         }) != 0;
+  const int code = in_child([&] {
+    if (std::freopen("/dev/null", "w", stderr) != nullptr) body();
+    return 0;
+  });
+  CHECK(code != kThrew);
+  return code != 0;
 }
 
 }  // namespace psm

@@ -91,5 +91,20 @@ TEST_CASE("memory is predicted within a tenth: many rotations that live together
   check_within_a_tenth(measured_over_predicted(ckks::insecure_leveled(kLogN, 5), std::move(b).finish()));
 }
 
+TEST_CASE("memory is predicted within a tenth: sums of products that are made together") {
+  Builder b(kSlots);
+  const Value x = b.input("x");
+  const std::vector<Value> turned = b.rotate_all(x, std::vector<int>{1, 2, 3, 4});
+  std::vector<Value> sums;
+  for (size_t i = 0; i < 16; ++i) {
+    const std::pair<Value, Value> pairs[] = {{x, turned[i % 4]}, {turned[i % 4], turned[i / 4]}};
+    sums.push_back(b.sum_of_products(pairs));
+  }
+  Value all = sums[0];
+  for (size_t i = 1; i < sums.size(); ++i) all = b.add(all, sums[i]);
+  b.output("y", all);
+  check_within_a_tenth(measured_over_predicted(ckks::insecure_leveled(kLogN, 5), std::move(b).finish()));
+}
+
 }  // namespace
 }  // namespace psm::program

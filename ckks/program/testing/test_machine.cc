@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ckks/base/testing/worse.h"
 #include "ckks/program/planning/scheme_figures.h"
 
 namespace psm::program {
@@ -60,7 +61,7 @@ double TestMachine::difference(const std::map<std::string, SlotVector>& inputs) 
   const TwinResult expected = run_twin(program, inputs);
   double largest = 0;
   for (const auto& [name, slots] : run(inputs))
-    largest = std::max(largest, ckks::max_error(slots, expected.outputs.at(name)));
+    largest = worse(largest, ckks::max_error(slots, expected.outputs.at(name)));
   return largest;
 }
 

@@ -71,7 +71,7 @@ TEST_CASE("a periodic plaintext encrypts to its repetition") {
   const Slots x = t.random_slots(2, 8);
   const Slots y = t.decrypt(t.encrypt(x, 2));
   double worst = 0;
-  for (size_t i = 0; i < y.size(); ++i) worst = std::max(worst, std::abs(y[i] - x[i % 8]));
+  for (size_t i = 0; i < y.size(); ++i) worst = worse(worst, std::abs(y[i] - x[i % 8]));
   CHECK(worst < 1e-6);
 }
 

@@ -8,6 +8,7 @@
 
 #include "ckks/base/testing/chance.h"
 #include "ckks/base/testing/check.h"
+#include "ckks/base/testing/child.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
 
@@ -55,6 +56,22 @@ TEST_CASE("secrets have the weight that the parameters say") {
   dense.secret_hamming_weight = 0;
   const Context dense_context(dense);
   CHECK(successes(4096, 2.0 / 3).holds(hamming_weight(SecretKey::generate(dense_context))));
+}
+
+TEST_CASE("a fork gives parent and child keys of different seeds and errors") {
+  const SecretKey secret = SecretKey::generate(context());
+  KeyGenerator generator(secret);
+  generator.relinearisation(1);  // it has drawn before
+  struct Drawn {
+    uint64_t a, b;
+  };
+  const auto draw = [&] {
+    const KeySwitchKey key = generator.relinearisation(1);
+    return Drawn{key.digits[0].a.unpack().limb(0)[0], key.digits[0].b.unpack().limb(0)[0]};
+  };
+  const Drawn childs = from_child<Drawn>(draw), ours = draw();  // each pair is equal once in 2^30 or more
+  CHECK(childs.a != ours.a);
+  CHECK(childs.b != ours.b);
 }
 
 TEST_CASE("two key pairs differ in secret and fingerprint") {

@@ -40,7 +40,7 @@ Slots random_slots(size_t count, uint64_t seed, double size = 1) {
 
 double max_error(const Slots& a, const Slots& b) {
   double worst = 0;
-  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i % b.size()]));
+  for (size_t i = 0; i < a.size(); ++i) worst = worse(worst, std::abs(a[i] - b[i % b.size()]));
   return worst;
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("X -> X^(5^k) on the plaintext moves slot s + k to slot s") {
     RnsPoly turned = automorphism(poly, rotation_element(k, context().log_n()));
     const Slots y = Decoder(context()).decode(std::move(turned), context().scale(1));
     double worst = 0;
-    for (int s = 0; s < 512; ++s) worst = std::max(worst, std::abs(y[s] - x[(s + k + 512) % 512]));
+    for (int s = 0; s < 512; ++s) worst = worse(worst, std::abs(y[s] - x[(s + k + 512) % 512]));
     CHECK(worst < 1e-8);
   }
 }

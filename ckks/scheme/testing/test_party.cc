@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/testing/worse.h"
 
 namespace psm::ckks {
 
@@ -78,7 +79,7 @@ bool same_bits(const Ciphertext& a, const Ciphertext& b) {
 double max_error(const Slots& a, const Slots& b) {
   PSM_CHECK(a.size() == b.size(), a.size(), " and ", b.size());
   double worst = 0;
-  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
+  for (size_t i = 0; i < a.size(); ++i) worst = worse(worst, std::abs(a[i] - b[i]));
   return worst;
 }
 
