@@ -3,7 +3,8 @@
 // Operands and results, keys and plaintexts are in the device's memory (Engine::memory). An operation takes
 // at most eight launches for each polynomial that it switches; RESULTS.md counts those of a rotation.
 //
-// Rings of 2^10 to 2^16 coefficients, at most 64 primes and 32 digits; the constructor throws Error for others.
+// Rings of 2^10 to 2^16 coefficients, at most 64 primes and 15 digits, and changes of basis from at most 15 primes; the
+// constructor throws Error for others.
 #pragma once
 
 #include <map>

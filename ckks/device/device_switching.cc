@@ -253,6 +253,7 @@ void DeviceEngine::add_weighted(std::vector<Pair>& sums, std::span<const Switche
 void DeviceEngine::multiply_tile(const WeightTile& tile, const WeightBlock& block, const Stretch& stretch,
                                  const Buffer& switched, std::vector<Pair>& sums) const {
   const size_t n = ring().n();
+  PSM_CHECK(tile.sources.size() <= kMaxMatrixColumns, tile.sources.size());
   const auto all = static_cast<int>(tile.sums.size());
   for (int first_row = 0; first_row < all; first_row += kMaxMatrixRows) {
     MatrixProduct program{};
