@@ -136,6 +136,20 @@ std::string block_of(const std::string& label, int parts) {
   return label.substr(0, end);
 }
 
+size_t sums_together(const Plan& plan, size_t first) {
+  const std::vector<Instruction>& instructions = plan.program.instructions;
+  std::set<int> made;
+  size_t i = first;
+  for (; i < instructions.size() && i < first + kSumsTogether; ++i) {
+    if (instructions[i].opcode != Opcode::kSumOfProducts ||
+        plan.argument_level[i] != plan.argument_level[first] ||
+        std::ranges::any_of(instructions[i].arguments, [&](Value value) { return made.contains(value.id); }))
+      break;
+    for (Value result : instructions[i].results) made.insert(result.id);
+  }
+  return i - first;
+}
+
 std::vector<size_t> block_boundaries(const Plan& plan) {
   const std::vector<Instruction>& all = plan.program.instructions;
   std::vector<size_t> boundaries;

@@ -66,6 +66,11 @@ constexpr size_t kKeptPlaintextBytes = size_t{1} << 31;
 // The values of a checkpoint: those needed to go on after `instruction`. Instructions count from 0.
 std::vector<Value> live_after(const Plan&, size_t instruction);
 
+// The machine makes up to so many sums of products that follow one another at once: they often share factors.
+constexpr size_t kSumsTogether = 16;
+// How many from instruction `first` on, a sum, are made with it: those of its level whose arguments are there by then.
+size_t sums_together(const Plan&, size_t first);
+
 // "layer 0 / attention" of "layer 0 / attention / scores" for two parts.
 std::string block_of(const std::string& label, int parts);
 

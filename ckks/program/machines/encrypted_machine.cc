@@ -11,8 +11,6 @@
 namespace psm::program {
 namespace {
 
-constexpr size_t kSumsTogether = 16;
-
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -309,17 +307,12 @@ class EncryptedMachine::Run {
     store(value, memory() == nullptr ? std::move(received) : received.in(memory()));
   }
 
-  // The sum of this instruction, and those of the next ones as far as their arguments are there: sums that follow one
-  // another often share factors.
+  // The sum of this instruction, and those that are made with it.
   void sum_products(ckks::Level level) {
-    std::vector<std::vector<ckks::Factors>> sums;
-    for (size_t i = index_; i < plan_.program.instructions.size() && sums.size() < kSumsTogether; ++i) {
-      const Instruction& next = plan_.program.instructions[i];
-      const auto is_there = [&](Value value) { return !value_of(value).c[0].empty(); };
-      if (next.opcode != Opcode::kSumOfProducts || plan_.argument_level[i] != level ||
-          !std::ranges::all_of(next.arguments, is_there))
-        break;
-      std::vector<ckks::Factors>& factors = sums.emplace_back();
+    std::vector<std::vector<ckks::Factors>> sums(sums_together(plan_, index_));
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const Instruction& next = plan_.program.instructions[index_ + i];
+      std::vector<ckks::Factors>& factors = sums[i];
       for (size_t k = 0; k < next.arguments.size(); k += 2)
         factors.push_back({&at_level(next.arguments[k], level), &at_level(next.arguments[k + 1], level)});
     }

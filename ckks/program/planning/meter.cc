@@ -152,6 +152,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
   reading.lowest_level = model.chain().max_level;
   for (ckks::Level level : plan.input_levels) reading.input_level = std::max(reading.input_level, level);
   const std::vector<Instruction>& instructions = plan.program.instructions;
+  size_t waiting = 0;  // sums of products that were made with an earlier one
   for (size_t i = 0; i < instructions.size(); ++i) {
     const Instruction& instruction = instructions[i];
     const ckks::Level level = plan.argument_level[i];
@@ -181,7 +182,15 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
       schedule = ckks::transform_schedule(*instruction.linear, plan.program.slots);
       reading.table_bytes += static_cast<double>(instruction.linear->terms.size()) * kTermBytes;
     }
-    const double bytes = memory.live() + scratch_bytes(instruction, schedule, level, model);
+    double products = 0;  // that are not relinearised yet, of three polynomials
+    if (instruction.opcode == Opcode::kSumOfProducts) {
+      if (waiting == 0) waiting = sums_together(plan, i);
+      products = static_cast<double>(waiting--);
+    } else if (instruction.opcode == Opcode::kMultiply) {
+      products = 1;
+    }
+    const double bytes = memory.live() + 1.5 * products * model.chain().ciphertext_bytes(level) +
+                         scratch_bytes(instruction, schedule, level, model);
     if (bytes > reading.peak_ciphertext_bytes) {
       reading.peak_ciphertext_bytes = bytes;
       reading.peak_operation = describe(instruction);
