@@ -60,6 +60,9 @@ const Context& require_possible(const Context& context, const BootstrapKind& kin
                         " to half of them, and ", BootstrapKind::kLeastBlocks, " to ",
                         BootstrapKind::kMostBlocks, " blocks"));
   }
+  if (kind.sparse() && context.spec().cts_levels < 2)
+    throw Error(message("a sparse bootstrap takes two levels for CoeffsToSlots, and parameters '",
+                        context.spec().name, "' have ", context.spec().cts_levels));
   return context;
 }
 

@@ -104,6 +104,7 @@ int audit(int argc, char** argv) {
   const PlannedPass pass(program::load_program(resolve_user_path(program_path)));
   const program::Steps steps(pass.plan);
   const ckks::Context& context = *pass.context;
+  ring.require_security(context);
   if (flags.given("commitment")) {
     flags.require("out");
     CommitmentNote note = read_commitment(resolve_user_path(commitment), steps, pass.program_id);
@@ -115,8 +116,7 @@ int audit(int argc, char** argv) {
     return 0;
   }
   for (const char* flag : {"challenge", "openings", "keys", "in", "answers"}) flags.require(flag);
-  ring.require_security(context);
-  const CommitmentNote challenge = read_commitment(resolve_user_path(challenge_path), steps, pass.program_id);
+  const CommitmentNote challenge = read_challenge(resolve_user_path(challenge_path), steps, pass.program_id);
   wire::EvaluationKeysReader key_reader(resolve_user_path(keys_path), context);
   const ckks::Fingerprint pair = key_reader.fingerprint();
   Groups prompts(in, FileOf::kPrompts, pass, challenge, pair, program_path),

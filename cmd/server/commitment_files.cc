@@ -25,6 +25,13 @@ CommitmentNote read_commitment(const std::string& path, const program::Steps& st
   return note;
 }
 
+CommitmentNote read_challenge(const std::string& path, const program::Steps& steps, uint64_t program_id) {
+  CommitmentNote note = read_commitment(path, steps, program_id);
+  if (note.challenged.empty())
+    throw Error(message(path, " is a commitment and draws no step; make a challenge of it with //cmd:audit"));
+  return note;
+}
+
 std::vector<size_t> challenged_in(const CommitmentNote& challenge, size_t group,
                                   const program::Steps& steps) {
   std::vector<size_t> of_group;
@@ -34,18 +41,22 @@ std::vector<size_t> challenged_in(const CommitmentNote& challenge, size_t group,
   return of_group;
 }
 
-CommittedPasses::CommittedPasses(const program::Plan& plan, const CommitmentNote& request, size_t groups,
-                                 const std::string& challenge)
+CommittedPasses::CommittedPasses(const program::Plan& plan, const ckks::Chain& chain,
+                                 const CommitmentNote& request, size_t groups, const std::string& challenge)
     : steps_(plan), challenge_(request) {
   if (challenge.empty()) return;
-  challenge_ = read_commitment(challenge, steps_, request.program_id);
+  challenge_ = read_challenge(challenge, steps_, request.program_id);
   if (challenge_.request != request.request || challenge_.roots.size() != groups)
     throw Error(message(challenge, " belongs to other prompts"));
   // A proof is a value's digest, those of its path, and their number.
   const size_t proof = sizeof(program::Digest) * (1 + std::bit_width(steps_.crossing().size() - 1)) + 4;
   size_t bytes = 64;
-  for (size_t group = 0; group < groups; ++group)
-    bytes += proof * program::OpenedValues(steps_, challenged_in(challenge_, group, steps_)).proved.size();
+  for (size_t group = 0; group < groups; ++group) {
+    const program::OpenedValues opened(steps_, challenged_in(challenge_, group, steps_));
+    bytes += proof * opened.proved.size();
+    for (const program::Value value : opened.ciphertexts)
+      opened_bytes_ += chain.ciphertext_bytes(plan.level[program::id(value)]);
+  }
   if (bytes > wire::kMaxNoteBytes)
     throw Error("the proofs of this challenge are too long for one opening; draw fewer steps");
 }

@@ -53,6 +53,8 @@ void describe(Tables& t, OpeningNote& note) {
 
 // Throws Error unless the file is a commitment or challenge for this program.
 CommitmentNote read_commitment(const std::string& path, const program::Steps& steps, uint64_t program_id);
+// The same of a challenge, which asks for steps.
+CommitmentNote read_challenge(const std::string& path, const program::Steps& steps, uint64_t program_id);
 // The steps of one group that a challenge asks for.
 std::vector<size_t> challenged_in(const CommitmentNote& challenge, size_t group, const program::Steps& steps);
 
@@ -60,8 +62,8 @@ std::vector<size_t> challenged_in(const CommitmentNote& challenge, size_t group,
 class CommittedPasses {
  public:
   // `challenge`: empty, or the file of a challenge to an earlier run of this request. Throws Error if it is to another.
-  CommittedPasses(const program::Plan& plan, const CommitmentNote& request, size_t groups,
-                  const std::string& challenge);
+  CommittedPasses(const program::Plan& plan, const ckks::Chain& chain, const CommitmentNote& request,
+                  size_t groups, const std::string& challenge);
 
   // Makes the run of the next group commit itself.
   void watch(program::RunOptions& options);
@@ -69,11 +71,13 @@ class CommittedPasses {
   // if this run's roots are not those of the challenge.
   void write(const std::string& commitment, const std::string& opening, const ckks::Context& context,
              ckks::Fingerprint keys);
-  double seconds() const;  // taken by hashing
+  double seconds() const;                                // taken by hashing
+  size_t opened_bytes() const { return opened_bytes_; }  // of the ciphertexts that an opening keeps
 
  private:
   const program::Steps steps_;
   CommitmentNote challenge_;
+  size_t opened_bytes_ = 0;
   std::deque<program::CommittedRun> runs_;
 };
 

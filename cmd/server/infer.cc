@@ -330,7 +330,8 @@ int infer(int argc, char** argv, Ranks* ranks) {
     }
   }
   std::optional<CommittedPasses> committed;
-  if (commits) committed.emplace(pass.plan, all[0]->commitment(), groups, resolve_user_path(challenge));
+  if (commits)
+    committed.emplace(pass.plan, context.chain(), all[0]->commitment(), groups, resolve_user_path(challenge));
   size_t files = all.size();
   if (shares_files) {
     std::vector<std::string> names;
@@ -343,10 +344,11 @@ int infer(int argc, char** argv, Ranks* ranks) {
     if (leads) print(out, " has the answers of all files of ", in, "\n");
     return 0;
   }
-  // In addition to what the machine holds: the inputs of the group that runs, and the answers of its file.
+  // In addition to what the machine holds: the inputs of the group that runs, the answers of its file, and what is opened.
   if (!shares_passes)
     require_memory(pass.server_bytes() + group_bytes(context, ends.inputs) +
-                   most_groups * group_bytes(context, ends.outputs));
+                   most_groups * group_bytes(context, ends.outputs) +
+                   (committed ? committed->opened_bytes() : 0));
   fit_to_device(device.get(), pass);
 
   RunFigures figures(pass);

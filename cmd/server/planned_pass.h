@@ -44,7 +44,7 @@ struct PlannedPass {
   ckks::KeyRequest keys;          // of the plan and of its bootstraps
   uint64_t program_id = 0;        // what ciphertexts carry
   program::MeterReading reading;  // by nominal costs: counts, keys, memory
-  size_t device_room = 0;         // on a device, for encoded plaintexts beyond reading.encoded_limit
+  size_t device_room = 0;         // on a device, for encoded plaintexts beyond the usual
 
   PlanEnds ends() const { return ends_of(plan, program_id); }
   // The server's predicted peak memory, without the program: keys, encoded transforms and weights, live ciphertexts.

@@ -32,8 +32,11 @@ class Server final : public Passes {
   Server(const PlannedPass& pass, const ckks::EvaluationKeys& keys,
          std::unique_ptr<const ckks::Engine> device = nullptr)
       : own_(*pass.context, keys, std::move(device), program::bootstrap_kinds(pass.plan)),
+        // What --memory leaves is the host's; a device's room is beyond the usual limit.
         machine_(pass.plan, own_.encoder, own_.evaluator, &own_.bootstrappers,
-                 {.encoded_bytes = pass.reading.encoded_limit + pass.device_room}) {
+                 {.encoded_bytes = own_.evaluator.engine().memory() == nullptr
+                                       ? pass.reading.encoded_limit
+                                       : program::kKeptPlaintextBytes + pass.device_room}) {
     machine_.prepare();
   }
 

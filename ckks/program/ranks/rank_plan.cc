@@ -97,6 +97,9 @@ RankPlan rank_plan(const Plan& whole, const Schedule& schedule, const ScheduleOp
       if (rank == 0 && options.gathers) planner.checkpoint(*boundary + 1);
   };
   for (const Task& task : schedule.tasks) {
+    if (options.first > 0 && task.part.opcode == Opcode::kInput)
+      throw Error(message("the program takes an input at instruction ", task.instruction,
+                          ", after its checkpoint, which does not hold it; run it from its beginning"));
     if (task.rank != rank) continue;
     pass_blocks_before(task.instruction);
     planner.append(task.part, whole.argument_level[task.instruction]);
