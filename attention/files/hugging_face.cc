@@ -13,6 +13,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/files/utf8.h"
 #include "ckks/base/random/training_random.h"
 #include "nn/files/safetensors.h"
 
@@ -177,6 +178,15 @@ void find_head(nn::Safetensors& file, const FreshHead& head, ImportedModel& out)
 bool averages_tokens(const fs::path& folder) {
   const std::string path = (folder / "1_Pooling" / "config.json").string();
   if (!fs::exists(path)) return false;
+  if (const std::string list = (folder / "modules.json").string(); fs::exists(list)) {
+    const Json modules = parse_json(read_file(list, kMaxJsonBytes), list);
+    for (const Json& module : modules.array(list)) {
+      const std::string& type = module.at("type", list).string(list + ", type");
+      if (!type.ends_with(".Transformer") && !type.ends_with(".Pooling") && !type.ends_with(".Normalize"))
+        throw Error(message(list, ": a module ", visible(type),
+                            " is not read; what follows a pooling may only normalise it"));
+    }
+  }
   const Json json = parse_json(read_file(path, kMaxJsonBytes), path);
   for (const auto& [key, value] : json.object(path))
     if (key.starts_with("pooling_mode_") &&

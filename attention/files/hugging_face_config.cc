@@ -1,6 +1,7 @@
 #include "attention/files/hugging_face_config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -417,6 +418,12 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
 void require_known_preprocessor(const std::string& text, const std::string& what) {
   const Json json = parse_json(text, what + " (how the model's images are prepared)");
   Members read(json, what);
+  for (const char* key : {"do_rescale", "do_normalize"})
+    if (const Json* does = read.find(key, Null::kMissing); does != nullptr && !does->truth(read.at(key)))
+      read.refuse(message(key, " is false: images are read as (g / 255 - 0.5) / 0.5"));
+  if (const Json* factor = read.find("rescale_factor", Null::kMissing);
+      factor != nullptr && std::abs(factor->number(read.at("rescale_factor")) * 255 - 1) > 1e-6)
+    read.refuse("rescale_factor is not 1 / 255: images are read as (g / 255 - 0.5) / 0.5");
   for (const char* key : {"image_mean", "image_std"}) {
     const Json* list = read.find(key, Null::kMissing);
     if (list == nullptr) continue;

@@ -122,6 +122,15 @@ void embed_sentences(ModelWeights& weights) {
   for (size_t f = 0; f < d; ++f) weights.class_weight[f * (d + 1)] = 1 / std::sqrt(static_cast<float>(d));
 }
 
+bool embeds_sentences(const ModelWeights& weights) {
+  const ModelConfig& config = weights.config;
+  if (!config.mean_pooling || config.classes != config.width) return false;
+  ModelWeights made;
+  made.config = config;
+  embed_sentences(made);
+  return weights.class_weight == made.class_weight && weights.class_bias == made.class_bias;
+}
+
 void give_classifier(ModelWeights& weights, int classes, uint64_t seed) {
   ModelConfig& config = weights.config;
   config.classes = classes;

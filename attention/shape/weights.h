@@ -67,6 +67,7 @@ void set_context(ModelWeights& weights, int tokens, bool may_grow);
 // Makes the answer of a post-norm classifier a text's embedding (config.h): mean_pooling with C = I / sqrt(d). Throws
 // psm::Error on other models.
 void embed_sentences(ModelWeights& weights);
+bool embeds_sentences(const ModelWeights& weights);  // whether it was made so
 
 // Gives an encoder a fresh classifier, as random_weights has it, in place of its unembedding or of another classifier.
 // Throws psm::Error on causal models.

@@ -9,6 +9,7 @@
 
 #include "attention/files/checkpoint.h"
 #include "attention/files/hugging_face.h"
+#include "attention/files/hugging_face_config.h"
 #include "attention/files/llama2c.h"
 #include "attention/files/stored_tensors.h"
 #include "attention/shape/model_json.h"
@@ -65,6 +66,11 @@ Imported read_model(const std::string& path, const attention::FreshHead& head) {
       out.changed.push_back(message("a fresh classifier for ", *head.classes, " classes, to be trained"));
     }
   }
+  const attention::ModelConfig& config = out.checkpoint.weights.config;
+  if ((head.mean_pooling && !config.mean_pooling) || (head.classes && config.classes == 0))
+    throw Error(message(path, " is of the family ", attention::family_of(config),
+                        ", which has no such head; leave out --",
+                        head.mean_pooling ? "embedding" : "classes"));
   return out;
 }
 
@@ -129,7 +135,12 @@ int import_command(int argc, char** argv) {
   if (to != "checkpoint") require_writable_folder(target);
 
   const double start = seconds_now();
-  const std::string source = resolve_user_path(from);
+  const std::string source = resolve_user_path(from), model_file = "model.safetensors";
+  const fs::path written = to == "checkpoint" ? fs::path(target) : fs::path(target) / model_file;
+  for (const fs::path& read : {fs::path(source), fs::path(source) / model_file})
+    if (std::error_code none; fs::equivalent(written, read, none))  // `none` of them is there
+      throw Error(
+          message("the import would replace ", read.string(), ", which it reads; give another --out"));
   Imported model =
       read_model(source, {flags.given("classes") ? std::optional(static_cast<int>(classes)) : std::nullopt,
                           embedding, static_cast<uint64_t>(seed)});
@@ -157,6 +168,7 @@ int import_command(int argc, char** argv) {
   if (to == "checkpoint") {
     attention::save_checkpoint(target, checkpoint);
   } else {
+    attention::hugging_face_config_to_json(config, images);  // refused before a folder is made
     fs::create_directories(target);
     attention::write_hugging_face(target, checkpoint.weights, images);
     if (!file_of_transformers.empty()) write_file(target + "/tokenizer.json", file_of_transformers);
