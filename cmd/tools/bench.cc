@@ -83,6 +83,14 @@ struct Bench {
   const DeviceFlag device;
 };
 
+// The checkpoint of --model, which is no classifier.
+attention::Checkpoint model_of(const Bench& bench) {
+  attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(bench.model));
+  if (checkpoint.weights.config.classes > 0)
+    throw Error(message(bench.model, " is a classifier; a pass is timed of language models"));
+  return checkpoint;
+}
+
 // A model that is ready to run, and its prompts.
 struct ModelToTime {
   std::unique_ptr<Deployment> deployment;
@@ -98,9 +106,7 @@ ModelToTime model_to_time(const Bench& bench, const ckks::Context& context) {
                                      bench.prompts > 0 ? static_cast<int>(bench.prompts) : shared);
     return {std::make_unique<Deployment>(model.checkpoint, context), std::move(model.prompts)};
   }
-  const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(bench.model));
-  if (checkpoint.weights.config.classes > 0)
-    throw Error(message(bench.model, " is a classifier; a pass is timed of language models"));
+  const attention::Checkpoint checkpoint = model_of(bench);
   const Task task = Task::of(checkpoint, {.text = resolve_user_path(bench.text)});
   ModelToTime out{std::make_unique<Deployment>(checkpoint, context), {}};
   const auto wanted =
@@ -186,7 +192,9 @@ Json time_device(const Bench& bench) {
                            {"operations", operations.json()}};
   if (bench.flags.given("shape") || bench.flags.given("model")) {
     say("counting a pass of the model");
-    const DevicePass pass = count_pass(*model_to_time(bench, *context).deployment);
+    const auto counted = bench.model.empty() ? model_to_time(bench, *context).deployment
+                                             : std::make_unique<Deployment>(model_of(bench), *context);
+    const DevicePass pass = count_pass(*counted);
     print_table(log_figures("a pass", pass.run));
     const Figures figures = pass.figures();
     print(figures.lines());

@@ -115,6 +115,7 @@ int compile(int argc, char** argv) {
   }
   const Notes notes = std::move(checkpoint.notes);
   const PackedModel model(std::move(checkpoint), context, together);
+  { AtomicFile probe(client_file); }  // before the program takes an old one's place
   const Compiled made = compile_model(model, notes, context, compiled_for, path);
   const program::ProgramFile& program = made.program;
   const double seconds = seconds_now() - start;

@@ -26,34 +26,46 @@ train::Evaluation evaluate_trained(const attention::ModelWeights& weights, const
   return e;
 }
 
-// An imported model, on the documents of a text: nats a token.
+// An imported model, and its polynomial form if it has one, on the documents of a text: nats a token.
 Json evaluate_documents(const attention::Checkpoint& checkpoint, const nn::Tokenizer& tokenizer,
                         const std::string& text_path) {
   if (text_path.empty()) throw Error("a model with a tokenizer is scored on a text; give it with --text");
   constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
-  const auto documents = train::encode_documents(read_file(text_path, kMaxTextBytes), tokenizer);
-  train::Evaluation e;
-  double nats = 0, bytes = 0;
-  for (const train::Batch& batch : train::document_batches(documents, checkpoint.weights.config.context)) {
-    const train::Evaluation part = evaluate_trained(checkpoint.weights, batch);
-    const auto scored = static_cast<double>(part.scored);
-    e.scored += part.scored, e.correct += part.correct;
-    nats += part.cross_entropy * scored;
-    bytes += train::bytes_per_target(batch, tokenizer) * scored;
-  }
-  const auto scored = static_cast<double>(e.scored);
-  e.cross_entropy = nats / scored;
+  const std::vector<train::Batch> batches =
+      train::document_batches(train::encode_documents(read_file(text_path, kMaxTextBytes), tokenizer),
+                              checkpoint.weights.config.context);
   Figures figures;
-  const Json json =
-      figures.row()
-          .cell("attention", std::string(attention::name_of(checkpoint.weights.config.attention)))
-          .number("nats_a_token", "nats a token", e.cross_entropy, "%.4f")
-          .number("perplexity", "perplexity", e.perplexity(), "%.4f")
-          .number("bits_per_byte", "bits a byte", train::bits_per_byte(e, bytes / scored), "%.4f")
-          .json("accuracy", e.accuracy())
-          .cell("accuracy", percent(e.accuracy()))
-          .both("tokens", "tokens", static_cast<int64_t>(e.scored))
-          .object();
+  const auto row = [&](const char* form, const auto& evaluate) {
+    train::Evaluation e;
+    double nats = 0, bytes = 0;
+    for (const train::Batch& batch : batches) {
+      const train::Evaluation part = evaluate(batch);
+      const auto scored = static_cast<double>(part.scored);
+      e.scored += part.scored, e.correct += part.correct;
+      nats += part.cross_entropy * scored;
+      bytes += train::bytes_per_target(batch, tokenizer) * scored;
+    }
+    const auto scored = static_cast<double>(e.scored);
+    e.cross_entropy = nats / scored;
+    return figures.row()
+        .cell("form", form)
+        .cell("attention", std::string(attention::name_of(checkpoint.weights.config.attention)))
+        .number("nats_a_token", "nats a token", e.cross_entropy, "%.4f")
+        .number("perplexity", "perplexity", e.perplexity(), "%.4f")
+        .number("bits_per_byte", "bits a byte", train::bits_per_byte(e, bytes / scored), "%.4f")
+        .json("accuracy", e.accuracy())
+        .cell("accuracy", percent(e.accuracy()))
+        .both("tokens", "tokens", static_cast<int64_t>(e.scored))
+        .object();
+  };
+  Json json = row("as trained",
+                  [&](const train::Batch& batch) { return evaluate_trained(checkpoint.weights, batch); });
+  if (checkpoint.ranges && checkpoint.polynomial) {
+    const attention::PolynomialModel model =
+        attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
+    json["polynomial"] = row(
+        "polynomial", [&](const train::Batch& batch) { return train::evaluate_polynomial(model, batch); });
+  }
   print(figures.table().text());
   return json;
 }

@@ -44,7 +44,8 @@ int record(int argc, char** argv) {
 
   namespace fs = std::filesystem;
   const fs::path folder = resolve_user_path(out);
-  if (fs::exists(folder)) throw Error(message(out, " is there already; a record gets a folder of its own"));
+  const std::string taken = message(out, " is there already; a record gets a folder of its own");
+  if (fs::exists(folder)) throw Error(taken);
   const TextModel model(read_client_file(resolve_user_path(client_path)));
   const PromptCodec codec = codec_of_form(model.file.prompts, model.file.model.shape, client_path);
   const std::vector<int> begun = codec.encode(prompt);
@@ -60,7 +61,8 @@ int record(int argc, char** argv) {
   TextTwin(program_path, model).after(begun, /*predict=*/false, /*strict=*/true);
 
   const KeyFiles files((folder / "keys").string());
-  fs::create_directories(folder / "keys");
+  if (!fs::create_directories(folder)) throw Error(taken);
+  fs::create_directory(folder / "keys");
   const InterruptionWatch watch;
   try {
     const NewKeys made = make_key_files(files, context, program.keys);

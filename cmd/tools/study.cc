@@ -1,5 +1,6 @@
 // bazel run //cmd:study -- list | run NAME|all | verify [NAME] | tables | data [flags]: the paper's figures and tables
 // about models, measured here; and whether what the documents state is what was measured.
+#include <algorithm>
 #include <filesystem>
 
 #include "ckks/base/error.h"
@@ -79,16 +80,22 @@ int write_tables(const std::string& repository) {
 // Runs the command of one result anew, or of all that have one, and compares. Writes the new figures if asked to.
 int verify(const std::string& repository, const std::string& name, bool write) {
   int failed = 0, compared = 0;
-  for (Result& result : read_results(repository + "/" + kResultsFolder)) {
-    if (name.empty() ? result.command.empty() : result.name != name) continue;
+  std::vector<Result> results = read_results(repository + "/" + kResultsFolder);
+  const auto by_hand = [](const Figure& figure) { return figure.at.empty(); };
+  std::erase_if(results, [&](const Result& result) {
+    return (name.empty() ? result.command.empty() : result.name != name) ||
+           std::ranges::all_of(result.figures, by_hand);
+  });
+  for (const Result& result : results)  // before anything is run
+    if (const auto figure = std::ranges::find_if(result.figures, by_hand);
+        write && figure != result.figures.end())
+      throw Error(message("no rerun measures the figure '", figure->name, "' of ", result.name,
+                          ", and --write would call it measured now; enter the new figures by hand"));
+  for (Result& result : results) {
     print("== ", result.name, ": ", result.command, "\n");
     ChildProcess git({"git", "describe", "--always", "--dirty", "--abbrev=8"});
     std::string commit = git.output();
     if (commit.ends_with('\n')) commit.pop_back();
-    for (const Figure& figure : result.figures)
-      if (write && figure.at.empty())
-        throw Error(message("no rerun measures the figure '", figure.name, "' of ", result.name,
-                            ", and --write would call it measured now; enter the new figures by hand"));
     const double start = seconds_now();
     const std::vector<std::optional<double>> values = measure_again(result);
     const bool same_machine = result.machine == processor_name();
