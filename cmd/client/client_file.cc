@@ -34,6 +34,7 @@ void describe(Tables& t, attention::ClientShape& shape) {
   if (!std::isfinite(shape.norm_epsilon) || shape.norm_epsilon < 0) t.refuse("its norm divides by no number");
   if ((shape.vocab > 0) == (shape.patch_inputs > 0) || (shape.vocab == 0 && shape.classes == 0))
     t.refuse("its model reads neither tokens nor patches, or both");
+  if (shape.vocab == 1 || shape.classes == 1) t.refuse("its model has one answer alone");
   if (int64_t{shape.context} * shape.patch_inputs > kMostOfImage) t.refuse("its images are too large");
   if (shape.separator > 0 && shape.separator >= shape.vocab) t.refuse("its separator is no token");
 }

@@ -264,12 +264,13 @@ void predict_all(const ckks::Context& context, const PackedModel& model, const N
 }
 
 // A shape reads numbers, as it says nothing of prompts.
-void describe_prompts(const attention::ModelConfig& config, const Notes& notes, ClientFile& client) {
+void describe_prompts(const attention::ModelWeights& weights, const Notes& notes, ClientFile& client) {
+  const attention::ModelConfig& config = weights.config;
   const PromptCodec codec =
       say_what_prompts_are(notes) ? codec_of(config, notes) : PromptCodec(config.vocab, config.classes);
   client.prompts = prompt_form(codec);
   client.answers = codec.answers();
-  client.answers.embedding = config.mean_pooling && config.classes == config.width;
+  client.answers.embedding = attention::embeds_sentences(weights);
   const size_t wanted = config.classes > 0 ? 0 : static_cast<size_t>(config.vocab);
   client.answers.symbols.resize(wanted), client.answers.short_symbols.resize(wanted);
 }
@@ -303,7 +304,7 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
     client.entries.push_back(
         {entry.name, std::move(ends.inputs), std::move(ends.outputs), entry.plan.bootstraps * overflow});
   }
-  describe_prompts(model.model.weights.config, notes, client);
+  describe_prompts(model.model.weights, notes, client);
 
   program.about = about(model.model.weights.config, model.packing);
   for (const program::EntryPoint& entry : program.entries)

@@ -208,4 +208,4 @@ int step(int argc, char** argv) {
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::step, argc, argv); }
+int main(int argc, char** argv) { return psm::cmd::run_secret(psm::cmd::step, argc, argv); }

@@ -50,6 +50,8 @@ PromptCodec codec_of_form(std::string_view bytes, const attention::Readable& mod
   const Form form = wire::from_bytes<Form>(bytes, what);
   if (form.kind == kRecall) {
     form.recall.validate();
+    if (form.recall.length > model.context)
+      throw Error(what + " has sequences that are longer than the model takes");
     if (int64_t{form.recall.keys} + form.recall.values != model.vocab)  // before their names are made
       throw Error(what + " names other symbols than the model has");
   }

@@ -69,9 +69,15 @@ Task Task::text(const std::string& path, const std::string& valid, int context,
                 std::shared_ptr<const nn::Tokenizer> tokenizer, bool masked) {
   const std::string text = read_file(path, kMaxTextBytes),
                     held_out = valid.empty() ? "" : read_file(valid, kMaxTextBytes);
-  const int window = masked && tokenizer ? context - train::MaskedTextData::around(*tokenizer) : context;
+  const int around = masked && tokenizer ? train::MaskedTextData::around(*tokenizer) : 0;
+  if (context <= around)
+    throw Error(
+        message("a context of ", context, " tokens has no room for a text; give at least ", around + 1));
+  const int window = context - around;
   train::TextData data = valid.empty() ? train::TextData(text, window, std::move(tokenizer))
                                        : train::TextData(text, held_out, window, std::move(tokenizer));
+  if (data.vocab() < 2)
+    throw Error(message(path, " has one symbol alone, so there is nothing to predict; give another text"));
   warn_unless_text(path, text);
   warn_unless_text(valid, held_out);
   PromptCodec codec(data.tokenizer());

@@ -71,6 +71,7 @@ for task, form in TASKS.items():
     for metric in (entry["metric"] for entry in form["metric_list"]):
         ours, other = mine[task][metric]["value"], theirs[task][metric + ",none"]
         print(f"{task} {metric}: ours {ours:.6g}, lm_eval {other:.6g}")
-        worst = max(worst, abs(ours - other) / max(abs(other), 1e-9) if ours != other else 0)
+        apart = abs(ours - other) / max(abs(other), 1e-9) if ours != other else 0
+        worst = max(worst, apart if apart == apart else float("inf"))  # not a number
 print(f"at most {worst:.1e} apart, relative, in {count} examples of each task")
 sys.exit(worst > 1e-4)

@@ -7,19 +7,19 @@ import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import venv
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def need(*packages):
-    """Continues this script in a virtual environment that has these packages, in $PSM_PEERS or the temporary folder."""
-    folder = pathlib.Path(os.environ.get("PSM_PEERS", pathlib.Path(tempfile.gettempdir()) / "psm_peers"))
+    """Continues this script in a virtual environment that has these packages, in $PSM_PEERS or the user's cache."""
+    folder = pathlib.Path(os.environ.get("PSM_PEERS", pathlib.Path.home() / ".cache" / "psm_peers"))
     python = folder / "bin" / "python3"
     if pathlib.Path(sys.prefix).resolve() == folder.resolve():
         return
     if not python.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
         venv.create(folder, with_pip=True)
     subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
     os.execv(python, [str(python), *sys.argv])

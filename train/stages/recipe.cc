@@ -175,8 +175,14 @@ attention::ModelWeights fresh_weights(const attention::ModelConfig& config, uint
        {std::pair{&weights.embedding, table_scale}, std::pair{&weights.class_token, table_scale},
         std::pair{&weights.position_embedding, places}, std::pair{&weights.type_embedding, places}})
     for (float& entry : *table) entry *= static_cast<float>(factor);
+  // A head of keys is the first one of the queries that read it.
+  const size_t head = static_cast<size_t>(config.head_dim()) * static_cast<size_t>(config.width),
+               heads = two_texts ? static_cast<size_t>(config.key_heads()) : 0;
   for (attention::LayerWeights& layer : weights.layers)
-    if (two_texts) std::copy_n(layer.wq.begin(), layer.wk.size(), layer.wk.begin());
+    for (size_t k = 0; k < heads; ++k) {
+      const size_t query = k * (static_cast<size_t>(config.heads) / heads);
+      std::copy_n(&layer.wq[query * head], head, &layer.wk[k * head]);
+    }
   return weights;
 }
 

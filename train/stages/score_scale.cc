@@ -63,6 +63,9 @@ attention::ModelWeights with_score_scale(attention::ModelWeights weights, const 
       const LogSum& log = logs[static_cast<size_t>(n) * heads + head];
       if (log.rows == 0) continue;
       const double mean = log.sum / static_cast<double>(log.rows);
+      if (std::isinf(mean))
+        throw Error(message("layer ", n, ", head ", head, ": scores to the power ", config.power,
+                            " are beyond single precision; train with a smaller --power or --score-offset"));
       scale_head(config, weights.layers[n], head, std::exp((std::log(denominator) - mean) / config.power));
     }
   return weights;

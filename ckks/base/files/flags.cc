@@ -229,7 +229,12 @@ void Flags::check_output(const Flag& flag) const {
     const std::string its = resolve_user_path(*other.text());
     // A word that is no output and no file, such as a family, may be the output's name.
     std::error_code failed;  // where neither is there
-    if ((other.output && path == its) || std::filesystem::equivalent(path, its, failed))
+    const auto place = [&](const std::string& name) {
+      return std::filesystem::weakly_canonical(std::filesystem::absolute(name, failed), failed);
+    };
+    const std::filesystem::path here = place(path);  // empty if the system does not say
+    if ((other.output && (path == its || (!here.empty() && here == place(its)))) ||
+        std::filesystem::equivalent(path, its, failed))
       throw Error(message("--", flag.name, " and --", other.name, " are the same, ", *flag.text(),
                           "; give --", flag.name, " another name"));
   }

@@ -430,9 +430,11 @@ BpeSpec spec_from_vocabulary(std::string_view lines, std::string_view config, co
     const int id = static_cast<int>(spec.tokens.size());
     spec.tokens.emplace_back(line);
     for (const std::string_view name : {"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"})
-      if (line == name) spec.added.push_back({.text = spec.tokens.back(), .id = id, .special = true});
+      if (line == name) {
+        spec.added.push_back({.text = spec.tokens.back(), .id = id, .special = true});
+        take_end(spec.ends, line, id);
+      }
     if (line == "[UNK]") spec.unknown = id;
-    take_end(spec.ends, line, id);
   }
   return spec;
 }

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "ckks/base/files/json.h"
 #include "nn/text/bpe/byte_level_files.h"
@@ -27,8 +29,8 @@ std::string written(const BpeSpec& spec, int id) {
   return spec.kind == BpeKind::kBytes ? bytes_to_characters(spec.tokens[id]) : spec.tokens[id];
 }
 
-// The same of one that may be added to the vocabulary.
-std::string written_as_added(const BpeSpec& spec, int id) {
+// The same at the ends of a text, where it may be an added one.
+std::string written_end(const BpeSpec& spec, int id) {
   const auto added = std::find_if(spec.added.begin(), spec.added.end(),
                                   [&](const AddedToken& token) { return token.id == id; });
   return added != spec.added.end() ? added->text : written(spec, id);
@@ -43,7 +45,7 @@ Json ends_json(const BpeSpec& spec) {
   };
   Json single = Json(Json::Array{}), special = Json(Json::Object{});
   const auto add = [&](int id) {
-    const std::string text = written_as_added(spec, id);
+    const std::string text = written_end(spec, id);
     single.push_back(piece("SpecialToken", text, 0));
     special[text] = Json::Object{{"id", text}, {"ids", Json::Array{id}}, {"tokens", Json::Array{Json(text)}}};
   };
@@ -54,7 +56,7 @@ Json ends_json(const BpeSpec& spec) {
   if (spec.kind == BpeKind::kWordPiece) {
     pair = single;
     pair.push_back(piece("Sequence", "B", 1));
-    if (ends.end) pair.push_back(piece("SpecialToken", written_as_added(spec, *ends.end), 1));
+    if (ends.end) pair.push_back(piece("SpecialToken", written_end(spec, *ends.end), 1));
   }
   return Json::Object{{"type", "TemplateProcessing"},
                       {"single", single},
@@ -91,7 +93,7 @@ Json post_processor_json(const BpeSpec& spec) {
     Json json = ends_json(spec);
     return json.is_null() ? byte_level_json(prefix_space(spec), true) : json;
   }
-  const auto token = [&](int id) { return Json::Array{written_as_added(spec, id), id}; };
+  const auto token = [&](int id) { return Json::Array{written_end(spec, id), id}; };
   return Json::Object{{"type", "RobertaProcessing"},
                       {"sep", token(*ends.end)},
                       {"cls", token(*ends.start)},
@@ -152,10 +154,14 @@ void add_rules_of_word_piece(const BpeSpec& spec, Json& json) {
 std::string tokenizer_json(const BpeSpec& spec, int indent) {
   const bool characters = spec.kind == BpeKind::kCharacters, pieces = spec.kind == BpeKind::kWordPiece;
   if (spec.kept || (!characters && !pieces && spec.kind != BpeKind::kBytes)) return "";
+  std::unordered_map<int, std::string_view> added;
+  for (const AddedToken& token : spec.added) added.emplace(token.id, token.text);
   Json::Object vocabulary;
   for (size_t t = 0; t < spec.tokens.size(); ++t)
-    if (!spec.tokens[t].empty())
-      vocabulary.emplace_back(written_as_added(spec, static_cast<int>(t)), static_cast<int64_t>(t));
+    if (const int id = static_cast<int>(t); !spec.tokens[t].empty()) {
+      const auto found = added.find(id);
+      vocabulary.emplace_back(found != added.end() ? std::string(found->second) : written(spec, id), id);
+    }
   Json::Array merges;
   for (const auto& [left, right] : spec.merges) {
     const std::string first = written(spec, left), second = written(spec, right);
