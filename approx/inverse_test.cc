@@ -36,11 +36,13 @@ TEST_CASE("an inverse reaches upwards as far as its levels hold, and no further"
 
 TEST_CASE("beyond its interval an inverse is a little wrong below, and by orders of magnitude above") {
   const Interval domain{0.2, 200};
-  for (const Interval whole : {domain, inverse_reach(domain, 0x1p-8)}) {
-    const Approximation inverse = design_inverse(whole, 0x1p-8);
-    CHECK(inverse.error_at(whole.lo / 1.25) < 0.05);
-    CHECK(inverse.error_at(whole.hi * 1.02) > 1e6);
-  }
+  const Approximation inverse = design_inverse(domain, 0x1p-8);
+  CHECK(inverse.error_at(domain.lo / 1.25) < 0.02);
+  CHECK(inverse.error_at(domain.hi * 1.02) > 1e6);
+  const Interval whole = inverse_reach(domain, 0x1p-8);
+  const Approximation reaching = design_inverse(whole, 0x1p-8);
+  CHECK(reaching.error_at(whole.lo / 1.25) < 0.05);
+  CHECK(reaching.error_at(whole.hi * 1.02) > 1e6);
 }
 
 TEST_CASE("a designed inverse square root has the error asked for, with the fewest levels") {

@@ -312,6 +312,7 @@ void write_hugging_face(const std::string& folder, const ModelWeights& weights,
     positions->shape[0] += unused;
     file.tensors.push_back({kTokenTypes, {1, d}, std::vector<float>(static_cast<size_t>(d))});
   }
+  fs::create_directories(folder);
   nn::write_safetensors((fs::path(folder) / kWeightsName).string(), file);
   write_file((fs::path(folder) / kConfigName).string(), config.dump() + "\n");
 }

@@ -66,18 +66,13 @@ TransformBlocks transform_blocks(const LinearTransform& transform, const Transfo
   const int together = sources_per_block(schedule.accumulators.size(),
                                          values / std::max(size_t{1}, result.summed_sources.size()),
                                          transform.divides_sources);
-  // Accumulator, period, and how often the sum has met the source before. A map that repeats a term, which no compiler
-  // writes, gets a tile for each time, so that no tile has more columns than the block has sources.
-  using Row = std::tuple<int, size_t, int>;
-  using Rows = std::map<Row, std::vector<std::pair<int, int>>>;
-  std::map<Row, int> met;                                            // by accumulator, period and source
+  using Rows = std::map<std::pair<int, size_t>, std::vector<std::pair<int, int>>>;
   std::vector<Rows> rows((source_count + together - 1) / together);  // of each block
   for (size_t t = 0; t < transform.terms.size(); ++t) {
     const int accumulator = schedule.term_accumulator[t], source = place[schedule.term_source[t]];
     if (result.is_lone[accumulator]) continue;
-    const size_t period = transform.terms[t].weight.period();
-    const int before = met[{accumulator, period, source}]++;
-    rows[source / together][{accumulator, period, before}].push_back({source, static_cast<int>(t)});
+    rows[source / together][{accumulator, transform.terms[t].weight.period()}].push_back(
+        {source, static_cast<int>(t)});
   }
   std::vector<char> written(schedule.accumulators.size(), 0);
   for (size_t b = 0; b < rows.size(); ++b) {
@@ -85,18 +80,30 @@ TransformBlocks transform_blocks(const LinearTransform& transform, const Transfo
     TransformBlocks::Block block{first, std::min(first + together, source_count)};
     std::map<std::tuple<bool, size_t, int, std::vector<int>>, size_t> tile_of;
     for (auto& [key, columns] : rows[b]) {
-      const auto [accumulator, period, before] = key;
+      const auto [accumulator, period] = key;
       std::sort(columns.begin(), columns.end());
-      std::vector<int> sources;
-      for (const auto& [source, term] : columns) sources.push_back(source);
-      const bool accumulate = written[accumulator] != 0;
-      written[accumulator] = 1;
-      const auto [it, is_new] =
-          tile_of.try_emplace({accumulate, period, before, sources}, block.tiles.size());
-      if (is_new) block.tiles.push_back({.sources = sources, .period = period, .accumulate = accumulate});
-      TransformBlocks::Tile& tile = block.tiles[it->second];
-      tile.sums.push_back(accumulator);
-      for (const auto& [source, term] : columns) tile.terms.push_back(term);
+      // A source that stands several times, which no compiler writes, comes into a tile each time, so that no tile has
+      // more columns than the block has sources.
+      for (int time = 0; !columns.empty(); ++time) {
+        std::vector<int> sources, terms;
+        std::vector<std::pair<int, int>> again;
+        for (const auto& [source, term] : columns) {
+          if (!sources.empty() && sources.back() == source) {
+            again.push_back({source, term});
+            continue;
+          }
+          sources.push_back(source), terms.push_back(term);
+        }
+        const bool accumulate = written[accumulator] != 0;
+        written[accumulator] = 1;
+        const auto [it, is_new] =
+            tile_of.try_emplace({accumulate, period, time, sources}, block.tiles.size());
+        if (is_new) block.tiles.push_back({.sources = sources, .period = period, .accumulate = accumulate});
+        TransformBlocks::Tile& tile = block.tiles[it->second];
+        tile.sums.push_back(accumulator);
+        tile.terms.insert(tile.terms.end(), terms.begin(), terms.end());
+        columns = std::move(again);
+      }
     }
     std::stable_partition(block.tiles.begin(), block.tiles.end(),
                           [](const TransformBlocks::Tile& tile) { return !tile.accumulate; });

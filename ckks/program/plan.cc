@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ckks/base/error.h"
+
 namespace psm::program {
 
 ckks::Level LevelBudget::carried_or(ckks::Level otherwise, const std::string& name) const {
@@ -134,6 +136,14 @@ std::string block_of(const std::string& label, int parts) {
     end = next + (part + 1 < parts ? 3 : 0);
   }
   return label.substr(0, end);
+}
+
+void require_resumable(const Plan& plan, size_t next, FunctionRef<bool(Value)> given) {
+  for (size_t i = next; i < plan.program.instructions.size(); ++i)
+    if (const Instruction& later = plan.program.instructions[i];
+        later.opcode == Opcode::kInput && !given(later.results[0]))
+      throw Error(message("the program takes an input at instruction ", i,
+                          ", after its checkpoint, which does not hold it; run it from its beginning"));
 }
 
 size_t sums_together(const Plan& plan, size_t first) {

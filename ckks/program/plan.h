@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ckks/base/function_ref.h"
 #include "ckks/poly/series_plan.h"
 #include "ckks/program/program.h"
 #include "ckks/scheme/chain/chain.h"
@@ -65,6 +66,9 @@ constexpr size_t kKeptPlaintextBytes = size_t{1} << 31;
 
 // The values of a checkpoint: those needed to go on after `instruction`. Instructions count from 0.
 std::vector<Value> live_after(const Plan&, size_t instruction);
+
+// Throws Error if an input that is not `given` comes from instruction `next` on: a checkpoint before it does not hold it.
+void require_resumable(const Plan&, size_t next, FunctionRef<bool(Value)> given);
 
 // The machine makes up to so many sums of products that follow one another at once: they often share factors.
 constexpr size_t kSumsTogether = 16;

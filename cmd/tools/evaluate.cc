@@ -34,19 +34,19 @@ Json evaluate_documents(const attention::Checkpoint& checkpoint, const nn::Token
   const std::vector<train::Batch> batches =
       train::document_batches(train::encode_documents(read_file(text_path, kMaxTextBytes), tokenizer),
                               checkpoint.weights.config.context);
+  double scored = 0, bytes = 0;
+  for (const train::Batch& batch : batches) {
+    const auto targets = static_cast<double>(batch.scored());
+    scored += targets, bytes += targets * train::bytes_per_target(batch, tokenizer);
+  }
   Figures figures;
   const auto row = [&](const char* form, const auto& evaluate) {
     train::Evaluation e;
-    double nats = 0, bytes = 0;
     for (const train::Batch& batch : batches) {
       const train::Evaluation part = evaluate(batch);
-      const auto scored = static_cast<double>(part.scored);
       e.scored += part.scored, e.correct += part.correct;
-      nats += part.cross_entropy * scored;
-      bytes += train::bytes_per_target(batch, tokenizer) * scored;
+      e.cross_entropy += part.cross_entropy * static_cast<double>(part.scored) / scored;
     }
-    const auto scored = static_cast<double>(e.scored);
-    e.cross_entropy = nats / scored;
     return figures.row()
         .cell("form", form)
         .cell("attention", std::string(attention::name_of(checkpoint.weights.config.attention)))

@@ -9,7 +9,6 @@
 
 #include "attention/files/checkpoint.h"
 #include "attention/files/hugging_face.h"
-#include "attention/files/hugging_face_config.h"
 #include "attention/files/llama2c.h"
 #include "attention/files/stored_tensors.h"
 #include "attention/shape/model_json.h"
@@ -135,12 +134,9 @@ int import_command(int argc, char** argv) {
   if (to != "checkpoint") require_writable_folder(target);
 
   const double start = seconds_now();
-  const std::string source = resolve_user_path(from), model_file = "model.safetensors";
-  const fs::path written = to == "checkpoint" ? fs::path(target) : fs::path(target) / model_file;
-  for (const fs::path& read : {fs::path(source), fs::path(source) / model_file})
-    if (std::error_code none; fs::equivalent(written, read, none))  // `none` of them is there
-      throw Error(
-          message("the import would replace ", read.string(), ", which it reads; give another --out"));
+  const std::string source = resolve_user_path(from), model_file = "/model.safetensors";
+  for (const std::string& read : {source, source + model_file})
+    require_kept(read, to == "checkpoint" ? target : target + model_file, "the import");
   Imported model =
       read_model(source, {flags.given("classes") ? std::optional(static_cast<int>(classes)) : std::nullopt,
                           embedding, static_cast<uint64_t>(seed)});
@@ -168,8 +164,6 @@ int import_command(int argc, char** argv) {
   if (to == "checkpoint") {
     attention::save_checkpoint(target, checkpoint);
   } else {
-    attention::hugging_face_config_to_json(config, images);  // refused before a folder is made
-    fs::create_directories(target);
     attention::write_hugging_face(target, checkpoint.weights, images);
     if (!file_of_transformers.empty()) write_file(target + "/tokenizer.json", file_of_transformers);
   }

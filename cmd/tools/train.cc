@@ -240,13 +240,10 @@ int train(int argc, char** argv) {
     throw Error("--tokenizer is decided by the model of --from; leave it out");
 
   const std::string folder = resolve_user_path(out);
-  const auto require_kept = [&](const std::string& name) {
-    std::error_code none;  // of them is there
-    if (std::filesystem::equivalent(resolve_user_path(from_path), folder + "/" + name, none))
-      throw Error(
-          message("the training would replace ", from_path, ", which it begins with; give another --out"));
+  const auto keep_start = [&](const std::string& name) {
+    require_kept(resolve_user_path(from_path), folder + "/" + name, "the training");
   };
-  if (!from_path.empty()) require_kept(kFinal);
+  if (!from_path.empty()) keep_start(kFinal);
   std::optional<attention::Checkpoint> from;
   if (!from_path.empty()) from = attention::load_checkpoint(resolve_user_path(from_path));
   std::shared_ptr<const nn::Tokenizer> tokenizer;
@@ -268,7 +265,7 @@ int train(int argc, char** argv) {
   train::RecipeOptions recipe = recipe_flags.recipe(task, from ? &*from : nullptr);
   recipe.trains_on = from && read_scores(*from).data.empty();
   if (from && (recipe.trains_on || recipe.model.attention != from->weights.config.attention))
-    require_kept(file_of(recipe.model.attention));
+    keep_start(file_of(recipe.model.attention));
   std::filesystem::create_directories(folder);
   recipe.state_folder = folder;
   recipe.started = say_started;

@@ -182,6 +182,12 @@ void write_file(const std::string& path, std::string_view content, AtomicFile::K
   file.commit();
 }
 
+void require_kept(const std::string& from, const std::string& to, const char* reader) {
+  std::error_code none;  // of them is there
+  if (std::filesystem::equivalent(from, to, none))
+    throw Error(message(reader, " would replace ", from, ", which it reads; give another --out"));
+}
+
 void require_writable_folder(const std::string& path) {
   if (path.empty()) throw Error("cannot write to a folder without a name; give it one");
   namespace fs = std::filesystem;

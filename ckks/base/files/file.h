@@ -60,6 +60,9 @@ bool is_unfinished(const std::string& name);
 void write_file(const std::string& path, std::string_view content,
                 AtomicFile::Kind kind = AtomicFile::Kind::kDefault);
 
+// Throws Error if writing `to` would replace `from`, which `reader` ("the import") reads.
+void require_kept(const std::string& from, const std::string& to, const char* reader);
+
 // Throws Error unless files could be written to the folder, which need not exist yet. Creates nothing.
 void require_writable_folder(const std::string& path);
 

@@ -26,7 +26,8 @@ struct FuzzTarget {
   std::string name;
   // Decoding takes at most fixed_bytes, plus bytes_per_byte for each byte of the input.
   size_t fixed_bytes = 0, bytes_per_byte = 0;
-  std::vector<std::string> corpus = {};  // valid inputs: they must decode
+  std::vector<std::string> corpus = {};  // valid inputs: they must decode, unless they are nearly so
+  bool nearly = false;
   // Decodes, or throws psm::Error to refuse. The bytes end where their memory ends.
   std::function<void(std::string_view)> decode = {};
   // Makes a mutated input consistent again, in part or in whole; may be empty.

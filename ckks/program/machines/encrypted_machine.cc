@@ -91,12 +91,8 @@ class EncryptedMachine::Run {
         throw Error(message("the checkpoint lacks value ", value.id,
                             "; it is incomplete or belongs to another plan"));
     index_ = checkpoint.next_instruction;
-    for (size_t i = index_; !options_.receive && i < plan_.program.instructions.size(); ++i) {
-      const Instruction& later = plan_.program.instructions[i];
-      if (later.opcode == Opcode::kInput && !shared_.contains(later.results[0].id))
-        throw Error(message("the program takes an input at instruction ", i,
-                            ", after its checkpoint, which does not hold it; run it from its beginning"));
-    }
+    if (!options_.receive)
+      require_resumable(plan_, index_, [&](Value value) { return shared_.contains(value.id); });
   }
 
   void prepare() {

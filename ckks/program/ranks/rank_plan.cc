@@ -87,6 +87,7 @@ std::string name_of(Value value) { return message("value ", value.id); }
 
 RankPlan rank_plan(const Plan& whole, const Schedule& schedule, const ScheduleOptions& options, int rank,
                    const ckks::Chain& chain) {
+  if (options.first > 0) require_resumable(whole, options.first, [](Value) { return false; });
   RankPlanner planner(whole, rank, options.first == 0);
   if (rank == 0 && options.first > 0)
     for (Value value : live_after(whole, options.first - 1)) planner.require(value);
@@ -97,9 +98,6 @@ RankPlan rank_plan(const Plan& whole, const Schedule& schedule, const ScheduleOp
       if (rank == 0 && options.gathers) planner.checkpoint(*boundary + 1);
   };
   for (const Task& task : schedule.tasks) {
-    if (options.first > 0 && task.part.opcode == Opcode::kInput)
-      throw Error(message("the program takes an input at instruction ", task.instruction,
-                          ", after its checkpoint, which does not hold it; run it from its beginning"));
     if (task.rank != rank) continue;
     pass_blocks_before(task.instruction);
     planner.append(task.part, whole.argument_level[task.instruction]);

@@ -127,7 +127,8 @@ TEST_CASE("its tables, their digest and checksums right again: refused or verifi
       program.entry(entry.name).constants(entry.first + static_cast<int>(bytes.size() % 4));
     if (bytes.size() % 7 == 0) program.entry(std::to_string(program.id()));
   };
-  check_fuzz(target, 4000, /*valid=*/false);  // by its length
+  target.nearly = true;  // its length asks for what is not there
+  check_fuzz(target);
 }
 
 TEST_CASE("its parameters: none take more than the largest ring does") {

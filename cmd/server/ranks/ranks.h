@@ -32,8 +32,7 @@ class Ranks {
   // `link`: what is between the ranks, as users write it; throws Error.
   virtual void require_same(const program::ProgramDigest& digest, ckks::Fingerprint keys, bool is_folder,
                             const std::string& link) = 0;
-  // `gathers`: whether states are saved, which rank
-  // 0 must have then.
+  // `gathers`: whether states are saved, which rank 0 must have then.
   virtual std::unique_ptr<SharedPasses> share(const PlannedPass& whole, wire::EvaluationKeysReader& keys,
                                               const MemoryFlag& memory, bool gathers) = 0;
   // Gives files to ranks, one at a time, so that no rank is idle while any is left. Rank 0 has their names. Returns how
