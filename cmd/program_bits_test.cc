@@ -25,7 +25,7 @@ namespace psm::cmd {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::string_view kInsecureDigest = "5b825bfd98fc89da", kSecureDigest = "f3facf76fa6e00cc";
+constexpr std::string_view kInsecureDigest = "8feb6b1259af3733", kSecureDigest = "b8fae44771a2881f";
 #else
 constexpr std::string_view kInsecureDigest, kSecureDigest;
 #endif

@@ -295,7 +295,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
   constexpr int kPrompt = 6;
   const DecodeProgram decode = build_decode_program(model, packing);
   constexpr int kCacheLevel = 8;
-  const ckks::BootstrapKind few{64}, denominators{32, 4};
+  const ckks::BootstrapKind few{128}, denominators{32, 4};
   std::map<std::string, ckks::Level> carried;
   for (const std::string& name : cache_names(packing, config.layers)) carried[name] = kCacheLevel;
   const TokenServer server(

@@ -94,7 +94,7 @@ ckks::Plain AttentionMasks::key_mask(int m, int feature, int giant_offset) const
   const auto token_before = [&](int t, int distance) {
     return static_cast<int>(wrap(t - distance, static_cast<size_t>(tokens_)));
   };
-  return mask(causal_ || length_ < tokens_, giant_offset, [&](int t, int f) -> ckks::Complex {
+  return mask(causal_ ? step > 0 : length_ < tokens_, giant_offset, [&](int t, int f) -> ckks::Complex {
     if (f != feature) return 0;
     const bool counts =
         causal_ ? token_before(t, feature) >= step : token_before(t, step + feature) < length_;

@@ -13,6 +13,9 @@ namespace {
 // Butterflies in one factor where values repeat: more would cost more rotations than a level saves.
 constexpr int kDownButterflies = 8, kUpButterflies = 4;
 
+// Terms of a sum of the trace, and of its first one where keys have one digit.
+constexpr int kSummed = 4, kRaisedSummed = 16;
+
 int factor_count(int butterflies, int at_most, int least, int levels) {
   return std::min(std::max(least, (butterflies + at_most - 1) / at_most), levels);
 }
@@ -110,6 +113,9 @@ void BootstrapPlan::place_factors() {
   slots_to_coeffs_ = place(down, context_, entry, lowering_scales(context_, entry), baby_count);
   coeffs_to_slots_ = place(up, context_, context_.evalmod_level() + up_levels,
                            even_scales(raised_scale(), eval_mod_.input_scale(), up_levels), baby_count);
+  LinearTransform& first = coeffs_to_slots_.front().transform;
+  first.from_ephemeral = true;
+  coeffs_to_slots_.front().schedule = transform_schedule(first, static_cast<size_t>(context_.slots()));
 }
 
 void BootstrapPlan::place_blocks() {
@@ -170,16 +176,19 @@ PlacedTransform BootstrapPlan::recombination(Recombine recombine) const {
   return place(std::move(transform), context_, level, context_.scale(level), context_.scale(output_level()));
 }
 
-// Sums of four, whose rotations share a decomposition.
+// Sums of kSummed, whose rotations share a decomposition.
 std::vector<std::vector<GaloisElement>> BootstrapPlan::trace() const {
   const int count = joins_conjugation() ? repetitions() / 2 : repetitions();
   std::vector<std::vector<GaloisElement>> sums;
-  for (int done = 1; done < count;) {
-    const int terms = std::min(4, count / done);
+  int done = 1;
+  const auto add = [&](int most) {
+    const int terms = std::min(most, count / done);
     sums.emplace_back();
     for (int r = 0; r < terms; ++r) sums.back().push_back(galois_element(context_, r * done * slots()));
     done *= terms;
-  }
+  };
+  if (kind_.of_blocks()) add(kRaisedSummed);
+  while (done < count) add(kSummed);
   return sums;
 }
 
@@ -198,15 +207,21 @@ KeyRequest BootstrapPlan::key_request() const {
   request.need_galois(galois_element(context_, pre_rotation_), entry_level());
   request_keys(slots_to_coeffs_, context_, request);
   request_keys(coeffs_to_slots_, context_, request);
-  for (const auto& elements : trace())
-    for (const GaloisElement g : elements) request.need_galois(g, coeffs_to_slots_.back().level);
+  const auto sums = trace();
+  for (size_t i = 0; i < sums.size(); ++i)
+    for (const GaloisElement g : sums[i]) {
+      if (i == 0 && kind_.of_blocks()) {
+        request.need_raised(g, raised_level());
+      } else {
+        request.need_galois(g, coeffs_to_slots_.back().level);
+      }
+    }
   for (const GaloisElement g : last_sum()) request.need_galois(g, context_.evalmod_level());
   eval_mod_.request_keys(request);
   if (has_recombination()) {
     const PlacedTransform last[] = {recombination(Recombine::kParts)};
     request_keys(last, context_, request);
   }
-  request.encapsulation = true;
   return request;
 }
 
@@ -251,10 +266,14 @@ Ciphertext Bootstrapper::before_parts(const Evaluator& evaluator, const Cipherte
   Ciphertext x = evaluator.rotate(evaluator.drop_to_level(input, entry), plan_.pre_rotation());
   x = mod_raise(evaluator, apply_in_order(slots_to_coeffs_, evaluator, std::move(x)), plan_.raised_level());
   x.declare_scale(plan_.raised_scale());
-  if (plan_.kind().of_blocks()) x = rescaled(evaluator, x);
+  std::vector<std::vector<GaloisElement>> trace = plan_.trace();
+  if (plan_.kind().of_blocks()) {
+    x = rescaled(evaluator, evaluator.sum_from_ephemeral(x, trace.front()));
+    trace.erase(trace.begin());
+  }
   const std::span<const EncodedTransform> up = coeffs_to_slots_;
   x = apply_in_order(up.first(up.size() - 1), evaluator, std::move(x));
-  for (const auto& elements : plan_.trace()) x = evaluator.sum_galois(x, elements);
+  for (const auto& elements : trace) x = evaluator.sum_galois(x, elements);
   return up.back().apply(evaluator, x);
 }
 

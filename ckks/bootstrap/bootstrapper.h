@@ -1,10 +1,12 @@
 // Bootstrapping: from entry_level back to output_level, the message unchanged.
 //
 //   1. SlotsToCoeffs  levels entry .. 0: the slots become coefficients, while limbs are few (StC first).
-//   2. ModRaise       at level 0 to the ephemeral sparse secret (ePrint 2022/024), read modulo Q_L, back to
-//                     the main secret: m becomes m + q_0 I, |I| <= K with certainty (overflow.h).
+//   2. ModRaise       at level 0 to the ephemeral sparse secret (ePrint 2022/024), read modulo Q_L: m becomes
+//                     m + q_0 I, |I| <= K with certainty (overflow.h).
 //   3. CoeffsToSlots  the coefficients become slots, in the same (bit-reversed) order in which they left;
-//                     real and imaginary part by one conjugation.
+//                     real and imaginary part by one conjugation. The babies of its first factor lead back to the
+//                     main secret: a key for each, of one digit, since both polynomials are integers below q_0. That
+//                     saves a key switch and a decomposition at the top.
 //   4. EvalMod        on both halves: q_0 I vanishes (eval_mod.h).
 //   5. Recombine      re + i im.
 //
@@ -39,8 +41,10 @@
 //
 //   SlotsToCoeffs  z_s = sum_h U[s mod n, h mod n] i^{[h >= n]} v_h: 2n diagonals, at multiples of b.
 //   CoeffsToSlots  u_s = sum_j U^{-1}[h mod n, j] (-i)^{[h >= n]} z_j, h the block of s: n diagonals, at 0 .. n-1,
-//                  behind a rescaling that brings down the scale. u + conj u is twice v_h in all of the block:
-//                  EvalMod's result is the bootstrap's, at the compute level, without Recombine.
+//                  behind a rescaling that brings down the scale. Before that, the first sum of the trace leads to the
+//                  main secret: keys of one digit make it the cheapest, so it has the most terms. u + conj u is twice
+//                  v_h in all of the block: EvalMod's result is the bootstrap's, at the compute level, without
+//                  Recombine.
 //
 // If slots do not repeat with n, the result is their mean over the N/2n repetitions. If slots of a block are
 // not equal, the result is a mixture of them. The union bound of overflow.h on rare, large I is over 2n
@@ -80,8 +84,9 @@ class BootstrapPlan {
 
   const std::vector<PlacedTransform>& slots_to_coeffs() const { return slots_to_coeffs_; }
   const std::vector<PlacedTransform>& coeffs_to_slots() const { return coeffs_to_slots_; }
-  // The trace before the last factor of CoeffsToSlots, as sums over Galois elements, one after another. Its
-  // last doubling is left out if the period of that factor allows to join it with the conjugation.
+  // The trace as sums over Galois elements, one after another: of blocks the first from the ephemeral secret, all others
+  // before the last factor of CoeffsToSlots. Its last doubling is left out if the period of that factor allows to join
+  // it with the conjugation.
   std::vector<std::vector<GaloisElement>> trace() const;
   std::vector<GaloisElement> last_sum() const;
   // Recombine as a transform from the compute level to the output level: re + i im, the real part alone, or

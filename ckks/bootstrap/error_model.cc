@@ -21,8 +21,11 @@ double variance_of(const PlacedTransform& t, const NoiseModel& noise, double siz
   double variance = square(noise.rescale(t.output_scale));
   for (const TransformTerm& term : t.transform.terms) {
     variance += size * square(noise.encoding(plain_scale, static_cast<int>(term.weight.period())));
-    if (term.baby != 0 || term.conjugate)
+    if (t.transform.from_ephemeral) {
+      variance += term.weight.mean_square() * square(noise.raised_digit(t.level, t.input_scale));
+    } else if (term.baby != 0 || term.conjugate) {
       variance += term.weight.mean_square() * square(noise.digits(t.level, t.input_scale));
+    }
   }
   return variance;
 }
@@ -49,6 +52,9 @@ class ErrorModel {
       size *= growth;
     }
     slots += square(noise_.mod_raise(lowered_scale(context_)));
+    if (plan_.kind().of_blocks())
+      slots += square(noise_.raised_digit(plan_.raised_level(), lowered_scale(context_))) +
+               square(noise_.rescale(lowered_scale(context_)));
     const double coefficient = slots / (2 * n);
 
     // In the scale that ModRaise declares, 2 K' q_0, K' the half width.

@@ -61,7 +61,7 @@ TEST_CASE("a simulated ModRaise leaves multiples of q_0 with the law that is con
 
 TEST_CASE("ModRaise of ciphertexts leaves multiples of q_0 with this law") {
   KeyRequest request;
-  request.encapsulation = true;
+  request.need_raised(1, 1);
   TestParty party(insecure_bootstrappable(12), request);
   REQUIRE(party.context.spec().encapsulation_hamming_weight == kWeight);
   const Evaluator& evaluator = *party.evaluator;

@@ -153,9 +153,7 @@ Ciphertext EvalModStage::apply(const Evaluator& evaluator, Ciphertext x) const {
 }
 
 Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, Level level) {
-  const Level highest = evaluator.context().max_level();
-  return evaluator.truncate_to_level(
-      evaluator.switch_from_ephemeral(evaluator.mod_raise(evaluator.switch_to_ephemeral(x), highest)), level);
+  return evaluator.mod_raise(evaluator.switch_to_ephemeral(x), level);
 }
 
 }  // namespace psm::ckks

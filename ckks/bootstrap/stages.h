@@ -83,8 +83,7 @@ class EvalModStage {
   SeriesPlan series_;
 };
 
-// Raises level 0 to `level`: m becomes m + q_0 I. It passes through the ephemeral secret and the highest
-// level, for which the key is made. Any scale.
+// Raises level 0 to `level`, under the ephemeral secret: m becomes m + q_0 I. Any scale.
 Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, Level level);
 
 }  // namespace psm::ckks

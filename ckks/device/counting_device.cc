@@ -21,7 +21,7 @@ EvaluationKeys unwritten_keys(const Context& context, const KeyRequest& request,
   for (const KeyName& name : request.keys(context.chain())) {
     KeySwitchKey key{.level = name.level, .p_count = name.p_count, .fingerprint = keys.fingerprint};
     const Basis basis{name.level + 1, name.p_count};
-    for (int d = 0; d < context.digit_count(name.level); ++d)
+    for (int d = 0; d < name.digits; ++d)
       key.digits.push_back(
           {PackedPoly(context.ring(), basis, &memory), PackedPoly(context.ring(), basis, &memory)});
     keys.keys.emplace(use_of(context, name), std::move(key));

@@ -27,7 +27,7 @@ TEST_CASE("a program that nothing computes leaves the log and the peak of one th
   const Level level = context.max_level();
   request.need_galois(galois_element(context, 1), level);
   request.need_relinearisation(level);
-  request.encapsulation = true;
+  request.need_raised(galois_element(context, 1), level);
   const EvaluationKeys written = party.generator.evaluation_keys(request);
 
   EmulatedDevice emulated;

@@ -49,6 +49,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;
   Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const override;
   Digits decompose(const RnsPoly& c, int p_count) const override;
+  Digits raised_digit(const RnsPoly& c, int p_count) const override;
   using Engine::switch_key;
   Pair switch_key(const Digits& digits, const KeySwitchKey& key, const SwitchOptions& options) const override;
   Pair switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const override;
@@ -97,7 +98,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
     std::array<const RnsPoly*, 2> addends{};
   };
   template <class Program>
-  Program key_program(Basis basis, Basis primes, const double* factor) const;
+  Program key_program(const Digits* digits, Basis basis, Basis primes, const double* factor) const;
   // The source as the program's next one, whose digits begin at `first`; counts bytes of key on these limbs.
   template <class Program>
   KeySource add_source(Program& program, Basis basis, const KeyedSource& source, int first,

@@ -164,6 +164,9 @@ class Comparison {
     compare_map(transform);
     transform.divides_sources = true;
     compare_map(transform);
+    transform.divides_sources = false;
+    transform.from_ephemeral = true;
+    compare_map(transform);
   }
 
  private:

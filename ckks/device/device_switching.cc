@@ -41,7 +41,7 @@ void DeviceEngine::divide_by(Basis from, std::span<RnsPoly> out, const Division&
                            by.reciprocals, sources, targets, 0, 0});
   }
   if (is_keyed) {
-    KeyRows program = key_program<KeyRows>(from, from, division.factor);
+    KeyRows program = key_program<KeyRows>(division.source.digits, from, from, division.factor);
     program.source = add_source(program, from, division.source, 0, limbs);
     program.count = sources;
     std::copy(limbs.begin(), limbs.end(), program.limb);
@@ -53,7 +53,7 @@ void DeviceEngine::divide_by(Basis from, std::span<RnsPoly> out, const Division&
   }
   convert(to, conversions);
 
-  DivideRows program = key_program<DivideRows>(from, to, division.factor);
+  DivideRows program = key_program<DivideRows>(division.source.digits, from, to, division.factor);
   if (is_keyed) {
     std::vector<int> all(static_cast<size_t>(targets));
     std::iota(all.begin(), all.end(), 0);
@@ -104,8 +104,27 @@ Digits DeviceEngine::decompose(const RnsPoly& c, int p_count) const {
   return digits;
 }
 
+Digits DeviceEngine::raised_digit(const RnsPoly& c, int p_count) const {
+  Digits digits = room_for_digits(context(), c, p_count, true);
+  const DeviceConverter& by = converter(converters_.lift_to_special(p_count));
+  Buffer y = room(1);
+  uint64_t* const extension = digits.extensions[0].data();
+  std::vector<NttTask> forward;
+  for (int k = 0; k < p_count; ++k) {
+    uint64_t* const limb = extension + static_cast<size_t>(k) * ring().n();
+    forward.push_back({limb, limb, nullptr, by.host->target(k)});
+  }
+  const Conversion conversion{y.data(), extension, by.matrix, by.reciprocals, 1, p_count, 0, digits.basis.q};
+  transform_back({{here(c), y.data(), by.last, 0}});
+  convert(digits.basis, {&conversion, 1});
+  transform_rows<NttDirection::kForward>(ring().log_n(), forward);
+  digits.transformed = true;
+  return digits;
+}
+
 template <class Program>
-Program DeviceEngine::key_program(Basis basis, Basis primes, const double* factor) const {
+Program DeviceEngine::key_program(const Digits* digits, Basis basis, Basis primes,
+                                  const double* factor) const {
   Program program{};
   program.log_n = ring().log_n();
   program.primes = primes_of(primes);
@@ -117,10 +136,10 @@ Program DeviceEngine::key_program(Basis basis, Basis primes, const double* facto
     program.layout.words[j] = static_cast<uint32_t>(words / KeyLayout::kUnit);
     words += packed_bytes(ring().n(), ring().modulus(ring().prime_index(basis, j)).value) / sizeof(uint64_t);
   }
-  const Level level{level_of(basis)};
-  PSM_CHECK(context().digit_count(level) <= kMaxDigits, context().digit_count(level), " digits");
-  for (int d = 0; d < context().digit_count(level); ++d) {
-    const DigitRange own = context().digit(d, level);
+  const int count = digits == nullptr ? 0 : digits->count;
+  PSM_CHECK(count <= kMaxDigits, count, " digits");
+  for (int d = 0; d < count; ++d) {
+    const DigitRange own = digits->own(context(), d);
     program.layout.own_begin[d] = static_cast<uint8_t>(own.begin);
     program.layout.own_end[d] = static_cast<uint8_t>(own.end);
   }
@@ -188,21 +207,25 @@ void DeviceEngine::multiply_keys(Basis basis, const double* factor, std::span<co
                                  const Stretch& stretch) const {
   std::vector<int> limbs(static_cast<size_t>(stretch.limbs));
   std::iota(limbs.begin(), limbs.end(), stretch.first);
+  // All that have digits have them of the same primes.
+  const Digits* digits = nullptr;
+  for (const Rotation& rotation : rotations)
+    if (rotation.source.digits != nullptr) digits = rotation.source.digits;
   for (size_t k = 0; k < rotations.size();) {
-    KeyProduct program = key_program<KeyProduct>(basis, basis, factor);
+    KeyProduct program = key_program<KeyProduct>(digits, basis, basis, factor);
     program.first = stretch.first;
     program.limbs = stretch.limbs;
     program.summed = stretch.sum;
     program.accumulate = stretch.sum && k > 0;
-    for (int digits = 0; k < rotations.size() && program.count < kMaxKeySources; ++k) {
+    for (int taken = 0; k < rotations.size() && program.count < kMaxKeySources; ++k) {
       const Rotation& rotation = rotations[k];
       const int more = rotation.source.key == nullptr ? 0 : rotation.source.digits->count;
-      if (digits + more > kMaxSourceDigits) break;
+      if (taken + more > kMaxSourceDigits) break;
       KeyProduct::Source& source = program.source[program.count++];
-      static_cast<KeySource&>(source) = add_source(program, basis, rotation.source, digits, limbs);
+      static_cast<KeySource&>(source) = add_source(program, basis, rotation.source, taken, limbs);
       source.permutation = permutation(rotation.automorphism);
       for (size_t i : {0, 1}) source.out[i] = stretch.sum ? rotations[0].out[i] : rotation.out[i];
-      digits += more;
+      taken += more;
     }
     device_.launch(program);
   }

@@ -67,6 +67,8 @@ class Engine {
 
   // d_i = [c]_{D_i} modulo Q_l and p_count special primes; c must outlive the result.
   virtual Digits decompose(const RnsPoly& c, int p_count) const = 0;
+  // c as the one digit, for a c that raise() made.
+  virtual Digits raised_digit(const RnsPoly& c, int p_count) const = 0;
 
   // sigma_g( round( (P a_0 + sum_i d_i b_i, P a_1 + sum_i d_i a_i) / D ) ), D = P, or P q_l with a rescaling,
   // for the digits of c or for digits at hand.

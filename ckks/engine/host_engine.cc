@@ -122,9 +122,9 @@ void HostEngine::multiply_sums(std::span<const Sum> sums) const {
   const int limbs = sums.front().out[0].limbs();
   for (const Sum& sum : sums)
     PSM_CHECK(sum.out.size() == 3 && !sum.factors.empty() && sum.out[0].limbs() == limbs, limbs);
-  parallel_for(0, limbs, [&](int j) {
-    for (size_t begin = 0; begin < ring().n(); begin += tile())
-      for (const Sum& sum : sums) sum_tile(sum, j, begin);
+  const size_t tiles = ring().n() / tile();
+  parallel_for(0, static_cast<size_t>(limbs) * tiles, [&](size_t index) {
+    for (const Sum& sum : sums) sum_tile(sum, static_cast<int>(index / tiles), index % tiles * tile());
   });
   for (const Sum& sum : sums) {
     if (!sum.doubled && sum.terms.empty()) continue;

@@ -33,6 +33,7 @@ class HostEngine final : public Engine {
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;
   Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const override;
   Digits decompose(const RnsPoly& c, int p_count) const override;
+  Digits raised_digit(const RnsPoly& c, int p_count) const override;
   using Engine::switch_key;
   Pair switch_key(const Digits& digits, const KeySwitchKey& key, const SwitchOptions& options) const override;
   Pair switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const override;
@@ -64,9 +65,9 @@ class HostEngine final : public Engine {
   // and begin a multiple of it.
   void switched_tile(const SwitchedSource& source, int j, size_t begin, size_t size, uint64_t* c0,
                      uint64_t* c1) const;
-  // Limb j of the sums, all places.
-  void accumulate_limb(std::span<const SwitchedSource> sources, const WeightBlock& block, int j,
-                       std::vector<Pair>& sums) const;
+  // Places [first, last) of limb j of the sums.
+  void accumulate(std::span<const SwitchedSource> sources, const WeightBlock& block, int j, size_t first,
+                  size_t last, std::vector<Pair>& sums) const;
 
   // round(x / D) for polynomials of one basis in memory, D the product of the converter's sources.
   template <size_t kPolys>

@@ -14,8 +14,25 @@ namespace {
 // Coefficients a thread converts at a time.
 constexpr size_t kStretch = 2048;
 constexpr size_t kMaxLimbs = 64;
+// Parts of a limb that threads may take, where each part has a buffer of its own.
+constexpr size_t kParts = 8;
 // Both polynomials of a block's sources, a tile of each, are half of a second-level cache: 512 KiB.
 constexpr size_t kBlockWords = size_t{1} << 16;
+
+// f(j) for every limb, in parallel. A last limb that would leave one thread to work alone is shared out instead: f
+// runs outside of a loop then, and its own loops in parallel.
+template <typename Function>
+void for_each_limb(int limbs, const Function& f) {
+  const int alone = limbs % thread_count() == 1 ? 1 : 0;
+  parallel_for(0, limbs - alone, f);
+  if (alone != 0) f(limbs - 1);
+}
+
+// f(begin) for every tile.
+template <typename Function>
+void for_each_tile(size_t n, size_t size, const Function& f) {
+  parallel_for(0, n / size, [&](size_t tile) { f(tile * size); });
+}
 
 // A change of basis of one polynomial, whole limbs: out[t] from y[s], the results of inverse_transform(s).
 struct Conversion {
@@ -121,7 +138,7 @@ Digits HostEngine::decompose(const RnsPoly& c, int p_count) const {
   for (int j = 0; j < digits.basis.limbs(); ++j) {
     const int prime = ring().prime_index(digits.basis, j);
     for (int d = 0; d < digits.count; ++d) {
-      const DigitRange own = context().digit(d, level_of(digits.basis));
+      const DigitRange own = digits.own(context(), d);
       if (prime >= own.begin && prime < own.end) continue;
       const size_t t = static_cast<size_t>(prime < own.begin ? j : j - (own.end - own.begin));
       tasks.push_back({digits.extensions[d].data() + t * ring().n(), prime});
@@ -134,19 +151,32 @@ Digits HostEngine::decompose(const RnsPoly& c, int p_count) const {
   return digits;
 }
 
+Digits HostEngine::raised_digit(const RnsPoly& c, int p_count) const {
+  Digits digits = room_for_digits(context(), c, p_count, true);
+  RnsPoly coefficients = c.clone_prefix({1, 0});
+  to_coefficients(coefficients);
+  parallel_for(0, p_count, [&](int k) {
+    uint64_t* const to = digits.extensions[0].data() + static_cast<size_t>(k) * ring().n();
+    kernels().reduce_centered(to, coefficients.limb(0), ring().n(), ring().q(0), ring().p(k));
+    kernels().ntt_forward(to, to, ring().ntt(ring().q_count() + k));
+  });
+  digits.transformed = true;
+  return digits;
+}
+
 HostEngine::DigitLimbs HostEngine::transformed_limb(const Digits& digits, int j) const {
   const int prime = ring().prime_index(digits.basis, j);
   const size_t count = static_cast<size_t>(digits.count);
   DigitLimbs result{Buffer(digits.transformed ? 0 : count * ring().n()),
                     {digits.limb(j), digits.limb(j) + count}};
   if (digits.transformed) return result;
-  for (int d = 0; d < digits.count; ++d) {
-    const DigitRange own = context().digit(d, level_of(digits.basis));
-    if (prime >= own.begin && prime < own.end) continue;
+  parallel_for(0, digits.count, [&](int d) {
+    const DigitRange own = digits.own(context(), d);
+    if (prime >= own.begin && prime < own.end) return;
     uint64_t* transform = result.room.data() + static_cast<size_t>(d) * ring().n();
     kernels().ntt_forward(transform, result.limbs[d], ring().ntt(prime));
     result.limbs[d] = transform;
-  }
+  });
   return result;
 }
 
@@ -175,22 +205,23 @@ std::array<RnsPoly, kPolys> HostEngine::divide_by(const BasisConverter& by,
                                                   const std::array<const RnsPoly*, kPolys>& x) const {
   const Kernels& k = kernels();
   Remainders remainders(by, kPolys, ring().n());
-  parallel_for(0, by.source_count(), [&](int s) {
+  const auto of_each = [&](int limbs, const auto& f) {
+    parallel_for(0, kPolys * static_cast<size_t>(limbs),
+                 [&](size_t index) { f(index % kPolys, static_cast<int>(index / kPolys)); });
+  };
+  of_each(by.source_count(), [&](size_t i, int s) {
     const int j = ring().limb_of(x[0]->basis(), by.source(s));
-    for (size_t i = 0; i < kPolys; ++i)
-      k.ntt_inverse(remainders.residues(i, s), x[i]->limb(j), by.inverse_transform(s));
+    k.ntt_inverse(remainders.residues(i, s), x[i]->limb(j), by.inverse_transform(s));
   });
   remainders.convert();
 
   std::array<RnsPoly, kPolys> result;
   for (RnsPoly& poly : result) poly = RnsPoly(ring(), {by.target_count(), 0}, Form::kNtt);
-  parallel_for(0, by.target_count(), [&](int j) {
-    for (size_t i = 0; i < kPolys; ++i) {
-      uint64_t* const remainder = remainders.remainder(i, j);
-      k.ntt_forward(remainder, remainder, ring().ntt(j));
-      k.subtract_scale(result[i].limb(j), x[i]->limb(j), remainder, by.inverse_product(j), ring().n(),
-                       ring().q(j));
-    }
+  of_each(by.target_count(), [&](size_t i, int j) {
+    uint64_t* const remainder = remainders.remainder(i, j);
+    k.ntt_forward(remainder, remainder, ring().ntt(j));
+    k.subtract_scale(result[i].limb(j), x[i]->limb(j), remainder, by.inverse_product(j), ring().n(),
+                     ring().q(j));
   });
   return result;
 }
@@ -205,31 +236,32 @@ std::vector<Engine::Pair> HostEngine::divide_made(const BasisConverter& by, Basi
       after.automorphism == 1 ? nullptr : automorphism_table(after.automorphism, ring().log_n());
   const RnsPoly* const addends[2] = {after.addend0, after.addend1};
   Remainders remainders(by, 2 * count, n);
-  parallel_for(0, by.source_count(), [&](int s) {
+  for_each_limb(by.source_count(), [&](int s) {
     const auto make = limb(ring().limb_of(basis, by.source(s)));
-    for (size_t begin = 0; begin < n; begin += most)
+    for_each_tile(n, most, [&](size_t begin) {
       for (size_t i = 0; i < count; ++i)
         make(i, begin, most, remainders.residues(2 * i, s) + begin,
              remainders.residues(2 * i + 1, s) + begin);
-    for (size_t poly = 0; poly < 2 * count; ++poly) {
+    });
+    parallel_for(0, 2 * count, [&](size_t poly) {
       uint64_t* const x = remainders.residues(poly, s);
       k.ntt_inverse(x, x, by.inverse_transform(s));
-    }
+    });
   });
   remainders.convert();
 
   std::vector<Pair> result;
   for (size_t i = 0; i < count; ++i) result.push_back(make_pair({by.target_count(), 0}));
-  parallel_for(0, by.target_count(), [&](int j) {
+  for_each_limb(by.target_count(), [&](int j) {
     const Modulus& q = ring().q(j);
     const Multiplier& inverse = by.inverse_product(j);
-    for (size_t poly = 0; poly < 2 * count; ++poly) {
+    parallel_for(0, 2 * count, [&](size_t poly) {
       uint64_t* const remainder = remainders.remainder(poly, j);
       k.ntt_forward(remainder, remainder, ring().ntt(j));
-    }
+    });
     const auto make = limb(j);
-    alignas(64) uint64_t dividend[2][kTile], quotient[kTile];
-    for (size_t to = 0; to < n; to += size) {
+    for_each_tile(n, size, [&](size_t to) {
+      alignas(64) uint64_t dividend[2][kTile], quotient[kTile];
       const size_t begin = table ? table->source_begin(to, size) : to;
       for (size_t i = 0; i < count; ++i) {
         make(i, begin, size, dividend[0], dividend[1]);
@@ -246,7 +278,7 @@ std::vector<Engine::Pair> HostEngine::divide_made(const BasisConverter& by, Basi
           if (table) k.automorphism(out, divided, table->tile(to, size));
         }
       }
-    }
+    });
   });
   return result;
 }
@@ -312,9 +344,12 @@ void HostEngine::switched_tile(const SwitchedSource& from, int j, size_t begin, 
   const Digits& digits = from.from->digits;
   PSM_CHECK(digits.transformed);
   const size_t at = table.source_begin(begin, size);
-  alignas(64) uint64_t k0[kTile], k1[kTile];
+  alignas(64) uint64_t room[2][kTile];
+  uint64_t* const k0 = step.element == 1 ? c0 : room[0];
+  uint64_t* const k1 = step.element == 1 ? c1 : room[1];
   inner_product(digits, digits.limb(j), *step.key, j, at, size, k0, k1);
   if (p != nullptr) k.scale_add(k0, source.c[0].limb(j) + at, *p, size, ring().q(j));
+  if (step.element == 1) return;
   k.automorphism(c0, k0, table.tile(begin, size));
   k.automorphism(c1, k1, table.tile(begin, size));
 }
@@ -324,16 +359,16 @@ Engine::Pair HostEngine::switch_extended(const std::array<RnsPoly, 2>& x, const 
   const auto [c1] = divide_by<1>(converters_.mod_down(level_of(basis), basis.p, false), {&x[1]});
   const Digits digits = decompose(c1, basis.p);
   Pair out = make_pair(basis);
-  parallel_for(0, basis.limbs(), [&](int j) {
-    const size_t n = ring().n(), size = tile();
-    alignas(64) uint64_t k0[kTile], k1[kTile];
-    for (size_t begin = 0; begin < n; begin += size) {
+  const size_t size = tile();
+  for_each_limb(basis.limbs(), [&](int j) {
+    for_each_tile(ring().n(), size, [&](size_t begin) {
+      alignas(64) uint64_t k0[kTile], k1[kTile];
       const size_t from = step.table->source_begin(begin, size);
       inner_product(digits, digits.limb(j), *step.key, j, from, size, k0, k1);
       kernels().add(k0, k0, x[0].limb(j) + from, size, x[0].modulus(j));
       kernels().automorphism(out[0].limb(j) + begin, k0, step.table->tile(begin, size));
       kernels().automorphism(out[1].limb(j) + begin, k1, step.table->tile(begin, size));
-    }
+    });
   });
   return out;
 }
@@ -342,11 +377,11 @@ Engine::Pair HostEngine::sum_switched(std::span<const SwitchedSource> sources) c
   PSM_CHECK(!sources.empty());
   const Basis basis = basis_of(context(), sources[0]);
   Pair sum = make_pair(basis);
-  parallel_for(0, basis.limbs(), [&](int j) {
+  const size_t size = tile();
+  for_each_limb(basis.limbs(), [&](int j) {
     const Modulus& q = sum[0].modulus(j);
-    const size_t n = ring().n(), size = tile();
-    alignas(64) uint64_t next0[kTile], next1[kTile];
-    for (size_t begin = 0; begin < n; begin += size) {
+    for_each_tile(ring().n(), size, [&](size_t begin) {
+      alignas(64) uint64_t next0[kTile], next1[kTile];
       uint64_t* c0 = sum[0].limb(j) + begin;
       uint64_t* c1 = sum[1].limb(j) + begin;
       switched_tile(sources[0], j, begin, size, c0, c1);
@@ -355,20 +390,20 @@ Engine::Pair HostEngine::sum_switched(std::span<const SwitchedSource> sources) c
         kernels().add(c0, c0, next0, size, q);
         kernels().add(c1, c1, next1, size, q);
       }
-    }
+    });
   });
   return sum;
 }
 
-void HostEngine::accumulate_limb(std::span<const SwitchedSource> sources, const WeightBlock& block, int j,
-                                 std::vector<Pair>& sums) const {
+void HostEngine::accumulate(std::span<const SwitchedSource> sources, const WeightBlock& block, int j,
+                            size_t first, size_t last, std::vector<Pair>& sums) const {
   const size_t n = ring().n(), width = static_cast<size_t>(block.last_source - block.first_source);
   const Modulus& q = ring().modulus(ring().prime_index(block.basis, j));
-  const size_t size = std::min({n, kTile, std::bit_floor(kBlockWords / (2 * width))});
+  const size_t size = std::min({last - first, kTile, std::bit_floor(kBlockWords / (2 * width))});
   Buffer switched(2 * width * size);  // both polynomials of every source of the block
   std::vector<uint64_t*> out;
   std::vector<const uint64_t*> in, plain;
-  for (size_t begin = 0; begin < n; begin += size) {
+  for (size_t begin = first; begin < last; begin += size) {
     for (int s = block.first_source; s < block.last_source; ++s) {
       uint64_t* c0 = switched.data() + 2 * (s - block.first_source) * size;
       if (block.basis.p > 0) {
@@ -410,7 +445,11 @@ void HostEngine::add_weighted(std::vector<Pair>& sums, std::span<const SwitchedS
       if (sums[sum][0].empty()) sums[sum] = make_pair(block.basis);
     }
   }
-  parallel_for(0, block.basis.limbs(), [&](int j) { accumulate_limb(sources, block, j, sums); });
+  const size_t part = std::max(ring().n() / kParts, tile());
+  for_each_limb(block.basis.limbs(), [&](int j) {
+    for_each_tile(ring().n(), part,
+                  [&](size_t begin) { accumulate(sources, block, j, begin, begin + part, sums); });
+  });
 }
 
 std::vector<Engine::Pair> HostEngine::divide_weighted(std::span<const SwitchedSource> sources,

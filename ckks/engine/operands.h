@@ -21,27 +21,34 @@
 namespace psm::ckks {
 
 // Digits of key switching: a borrowed polynomial modulo Q_l, taken modulo each D_i and extended to Q_l P. The
-// limbs of a digit's own primes are the polynomial's, in NTT form.
+// limbs of a digit's own primes are the polynomial's, in NTT form. ModRaise's polynomials are one digit, of all primes:
+// they are integers below q_0.
 struct Digits {
   Basis basis;
   int count = 0;
+  bool raised = false;                   // one digit of all primes
   bool transformed = false;              // whether the other limbs are in NTT form too
   std::vector<Buffer> extensions{};      // one a digit
   std::vector<const uint64_t*> limbs{};  // limb j of digit i at j * count + i
 
   const uint64_t* const* limb(int j) const { return limbs.data() + static_cast<size_t>(j) * count; }
+  // The primes of digit d.
+  DigitRange own(const Context& context, int d) const {
+    return raised ? DigitRange{0, basis.q} : context.digit(d, level_of(basis));
+  }
 };
 
 // Makes room for the digits of c, in the memory of c. The limbs of a digit's own primes are in place. Its
 // extension, for all other primes in order, is undefined.
-inline Digits room_for_digits(const Context& context, const RnsPoly& c, int p_count) {
+inline Digits room_for_digits(const Context& context, const RnsPoly& c, int p_count, bool raised = false) {
   PSM_CHECK(c.form() == Form::kNtt && c.basis().p == 0);
   const Level level = level_of(c.basis());
-  Digits digits{.basis = {level + 1, p_count}, .count = context.digit_count(level)};
+  Digits digits{
+      .basis = {level + 1, p_count}, .count = raised ? 1 : context.digit_count(level), .raised = raised};
   const int limbs = digits.basis.limbs();
   digits.limbs.resize(static_cast<size_t>(limbs * digits.count));
   for (int d = 0; d < digits.count; ++d) {
-    const DigitRange own = context.digit(d, level);
+    const DigitRange own = digits.own(context, d);
     const auto others = static_cast<size_t>(limbs - (own.end - own.begin));
     uint64_t* next = digits.extensions.emplace_back(others * c.n(), c.memory()).data();
     for (int j = 0; j < limbs; ++j) {

@@ -109,13 +109,14 @@ struct Application {
       }
       PSM_CHECK(input.level() == level && input.scale() == input_scale, "input at level ", input.level(),
                 " and scale ", input.scale(), ", encoded for level ", level, " and scale ", input_scale);
-      galois_steps.push_back(
-          evaluator.galois_step(galois_element(context, source.baby, source.conjugate), level));
+      const bool raised = schedule.counts.from_ephemeral;
+      const GaloisElement g = galois_element(context, source.baby, source.conjugate);
+      galois_steps.push_back(raised ? evaluator.raised_step(g, level) : evaluator.galois_step(g, level));
       Hoisted& digits = hoisted[source.input];
-      if (source.switched() && digits.digits.count == 0) {
-        digits = evaluator.hoist(input);
+      if (schedule.has_key(source) && digits.digits.count == 0) {
+        digits = raised ? evaluator.hoist_raised(input) : evaluator.hoist(input);
       } else {
-        digits.source = &input;  // a source that is not rotated needs no digits
+        digits.source = &input;  // a source without a key needs no digits
       }
     }
     // Refused now, where its key is missing.

@@ -152,6 +152,48 @@ TEST_CASE("encoded block by block for one use, the results have the same bits") 
   }
 }
 
+TEST_CASE(
+    "a raised ciphertext leaves the ephemeral secret by the keys of its sources: babies, giants, lone "
+    "terms") {
+  TestParty t(insecure_bootstrappable(10));
+  const Level level = t.context.max_level() - 1;
+  const auto slots = static_cast<size_t>(t.context.slots());
+  LinearTransform transform{.outputs = 2};
+  for (const int giant : {0, 8, -8})
+    for (const int baby : {0, 1, 3})
+      transform.terms.push_back({.giant = giant,
+                                 .baby = baby,
+                                 .conjugate = baby == 3,
+                                 .weight = Plain(sample(baby == 1 ? 16 : slots, 0.1 * baby + giant))});
+  transform.terms.push_back({.output = 1, .baby = 5, .weight = Plain(sample(slots, 0.6))});
+  const Scale from(64.0 * static_cast<double>(t.context.q(0))), to = t.context.scale(level - 1);
+  KeyRequest request;
+  request.need_raised(1, level);
+  for (const bool from_ephemeral : {false, true}) {
+    transform.from_ephemeral = from_ephemeral;
+    request_keys(transform_schedule(transform, slots), t.context.chain(), level, request);
+  }
+  t.add_keys(request);
+  const Evaluator& e = *t.evaluator;
+  Ciphertext raised = e.mod_raise(e.switch_to_ephemeral(t.encrypt(sample(slots, 0.4), 0)), level);
+  raised.declare_scale(from);
+  const Ciphertext switched = e.switch_from_ephemeral(raised);
+  std::vector<Ciphertext> out[2];
+  for (const bool from_ephemeral : {false, true}) {
+    transform.from_ephemeral = from_ephemeral;
+    const Ciphertext* const inputs[] = {from_ephemeral ? &raised : &switched};
+    out[from_ephemeral] = EncodedTransform(t.context, t.encoder, transform, level, from, to).apply(e, inputs);
+  }
+  const NoiseModel noise(t.context);
+  const double each = noise.key_switch(level, from) + noise.raised_digit(level, from) + noise.rescale(from);
+  const double bound = largest_laplace(4 * slots) * (2 * noise.rescale(to) + 10 * std::sqrt(2.0) * each);
+  for (size_t o = 0; o < 2; ++o) {
+    const Slots expected = t.decrypt(out[false][o]);
+    CHECK(max_error(t.decrypt(out[true][o]), expected) < bound);
+    CHECK(max_error(expected, Slots(slots)) > 1e3 * bound);
+  }
+}
+
 TEST_CASE("what is encoded at a time is the largest block, or the lone terms of one rotation") {
   const size_t slots = 512;
   LinearTransform transform{.outputs = 7};

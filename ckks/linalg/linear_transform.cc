@@ -115,10 +115,14 @@ TransformSchedule transform_schedule(const LinearTransform& transform, size_t sl
                 .giant_rotations = steps,
                 .meetings = steps - static_cast<int>(std::count(has.begin(), has.end(), 0)),
                 .outputs = transform.outputs,
-                .divides_sources = transform.divides_sources};
+                .divides_sources = transform.divides_sources,
+                .from_ephemeral = transform.from_ephemeral};
+  PSM_CHECK(!transform.divides_sources || !transform.from_ephemeral);
   std::set<int> hoisted;
-  for (const TransformSchedule::Source& source : out.sources)
-    if (source.switched()) ++out.counts.hoisted_rotations, hoisted.insert(source.input);
+  for (const TransformSchedule::Source& source : out.sources) {
+    out.counts.hoisted_rotations += source.rotated();
+    if (out.has_key(source)) hoisted.insert(source.input);
+  }
   out.counts.hoisted_inputs = static_cast<int>(hoisted.size());
   for (const TransformTerm& term : transform.terms)
     ++(term.weight.period() == slots ? out.counts.full_terms : out.counts.periodic_terms);
@@ -131,7 +135,12 @@ Basis weight_basis(const LinearTransform& transform, const Chain& chain, Level l
 
 void request_keys(const TransformSchedule& schedule, const Chain& chain, Level level, KeyRequest& request) {
   for (const TransformSchedule::Source& source : schedule.sources) {
-    if (source.switched()) request.need_galois(galois_element(chain, source.baby, source.conjugate), level);
+    const GaloisElement g = galois_element(chain, source.baby, source.conjugate);
+    if (schedule.counts.from_ephemeral) {
+      request.need_raised(g, level);
+    } else {
+      request.need_galois(g, level);
+    }
   }
   for (const TransformSchedule::GiantStep& step : schedule.steps) {
     request.need_galois(galois_element(chain, step.by), level);

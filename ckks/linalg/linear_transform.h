@@ -14,6 +14,9 @@
 // If divides_sources, each rotated source is divided by P before its products. Then products and sums have no
 // limbs of P. This pays where many sums read a source, or where few sources are rotated.
 //
+// If from_ephemeral, the inputs are ciphertexts that ModRaise left under the ephemeral secret (bootstrapper.h). Every
+// source takes a key from that secret, and their digit is the input itself.
+//
 // Depth 1. Everything here is plain data, known before any key exists. Slot programs (ckks/program) and
 // bootstraps use the same transforms. Weights may be shapes without values.
 #pragma once
@@ -44,6 +47,7 @@ struct LinearTransform {
   int outputs = 1;
   std::vector<TransformTerm> terms{};
   bool divides_sources = false;  // the planner sets it where that is faster
+  bool from_ephemeral = false;
 
   // Plain arithmetic: the definition.
   std::vector<std::vector<Complex>> apply(std::span<const std::vector<Complex>> inputs) const;
@@ -60,13 +64,16 @@ LinearTransform baby_step_giant_step(const DiagonalMatrix& matrix, int step, int
 // What decides the work of a transform, besides its level.
 struct TransformCounts {
   int sources = 0;
-  int hoisted_rotations = 0;               // sources with a key
-  int hoisted_inputs = 0;                  // inputs that are decomposed
+  int hoisted_rotations = 0;               // sources that are rotated
+  int hoisted_inputs = 0;                  // inputs with digits
   int giant_rotations = 0;                 // steps
   int meetings = 0;                        // steps that end where a sum is already
   int full_terms = 0, periodic_terms = 0;  // with weights for all slots, or for one period
   int outputs = 0;
   bool divides_sources = false;
+  bool from_ephemeral = false;
+
+  int keyed_sources() const { return from_ephemeral ? sources : hoisted_rotations; }
 };
 
 // The order of work of a transform, from its offsets alone.
@@ -75,7 +82,7 @@ struct TransformSchedule {
     int input;
     int baby;
     bool conjugate;
-    bool switched() const { return baby != 0 || conjugate; }  // others need no key
+    bool rotated() const { return baby != 0 || conjugate; }
     auto operator<=>(const Source&) const = default;
   };
   // acc[to] += rot_by(acc[from]); after all steps acc[result of output o] is out_o.
@@ -95,6 +102,7 @@ struct TransformSchedule {
 
   TransformCounts counts;
 
+  bool has_key(const Source& source) const { return source.rotated() || counts.from_ephemeral; }
   std::vector<char> has_terms() const;  // of each accumulator; one without is where a chain of giants ends
 };
 // Babies are taken modulo the slots.

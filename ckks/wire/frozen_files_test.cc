@@ -57,13 +57,20 @@ ckks::Slots frozen_values(int slots) {
   return values;
 }
 
+// Those that go with a rotation too.
+void add_raised(const ckks::Context& context, ckks::KeyRequest& request) {
+  request.need_raised(1, context.max_level());
+  request.need_raised(ckks::galois_element(context, kRotation), context.max_level());
+}
+
 void write_frozen(const std::string& folder) {
   ckks::KeyRequest request;
-  request.need_relinearisation(kTop);
-  request.encapsulation = true;
-  ckks::TestParty party(frozen_spec(), request);
-  party.add_rotations({kRotation}, kTop);
+  ckks::TestParty party(frozen_spec());
   const ckks::Context& context = party.context;
+  request.need_relinearisation(kTop);
+  add_raised(context, request);
+  party.add_keys(request);
+  party.add_rotations({kRotation}, kTop);
   write_secret_key(folder + "/secret.key", party.secret);
   write_public_key(folder + "/public.key", context, party.public_key);
   write_evaluation_keys(folder + "/evaluation.keys", context, party.keys);
@@ -110,7 +117,7 @@ struct Frozen {
     ckks::KeyRequest request;
     request.need_relinearisation(kTop);
     request.need_galois(ckks::galois_element(*context, kRotation), kTop);
-    request.encapsulation = true;
+    add_raised(*context, request);
     return reader.load(request);
   }
   ckks::Ciphertext only(const std::string& name) const {
@@ -157,10 +164,13 @@ TEST_CASE("frozen keys encrypt, multiply, rotate and raise the modulus under the
   CHECK(ckks::max_error(kept.decryptor.decrypt(evaluator.rotate(old, kRotation)),
                         ckks::rotated(kept.values, kRotation)) < kTolerance);
   const ckks::Ciphertext low = evaluator.switch_to_ephemeral(evaluator.drop_to_level(old, 0));
-  const ckks::Ciphertext raised =
-      evaluator.switch_from_ephemeral(evaluator.mod_raise(low, kept.context->max_level()));
-  CHECK(ckks::max_error(kept.decryptor.decrypt(evaluator.truncate_to_level(raised, 0)), kept.values) <
-        kTolerance);
+  const ckks::Ciphertext raised = evaluator.mod_raise(low, kept.context->max_level());
+  for (const int offset : {0, kRotation}) {
+    const ckks::Ciphertext turned =
+        evaluator.switch_from_ephemeral(raised, ckks::galois_element(*kept.context, offset));
+    CHECK(ckks::max_error(kept.decryptor.decrypt(evaluator.truncate_to_level(turned, 0)),
+                          ckks::rotated(kept.values, offset)) < kTolerance);
+  }
 }
 
 TEST_CASE("what is read from frozen files is written as the same bytes") {

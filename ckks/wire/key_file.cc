@@ -11,14 +11,15 @@ namespace {
 // What stands before the polynomials of a key-switching key.
 constexpr uint64_t kPrefixBytes = 4 * 4 + sizeof(Seed::bytes);
 
-uint64_t key_bytes(const ckks::Context& context, ckks::Level level, int p_count) {
-  return kPrefixBytes + static_cast<uint64_t>(context.digit_count(level)) *
-                            ckks::packed_bytes(context.ring(), ckks::Basis{level + 1, p_count});
+uint64_t key_bytes(const ckks::Context& context, const ckks::KeyName& key) {
+  return kPrefixBytes + static_cast<uint64_t>(key.digits) *
+                            ckks::packed_bytes(context.ring(), ckks::Basis{key.level + 1, key.p_count});
 }
 
 const char* name(KeyRole role) {
   constexpr const char* kNames[] = {"of no role", "for products", "of the Galois element",
-                                    "to the ephemeral secret", "from the ephemeral secret"};
+                                    "to the ephemeral secret",
+                                    "from the ephemeral secret for the Galois element"};
   return kNames[static_cast<size_t>(role)];
 }
 
@@ -27,7 +28,7 @@ std::pair<ckks::KeyName, Seed> read_prefix(ContainerReader& reader, const Record
                                            const ckks::Context& context) {
   uint8_t bytes[kPrefixBytes];
   std::pair<ckks::KeyName, Seed> prefix;
-  auto& [role, element, level, p_count] = prefix.first;
+  auto& [role, element, level, p_count, digits] = prefix.first;
   role = static_cast<KeyRole>(record.tag);
   if (role < KeyRole::kRelinearisation || role > KeyRole::kFromEphemeral) {
     reader.refuse(message("it holds a key of unknown role ", record.tag));
@@ -38,23 +39,20 @@ std::pair<ckks::KeyName, Seed> read_prefix(ContainerReader& reader, const Record
   element = get<uint32_t>(in);
   level = ckks::Level::at(get<int32_t>(in));
   p_count = get<int32_t>(in);
-  const auto digit_count = get<int32_t>(in);
+  digits = get<int32_t>(in);
   std::copy_n(in, sizeof(Seed::bytes), prefix.second.bytes.begin());
   if (level < 0 || level > context.max_level()) reader.refuse("a key has a level that does not exist");
-  if (digit_count != context.digit_count(level)) reader.refuse("a key has a wrong number of digits");
-  if (role == KeyRole::kGalois ? element % 2 == 0 || element >= 2u * static_cast<uint32_t>(context.n())
-                               : element != 0) {
+  // The shapes that the evaluator relies on.
+  const ckks::KeyName right = ckks::key_name(context.chain(), role, element, level);
+  if (digits != right.digits) reader.refuse("a key has a wrong number of digits");
+  const bool turns = role == KeyRole::kGalois || role == KeyRole::kFromEphemeral;
+  if (turns ? element % 2 == 0 || element >= 2u * static_cast<uint32_t>(context.n()) : element != 0) {
     reader.refuse("a key has an impossible Galois element");
   }
-  // The shapes that the evaluator relies on: one special prime at level 0 under the ephemeral secret, those
-  // of the level elsewhere; the way back from it begins at the top.
-  if (role == KeyRole::kToEphemeral ? level != 0 || p_count != 1 : p_count != context.p_count(level)) {
+  if (p_count != right.p_count || (role == KeyRole::kToEphemeral && level != 0)) {
     reader.refuse("a key has a level or special primes that do not fit its role");
   }
-  if (role == KeyRole::kFromEphemeral && level != context.max_level()) {
-    reader.refuse("the key from the ephemeral secret does not reach the highest level");
-  }
-  reader.expect_length(record, key_bytes(context, level, p_count));
+  reader.expect_length(record, key_bytes(context, right));
   return prefix;
 }
 
@@ -63,7 +61,7 @@ std::pair<ckks::KeyName, Seed> read_prefix(ContainerReader& reader, const Record
 uint64_t evaluation_keys_file_bytes(const ckks::Context& context, const ckks::KeyRequest& request) {
   uint64_t total = container_bytes(context.spec());
   for (const ckks::KeyName& key : request.keys(context.chain()))
-    total += record_bytes(key_bytes(context, key.level, key.p_count));
+    total += record_bytes(key_bytes(context, key));
   return total;
 }
 
@@ -72,13 +70,15 @@ EvaluationKeysWriter::EvaluationKeysWriter(const std::string& path, const ckks::
     : context_(context), writer_(path, {FileKind::kEvaluationKeys, context.spec(), fingerprint}) {}
 
 void EvaluationKeysWriter::write(KeyRole role, ckks::GaloisElement element, const ckks::KeySwitchKey& key) {
-  PSM_CHECK(static_cast<int>(key.digits.size()) == context_.digit_count(key.level), key.digits.size());
-  writer_.begin(static_cast<uint32_t>(role), key_bytes(context_, key.level, key.p_count));
+  const auto digits = static_cast<int32_t>(key.digits.size());
+  PSM_CHECK(digits == ckks::key_name(context_.chain(), role, element, key.level).digits, digits);
+  writer_.begin(static_cast<uint32_t>(role),
+                key_bytes(context_, {role, element, key.level, key.p_count, digits}));
   std::vector<uint8_t> bytes;
   put(bytes, static_cast<uint32_t>(element));
   put(bytes, static_cast<int32_t>(key.level));
   put(bytes, static_cast<int32_t>(key.p_count));
-  put(bytes, static_cast<int32_t>(key.digits.size()));
+  put(bytes, digits);
   bytes.insert(bytes.end(), key.seed.bytes.begin(), key.seed.bytes.end());
   writer_.write(bytes.data(), bytes.size());
   for (const auto& digit : key.digits) write_polynomial(writer_, digit.b);
@@ -110,7 +110,7 @@ ckks::KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
       .seed = seed, .level = stored.level, .p_count = stored.p_count, .fingerprint = fingerprint()};
   const ckks::Ring& ring = context_.ring();
   const ckks::Basis basis{key.level + 1, key.p_count};
-  for (int digit = 0; digit < context_.digit_count(key.level); ++digit) {
+  for (int digit = 0; digit < stored.digits; ++digit) {
     ckks::PackedPoly b = read_packed_polynomial(reader_, ring, basis);
     // Limb by limb: there is never a whole polynomial that is not packed.
     ckks::PackedPoly a(ring, basis, [&](int limb, uint64_t* residues) {

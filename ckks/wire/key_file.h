@@ -20,7 +20,7 @@ uint64_t evaluation_keys_file_bytes(const ckks::Context& context, const ckks::Ke
 class EvaluationKeysWriter {
  public:
   EvaluationKeysWriter(const std::string& path, const ckks::Context& context, ckks::Fingerprint fingerprint);
-  // `element`: of kGalois, else 0.
+  // `element`: of kGalois and kFromEphemeral, else 0.
   void write(KeyRole role, ckks::GaloisElement element, const ckks::KeySwitchKey& key);
   void commit() { writer_.commit(); }
   uint64_t bytes_written() const { return writer_.bytes_written(); }

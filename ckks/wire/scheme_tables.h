@@ -36,10 +36,9 @@ void describe(Tables& t, std::set<ckks::Level>& levels) {
 
 template <typename Tables>
 void describe(Tables& t, ckks::KeyRequest& keys) {
-  flag(t, keys.encapsulation);
   describe(t, keys.relinearisation_levels);
-  map(t, keys.galois_levels, 12,
-      [&](auto& element, auto& levels) { t.number(element), describe(t, levels); });
+  for (auto* turned : {&keys.galois_levels, &keys.raised_levels})
+    map(t, *turned, 12, [&](auto& element, auto& levels) { t.number(element), describe(t, levels); });
 }
 
 }  // namespace psm::wire

@@ -149,20 +149,19 @@ void check_parameters(const Json& ring, const Context& c) {
 }
 
 void Party::make_keys(const Json& list) {
-  keys.fingerprint = secret.fingerprint();
+  const auto name_in = [&](const Json& key) {
+    return key_name(context.chain(), static_cast<KeyRole>(number(key, "role")),
+                    static_cast<GaloisElement>(integer(key, "element")), level_in(key));
+  };
+  KeyRequest request;
+  for (const Json& key : list.array("keys")) request.need(name_in(key));
+  keys = generator.evaluation_keys(request);
+  REQUIRE(keys.keys.size() == list.array("keys").size());
   for (const Json& key : list.array("keys")) {
-    const auto role = static_cast<KeyRole>(number(key, "role"));
-    const Level level = level_in(key);
-    const auto g = static_cast<GaloisElement>(integer(key, "element"));
+    const KeyName name = name_in(key);
     CAPTURE(number(key, "role"));
-    CAPTURE(g);
-    const auto place = EvaluationKeys::Use{role, g, context.band(level)};
-    if (role == KeyRole::kRelinearisation) keys.keys.emplace(place, generator.relinearisation(level));
-    if (role == KeyRole::kGalois) keys.keys.emplace(place, generator.galois(g, level));
-    if (role == KeyRole::kToEphemeral)
-      generator.encapsulation(keys.keys[place],
-                              keys.keys[{KeyRole::kFromEphemeral, 0, context.band(context.max_level())}]);
-    const KeySwitchKey& made = keys.keys.at(place);
+    CAPTURE(name.element);
+    const KeySwitchKey& made = keys.keys.at(use_of(context, name));
     Answer answer;
     for (const KeySwitchKey::Digit& digit : made.digits) answer.add(digit.b.unpack());
     answer.check(key.at("b", "b"));
@@ -234,7 +233,10 @@ std::vector<Ciphertext> Party::run(const Evaluator& evaluator, const Json& step)
         plan_series(series, x().level(), x().scale(), context.scale(x().level() - series.depth()), primes);
     return evaluate_series(evaluator, plan, x());
   });
-  is("mod_raise", [&] { return mod_raise(evaluator, x(), context.max_level()); });
+  is("mod_raise", [&] {
+    const Ciphertext raised = evaluator.mod_raise(evaluator.switch_to_ephemeral(x()), context.max_level());
+    return evaluator.switch_from_ephemeral(raised);
+  });
   is("eval_mod", [&] { return EvalModStage(context).apply(evaluator, x().clone()); });
   is("bootstrap", [&] { return Bootstrapper(context, encoder).apply(evaluator, x()); });
   if (operation == "linear") {

@@ -34,7 +34,8 @@ struct Corpus {
     request.need_relinearisation(2);
     request.need_galois(ckks::galois_element(party.context, 1), 1);
     request.need_galois(ckks::galois_element(party.context, 0, true), 2);
-    request.encapsulation = true;
+    request.need_raised(1, 2);
+    request.need_raised(ckks::galois_element(party.context, 1), 1);
     party.add_keys(request);
     PSM_CHECK(party.context.digit_count(2) > 1);
     write_secret_key(path, party.secret);

@@ -320,11 +320,11 @@ TEST_CASE("the sizes of files are what the functions say, and a seed takes the p
   CHECK(std::filesystem::file_size(files.seeded) ==
         container + record_bytes(2) + record_bytes(ciphertext_payload(context, 3, true)));
   CHECK(10 * ciphertext_payload(context, 3, true) < 7 * ciphertext_payload(context, 3, false));
-  ckks::KeyRequest encapsulation;
-  encapsulation.encapsulation = true;
-  write_evaluation_keys(path_of("ephemeral"), context, files.party.generator.evaluation_keys(encapsulation));
-  CHECK(std::filesystem::file_size(path_of("ephemeral")) ==
-        evaluation_keys_file_bytes(context, encapsulation));
+  ckks::KeyRequest raised;
+  for (const ckks::Level level : {ckks::Level(0), ckks::Level(3)}) raised.need_raised(1, level);
+  raised.need_raised(ckks::galois_element(context, 1), 3);
+  write_evaluation_keys(path_of("ephemeral"), context, files.party.generator.evaluation_keys(raised));
+  CHECK(std::filesystem::file_size(path_of("ephemeral")) == evaluation_keys_file_bytes(context, raised));
 }
 
 TEST_CASE(
@@ -387,20 +387,38 @@ TEST_CASE("a key whose shape does not fit its role is refused") {
   Files files;
   const ckks::Context& context = files.party.context;
   const std::string path = path_of("roles");
-  const auto stored = [&](std::vector<std::pair<KeyRole, const ckks::KeySwitchKey*>> keys) {
+  const ckks::GaloisElement g = ckks::galois_element(context, 1),
+                            two_n = 2 * static_cast<ckks::GaloisElement>(context.n());
+  ckks::KeyRequest request;
+  request.need_raised(1, 0);
+  request.need_raised(g, 3);
+  const ckks::EvaluationKeys keys = files.party.generator.evaluation_keys(request);
+  write_evaluation_keys(path, context, keys);
+  CHECK(read_evaluation_keys(path, context).keys.size() == 3);
+  const ckks::KeySwitchKey &to = *keys.find(context, KeyRole::kToEphemeral, 0, 0),
+                           &low = *keys.find(context, KeyRole::kFromEphemeral, 1, 0),
+                           &high = *keys.find(context, KeyRole::kFromEphemeral, g, 3);
+  const auto refused = [&](KeyRole role, ckks::GaloisElement element, const ckks::KeySwitchKey& key,
+                           const char* why) {
     EvaluationKeysWriter writer(path, context, files.party.keys.fingerprint);
-    for (const auto& [role, key] : keys) writer.write(role, 0, *key);
+    writer.write(role, element, key);
     writer.commit();
+    CHECK_REFUSED(read_evaluation_keys(path, context), why);
   };
-  ckks::KeySwitchKey to, from;
-  files.party.generator.encapsulation(to, from);
-  stored({{KeyRole::kToEphemeral, &to}, {KeyRole::kFromEphemeral, &from}});
-  CHECK(read_evaluation_keys(path, context).keys.size() == 2);
-  for (const auto& wrong : {std::pair(KeyRole::kToEphemeral, &from), std::pair(KeyRole::kFromEphemeral, &to),
-                            std::pair(KeyRole::kRelinearisation, &to)}) {
-    stored({wrong});
-    CHECK_REFUSED(read_evaluation_keys(path, context), "fit its role");
-  }
+  refused(KeyRole::kToEphemeral, 0, low, "fit its role");
+  refused(KeyRole::kFromEphemeral, 1, to, "fit its role");
+  refused(KeyRole::kRelinearisation, 0, to, "fit its role");
+  refused(KeyRole::kToEphemeral, 1, to, "impossible Galois element");
+  for (const ckks::GaloisElement wrong : {ckks::GaloisElement{0}, g + 1, two_n + 1})
+    refused(KeyRole::kFromEphemeral, wrong, high, "impossible Galois element");
+  // The digits of a level, in the place of the one.
+  std::string bytes = read_file(files.evaluation, kAnySize);
+  EvaluationKeysReader reader(ByteSource("digits", bytes), context);
+  const EvaluationKeysReader::Entry& conjugation = reader.entries().back();
+  REQUIRE(conjugation.role == KeyRole::kGalois);
+  REQUIRE(conjugation.digits > 1);
+  bytes[conjugation.position] = static_cast<char>(KeyRole::kFromEphemeral);
+  CHECK_REFUSED(EvaluationKeysReader(ByteSource("digits", bytes), context), "a wrong number of digits");
 }
 
 TEST_CASE("a name that is not printable is refused: it stands in messages of one line") {

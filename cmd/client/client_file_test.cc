@@ -191,8 +191,8 @@ TEST_CASE("a file that was cut, damaged or never was a client's is refused in on
   CHECK_NOTHROW(read_client_file(path_of("input.client"), attention::ModelEnd::kOutputs));
   CHECK_NOTHROW(read_client_head(path_of("input.client")));
   std::string other = bytes;
-  other[8] = 9;
-  check_bytes_refused(other, "it has version 9, this is version 8");
+  other[8] = 8;
+  check_bytes_refused(other, "it has version 8, this is version 9");
   check_bytes_refused(bytes + std::string(4, '\0'), "more in it than it says");
 }
 
@@ -202,7 +202,11 @@ TEST_CASE("a file that lies is refused: what it asks for") {
   check_refused("level 5 of 4", [](ClientFile& f) { f.entries[1].outputs[0].level = 5; });
   check_refused("no automorphism", [](ClientFile& f) { f.keys.need_galois(6, 1); });
   check_refused("no automorphism", [](ClientFile& f) { f.keys.need_galois(129, 1); });
-  check_refused("a bootstrap's keys", [](ClientFile& f) { f.keys.encapsulation = true; });
+  check_refused("level 5 of 4", [](ClientFile& f) { f.keys.need_raised(5, 5); });
+  check_refused("no automorphism", [](ClientFile& f) { f.keys.need_raised(0, 1); });
+  check_refused("no automorphism", [](ClientFile& f) { f.keys.need_raised(129, 1); });
+  check_refused("a key at no level", [](ClientFile& f) { f.keys.raised_levels[5]; });
+  check_refused("a bootstrap's keys", [](ClientFile& f) { f.keys.need_raised(1, 4); });
   check_refused("it asks for 4097 keys", [](ClientFile& f) {
     f.spec = ckks::insecure_leveled(13, 4);
     f.keys = {};

@@ -14,7 +14,7 @@ namespace psm::cmd {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'S', 'M', 'C', 'L', 'N', 'T', '\n'};
-constexpr uint32_t kVersion = 8;
+constexpr uint32_t kVersion = 9;
 constexpr size_t kHeaderBytes = 32, kAlignment = 64;
 static_assert(std::endian::native == std::endian::little, "lists are read as they lie in the file");
 
@@ -50,13 +50,15 @@ void check(ClientHead& head, const wire::TableReader& tables) {
   };
   for (const ckks::Level level : head.keys.relinearisation_levels) require_level(level);
   const uint64_t order = uint64_t{2} << chain.log_n;
-  for (const auto& [element, levels] : head.keys.galois_levels) {
-    if (element % 2 == 0 || element >= order) tables.refuse("it asks for a key of no automorphism");
-    for (const ckks::Level level : levels) require_level(level);
-  }
+  for (const auto* turned : {&head.keys.galois_levels, &head.keys.raised_levels})
+    for (const auto& [element, levels] : *turned) {
+      if (element % 2 == 0 || element >= order) tables.refuse("it asks for a key of no automorphism");
+      if (levels.empty()) tables.refuse("it asks for a key at no level");
+      for (const ckks::Level level : levels) require_level(level);
+    }
   if (const size_t count = head.keys.count(chain); count > ClientHead::kMostKeys)
     tables.refuse(message("it asks for ", count, " keys; at most ", ClientHead::kMostKeys));
-  if (head.keys.encapsulation && !head.context->can_bootstrap())
+  if (!head.keys.raised_levels.empty() && !head.context->can_bootstrap())
     tables.refuse("it asks for a bootstrap's keys, and its parameters have none");
   for (const ClientEntry& entry : head.entries)
     for (const std::vector<PlanEnd>* ends : {&entry.inputs, &entry.outputs}) {

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -92,7 +91,7 @@ void check_key_files(const KeyFiles& files, const ckks::Context& context) {
   const ckks::KeyVerifier verifier(secret);
   verifier.check(wire::read_public_key(files.public_key, context));
   wire::EvaluationKeysReader reader(files.evaluation, context);
-  std::optional<ckks::KeySwitchKey> to_ephemeral, from_ephemeral;
+  ckks::EvaluationKeys around;  // ModRaise
   Progress progress("testing keys", static_cast<double>(reader.entries().size()));
   for (const auto& entry : reader.entries()) {
     ckks::KeySwitchKey key = reader.load(entry);
@@ -106,19 +105,14 @@ void check_key_files(const KeyFiles& files, const ckks::Context& context) {
             message("the key of the Galois element ", entry.element, " at level ", entry.level));
         break;
       case wire::KeyRole::kToEphemeral:
-        to_ephemeral = std::move(key);
-        break;
       case wire::KeyRole::kFromEphemeral:
-        from_ephemeral = std::move(key);
+        around.keys.emplace(ckks::use_of(context, entry), std::move(key));
         break;
     }
     progress.advance();
     stop_if_interrupted(kNoKeysKept);
   }
-  if (to_ephemeral.has_value() != from_ephemeral.has_value())
-    throw Error(message(files.evaluation, " has one key of the two around ModRaise; make keys again"),
-                Error::Kind::kFailed);
-  if (to_ephemeral) verifier.check_encapsulation(*to_ephemeral, *from_ephemeral);
+  if (!around.keys.empty()) verifier.check_encapsulation(around);
 }
 
 NewKeys make_key_files(const KeyFiles& places, const ckks::Context& context,

@@ -27,7 +27,8 @@ const ckks::Context& context() {
 const ckks::KeyRequest& request() {
   static const ckks::KeyRequest request = [] {
     ckks::KeyRequest keys;
-    keys.encapsulation = true;
+    keys.need_raised(1, context().max_level());
+    keys.need_raised(ckks::galois_element(context().chain(), 1), context().max_level());
     keys.need_relinearisation(1);
     keys.need_relinearisation(context().compute_level());
     keys.need_galois(ckks::galois_element(context().chain(), 1), context().max_level());
@@ -102,14 +103,14 @@ TEST_CASE("one key of another secret, with this pair's name on it, is found and 
            [&](const Entry& entry) { return generator.relinearisation(entry.level); });
   exchange(wire::KeyRole::kGalois, "the key of the Galois element",
            [&](const Entry& entry) { return generator.galois(entry.element, entry.level); });
-  ckks::KeySwitchKey to, from;
-  generator.encapsulation(to, from);
-  exchange(wire::KeyRole::kToEphemeral, "the key before ModRaise",
-           [&](const Entry&) { return to.in(nullptr); });
-  exchange(wire::KeyRole::kFromEphemeral, "the ephemeral secret",
-           [&](const Entry&) { return from.in(nullptr); });
-  exchange(wire::KeyRole::kToEphemeral, "one key of the two around ModRaise",
-           [](const Entry&) { return ckks::KeySwitchKey{}; });
+  const ckks::EvaluationKeys others = generator.evaluation_keys(request());
+  const auto others_key = [&](const Entry& entry) {
+    return others.keys.at(ckks::use_of(context(), entry)).in(nullptr);
+  };
+  exchange(wire::KeyRole::kToEphemeral, "the key before ModRaise", others_key);
+  exchange(wire::KeyRole::kFromEphemeral, "the ephemeral secret", others_key);
+  for (const auto role : {wire::KeyRole::kToEphemeral, wire::KeyRole::kFromEphemeral})
+    exchange(role, "the set of keys around ModRaise", [](const Entry&) { return ckks::KeySwitchKey{}; });
 
   write_file(pair.files.evaluation, good);
   check_key_files(pair.files, context());

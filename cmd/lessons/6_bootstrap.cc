@@ -53,11 +53,12 @@ int main() {
   stage("SlotsToCoeffs", "Re and im are now coefficients k and k + N/2.", c, number);
 
   c = mod_raise(server, c, context.max_level());
-  t = party.decryptor.phase(c).poly;
+  const Ciphertext shown = server.switch_from_ephemeral(c);  // its secret is nobody's
+  t = party.decryptor.phase(shown).poly;
   to_coefficients(t);
   int64_t largest = 0;
   for (size_t k = 0; k < t.n(); ++k) largest = std::max(largest, std::abs(i_of(t, k)));
-  stage("ModRaise", "m became m + q_0 I, at the highest level; this is I.", c,
+  stage("ModRaise", "m became m + q_0 I, at the highest level; this is I.", shown,
         [&](size_t j) { return pair(i_of, t, at[j]); });
   line("largest |I|, and its bound K", largest, sine.spec().k);
   c.declare_scale(plan.eval_mod().raised_scale());  // 2 K' q_0, K' > K: no level

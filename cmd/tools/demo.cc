@@ -34,7 +34,7 @@ void print_plan(const Deployment& d, const RunFigures& figures) {
   print("  ", counted(static_cast<size_t>(d.packing.prompts), "prompt"), " of ", d.packing.tokens, " tokens ",
         d.packing.prompts == 1 ? "fills" : "share", " a ciphertext of ", context.slots(), " slots\n");
   print("  ", d.plan.program.instructions.size(), " instructions, ", d.plan.bootstraps, " bootstraps, ",
-        d.keys.count(context.chain()) + d.keys.encapsulation, " evaluation keys (",
+        d.keys.count(context.chain()), " evaluation keys (",
         bytes_text(static_cast<double>(d.keys.bytes(context.chain()))), "), about ",
         bytes_text(figures.predicted_bytes()), " of memory\n");
 }

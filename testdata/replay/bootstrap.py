@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from files import FROM_EPHEMERAL, TO_EPHEMERAL
+from files import TO_EPHEMERAL
 from scheme import unit_root
 
 # EvalMod's series in T_0, T_2, ... T_30 for an ephemeral secret of weight 32, in multiples of 2^-42, by the base-two
@@ -155,26 +155,25 @@ class Bootstrap:
         self.series = [c for even in SERIES[fitted] for c in (even / 2.0**42, 0.0)]
         self.half_width, self.gain = 16 + 0.25 + 1 / 2.0**fitted, ratio * (1 + slope * slope / 8)
 
-    def transform(self, x, factor_list, scales):
-        """Factors, each by baby steps and giant steps."""
+    def transform(self, x, factor_list, scales, raised=False):
+        """Factors, each by baby steps and giant steps; a raised argument is under the ephemeral secret."""
         for (diagonals, step, span, period), before, after in zip(factor_list, scales, scales[1:]):
-            babies, terms = 1, []
+            babies, terms, weight_scale = 1, [], after * float(self.ring.q[x.shape[1] - 1]) / before
             while babies * babies < span:
                 babies *= 2
             for offset, diagonal in sorted(diagonals.items()):
                 baby = offset // step % babies * step
                 giant = offset - baby
                 terms.append((0, giant, 0, baby, False, np.roll(diagonal, giant, 1)[:, :period]))
-            x = self.scheme.linear([x], 1, terms, after * float(self.ring.q[x.shape[1] - 1]) / before)[0]
+            x, raised = self.scheme.linear([x], 1, terms, weight_scale, raised=raised)[0], False
         return x
 
     def mod_raise(self, x):
-        """To the ephemeral secret at level 0, the same integers modulo all primes, back to the secret."""
-        ring, keys = self.ring, self.scheme.keys
-        x = self.scheme.switch(np.stack((x[0], 0 * x[1])), x[1], keys[TO_EPHEMERAL, 0, 0])
+        """To the ephemeral secret at level 0, then the same integers modulo all primes."""
+        ring = self.ring
+        x = self.scheme.switch(np.stack((x[0], 0 * x[1])), x[1], self.scheme.keys[TO_EPHEMERAL, 0, 0])
         integers = ring.basis(0).intt(x)[:, 0]
-        x = ring.basis(ring.top).small(np.where(integers > ring.q[0] // 2, integers - ring.q[0], integers))
-        return self.scheme.switch(np.stack((x[0], 0 * x[1])), x[1], keys[FROM_EPHEMERAL, 0, ring.band(ring.top)])
+        return ring.basis(ring.top).small(np.where(integers > ring.q[0] // 2, integers - ring.q[0], integers))
 
     def eval_mod(self, x):
         """From t / (K' q_0), K' the half width, to m / S_m, in slots that are real."""
@@ -196,7 +195,7 @@ class Bootstrap:
         x = self.mod_raise(x)
         first, last = 2 * self.half_width * float(ring.q[0]), ring.scales[ring.evalmod]
         between = [float(np.float32(first * math.pow(last / first, i / steps))) for i in range(1, steps)]
-        x = self.transform(x, self.up, [first, *between, last])
+        x = self.transform(x, self.up, [first, *between, last], raised=True)
         conjugate, basis = s.rotate(x, 0, conjugate=True)[0], s.basis(x)
         re = self.eval_mod(basis.add(x, conjugate))
         return re, None if real else self.eval_mod(s.times_i(basis.sub(x, conjugate), -1))

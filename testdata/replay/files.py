@@ -179,7 +179,7 @@ def read_parameters(reader):
     return Ring(reader.numbers('15i'), reader.one('B'))
 
 def read_key_request(reader):
-    reader.one('B'), reader.array('<i4'), reader.list(lambda: (reader.one('Q'), reader.array('<i4')))
+    reader.array('<i4'), [reader.list(lambda: (reader.one('Q'), reader.array('<i4'))) for _ in range(2)]
 
 class Program:
     def __init__(self, path):
@@ -187,7 +187,7 @@ class Program:
         constants_at, constants_size, tables_at, tables_size = struct.unpack_from('<4Q', data, 16)
         tables, self.section = data[tables_at:], data[constants_at:constants_at + constants_size]
         self.digest = hashlib.sha256(data[:64] + bytes(32) + data[96:128] + tables).digest()
-        assert data[:12] == b'PSMPROG\n\3\0\0\0', f'{path}: not a program of version 3'
+        assert data[:12] == b'PSMPROG\n\4\0\0\0', f'{path}: not a program of version 4'
         assert self.digest == data[64:96] and tables_size == len(tables), f'{path}: the digest is wrong'
         r = Reader(tables)
         self.ring, _ = read_parameters(r), r.text()
@@ -238,7 +238,7 @@ class Program:
 def read_client(path):
     data = open(path, 'rb').read()
     magic, version, _, size, checksum = struct.unpack_from('<8sIIQQ', data)
-    assert (magic, version) == (b'PSMCLNT\n', 8), f'{path}: not a client file of version 8'
+    assert (magic, version) == (b'PSMCLNT\n', 9), f'{path}: not a client file of version 9'
     r = Reader(data[32:32 + size])
     assert crc64(r.data) == checksum, f'{path}: the checksum is wrong'
     c = SimpleNamespace(program=r.take(32), ring=read_parameters(r))

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from files import FROM_EPHEMERAL, GALOIS
 from ring import convert, divide, reversal
 
 ONE = 10**70
@@ -99,11 +100,11 @@ class Scheme:
         factor, basis = self.ring.scales[level] * float(self.ring.q[level + 1]) / scale, self.ring.basis(level + 1)
         return self.rescale(basis.mul(c[:, :level + 2], basis.constant(int(np.rint(factor)))))
 
-    def decompose(self, x, special):
-        """The digits of a polynomial, each modulo all primes of its basis and `special` special ones."""
+    def decompose(self, x, special, raised=False):
+        """The digits of a polynomial, a raised one whole, each modulo its primes and `special` special ones."""
         ring, digits = self.ring, []
         basis = ring.basis(len(x) - 1, special)
-        for begin, end in ring.digits(len(x) - 1):
+        for begin, end in [(0, 1)] if raised else ring.digits(len(x) - 1):
             own = ring.indexed(tuple(range(begin, end)))
             others = ring.indexed(tuple(i for i in basis.indices if not begin <= i < end))
             extended = others.ntt(convert(own.intt(x[begin:end]), own, others))
@@ -147,12 +148,12 @@ class Scheme:
         """Back to two polynomials, rescaled."""
         return self.switch(product[:2], product[2], self.keys[1, 0, self.ring.band(product.shape[1] - 1)], True)
 
-    def turned(self, c, digits, g):
-        """sigma_g(c), extended."""
+    def turned(self, c, digits, g, role=GALOIS):
+        """sigma_g(c), extended; with the role FROM_EPHEMERAL, c is raised."""
         level, special = c.shape[1] - 1, self.ring.special(c.shape[1] - 1)
-        if g == 1:
+        if (role, g) == (GALOIS, 1):
             return self.extend(c, special)
-        switched = self.inner(digits, self.keys[2, g, self.ring.band(level)])
+        switched = self.inner(digits, self.keys[role, g, self.ring.band(level)])
         pair = self.extend(np.stack((c[0], 0 * c[1])), special)
         return self.ring.basis(level, special).add(pair, switched)[..., self.ring.permutation(g)]
 
@@ -167,18 +168,18 @@ class Scheme:
         turned = (self.turned(c, digits, self.ring.rotation(k)) for k in (0, *offsets))
         return self.contract(functools.reduce(basis.add, turned), special)
 
-    def linear(self, inputs, outputs, terms, weight_scale, divides_sources=False):
+    def linear(self, inputs, outputs, terms, weight_scale, divides_sources=False, raised=False):
         """out_o = sum_g rot_g(sum w . rot_b(x or conj x)); terms are (output, giant, input, baby, conjugate, parts)."""
         level, sums, sources = inputs[0].shape[1] - 1, {}, {}
         special = self.ring.special(level)
-        digits = [self.decompose(c[1], special) for c in inputs]
+        digits, role = [self.decompose(c[1], special, raised) for c in inputs], FROM_EPHEMERAL if raised else GALOIS
         of_sums = 0 if divides_sources else special
         basis = self.ring.basis(level, of_sums)
         for output, giant, source, baby, conjugate, parts in terms:
             by_period = sources.setdefault((source, self.ring.rotation(baby, conjugate)), {})
             by_period.setdefault(parts.shape[1], []).append(((output, giant), parts))
         for (source, g), by_period in sources.items():
-            turned = self.turned(inputs[source], digits[source], g)
+            turned = self.turned(inputs[source], digits[source], g, role)
             turned = self.contract(turned, special) if divides_sources else turned
             for uses in by_period.values():
                 weights = encode(np.stack([parts for _, parts in uses]), weight_scale, basis)
@@ -197,7 +198,7 @@ class Scheme:
                 c, g, place = sums.pop((output, giant)), self.ring.rotation(giant - following), (output, following)
                 if special:
                     digits = self.decompose(divide(c[1], basis, self.ring.basis(level)), special)
-                    moved = self.inner(digits, self.keys[2, g, self.ring.band(level)])
+                    moved = self.inner(digits, self.keys[GALOIS, g, self.ring.band(level)])
                     moved = basis.add(moved, np.stack((c[0], 0 * c[1])))[..., self.ring.permutation(g)]
                 else:
                     moved = self.rotate(c, giant - following)[0]

@@ -15,7 +15,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, '..', 'replay'))
 from bootstrap import Bootstrap, evaluate_series  # noqa: E402
-from files import chacha20, crc64, expand  # noqa: E402
+from files import FROM_EPHEMERAL, chacha20, crc64, expand  # noqa: E402
 from ring import Ring  # noqa: E402
 from scheme import Scheme, coefficients, encode, slots  # noqa: E402
 
@@ -130,25 +130,24 @@ class Keys(dict):
     def __missing__(self, key):
         role, element, band = key
         party, ring = self.party, self.party.ring
-        if role >= 3:
+        top = ring.bands[band][0]
+        if role == 3:
             party.errors.renew()
-            ephemeral = party.whole.small(party.errors.ternary(ring.n, ring.spec['ephemeral_weight']))
-            self[3, 0, 0] = self._switching(3, 0, party.s, ephemeral, 0, 1)
-            self[4, 0, ring.band(ring.top)] = self._switching(4, 0, ephemeral, party.s, ring.top, ring.special(ring.top))
+            self.ephemeral = party.whole.small(party.errors.ternary(ring.n, ring.spec['ephemeral_weight']))
+            self[key] = self._switching(3, 0, party.s, self.ephemeral, 0, 1)
         elif role == 1:
-            top = ring.bands[band][0]
             self[key] = self._switching(1, 0, party.whole.mul(party.s, party.s), party.s, top, ring.special(top))
         else:
-            top = ring.bands[band][0]
+            source = party.s if role == 2 else self.ephemeral
             target = party.s[:, ring.permutation(pow(element, -1, 2 * ring.n))]
-            self[key] = self._switching(2, element, party.s, target, top, ring.special(top))
+            self[key] = self._switching(role, element, source, target, top, ring.special(top))
         return self[key]
 
     def _switching(self, role, element, source, target, level, special):
         party, ring = self.party, self.party.ring
         basis, pairs, seed = ring.basis(level, special), [], party.kernel.bytes(32)
         product = math.prod(ring.p[:special])
-        for d, (begin, end) in enumerate(ring.digits(level)):
+        for d, (begin, end) in enumerate([(0, level + 1)] if role == 4 else ring.digits(level)):
             a = expand(seed, d, basis)
             b = party.zero(a, target, basis)
             own = ring.indexed(tuple(range(begin, end)))
@@ -252,7 +251,9 @@ def of_ring(spec, wanted=None):
     low = s.encrypt(plain(half, 0))
     step('low', 'encrypt', low, period=half, level=0)
     bootstrap = Bootstrap(s)
-    step('raised', 'mod_raise', bootstrap.mod_raise(low), ['low'])
+    raised, special = bootstrap.mod_raise(low), ring.special(ring.top)
+    back = s.turned(raised, s.decompose(raised[1], special, raised=True), 1, FROM_EPHEMERAL)
+    step('raised', 'mod_raise', s.contract(back, special), ['low'])
     level = ring.evalmod
     step('argument', 'encrypt', s.encrypt(plain(2, level)), period=2, level=level)
     step('reduced', 'eval_mod', bootstrap.eval_mod(values['argument']), ['argument'])
@@ -262,7 +263,7 @@ def of_ring(spec, wanted=None):
     error = np.abs(np.array(s.decrypt(values['bootstrapped'], scales[top])) - sample(half)).max()
     assert error < 1e-4, error  # and not only the same bits
     out['keys'], out['steps'] = party.made, steps
-    return out if wanted else of_ring(spec, list(party.keys))
+    return out if wanted else of_ring(spec, sorted(party.keys))
 
 
 # ---- hostile files -------------------------------------------------------------------------------------------------

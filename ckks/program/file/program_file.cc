@@ -15,7 +15,7 @@ namespace psm::program {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'S', 'M', 'P', 'R', 'O', 'G', '\n'};
-constexpr uint32_t kVersion = 3;  // raised whenever a file that exists would be read as something else
+constexpr uint32_t kVersion = 4;  // raised whenever a file that exists would be read as something else
 constexpr size_t kHeaderBytes = 128, kDigestAt = 64;
 constexpr uint64_t kConstantsAt = 4096;
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();

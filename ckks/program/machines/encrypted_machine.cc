@@ -436,8 +436,8 @@ void EncryptedMachine::require_offers() const {
         evaluator_.relinearisation_key(key.level);
       else if (key.role == ckks::KeyRole::kGalois)
         evaluator_.galois_key(key.element, key.level);
-      else if (evaluator_.keys().find(context, key.role, 0, key.level) == nullptr)
-        throw Error("the two keys around ModRaise are missing; generate the keys that the plan asks for");
+      else if (evaluator_.keys().find(context, key.role, key.element, key.level) == nullptr)
+        throw Error("a key around ModRaise is missing; generate the keys that the plan asks for");
     }
   };
   require(plan_.keys);

@@ -58,6 +58,15 @@ class Switching {
     work[WorkKind::kMultiply] += times * 2 * digits_ * (limbs_ + special_);
     work[WorkKind::kKeyRead] += times * 2 * digits_ * packed_limbs_;
   }
+  // A raised polynomial is its own digit: one inverse NTT, and its residues modulo each special prime.
+  void raised_digit(Work& work, double times) const {
+    work[WorkKind::kNtt] += times * (1 + special_);
+    work[WorkKind::kAdd] += times * special_;
+  }
+  void raised_product(Work& work, double times) const {
+    work[WorkKind::kMultiply] += times * 2 * (limbs_ + special_);
+    work[WorkKind::kKeyRead] += times * 2 * packed_limbs_;
+  }
   // Of `polynomials` polynomials, 2 for a ciphertext; divided by P q_l too if they are rescaled.
   void mod_down(Work& work, double polynomials, bool rescale = false) const {
     const int sources = special_ + rescale, targets = limbs_ - rescale;
@@ -160,12 +169,19 @@ void EffortSum::sum_rotations(ckks::Level level, int64_t count) {
 
 void EffortSum::linear(const ckks::TransformCounts& transform, ckks::Level level) {
   const Switching at(chain_, level);
-  const double sources = transform.hoisted_rotations, steps = transform.giant_rotations;
+  const double sources = transform.keyed_sources(), steps = transform.giant_rotations;
   const double unmoved = transform.sources - sources;
   const double limbs = transform.divides_sources ? at.limbs() : at.extended_limbs();  // of products
-  at.decompose(effort.work, transform.hoisted_inputs + steps);
-  at.key_product(effort.work, sources + steps);
-  at.permute(effort.work, 2 * (sources + steps), !transform.divides_sources);
+  if (transform.from_ephemeral) {
+    at.raised_digit(effort.work, transform.hoisted_inputs);
+    at.raised_product(effort.work, sources);
+  } else {
+    at.decompose(effort.work, transform.hoisted_inputs);
+    at.key_product(effort.work, sources);
+  }
+  at.decompose(effort.work, steps);
+  at.key_product(effort.work, steps);
+  at.permute(effort.work, 2 * (transform.hoisted_rotations + steps), !transform.divides_sources);
   effort.work[WorkKind::kMultiply] += transform.full_terms * 2.0 * limbs;
   effort.work[WorkKind::kRunProduct] += transform.periodic_terms * 2.0 * limbs;
   effort.work[WorkKind::kAdd] += 2.0 * transform.meetings * limbs;  // running sums that meet others
@@ -179,7 +195,7 @@ void EffortSum::linear(const ckks::TransformCounts& transform, ckks::Level level
     effort.work[WorkKind::kAdd] += (sources + 2 * unmoved) * at.limbs() + steps * at.extended_limbs();
     effort.counts.rescales += transform.outputs;
   }
-  effort.counts.hoisted_key_switches += transform.hoisted_rotations;
+  effort.counts.hoisted_key_switches += transform.keyed_sources();
   effort.counts.full_key_switches += transform.giant_rotations;
   effort.counts.plaintext_products += transform.full_terms + transform.periodic_terms;
 }
@@ -208,14 +224,23 @@ void EffortSum::mod_raise(ckks::Level level) {
   Switching(1, 1, 1, packed, one_digit).full(effort.work);
   effort.work[WorkKind::kNtt] += 2 * (1 + level);
   effort.work[WorkKind::kAdd] += 2 * level;  // residues modulo every other prime
-  Switching(chain_, level).full(effort.work);
-  effort.counts.full_key_switches += 2;
+  ++effort.counts.full_key_switches;
+}
+
+void EffortSum::sum_from_ephemeral(ckks::Level level, int64_t count) {
+  const Switching at(chain_, level);
+  const auto terms = static_cast<double>(count);
+  at.raised_digit(effort.work, 1);
+  at.raised_product(effort.work, terms);
+  at.permute(effort.work, 2 * (terms - 1), true);
+  at.mod_down(effort.work, 2);
+  effort.work[WorkKind::kAdd] += terms * at.limbs() + 2 * (terms - 1) * at.extended_limbs();
+  effort.counts.hoisted_key_switches += count;
 }
 
 double series_scratch_bytes(const ckks::SeriesPlan& plan, const ckks::Chain& chain) {
   const std::vector<size_t> last_use = ckks::last_uses(plan);
-  double live = chain.ciphertext_bytes(plan.nodes[0].level),
-         peak = 0;  // of the argument there is a copy
+  double live = 0, peak = 0;
   for (size_t i = 1; i < plan.nodes.size(); ++i) {
     const ckks::Level level = plan.nodes[i].level + 1;  // before the rescaling
     const int limbs = level + 1, extended = limbs + chain.special_primes(level);

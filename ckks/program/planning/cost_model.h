@@ -110,8 +110,10 @@ class EffortSum {
   void sum_rotations(ckks::Level level, int64_t count);
   void linear(const ckks::TransformCounts&, ckks::Level level);
   void series(std::span<const ckks::SeriesPlan::Node>);
-  // From level 0 through the ephemeral secret, at modulus q_0 p_0, to `level`.
+  // From level 0 through the ephemeral secret, at modulus q_0 p_0, to `level`; and back from that secret, as a
+  // sum of `count` rotations, the identity among them.
   void mod_raise(ckks::Level level);
+  void sum_from_ephemeral(ckks::Level level, int64_t count);
 
  private:
   const ckks::Chain& chain_;

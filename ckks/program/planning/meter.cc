@@ -107,10 +107,9 @@ void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading)
   }
   reading.bootstrap_key_bytes = static_cast<double>(reading.keys.bytes(chain)) - reading.program_key_bytes;
   for (const ckks::KeyName& key : reading.keys.keys(chain)) {
-    if (key.role > ckks::KeyRole::kGalois) continue;  // around ModRaise
     KeyFigures& figures = reading.keys_by_level[key.level];
     ++figures.count;
-    figures.bytes += static_cast<double>(chain.key_bytes(key.level));
+    figures.bytes += static_cast<double>(chain.key_bytes(key.level, key.p_count, key.digits));
   }
 }
 

@@ -32,7 +32,7 @@ struct MeterReading {
   std::map<ckks::Level, KeyFigures> keys_by_level;
   int program_rotation_keys = 0;  // different Galois elements of the program alone
   double program_key_bytes = 0;
-  double bootstrap_key_bytes = 0;  // what the bootstrap adds to them, encapsulation included
+  double bootstrap_key_bytes = 0;  // what the bootstrap adds to them, those around ModRaise included
 
   double peak_ciphertext_bytes = 0;  // live ciphertexts and scratch
   std::string peak_operation;

@@ -14,7 +14,8 @@ CostModel model() {
   BootstrapFigures bootstrap;
   bootstrap.keys.need_galois(5, 27);
   bootstrap.keys.need_relinearisation(23);
-  bootstrap.keys.encapsulation = true;
+  bootstrap.keys.need_raised(1, 27);
+  bootstrap.keys.need_raised(5, 27);
   bootstrap.effort.counts.relinearisations = 40;
   return CostModel(chain, {}, {bootstrap});
 }
@@ -85,13 +86,16 @@ TEST_CASE("keys of program and bootstrap are merged: one for each band of levels
   const ckks::Level low = *reading.keys.galois_levels.at(5).begin();
   CHECK(*reading.keys.galois_levels.at(5).rbegin() == 27);
   CHECK(*reading.keys.relinearisation_levels.rbegin() == 23);
-  CHECK(reading.keys_by_level.at(27).count == 1);
+  CHECK(reading.keys_by_level.at(27).count == 1 + 2);
   std::map<int, ckks::Level> highest;  // of the relinearisations, by band
   for (ckks::Level level : reading.keys.relinearisation_levels) highest[m.chain().band(level)] = level;
-  size_t bytes = m.chain().key_bytes(27) + m.chain().key_bytes(low) + m.chain().key_bytes(0, 1) +
-                 m.chain().key_bytes(m.chain().max_level);
+  size_t bytes = m.chain().key_bytes(27) + m.chain().key_bytes(low) + m.chain().key_bytes(0, 1, 1) +
+                 2 * m.chain().key_bytes(27, m.chain().special_primes(27), 1);
   for (const auto& [band, level] : highest) bytes += m.chain().key_bytes(level);
   CHECK(reading.key_bytes() == static_cast<double>(bytes));
+  double by_level = 0;
+  for (const auto& [level, figures] : reading.keys_by_level) by_level += figures.bytes;
+  CHECK(by_level == reading.key_bytes());
   CHECK(reading.seconds > m.bootstrap({}).seconds);
 }
 

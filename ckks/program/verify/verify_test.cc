@@ -195,7 +195,7 @@ const Rule kRules[] = {
      "rotate [layer 0]: the entry point does not ask for a key that it takes"},
     {"a relinearisation key", [](const Edited& e) { e.entry.keys.relinearisation_levels.clear(); },
      "does not ask for a key that it takes"},
-    {"keys of the bootstrap", [](const Edited& e) { e.entry.keys.encapsulation = false; },
+    {"keys of the bootstrap", [](const Edited& e) { e.entry.keys.raised_levels.clear(); },
      "pass: it does not ask for just the"},
     {"no other key", [](const Edited& e) { e.entry.keys.galois_levels[77] = {1}; },
      "it does not ask for just"},

@@ -108,9 +108,8 @@ int Chain::packed_bits(Level level, int p_count) const {
   return bits;
 }
 
-size_t Chain::key_bytes(Level level, int p_count) const {
-  return 2 * static_cast<size_t>(digits(level)) *
-         (static_cast<size_t>(packed_bits(level, p_count)) << log_n) / 8;
+size_t Chain::key_bytes(Level level, int p_count, int digits) const {
+  return 2 * static_cast<size_t>(digits) * (static_cast<size_t>(packed_bits(level, p_count)) << log_n) / 8;
 }
 
 std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double> log2_q, double log2_p) {

@@ -61,8 +61,8 @@ struct Chain {
   double packed_limbs(Level level) const { return packed_bits(level, special_primes(level)) / 64.0; }
   // Sizes of a ciphertext of two polynomials, and of a key-switching key with so many special primes.
   size_t ciphertext_bytes(Level level) const { return 2 * static_cast<size_t>(level + 1) * limb_bytes(); }
-  size_t key_bytes(Level level) const { return key_bytes(level, special_primes(level)); }
-  size_t key_bytes(Level level, int p_count) const;
+  size_t key_bytes(Level level) const { return key_bytes(level, special_primes(level), digits(level)); }
+  size_t key_bytes(Level level, int p_count, int digits) const;
 
  private:
   int packed_bits(Level level, int p_count) const;

@@ -15,13 +15,13 @@ void KeyRequest::need_galois(GaloisElement g, Level level) {
 void KeyRequest::need(const KeyName& name) {
   if (name.role == KeyRole::kRelinearisation) return need_relinearisation(name.level);
   if (name.role == KeyRole::kGalois) return need_galois(name.element, name.level);
-  encapsulation = true;
+  if (name.role == KeyRole::kFromEphemeral) need_raised(name.element, name.level);
 }
 
 void KeyRequest::merge(const KeyRequest& other) {
   relinearisation_levels.insert(other.relinearisation_levels.begin(), other.relinearisation_levels.end());
   for (const auto& [g, levels] : other.galois_levels) galois_levels[g].insert(levels.begin(), levels.end());
-  encapsulation = encapsulation || other.encapsulation;
+  for (const auto& [g, levels] : other.raised_levels) raised_levels[g].insert(levels.begin(), levels.end());
 }
 
 }  // namespace psm::ckks

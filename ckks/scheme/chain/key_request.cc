@@ -2,6 +2,15 @@
 
 namespace psm::ckks {
 
+KeyName key_name(const Chain& chain, KeyRole role, GaloisElement element, Level level) {
+  return {role, element, level, role == KeyRole::kToEphemeral ? 1 : chain.special_primes(level),
+          role == KeyRole::kFromEphemeral ? 1 : chain.digits(level)};
+}
+
+DigitRange key_digit(const Chain& chain, const KeyName& name, int i) {
+  return name.role == KeyRole::kFromEphemeral ? DigitRange{0, name.level + 1} : chain.digit(i, name.level);
+}
+
 std::vector<KeyName> KeyRequest::keys(const Chain& chain) const {
   std::vector<KeyName> names;
   // The highest level of each band; sets are in ascending order.
@@ -10,23 +19,19 @@ std::vector<KeyName> KeyRequest::keys(const Chain& chain) const {
     for (const Level level : levels) {
       if (chain.band(level) == last_band) names.pop_back();
       last_band = chain.band(level);
-      names.push_back({role, element, level, chain.special_primes(level)});
+      names.push_back(key_name(chain, role, element, level));
     }
   };
   append(KeyRole::kRelinearisation, 0, relinearisation_levels);
   for (const auto& [g, levels] : galois_levels) append(KeyRole::kGalois, g, levels);
-  if (encapsulation) {
-    names.push_back({KeyRole::kToEphemeral, 0, 0, 1});
-    append(KeyRole::kFromEphemeral, 0, {chain.max_level});
-  }
+  if (!raised_levels.empty()) append(KeyRole::kToEphemeral, 0, {0});
+  for (const auto& [g, levels] : raised_levels) append(KeyRole::kFromEphemeral, g, levels);
   return names;
 }
 
-size_t KeyRequest::count(const Chain& chain) const { return keys(chain).size() - encapsulation; }
-
 size_t KeyRequest::bytes(const Chain& chain) const {
   size_t total = 0;
-  for (const KeyName& key : keys(chain)) total += chain.key_bytes(key.level, key.p_count);
+  for (const KeyName& key : keys(chain)) total += chain.key_bytes(key.level, key.p_count, key.digits);
   return total;
 }
 

@@ -25,6 +25,10 @@ uint64_t special_product(const Context& context, int p_count, const Modulus& m) 
   return product;
 }
 
+RnsPoly target_of(const SecretKey& secret, GaloisElement g) {
+  return automorphism(secret.poly(), inverse_element(g, secret.context().log_n()));
+}
+
 PublicKey KeyGenerator::public_key() {
   const Ring& ring = context_.ring();
   PublicKey key;
@@ -36,18 +40,17 @@ PublicKey KeyGenerator::public_key() {
   return key;
 }
 
-KeySwitchKey KeyGenerator::switching_key(const RnsPoly& s_from, const RnsPoly& s_to, Level level,
-                                         int p_count) {
+KeySwitchKey KeyGenerator::switching_key(const RnsPoly& s_from, const RnsPoly& s_to, const KeyName& name) {
   const Ring& ring = context_.ring();
-  KeySwitchKey key{fresh_seed(), level, p_count, {}, secret_.fingerprint()};
-  for (int i = 0; i < context_.digit_count(level); ++i) {
-    RnsPoly a(ring, {level + 1, p_count}, Form::kNtt);
+  KeySwitchKey key{fresh_seed(), name.level, name.p_count, {}, secret_.fingerprint()};
+  for (int i = 0; i < name.digits; ++i) {
+    RnsPoly a(ring, {name.level + 1, name.p_count}, Form::kNtt);
     expand_seed(key.seed, i, a);
     RnsPoly b = encrypt_zero(a, s_to, error_random_);
-    const DigitRange range = context_.digit(i, level);
+    const DigitRange range = key_digit(context_.chain(), name, i);
     for (int j = range.begin; j < range.end; ++j) {
       const Modulus& m = ring.q(j);
-      const Multiplier p_product = make_multiplier(special_product(context_, p_count, m), m);
+      const Multiplier p_product = make_multiplier(special_product(context_, name.p_count, m), m);
       kernels().scale_add(b.limb(j), s_from.limb(j), p_product, ring.n(), m);
     }
     key.digits.push_back({PackedPoly(b), PackedPoly(a)});
@@ -59,16 +62,17 @@ KeySwitchKey KeyGenerator::relinearisation(Level level) {
   check_level(context_, level);
   RnsPoly square = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
   multiply(square, secret_.poly(), secret_.poly());
-  return switching_key(square, secret_.poly(), level, context_.p_count(level));
+  return switching_key(square, secret_.poly(),
+                       key_name(context_.chain(), KeyRole::kRelinearisation, 0, level));
 }
 
 KeySwitchKey KeyGenerator::galois(GaloisElement g, Level level) {
   check_level(context_, level);
-  const RnsPoly target = automorphism(secret_.poly(), inverse_element(g, context_.log_n()));
-  return switching_key(secret_.poly(), target, level, context_.p_count(level));
+  return switching_key(secret_.poly(), target_of(secret_, g),
+                       key_name(context_.chain(), KeyRole::kGalois, g, level));
 }
 
-void KeyGenerator::encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_ephemeral) {
+RnsPoly KeyGenerator::ephemeral_secret() {
   // check_security() has looked at the ephemeral secret of bootstrappable parameters only.
   if (!context_.can_bootstrap() && !context_.spec().insecure) {
     throw Error(message("parameters '", context_.spec().name,
@@ -78,16 +82,12 @@ void KeyGenerator::encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_
   error_random_.renew();
   const SecretVector<int32_t> coefficients =
       sample_secret(context_, context_.spec().encapsulation_hamming_weight, error_random_);
-  const RnsPoly ephemeral = secret_poly(ring, ring.full_basis(), coefficients);
-  // The one key under the ephemeral secret: modulus q_0 p_0.
-  const Level top = context_.max_level();
-  to_ephemeral = switching_key(secret_.poly(), ephemeral, 0, 1);
-  from_ephemeral = switching_key(ephemeral, secret_.poly(), top, context_.p_count(top));
+  return secret_poly(ring, ring.full_basis(), coefficients);
 }
 
 void KeyGenerator::make(const KeyRequest& request,
                         const std::function<void(const KeyName&, KeySwitchKey)>& take) {
-  KeySwitchKey from_ephemeral;
+  RnsPoly ephemeral;
   for (const KeyName& name : request.keys(context_.chain())) {
     KeySwitchKey key;
     switch (name.role) {
@@ -98,10 +98,11 @@ void KeyGenerator::make(const KeyRequest& request,
         key = galois(name.element, name.level);
         break;
       case KeyRole::kToEphemeral:
-        encapsulation(key, from_ephemeral);
+        ephemeral = ephemeral_secret();
+        key = switching_key(secret_.poly(), ephemeral, name);  // the one key under it: modulus q_0 p_0
         break;
       case KeyRole::kFromEphemeral:
-        key = std::move(from_ephemeral);
+        key = switching_key(ephemeral, target_of(secret_, name.element), name);
         break;
     }
     take(name, std::move(key));

@@ -18,6 +18,9 @@ namespace psm::ckks {
 // P, the product of p_count special primes, modulo one of the primes of q.
 uint64_t special_product(const Context& context, int p_count, const Modulus& m);
 
+// sigma_g^{-1}(s): what the keys of the Galois element g switch to.
+RnsPoly target_of(const SecretKey& secret, GaloisElement g);
+
 class KeyGenerator {
  public:
   explicit KeyGenerator(const SecretKey& secret) : secret_(secret), context_(secret.context()) {}
@@ -25,17 +28,17 @@ class KeyGenerator {
   PublicKey public_key();
   KeySwitchKey relinearisation(Level level);
   KeySwitchKey galois(GaloisElement g, Level level);
-  // The two keys around ModRaise (ePrint 2022/024): s -> s~ at modulus q_0 p_0 and s~ -> s at Q_L P. The
-  // ephemeral secret s~ is drawn here and forgotten here.
-  void encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_ephemeral);
 
-  // Makes all keys of a request: one at a time for take(), or together.
+  // Makes all keys of a request: one at a time for take(), or together. Among them are those around ModRaise
+  // (ePrint 2022/024): s -> s~ at modulus q_0 p_0, and s~ -> sigma_g^{-1}(s) at Q_level P. The ephemeral secret s~ is
+  // drawn here and forgotten here.
   void make(const KeyRequest& request, const std::function<void(const KeyName&, KeySwitchKey)>& take);
   EvaluationKeys evaluation_keys(const KeyRequest& request, const std::function<void()>& after_each = {});
 
  private:
   // The key that switches from s_from to s_to: digit i of b carries P g_i s_from.
-  KeySwitchKey switching_key(const RnsPoly& s_from, const RnsPoly& s_to, Level level, int p_count);
+  KeySwitchKey switching_key(const RnsPoly& s_from, const RnsPoly& s_to, const KeyName& name);
+  RnsPoly ephemeral_secret();
 
   const SecretKey& secret_;
   const Context& context_;

@@ -26,8 +26,9 @@ int hamming_weight(const SecretKey& secret) {
   return weight;
 }
 
-// The largest |coefficient| of b + a s - P g s' modulo limb j, s' and s given in NTT form.
-int64_t largest_error(const KeySwitchKey& key, int digit, int j, const RnsPoly& s_to, const RnsPoly& s_from) {
+// b + a s - P g s' modulo limb j, s' and s given in NTT form.
+std::vector<int64_t> errors(const KeySwitchKey& key, int digit, int j, const RnsPoly& s_to,
+                            const RnsPoly& s_from) {
   const Ring& ring = context().ring();
   const struct { RnsPoly b, a; } d{key.digits[digit].b.unpack(), key.digits[digit].a.unpack()};
   const int prime = d.b.prime_index(j);
@@ -43,8 +44,14 @@ int64_t largest_error(const KeySwitchKey& key, int digit, int j, const RnsPoly& 
     error.limb(0)[i] = e;
   }
   kernels().ntt_inverse(error.limb(0), error.limb(0), ring.ntt(prime));
+  std::vector<int64_t> centred;
+  for (size_t i = 0; i < ring.n(); ++i) centred.push_back(centered(error.limb(0)[i], m));
+  return centred;
+}
+
+int64_t largest_error(const KeySwitchKey& key, int digit, int j, const RnsPoly& s_to, const RnsPoly& s_from) {
   int64_t largest = 0;
-  for (size_t i = 0; i < ring.n(); ++i) largest = std::max(largest, std::abs(centered(error.limb(0)[i], m)));
+  for (const int64_t e : errors(key, digit, j, s_to, s_from)) largest = std::max(largest, std::abs(e));
   return largest;
 }
 
@@ -130,14 +137,16 @@ TEST_CASE("the only key under the ephemeral secret has the modulus q_0 p_0") {
   const SecretKey secret = SecretKey::generate(context());
   KeyGenerator generator(secret);
   KeyRequest request;
-  request.encapsulation = true;
+  const Level top = context().max_level();
+  const GaloisElement turn = galois_element(context(), 3);
+  request.need_raised(1, top);
+  request.need_raised(turn, 3);
+  request.need_raised(turn, top);
   request.need_relinearisation(3);
   request.need_galois(galois_element(context(), 1), 3);
   const EvaluationKeys keys = generator.evaluation_keys(request);
   const KeySwitchKey* const to = keys.find(context(), KeyRole::kToEphemeral, 0, 0);
-  const KeySwitchKey* const from = keys.find(context(), KeyRole::kFromEphemeral, 0, context().max_level());
   REQUIRE(to != nullptr);
-  REQUIRE(from != nullptr);
   CHECK(to->level == 0);
   CHECK(to->digits.size() == 1);
   CHECK(to->digits[0].b.basis() == Basis{1, 1});
@@ -147,14 +156,35 @@ TEST_CASE("the only key under the ephemeral secret has the modulus q_0 p_0") {
   multiply(square, secret.poly(), secret.poly());
   CHECK(largest_error(*keys.find(context(), KeyRole::kRelinearisation, 0, 3), 0, context().p_count(3),
                       secret.poly(), square) <= kErrorBound);
+  // Those from it hold e alone modulo the special primes, and P s~ more modulo all others: the same s~.
   const RnsPoly nothing = RnsPoly::zero(ring, ring.full_basis(), Form::kNtt);
-  for (int j = 0; j < from->digits[0].b.limbs(); ++j) {
-    // Limbs outside digit 0 hold -a s + e alone.
-    const int prime = from->digits[0].b.prime_index(j);
-    if (prime < context().chain().bands.back().digits[0].end) continue;
-    CHECK(largest_error(*from, 0, j, secret.poly(), nothing) <= kErrorBound);
-    CHECK(largest_error(*from, 0, j, square, nothing) > kErrorBound);
+  std::set<std::vector<int64_t>> ephemeral;
+  for (const auto& [g, level] : {std::pair(GaloisElement{1}, top), {turn, Level(3)}, {turn, top}}) {
+    const KeySwitchKey* const from = keys.find(context(), KeyRole::kFromEphemeral, g, level);
+    REQUIRE(from != nullptr);
+    REQUIRE(from->digits.size() == 1);
+    CHECK(from->digits[0].b.basis() == Basis{level + 1, context().p_count(level)});
+    CHECK(from->bytes() == context().chain().key_bytes(level, from->p_count, 1));
+    const RnsPoly target = automorphism(secret.poly(), inverse_element(g, context().log_n()));
+    const std::vector<int64_t> error = errors(*from, 0, level + 1, target, nothing);
+    CHECK(largest_error(*from, 0, level + 1, square, nothing) > kErrorBound);
+    for (int j = 0; j < from->digits[0].b.limbs(); ++j) {
+      std::vector<int64_t> rest = errors(*from, 0, j, target, nothing);
+      if (j > level) {
+        CHECK(largest_error(*from, 0, j, target, nothing) <= kErrorBound);
+        CHECK(rest == error);
+        continue;
+      }
+      const Modulus& m = ring.q(j);
+      const uint64_t inverse = inverse_mod(special_product(context(), from->p_count, m), m);
+      for (size_t i = 0; i < rest.size(); ++i)
+        rest[i] = centered(mul_mod(reduce_signed(rest[i] - error[i], m), inverse, m), m);
+      ephemeral.insert(rest);
+    }
   }
+  REQUIRE(ephemeral.size() == 1);
+  CHECK(std::ranges::all_of(*ephemeral.begin(), [](int64_t s) { return std::abs(s) <= 1; }));
+  CHECK(std::ranges::count(*ephemeral.begin(), 0) == context().n() - 32);
 }
 
 TEST_CASE(
@@ -174,7 +204,7 @@ TEST_CASE(
   KeyRequest request;
   request.need_relinearisation(context().max_level());
   for (GaloisElement g : {GaloisElement{5}, GaloisElement{25}}) request.need_galois(g, context().max_level());
-  request.encapsulation = true;
+  for (GaloisElement g : {GaloisElement{1}, GaloisElement{5}}) request.need_raised(g, context().max_level());
   const EvaluationKeys keys = generator.evaluation_keys(request);
   const PublicKey public_key = generator.public_key();
   std::set<uint64_t> seen;
@@ -190,13 +220,14 @@ TEST_CASE(
     for (const auto& digit : key.digits) take(digit.a.unpack());
   };
   take_key(first), take_key(second);
-  CHECK(keys.keys.size() == 5);
+  CHECK(keys.keys.size() == 6);
   for (const auto& [use, key] : keys.keys) take_key(key);
   CHECK(seen.size() == drawn);
   CHECK(seeds.size() == count);
 }
 
 TEST_CASE("requests take one key for each band that is used, at its highest level, merge, and count bytes") {
+  const Level top = context().max_level();
   KeyRequest a, b;
   a.need_galois(5, 2);
   a.need_galois(5, 1);
@@ -204,23 +235,25 @@ TEST_CASE("requests take one key for each band that is used, at its highest leve
   b.need_galois(5, 4);
   b.need_galois(25, 1);
   b.need_relinearisation(2);
-  b.encapsulation = true;
+  a.need_raised(1, 1);
+  b.need_raised(1, 2);
+  b.need_raised(5, top);
   a.merge(b);
   CHECK(a.galois_levels.size() == 2);
-  const Level top = context().max_level();
   const std::vector<std::tuple<KeyRole, GaloisElement, Level>> expected{
       {KeyRole::kRelinearisation, 0, Level(2)}, {KeyRole::kGalois, 5, Level(2)},
       {KeyRole::kGalois, 5, Level(4)},          {KeyRole::kGalois, 25, Level(1)},
-      {KeyRole::kToEphemeral, 0, Level(0)},     {KeyRole::kFromEphemeral, 0, top}};
+      {KeyRole::kToEphemeral, 0, Level(0)},     {KeyRole::kFromEphemeral, 1, Level(2)},
+      {KeyRole::kFromEphemeral, 5, top}};
   std::vector<std::tuple<KeyRole, GaloisElement, Level>> named;
   for (const KeyName& key : a.keys(context().chain())) named.emplace_back(key.role, key.element, key.level);
   CHECK(named == expected);
-  CHECK(a.count(context().chain()) == 5);
+  CHECK(a.count(context().chain()) == 7);
   const SecretKey secret = SecretKey::generate(context());
   KeyGenerator generator(secret);
   int calls = 0;
   const EvaluationKeys keys = generator.evaluation_keys(a, [&] { ++calls; });
-  CHECK(calls == 6);
+  CHECK(calls == 7);
   CHECK(keys.bytes() == a.bytes(context().chain()));
   // Each serves the levels of its band up to its own.
   const auto find = [&](GaloisElement g, Level level) {
@@ -243,8 +276,9 @@ TEST_CASE("secure parameters without a bootstrap have no ephemeral secret") {
   spec.insecure = false;
   const Context secure(spec);
   const SecretKey secret = SecretKey::generate(secure);
-  KeySwitchKey to, from;
-  CHECK_THROWS_AS(KeyGenerator(secret).encapsulation(to, from), Error);
+  KeyRequest request;
+  request.need_raised(1, 0);
+  CHECK_THROWS_AS(KeyGenerator(secret).evaluation_keys(request), Error);
 }
 
 TEST_CASE("keys for levels that do not exist are refused") {

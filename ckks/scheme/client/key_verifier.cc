@@ -89,34 +89,45 @@ void KeyVerifier::check(const PublicKey& key) const {
 void KeyVerifier::check_relinearisation(const KeySwitchKey& key, const std::string& what) const {
   RnsPoly square = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
   multiply(square, secret_.poly(), secret_.poly());
-  check_switch(key, context_.p_count(key.level), square, secret_.poly(), what);
+  check_switch(key, KeyRole::kRelinearisation, square, secret_.poly(), what);
 }
 
 void KeyVerifier::check_galois(const KeySwitchKey& key, GaloisElement element,
                                const std::string& what) const {
-  const RnsPoly target = automorphism(secret_.poly(), inverse_element(element, context_.log_n()));
-  check_switch(key, context_.p_count(key.level), secret_.poly(), target, what);
+  check_switch(key, KeyRole::kGalois, secret_.poly(), target_of(secret_, element), what);
 }
 
-void KeyVerifier::check_encapsulation(const KeySwitchKey& to_ephemeral,
-                                      const KeySwitchKey& from_ephemeral) const {
-  const char *before = "the key before ModRaise", *behind = "the key behind ModRaise";
-  const Level top = context_.max_level();
-  if (from_ephemeral.level != top) fail(behind);
-  check_shape(from_ephemeral, context_.p_count(top), behind);
-  const RnsPoly ephemeral =
-      secret_poly(context_.ring(), context_.ring().full_basis(), ephemeral_of(from_ephemeral));
-  check_switch(from_ephemeral, context_.p_count(top), ephemeral, secret_.poly(), behind);
-  if (to_ephemeral.level != 0) fail(before);
-  check_switch(to_ephemeral, 1, secret_.poly(), ephemeral, before);
+void KeyVerifier::check_encapsulation(const EvaluationKeys& around) const {
+  const char *all = "the set of keys around ModRaise", *before = "the key before ModRaise";
+  const KeySwitchKey* to_ephemeral = nullptr;
+  RnsPoly ephemeral;
+  for (const auto& [use, key] : around.keys) {  // in the order of the roles
+    const auto& [role, element, band] = use;
+    if (role == KeyRole::kToEphemeral && to_ephemeral == nullptr) {
+      to_ephemeral = &key;
+      continue;
+    }
+    if (role != KeyRole::kFromEphemeral || to_ephemeral == nullptr) fail(all);
+    const std::string behind =
+        message("the key behind ModRaise of the Galois element ", element, " at level ", key.level);
+    const RnsPoly target = target_of(secret_, element);
+    if (ephemeral.empty()) {
+      check_shape(key, key_name(context_.chain(), role, element, key.level), behind);
+      ephemeral = secret_poly(context_.ring(), context_.ring().full_basis(), ephemeral_of(key, target));
+    }
+    check_switch(key, role, ephemeral, target, behind);
+  }
+  if (ephemeral.empty()) fail(all);
+  if (to_ephemeral->level != 0) fail(before);
+  check_switch(*to_ephemeral, KeyRole::kToEphemeral, secret_.poly(), ephemeral, before);
 }
 
-// e_0 + P g_0 s~ is e_0 modulo the special primes, and P s~ more modulo q_0.
-SecretVector<int32_t> KeyVerifier::ephemeral_of(const KeySwitchKey& key) const {
+// e + P s~ is e modulo the special primes, and P s~ more modulo q_0.
+SecretVector<int32_t> KeyVerifier::ephemeral_of(const KeySwitchKey& key, const RnsPoly& target) const {
   const Ring& ring = context_.ring();
   const RnsPoly a = key.digits[0].a.unpack(), b = key.digits[0].b.unpack();
   const auto residues = [&](int j) {
-    Buffer x = phase(a, b, secret_.poly(), j);
+    Buffer x = phase(a, b, target, j);
     kernels().ntt_inverse(x.data(), x.data(), ring.ntt(a.prime_index(j)));
     return x;
   };
@@ -137,20 +148,21 @@ SecretVector<int32_t> KeyVerifier::ephemeral_of(const KeySwitchKey& key) const {
   return secret;
 }
 
-void KeyVerifier::check_shape(const KeySwitchKey& key, int p_count, const std::string& what) const {
-  const Basis basis{key.level + 1, p_count};
-  bool good = key.fingerprint == secret_.fingerprint() && key.p_count == p_count &&
-              key.digits.size() == static_cast<size_t>(context_.digit_count(key.level));
+void KeyVerifier::check_shape(const KeySwitchKey& key, const KeyName& name, const std::string& what) const {
+  const Basis basis{name.level + 1, name.p_count};
+  bool good = key.fingerprint == secret_.fingerprint() && key.p_count == name.p_count &&
+              key.digits.size() == static_cast<size_t>(name.digits);
   for (const KeySwitchKey::Digit& digit : key.digits)
     good = good && digit.a.basis() == basis && digit.b.basis() == basis;
   if (!good) fail(what);
 }
 
-void KeyVerifier::check_switch(const KeySwitchKey& key, int p_count, const RnsPoly& from, const RnsPoly& to,
+void KeyVerifier::check_switch(const KeySwitchKey& key, KeyRole role, const RnsPoly& from, const RnsPoly& to,
                                const std::string& what) const {
-  check_shape(key, p_count, what);
+  const KeyName name = key_name(context_.chain(), role, 0, key.level);
+  check_shape(key, name, what);
   for (size_t d = 0; d < key.digits.size(); ++d) {
-    const Carried carried{&from, context_.digit(static_cast<int>(d), key.level), p_count};
+    const Carried carried{&from, key_digit(context_.chain(), name, static_cast<int>(d)), name.p_count};
     if (!is_small(context_, key.digits[d].a.unpack(), key.digits[d].b.unpack(), to, carried)) fail(what);
   }
 }

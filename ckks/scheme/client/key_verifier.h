@@ -2,11 +2,11 @@
 //
 //   A public key (b, a) encrypts zero: b + a s = e. Digit i of a key that switches from s' to s has b_i + a_i
 //   s = e_i + P g_i s', where P g_i is P modulo the primes of the digit and zero modulo all others
-//   (key_generator.h). Each e must be one small polynomial, the same modulo every prime, with |e| <=
+//   (ckks/scheme/public/keys.h). Each e must be one small polynomial, the same modulo every prime, with |e| <=
 //   kErrorBound (ckks/ring/sampler.h), and not zero.
 //
 // This checks the whole key, not only its effect on one ciphertext. Nobody kept the ephemeral secret of the
-// two keys around ModRaise. It follows from the second of them, and must have the right weight.
+// keys around ModRaise. It follows from the first that switches from it, and must have the right weight.
 //
 // Every check throws Error with `what` in front. No branch and no address depends on the secret or on an
 // error, but the result of a check is public.
@@ -27,13 +27,14 @@ class KeyVerifier {
   void check(const PublicKey& key) const;
   void check_relinearisation(const KeySwitchKey& key, const std::string& what) const;
   void check_galois(const KeySwitchKey& key, GaloisElement element, const std::string& what) const;
-  void check_encapsulation(const KeySwitchKey& to_ephemeral, const KeySwitchKey& from_ephemeral) const;
+  // All keys around ModRaise, and no others: one to the ephemeral secret, the rest from it.
+  void check_encapsulation(const EvaluationKeys& around) const;
 
  private:
-  void check_shape(const KeySwitchKey& key, int p_count, const std::string& what) const;
-  void check_switch(const KeySwitchKey& key, int p_count, const RnsPoly& from, const RnsPoly& to,
+  void check_shape(const KeySwitchKey& key, const KeyName& name, const std::string& what) const;
+  void check_switch(const KeySwitchKey& key, KeyRole role, const RnsPoly& from, const RnsPoly& to,
                     const std::string& what) const;
-  SecretVector<int32_t> ephemeral_of(const KeySwitchKey& from_ephemeral) const;
+  SecretVector<int32_t> ephemeral_of(const KeySwitchKey& from_ephemeral, const RnsPoly& target) const;
 
   const SecretKey& secret_;
   const Context& context_;

@@ -68,10 +68,20 @@ void change(KeySwitchKey& key, size_t digit, int64_t by, int only = -1) {
   key.digits[digit].b = PackedPoly(b);
 }
 
-struct Encapsulation {
-  explicit Encapsulation(KeyGenerator& generator) { generator.encapsulation(to, from); }
-  KeySwitchKey to, from;
-};
+constexpr GaloisElement kTurn = 5;
+
+// Keys around ModRaise: from the ephemeral secret at the top, as it is and turned, and at a low level.
+EvaluationKeys around(KeyGenerator& generator) {
+  KeyRequest request;
+  request.need_raised(1, context().max_level());
+  request.need_raised(1, 1);
+  request.need_raised(kTurn, context().max_level());
+  return generator.evaluation_keys(request);
+}
+
+KeySwitchKey& key_of(EvaluationKeys& keys, KeyRole role, GaloisElement element = 0, Level level = 0) {
+  return keys.keys.at({role, element, context().band(level)});
+}
 
 // No chance decides below. The generator's errors never leave their bound; an error that is zero everywhere, or a wrong
 // key whose N = 2^10 coefficients are all within the bound modulo primes of 2^40 and more, come less than once in 2^2000.
@@ -82,8 +92,7 @@ constexpr int64_t kFar = 2 * kErrorBound + 1;  // further than any two errors ar
 TEST_CASE("what the generator makes passes, at the top of every band and below it") {
   const KeyVerifier verifier(secret());
   verifier.check(generator().public_key());
-  const Encapsulation keys(generator());
-  verifier.check_encapsulation(keys.to, keys.from);
+  verifier.check_encapsulation(around(generator()));
   std::set<Level> levels;
   for (const Gadget& band : context().chain().bands) {
     levels.insert(band.top);
@@ -108,9 +117,10 @@ TEST_CASE("the same under a dense secret") {
   const KeyVerifier verifier(key);
   verifier.check(keys.public_key());
   verifier.check_relinearisation(keys.relinearisation(dense.compute_level()), "r");
-  KeySwitchKey to, from;
-  keys.encapsulation(to, from);
-  verifier.check_encapsulation(to, from);
+  KeyRequest raised;
+  raised.need_raised(1, dense.max_level());
+  raised.need_raised(kTurn, dense.max_level());
+  verifier.check_encapsulation(keys.evaluation_keys(raised));
 }
 
 TEST_CASE("a public key of another secret, of another pair, or changed in one coefficient is refused") {
@@ -193,29 +203,61 @@ TEST_CASE("a Galois key of another element, level or secret is refused") {
 
 TEST_CASE(
     "the keys around ModRaise are refused unless they are of one ephemeral secret of the right weight") {
-  const auto refused = [](const KeySwitchKey& to, const KeySwitchKey& from, const std::string& what) {
-    check_refused(refusal([&](const KeyVerifier& v) { v.check_encapsulation(to, from); }), what);
+  const Level top = context().max_level();
+  const auto behind = [](GaloisElement element, Level level) {
+    return message("the key behind ModRaise of the Galois element ", element, " at level ", level);
   };
-  const std::string before = "the key before ModRaise", behind = "the key behind ModRaise",
+  const std::string all = "the set of keys around ModRaise", before = "the key before ModRaise",
                     ephemeral = "the ephemeral secret";
-  const Encapsulation right(generator()), again(generator()), other(false_generator());
-  refused(again.to, right.from, before);
-  refused(other.to, right.from, before);
-  refused(right.to, other.from, ephemeral);
-  refused(right.to, right.to, behind);
-  refused(right.from, right.from, before);
-  refused(right.to, generator().relinearisation(context().max_level()), ephemeral);
-
-  for (size_t digit = 0; digit < right.from.digits.size(); ++digit) {
-    KeySwitchKey from = right.from.in(nullptr);
-    change(from, digit, 1, context().max_level());
-    refused(right.to, from, behind);
+  const auto refused = [](const std::string& what, const std::function<void(EvaluationKeys&)>& change) {
+    EvaluationKeys keys = around(generator());
+    change(keys);
+    check_refused(refusal([&](const KeyVerifier& v) { v.check_encapsulation(keys); }), what);
+  };
+  const std::pair<GaloisElement, Level> places[] = {{1, Level(1)}, {1, top}, {kTurn, top}};
+  EvaluationKeys again = around(generator()), other = around(false_generator());
+  for (EvaluationKeys* keys : {&again, &other})
+    refused(before, [&](EvaluationKeys& k) {
+      key_of(k, KeyRole::kToEphemeral) = key_of(*keys, KeyRole::kToEphemeral).in(nullptr);
+    });
+  for (const auto& [g, level] : places) {
+    CAPTURE(g);
+    CAPTURE(int{level});
+    const bool first = g == 1 && level == 1;
+    const auto place = [&](EvaluationKeys& k) -> KeySwitchKey& {
+      return key_of(k, KeyRole::kFromEphemeral, g, level);
+    };
+    // Another ephemeral secret of the right weight is found where it does not fit the next key.
+    refused(first ? behind(1, top) : behind(g, level),
+            [&](EvaluationKeys& k) { place(k) = place(again).in(nullptr); });
+    refused(first ? ephemeral : behind(g, level),
+            [&](EvaluationKeys& k) { place(k) = place(other).in(nullptr); });
+    for (const int limb : {1, int{level}, int{level} + 1 + context().p_count(level) - 1})
+      refused(behind(g, level), [&](EvaluationKeys& k) { change(place(k), 0, 1, limb); });
+    refused(behind(g, level), [&](EvaluationKeys& k) { ++place(k).fingerprint.key; });
   }
-  for (const int limb : {0, 1}) {
-    KeySwitchKey to = right.to.in(nullptr);
-    change(to, 0, 1, limb);
-    refused(to, right.from, before);
-  }
+  for (const int limb : {0, 1})
+    refused(before, [&](EvaluationKeys& k) { change(key_of(k, KeyRole::kToEphemeral), 0, 1, limb); });
+  // A key for another element, and one of another role.
+  refused(behind(1, top), [&](EvaluationKeys& k) {
+    std::swap(key_of(k, KeyRole::kFromEphemeral, 1, top), key_of(k, KeyRole::kFromEphemeral, kTurn, top));
+  });
+  refused(behind(kTurn, top), [&](EvaluationKeys& k) {
+    key_of(k, KeyRole::kFromEphemeral, kTurn, top) = generator().galois(kTurn, top);
+  });
+  // One key is missing, there is one of another role, or none is there.
+  refused(all, [](EvaluationKeys& k) { k.keys.erase({KeyRole::kToEphemeral, 0, 0}); });
+  refused(all, [](EvaluationKeys& k) { k.keys.clear(); });
+  refused(all, [](EvaluationKeys& k) {
+    std::erase_if(k.keys, [](const auto& key) { return std::get<0>(key.first) == KeyRole::kFromEphemeral; });
+  });
+  refused(all, [](EvaluationKeys& k) {
+    k.keys.emplace(EvaluationKeys::Use{KeyRole::kRelinearisation, 0, 0}, generator().relinearisation(0));
+  });
+  refused(all, [](EvaluationKeys& k) {
+    k.keys.emplace(EvaluationKeys::Use{KeyRole::kToEphemeral, 1, 0},
+                   key_of(k, KeyRole::kToEphemeral).in(nullptr));
+  });
 }
 
 TEST_CASE("an ephemeral secret of another weight is refused") {
@@ -225,13 +267,11 @@ TEST_CASE("an ephemeral secret of another weight is refused") {
   SecretVector<int32_t> coefficients(static_cast<size_t>(context().n()));
   std::copy(secret().coefficients().begin(), secret().coefficients().end(), coefficients.begin());
   const SecretKey same(other, std::move(coefficients), secret().fingerprint().key);
-  KeyGenerator keys(same);
-  KeySwitchKey to, from;
-  keys.encapsulation(to, from);
-  KeyVerifier(same).check_encapsulation(to, from);
-  to.fingerprint = from.fingerprint = secret().fingerprint();
-  check_refused(refusal([&](const KeyVerifier& v) { v.check_encapsulation(to, from); }),
-                "the ephemeral secret");
+  KeyGenerator generator(same);
+  EvaluationKeys keys = around(generator);
+  KeyVerifier(same).check_encapsulation(keys);
+  for (auto& [use, key] : keys.keys) key.fingerprint = secret().fingerprint();
+  check_refused(refusal([&](const KeyVerifier& v) { v.check_encapsulation(keys); }), "the ephemeral secret");
 }
 
 }  // namespace psm::ckks

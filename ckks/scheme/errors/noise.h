@@ -18,8 +18,9 @@
 //   digits        sum over digits, each uniform in            c^2 = N sigma_e^2 sum_D D^2 / (12 P^2)
 //                 [-D/2, D/2], times an error, over P
 //   key switch    digits and a division by P
-//   ModRaise      to the ephemeral secret at q_0 p_0, back    c^2 = N sigma_e^2 q_0^2 / (12 p_0^2) + (1 + h~) / 12
-//                 at Q_L P                                          + a key switch at level L
+//   ModRaise      to the ephemeral secret at q_0 p_0          c^2 = N sigma_e^2 q_0^2 / (12 p_0^2) + (1 + h~) / 12
+//   raised digit  a raised c_1 times an error, over P         c^2 = N sigma_e^2 q_0^2 / (12 P^2); back to the main
+//                                                             secret with a division by P
 #pragma once
 
 #include <cmath>
@@ -73,12 +74,16 @@ class NoiseModel {
   double relinearise_rescale(Level level, Scale scale, Scale next_scale) const {
     return std::hypot(digits(level, scale), rescale(next_scale));
   }
-  // Added from level 0 to the top by the two switches around ModRaise.
+  // Added by ModRaise, and by a key from the ephemeral secret at this level, alone.
   double mod_raise(Scale scale) const {
     const double ratio = static_cast<double>(context_.q(0)) / static_cast<double>(context_.p(0));
-    const double to_ephemeral = context_.n() * kErrorVariance * ratio * ratio / 12 +
-                                (1 + context_.spec().encapsulation_hamming_weight) / 12.0;
-    return std::hypot(slots(to_ephemeral, scale), key_switch(context_.max_level(), scale));
+    return slots(context_.n() * kErrorVariance * ratio * ratio / 12 +
+                     (1 + context_.spec().encapsulation_hamming_weight) / 12.0,
+                 scale);
+  }
+  double raised_digit(Level level, Scale scale) const {
+    const double ratio = static_cast<double>(context_.q(0)) * std::exp2(-context_.log2_p(level));
+    return slots(context_.n() * kErrorVariance * ratio * ratio / 12, scale);
   }
 
  private:

@@ -173,7 +173,8 @@ void compare_down_from(TestParty& t, Level level, Comparison& compare) {
       std::hypot(std::sqrt(2.0) * each, model.rescale(weighted.scale())));
 }
 
-// The way to the top under the ephemeral secret. Read modulo q_0 again, what was added is gone but for the error.
+// The way to the top under the ephemeral secret, and back to the main one. Read modulo q_0 again, what was added is
+// gone but for the error.
 void compare_mod_raise(TestParty& t, Comparison& compare) {
   const NoiseModel model(t.context);
   const Evaluator& e = *t.evaluator;
@@ -182,7 +183,8 @@ void compare_mod_raise(TestParty& t, Comparison& compare) {
       e.switch_from_ephemeral(e.mod_raise(e.switch_to_ephemeral(a), t.context.max_level()));
   CHECK(raised.level() == t.context.max_level());
   compare("ModRaise", rms_error(t.decrypt(e.truncate_to_level(raised, 0)), t.decrypt(a)),
-          model.mod_raise(a.scale()));
+          std::hypot(model.mod_raise(a.scale()), model.raised_digit(t.context.max_level(), a.scale()),
+                     model.rescale(a.scale())));
 }
 
 struct ParameterSet {
@@ -226,9 +228,10 @@ TEST_CASE(
       CAPTURE(spec.name);
       CAPTURE(spec.p_count);
       CAPTURE(weight);
+      TestParty t(spec);
       KeyRequest around;
-      around.encapsulation = true;
-      TestParty t(spec, around);
+      around.need_raised(1, t.context.max_level());
+      t.add_keys(around);
       REQUIRE(set.levels.back() == t.context.max_level());
       compare_mod_raise(t, compare);
       // Keys trimmed to each level, and those of the top at every level.

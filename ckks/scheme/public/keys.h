@@ -8,7 +8,10 @@
 // the digits are those of a band of levels (chain.h), so a key serves the levels of one band. It is trimmed
 // to the highest level of its use, with fewer limbs and digits.
 //
-// The key for the Galois element g (key_request.h) switches from s to sigma_g^{-1}(s), and sigma_g is applied
+// A key from the ephemeral secret s~ of ModRaise has one digit, of all primes q_0 .. q_level: b = -a s + e + P s~. The
+// polynomial that ModRaise makes is an integer one with coefficients below q_0, so it is its own digit.
+//
+// A key for the Galois element g (key_request.h) switches from s or s~ to sigma_g^{-1}(s), and sigma_g is applied
 // to the result, so a rotation permutes two polynomials rather than all digits.
 #pragma once
 
@@ -35,7 +38,7 @@ struct KeySwitchKey {
   };
   Seed seed{};
   Level level = -1;
-  int p_count = 0;  // special primes it uses: its band's, or one for the ephemeral secret's key
+  int p_count = 0;  // special primes it uses: its band's, or one for the key to the ephemeral secret
   std::vector<Digit> digits{};
   Fingerprint fingerprint{};
 

@@ -84,9 +84,9 @@ void combine(const Engine& engine, Ciphertext& out, const Ciphertext& a, const C
   engine.combine(out.c, terms);
 }
 
-Ciphertext switch_key(const Engine& engine, const Ciphertext& a, const KeySwitchKey* key) {
-  if (!key) throw Error("there are no encapsulation keys; request them when generating keys");
-  return {engine.switch_key(a.c[1], *key, {.addend0 = &a.c[0]}), a.scale(), a.fingerprint};
+const KeySwitchKey& require_around(const KeySwitchKey* key) {
+  if (!key) throw Error("there is no key of those around ModRaise; request them when generating keys");
+  return *key;
 }
 
 }  // namespace
@@ -165,8 +165,9 @@ void Evaluator::add_inplace(Ciphertext& a, const Ciphertext& b) const {
 Ciphertext Evaluator::add_plain(const Ciphertext& a, const Plaintext& b) const {
   check_plain("add_plain", context_, a, b);
   check_scales("add_plain", a.scale(), b.scale());
-  Ciphertext out = a.clone();
-  engine_->with_plain(Arithmetic::kAdd, {out.c.data(), 1}, {out.c.data(), 1}, b);
+  Ciphertext out({RnsPoly(a.c[0].ring(), a.c[0].basis(), Form::kNtt, a.memory()), a.c[1].clone()}, a.scale(),
+                 a.fingerprint);
+  engine_->with_plain(Arithmetic::kAdd, {out.c.data(), 1}, {a.c.data(), 1}, b);
   return out;
 }
 
@@ -346,12 +347,15 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const Hoisted& a, GaloisElem
 
 Ciphertext Evaluator::sum_galois(const Ciphertext& a, std::span<const GaloisElement> elements) const {
   PSM_CHECK(!elements.empty());
-  const Hoisted hoisted = hoist(a);
   std::vector<GaloisStep> steps;
   for (const GaloisElement g : elements) steps.push_back(galois_step(g, a.level()));
+  return sum_steps(hoist(a), steps);
+}
+
+Ciphertext Evaluator::sum_steps(const Hoisted& a, std::span<const GaloisStep> steps) const {
   std::vector<SwitchedSource> sources;
-  for (const GaloisStep& step : steps) sources.push_back({&hoisted, &step});
-  return mod_down({engine_->sum_switched(sources), a.scale(), a.fingerprint});
+  for (const GaloisStep& step : steps) sources.push_back({&a, &step});
+  return mod_down({engine_->sum_switched(sources), a.source->scale(), a.source->fingerprint});
 }
 
 void Evaluator::add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) const {
@@ -386,12 +390,32 @@ Ciphertext Evaluator::mod_down(const ExtendedCiphertext& a) const {
 Ciphertext Evaluator::switch_to_ephemeral(const Ciphertext& a) const {
   check_owner("switch_to_ephemeral", a.fingerprint, context_, keys_);
   PSM_CHECK(a.level() == 0, "the ephemeral secret exists at level 0 only; level ", a.level());
-  return switch_key(*engine_, a, keys_.find(context_, KeyRole::kToEphemeral, 0, 0));
+  const KeySwitchKey& key = require_around(keys_.find(context_, KeyRole::kToEphemeral, 0, 0));
+  return {engine_->switch_key(a.c[1], key, {.addend0 = &a.c[0]}), a.scale(), a.fingerprint};
 }
 
-Ciphertext Evaluator::switch_from_ephemeral(const Ciphertext& a) const {
-  check_owner("switch_from_ephemeral", a.fingerprint, context_, keys_);
-  return switch_key(*engine_, a, keys_.find(context_, KeyRole::kFromEphemeral, 0, context_.max_level()));
+Ciphertext Evaluator::switch_from_ephemeral(const Ciphertext& raised, GaloisElement g) const {
+  const GaloisStep step = raised_step(g, raised.level());
+  return {engine_->switch_key(hoist_raised(raised).digits, *step.key,
+                              {.addend0 = &raised.c[0], .automorphism = g}),
+          raised.scale(), raised.fingerprint};
+}
+
+Ciphertext Evaluator::sum_from_ephemeral(const Ciphertext& raised,
+                                         std::span<const GaloisElement> elements) const {
+  std::vector<GaloisStep> steps;
+  for (const GaloisElement g : elements) steps.push_back(raised_step(g, raised.level()));
+  return sum_steps(hoist_raised(raised), steps);
+}
+
+Hoisted Evaluator::hoist_raised(const Ciphertext& raised) const {
+  check_owner("switch_from_ephemeral", raised.fingerprint, context_, keys_);
+  return {&raised, engine_->raised_digit(raised.c[1], context_.p_count(raised.level()))};
+}
+
+GaloisStep Evaluator::raised_step(GaloisElement g, Level level) const {
+  return {g, &require_around(keys_.find(context_, KeyRole::kFromEphemeral, g, level)),
+          automorphism_table(g, context_.log_n())};
 }
 
 Ciphertext Evaluator::mod_raise(const Ciphertext& a, Level level) const {

@@ -56,8 +56,8 @@ TEST_CASE("chance leaves less than the tolerance, but once in a million cases") 
   const NoiseModel model(raised);
   for (Level level = 0; level <= raised.max_level(); ++level)
     CHECK(largest(raised, model.encryption(raised.scale(level))) < kTolerance);
-  CHECK(largest(raised, std::hypot(model.encryption(raised.scale(0)), model.mod_raise(raised.scale(0)))) <
-        kTolerance);
+  CHECK(largest(raised, std::hypot(model.encryption(raised.scale(0)), model.mod_raise(raised.scale(0)),
+                                   model.key_switch(raised.max_level(), raised.scale(0)))) < kTolerance);
 }
 
 TEST_CASE("sums, differences and negatives are those of the slots") {
@@ -339,16 +339,23 @@ TEST_CASE("ciphertexts of other parameters or of another key pair are refused") 
 }
 
 TEST_CASE("around ModRaise: the message survives both key switches, and multiples of q_0 appear between") {
+  TestParty t(insecure_bootstrappable(10));
   KeyRequest request;
-  request.encapsulation = true;
-  TestParty t(insecure_bootstrappable(10), request);
+  request.need_raised(1, t.context.max_level());
+  request.need_raised(galois_element(t.context, 3, true), t.context.max_level());
+  t.add_keys(request);
   const Slots x = t.random_slots(26);
   const Evaluator& e = *t.evaluator;
   const Ciphertext a = t.encrypt(x, 0);
-  const Ciphertext raised =
-      e.switch_from_ephemeral(e.mod_raise(e.switch_to_ephemeral(a), e.context().max_level()));
+  const Ciphertext ephemeral = e.mod_raise(e.switch_to_ephemeral(a), e.context().max_level());
+  const Ciphertext raised = e.switch_from_ephemeral(ephemeral);
   CHECK(raised.level() == t.context.max_level());
   CHECK(max_error(t.decrypt(e.truncate_to_level(raised, 0)), x) < kTolerance);
+  const Ciphertext turned = e.switch_from_ephemeral(ephemeral, galois_element(t.context, 3, true));
+  Slots expected = rotated(x, 3);
+  for (auto& value : expected) value = std::conj(value);
+  CHECK(max_error(t.decrypt(e.truncate_to_level(turned, 0)), expected) < kTolerance);
+  CHECK_REFUSED(e.switch_from_ephemeral(ephemeral, galois_element(t.context, 1)), "around ModRaise");
   // The multiples: h = 32 bounds |I| by (h + 1) / 2 up to rounding.
   RnsPoly poly = t.decryptor.phase(raised).poly;
   to_coefficients(poly);

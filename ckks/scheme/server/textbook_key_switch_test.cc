@@ -43,6 +43,12 @@ KeySwitchKey key_for(TestParty& party, Level level, GaloisElement g) {
   return party.generator.galois(g, party.context.chain().bands[party.context.band(level)].top);
 }
 
+RnsPoly product(const RnsPoly& a, const RnsPoly& b) {
+  RnsPoly out(a.ring(), a.basis(), Form::kNtt);
+  multiply(out, a, b);
+  return out;
+}
+
 }  // namespace
 
 TEST_CASE("the fast key switch has the textbook's bits: every set of parameters, band and backend") {
@@ -110,16 +116,40 @@ TEST_CASE("what the fast key switch merges, an addend, an automorphism, a rescal
   }
 }
 
-TEST_CASE("the key switches around ModRaise, with one special prime and with all, have the textbook's bits") {
+TEST_CASE(
+    "the key switches around ModRaise, with one special prime and with one digit, have the textbook's bits") {
   TestParty party(insecure_bootstrappable(10));
   const Context& context = party.context;
+  const GaloisElement turn = galois_element(context, 3);
   const HostEngine fast(context);
-  KeySwitchKey down, up;
-  party.generator.encapsulation(down, up);
+  KeyRequest request;
+  for (const Level level : {Level(1), context.max_level()}) request.need_raised(turn, level);
+  party.add_keys(request);
+  const KeySwitchKey& down = *party.keys.find(context, KeyRole::kToEphemeral, 0, 0);
   CHECK(down.p_count == 1);
-  for (const KeySwitchKey* key : {&down, &up}) {
-    const RnsPoly c = random_poly(context.ring(), {key->level + 1, 0}, 4);
-    CHECK(same_bits(fast.switch_key(c, *key, {}), textbook::switch_key(context, c, *key)));
+  const RnsPoly c = random_poly(context.ring(), {1, 0}, 4);
+  CHECK(same_bits(fast.switch_key(c, down, {}), textbook::switch_key(context, c, down)));
+
+  const Evaluator& evaluator = *party.evaluator;
+  const Ciphertext low = evaluator.switch_to_ephemeral(party.encrypt(party.random_slots(1), 0));
+  RnsPoly digit = low.c[1].clone();
+  to_coefficients(digit);
+  const Modulus& q = context.ring().q(0);
+  for (const Level level : {Level(1), context.max_level()}) {
+    CAPTURE(int{level});
+    const KeySwitchKey& up = *party.keys.find(context, KeyRole::kFromEphemeral, turn, level);
+    RnsPoly d(context.ring(), {level + 1, up.p_count}, Form::kCoefficient);
+    for (int j = 0; j < d.limbs(); ++j)
+      for (size_t k = 0; k < d.n(); ++k)
+        d.limb(j)[k] = reduce_signed(centered(digit.limb(0)[k], q), d.modulus(j));
+    to_ntt(d);
+    const Ciphertext raised = evaluator.mod_raise(low, level);
+    CHECK(same_bits(raised.c[1], d.clone_prefix({level + 1, 0})));
+    Engine::Pair expected{textbook::mod_down(product(d, up.digits[0].b.unpack())),
+                          textbook::mod_down(product(d, up.digits[0].a.unpack()))};
+    add(expected[0], expected[0], raised.c[0]);
+    for (RnsPoly& half : expected) half = automorphism(half, turn);
+    CHECK(same_bits(evaluator.switch_from_ephemeral(raised, turn).c, expected));
   }
 }
 
