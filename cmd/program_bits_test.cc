@@ -25,7 +25,7 @@ namespace psm::cmd {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::string_view kInsecureDigest = "8feb6b1259af3733", kSecureDigest = "b8fae44771a2881f";
+constexpr std::string_view kInsecureDigest = "f2d657757817d4c2", kSecureDigest = "6cad4e956833bd47";
 #else
 constexpr std::string_view kInsecureDigest, kSecureDigest;
 #endif

@@ -27,13 +27,15 @@ int fewest_switches(int span) {
   while (babies * babies < span) babies *= 2;
   return babies;
 }
-// Where keys are few, by time: a giant step takes that of three hoisted rotations.
-int least_time(int span) {
-  const auto time = [&](int babies) { return (babies - 1) + 3 * ((span + babies - 1) / babies - 1); };
+// Where keys are few or have one digit, by time: a giant step takes that of so many babies.
+int least_time(int span, int giant) {
+  const auto time = [&](int babies) { return (babies - 1) + giant * ((span + babies - 1) / babies - 1); };
   int babies = 1;
   while (time(2 * babies) < time(babies)) babies *= 2;
   return babies;
 }
+int least_time_hoisted(int span) { return least_time(span, 3); }
+int least_time_raised(int span) { return least_time(span, 15); }
 
 DftFactors on_slots(DftFactors factors, int slots) {
   for (DftFactor& factor : factors.factors) factor.matrix = factor.matrix.on_slots(slots);
@@ -99,7 +101,7 @@ void BootstrapPlan::place_factors() {
   const std::vector<int> down_butterflies = kind_.sparse()
                                                 ? split_butterflies(log_slots_, down_levels, false)
                                                 : slots_to_coeffs_butterflies(log_slots_, down_levels);
-  const auto baby_count = kind_.sparse() ? least_time : fewest_switches;
+  const auto baby_count = kind_.sparse() ? least_time_hoisted : fewest_switches;
   const DftFactors down = on_slots(slots_to_coeffs_factors(log_slots_, down_butterflies), context_.slots());
   DftFactors up = on_slots(
       coeffs_to_slots_factors(log_slots_, split_butterflies(log_slots_, up_levels, true)), context_.slots());
@@ -111,11 +113,13 @@ void BootstrapPlan::place_factors() {
 
   const auto entry = Level::at(down_levels);
   slots_to_coeffs_ = place(down, context_, entry, lowering_scales(context_, entry), baby_count);
-  coeffs_to_slots_ = place(up, context_, context_.evalmod_level() + up_levels,
-                           even_scales(raised_scale(), eval_mod_.input_scale(), up_levels), baby_count);
-  LinearTransform& first = coeffs_to_slots_.front().transform;
+  const Level raised = context_.evalmod_level() + up_levels;
+  const std::vector<Scale> scales = even_scales(raised_scale(), eval_mod_.input_scale(), up_levels);
+  coeffs_to_slots_ = place(up, context_, raised, scales, baby_count);
+  const DftFactor& factor = up.factors.front();
+  LinearTransform first = baby_step_giant_step(factor.matrix, factor.step, least_time_raised(factor.span));
   first.from_ephemeral = true;
-  coeffs_to_slots_.front().schedule = transform_schedule(first, static_cast<size_t>(context_.slots()));
+  coeffs_to_slots_.front() = place(std::move(first), context_, raised, scales[0], scales[1]);
 }
 
 void BootstrapPlan::place_blocks() {
@@ -140,7 +144,7 @@ void BootstrapPlan::place_blocks() {
     up.add(m, diagonal);
   }
   const auto whole = [&](const DiagonalMatrix& matrix, int step, int span) {
-    return baby_step_giant_step(matrix.on_slots(context_.slots()), step, least_time(span));
+    return baby_step_giant_step(matrix.on_slots(context_.slots()), step, least_time_hoisted(span));
   };
   const auto entry = Level::at(1), last = context_.evalmod_level() + 1;
   const std::vector<Scale> to_coeffs = lowering_scales(context_, entry),

@@ -134,6 +134,12 @@ def factors(slots, counts, inverse):
         shift += sigma
     return out if inverse else out[::-1], shift
 
+def doubling_pays(span, babies):
+    """Where a giant step takes the time of 15 babies."""
+    def time(b):
+        return b - 1 + 15 * (-(-span // b) - 1)
+    return time(2 * babies) < time(babies)
+
 def split(total, parts):
     """As even as can be, larger ones first."""
     return [total // parts + (i < total % parts) for i in range(parts)]
@@ -159,7 +165,7 @@ class Bootstrap:
         """Factors, each by baby steps and giant steps; a raised argument is under the ephemeral secret."""
         for (diagonals, step, span, period), before, after in zip(factor_list, scales, scales[1:]):
             babies, terms, weight_scale = 1, [], after * float(self.ring.q[x.shape[1] - 1]) / before
-            while babies * babies < span:
+            while doubling_pays(span, babies) if raised else babies * babies < span:
                 babies *= 2
             for offset, diagonal in sorted(diagonals.items()):
                 baby = offset // step % babies * step

@@ -329,13 +329,13 @@ TEST_CASE("bootstraps of the default parameters take so many key switches and pr
     sum.series(ckks::BootstrapPlan(context, kind).eval_mod().series().nodes);
     return sum.effort.counts.plaintext_products;
   };
-  CHECK(full.hoisted_key_switches == 59);
-  CHECK(full.full_key_switches == 31 + 7 + 3 + 3 + 3 + 3 + 2);
+  CHECK(full.hoisted_key_switches == 71);
+  CHECK(full.full_key_switches == 31 + 7 + 3 + 3 + 3 + 2);
   CHECK(full.conjugations == 1);
   CHECK(full.relinearisations == 22);
   CHECK(full.plaintext_products == 1023 + 64 + 16 + 31 + 31 + 15 + 2 * of_series({}));
-  CHECK(sparse.hoisted_key_switches == 15 + 7 + 8 + 7 + 7 + 3 + 3 + 3 + 1);
-  CHECK(sparse.full_key_switches == 3 + 3 + 1 + 1 + 1 + 2);
+  CHECK(sparse.hoisted_key_switches == 15 + 7 + 16 + 7 + 7 + 3 + 3 + 3 + 1);
+  CHECK(sparse.full_key_switches == 3 + 3 + 1 + 1 + 2);
   CHECK(sparse.relinearisations == 11);
   CHECK(sparse.plaintext_products == 63 + 32 + 16 + 15 + 15 + 2 + of_series({1 << 10}));
   CHECK(blocks.hoisted_key_switches == 3 + 3 + 16 + 4 * 3 + 3);
