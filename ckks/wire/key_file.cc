@@ -44,7 +44,7 @@ std::pair<ckks::KeyName, Seed> read_prefix(ContainerReader& reader, const Record
   if (level < 0 || level > context.max_level()) reader.refuse("a key has a level that does not exist");
   // The shapes that the evaluator relies on.
   const ckks::KeyName right = ckks::key_name(context.chain(), role, element, level);
-  if (digits != right.digits) reader.refuse("a key has a wrong number of digits");
+  if (digits != right.digits) reader.refuse("a key has a wrong number of digits; make keys for this model");
   const bool turns = role == KeyRole::kGalois || role == KeyRole::kFromEphemeral;
   if (turns ? element % 2 == 0 || element >= 2u * static_cast<uint32_t>(context.n()) : element != 0) {
     reader.refuse("a key has an impossible Galois element");
