@@ -42,6 +42,16 @@ DftFactors on_slots(DftFactors factors, int slots) {
   return factors;
 }
 
+// Each with first(span) or rest(span) baby steps, `span` the number of its diagonals.
+std::vector<LinearTransform> in_steps(const DftFactors& factors, int (*first)(int span),
+                                      int (*rest)(int span)) {
+  std::vector<LinearTransform> out;
+  for (const DftFactor& factor : factors.factors)
+    out.push_back(
+        baby_step_giant_step(factor.matrix, factor.step, (out.empty() ? first : rest)(factor.span)));
+  return out;
+}
+
 // `first` in n slots, `second` in the n after them.
 std::vector<Complex> halves(int n, Complex first, Complex second) {
   std::vector<Complex> out(n, first);
@@ -112,14 +122,12 @@ void BootstrapPlan::place_factors() {
   pre_rotation_ = -(down.shift + up.shift);
 
   const auto entry = Level::at(down_levels);
-  slots_to_coeffs_ = place(down, context_, entry, lowering_scales(context_, entry), baby_count);
-  const Level raised = context_.evalmod_level() + up_levels;
-  const std::vector<Scale> scales = even_scales(raised_scale(), eval_mod_.input_scale(), up_levels);
-  coeffs_to_slots_ = place(up, context_, raised, scales, baby_count);
-  const DftFactor& factor = up.factors.front();
-  LinearTransform first = baby_step_giant_step(factor.matrix, factor.step, least_time_raised(factor.span));
-  first.from_ephemeral = true;
-  coeffs_to_slots_.front() = place(std::move(first), context_, raised, scales[0], scales[1]);
+  slots_to_coeffs_ =
+      place(in_steps(down, baby_count, baby_count), context_, entry, lowering_scales(context_, entry));
+  std::vector<LinearTransform> to_slots = in_steps(up, least_time_raised, baby_count);
+  to_slots.front().from_ephemeral = true;
+  coeffs_to_slots_ = place(std::move(to_slots), context_, context_.evalmod_level() + up_levels,
+                           even_scales(raised_scale(), eval_mod_.input_scale(), up_levels));
 }
 
 void BootstrapPlan::place_blocks() {
@@ -180,19 +188,24 @@ PlacedTransform BootstrapPlan::recombination(Recombine recombine) const {
   return place(std::move(transform), context_, level, context_.scale(level), context_.scale(output_level()));
 }
 
+std::vector<GaloisElement> BootstrapPlan::trace_step(int done, int most) const {
+  const int count = joins_conjugation() ? repetitions() / 2 : repetitions();
+  std::vector<GaloisElement> elements;
+  for (int r = 0; r < std::min(most, count / done); ++r)
+    elements.push_back(galois_element(context_, r * done * slots()));
+  return elements;
+}
+
+std::vector<GaloisElement> BootstrapPlan::raised_sum() const {
+  return kind_.of_blocks() ? trace_step(1, kRaisedSummed) : std::vector<GaloisElement>{};
+}
+
 // Sums of kSummed, whose rotations share a decomposition.
 std::vector<std::vector<GaloisElement>> BootstrapPlan::trace() const {
-  const int count = joins_conjugation() ? repetitions() / 2 : repetitions();
   std::vector<std::vector<GaloisElement>> sums;
-  int done = 1;
-  const auto add = [&](int most) {
-    const int terms = std::min(most, count / done);
-    sums.emplace_back();
-    for (int r = 0; r < terms; ++r) sums.back().push_back(galois_element(context_, r * done * slots()));
-    done *= terms;
-  };
-  if (kind_.of_blocks()) add(kRaisedSummed);
-  while (done < count) add(kSummed);
+  int done = std::max(1, static_cast<int>(raised_sum().size()));
+  for (std::vector<GaloisElement> next; (next = trace_step(done, kSummed)).size() > 1; sums.push_back(next))
+    done *= static_cast<int>(next.size());
   return sums;
 }
 
@@ -211,15 +224,9 @@ KeyRequest BootstrapPlan::key_request() const {
   request.need_galois(galois_element(context_, pre_rotation_), entry_level());
   request_keys(slots_to_coeffs_, context_, request);
   request_keys(coeffs_to_slots_, context_, request);
-  const auto sums = trace();
-  for (size_t i = 0; i < sums.size(); ++i)
-    for (const GaloisElement g : sums[i]) {
-      if (i == 0 && kind_.of_blocks()) {
-        request.need_raised(g, raised_level());
-      } else {
-        request.need_galois(g, coeffs_to_slots_.back().level);
-      }
-    }
+  for (const GaloisElement g : raised_sum()) request.need_raised(g, raised_level());
+  for (const auto& elements : trace())
+    for (const GaloisElement g : elements) request.need_galois(g, coeffs_to_slots_.back().level);
   for (const GaloisElement g : last_sum()) request.need_galois(g, context_.evalmod_level());
   eval_mod_.request_keys(request);
   if (has_recombination()) {
@@ -270,14 +277,10 @@ Ciphertext Bootstrapper::before_parts(const Evaluator& evaluator, const Cipherte
   Ciphertext x = evaluator.rotate(evaluator.drop_to_level(input, entry), plan_.pre_rotation());
   x = mod_raise(evaluator, apply_in_order(slots_to_coeffs_, evaluator, std::move(x)), plan_.raised_level());
   x.declare_scale(plan_.raised_scale());
-  std::vector<std::vector<GaloisElement>> trace = plan_.trace();
-  if (plan_.kind().of_blocks()) {
-    x = rescaled(evaluator, evaluator.sum_from_ephemeral(x, trace.front()));
-    trace.erase(trace.begin());
-  }
+  if (plan_.kind().of_blocks()) x = rescaled(evaluator, evaluator.sum_from_ephemeral(x, plan_.raised_sum()));
   const std::span<const EncodedTransform> up = coeffs_to_slots_;
   x = apply_in_order(up.first(up.size() - 1), evaluator, std::move(x));
-  for (const auto& elements : trace) x = evaluator.sum_galois(x, elements);
+  for (const auto& elements : plan_.trace()) x = evaluator.sum_galois(x, elements);
   return up.back().apply(evaluator, x);
 }
 

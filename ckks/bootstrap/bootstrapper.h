@@ -84,9 +84,10 @@ class BootstrapPlan {
 
   const std::vector<PlacedTransform>& slots_to_coeffs() const { return slots_to_coeffs_; }
   const std::vector<PlacedTransform>& coeffs_to_slots() const { return coeffs_to_slots_; }
-  // The trace as sums over Galois elements, one after another: of blocks the first from the ephemeral secret, all others
-  // before the last factor of CoeffsToSlots. Its last doubling is left out if the period of that factor allows to join
-  // it with the conjugation.
+  // The trace as sums over Galois elements, one after another: of blocks the first from the ephemeral secret (else
+  // none), all others before the last factor of CoeffsToSlots. Its last doubling is left out if the period of that
+  // factor allows to join it with the conjugation.
+  std::vector<GaloisElement> raised_sum() const;
   std::vector<std::vector<GaloisElement>> trace() const;
   std::vector<GaloisElement> last_sum() const;
   // Recombine as a transform from the compute level to the output level: re + i im, the real part alone, or
@@ -103,6 +104,8 @@ class BootstrapPlan {
   void place_factors();
   void place_blocks();
   bool joins_conjugation() const;
+  // The next sum of the trace after sums of `done` terms in all; of one term at its end.
+  std::vector<GaloisElement> trace_step(int done, int most) const;
 
   const Context& context_;
   BootstrapKind kind_;

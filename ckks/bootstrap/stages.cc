@@ -45,15 +45,13 @@ PlacedTransform place(LinearTransform transform, const Context& context, Level l
   return {std::move(transform), std::move(order), level, input_scale, output_scale};
 }
 
-std::vector<PlacedTransform> place(const DftFactors& factors, const Context& context, Level level,
-                                   std::span<const Scale> scales, int (*baby_count)(int span)) {
-  PSM_CHECK(scales.size() == factors.factors.size() + 1, scales.size(), " scales");
+std::vector<PlacedTransform> place(std::vector<LinearTransform> factors, const Context& context, Level level,
+                                   std::span<const Scale> scales) {
+  PSM_CHECK(scales.size() == factors.size() + 1, scales.size(), " scales");
   std::vector<PlacedTransform> out;
-  for (size_t f = 0; f < factors.factors.size(); ++f) {
-    const DftFactor& factor = factors.factors[f];
-    out.push_back(place(baby_step_giant_step(factor.matrix, factor.step, baby_count(factor.span)), context,
-                        level - static_cast<int>(f), scales[f], scales[f + 1]));
-  }
+  for (size_t f = 0; f < factors.size(); ++f)
+    out.push_back(
+        place(std::move(factors[f]), context, level - static_cast<int>(f), scales[f], scales[f + 1]));
   return out;
 }
 

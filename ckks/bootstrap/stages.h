@@ -23,10 +23,9 @@ struct PlacedTransform {
 };
 PlacedTransform place(LinearTransform transform, const Context& context, Level level, Scale input_scale,
                       Scale output_scale);
-// Places the factors of a transform, the first at `level`. `scales` are those before, between and after the
-// factors. baby_count(span) is the number of baby steps of a factor with `span` diagonals.
-std::vector<PlacedTransform> place(const DftFactors& factors, const Context& context, Level level,
-                                   std::span<const Scale> scales, int (*baby_count)(int span));
+// Places factors one after another, the first at `level`. `scales` are those before, between and after them.
+std::vector<PlacedTransform> place(std::vector<LinearTransform> factors, const Context& context, Level level,
+                                   std::span<const Scale> scales);
 
 // The scale S_m at which a message enters ModRaise. The sine's error falls with the square of q_0 / S_m,
 // while rounding errors grow with q_0 / S_m. The sine's error follows the message, so sums of many slots do

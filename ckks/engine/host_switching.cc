@@ -22,7 +22,7 @@ constexpr size_t kBlockWords = size_t{1} << 16;
 // f(j) for every limb, in parallel. A last limb that would leave one thread to work alone is shared out instead: f
 // runs outside of a loop then, and its own loops in parallel.
 template <typename Function>
-void for_each_limb(int limbs, const Function& f) {
+void share_limbs(int limbs, const Function& f) {
   const int alone = limbs % thread_count() == 1 ? 1 : 0;
   parallel_for(0, limbs - alone, f);
   if (alone != 0) f(limbs - 1);
@@ -236,7 +236,7 @@ std::vector<Engine::Pair> HostEngine::divide_made(const BasisConverter& by, Basi
       after.automorphism == 1 ? nullptr : automorphism_table(after.automorphism, ring().log_n());
   const RnsPoly* const addends[2] = {after.addend0, after.addend1};
   Remainders remainders(by, 2 * count, n);
-  for_each_limb(by.source_count(), [&](int s) {
+  share_limbs(by.source_count(), [&](int s) {
     const auto make = limb(ring().limb_of(basis, by.source(s)));
     for_each_tile(n, most, [&](size_t begin) {
       for (size_t i = 0; i < count; ++i)
@@ -252,7 +252,7 @@ std::vector<Engine::Pair> HostEngine::divide_made(const BasisConverter& by, Basi
 
   std::vector<Pair> result;
   for (size_t i = 0; i < count; ++i) result.push_back(make_pair({by.target_count(), 0}));
-  for_each_limb(by.target_count(), [&](int j) {
+  share_limbs(by.target_count(), [&](int j) {
     const Modulus& q = ring().q(j);
     const Multiplier& inverse = by.inverse_product(j);
     parallel_for(0, 2 * count, [&](size_t poly) {
@@ -360,7 +360,7 @@ Engine::Pair HostEngine::switch_extended(const std::array<RnsPoly, 2>& x, const 
   const Digits digits = decompose(c1, basis.p);
   Pair out = make_pair(basis);
   const size_t size = tile();
-  for_each_limb(basis.limbs(), [&](int j) {
+  share_limbs(basis.limbs(), [&](int j) {
     for_each_tile(ring().n(), size, [&](size_t begin) {
       alignas(64) uint64_t k0[kTile], k1[kTile];
       const size_t from = step.table->source_begin(begin, size);
@@ -378,7 +378,7 @@ Engine::Pair HostEngine::sum_switched(std::span<const SwitchedSource> sources) c
   const Basis basis = basis_of(context(), sources[0]);
   Pair sum = make_pair(basis);
   const size_t size = tile();
-  for_each_limb(basis.limbs(), [&](int j) {
+  share_limbs(basis.limbs(), [&](int j) {
     const Modulus& q = sum[0].modulus(j);
     for_each_tile(ring().n(), size, [&](size_t begin) {
       alignas(64) uint64_t next0[kTile], next1[kTile];
@@ -446,7 +446,7 @@ void HostEngine::add_weighted(std::vector<Pair>& sums, std::span<const SwitchedS
     }
   }
   const size_t part = std::max(ring().n() / kParts, tile());
-  for_each_limb(block.basis.limbs(), [&](int j) {
+  share_limbs(block.basis.limbs(), [&](int j) {
     for_each_tile(ring().n(), part,
                   [&](size_t begin) { accumulate(sources, block, j, begin, begin + part, sums); });
   });

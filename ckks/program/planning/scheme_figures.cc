@@ -72,15 +72,13 @@ BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const KernelSeconds
   if (plan.pre_rotation() != 0) sum.rotate(plan.entry_level());
   add_transforms(plan.slots_to_coeffs(), sum);
   sum.mod_raise(plan.raised_level());
-  std::vector<std::vector<ckks::GaloisElement>> trace = plan.trace();
   if (plan.kind().of_blocks()) {
-    sum.sum_from_ephemeral(plan.raised_level(), static_cast<int64_t>(trace.front().size()));
-    trace.erase(trace.begin());
+    sum.sum_from_ephemeral(plan.raised_level(), static_cast<int64_t>(plan.raised_sum().size()));
     sum.add(plan.raised_level());
     sum.rescale(plan.raised_level());
   }
   add_transforms(plan.coeffs_to_slots(), sum);
-  for (const auto& elements : trace)
+  for (const auto& elements : plan.trace())
     sum.sum_rotations(plan.coeffs_to_slots().back().level, static_cast<int64_t>(elements.size()));
   figures.memory_bytes =
       diagonal_bytes(plan.slots_to_coeffs(), chain) + diagonal_bytes(plan.coeffs_to_slots(), chain);

@@ -59,7 +59,7 @@ struct Chain {
   size_t limb_bytes() const { return sizeof(uint64_t) << log_n; }
   // The size of a polynomial modulo Q_level P in a key, in limbs of whole words.
   double packed_limbs(Level level) const { return packed_bits(level, special_primes(level)) / 64.0; }
-  // Sizes of a ciphertext of two polynomials, and of a key-switching key with so many special primes.
+  // Sizes of a ciphertext of two polynomials, and of a key-switching key with so many special primes and digits.
   size_t ciphertext_bytes(Level level) const { return 2 * static_cast<size_t>(level + 1) * limb_bytes(); }
   size_t key_bytes(Level level) const { return key_bytes(level, special_primes(level), digits(level)); }
   size_t key_bytes(Level level, int p_count, int digits) const;

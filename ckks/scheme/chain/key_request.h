@@ -27,8 +27,7 @@ struct KeyName {
   GaloisElement element = 0;  // of kGalois and kFromEphemeral
   Level level = 0;            // the highest that it serves
   int p_count = 0;  // special primes: those of the level, but one on the way to the ephemeral secret
-  int digits =
-      0;  // those of the level, but one from the ephemeral secret: ModRaise's polynomials are below q_0
+  int digits = 0;   // those of the level, but one from that secret: ModRaise's polynomials are below q_0
 };
 KeyName key_name(const Chain& chain, KeyRole role, GaloisElement element, Level level);
 // The primes of digit i.
@@ -38,8 +37,8 @@ DigitRange key_digit(const Chain& chain, const KeyName& name, int i);
 struct KeyRequest {
   std::set<Level> relinearisation_levels;
   std::map<GaloisElement, std::set<Level>> galois_levels;
-  std::map<GaloisElement, std::set<Level>>
-      raised_levels;  // from the ephemeral secret; with them comes the key to it
+  // Keys from the ephemeral secret bring the one to it along.
+  std::map<GaloisElement, std::set<Level>> raised_levels;
 
   void need_relinearisation(Level level) { relinearisation_levels.insert(level); }
   void need_galois(GaloisElement g, Level level);

@@ -346,13 +346,14 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const Hoisted& a, GaloisElem
 }
 
 Ciphertext Evaluator::sum_galois(const Ciphertext& a, std::span<const GaloisElement> elements) const {
-  PSM_CHECK(!elements.empty());
-  std::vector<GaloisStep> steps;
-  for (const GaloisElement g : elements) steps.push_back(galois_step(g, a.level()));
-  return sum_steps(hoist(a), steps);
+  return sum_hoisted(hoist(a), elements);
 }
 
-Ciphertext Evaluator::sum_steps(const Hoisted& a, std::span<const GaloisStep> steps) const {
+Ciphertext Evaluator::sum_hoisted(const Hoisted& a, std::span<const GaloisElement> elements) const {
+  PSM_CHECK(!elements.empty());
+  std::vector<GaloisStep> steps;
+  for (const GaloisElement g : elements)
+    steps.push_back(a.digits.raised ? raised_step(g, a.level()) : galois_step(g, a.level()));
   std::vector<SwitchedSource> sources;
   for (const GaloisStep& step : steps) sources.push_back({&a, &step});
   return mod_down({engine_->sum_switched(sources), a.source->scale(), a.source->fingerprint});
@@ -394,18 +395,9 @@ Ciphertext Evaluator::switch_to_ephemeral(const Ciphertext& a) const {
   return {engine_->switch_key(a.c[1], key, {.addend0 = &a.c[0]}), a.scale(), a.fingerprint};
 }
 
-Ciphertext Evaluator::switch_from_ephemeral(const Ciphertext& raised, GaloisElement g) const {
-  const GaloisStep step = raised_step(g, raised.level());
-  return {engine_->switch_key(hoist_raised(raised).digits, *step.key,
-                              {.addend0 = &raised.c[0], .automorphism = g}),
-          raised.scale(), raised.fingerprint};
-}
-
 Ciphertext Evaluator::sum_from_ephemeral(const Ciphertext& raised,
                                          std::span<const GaloisElement> elements) const {
-  std::vector<GaloisStep> steps;
-  for (const GaloisElement g : elements) steps.push_back(raised_step(g, raised.level()));
-  return sum_steps(hoist_raised(raised), steps);
+  return sum_hoisted(hoist_raised(raised), elements);
 }
 
 Hoisted Evaluator::hoist_raised(const Ciphertext& raised) const {

@@ -126,11 +126,12 @@ class Evaluator {
   // Reads the same residues modulo Q_level, which adds q_0 I to the message. Level 0 -> level; the scale is
   // unchanged.
   Ciphertext mod_raise(const Ciphertext& a, Level level) const;
-  // sigma_g of such a ciphertext under the secret of the key pair. A key from the ephemeral secret has one digit: the
-  // raised c_1 is an integer below q_0, so that c_1 e / P is small.
-  Ciphertext switch_from_ephemeral(const Ciphertext& raised, GaloisElement g = 1) const;
-  // sum_g sigma_g of it, with one division by P.
+  // sum_g sigma_g of such a ciphertext, under the secret of the key pair, with one division by P. A key from the
+  // ephemeral secret has one digit: the raised c_1 is an integer below q_0, so that c_1 e / P is small.
   Ciphertext sum_from_ephemeral(const Ciphertext& raised, std::span<const GaloisElement> elements) const;
+  Ciphertext switch_from_ephemeral(const Ciphertext& raised, GaloisElement g = 1) const {
+    return sum_from_ephemeral(raised, {&g, 1});
+  }
   // The parts of such a sum, for engines.
   Hoisted hoist_raised(const Ciphertext& raised) const;
   GaloisStep raised_step(GaloisElement g, Level level) const;
@@ -141,8 +142,8 @@ class Evaluator {
 
  private:
   void check_keys() const;
-  // sum_k of the steps of one source, divided by P.
-  Ciphertext sum_steps(const Hoisted& a, std::span<const GaloisStep> steps) const;
+  // sum_g sigma_g(a), divided by P; a may be raised.
+  Ciphertext sum_hoisted(const Hoisted& a, std::span<const GaloisElement> elements) const;
 
   const Context& context_;
   const EvaluationKeys& keys_;
