@@ -3,9 +3,8 @@
 // command again gives the same result. In a small ring that offers no security.
 //
 // A command runs under ptrace(2), with one thread, so its system calls are seen one by one; so does the server that it
-// starts. The first, the middle and the
-// last of a series of the same call on the same file are chosen; for commands that take long, every second or third of
-// these.
+// starts. The first, the middle and the last of a series of the same call on the same file are chosen; for commands that
+// take long, every second or third of these.
 #include <fcntl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -233,7 +232,7 @@ std::function<void()> removing(const std::vector<std::string>& paths) {
 TEST_CASE(
     "a fault at any file operation of compile, keygen, encrypt, infer or decrypt leaves nothing "
     "half-written") {
-  make_model(kModel, 1);
+  make_model(kModel, 1, {.layers = 1});
   const std::string client = kCompiled + ".client", program = kCompiled + ".program";
   check_faults("compile --insecure --log-n 11 --model " + kModel + " --out " + kCompiled,
                removing({client, program}),
@@ -260,7 +259,7 @@ TEST_CASE(
 
 TEST_CASE("a fault at a file operation of a client that generates, or of its server, loses no token") {
   const std::string keys = path_of("text_keys"), state = path_of("text_state"), prompt = path_of("prompt");
-  if (!fs::exists(kModel)) make_model(kModel, 1);
+  if (!fs::exists(kModel)) make_model(kModel, 1, {.layers = 1});
   write_file(prompt, "k0 v1 k2 v3 k0");
   output_of("compile --insecure --log-n 11 --for text --model " + kModel + " --out " + path_of("text"));
   const std::string client = "generate --insecure --client " + path_of("text.client") + " --program " +

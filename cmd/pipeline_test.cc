@@ -248,7 +248,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   compile(kModel, "model12", " --insecure --log-n 12");
   REQUIRE(run("keygen", keygen_arguments(path_of("keys2"))).exit_code == 0);
   REQUIRE(run("keygen", keygen_arguments(path_of("keys12"), path_of("model12.client"))).exit_code == 0);
-  make_model(path_of("narrow.safetensors"), 1, 0.01);
+  make_model(path_of("narrow.safetensors"), 1, {.denominators = 0.01});
   compile(path_of("narrow.safetensors"), "narrow");
   attention::Checkpoint coarse =
       attention::load_checkpoint(kModel);  // the same weights and ranges, other polynomials

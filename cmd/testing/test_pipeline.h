@@ -26,13 +26,17 @@ inline void compile(const std::string& model, const std::string& name, const std
   must("compile", "--model " + model + " --out " + path_of(name) + ring);
 }
 
-// Writes a recall model of random weights whose ranges were measured on the test's prompts. `denominators`
-// scales the upper end of the intervals of 1/x: below 1 they are too narrow for those prompts.
-inline void make_model(const std::string& path, uint64_t seed, double denominators = 1) {
+struct SmallModel {
+  int layers = 2;
+  double denominators = 1;  // scales the upper end of the intervals of 1/x: below 1 they are too narrow
+};
+
+// Writes a recall model of random weights whose ranges were measured on the test's prompts.
+inline void make_model(const std::string& path, uint64_t seed, const SmallModel& small = {}) {
   nn::RecallOptions task;
   task.keys = 4, task.values = 4, task.pairs = 2, task.length = 16;
   attention::ModelConfig config;
-  config.vocab = 8, config.context = 16, config.layers = 2, config.width = 16, config.heads = 2,
+  config.vocab = 8, config.context = 16, config.layers = small.layers, config.width = 16, config.heads = 2,
   config.ffn = 16;
   config.rotary_fraction = 0.5, config.rotary_base = 20, config.epsilon = 0.2;
   const PromptCodec codec(task);
@@ -41,7 +45,7 @@ inline void make_model(const std::string& path, uint64_t seed, double denominato
   checkpoint.ranges = attention::measure_ranges(checkpoint.weights, codec.sample(64, 1));
   for (attention::LayerRanges& layer : checkpoint.ranges->layers) {
     layer.denominator.hi =
-        layer.denominator.lo + denominators * (layer.denominator.hi - layer.denominator.lo);
+        layer.denominator.lo + small.denominators * (layer.denominator.hi - layer.denominator.lo);
   }
   checkpoint.polynomial = attention::PolynomialOptions{.margin = attention::kMargin};
   write_notes(codec, checkpoint.notes, checkpoint.weights.config);

@@ -87,11 +87,11 @@ def _joined(name, sources, testonly):
     )
     return [name + "_joined"]
 
-def _copts(copts):
-    # Commands call what computes and compute nothing themselves: with -O1 they compile in three quarters of the time.
-    # GCC 12 then warns of std::variant without cause.
-    in_cmd = native.package_name().split("/")[0] == "cmd"
-    return _COPTS + (["-O1", "-Wno-maybe-uninitialized"] if in_cmd else []) + copts
+def _copts(copts, test = False):
+    # Commands and tests call what computes and compute little themselves: with -O1 they compile in three quarters of the
+    # time. GCC 12 then warns of std::variant without cause.
+    calls = test or native.package_name().split("/")[0] == "cmd"
+    return _COPTS + (["-O1", "-Wno-maybe-uninitialized"] if calls else []) + copts
 
 def psm_library(name, copts = [], deps = [], **kwargs):
     """A C++20 library with warnings as errors and OpenMP."""
@@ -117,7 +117,7 @@ def psm_test(name, srcs = None, size = "small", copts = [], deps = [], external 
             name = name,
             size = size,
             srcs = srcs,
-            copts = _copts(copts),
+            copts = _copts(copts, test = True),
             linkstatic = _LINKSTATIC,
             deps = deps,
             tags = tags,
@@ -128,7 +128,7 @@ def psm_test(name, srcs = None, size = "small", copts = [], deps = [], external 
         name = name + "_cases",
         testonly = True,
         srcs = srcs,
-        copts = _copts(copts),
+        copts = _copts(copts, test = True),
         linkstatic = _LINKSTATIC,
         deps = deps,
         alwayslink = True,

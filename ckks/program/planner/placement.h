@@ -9,6 +9,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,7 +30,7 @@ class Placement {
     std::vector<size_t> kinds;
   };
   // By candidate: kNone, not bootstrapped, or 1 + the place of a kind among its own.
-  using Choice = std::vector<char>;
+  using Choice = std::string;
   static constexpr char kNone = 0;
 
   struct Outcome {
@@ -314,11 +315,13 @@ class Placement {
     return outcome;
   }
 
+  // Moves lead to the same choices again and again, so each is evaluated once.
   bool keep_if_better(const Choice& changed, Choice& choice, Outcome& outcome) {
-    const Outcome found = evaluate(changed);
-    if (!found.better_than(outcome)) return false;
+    const auto [known, is_new] = known_.try_emplace(changed);
+    if (is_new) known->second = evaluate(changed);
+    if (!known->second.better_than(outcome)) return false;
     choice = changed;
-    outcome = found;
+    outcome = known->second;
     return true;
   }
 
@@ -384,7 +387,7 @@ class Placement {
 
   // One backward pass that refreshes what needs more than the threshold where it is met.
   Choice start_above(int threshold) {
-    Choice choice(candidates_.size(), 0);
+    Choice choice(candidates_.size(), kNone);
     pass([&](size_t candidate, int need) {
       return choice[candidate] = need > threshold ? on(candidate) : char{kNone};
     });
@@ -411,7 +414,7 @@ class Placement {
   }
 
   Choice everything() const {
-    Choice choice(candidates_.size());
+    Choice choice(candidates_.size(), kNone);
     for (size_t c = 0; c < choice.size(); ++c) choice[c] = on(c);
     return choice;
   }
@@ -428,7 +431,7 @@ class Placement {
     Choice best(candidates_.size(), kNone);
     Outcome outcome = evaluate(best);
     for (uint64_t number = 1; number < choices(); ++number) {
-      Choice choice(candidates_.size());
+      Choice choice(candidates_.size(), kNone);
       uint64_t rest = number;
       for (size_t c = 0; c < choice.size(); ++c) {
         const uint64_t ways = 1 + candidates_[c].kinds.size();
@@ -456,6 +459,7 @@ class Placement {
   std::vector<uint64_t> used_levels_;          // scratch: by value, bit l = used at level l
   size_t ranks_ = 0;
   std::vector<int> reals_;  // scratch: by rank and kind
+  std::unordered_map<Choice, Outcome> known_;
 };
 
 }  // namespace psm::program
