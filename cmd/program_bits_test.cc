@@ -25,7 +25,7 @@ namespace psm::cmd {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::string_view kInsecureDigest = "f2d657757817d4c2", kSecureDigest = "6cad4e956833bd47";
+constexpr std::string_view kInsecureDigest = "e84a4b2420670aa0", kSecureDigest = "202f91e3b410c145";
 #else
 constexpr std::string_view kInsecureDigest, kSecureDigest;
 #endif

@@ -376,7 +376,7 @@ class Decoder {
       const Value sum = builder_.sum_over_rotations(powers.back(), F);
       row_sums.push_back(folded.row_sum_factor < 0 ? builder_.negate(sum) : sum);
     }
-    const Values inverses = invert_row_sums(builder_, std::move(row_sums), folded, inverse,
+    const Values inverses = invert_row_sums(builder_, std::move(row_sums), folded.denominator_offset, inverse,
                                             static_cast<size_t>(packing_.head_features));
     // The division goes first: V waits for nobody, and the powers stand lowest.
     Values outputs;

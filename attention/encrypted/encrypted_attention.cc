@@ -76,6 +76,14 @@ ckks::Plain AttentionMasks::mask(bool by_token, int giant_offset, const Entry& e
   return ckks::Plain(std::move(mask));
 }
 
+// use(first, count) of the ciphertexts of heads that gather in one.
+template <typename Use>
+void AttentionMasks::for_gathered(size_t ciphertexts, const Use& use) const {
+  const size_t most = static_cast<size_t>(head_features_);
+  for (size_t first = 0; first < ciphertexts; first += most)
+    use(first, static_cast<int>(std::min(most, ciphertexts - first)));
+}
+
 ckks::Plain AttentionMasks::query_mask(int i, int giant_offset) const {
   return mask(causal_, giant_offset, [&](int t, int j) -> ckks::Complex {
     const int source = j + i;
@@ -207,10 +215,38 @@ Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, 
   return sum;
 }
 
-Value AttentionMasks::row_sums(Builder& builder, const std::vector<Value>& powers, double factor) const {
+std::vector<Value> AttentionMasks::row_sums(Builder& builder, const std::vector<Value>& sums,
+                                            double factor) const {
   const std::vector<double> weight(static_cast<size_t>(features_), factor);
-  return builder.linear(std::vector<Value>{builder.add_all(powers)},
-                        nn::block_sum_map(weight, head_features_))[0];
+  std::vector<Value> gathered;
+  for_gathered(sums.size(), [&](size_t first, int count) {
+    const std::vector<Value> of(sums.begin() + first, sums.begin() + first + count);
+    gathered.push_back(builder.linear(of, nn::block_sum_map(weight, head_features_, count))[0]);
+  });
+  return gathered;
+}
+
+std::vector<ckks::Plain> AttentionMasks::gathered(const std::vector<ckks::Plain>& of_ciphertexts) const {
+  std::vector<ckks::Plain> gathered;
+  for_gathered(of_ciphertexts.size(), [&](size_t first, int count) {
+    const int share = nn::share_of_block(head_features_, count);
+    std::vector<ckks::Complex> slots;
+    for (int f = 0; f < features_; ++f)
+      slots.push_back(of_ciphertexts[first + std::min(f % head_features_ / share, count - 1)].at(f));
+    gathered.emplace_back(std::move(slots));
+  });
+  return gathered;
+}
+
+std::vector<Value> AttentionMasks::scattered(Builder& builder, const std::vector<Value>& gathered,
+                                             size_t ciphertexts) const {
+  if (ciphertexts == 1) return gathered;
+  std::vector<Value> values;
+  for_gathered(ciphertexts, [&](size_t first, int count) {
+    const std::vector<Value> from{gathered[first / head_features_]};
+    for (const Value of : builder.linear(from, nn::share_map(head_features_, count))) values.push_back(of);
+  });
+  return values;
 }
 
 std::vector<double> rotary_angles(const ModelConfig& config, const Packing& packing) {

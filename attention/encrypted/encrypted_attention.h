@@ -14,7 +14,8 @@
 //               there is no such token: the two masks together are the causal mask, and cost no level
 //   offset      T_m += scale[t] c_head [t >= mC + j]                        a plaintext, without a level
 //   powers      P_m = T_m^p                                                 eq. PolyAttention
-//   row sums    D[t] = sum_m sum_j P_m[t, j], replicated over the head
+//   row sums    D[t] = sum_m sum_j P_m[t, j], replicated over the head; where heads take several ciphertexts, over a
+//               share of the head for each, so that one bootstrap and one 1/x do for all
 //   output      O[t, f] = sum_m sum_i  rot_{-i}(P_m) * [0 <= f - i < C] rot_{-F (mC - i)}(V~)
 //                       = sum_j P[t, j] v[t - j, f]
 //   attention   O / (D + epsilon)                                           eq. LengthAgnosticAttention
@@ -35,8 +36,8 @@
 //   output, i = g B - b:   O = sum_m rot_{-mCF} sum_g rot_{-gB}
 //                              sum_b rot_b(rot_{mCF} P_m) * [mask'_i rot_{gB(1+F)-bF}(V~)]
 //
-// Levels: scores 2 (skew and masks 1, products 1), power ceil(log2 p), row sums 1, output 1 (and before it V~
-// and its masks 2, which do not depend on the scores).
+// Levels: scores 2 (skew and masks 1, products 1), power ceil(log2 p), row sums 1 (and 1 after 1/x where they are
+// gathered), output 1 (and before it V~ and its masks 2, which do not depend on the scores).
 #pragma once
 
 #include <algorithm>
@@ -73,8 +74,15 @@ class AttentionMasks {
   ckks::Plain offsets_of_heads(const std::vector<double>& c) const;
   // O from the powers P_m and v.
   program::Value weigh(program::Builder&, const std::vector<program::Value>& powers, Shared&) const;
-  // factor * D.
-  program::Value row_sums(program::Builder&, const std::vector<program::Value>& powers, double factor) const;
+  // factor * D of all ciphertexts of heads, from sum_m P_m of each, gathered: in slot (t, f) that of ciphertext c, f in
+  // share c of its head (nn::block_sum_map). C ciphertexts or fewer have one result.
+  std::vector<program::Value> row_sums(program::Builder&, const std::vector<program::Value>& sums,
+                                       double factor) const;
+  // The same of plaintexts with one token's period.
+  std::vector<ckks::Plain> gathered(const std::vector<ckks::Plain>& of_ciphertexts) const;
+  // From gathered values one for each of so many ciphertexts of heads, in all slots of a head. Levels: 0 for one, else 1.
+  std::vector<program::Value> scattered(program::Builder&, const std::vector<program::Value>& gathered,
+                                        size_t ciphertexts) const;
 
  private:
   int giants() const { return 2 * head_features_ / babies_; }
@@ -86,6 +94,8 @@ class AttentionMasks {
                                          const std::vector<int>& giant_offsets, int sign, int step) const;
   template <typename Entry>
   ckks::Plain mask(bool by_token, int giant_offset, const Entry& entry) const;
+  template <typename Use>
+  void for_gathered(size_t ciphertexts, const Use& use) const;
   ckks::Plain query_mask(int i, int giant_offset) const;
   ckks::Plain value_mask(int i, int giant_offset) const;
   ckks::Plain key_mask(int m, int feature, int giant_offset) const;

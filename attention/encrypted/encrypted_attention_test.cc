@@ -49,7 +49,7 @@ Errors errors_of(const ModelConfig& config, const Packing& packing, int power,
   std::vector<Value> powers;
   for (Value score : masks.scores(builder, q, shared)) powers.push_back(nn::power_of(builder, score, power));
   builder.output("o", masks.weigh(builder, powers, shared));
-  builder.output("d", masks.row_sums(builder, powers, 2.0));
+  builder.output("d", masks.row_sums(builder, {builder.add_all(powers)}, 2.0)[0]);
   const auto result = program::run_twin(std::move(builder).finish(), in);
   const SlotVector &o = result.outputs.at("o"), &d = result.outputs.at("d");
 

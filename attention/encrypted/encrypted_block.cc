@@ -111,10 +111,10 @@ Values encrypted_head(Builder& builder, const Values& state, const PolynomialMod
   return add_biases(builder, nn::encrypted_linear(builder, h, {&folded.classes, 1}), folded.class_bias);
 }
 
-Values invert_row_sums(Builder& builder, Values row_sums, const FoldedLayer& folded,
+Values invert_row_sums(Builder& builder, Values row_sums, const std::vector<ckks::Plain>& offsets,
                        const approx::Approximation& inverse, size_t block) {
   Builder::Scope scope(builder, "denominator");
-  Values denominators = add_biases(builder, row_sums, folded.denominator_offset);
+  Values denominators = add_biases(builder, row_sums, offsets);
   for (const Value& denominator : denominators) builder.mark_blocks(denominator, block);
   denominators = builder.refresh(denominators);
   for (Value& denominator : denominators)
@@ -192,32 +192,42 @@ Values EncryptedBlocks::powers(Values scores, const ckks::Plain& counts) const {
 Values EncryptedBlocks::attend(const Projections& of_h, const FoldedLayer& folded,
                                const approx::Approximation& inverse) const {
   Builder::Scope scope(builder_, "attention");
-  Values denominators, sums;
-  const auto weigh = [&](const auto& attention, const auto& powers, auto& v) {
-    {
-      Builder::Scope inner(builder_, "denominator");
-      denominators.push_back(attention.row_sums(builder_, powers, folded.row_sum_factor));
-    }
-    Builder::Scope inner(builder_, "values");
-    return attention.weigh(builder_, powers, v);
-  };
+  Values row_sums, sums;
   if (long_) {
     const std::vector<Values> of_steps = long_->powers(
         builder_, of_h.q, of_h.k,
         folded.score_offset.empty() ? std::vector<double>{} : folded.score_offset[0],
         [&](const Values& scores, const ckks::Plain& counts) { return powers(scores, counts); });
-    sums = weigh(*long_, of_steps, of_h.v);
+    {
+      Builder::Scope inner(builder_, "denominator");
+      row_sums.push_back(long_->row_sums(builder_, of_steps, folded.row_sum_factor));
+    }
+    {
+      Builder::Scope inner(builder_, "values");
+      sums = long_->weigh(builder_, of_steps, of_h.v);
+    }
+    const Values inverses = invert_row_sums(builder_, row_sums, folded.denominator_offset, inverse);
+    Builder::Scope inner(builder_, "division");
+    return builder_.refresh(long_->divide(builder_, sums, inverses[0]));
   }
   const size_t sharing = static_cast<size_t>(packing_.sharing());
   AttentionMasks::Shared shared;
-  for (size_t c = 0; masks_ && c < of_h.q.size(); ++c) {
+  for (size_t c = 0; c < of_h.q.size(); ++c) {
     if (c % sharing == 0) shared = {.k = of_h.k[c / sharing], .v = of_h.v[c / sharing]};
-    sums.push_back(weigh(*masks_, powers(scores(of_h.q[c], shared, folded, c)), shared));
+    const Values of_scores = powers(scores(of_h.q[c], shared, folded, c));
+    row_sums.push_back(builder_.add_all(of_scores));
+    Builder::Scope inner(builder_, "values");
+    sums.push_back(masks_->weigh(builder_, of_scores, shared));
   }
-  denominators = invert_row_sums(builder_, std::move(denominators), folded, inverse);
+  Values inverses;
+  {
+    Builder::Scope inner(builder_, "denominator");
+    inverses = masks_->row_sums(builder_, row_sums, folded.row_sum_factor);
+  }
+  inverses = invert_row_sums(builder_, inverses, masks_->gathered(folded.denominator_offset), inverse);
   Builder::Scope inner(builder_, "division");
-  if (long_) return builder_.refresh(long_->divide(builder_, sums, denominators[0]));
-  for (size_t c = 0; c < sums.size(); ++c) sums[c] = builder_.multiply(sums[c], denominators[c]);
+  inverses = masks_->scattered(builder_, inverses, sums.size());
+  for (size_t c = 0; c < sums.size(); ++c) sums[c] = builder_.multiply(sums[c], inverses[c]);
   return builder_.refresh(sums);
 }
 

@@ -15,7 +15,7 @@
 //
 // Levels from h to the stream or the next norm:
 //   attention      1 (q, k, v) + 2 (scores) + ceil(log2 p) + 1 (row sums) + depth of 1/x + 1 (division)
-//                  + 1 (o);  1 more if a mask of lengths multiplies k
+//                  + 1 (o);  1 more if a mask of lengths multiplies k, and 1 if heads take several ciphertexts
 //   feed-forward   1 (up) + depth of gelu + 1 (down);  1 more in SwiGLU
 //   skip           3, two of them for the mean (folded_weights.h)
 #pragma once
@@ -95,10 +95,10 @@ class EncryptedBlocks {
   std::vector<program::Value> skewed_lengths_;  // where scores have offsets
 };
 
-// 1 / (D + epsilon) by the polynomial of 1/x, from row_sum_factor * D of each ciphertext of heads. `block`:
-// the number of adjacent slots with one D, if a bootstrap of blocks can hold them (bootstrap_kind.h).
+// 1 / (D + epsilon) by the polynomial of 1/x, from row_sum_factor * D and the denominator offsets of folded_weights.h.
+// `block`: the number of adjacent slots with one D, if a bootstrap of blocks can hold them (bootstrap_kind.h).
 std::vector<program::Value> invert_row_sums(program::Builder&, std::vector<program::Value> row_sums,
-                                            const FoldedLayer&, const approx::Approximation& inverse,
-                                            size_t block = 1);
+                                            const std::vector<ckks::Plain>& offsets,
+                                            const approx::Approximation& inverse, size_t block = 1);
 
 }  // namespace psm::attention

@@ -1,6 +1,7 @@
 #include "nn/encrypted/encrypted_linear.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "ckks/base/error.h"
 
@@ -43,6 +44,12 @@ int least_babies(int block) {
 }
 
 }  // namespace
+
+int share_of_block(int block, int count) {
+  const int shares = static_cast<int>(std::bit_ceil(static_cast<unsigned>(count)));
+  PSM_CHECK(count > 0 && shares <= block, count, " shares of ", block, " slots");
+  return block / shares;
+}
 
 ckks::Complex complex_entry(const SlotMatrix& w, int row, int column, bool of_b) {
   const size_t width = 2 * static_cast<size_t>(w.columns);
@@ -119,23 +126,40 @@ std::vector<Value> encrypted_linear(Builder& builder, std::span<const Value> x,
                         linear_map(matrices, features, choose_linear_babies(features, inputs, outputs)));
 }
 
-ckks::LinearTransform block_sum_map(std::span<const double> weight, int block) {
-  const int features = static_cast<int>(weight.size());
+ckks::LinearTransform block_sum_map(std::span<const double> weight, int block, int inputs) {
+  const int features = static_cast<int>(weight.size()), share = share_of_block(block, inputs);
   PSM_CHECK(block > 0 && features % block == 0, "blocks of ", block, " in ", features, " features");
   const int babies = least_babies(block);
   ckks::LinearTransform map;
   for (int giant = -block; giant < block; giant += babies)
-    for (int b = 0; b < babies; ++b) {
-      const int s = giant + b;
-      if (s <= -block) continue;
-      std::vector<ckks::Complex> diagonal(weight.size());
-      for (int f = 0; f < features; ++f) {
-        const int in_block = f % block + s;
-        if (in_block < 0 || in_block >= block) continue;
-        diagonal[((f + giant) % features + features) % features] = weight[f + s];
+    for (int b = 0; b < babies; ++b)
+      for (int input = 0; input < inputs; ++input) {
+        const int s = giant + b;
+        bool used = false;
+        std::vector<ckks::Complex> diagonal(weight.size());
+        for (int f = 0; f < features; ++f) {
+          const int in_block = f % block + s;
+          if (in_block < 0 || in_block >= block || std::min(f % block / share, inputs - 1) != input) continue;
+          diagonal[((f + giant) % features + features) % features] = weight[f + s];
+          used = true;
+        }
+        if (used)
+          map.terms.push_back(
+              {.giant = giant, .input = input, .baby = b, .weight = ckks::Plain(std::move(diagonal))});
       }
-      map.terms.push_back({.giant = giant, .baby = b, .weight = ckks::Plain(std::move(diagonal))});
-    }
+  return map;
+}
+
+ckks::LinearTransform share_map(int block, int outputs) {
+  const int share = share_of_block(block, outputs);
+  ckks::LinearTransform map{.outputs = outputs};
+  for (int g = 0; g < block / share; ++g) {
+    std::vector<ckks::Complex> ones(static_cast<size_t>(block));
+    std::fill_n(ones.begin() + g * share, share, 1.0);
+    const ckks::Plain mask(std::move(ones));
+    for (int c = 0; c < outputs; ++c)
+      map.terms.push_back({.output = c, .baby = (c - g) * share, .weight = mask});
+  }
   return map;
 }
 

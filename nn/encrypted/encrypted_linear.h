@@ -62,7 +62,18 @@ std::vector<program::Value> encrypted_linear(program::Builder&, std::span<const 
 // gives the sum over a token (LayerNorm's variance), S = features of a head the row sums of attention. weight has
 // `features` entries. B is chosen; S and features are powers of two.
 //
-// Levels: 1. Key-switches: B - 1 hoisted and 2 S / B - 1 full.
-ckks::LinearTransform block_sum_map(std::span<const double> weight, int block);
+// Sums of several inputs, at most S, gather in one output: share c of each block, share_of_block(S, inputs) slots, has
+// the sum of input c; shares that are left have the last input's.
+//
+// Levels: 1. Key-switches: B - 1 hoisted for each input and 2 S / B - 1 full.
+ckks::LinearTransform block_sum_map(std::span<const double> weight, int block, int inputs = 1);
+
+// Slots of a block for each of so many ciphertexts, whose number is rounded up to a power of two.
+int share_of_block(int block, int count);
+
+// The inverse of gathering, for values that are equal in a share: output c has share c of each block in all of the block.
+//
+// Levels: 1. Key-switches: 2 bit_ceil(outputs) - 2 hoisted.
+ckks::LinearTransform share_map(int block, int outputs);
 
 }  // namespace psm::nn

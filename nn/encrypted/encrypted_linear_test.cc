@@ -1,9 +1,11 @@
 #include "nn/encrypted/encrypted_linear.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
 #include <set>
+#include <string>
 
 #include "ckks/base/testing/check.h"
 #include "ckks/program/machines/twin.h"
@@ -134,6 +136,43 @@ TEST_CASE("a block sum adds the weighted slots of each block and gives them all 
       double expected = 0;
       for (size_t s = first; s < first + size; ++s) expected += weight[s % features] * x[s].real();
       CHECK(std::abs(y[slot] - expected) < 1e-11);
+    }
+  }
+}
+
+TEST_CASE("block sums of several inputs gather in one output, and each comes back in all of its block") {
+  std::mt19937_64 random(4);
+  constexpr size_t kSlots = 256, kBlock = 8;
+  const std::vector<double> weight(32, 0.5);
+  for (const int inputs : {2, 3, 4, 7, 8}) {
+    CAPTURE(inputs);
+    Builder builder(kSlots);
+    std::vector<Value> x;
+    std::map<std::string, SlotVector> in;
+    for (int c = 0; c < inputs; ++c) {
+      const std::string name = "x" + std::to_string(c);
+      x.push_back(builder.input(name, true));
+      in[name] = random_slots(kSlots, random, true);
+    }
+    const Value gathered = builder.linear(x, block_sum_map(weight, kBlock, inputs))[0];
+    builder.output("gathered", gathered);
+    const std::vector<Value> apart = builder.linear(std::vector<Value>{gathered}, share_map(kBlock, inputs));
+    REQUIRE(apart.size() == x.size());
+    for (int c = 0; c < inputs; ++c) builder.output("y" + std::to_string(c), apart[c]);
+    const auto out = program::run_twin(std::move(builder).finish(), in).outputs;
+    const size_t share = static_cast<size_t>(share_of_block(kBlock, inputs));
+    CHECK(share == (inputs == 2 ? 4 : inputs <= 4 ? 2 : 1));
+    for (size_t slot = 0; slot < kSlots; ++slot) {
+      const auto sum_of = [&](size_t c) {
+        double sum = 0;
+        for (size_t s = 0; s < kBlock; ++s)
+          sum += 0.5 * in.at("x" + std::to_string(c))[slot / kBlock * kBlock + s].real();
+        return sum;
+      };
+      const size_t own = std::min(slot % kBlock / share, static_cast<size_t>(inputs) - 1);
+      CHECK(std::abs(out.at("gathered")[slot] - sum_of(own)) < 1e-12);
+      for (size_t c = 0; c < x.size(); ++c)
+        CHECK(std::abs(out.at("y" + std::to_string(c))[slot] - sum_of(c)) < 1e-12);
     }
   }
 }
