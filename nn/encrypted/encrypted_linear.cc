@@ -128,13 +128,13 @@ std::vector<Value> encrypted_linear(Builder& builder, std::span<const Value> x,
 
 ckks::LinearTransform block_sum_map(std::span<const double> weight, int block, int inputs) {
   const int features = static_cast<int>(weight.size()), share = share_of_block(block, inputs);
-  PSM_CHECK(block > 0 && features % block == 0, "blocks of ", block, " in ", features, " features");
+  PSM_CHECK(features % block == 0, "blocks of ", block, " in ", features, " features");
   const int babies = least_babies(block);
   ckks::LinearTransform map;
   for (int giant = -block; giant < block; giant += babies)
-    for (int b = 0; b < babies; ++b)
+    for (int b = 0; b < babies; ++b) {
+      const int s = giant + b;
       for (int input = 0; input < inputs; ++input) {
-        const int s = giant + b;
         bool used = false;
         std::vector<ckks::Complex> diagonal(weight.size());
         for (int f = 0; f < features; ++f) {
@@ -147,6 +147,7 @@ ckks::LinearTransform block_sum_map(std::span<const double> weight, int block, i
           map.terms.push_back(
               {.giant = giant, .input = input, .baby = b, .weight = ckks::Plain(std::move(diagonal))});
       }
+    }
   return map;
 }
 
