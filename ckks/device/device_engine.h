@@ -52,7 +52,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   Digits raised_digit(const RnsPoly& c, int p_count) const override;
   using Engine::switch_key;
   Pair switch_key(const Digits& digits, const KeySwitchKey& key, const SwitchOptions& options) const override;
-  Pair switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const override;
+  Pair giant_step(const Pair& x, const GaloisStep& step, const Pair* y) const override;
   Pair sum_switched(std::span<const SwitchedSource> sources) const override;
   void add_weighted(std::vector<Pair>& sums, std::span<const SwitchedSource> sources,
                     const WeightBlock& block) const override;
@@ -115,10 +115,11 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   // By the primes that `from` has and `out` lacks: P, P q_l or q_l.
   void divide_by(Basis from, std::span<RnsPoly> out, const Division& division) const;
 
-  // Rotations of sources on some limbs: limb j at (j - first) N of out; `sum`: all of them to the first out.
+  // Rotations of sources on some limbs: limb j at (j - first) N of out; `sum`: all of them to the first out, added to
+  // what stands there if they `accumulate`.
   struct Stretch {
-    int first, limbs;
-    bool sum = false;
+    int first = 0, limbs = 0;
+    bool sum = false, accumulate = false;
   };
   struct Rotation {
     KeyedSource source;

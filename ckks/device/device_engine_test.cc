@@ -130,7 +130,9 @@ class Comparison {
       const SwitchedSource sources[] = {{&hoisted, &identity}, {&hoisted, &step}};
       const Engine::Pair sum = engine.sum_switched(sources);
       out.push_back(engine.divide(sum, {level_ + 1, 0}));
-      out.push_back(engine.switch_extended(sum, step));
+      for (const Engine::Pair* from : {&sum, &x[0].c})
+        for (const Engine::Pair* to : {static_cast<const Engine::Pair*>(nullptr), &sum, &x[1].c})
+          out.push_back(engine.giant_step(*from, step, to));
       if (level_ == 0) return out;
       out.push_back(engine.divide(sum, {level_, 0}));
       const Encoder encoder(context_, engine.residue_maker());

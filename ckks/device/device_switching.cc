@@ -190,14 +190,28 @@ Engine::Pair DeviceEngine::switch_key(const Digits& digits, const KeySwitchKey& 
   return out;
 }
 
-Engine::Pair DeviceEngine::switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const {
-  const Basis basis = x[0].basis();
-  RnsPoly c1 = make({basis.q, 0});
-  divide_by(basis, {&c1, 1}, {.x = {&x[1], 1}});
-  const Digits digits = decompose(c1, basis.p);
+Engine::Pair DeviceEngine::giant_step(const Pair& x, const GaloisStep& step, const Pair* y) const {
+  const Level level = level_of(x[0].basis());
+  const Basis basis{level + 1, context().p_count(level)};
+  const bool is_extended = x[0].basis().p > 0;
+  RnsPoly divided;
+  if (is_extended) {
+    divided = make({basis.q, 0});
+    divide_by(basis, {&divided, 1}, {.x = {&x[1], 1}});
+  }
+  const Digits digits = decompose(is_extended ? divided : x[1], basis.p);
   Pair out = make_pair(basis);
+  const double* const factor = p_products(basis.p);
   const Rotation rotation{{&digits, step.key, {&x[0], nullptr}}, step.element, {here(out[0]), here(out[1])}};
-  multiply_keys(basis, nullptr, {&rotation, 1}, {0, basis.limbs()});
+  multiply_keys(basis, is_extended ? nullptr : factor, {&rotation, 1}, {0, basis.limbs()});
+  if (y == nullptr) return out;
+  if ((*y)[0].basis().p > 0) {
+    const Term terms[] = {{*y, 1}};
+    accumulate_terms(out, terms, true);
+  } else {
+    const Rotation unmoved{{nullptr, nullptr, {&(*y)[0], &(*y)[1]}}, 1, rotation.out};
+    multiply_keys(basis, factor, {&unmoved, 1}, {.limbs = basis.limbs(), .sum = true, .accumulate = true});
+  }
   return out;
 }
 
@@ -216,7 +230,7 @@ void DeviceEngine::multiply_keys(Basis basis, const double* factor, std::span<co
     program.first = stretch.first;
     program.limbs = stretch.limbs;
     program.summed = stretch.sum;
-    program.accumulate = stretch.sum && k > 0;
+    program.accumulate = stretch.sum && (stretch.accumulate || k > 0);
     for (int taken = 0; k < rotations.size() && program.count < kMaxKeySources; ++k) {
       const Rotation& rotation = rotations[k];
       const int more = rotation.source.key == nullptr ? 0 : rotation.source.digits->count;

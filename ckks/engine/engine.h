@@ -77,8 +77,9 @@ class Engine {
   }
   virtual Pair switch_key(const Digits& digits, const KeySwitchKey& key,
                           const SwitchOptions& options) const = 0;
-  // Extended, x to extended: sigma_g( x_0 + sum_i d_i b_i, sum_i d_i a_i ), d_i the digits of round(x_1 / P).
-  virtual Pair switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const = 0;
+  // A giant step, extended: sigma_g( x_0 + sum_i d_i b_i, sum_i d_i a_i ) + y, d_i the digits of round(x_1 / P). Each
+  // of x and y is extended, or modulo Q_l: then it counts P times. y may be null.
+  virtual Pair giant_step(const Pair& x, const GaloisStep& step, const Pair* y) const = 0;
 
   // Extended: sum_k s_k.
   virtual Pair sum_switched(std::span<const SwitchedSource> sources) const = 0;

@@ -36,7 +36,7 @@ class HostEngine final : public Engine {
   Digits raised_digit(const RnsPoly& c, int p_count) const override;
   using Engine::switch_key;
   Pair switch_key(const Digits& digits, const KeySwitchKey& key, const SwitchOptions& options) const override;
-  Pair switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const override;
+  Pair giant_step(const Pair& x, const GaloisStep& step, const Pair* y) const override;
   Pair sum_switched(std::span<const SwitchedSource> sources) const override;
   void add_weighted(std::vector<Pair>& sums, std::span<const SwitchedSource> sources,
                     const WeightBlock& block) const override;
@@ -65,6 +65,8 @@ class HostEngine final : public Engine {
   // and begin a multiple of it.
   void switched_tile(const SwitchedSource& source, int j, size_t begin, size_t size, uint64_t* c0,
                      uint64_t* c1) const;
+  // out += x in limb j of an extended sum, from places of x that begin at `begin`; P x if x is modulo Q_l.
+  void add_extended(uint64_t* out, const RnsPoly& x, int j, size_t begin, size_t size, Basis basis) const;
   // Places [first, last) of limb j of the sums.
   void accumulate(std::span<const SwitchedSource> sources, const WeightBlock& block, int j, size_t first,
                   size_t last, std::vector<Pair>& sums) const;

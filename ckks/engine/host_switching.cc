@@ -354,20 +354,34 @@ void HostEngine::switched_tile(const SwitchedSource& from, int j, size_t begin, 
   k.automorphism(c1, k1, table.tile(begin, size));
 }
 
-Engine::Pair HostEngine::switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const {
-  const Basis basis = x[0].basis();
-  const auto [c1] = divide_by<1>(converters_.mod_down(level_of(basis), basis.p, false), {&x[1]});
-  const Digits digits = decompose(c1, basis.p);
+void HostEngine::add_extended(uint64_t* out, const RnsPoly& x, int j, size_t begin, size_t size,
+                              Basis basis) const {
+  const Modulus& q = ring().modulus(ring().prime_index(basis, j));
+  if (x.basis() == basis) return kernels().add(out, out, x.limb(j) + begin, size, q);
+  if (j < basis.q) kernels().scale_add(out, x.limb(j) + begin, converters_.p_product(j, basis.p), size, q);
+}
+
+Engine::Pair HostEngine::giant_step(const Pair& x, const GaloisStep& step, const Pair* y) const {
+  const Level level = level_of(x[0].basis());
+  const Basis basis{level + 1, context().p_count(level)};
+  const bool is_extended = x[0].basis().p > 0;
+  RnsPoly divided;
+  if (is_extended) divided = std::move(divide_by<1>(converters_.mod_down(level, basis.p, false), {&x[1]})[0]);
+  const Digits digits = split(is_extended ? divided : x[1], basis.p);
   Pair out = make_pair(basis);
   const size_t size = tile();
   share_limbs(basis.limbs(), [&](int j) {
+    const DigitLimbs digit = transformed_limb(digits, j);
     for_each_tile(ring().n(), size, [&](size_t begin) {
       alignas(64) uint64_t k0[kTile], k1[kTile];
       const size_t from = step.table->source_begin(begin, size);
-      inner_product(digits, digits.limb(j), *step.key, j, from, size, k0, k1);
-      kernels().add(k0, k0, x[0].limb(j) + from, size, x[0].modulus(j));
-      kernels().automorphism(out[0].limb(j) + begin, k0, step.table->tile(begin, size));
-      kernels().automorphism(out[1].limb(j) + begin, k1, step.table->tile(begin, size));
+      inner_product(digits, digit.limbs.data(), *step.key, j, from, size, k0, k1);
+      add_extended(k0, x[0], j, from, size, basis);
+      for (const size_t i : {0, 1}) {
+        uint64_t* const to = out[i].limb(j) + begin;
+        kernels().automorphism(to, i == 0 ? k0 : k1, step.table->tile(begin, size));
+        if (y != nullptr) add_extended(to, (*y)[i], j, begin, size, basis);
+      }
     });
   });
   return out;

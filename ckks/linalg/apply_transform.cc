@@ -162,40 +162,34 @@ struct Application {
       });
     }
     hoisted.clear();
-    return schedule.counts.divides_sources
-               ? finish<Ciphertext>(evaluator, std::move(pairs), owner, std::move(lone))
-               : finish<ExtendedCiphertext>(evaluator, std::move(pairs), owner, std::move(lone));
+    return finish(evaluator, std::move(pairs), owner, std::move(lone));
   }
 
-  // Takes the giant steps and divides. `lone` has the outputs that are lone terms. A sum is modulo Q_l P, or modulo
-  // Q_l if sources were divided.
-  template <typename Sum>
+  // Takes the giant steps and divides, one output after another. `lone` has the outputs that are lone terms.
   std::vector<Ciphertext> finish(const Evaluator& evaluator, std::vector<Engine::Pair> pairs,
                                  const Fingerprint& owner, std::vector<Ciphertext> lone) const {
     const Context& context = evaluator.context();
     const Scale sum_scale = before_rescale(output_scale, context.q(level));
-    std::vector<Sum> sums;
+    std::vector<Summand> sums;
     for (Engine::Pair& pair : pairs) sums.emplace_back(std::move(pair), sum_scale, owner);
-    std::vector<char> present = schedule.has_terms();
-    for (const auto& step : schedule.steps) {
-      Sum moved = evaluator.apply_galois(sums[step.from], galois_element(context, step.by));
-      sums[step.from] = {};
-      if (present[step.to]) {
-        evaluator.add_inplace(sums[step.to], moved);
-      } else {
-        sums[step.to] = std::move(moved);
-        present[step.to] = 1;
-      }
-    }
     std::vector<Ciphertext> out;
+    auto step = schedule.steps.begin();
     for (const int result : schedule.results) {
-      PSM_CHECK(present[result], "an output without terms");
       if (blocks.is_lone[result]) {
         out.push_back(std::move(lone[result]));
         continue;
       }
+      const int output = schedule.accumulators[result].output;
+      for (; step != schedule.steps.end() && schedule.accumulators[step->to].output == output; ++step) {
+        Summand& to = sums[step->to];
+        to = evaluator.giant_step(sums[step->from], galois_element(context, step->by),
+                                  to.c[0].empty() ? nullptr : &to);
+        sums[step->from] = {};
+      }
+      PSM_CHECK(!sums[result].c[0].empty(), "an output without terms");
       out.push_back(evaluator.rescale(sums[result]));
       out.back().settle_scale(output_scale);
+      sums[result] = {};
     }
     return out;
   }

@@ -16,7 +16,8 @@
 // tile. It is never in memory modulo Q_l P.
 //
 // A transform that divides its sources switches and divides each rotated one after step 1. Its plaintexts,
-// products and sums are modulo Q_l. Its giants are ordinary rotations, and it has no lone terms.
+// products and their sums are modulo Q_l, and it has no lone terms. A giant step makes a sum modulo Q_l P, to which
+// the next one is added P times.
 //
 // Thread-safe after construction; parallel over limbs inside.
 #pragma once

@@ -67,12 +67,6 @@ LinearTransform baby_step_giant_step(const DiagonalMatrix& matrix, int step, int
   return out;
 }
 
-std::vector<char> TransformSchedule::has_terms() const {
-  std::vector<char> has(accumulators.size(), 0);
-  for (int accumulator : term_accumulator) has[accumulator] = 1;
-  return has;
-}
-
 TransformSchedule transform_schedule(const LinearTransform& transform, size_t slots) {
   std::set<TransformSchedule::Source> sources;
   std::set<TransformSchedule::Accumulator> accumulators;
@@ -109,14 +103,20 @@ TransformSchedule transform_schedule(const LinearTransform& transform, size_t sl
     for (int i = first; i < zero; ++i) out.steps.push_back({i, i + 1, giant(i) - giant(i + 1)});
     out.results.push_back(zero);
   }
-  const std::vector<char> has = out.has_terms();
-  const int steps = static_cast<int>(out.steps.size());
   out.counts = {.sources = static_cast<int>(out.sources.size()),
-                .giant_rotations = steps,
-                .meetings = steps - static_cast<int>(std::count(has.begin(), has.end(), 0)),
+                .giant_rotations = static_cast<int>(out.steps.size()),
                 .outputs = transform.outputs,
                 .divides_sources = transform.divides_sources,
                 .from_ephemeral = transform.from_ephemeral};
+  std::vector<char> has_sum(out.accumulators.size(), 0), is_stepped = has_sum;
+  for (int accumulator : out.term_accumulator) has_sum[accumulator] = 1;
+  for (const TransformSchedule::GiantStep& step : out.steps) {
+    out.counts.chained_steps += is_stepped[step.from];
+    out.counts.meetings += has_sum[step.to];
+    out.counts.chained_meetings += is_stepped[step.to];
+    has_sum[step.to] = is_stepped[step.to] = 1;
+  }
+  for (const int result : out.results) out.counts.stepped_outputs += is_stepped[result];
   PSM_CHECK(!transform.divides_sources || !transform.from_ephemeral);
   std::set<int> hoisted;
   for (const TransformSchedule::Source& source : out.sources) {

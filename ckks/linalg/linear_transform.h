@@ -11,8 +11,9 @@
 // increasing offsets; keys are needed for the differences. Positive giants go down to 0 and negative ones up
 // to 0. They are not reduced modulo the slots.
 //
-// If divides_sources, each rotated source is divided by P before its products. Then products and sums have no
-// limbs of P. This pays where many sums read a source, or where few sources are rotated.
+// If divides_sources, each rotated source is divided by P before its products. Then products and their sums have no
+// limbs of P, which come with the giant steps. This pays where many sums read a source, or where few sources are
+// rotated.
 //
 // If from_ephemeral, the inputs are ciphertexts that ModRaise left under the ephemeral secret (bootstrapper.h). Every
 // source takes a key from that secret, and their digit is the input itself.
@@ -67,9 +68,12 @@ struct TransformCounts {
   int hoisted_rotations = 0;               // sources that are rotated
   int hoisted_inputs = 0;                  // inputs with digits
   int giant_rotations = 0;                 // steps
+  int chained_steps = 0;                   // of these, from a sum that a step has led to
   int meetings = 0;                        // steps that end where a sum is already
+  int chained_meetings = 0;                // of these, where a step has led to it
   int full_terms = 0, periodic_terms = 0;  // with weights for all slots, or for one period
   int outputs = 0;
+  int stepped_outputs = 0;  // that a step leads to
   bool divides_sources = false;
   bool from_ephemeral = false;
 
@@ -103,7 +107,6 @@ struct TransformSchedule {
   TransformCounts counts;
 
   bool has_key(const Source& source) const { return source.rotated() || counts.from_ephemeral; }
-  std::vector<char> has_terms() const;  // of each accumulator; one without is where a chain of giants ends
 };
 // Babies are taken modulo the slots.
 TransformSchedule transform_schedule(const LinearTransform& transform, size_t slots);

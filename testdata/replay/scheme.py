@@ -186,20 +186,20 @@ class Scheme:
                 for (place, _), weight in zip(uses, weights):
                     product = basis.mul(turned, weight)
                     sums[place] = basis.add(sums[place], product) if place in sums else product
-        for output in range(outputs):
-            self._horner(sums, output, basis, level, of_sums)
-        return [self.contract(sums[output, 0], of_sums, rescale=True) for output in range(outputs)]
+        return [self._horner(sums, output, level, special) for output in range(outputs)]
 
-    def _horner(self, sums, output, basis, level, special):
-        """Giants from the outermost to 0: the difference of two is the rotation. Not extended if `special` is 0."""
+    def _horner(self, sums, output, level, special):
+        """Giants from the outermost to 0: the difference of two is the rotation. What a step leads to is extended."""
+        basis = self.ring.basis(level, special)
+        is_extended = lambda c: c.shape[1] == level + 1 + special
+        extended = lambda c: c if is_extended(c) else self.extend(c, special)
         giants = sorted({giant for o, giant in sums if o == output} | {0})
         for chain in ([g for g in reversed(giants) if g >= 0], [g for g in giants if g <= 0]):
             for giant, following in zip(chain, chain[1:]):
                 c, g, place = sums.pop((output, giant)), self.ring.rotation(giant - following), (output, following)
-                if special:
-                    digits = self.decompose(divide(c[1], basis, self.ring.basis(level)), special)
-                    moved = self.inner(digits, self.keys[GALOIS, g, self.ring.band(level)])
-                    moved = basis.add(moved, np.stack((c[0], 0 * c[1])))[..., self.ring.permutation(g)]
-                else:
-                    moved = self.rotate(c, giant - following)[0]
-                sums[place] = basis.add(sums[place], moved) if place in sums else moved
+                switched = divide(c[1], basis, self.ring.basis(level)) if is_extended(c) else c[1]
+                moved = self.inner(self.decompose(switched, special), self.keys[GALOIS, g, self.ring.band(level)])
+                moved = basis.add(moved, extended(np.stack((c[0], 0 * c[1]))))[..., self.ring.permutation(g)]
+                sums[place] = basis.add(extended(sums[place]), moved) if place in sums else moved
+        c = sums[output, 0]
+        return self.contract(c, special if is_extended(c) else 0, rescale=True)

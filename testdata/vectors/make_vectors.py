@@ -240,7 +240,8 @@ def of_ring(spec, wanted=None):
     step('conjugated', 'conjugate', s.rotate(x, 0, conjugate=True)[0], 'x')
     step('rotations', 'sum_of_rotations', s.sum_of_rotations(x, [1, 2, 3]), 'x', offsets=[1, 2, 3])
     terms = [(o, giant, 0, baby, c, sample(4) * (1 + o + baby)) for o, giant, baby, c in
-             ((0, 0, 0, False), (0, 0, 1, True), (0, 4, 1, False), (0, -4, 2, False), (1, 0, 3, False))]
+             ((0, 0, 0, False), (0, 0, 1, True), (0, 8, 0, False), (0, 4, 1, False), (0, -4, 2, False),
+              (1, 0, 3, False))]
     weight = scales[top - 1] * float(ring.q[top]) / scales[top]
     for name, divides in (('linear', False), ('divided', True)):
         first, second = s.linear([x], 2, terms, weight, divides)

@@ -181,20 +181,29 @@ void EffortSum::linear(const ckks::TransformCounts& transform, ckks::Level level
   }
   at.decompose(effort.work, steps);
   at.key_product(effort.work, steps);
-  at.permute(effort.work, 2 * (transform.hoisted_rotations + steps), !transform.divides_sources);
+  at.permute(effort.work, 2.0 * transform.hoisted_rotations, !transform.divides_sources);
+  at.permute(effort.work, 2 * steps, true);
   effort.work[WorkKind::kMultiply] += transform.full_terms * 2.0 * limbs;
   effort.work[WorkKind::kRunProduct] += transform.periodic_terms * 2.0 * limbs;
-  effort.work[WorkKind::kAdd] += 2.0 * transform.meetings * limbs;  // running sums that meet others
-  if (transform.divides_sources) {
-    at.mod_down(effort.work, 2 * (sources + steps));
-    for (int i = 0; i < transform.outputs; ++i) rescale(level);
+  // If the map divides its sources, only what a step leads to is extended.
+  const bool divides = transform.divides_sources;
+  const double from_extended = divides ? transform.chained_steps : steps;
+  const double to_extended = divides ? transform.chained_meetings : transform.meetings;
+  const int extended = divides ? transform.stepped_outputs : transform.outputs;
+  at.mod_down(effort.work, from_extended);         // giants: c_1 only; c_0 stays extended
+  at.mod_down(effort.work, 2.0 * extended, true);  // by P q_l at once
+  if (divides) {
+    at.mod_down(effort.work, 2 * sources);
+    for (int i = extended; i < transform.outputs; ++i) rescale(level);
   } else {
-    at.mod_down(effort.work, steps);                          // giants: c_1 only; c_0 stays extended
-    at.mod_down(effort.work, 2.0 * transform.outputs, true);  // by P q_l at once
-    // P c_0 of a rotated source, P times the others; c_0 of a giant.
-    effort.work[WorkKind::kAdd] += (sources + 2 * unmoved) * at.limbs() + steps * at.extended_limbs();
-    effort.counts.rescales += transform.outputs;
+    // P c_0 of a rotated source, P times the others.
+    effort.work[WorkKind::kAdd] += (sources + 2 * unmoved) * at.limbs();
   }
+  // c_0 of a giant, and the sum that it meets.
+  effort.work[WorkKind::kAdd] +=
+      (from_extended + 2 * to_extended) * at.extended_limbs() +
+      (steps - from_extended + 2 * (transform.meetings - to_extended)) * at.limbs();
+  effort.counts.rescales += extended;
   effort.counts.hoisted_key_switches += transform.keyed_sources();
   effort.counts.full_key_switches += transform.giant_rotations;
   effort.counts.plaintext_products += transform.full_terms + transform.periodic_terms;

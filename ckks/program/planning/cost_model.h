@@ -9,7 +9,8 @@
 //   ModDown (x 2)  k inverse NTTs, (k+1) (l+1) conversions, l+1 NTTs and products by a constant
 // A full key switch is all three. Hoisted ones share the decomposition. In a linear map the babies also share
 // the ModDown (double hoisting), and a giant keeps c_0 extended and needs one ModDown, of c_1. If the map
-// divides its sources, every rotation has a ModDown of its own, and products have no limbs of P.
+// divides its sources, every baby has a ModDown of its own, products have no limbs of P, and the first giant of a chain
+// needs none.
 //
 // Plain data only. So the model also serves chains that this machine cannot run.
 #pragma once

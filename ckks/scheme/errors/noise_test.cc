@@ -95,14 +95,16 @@ void compare_at(TestParty& t, Level level, Comparison& compare) {
 
   // Sums of rotations in Q P, divided once.
   const double digits = model.digits(level, scale), division = model.rescale(scale);
-  ExtendedCiphertext extended = e.apply_galois_extended(hoisted, galois_element(t.context, 1));
-  e.add_inplace(extended, e.apply_galois_extended(hoisted, galois_element(t.context, 2)));
   const Slots both = map(in, [&](size_t i) { return in[(i + 1) % in.size()] + in[(i + 2) % in.size()]; });
-  compare("sum of hoisted rotations", rms_error(t.decrypt(e.mod_down(extended)), both),
+  const GaloisElement one = galois_element(t.context, 1), two = galois_element(t.context, 2);
+  compare("sum of hoisted rotations", rms_error(t.decrypt(e.sum_galois(s, {{one, two}})), both),
           std::hypot(division, std::sqrt(2.0) * digits));
-  const ExtendedCiphertext giant = e.apply_galois(extended, galois_element(t.context, 1));
-  // One more switch, with a division of c_1 alone: its rounding is h of the 1 + h of a whole one's.
-  compare("giant step", rms_error(t.decrypt(e.mod_down(giant)), turned(both, 1)),
+  const Summand turned_twice = e.giant_step(s, two, nullptr), extended = e.giant_step(s, one, &turned_twice),
+                giant = e.giant_step(extended, one, nullptr);
+  // A switch of c_1 after a division of it alone, whose rounding is h of the 1 + h of a whole one's.
+  compare("giant step",
+          rms_error(t.decrypt({e.engine().divide(giant.c, {level + 1, 0}), scale, giant.fingerprint}),
+                    turned(both, 1)),
           std::hypot(std::sqrt(2.0) * division, std::sqrt(3.0) * digits));
 }
 
@@ -160,17 +162,17 @@ void compare_down_from(TestParty& t, Level level, Comparison& compare) {
   const Ciphertext dropped = e.drop_to_level(a, half);
   own("drop to a lower level", dropped, p, model.drop(level, half, kSize));
 
-  // Weighted sums of rotations, divided by P q_l at the end.
+  // A weighted rotation, divided by P q_l at the end.
   const Hoisted hoisted = e.hoist(a);
-  ExtendedCiphertext sum = e.multiply_plain(e.apply_galois_extended(hoisted, galois_element(t.context, 1)),
-                                            t.encoder.encode(x, level, scale, true));
-  e.add_inplace(sum, e.multiply_plain(e.apply_galois_extended(hoisted, galois_element(t.context, 2)),
-                                      t.encoder.encode(y, level, scale, true)));
-  const Ciphertext weighted = e.rescale(sum);
+  const GaloisStep step = e.galois_step(galois_element(t.context, 1), level);
+  const SwitchedSource source{&hoisted, &step};
+  const Plaintext weight = t.encoder.encode(x, level, scale, true);
+  const Plaintext* const weights[] = {&weight};
+  const Ciphertext weighted(std::move(e.engine().divide_weighted({&source, 1}, weights)[0]),
+                            t.context.rescaled(a.scale() * scale, level), a.fingerprint);
   const double each = std::hypot(kSize * model.encoding(scale), kSize * model.digits(level, scale));
-  own("weighted rotations", weighted,
-      map(p, [&](size_t i) { return x[i] * p[(i + 1) % p.size()] + y[i] * p[(i + 2) % p.size()]; }),
-      std::hypot(std::sqrt(2.0) * each, model.rescale(weighted.scale())));
+  own("weighted rotation", weighted, map(p, [&](size_t i) { return x[i] * p[(i + 1) % p.size()]; }),
+      std::hypot(each, model.rescale(weighted.scale())));
 }
 
 // The way to the top under the ephemeral secret, and back to the main one. Read modulo q_0 again, what was added is

@@ -51,8 +51,8 @@ void check_owner(const char* operation, const Fingerprint& a, const Context& con
   }
 }
 
-void check_pair(const char* operation, const Context& context, const EvaluationKeys& keys,
-                const Ciphertext& a, const Ciphertext& b) {
+void check_pair(const char* operation, const Context& context, const EvaluationKeys& keys, const Summand& a,
+                const Summand& b) {
   check_owner(operation, a.fingerprint, context, keys);
   check_fingerprints(operation, a.fingerprint, b.fingerprint);
   check_levels(operation, a.level(), b.level());
@@ -218,7 +218,7 @@ Ciphertext Evaluator::multiply_by_i(const Ciphertext& a, int power) const {
 
 // ---- levels ----------------------------------------------------------------------------------------------
 
-Ciphertext Evaluator::rescale(const ScaledPolys<2>& a) const {
+Ciphertext Evaluator::rescale(const Summand& a) const {
   check_owner("rescale", a.fingerprint, context_, keys_);
   check_level("rescale", a.level(), 1);
   return {engine_->divide(a.c, {a.level(), 0}), context_.rescaled(a.scale(), a.level()), a.fingerprint};
@@ -339,12 +339,6 @@ GaloisStep Evaluator::galois_step(GaloisElement g, Level level) const {
   return {g, g == 1 ? nullptr : &galois_key(g, level), automorphism_table(g, context_.log_n())};
 }
 
-ExtendedCiphertext Evaluator::apply_galois_extended(const Hoisted& a, GaloisElement g) const {
-  const GaloisStep step = galois_step(g, a.level());
-  const SwitchedSource source{&a, &step};
-  return {engine_->sum_switched({&source, 1}), a.source->scale(), a.source->fingerprint};
-}
-
 Ciphertext Evaluator::sum_galois(const Ciphertext& a, std::span<const GaloisElement> elements) const {
   return sum_hoisted(hoist(a), elements);
 }
@@ -356,34 +350,14 @@ Ciphertext Evaluator::sum_hoisted(const Hoisted& a, std::span<const GaloisElemen
     steps.push_back(a.digits.raised ? raised_step(g, a.level()) : galois_step(g, a.level()));
   std::vector<SwitchedSource> sources;
   for (const GaloisStep& step : steps) sources.push_back({&a, &step});
-  return mod_down({engine_->sum_switched(sources), a.source->scale(), a.source->fingerprint});
+  return {engine_->divide(engine_->sum_switched(sources), {a.level() + 1, 0}), a.source->scale(),
+          a.source->fingerprint};
 }
 
-void Evaluator::add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) const {
-  check_fingerprints("add", a.fingerprint, b.fingerprint);
-  check_levels("add", a.level(), b.level());
-  check_scales("add", a.scale(), b.scale());
-  const Term terms[] = {{a.c, 1}, {b.c, 1}};
-  engine_->combine(a.c, terms);
-}
-
-ExtendedCiphertext Evaluator::multiply_plain(const ExtendedCiphertext& a, const Plaintext& b) const {
-  const Basis basis = a.c[0].basis();
-  PSM_CHECK(b.basis() == basis, "plaintext basis ", b.basis().q, "+", b.basis().p, ", ciphertext ", basis.q,
-            "+", basis.p);
-  ExtendedCiphertext out(context_.ring(), basis, a.scale() * b.scale(), a.fingerprint, a.memory());
-  engine_->with_plain(Arithmetic::kMultiply, out.c, a.c, b);
-  return out;
-}
-
-ExtendedCiphertext Evaluator::apply_galois(const ExtendedCiphertext& a, GaloisElement g) const {
-  check_owner("rotate", a.fingerprint, context_, keys_);
-  if (g == 1) return a.clone();
-  return {engine_->switch_extended(a.c, galois_step(g, a.level())), a.scale(), a.fingerprint};
-}
-
-Ciphertext Evaluator::mod_down(const ExtendedCiphertext& a) const {
-  return {engine_->divide(a.c, {a.level() + 1, 0}), a.scale(), a.fingerprint};
+Summand Evaluator::giant_step(const Summand& a, GaloisElement g, const Summand* b) const {
+  check_pair("giant step", context_, keys_, a, b == nullptr ? a : *b);
+  return {engine_->giant_step(a.c, galois_step(g, a.level()), b == nullptr ? nullptr : &b->c), a.scale(),
+          a.fingerprint};
 }
 
 // ---- around ModRaise -------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@
 // bring operands together.
 //
 // Key switching (hybrid; ePrint 2019/688): textbook_key_switch.h has the equations. Hoisting: the digits d_i of
-// a polynomial serve any number of rotations. Double hoisting: sums over several rotations are taken in Q_l P
-// (ExtendedCiphertext), P the product of the special primes, and divided once.
+// a polynomial serve any number of rotations. Double hoisting: sums over several rotations are taken modulo Q_l P, P
+// the product of the special primes, and divided once.
 //
 // An Engine (ckks/engine/engine.h) computes on residues. Levels, scales, keys and refusals are here.
 //
@@ -33,13 +33,10 @@ namespace psm::ckks {
 // A product before relinearisation: c_0 + c_1 s + c_2 s^2. Sums of products share one relinearisation.
 using ProductCiphertext = ScaledPolys<3>;
 
-// P times a ciphertext, modulo Q_level P: the result of a key switch before its division by P. Sums of these
-// are divided once (double hoisting, ePrint 2020/1203). The scale is that after the division.
-class ExtendedCiphertext : public ScaledPolys<2> {
- public:
-  using ScaledPolys::ScaledPolys;
-  ExtendedCiphertext clone() const { return {{c[0].clone(), c[1].clone()}, scale(), fingerprint}; }
-};
+// A ciphertext, or an extended one: P times a ciphertext, modulo Q_level P, as a key switch leaves it before its
+// division by P. Sums of these are divided once (double hoisting, ePrint 2020/1203). The scale is that after the
+// division.
+using Summand = ScaledPolys<2>;
 
 class Evaluator {
  public:
@@ -88,7 +85,7 @@ class Evaluator {
 
   // ---- levels -------------------------------------------------------------------------------------------
   // Divides a ciphertext by q_l, and an extended one by P q_l.
-  Ciphertext rescale(const ScaledPolys<2>& a) const;
+  Ciphertext rescale(const Summand& a) const;
   // Lowers a ciphertext of any scale to level `target` and its canonical scale. Limbs are dropped down to
   // target + 1, a scalar product sets the scale, and a rescale follows. Returns a copy if nothing is to do.
   Ciphertext drop_to_level(const Ciphertext& a, Level target) const;
@@ -109,16 +106,11 @@ class Evaluator {
   Ciphertext sum_galois(const Ciphertext& a, std::span<const GaloisElement> elements) const;
 
   // ---- double hoisting ----------------------------------------------------------------------------------
-  // sigma_g of the source, times P, modulo Q_l P. g = 1 needs no key.
-  ExtendedCiphertext apply_galois_extended(const Hoisted& a, GaloisElement g) const;
   // The form of a rotation that engines take. Throws Error without a key.
   GaloisStep galois_step(GaloisElement g, Level level) const;
-  void add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) const;
-  // `b` encoded with extended = true.
-  ExtendedCiphertext multiply_plain(const ExtendedCiphertext& a, const Plaintext& b) const;
-  // Giant steps: sigma_g of an extended sum; c_1 is divided by P and switched, c_0 stays as it is.
-  ExtendedCiphertext apply_galois(const ExtendedCiphertext& a, GaloisElement g) const;
-  Ciphertext mod_down(const ExtendedCiphertext& a) const;  // division by P
+  // A giant step: sigma_g(a) + b, extended; g != 1, and b may be null. c_1 of `a` is switched, after a division by P if
+  // it is extended; c_0 stays as it is.
+  Summand giant_step(const Summand& a, GaloisElement g, const Summand* b) const;
 
   // ---- around ModRaise ----------------------------------------------------------------------------------
   // At level 0: to the ephemeral secret (key to_ephemeral).

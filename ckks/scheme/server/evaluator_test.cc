@@ -233,30 +233,29 @@ TEST_CASE("conjugation conjugates every slot, and composes with a rotation") {
                   map(r, [&](size_t i) { return std::conj(r[i]); })) < kTolerance);
 }
 
-TEST_CASE("double hoisting: sums of weighted rotations are divided by P once, giant steps included") {
+TEST_CASE(
+    "double hoisting: giant steps lead from sums to sums, extended ones and others, divided by P once") {
   TestParty& t = party();
   const Level level = 4;
-  const Slots x = t.random_slots(17), w1 = t.random_slots(18), w2 = t.random_slots(19, 32);
-  const Ciphertext a = t.encrypt(x, level);
+  const Slots x = t.random_slots(17), y = t.random_slots(18);
   const Evaluator& e = *t.evaluator;
-  const Hoisted hoisted = e.hoist(a);
+  const GaloisElement g = galois_element(t.context, 64);
   const Scale scale = t.context.scale(level);
-  // rot_64(w1 rot_1 x + w2 x)
-  ExtendedCiphertext sum = e.multiply_plain(e.apply_galois_extended(hoisted, galois_element(t.context, 1)),
-                                            t.encoder.encode(w1, level, scale, true));
-  e.add_inplace(
-      sum, e.multiply_plain(e.apply_galois_extended(hoisted, 1), t.encoder.encode(w2, level, scale, true)));
-  const Slots x1 = rotated(x, 1);
-  const Slots inner = map(x, [&](size_t i) { return w1[i] * x1[i] + w2[i % 32] * x[i]; });
-  CHECK(max_error(t.decrypt(e.rescale(sum)), inner) < kTolerance);
-  CHECK(max_error(t.decrypt(e.rescale(e.mod_down(sum))), inner) < kTolerance);
-  ExtendedCiphertext giant = e.apply_galois(sum, galois_element(t.context, 64));
-  CHECK(max_error(t.decrypt(e.rescale(giant)), rotated(inner, 64)) < kTolerance);
-  e.add_inplace(giant, sum);
-  const Slots turned = rotated(inner, 64);
-  CHECK(max_error(t.decrypt(e.rescale(giant)), map(x, [&](size_t i) { return turned[i] + inner[i]; })) <
-        kTolerance);
-  CHECK(max_error(t.decrypt(e.mod_down(e.apply_galois_extended(hoisted, 1))), x) < kTolerance);
+  const Summand a = e.multiply_scalar(t.encrypt(x, level), 1, scale),
+                b = e.multiply_scalar(t.encrypt(y, level), 1, scale);
+  const auto check = [&](const Summand& sum, const Slots& expected) {
+    CHECK(max_error(t.decrypt(e.rescale(sum)), expected) < kTolerance);
+  };
+  const auto sum = [](const Slots& u, const Slots& v) {
+    return map(u, [&](size_t i) { return u[i] + v[i]; });
+  };
+  const Summand turned = e.giant_step(a, g, nullptr), met = e.giant_step(a, g, &b);
+  check(turned, rotated(x, 64));
+  check(met, sum(rotated(x, 64), y));
+  check(e.giant_step(a, g, &met), sum(rotated(x, 64), sum(rotated(x, 64), y)));
+  check(e.giant_step(turned, g, nullptr), rotated(x, 128));
+  check(e.giant_step(turned, g, &b), sum(rotated(x, 128), y));
+  check(e.giant_step(turned, g, &turned), sum(rotated(x, 128), rotated(x, 64)));
 }
 
 TEST_CASE("drop_to_level reaches the canonical scale of any lower level") {
