@@ -18,9 +18,6 @@ SERIES = {
          -1338966278663, 347743882406, -63259031561, 8630554350, -922927038, 79662380, -5770710, 316633, -24865)}
 LAMBDAS = [float.fromhex(x) for x in ('0x1.0fefbe1c2b6c9p+0', '0x1.20dd750429b6dp-1', '0x1.45f306dc9c883p-3')]
 
-def ceil_log2(x):
-    return (x - 1).bit_length()
-
 def trim(series):
     return list(np.trim_zeros(series, 'b')) or [0.0]
 
@@ -38,7 +35,8 @@ class SeriesPlan:
     def _power(self, k):
         """T_k = 2 T_a T_b - T_{a-b}, a the largest power of two below k."""
         if k not in self.powers:
-            a, level = 1 << ceil_log2(k) - 1, self.level - ceil_log2(k)
+            depth = (k - 1).bit_length()
+            a, level = 1 << depth - 1, self.level - depth
             left, right = self._power(a), self._power(k - a)
             terms = [(self._power(2 * a - k), -1.0)] if 2 * a != k else []
             total = self.nodes[left]['scale'] * self.nodes[right]['scale']
@@ -57,7 +55,7 @@ class SeriesPlan:
 
     def _collect(self, series, depth, node):
         degree = len(series) - 1
-        if degree == 0 or degree < self.babies and ceil_log2(degree) < depth:
+        if degree == 0 or degree < self.babies and (degree - 1).bit_length() < depth:
             node['terms'] += [(self._power(k), c) for k, c in enumerate(series) if k and c]
             node['constant'] += series[0]
             return
@@ -134,11 +132,13 @@ def factors(slots, counts, inverse):
         shift += sigma
     return out if inverse else out[::-1], shift
 
-def doubling_pays(span, babies):
-    """Where a giant step takes the time of 15 babies."""
-    def time(b):
-        return b - 1 + 15 * (-(-span // b) - 1)
-    return time(2 * babies) < time(babies)
+def fewest_switches(span):
+    """Baby steps for a factor with `span` diagonals: about as many as giant steps, a power of two."""
+    return 1 << ((span - 1).bit_length() + 1) // 2
+
+def least_time(span):
+    """The same where a giant step takes the time of 15 baby steps."""
+    return min((1 << i for i in range(span.bit_length())), key=lambda babies: babies + 15 * -(-span // babies))
 
 def split(total, parts):
     """As even as can be, larger ones first."""
@@ -164,9 +164,8 @@ class Bootstrap:
     def transform(self, x, factor_list, scales, raised=False):
         """Factors, each by baby steps and giant steps; a raised argument is under the ephemeral secret."""
         for (diagonals, step, span, period), before, after in zip(factor_list, scales, scales[1:]):
-            babies, terms, weight_scale = 1, [], after * float(self.ring.q[x.shape[1] - 1]) / before
-            while doubling_pays(span, babies) if raised else babies * babies < span:
-                babies *= 2
+            terms, weight_scale = [], after * float(self.ring.q[x.shape[1] - 1]) / before
+            babies = (least_time if raised else fewest_switches)(span)
             for offset, diagonal in sorted(diagonals.items()):
                 baby = offset // step % babies * step
                 giant = offset - baby

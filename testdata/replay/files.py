@@ -93,8 +93,7 @@ def chacha20(seed, nonces, blocks):
     start = np.zeros((16, len(nonces), blocks), np.uint32)
     start[:12] = np.array(words, np.uint32)[:, None, None]
     start[12] = np.arange(blocks, dtype=np.uint32)
-    start[14:, :, 0] = np.array([[nonce & 0xffffffff, nonce >> 32] for nonce in nonces], np.uint32).T
-    start[14:] = start[14:, :, :1]
+    start[14:] = np.array([[nonce & 0xffffffff, nonce >> 32] for nonce in nonces], np.uint32).T[:, :, None]
     x = start.reshape(4, 4, -1).copy()
     def turned(a, b, by):
         a ^= b
@@ -156,12 +155,10 @@ def read_ciphertexts(path, ring):
         basis, seed = ring.basis(level), reader.take(32) if tag == 3 else None
         c0 = read_polynomial(reader, basis)
         found.append((np.stack((c0, expand(seed, 0, basis) if seed else read_polynomial(reader, basis))), scale))
-    return read_note(Reader(note[1])), found, pair
-
-def read_note(reader):
-    assert reader.one('I') == 1, 'not a note of prompts or answers'
+    reader = Reader(note[1])
+    assert reader.one('I') == 1, f'{path}: its note is not of prompts or answers'
     program, request = reader.numbers('QQ')
-    return SimpleNamespace(program=program, request=request, names=reader.list(reader.text))
+    return SimpleNamespace(program=program, request=request, names=reader.list(reader.text)), found, pair
 
 def read_lengths(path):
     """The lengths of a request's prompts, by group."""

@@ -75,25 +75,24 @@ class Basis(Modulo):
 
     def ntt(self, x):
         """From coefficients to A[j] = a(psi^(2 brv(j) + 1)), for x[..., limb, n], n at most N."""
-        x = np.ascontiguousarray(np.swapaxes(x, -1, -2))  # limbs innermost: all loops have one length
-        n = x.shape[-2]
-        for blocks in (1 << layer for layer in range(n.bit_length() - 1)):
-            pairs = x.reshape(x.shape[:-2] + (blocks, 2, n // (2 * blocks), self.limbs))
-            even = pairs[..., 0, :, :]
-            odd = self.across.mul(pairs[..., 1, :, :], self.roots[blocks:2 * blocks, None, :])
-            x = np.stack((self.across.add(even, odd), self.across.sub(even, odd)), -3).reshape(x.shape)
-        return np.ascontiguousarray(np.swapaxes(x, -1, -2))
+        def layer(even, odd, blocks):
+            odd = self.across.mul(odd, self.roots[blocks:2 * blocks, None, :])
+            return self.across.add(even, odd), self.across.sub(even, odd)
+        return self._layers(x, range(x.shape[-1].bit_length() - 1), layer)
 
     def intt(self, x):
-        x = np.ascontiguousarray(np.swapaxes(x, -1, -2))
-        n = x.shape[-2]
-        for blocks in (1 << layer for layer in reversed(range(n.bit_length() - 1))):
-            pairs = x.reshape(x.shape[:-2] + (blocks, 2, n // (2 * blocks), self.limbs))
-            even, odd = pairs[..., 0, :, :], pairs[..., 1, :, :]
-            odd_sum = self.across.mul(self.across.sub(even, odd), self.inverse_roots[blocks:2 * blocks, None, :])
-            x = np.stack((self.across.add(even, odd), odd_sum), -3).reshape(x.shape)
-        inverse = self.constant([pow(n, -1, q) for q in self.primes])
-        return self.mul(np.ascontiguousarray(np.swapaxes(x, -1, -2)), inverse)
+        def layer(even, odd, blocks):
+            difference = self.across.sub(even, odd)
+            return self.across.add(even, odd), self.across.mul(difference, self.inverse_roots[blocks:2 * blocks, None, :])
+        x = self._layers(x, reversed(range(x.shape[-1].bit_length() - 1)), layer)
+        return self.mul(x, self.constant([pow(x.shape[-1], -1, q) for q in self.primes]))
+
+    def _layers(self, x, order, layer):
+        x = np.ascontiguousarray(np.swapaxes(x, -1, -2))  # limbs innermost: all loops have one length
+        for blocks in (1 << i for i in order):
+            pairs = x.reshape(x.shape[:-2] + (blocks, 2, -1, self.limbs))
+            x = np.stack(layer(pairs[..., 0, :, :], pairs[..., 1, :, :], blocks), -3).reshape(x.shape)
+        return np.ascontiguousarray(np.swapaxes(x, -1, -2))
 
 class Ring:
     """The primes, scales and digits that a specification names."""

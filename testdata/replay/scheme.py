@@ -52,16 +52,11 @@ def coefficients(parts, scale):
     return np.where(np.abs(x) < 2.0**51, np.rint(x), np.trunc(x)).astype(np.int64)
 
 def slots(x, scale):
-    """The slots, real and imaginary parts, of N coefficients in doubles."""
-    m, blocks = len(x) // 2, 1
-    re, im = x[:m], x[m:]
-    while blocks < m:
-        c, s = twiddles(blocks)
-        (r0, r1), (i0, i1) = (np.moveaxis(v.reshape(blocks, 2, -1), 1, 0) for v in (re, im))
-        r, t = r1 * c - i1 * s, r1 * s + i1 * c
-        re, im = np.stack((r0 + r, r0 - r), 1).ravel(), np.stack((i0 + t, i0 - t), 1).ravel()
-        blocks *= 2
-    return re[places(m)] / scale, im[places(m)] / scale
+    """The slots, real and imaginary parts, of N coefficients in doubles: the values at zeta^(5^j)."""
+    n = len(x)
+    at_odd_powers = n * np.fft.ifft(x * np.exp(1j * np.pi / n * np.arange(n))) / scale
+    values = at_odd_powers[[pow(5, j, 2 * n) // 2 for j in range(n // 2)]]
+    return values.real, values.imag
 
 def encode(parts, scale, basis):
     """Plaintexts of vectors of one period: their residues modulo the primes of a basis."""

@@ -91,7 +91,8 @@ def _copts(copts, test = False):
     # Commands and tests call what computes and compute little themselves: with -O1 they compile in three quarters of the
     # time. GCC 12 then warns of std::variant without cause.
     calls = test or native.package_name().split("/")[0] == "cmd"
-    return _COPTS + (["-O1", "-Wno-maybe-uninitialized"] if calls else []) + copts
+    asserts = ["-DDOCTEST_CONFIG_SUPER_FAST_ASSERTS"] if test else []  # an assertion calls a function
+    return _COPTS + (["-O1", "-Wno-maybe-uninitialized"] if calls else []) + asserts + copts
 
 def psm_library(name, copts = [], deps = [], **kwargs):
     """A C++20 library with warnings as errors and OpenMP."""

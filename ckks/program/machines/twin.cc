@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -24,7 +24,8 @@ void for_blocks(size_t slots, const Body& body) {
                [&](size_t block) { body(block, block * kBlock, std::min(slots, (block + 1) * kBlock)); });
 }
 
-constexpr size_t kTermsAtOnce = 64;  // of a map
+// Terms of a map, and their weights, that are read at a time.
+constexpr size_t kTermsAtOnce = 64, kWeightsAtOnce = size_t{1} << 18;
 
 template <typename Body>
 void for_slots(size_t slots, const Body& body) {
@@ -38,49 +39,57 @@ inline ckks::Complex product(ckks::Complex a, ckks::Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-// What multiplies each part of x, and what the other part, in w x or w conj(x): so written that the compiler finds
-// vectors. Slots before `begin` and from `end` on are zero.
-struct Factors {
-  SlotVector own, other;
-  size_t begin = 0, end = 0;
-};
-Factors factors_of(std::span<const ckks::Complex> w, bool conjugate) {
-  Factors factors;
-  factors.own.reserve(w.size()), factors.other.reserve(w.size());
-  for (const ckks::Complex& z : w) {
-    factors.own.emplace_back(z.real(), conjugate ? -z.real() : z.real());
-    factors.other.emplace_back(conjugate ? z.imag() : -z.imag(), z.imag());
-    if (z != 0.0) factors.end = factors.own.size();
-    if (factors.end == 0) factors.begin = factors.own.size();
+// Slots that a linear map works on at a time, and how many such stretches, one period apart, have the same weights.
+constexpr size_t kStretch = 4, kRows = 4;
+
+// What a term of a map does to a stretch of slots: out += own x + other y, part by part, for w x or w conj(x); y is x with
+// its parts exchanged.
+struct StretchTerm {
+  const ckks::Complex* x;  // all slots, and the first ones again
+  size_t from;             // where the stretch begins
+  ckks::Complex own[kStretch]{}, other[kStretch]{};
+
+  // False if nothing but zeros is multiplied.
+  bool set(size_t slot, ckks::Complex w, bool conjugate) {
+    own[slot] = {w.real(), conjugate ? -w.real() : w.real()};
+    other[slot] = {conjugate ? w.imag() : -w.imag(), w.imag()};
+    return w != 0.0;
   }
-  return factors;
-}
+};
 
 // The loops of linear maps, compiled for wider vectors too where the processor has them: the same operations, so the same
 // bits.
 #if defined(__x86_64__) && !defined(__clang__)  // Clang 16 leaves constructors that clones call undefined.
-#define PSM_WIDER_VECTORS [[gnu::target_clones("avx2", "default")]]
+#define PSM_WIDER_VECTORS [[gnu::target_clones("avx512f", "avx2", "default")]]
 #else
 #define PSM_WIDER_VECTORS
 #endif
 
-// out_s += own_s x_s + other_s y_s, part by part; y_s is x_s with its parts exchanged. Two slots at a time.
-PSM_WIDER_VECTORS void add_products(ckks::Complex* out, const ckks::Complex* own, const ckks::Complex* other,
-                                    const ckks::Complex* x, size_t slots) {
-  using Parts [[gnu::vector_size(2 * sizeof(ckks::Complex))]] = double;
-  size_t s = 0;
-  for (; s + 2 <= slots; s += 2) {
-    Parts sum, a, b, parts;
-    __builtin_memcpy(&sum, out + s, sizeof(sum));
-    __builtin_memcpy(&a, own + s, sizeof(a));
-    __builtin_memcpy(&b, other + s, sizeof(b));
-    __builtin_memcpy(&parts, x + s, sizeof(parts));
-    sum += a * parts + b * __builtin_shufflevector(parts, parts, 1, 0, 3, 2);
-    __builtin_memcpy(static_cast<void*>(out + s), &sum, sizeof(sum));
+// Adds all terms to so many stretches, `period` slots apart; the first of them begins `at` slots behind that of the terms.
+template <size_t kCount>
+[[gnu::always_inline]] inline void add_products(ckks::Complex* out, std::span<const StretchTerm> terms,
+                                                size_t at, size_t period, size_t slots) {
+  using Parts [[gnu::vector_size(kStretch * sizeof(ckks::Complex))]] = double;
+  Parts sums[kCount], own, other, x;
+  for (size_t row = 0; row < kCount; ++row) __builtin_memcpy(&sums[row], out + row * period, sizeof(Parts));
+  for (const StretchTerm& term : terms) {
+    __builtin_memcpy(&own, term.own, sizeof(Parts));
+    __builtin_memcpy(&other, term.other, sizeof(Parts));
+    for (size_t row = 0; row < kCount; ++row) {
+      __builtin_memcpy(&x, term.x + ((term.from + at + row * period) & (slots - 1)), sizeof(Parts));
+      sums[row] += own * x + other * __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    }
   }
-  if (s < slots)
-    out[s] += ckks::Complex(own[s].real() * x[s].real() + other[s].real() * x[s].imag(),
-                            own[s].imag() * x[s].imag() + other[s].imag() * x[s].real());
+  for (size_t row = 0; row < kCount; ++row)
+    __builtin_memcpy(static_cast<void*>(out + row * period), &sums[row], sizeof(Parts));
+}
+PSM_WIDER_VECTORS void add_to_rows(ckks::Complex* out, std::span<const StretchTerm> terms, size_t at,
+                                   size_t period, size_t slots) {
+  add_products<kRows>(out, terms, at, period, slots);
+}
+PSM_WIDER_VECTORS void add_to_row(ckks::Complex* out, std::span<const StretchTerm> terms, size_t at,
+                                  size_t slots) {
+  add_products<1>(out, terms, at, 0, slots);
 }
 
 // sum_k c_k T_k(x) by Clenshaw's recurrence: b_k = c_k + 2 x b_{k+1} - b_{k+2}, result c_0 + x b_1 - b_2.
@@ -97,11 +106,10 @@ ckks::Complex chebyshev(const std::vector<double>& c, ckks::Complex x) {
 // A number that looks random, of a key's own.
 uint64_t mix(uint64_t key) { return TrainingRandom::resume(key).next_u64(); }
 
-// A pair of independent standard normals (Box-Muller) that depends on its key alone.
+// A pair of independent numbers of variance 1 that depends on its key alone: 64 fair coins each, all but normal.
 ckks::Complex normal_pair(uint64_t key) {
-  const double u = (static_cast<double>(mix(key) >> 11) + 1) * 0x1p-53;  // in (0, 1]
-  const double v = static_cast<double>(mix(~key) >> 11) * 0x1p-53;
-  return std::polar(std::sqrt(-2 * std::log(u)), 2 * std::numbers::pi * v);
+  const auto coins = [](uint64_t word) { return (std::popcount(word) - 32) / 4.0; };
+  return {coins(mix(key)), coins(mix(~key))};
 }
 
 Observation observe_slots(const SlotVector& x) {
@@ -390,38 +398,57 @@ class Twin {
     });
   }
 
-  // rot_g(w * rot_b(x)) in slot s is w[s + g] x[s + g + b]. Weights are read a few terms at a time.
+  // rot_g(w * rot_b(x)) in slot s is w[s + g] x[s + g + b]. Weights of one period are read a few terms at a time.
   void execute_linear() {
-    for (size_t output = 0; output < instruction_->results.size(); ++output) {
-      SlotVector& out = result(output);
-      std::fill(out.begin(), out.end(), ckks::Complex(0));
-      std::vector<const ckks::TransformTerm*> terms;
-      for (const ckks::TransformTerm& term : instruction_->linear->terms)
-        if (static_cast<size_t>(term.output) == output) terms.push_back(&term);
-      for (size_t first = 0; first < terms.size(); first += kTermsAtOnce) {
-        const size_t count = std::min(kTermsAtOnce, terms.size() - first);
-        std::vector<Factors> factors(count);
-        parallel_for(0, count, [&](size_t t) {
-          factors[t] = factors_of(values_of(terms[first + t]->weight), terms[first + t]->conjugate);
-        });
-        for_blocks(program_.slots, [&](size_t, size_t begin, size_t end) {
-          for (size_t t = 0; t < count; ++t) {
-            const ckks::TransformTerm& term = *terms[first + t];
-            const Factors& w = factors[t];
-            const auto input = static_cast<size_t>(term.input);
-            for (size_t s = begin, run; s < end; s += run) {
-              const size_t at = (s + static_cast<size_t>(term.giant)) & (w.own.size() - 1);
-              const size_t from = (s + static_cast<size_t>(term.giant + term.baby)) & (program_.slots - 1);
-              run = std::min({end - s, w.own.size() - at, program_.slots - from});
-              const size_t skip = std::max(at, w.begin) - at, stop = std::min(at + run, w.end);
-              if (at + skip < stop)
-                add_products(&out[s + skip], &w.own[at + skip], &w.other[at + skip],
-                             &argument(input)[from + skip], stop - at - skip);
-            }
-          }
-        });
-      }
+    PSM_CHECK(program_.slots >= kStretch, program_.slots, " slots");
+    std::vector<SlotVector> inputs;
+    for (size_t i = 0; i < instruction_->arguments.size(); ++i) {
+      inputs.push_back(argument(i));
+      inputs.back().insert(inputs.back().end(), argument(i).begin(), argument(i).begin() + kStretch);
     }
+    for (size_t output = 0; output < instruction_->results.size(); ++output) {
+      std::fill(result(output).begin(), result(output).end(), ckks::Complex(0));
+      std::vector<const ckks::TransformTerm*> terms;
+      for (const ckks::TransformTerm& term : instruction_->linear->terms) {
+        if (static_cast<size_t>(term.output) != output) continue;
+        const size_t period = term.weight.period();
+        if (!terms.empty() && (terms.size() == kTermsAtOnce || terms[0]->weight.period() != period ||
+                               terms.size() * period >= kWeightsAtOnce)) {
+          add_terms(result(output), inputs, terms);
+          terms.clear();
+        }
+        terms.push_back(&term);
+      }
+      if (!terms.empty()) add_terms(result(output), inputs, terms);
+    }
+  }
+
+  // Adds terms with weights of one period.
+  void add_terms(SlotVector& out, const std::vector<SlotVector>& inputs,
+                 const std::vector<const ckks::TransformTerm*>& terms) const {
+    std::vector<ckks::PlainValues> weights;
+    for (size_t t = 0; t < terms.size(); ++t) weights.emplace_back(std::span<const ckks::Complex>());
+    parallel_for(0, terms.size(), [&](size_t t) { weights[t] = values_of(terms[t]->weight); });
+    const size_t slots = program_.slots, mask = terms[0]->weight.period() - 1,
+                 period = std::max(mask + 1, kStretch);
+    parallel_for(0, period / kStretch, [&](size_t stretch) {
+      const size_t begin = stretch * kStretch;
+      std::vector<StretchTerm> used;
+      for (size_t t = 0; t < terms.size(); ++t) {
+        const ckks::TransformTerm& term = *terms[t];
+        const size_t moved = begin + static_cast<size_t>(term.giant);
+        StretchTerm next{.x = inputs[static_cast<size_t>(term.input)].data(),
+                         .from = moved + static_cast<size_t>(term.baby)};
+        bool any = false;
+        for (size_t i = 0; i < kStretch; ++i)
+          any |= next.set(i, weights[t][(moved + i) & mask], term.conjugate);
+        if (any) used.push_back(next);
+      }
+      size_t at = 0;
+      for (; at + kRows * period <= slots; at += kRows * period)
+        add_to_rows(&out[begin + at], used, at, period, slots);
+      for (; at < slots; at += period) add_to_row(&out[begin + at], used, at, slots);
+    });
   }
 
   // If there is a single real value, only the real part comes back. Two travel as c = a + i b and come back
