@@ -132,13 +132,11 @@ def factors(slots, counts, inverse):
         shift += sigma
     return out if inverse else out[::-1], shift
 
-def fewest_switches(span):
-    """Baby steps for a factor with `span` diagonals: about as many as giant steps, a power of two."""
-    return 1 << ((span - 1).bit_length() + 1) // 2
-
-def least_time(span):
-    """The same where a giant step takes the time of 15 baby steps."""
-    return min((1 << i for i in range(span.bit_length())), key=lambda babies: babies + 15 * -(-span // babies))
+def doubling_pays(span, babies):
+    """Where a giant step takes the time of 15 babies."""
+    def time(b):
+        return b - 1 + 15 * (-(-span // b) - 1)
+    return time(2 * babies) < time(babies)
 
 def split(total, parts):
     """As even as can be, larger ones first."""
@@ -164,8 +162,9 @@ class Bootstrap:
     def transform(self, x, factor_list, scales, raised=False):
         """Factors, each by baby steps and giant steps; a raised argument is under the ephemeral secret."""
         for (diagonals, step, span, period), before, after in zip(factor_list, scales, scales[1:]):
-            terms, weight_scale = [], after * float(self.ring.q[x.shape[1] - 1]) / before
-            babies = (least_time if raised else fewest_switches)(span)
+            babies, terms, weight_scale = 1, [], after * float(self.ring.q[x.shape[1] - 1]) / before
+            while doubling_pays(span, babies) if raised else babies * babies < span:
+                babies *= 2
             for offset, diagonal in sorted(diagonals.items()):
                 baby = offset // step % babies * step
                 giant = offset - baby

@@ -162,17 +162,24 @@ void compare_down_from(TestParty& t, Level level, Comparison& compare) {
   const Ciphertext dropped = e.drop_to_level(a, half);
   own("drop to a lower level", dropped, p, model.drop(level, half, kSize));
 
-  // A weighted rotation, divided by P q_l at the end.
+  // Weighted sums of rotations, divided by P q_l at the end.
   const Hoisted hoisted = e.hoist(a);
-  const GaloisStep step = e.galois_step(galois_element(t.context, 1), level);
-  const SwitchedSource source{&hoisted, &step};
-  const Plaintext weight = t.encoder.encode(x, level, scale, true);
-  const Plaintext* const weights[] = {&weight};
-  const Ciphertext weighted(std::move(e.engine().divide_weighted({&source, 1}, weights)[0]),
-                            t.context.rescaled(a.scale() * scale, level), a.fingerprint);
+  const auto weighted_rotation = [&](int offset, const Slots& w) {
+    const GaloisStep step = e.galois_step(galois_element(t.context, offset), level);
+    const SwitchedSource source{&hoisted, &step};
+    Engine::Pair pair = e.engine().sum_switched({&source, 1});
+    e.engine().with_plain(Engine::Arithmetic::kMultiply, pair, pair, t.encoder.encode(w, level, scale, true));
+    return pair;
+  };
+  Engine::Pair sum = weighted_rotation(1, x);
+  const Engine::Pair second = weighted_rotation(2, y);
+  const Term terms[] = {{sum, 1}, {second, 1}};
+  e.engine().combine(sum, terms);
+  const Ciphertext weighted = e.rescale({std::move(sum), Scale(a.scale() * scale), a.fingerprint});
   const double each = std::hypot(kSize * model.encoding(scale), kSize * model.digits(level, scale));
-  own("weighted rotation", weighted, map(p, [&](size_t i) { return x[i] * p[(i + 1) % p.size()]; }),
-      std::hypot(each, model.rescale(weighted.scale())));
+  own("weighted rotations", weighted,
+      map(p, [&](size_t i) { return x[i] * p[(i + 1) % p.size()] + y[i] * p[(i + 2) % p.size()]; }),
+      std::hypot(std::sqrt(2.0) * each, model.rescale(weighted.scale())));
 }
 
 // The way to the top under the ephemeral secret, and back to the main one. Read modulo q_0 again, what was added is
