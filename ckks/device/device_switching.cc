@@ -191,8 +191,7 @@ Engine::Pair DeviceEngine::switch_key(const Digits& digits, const KeySwitchKey& 
 }
 
 Engine::Pair DeviceEngine::giant_step(const Pair& x, const GaloisStep& step, const Pair* y) const {
-  const Level level = level_of(x[0].basis());
-  const Basis basis{level + 1, context().p_count(level)};
+  const Basis basis = extended_basis(level_of(x[0].basis()));
   const bool is_extended = x[0].basis().p > 0;
   RnsPoly divided;
   if (is_extended) {
@@ -254,8 +253,7 @@ DeviceEngine::Rotation DeviceEngine::rotation_of(const SwitchedSource& source,
 
 Engine::Pair DeviceEngine::sum_switched(std::span<const SwitchedSource> sources) const {
   PSM_CHECK(!sources.empty());
-  const Level level = sources[0].from->level();
-  const Basis basis{level + 1, context().p_count(level)};
+  const Basis basis = extended_basis(sources[0].from->level());
   Pair sum = make_pair(basis);
   std::vector<Rotation> rotations;
   for (const SwitchedSource& source : sources)

@@ -94,6 +94,7 @@ class Engine {
 
  protected:
   const Ring& ring() const { return context_.ring(); }
+  Basis extended_basis(Level level) const { return {level + 1, context_.p_count(level)}; }
   Pair make_pair(Basis basis) const {
     return {RnsPoly(ring(), basis, Form::kNtt, memory()), RnsPoly(ring(), basis, Form::kNtt, memory())};
   }

@@ -87,11 +87,6 @@ class Remainders {
   Buffer residues_, remainders_;
 };
 
-Basis basis_of(const Context& context, const SwitchedSource& source) {
-  const Level level = source.from->level();
-  return {level + 1, context.p_count(level)};
-}
-
 }  // namespace
 
 // ---- digits ----------------------------------------------------------------------------------------------
@@ -363,7 +358,7 @@ void HostEngine::add_extended(uint64_t* out, const RnsPoly& x, int j, size_t beg
 
 Engine::Pair HostEngine::giant_step(const Pair& x, const GaloisStep& step, const Pair* y) const {
   const Level level = level_of(x[0].basis());
-  const Basis basis{level + 1, context().p_count(level)};
+  const Basis basis = extended_basis(level);
   const bool is_extended = x[0].basis().p > 0;
   RnsPoly divided;
   if (is_extended) divided = std::move(divide_by<1>(converters_.mod_down(level, basis.p, false), {&x[1]})[0]);
@@ -389,7 +384,7 @@ Engine::Pair HostEngine::giant_step(const Pair& x, const GaloisStep& step, const
 
 Engine::Pair HostEngine::sum_switched(std::span<const SwitchedSource> sources) const {
   PSM_CHECK(!sources.empty());
-  const Basis basis = basis_of(context(), sources[0]);
+  const Basis basis = extended_basis(sources[0].from->level());
   Pair sum = make_pair(basis);
   const size_t size = tile();
   share_limbs(basis.limbs(), [&](int j) {
@@ -468,7 +463,7 @@ void HostEngine::add_weighted(std::vector<Pair>& sums, std::span<const SwitchedS
 
 std::vector<Engine::Pair> HostEngine::divide_weighted(std::span<const SwitchedSource> sources,
                                                       std::span<const Plaintext* const> weights) const {
-  const Basis basis = basis_of(context(), sources[0]);
+  const Basis basis = extended_basis(sources[0].from->level());
   const auto limb = [&](int j) {
     return [&, j](size_t i, size_t begin, size_t size, uint64_t* x0, uint64_t* x1) {
       alignas(64) uint64_t switched[2][kTile];
