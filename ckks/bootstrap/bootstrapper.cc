@@ -87,6 +87,15 @@ int log_slots_of(const Context& context, const BootstrapKind& kind) {
   return std::bit_width(kind.of_blocks() ? kind.blocks() / 2 : kind.period) - 1;
 }
 
+// 2 Re x, and 2 Im x if asked for.
+std::vector<Ciphertext> divided(const Evaluator& evaluator, const Ciphertext& x, bool imaginary) {
+  const Ciphertext conjugate = evaluator.conjugate(x);
+  std::vector<Ciphertext> parts;
+  parts.push_back(evaluator.add(x, conjugate));
+  if (imaginary) parts.push_back(evaluator.multiply_by_i(evaluator.sub(x, conjugate), 3));  // -i (x - conj x)
+  return parts;
+}
+
 }  // namespace
 
 BootstrapPlan::BootstrapPlan(const Context& context, BootstrapKind kind)
@@ -296,17 +305,24 @@ std::vector<Ciphertext> Bootstrapper::apply(const Evaluator& evaluator, const Ci
     const Ciphertext* const inputs[] = {&parts[0]};
     return recombinations_[static_cast<size_t>(recombine)].apply(evaluator, inputs);
   }
-  Ciphertext conjugate = evaluator.conjugate(x);
-  parts.push_back(evaluator.add(x, conjugate));
-  if (recombine != Recombine::kReal)
-    parts.push_back(evaluator.multiply_by_i(evaluator.sub(x, conjugate), 3));  // -i (v - conj v) = 2 Im v
-  x = {}, conjugate = {};                                                      // EvalMod needs their memory
+  parts =
+      divided(evaluator, std::exchange(x, {}), recombine != Recombine::kReal);  // EvalMod needs its memory
   for (Ciphertext& part : parts) part = plan_.eval_mod().apply(evaluator, std::move(part));
   if (recombine == Recombine::kWhole) {
-    evaluator.add_inplace(parts[0], evaluator.multiply_by_i(parts[1]));
+    parts[0] = join(evaluator, std::move(parts[0]), parts[1]);
     parts.pop_back();
   }
   return parts;
+}
+
+std::vector<Ciphertext> Bootstrapper::parts(const Evaluator& evaluator, const Ciphertext& input) const {
+  PSM_CHECK(!plan_.kind().sparse(), "steps are of a full bootstrap");
+  return divided(evaluator, before_parts(evaluator, input), true);
+}
+
+Ciphertext Bootstrapper::join(const Evaluator& evaluator, Ciphertext re, const Ciphertext& im) {
+  evaluator.add_inplace(re, evaluator.multiply_by_i(im));
+  return re;
 }
 
 BootstrapPlans plan_bootstraps(const Context& context, const std::set<BootstrapKind>& kinds) {

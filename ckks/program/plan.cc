@@ -31,9 +31,11 @@ void complete(Plan& plan) {
   plan.last_use = last_uses(program);
   plan.input_levels.clear();
   for (const NamedValue& input : program.inputs) plan.input_levels.push_back(plan.level[id(input.value)]);
-  plan.bootstraps = static_cast<int>(
-      std::count_if(program.instructions.begin(), program.instructions.end(),
-                    [](const Instruction& instruction) { return instruction.opcode == Opcode::kBootstrap; }));
+  plan.bootstraps = static_cast<int>(std::count_if(
+      program.instructions.begin(), program.instructions.end(), [](const Instruction& instruction) {
+        return instruction.opcode == Opcode::kBootstrap &&
+               (instruction.step == BootstrapStep::kWhole || instruction.step == BootstrapStep::kParts);
+      }));
 }
 
 ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series& series, ckks::Level level) {

@@ -66,6 +66,10 @@ const char* name(Opcode);
 
 constexpr size_t kMostSummed = 8;  // terms of kSumOfRotations: 2, 4 or 8
 
+// Steps of one bootstrap of all slots, which may run at different places: (a) -> re, im behind CoeffsToSlots, or (a, b)
+// -> a, b packed as a + i b; EvalMod of each, (re) -> re; and (re, im) -> re + i im. Files have whole ones.
+enum class BootstrapStep { kWhole, kParts, kEvalMod, kJoin };
+
 struct Instruction {
   Opcode opcode{};
   std::vector<Value> arguments{};
@@ -75,6 +79,7 @@ struct Instruction {
   std::shared_ptr<const ckks::LinearTransform> linear{};  // kLinear; offsets modulo the slots
   std::shared_ptr<const ckks::Series> series{};           // kSeries
   ckks::BootstrapKind bootstrap{};                        // kBootstrap
+  BootstrapStep step{};                                   // kBootstrap
   std::string label{};  // "layer 0 / attention / scores", for ledger and errors
 };
 

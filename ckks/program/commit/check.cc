@@ -7,11 +7,11 @@ namespace psm::program {
 
 Plan plan_of(const Steps& steps, size_t step, const ckks::Chain& chain) {
   // The part of a rank that computes this step alone.
-  Schedule schedule;
-  schedule.ranks = 2;
+  const Plan& whole = steps.plan();
+  Schedule schedule{.ranks = 2, .level = whole.level, .values = whole.program.values};
   for (const size_t i : steps.at(step).instructions)
-    schedule.tasks.push_back({.part = steps.plan().program.instructions[i], .instruction = i, .rank = 1});
-  return rank_plan(steps.plan(), schedule, {.ranks = 2}, 1, chain).plan;
+    schedule.tasks.push_back({whole.program.instructions[i], i, whole.argument_level[i], 0, 1});
+  return rank_plan(whole, schedule, {.ranks = 2}, 1, chain).plan;
 }
 
 void check_opening(const Steps& steps, const ckks::Chain& chain, const Digest& root,

@@ -359,18 +359,30 @@ class EncryptedMachine::Run {
     return found->second;
   }
 
+  // One value, or two real ones as a + i b.
+  ckks::Ciphertext packed() {
+    if (instruction_->arguments.size() == 1) return argument(0).clone();
+    ckks::Ciphertext sum = evaluator_.multiply_by_i(argument(1));
+    evaluator_.add_inplace(sum, argument(0));
+    return sum;
+  }
+
   void bootstrap() {
     using Recombine = ckks::BootstrapPlan::Recombine;
+    const ckks::Bootstrapper& bootstrapper = machine_.bootstrappers_->at(instruction_->bootstrap);
     const bool pair = instruction_->arguments.size() == 2;
     const bool real = plan_.program.values[id(instruction_->arguments[0])].is_real;
-    ckks::Ciphertext packed;
-    if (pair) {
-      packed = evaluator_.multiply_by_i(argument(1));
-      evaluator_.add_inplace(packed, argument(0));
+    std::vector<ckks::Ciphertext> fresh;
+    if (instruction_->step == BootstrapStep::kParts) {
+      fresh = bootstrapper.parts(evaluator_, packed());
+    } else if (instruction_->step == BootstrapStep::kEvalMod) {
+      fresh.push_back(bootstrapper.plan().eval_mod().apply(evaluator_, argument(0).clone()));
+    } else if (instruction_->step == BootstrapStep::kJoin) {
+      fresh.push_back(ckks::Bootstrapper::join(evaluator_, argument(0).clone(), argument(1)));
+    } else {
+      const Recombine how = pair ? Recombine::kParts : real ? Recombine::kReal : Recombine::kWhole;
+      fresh = bootstrapper.apply(evaluator_, packed(), how);
     }
-    const Recombine how = pair ? Recombine::kParts : real ? Recombine::kReal : Recombine::kWhole;
-    const std::vector<ckks::Ciphertext> fresh = machine_.bootstrappers_->at(instruction_->bootstrap)
-                                                    .apply(evaluator_, pair ? packed : argument(0), how);
     for (size_t i = 0; i < fresh.size(); ++i)
       store(i, evaluator_.drop_to_level(fresh[i], plan_.level[id(instruction_->results[i])]));
   }
@@ -422,6 +434,7 @@ void EncryptedMachine::require_offers() const {
     ckks::Level highest = 0;
     for (Value result : instruction.results) highest = std::max(highest, plan_.level[id(result)]);
     const auto offers = [&](const ckks::BootstrapPlan& plan) {
+      if (instruction.step != BootstrapStep::kWhole) return !plan.kind().sparse();
       return plan_.argument_level[i] == plan.entry_level() && highest <= plan.output_level();
     };
     if (bootstrappers_ == nullptr || !bootstrappers_->contains(instruction.bootstrap) ||

@@ -277,6 +277,24 @@ const BootstrapFigures& CostModel::bootstrap(const ckks::BootstrapKind& kind) co
   return *found;
 }
 
+Effort CostModel::bootstrap_effort(const Instruction& instruction, const Program& program) const {
+  const BootstrapFigures& of = bootstrap(instruction.bootstrap);
+  const bool pair = instruction.arguments.size() == 2;
+  EffortSum sum(chain_);
+  if (instruction.step == BootstrapStep::kWhole) {
+    sum.effort = pair ? of.pair_effort : is_single_real(instruction, program) ? of.real_effort : of.effort;
+    sum.effort.counts.bootstraps = 1;
+  } else if (instruction.step == BootstrapStep::kParts) {
+    sum.effort = of.parts_effort;
+    if (pair) sum.add(of.entry_level, 2, 2);  // a + i b
+  } else if (instruction.step == BootstrapStep::kEvalMod) {
+    sum.effort = of.evalmod_effort;
+  } else {
+    sum.add(of.output_level, 2, 2);  // re + i im
+  }
+  return sum.effort;
+}
+
 Effort CostModel::effort(const Instruction& instruction, const Program& program, ckks::Level level) const {
   EffortSum sum(chain_);
   switch (instruction.opcode) {
@@ -317,11 +335,7 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
       sum.series(plan_on_powers_of_two(*instruction.series, level).nodes);
       return sum.effort;
     case Opcode::kBootstrap:
-      sum.effort = instruction.arguments.size() == 2      ? bootstrap(instruction.bootstrap).pair_effort
-                   : is_single_real(instruction, program) ? bootstrap(instruction.bootstrap).real_effort
-                                                          : bootstrap(instruction.bootstrap).effort;
-      sum.effort.counts.bootstraps = 1;
-      return sum.effort;
+      return bootstrap_effort(instruction, program);
   }
   refuse_opcode("cost model", instruction.opcode);
 }
@@ -336,9 +350,14 @@ Effort CostModel::drop_effort(ckks::Level target) const {
 }
 
 double CostModel::seconds(const Instruction& instruction, const Program& program, ckks::Level level) const {
-  if (instruction.opcode == Opcode::kBootstrap)
-    return is_single_real(instruction, program) ? bootstrap(instruction.bootstrap).real_seconds
-                                                : bootstrap(instruction.bootstrap).seconds;
+  if (instruction.opcode == Opcode::kBootstrap) {
+    const BootstrapFigures& of = bootstrap(instruction.bootstrap);
+    const double whole = is_single_real(instruction, program) ? of.real_seconds : of.seconds;
+    const double evalmod = of.seconds - of.real_seconds;
+    // What joins the parts is among the others.
+    const double by_step[] = {whole, of.real_seconds - evalmod, evalmod, 0};
+    return by_step[static_cast<size_t>(instruction.step)];
+  }
   return kernels_.of(effort(instruction, program, level).work);
 }
 

@@ -135,11 +135,12 @@ struct KernelSeconds {
 struct BootstrapFigures {
   ckks::BootstrapKind kind{};
   ckks::Level entry_level = 0, output_level = 0;
-  Effort effort{};           // kernels and key-switches, of a complex value
-  Effort real_effort{};      // of one real value: a full one takes one EvalMod instead of two
-  Effort pair_effort{};      // of two real values that travel as a + i b
-  double seconds = 20;       // measured or predicted; includes everything
-  double real_seconds = 14;  // the same for one real value
+  Effort effort{};                          // kernels and key-switches, of a complex value
+  Effort real_effort{};                     // of one real value: a full one takes one EvalMod instead of two
+  Effort pair_effort{};                     // of two real values that travel as a + i b
+  Effort parts_effort{}, evalmod_effort{};  // of a full one's steps
+  double seconds = 20;                      // measured or predicted; includes everything
+  double real_seconds = 14;                 // the same for one real value
   ckks::KeyRequest keys{};
   double memory_bytes = 0;   // encoded transforms
   double scratch_bytes = 0;  // at its peak
@@ -170,6 +171,7 @@ class CostModel {
   double drop_seconds(ckks::Level target) const { return kernels_.of(drop_effort(target).work); }
 
  private:
+  Effort bootstrap_effort(const Instruction&, const Program&) const;
   double linear_seconds(ckks::TransformCounts, bool divides_sources, ckks::Level level) const;
 
   ckks::Chain chain_;

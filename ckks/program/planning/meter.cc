@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ckks/linalg/transform_blocks.h"
 
@@ -16,7 +17,7 @@ class Memory {
     for (const NamedValue& input : plan_.program.inputs) {
       if (shared.contains(input.name)) {
         shared_.insert(input.value.id);
-      } else {
+      } else if (!plan_.inputs_come_late) {
         store(input.value);
       }
     }
@@ -161,8 +162,8 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
     if (bootstrap) {
       reading.bootstrap_counts += effort.counts;
       reading.work += effort.work;
-      effort = {};
-      effort.counts.bootstraps = 1;
+      const int64_t of_all = std::exchange(effort, {}).counts.bootstraps;
+      effort.counts.bootstraps = of_all;
     }
     auto drop_to = [&](ckks::Level target) {
       effort += model.drop_effort(target);
@@ -170,7 +171,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
     };
     for (Value argument : instruction.arguments)
       if (memory.lower(argument, level)) drop_to(level);
-    if (instruction.opcode != Opcode::kInput)
+    if (instruction.opcode != Opcode::kInput || plan.inputs_come_late)
       for (Value result : instruction.results) memory.store(result);
     if (bootstrap)
       for (Value result : instruction.results)

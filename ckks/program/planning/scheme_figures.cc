@@ -104,10 +104,15 @@ BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const KernelSeconds
   } else {
     sum.conjugate(evalmod);
     sum.add(evalmod);
-    add_eval_mod(plan.eval_mod(), context, sum);
+    EffortSum of_part(chain);
+    add_eval_mod(plan.eval_mod(), context, of_part);
+    figures.evalmod_effort = of_part.effort;
     figures.real_effort = sum.effort;
+    figures.real_effort += of_part.effort;
     sum.add(evalmod, 2, 2);  // the difference, turned by -i
-    add_eval_mod(plan.eval_mod(), context, sum);
+    figures.parts_effort = sum.effort;
+    sum.effort += of_part.effort;
+    sum.effort += of_part.effort;
     figures.pair_effort = sum.effort;
     sum.add(context.compute_level(), 2, 2);  // re + i im
     figures.effort = sum.effort;

@@ -110,6 +110,36 @@ TEST_CASE("any number of ranks computes the bits of one, wherever the tasks are"
   }
 }
 
+TEST_CASE(
+    "EvalMod of both parts on two ranks has the bits of the whole bootstrap, of a complex value and of two "
+    "real ones") {
+  Builder b(512);
+  std::vector<Value> values{b.input("z"), b.input("r", true), b.input("s", true)};
+  const auto square = [&](int times) {
+    for (int k = 0; k < times; ++k)
+      for (Value& value : values) value = b.square(value);
+  };
+  square(10);
+  values[0] = b.refresh(values[0]);
+  const std::vector<Value> pair = b.refresh(std::vector<Value>{values[1], values[2]});
+  std::copy(pair.begin(), pair.end(), values.begin() + 1);
+  square(10);
+  for (size_t v = 0; v < 3; ++v) b.output(message("out ", v), values[v]);
+  TestMachine test(ckks::insecure_bootstrappable(10), std::move(b).finish());
+  REQUIRE(test.plan_.bootstraps == 2);
+  const Ciphertexts inputs =
+      test.encrypt({{"z", wave(512, 0.1)}, {"r", wave(512, 0.2, true)}, {"s", wave(512, 0.3, true)}});
+  const ScheduleOptions options{.ranks = 4, .link = {1e-6, 1e12}};
+  const Schedule s = schedule(test.plan_, CostModel(test.party.context.chain()), options);
+  std::map<size_t, std::set<int>> ranks;  // by bootstrap: where its EvalMods run
+  for (const Task& task : s.tasks)
+    if (task.part.step == BootstrapStep::kEvalMod) ranks[task.instruction].insert(task.rank);
+  REQUIRE(ranks.size() == 2);
+  for (const auto& [instruction, of_one] : ranks) CHECK(of_one.size() == 2);
+  check_same(run_on_threads(test.plan_, s, options, test.party, inputs).first,
+             test.machine->run(inputs).outputs);
+}
+
 TEST_CASE("rank 0 has the states of one machine, and any number of ranks goes on from them") {
   const Whole& w = whole();
   REQUIRE(w.states.size() == 2);  // behind the inputs, and between the layers

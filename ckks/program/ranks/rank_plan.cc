@@ -8,12 +8,13 @@ namespace {
 // Puts a rank's instructions one after another.
 class RankPlanner {
  public:
-  RankPlanner(const Plan& whole, int rank, bool from_start)
-      : whole_(whole), rank_(rank), here_(whole.level.size(), 0) {
+  RankPlanner(const Plan& whole, const Schedule& schedule, int rank, bool from_start)
+      : whole_(whole), rank_(rank), here_(schedule.level.size(), 0) {
     plan_.budget = whole.budget;
-    plan_.level = whole.level;
+    plan_.inputs_come_late = true;
+    plan_.level = schedule.level;
     plan_.program.slots = whole.program.slots;
-    plan_.program.values = whole.program.values;
+    plan_.program.values = schedule.values;
     if (!from_start) return;
     for (const NamedValue& input : whole.program.inputs) names_[input.value.id] = input.name;
   }
@@ -88,7 +89,7 @@ std::string name_of(Value value) { return message("value ", value.id); }
 RankPlan rank_plan(const Plan& whole, const Schedule& schedule, const ScheduleOptions& options, int rank,
                    const ckks::Chain& chain) {
   if (options.first > 0) require_resumable(whole, options.first, [](Value) { return false; });
-  RankPlanner planner(whole, rank, options.first == 0);
+  RankPlanner planner(whole, schedule, rank, options.first == 0);
   if (rank == 0 && options.first > 0)
     for (Value value : live_after(whole, options.first - 1)) planner.require(value);
   const std::vector<size_t> boundaries = block_boundaries(whole);
@@ -100,7 +101,7 @@ RankPlan rank_plan(const Plan& whole, const Schedule& schedule, const ScheduleOp
   for (const Task& task : schedule.tasks) {
     if (task.rank != rank) continue;
     pass_blocks_before(task.instruction);
-    planner.append(task.part, whole.argument_level[task.instruction]);
+    planner.append(task.part, task.level);
   }
   pass_blocks_before(whole.program.instructions.size());
   RankPlan result = planner.finish(chain);

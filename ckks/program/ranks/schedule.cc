@@ -42,56 +42,107 @@ class Lane {
   std::vector<std::pair<double, double>> busy_;  // start and end, in order
 };
 
-// How instructions are cut: into at most so many parts, of neighbours or of every so manieth result.
+// How instructions are cut: into at most so many parts of neighbours, the first of which may have twice its share. If
+// there are parts at all, bootstraps are cut into their steps.
 struct Cut {
   size_t parts = 1;
-  bool deals = false;
+  bool first_is_large = false;
 
   std::vector<size_t> part(size_t k, size_t count, size_t results) const {
     std::vector<size_t> chosen;
-    for (size_t r = 0; r < results; ++r)
-      if ((deals ? r % count : r * count / results) == k) chosen.push_back(r);
+    for (size_t r = 0; r < results; ++r) {
+      const size_t share = r * (count + first_is_large) / results;
+      if (share - (first_is_large && share > 0) == k) chosen.push_back(r);
+    }
     return chosen;
   }
 };
 
-// The tasks of a plan from an instruction on.
-std::vector<Task> tasks_of(const Plan& plan, const CostModel& costs, const std::vector<double>& seconds,
-                           size_t first, const Cut& cut) {
-  std::vector<Task> tasks;
-  for (size_t i = first; i < plan.program.instructions.size(); ++i) {
-    const Instruction& whole = plan.program.instructions[i];
-    const bool can_be_cut = whole.opcode == Opcode::kLinear || whole.opcode == Opcode::kRotate;
-    const size_t results = whole.results.size(), count = can_be_cut ? std::min(cut.parts, results) : 1;
-    if (count == 1) {
-      tasks.push_back({whole, i, seconds[i]});
-      continue;
-    }
-    const ckks::Level level = plan.argument_level[i];
-    // Arguments are brought to the level once.
-    double drops = seconds[i] - costs.seconds(whole, plan.program, level);
-    for (size_t k = 0; k < count; ++k) {
-      Instruction part = part_of(whole, cut.part(k, count, results));
-      const double of_part = costs.seconds(part, plan.program, level) + std::exchange(drops, 0);
-      tasks.push_back({std::move(part), i, of_part});
-    }
-  }
-  return tasks;
+// Whether a bootstrap takes EvalMod twice, for real and imaginary parts or for two values.
+bool has_steps(const Instruction& instruction, const Program& program) {
+  return instruction.opcode == Opcode::kBootstrap && !instruction.bootstrap.sparse() &&
+         (instruction.arguments.size() == 2 || !program.values[id(instruction.arguments[0])].is_real);
 }
+
+// Makes the tasks of a plan from an instruction on: a schedule without places.
+class TaskMaker {
+ public:
+  TaskMaker(const Plan& plan, const CostModel& costs, const std::vector<double>& seconds, const Cut& cut)
+      : plan_(plan), costs_(costs), seconds_(seconds), cut_(cut) {}
+
+  Schedule tasks(size_t first) && {
+    made_.level = plan_.level;
+    made_.values = plan_.program.values;
+    for (size_t i = first; i < plan_.program.instructions.size(); ++i) {
+      const Instruction& whole = plan_.program.instructions[i];
+      const bool can_be_cut = whole.opcode == Opcode::kLinear || whole.opcode == Opcode::kRotate;
+      const size_t results = whole.results.size(), count = can_be_cut ? std::min(cut_.parts, results) : 1;
+      if (cut_.parts > 1 && has_steps(whole, plan_.program)) {
+        add_steps(i);
+      } else if (count == 1) {
+        made_.tasks.push_back({whole, i, plan_.argument_level[i], seconds_[i]});
+      } else {
+        for (size_t k = 0; k < count; ++k)
+          add(part_of(whole, cut_.part(k, count, results)), i, plan_.argument_level[i], k == 0);
+      }
+    }
+    return std::move(made_);
+  }
+
+ private:
+  void add_steps(size_t i) {
+    const Instruction& whole = plan_.program.instructions[i];
+    const ckks::Level evalmod = costs_.chain().evalmod_level, compute = costs_.chain().compute_level;
+    const auto step = [&](BootstrapStep of, std::vector<Value> arguments, std::vector<Value> results,
+                          ckks::Level level) {
+      Instruction one = whole;
+      one.step = of, one.arguments = std::move(arguments), one.results = std::move(results);
+      add(std::move(one), i, level, of == BootstrapStep::kParts);
+    };
+    const bool joins = whole.results.size() == 1;
+    const std::vector<Value> parts{real_value(evalmod), real_value(evalmod)};
+    const std::vector<Value> fresh =
+        joins ? std::vector<Value>{real_value(compute), real_value(compute)} : whole.results;
+    step(BootstrapStep::kParts, whole.arguments, parts, plan_.argument_level[i]);
+    for (size_t k = 0; k < 2; ++k) step(BootstrapStep::kEvalMod, {parts[k]}, {fresh[k]}, evalmod);
+    if (joins) step(BootstrapStep::kJoin, fresh, whole.results, compute);
+  }
+
+  // Values are brought to the levels of an instruction once, which counts for its first task.
+  void add(Instruction part, size_t i, ckks::Level level, bool is_first) {
+    double seconds = costs_.seconds(part, plan_.program, level);
+    if (is_first)
+      seconds +=
+          seconds_[i] - costs_.seconds(plan_.program.instructions[i], plan_.program, plan_.argument_level[i]);
+    made_.tasks.push_back({std::move(part), i, level, seconds});
+  }
+
+  Value real_value(ckks::Level level) {
+    made_.level.push_back(level);
+    made_.values.push_back({.is_real = true});
+    return {static_cast<int>(made_.level.size()) - 1};
+  }
+
+  const Plan& plan_;
+  const CostModel& costs_;
+  const std::vector<double>& seconds_;  // by instruction
+  const Cut& cut_;
+  Schedule made_;
+};
 
 class Scheduler {
  public:
   Scheduler(const Plan& plan, const CostModel& costs, const ScheduleOptions& options, int used,
-            std::vector<Task> tasks)
+            Schedule tasks)
       : plan_(plan),
         costs_(costs),
         options_(options),
         lanes_(static_cast<size_t>(used)),
         floor_(lanes_.size(), 0),
-        made_by_(plan.level.size(), kNowhere),
-        here_(plan.level.size()) {
+        made_by_(tasks.level.size(), kNowhere),
+        here_(tasks.level.size()),
+        result_(std::move(tasks)) {
     result_.ranks = options.ranks;
-    result_.tasks = std::move(tasks);
     for (size_t t = 0; t < result_.tasks.size(); ++t)
       for (Value value : result_.tasks[t].part.results) made_by_[id(value)] = t;
     find_urgencies();
@@ -129,7 +180,7 @@ class Scheduler {
 
   void find_urgencies() {
     // By value: the longest path from its first use on, and the seconds of it in bootstraps.
-    std::vector<double> after(plan_.level.size(), 0), bootstraps(plan_.level.size(), 0);
+    std::vector<double> after(result_.level.size(), 0), bootstraps(result_.level.size(), 0);
     urgency_.resize(result_.tasks.size());
     for (size_t t = result_.tasks.size(); t-- > 0;) {
       const Task& task = result_.tasks[t];
@@ -196,7 +247,7 @@ class Scheduler {
   }
 
   Lanes& lane(int rank) { return lanes_[static_cast<size_t>(rank)]; }
-  size_t bytes(Value value) const { return costs_.chain().ciphertext_bytes(plan_.level[id(value)]); }
+  size_t bytes(Value value) const { return costs_.chain().ciphertext_bytes(result_.level[id(value)]); }
   int home(Value value) const {
     return made_by_[id(value)] == kNowhere ? 0 : result_.tasks[made_by_[id(value)]].rank;
   }
@@ -256,7 +307,8 @@ void shorten(Schedule& best, const Plan& plan, const CostModel& costs, const std
   for (const Cut& cut : {Cut{}, Cut{ranks}, Cut{2 * ranks}, Cut{ranks, true}}) {
     if (cut.parts > 1 && used == 1) break;
     Schedule next =
-        Scheduler(plan, costs, options, used, tasks_of(plan, costs, seconds, options.first, cut)).run();
+        Scheduler(plan, costs, options, used, TaskMaker(plan, costs, seconds, cut).tasks(options.first))
+            .run();
     if (best.tasks.empty() || next.seconds < best.seconds) best = std::move(next);
   }
 }

@@ -3,7 +3,8 @@
 //
 // Tasks. An instruction is a task. One whose results do not need one another (kLinear, kRotate) may be cut into several
 // tasks, some of the results each, so that ranks share it. A part computes its results as the whole would, bit for bit;
-// what the parts have in common (the decomposition of an argument, baby steps) each of them does again.
+// what the parts have in common (the decomposition of an argument, baby steps) each of them does again. A bootstrap
+// that takes EvalMod twice may become its steps (BootstrapStep): then EvalMod of both parts runs at the same time.
 //
 // Placement. List scheduling on the critical path (HEFT: Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002). The urgency of
 // a task is the longest path from its start to the end of the program. The most urgent task whose arguments are placed
@@ -37,8 +38,9 @@ struct LinkModel {
 LinkModel parse_link(const std::string&);
 
 struct Task {
-  Instruction part;        // the instruction, or some of its results
+  Instruction part;        // the instruction, some of its results, or one of its steps
   size_t instruction = 0;  // of the plan
+  ckks::Level level = {};  // all arguments are brought to it
   double seconds = 0;      // predicted
   int rank = 0;
   double start = 0;
@@ -55,12 +57,15 @@ struct Transfer {
 
 struct Schedule {
   int ranks = 1;
-  std::vector<Task> tasks;          // in an order that defines before it uses, and by start on each rank
-  std::vector<Transfer> transfers;  // in the order of their start
-  double seconds = 0;               // until the outputs are on rank 0
-  double total = 0;                 // of all tasks
-  double critical_path = 0;         // the longest path of tasks: no number of ranks takes less
-  double critical_bootstraps = 0;   // of that in bootstraps
+  std::vector<Task> tasks{};          // in an order that defines before it uses, and by start on each rank
+  std::vector<Transfer> transfers{};  // in the order of their start
+  // By value: the plan's, and behind them those between steps of bootstraps.
+  std::vector<ckks::Level> level{};
+  std::vector<ValueFacts> values{};
+  double seconds = 0;              // until the outputs are on rank 0
+  double total = 0;                // of all tasks
+  double critical_path = 0;        // the longest path of tasks: no number of ranks takes less
+  double critical_bootstraps = 0;  // of that in bootstraps
 
   std::vector<double> busy() const;  // by rank
 };

@@ -126,11 +126,13 @@ std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double
 }
 
 Chain levels_of(const ParameterSpec& spec) {
-  const auto entry = Level::at(spec.stc_levels), compute = entry + spec.compute_levels;
+  const auto entry = Level::at(spec.stc_levels), compute = entry + spec.compute_levels,
+             evalmod = compute + spec.evalmod_levels;
   return {.log_n = spec.log_n,
           .entry_level = entry,
           .compute_level = compute,
-          .max_level = compute + spec.evalmod_levels + spec.cts_levels};
+          .evalmod_level = evalmod,
+          .max_level = evalmod + spec.cts_levels};
 }
 
 Chain nominal_chain(const ParameterSpec& spec) {

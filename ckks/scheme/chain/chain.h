@@ -44,6 +44,7 @@ struct Chain {
   int log_n = 0;
   Level entry_level = 0;    // needed to enter a bootstrap
   Level compute_level = 0;  // highest after one
+  Level evalmod_level = 0;  // highest of EvalMod
   Level max_level = 0;      // L
   // Bit lengths. Keys are packed (ckks/ring/arithmetic/packing.h).
   std::vector<int> q_bits{}, p_bits{};

@@ -46,7 +46,7 @@ class Context {
   Level max_level() const { return chain_.max_level; }          // L
   Level compute_level() const { return chain_.compute_level; }  // highest after a bootstrap
   Level entry_level() const { return chain_.entry_level; }      // needed to enter a bootstrap
-  Level evalmod_level() const { return compute_level() + spec_.evalmod_levels; }  // highest level of EvalMod
+  Level evalmod_level() const { return chain_.evalmod_level; }
   bool can_bootstrap() const { return spec_.evalmod_levels > 0 && spec_.cts_levels > 0; }
 
   // S_l. Every way to compute it from canonical operations gives these very bits.

@@ -79,19 +79,18 @@ struct Share {
 // Several processes, the ranks, that compute each pass together (ckks/program/ranks): each of them loads the keys of
 // its own instructions, encodes and maps their constants alone, and sends what others need.
 //
-// Rank 0 says at which instruction a pass begins; every rank then makes the same schedule from the same costs, which
-// rank 0 measured.
+// Rank 0 says at which instruction a pass begins; every rank then makes the same schedule from the same costs.
 class RankedServer final : public SharedPasses {
  public:
-  // Rank 0 measures this machine.
+  // All ranks measure their machine at the same time, as they will compute; the figures of rank 0 count.
   RankedServer(const PlannedPass& whole, wire::EvaluationKeysReader& keys, program::Link& link,
                const program::LinkModel& model, const MemoryFlag& memory, bool gathers)
       : whole_(whole), keys_(keys), link_(link), memory_(memory) {
     options_ = {.ranks = link.ranks(), .link = model, .gathers = gathers};
-    program::KernelSeconds kernels;
+    meet(link);
+    program::KernelSeconds kernels = program::calibrate(*whole.context).kernels;
     std::vector<uint64_t> words(kernels.seconds.size() + 1, gathers);
     if (link.rank() == 0) {
-      kernels = program::calibrate(*whole.context).kernels;
       std::transform(kernels.seconds.begin(), kernels.seconds.end(), words.begin(),
                      [](double seconds) { return std::bit_cast<uint64_t>(seconds); });
       send_to_others(link, kRankCosts, words);
