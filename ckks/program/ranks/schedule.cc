@@ -76,7 +76,9 @@ class TaskMaker {
     for (size_t i = first; i < plan_.program.instructions.size(); ++i) {
       const Instruction& whole = plan_.program.instructions[i];
       const bool can_be_cut = whole.opcode == Opcode::kLinear || whole.opcode == Opcode::kRotate;
-      const size_t results = whole.results.size(), count = can_be_cut ? std::min(cut_.parts, results) : 1;
+      const size_t results = whole.results.size();
+      const size_t count =
+          can_be_cut && results > 1 ? std::min(cut_.parts, results - cut_.first_is_large) : 1;
       if (cut_.parts > 1 && has_steps(whole, plan_.program)) {
         add_steps(i);
       } else if (count == 1) {

@@ -80,6 +80,7 @@ void check_schedule(const Plan& plan, const Schedule& s, const ScheduleOptions& 
     CHECK(task.rank < options.ranks);
     CHECK(task.start >= free[task.rank] - kRounding);
     free[task.rank] = task.end();
+    CHECK(!task.part.results.empty());
     for (Value value : task.part.results) {
       CHECK(s.level.size() == s.values.size());
       // Others are between the steps of a bootstrap.
@@ -193,6 +194,29 @@ TEST_CASE("the outputs of one large map are shared by the ranks; over a slow lin
   CHECK(s.seconds < 0.7 * meter(plan, model()).seconds);
   CHECK(s.tasks.size() > plan.program.instructions.size());
   CHECK(schedule(plan, model(), {.ranks = 2, .link = kSlow}).transfers.empty());
+}
+
+TEST_CASE("one rank computes more outputs of a map if the other has something else to do; no part is empty") {
+  Builder b(kSlots);
+  ckks::LinearTransform map{.outputs = 7, .terms = {}};
+  for (int o = 0; o < 7; ++o)
+    for (int k = 0; k < 64; ++k)
+      map.terms.push_back(
+          {.output = o, .baby = k, .weight = ckks::Plain(std::vector<ckks::Complex>(8, 0.5))});
+  const std::vector<Value> made = b.linear(std::vector<Value>{b.input("x")}, map);
+  for (size_t o = 0; o < made.size(); ++o) b.output(message("y", o), made[o]);
+  Value z = b.input("z");
+  for (int k = 0; k < 8; ++k) z = b.square(z);
+  const std::vector<Value> turned = b.rotate_all(z, std::vector<int>{1, 5});
+  for (size_t o = 0; o < turned.size(); ++o) b.output(message("z", o), turned[o]);
+  const ScheduleOptions options{.ranks = 2, .link = kFast};
+  const Plan plan = planned(b);
+  const Schedule s = schedule(plan, model(), options);
+  check_schedule(plan, s, options);
+  std::multiset<size_t> parts;
+  for (const Task& task : s.tasks)
+    if (task.part.opcode == Opcode::kLinear) parts.insert(task.part.results.size());
+  CHECK(parts == std::multiset<size_t>{2, 5});
 }
 
 TEST_CASE("schedules for 1, 2, 4 .. ranks are those that are found one by one") {

@@ -26,7 +26,7 @@ namespace {
 enum RankMessage : uint64_t { kIdentity, kRankCosts, kRankPass, kReady, kRankReport, kFiles, kNextFile };
 static_assert(kNextFile < program::kFirstValue);
 
-constexpr uint64_t kRanksVersion = 2;  // raised whenever builds would not understand each other
+constexpr uint64_t kRanksVersion = 3;  // raised whenever builds would not understand each other
 constexpr uint64_t kNoFurtherPass = ~uint64_t{0};
 
 Buffer words_of_numbers(const std::vector<uint64_t>& numbers) {
