@@ -41,8 +41,8 @@ struct Plan {
   std::vector<ckks::Level> argument_level;   // by instruction: all arguments are brought to it
   std::vector<std::vector<Value>> last_use;  // by instruction: the values that end with it
   std::vector<ckks::Level> input_levels;     // by program input: the level at which the client encrypts
-  bool inputs_come_late = false;  // each when its kInput needs it, and not before the first instruction
-  ckks::KeyRequest keys;          // of the program itself; a bootstrap's own come on top
+  bool inputs_come_late = false;             // each takes memory when its kInput runs, not from the start
+  ckks::KeyRequest keys;                     // of the program itself; a bootstrap's own come on top
   int bootstraps = 0;
   double seconds = 0;  // predicted
 };

@@ -66,9 +66,13 @@ const char* name(Opcode);
 
 constexpr size_t kMostSummed = 8;  // terms of kSumOfRotations: 2, 4 or 8
 
-// Steps of one bootstrap of all slots, which may run at different places: (a) -> re, im behind CoeffsToSlots, or (a, b)
-// -> a, b packed as a + i b; EvalMod of each, (re) -> re; and (re, im) -> re + i im. Files have whole ones.
-enum class BootstrapStep { kWhole, kParts, kEvalMod, kJoin };
+// The steps of a bootstrap of all slots, which may run in different places. Files hold whole bootstraps.
+enum class BootstrapStep {
+  kWhole,
+  kParts,    // (a) -> re(a), im(a) after CoeffsToSlots, or (a, b) -> a, b, packed as a + i b until then
+  kEvalMod,  // of one part
+  kJoin,     // (re, im) -> re + i im
+};
 
 struct Instruction {
   Opcode opcode{};

@@ -56,11 +56,13 @@ class MemoryFlag {
   const std::string& text_;
 };
 
-// Throws Error if the memory does not suffice: "error: needs 11.2 GB of memory, 7.9 GB are available; ...".
-inline void require_memory(size_t bytes) {
-  const uint64_t available = available_memory_bytes();
-  if (available == 0 || bytes <= available) return;
-  throw Error(message("this needs about ", bytes_text(static_cast<double>(bytes)), " of memory, ",
+// Throws Error if the memory does not suffice: "error: needs 11.2 GB of memory, 7.9 GB are available; ...". So many
+// processes of this machine are about to take as much each.
+inline void require_memory(size_t bytes, int processes = 1) {
+  const uint64_t available = available_memory_bytes(), all = bytes * static_cast<size_t>(processes);
+  if (available == 0 || all <= available) return;
+  const std::string whose = processes == 1 ? "" : message(" for the ", processes, " ranks of this machine");
+  throw Error(message("this needs about ", bytes_text(static_cast<double>(all)), " of memory", whose, ", ",
                       bytes_text(static_cast<double>(available)),
                       " are available; close other programs or use a larger machine"));
 }

@@ -33,5 +33,13 @@ TEST_CASE("what is left beside a run keeps plaintexts, and too little is refused
   CHECK_REFUSED(left("much"), "--memory much is no size");
 }
 
+TEST_CASE("ranks of one machine must fit together") {
+  const uint64_t available = available_memory_bytes();
+  REQUIRE(available > 0);
+  require_memory(available / 4 * 3);
+  require_memory(available / 4, 2);
+  CHECK_REFUSED(require_memory(available / 4 * 3, 2), " of memory for the 2 ranks of this machine, ");
+}
+
 }  // namespace
 }  // namespace psm::cmd

@@ -20,6 +20,7 @@ class ThreadLink final : public Link {
   ThreadLink(std::vector<Mailbox>& mailboxes, int rank) : mailboxes_(mailboxes), rank_(rank) {}
   int rank() const override { return rank_; }
   int ranks() const override { return static_cast<int>(mailboxes_.size()); }
+  int ranks_here() const override { return ranks(); }
   void send(int to, uint64_t name, Buffer words) override {
     mailboxes_.at(static_cast<size_t>(to)).put(rank_, name, std::move(words));
   }

@@ -54,13 +54,14 @@ void meet(program::Link& link) {
 // A rank's part of a pass.
 struct Share {
   Share(const PlannedPass& whole, const program::CostModel& costs, const program::ScheduleOptions& options,
-        int rank, wire::EvaluationKeysReader& reader, const MemoryFlag& memory)
+        program::Link& link, wire::EvaluationKeysReader& reader, const MemoryFlag& memory)
       : schedule(program::schedule(whole.plan, costs, options)),
-        rank_plan(program::rank_plan(whole.plan, schedule, options, rank, whole.context->chain())),
+        rank_plan(program::rank_plan(whole.plan, schedule, options, link.rank(), whole.context->chain())),
         pass(whole.context, rank_plan.plan) {
     pass.reading.encoded_limit =
         memory.left_for_plaintexts(pass.reading.least_bytes(), pass.reading.encoded_limit);
-    require_memory(pass.server_bytes());
+    require_memory(pass.server_bytes(), link.ranks_here());
+    meet(link);  // nobody has taken any before all have looked
     {
       TouchedMemory memory_of_a_pass(static_cast<size_t>(pass.reading.run_bytes()));
       keys = read_keys(reader, pass.keys);
@@ -176,7 +177,7 @@ class RankedServer final : public SharedPasses {
     if (share_ && options_.first == first) return;
     share_.reset();  // and its keys
     options_.first = first;
-    share_ = std::make_unique<Share>(whole_, *costs_, options_, link_.rank(), keys_, memory_);
+    share_ = std::make_unique<Share>(whole_, *costs_, options_, link_, keys_, memory_);
     meet(link_);
   }
   program::RunResult run_from(size_t first, const std::map<std::string, ckks::Ciphertext>& inputs,

@@ -39,6 +39,7 @@ class MpiLink final : public Link {
 
   int rank() const override { return rank_; }
   int ranks() const override { return ranks_; }
+  int ranks_here() const override { return ranks_here_; }
 
   void send(int to, uint64_t name, Buffer words) override {
     PSM_CHECK(name + kFirstName <= static_cast<uint64_t>(largest_tag_), "a message named ", name);
@@ -73,13 +74,17 @@ class MpiLink final : public Link {
     int* largest = nullptr;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &is_set);
+    MPI_Comm here;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       largest_tag_ = is_set ? *largest : 32767;  // the least that MPI promises
+      MPI_Comm_size(here, &ranks_here_);
       MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
       MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     }
     changed_.notify_all();
+    MPI_Comm_free(&here);
     for (;;) {
       bool moved = true;
       try {
@@ -183,7 +188,7 @@ class MpiLink final : public Link {
     std::_Exit(code);
   }
 
-  int rank_ = 0, ranks_ = 0, largest_tag_ = 0;
+  int rank_ = 0, ranks_ = 0, ranks_here_ = 0, largest_tag_ = 0;
   Mailbox mailbox_;
   std::list<Message> sending_, receiving_;  // the thread's own
   std::mutex mutex_;                        // of what follows
