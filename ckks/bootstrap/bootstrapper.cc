@@ -309,7 +309,7 @@ std::vector<Ciphertext> Bootstrapper::apply(const Evaluator& evaluator, const Ci
       divided(evaluator, std::exchange(x, {}), recombine != Recombine::kReal);  // EvalMod needs its memory
   for (Ciphertext& part : parts) part = plan_.eval_mod().apply(evaluator, std::move(part));
   if (recombine == Recombine::kWhole) {
-    parts[0] = join(evaluator, std::move(parts[0]), parts[1]);
+    evaluator.add_inplace(parts[0], evaluator.multiply_by_i(parts[1]));
     parts.pop_back();
   }
   return parts;
@@ -318,11 +318,6 @@ std::vector<Ciphertext> Bootstrapper::apply(const Evaluator& evaluator, const Ci
 std::vector<Ciphertext> Bootstrapper::parts(const Evaluator& evaluator, const Ciphertext& input) const {
   PSM_CHECK(!plan_.kind().sparse(), "steps are of a full bootstrap");
   return divided(evaluator, before_parts(evaluator, input), true);
-}
-
-Ciphertext Bootstrapper::join(const Evaluator& evaluator, Ciphertext re, const Ciphertext& im) {
-  evaluator.add_inplace(re, evaluator.multiply_by_i(im));
-  return re;
 }
 
 BootstrapPlans plan_bootstraps(const Context& context, const std::set<BootstrapKind>& kinds) {

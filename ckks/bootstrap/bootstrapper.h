@@ -131,10 +131,8 @@ class Bootstrapper {
   // back apart. Blocks have the real part alone, and no kParts (PSM_CHECK).
   std::vector<Ciphertext> apply(const Evaluator& evaluator, const Ciphertext& input,
                                 BootstrapPlan::Recombine) const;
-  // The same in steps, for a full one (PSM_CHECK): re and im at the level of EvalMod, for plan().eval_mod(); and re +
-  // i im of what that returns.
+  // Its first step, of a full one (PSM_CHECK): re and im at the level of EvalMod, each for plan().eval_mod().
   std::vector<Ciphertext> parts(const Evaluator& evaluator, const Ciphertext& input) const;
-  static Ciphertext join(const Evaluator& evaluator, Ciphertext re, const Ciphertext& im);
 
  private:
   Ciphertext rescaled(const Evaluator& evaluator, const Ciphertext& raised) const;  // of blocks

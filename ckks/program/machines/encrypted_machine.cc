@@ -359,7 +359,7 @@ class EncryptedMachine::Run {
     return found->second;
   }
 
-  // One value, or two real ones as a + i b.
+  // One value, or a + i b of two.
   ckks::Ciphertext packed() {
     if (instruction_->arguments.size() == 1) return argument(0).clone();
     ckks::Ciphertext sum = evaluator_.multiply_by_i(argument(1));
@@ -378,7 +378,7 @@ class EncryptedMachine::Run {
     } else if (instruction_->step == BootstrapStep::kEvalMod) {
       fresh.push_back(bootstrapper.plan().eval_mod().apply(evaluator_, argument(0).clone()));
     } else if (instruction_->step == BootstrapStep::kJoin) {
-      fresh.push_back(ckks::Bootstrapper::join(evaluator_, argument(0).clone(), argument(1)));
+      fresh.push_back(packed());
     } else {
       const Recombine how = pair ? Recombine::kParts : real ? Recombine::kReal : Recombine::kWhole;
       fresh = bootstrapper.apply(evaluator_, packed(), how);

@@ -298,10 +298,12 @@ TEST_CASE("the steps of a bootstrap take what the whole does") {
     program.slots = kSlots;
     program.values.resize(2, {.is_real = values == 2});
     Instruction one{.opcode = Opcode::kBootstrap};
-    for (int v = 0; v < values; ++v) one.arguments.push_back({v});
     const auto effort = [&](BootstrapStep step) {
-      one.step = step;
-      return model.effort(one, program, context.entry_level());
+      const int arguments = step == BootstrapStep::kEvalMod ? 1 : step == BootstrapStep::kJoin ? 2 : values;
+      one.step = step, one.arguments.clear();
+      for (int v = 0; v < arguments; ++v) one.arguments.push_back({v});
+      return model.effort(one, program,
+                          step == BootstrapStep::kJoin ? context.compute_level() : context.entry_level());
     };
     const Effort whole = effort(BootstrapStep::kWhole);
     Effort sum = effort(BootstrapStep::kParts);

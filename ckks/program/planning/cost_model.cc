@@ -277,21 +277,19 @@ const BootstrapFigures& CostModel::bootstrap(const ckks::BootstrapKind& kind) co
   return *found;
 }
 
-Effort CostModel::bootstrap_effort(const Instruction& instruction, const Program& program) const {
+Effort CostModel::bootstrap_effort(const Instruction& instruction, const Program& program,
+                                   ckks::Level level) const {
   const BootstrapFigures& of = bootstrap(instruction.bootstrap);
   const bool pair = instruction.arguments.size() == 2;
   EffortSum sum(chain_);
   if (instruction.step == BootstrapStep::kWhole) {
     sum.effort = pair ? of.pair_effort : is_single_real(instruction, program) ? of.real_effort : of.effort;
     sum.effort.counts.bootstraps = 1;
-  } else if (instruction.step == BootstrapStep::kParts) {
-    sum.effort = of.parts_effort;
-    if (pair) sum.add(of.entry_level, 2, 2);  // a + i b
-  } else if (instruction.step == BootstrapStep::kEvalMod) {
-    sum.effort = of.evalmod_effort;
-  } else {
-    sum.add(of.output_level, 2, 2);  // re + i im
+    return sum.effort;
   }
+  if (instruction.step == BootstrapStep::kParts) sum.effort = of.parts_effort;
+  if (instruction.step == BootstrapStep::kEvalMod) sum.effort = of.evalmod_effort;
+  if (pair) sum.add(level, 2, 2);  // a + i b
   return sum.effort;
 }
 
@@ -335,7 +333,7 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
       sum.series(plan_on_powers_of_two(*instruction.series, level).nodes);
       return sum.effort;
     case Opcode::kBootstrap:
-      return bootstrap_effort(instruction, program);
+      return bootstrap_effort(instruction, program, level);
   }
   refuse_opcode("cost model", instruction.opcode);
 }

@@ -171,7 +171,7 @@ class CostModel {
   double drop_seconds(ckks::Level target) const { return kernels_.of(drop_effort(target).work); }
 
  private:
-  Effort bootstrap_effort(const Instruction&, const Program&) const;
+  Effort bootstrap_effort(const Instruction&, const Program&, ckks::Level level) const;
   double linear_seconds(ckks::TransformCounts, bool divides_sources, ckks::Level level) const;
 
   ckks::Chain chain_;

@@ -180,15 +180,22 @@ TEST_CASE("bootstraps that do not wait for one another run at the same time") {
   CHECK(ranks.size() == 4);
 }
 
-TEST_CASE("the outputs of one large map are shared by the ranks; over a slow link nothing is") {
-  Builder b(kSlots);
-  ckks::LinearTransform map{.outputs = 8, .terms = {}};
-  for (int o = 0; o < 8; ++o)
-    for (int k = 0; k < 8; ++k)
-      map.terms.push_back(
-          {.output = o, .giant = 8 * k, .weight = ckks::Plain(std::vector<ckks::Complex>(8, 0.5))});
+// Outputs a map of an input: each output has so many terms, `giant` and `baby` from one to the next.
+void output_map(Builder& b, int outputs, int terms, int giant, int baby) {
+  ckks::LinearTransform map{.outputs = outputs, .terms = {}};
+  for (int o = 0; o < outputs; ++o)
+    for (int k = 0; k < terms; ++k)
+      map.terms.push_back({.output = o,
+                           .giant = giant * k,
+                           .baby = baby * k,
+                           .weight = ckks::Plain(std::vector<ckks::Complex>(8, 0.5))});
   const std::vector<Value> made = b.linear(std::vector<Value>{b.input("x")}, map);
   for (size_t o = 0; o < made.size(); ++o) b.output(message("y", o), made[o]);
+}
+
+TEST_CASE("the outputs of one large map are shared by the ranks; over a slow link nothing is") {
+  Builder b(kSlots);
+  output_map(b, 8, 8, 8, 0);
   const Plan plan = planned(b);
   const Schedule s = schedule(plan, model(), {.ranks = 2, .link = kFast});
   CHECK(s.seconds < 0.7 * meter(plan, model()).seconds);
@@ -198,13 +205,7 @@ TEST_CASE("the outputs of one large map are shared by the ranks; over a slow lin
 
 TEST_CASE("one rank computes more outputs of a map if the other has something else to do; no part is empty") {
   Builder b(kSlots);
-  ckks::LinearTransform map{.outputs = 7, .terms = {}};
-  for (int o = 0; o < 7; ++o)
-    for (int k = 0; k < 64; ++k)
-      map.terms.push_back(
-          {.output = o, .baby = k, .weight = ckks::Plain(std::vector<ckks::Complex>(8, 0.5))});
-  const std::vector<Value> made = b.linear(std::vector<Value>{b.input("x")}, map);
-  for (size_t o = 0; o < made.size(); ++o) b.output(message("y", o), made[o]);
+  output_map(b, 7, 64, 0, 1);
   Value z = b.input("z");
   for (int k = 0; k < 8; ++k) z = b.square(z);
   const std::vector<Value> turned = b.rotate_all(z, std::vector<int>{1, 5});
