@@ -47,30 +47,24 @@ class SeriesPlan:
 
     def _evaluate(self, series, depth, scale):
         level = self.level - depth
-        node = dict(level=level, scale=scale, sum=scale * float(self.ring.q[level + 1]), products=[], doubled=False,
-                    terms=[], constant=0.0)
-        self._collect(series, depth, node)
-        self.nodes.append(node)
+        node = dict(level=level, scale=scale, sum=scale * float(self.ring.q[level + 1]), products=[], terms=[],
+                    doubled=False)
+        while len(series) > 1 and (len(series) > self.babies or (len(series) - 2).bit_length() >= depth):
+            m = 1 << (len(series) - 1).bit_length() - 1
+            quotient = [series[m]] + [2 * c for c in series[m + 1:]]  # series = quotient T_m + remainder
+            remainder = list(series[:m])
+            for i, c in enumerate(series[m + 1:], 1):
+                remainder[m - i] -= c
+            giant = self._power(m)
+            if len(quotient) == 1:
+                node['terms'].append((giant, quotient[0]))
+            else:
+                factor = self._evaluate(quotient, depth - 1, node['sum'] / self.nodes[giant]['scale'])
+                node['products'].append((factor, giant))
+            series = trim(remainder)
+        node['terms'] += [(self._power(k), c) for k, c in enumerate(series) if k and c]
+        self.nodes.append({**node, 'constant': series[0]})
         return len(self.nodes) - 1
-
-    def _collect(self, series, depth, node):
-        degree = len(series) - 1
-        if degree == 0 or degree < self.babies and (degree - 1).bit_length() < depth:
-            node['terms'] += [(self._power(k), c) for k, c in enumerate(series) if k and c]
-            node['constant'] += series[0]
-            return
-        m = 1 << degree.bit_length() - 1
-        quotient = [series[m]] + [2 * c for c in series[m + 1:]]  # p = quotient T_m + remainder
-        remainder = list(series[:m])
-        for i, c in enumerate(series[m + 1:], 1):
-            remainder[m - i] -= c
-        giant = self._power(m)
-        if degree == m:
-            node['terms'].append((giant, quotient[0]))
-        else:
-            factor = self._evaluate(quotient, depth - 1, node['sum'] / self.nodes[giant]['scale'])
-            node['products'].append((factor, giant))
-        self._collect(trim(remainder), depth, node)
 
 def evaluate_series(scheme, series, x, scale, out_scale):
     """The series of x, which has this scale."""
@@ -90,9 +84,7 @@ def evaluate_series(scheme, series, x, scale, out_scale):
             integer = math.floor(abs(factor) + Fraction(1, 2)) * (1 if factor > 0 else -1)
             out[:2] = basis.add(out[:2], basis.mul(values[index][:, :limbs], basis.constant(integer)))
         value = scheme.relinearise(out) if node['products'] else scheme.rescale(out[:2])
-        if node['constant']:
-            value = scheme.add_constant(value, node['constant'], 0.0, node['scale'])
-        values.append(value)
+        values.append(scheme.add_constant(value, node['constant'], 0.0, node['scale']))
     return values[-1]
 
 def butterfly(slots, length, inverse):
@@ -132,12 +124,6 @@ def factors(slots, counts, inverse):
         shift += sigma
     return out if inverse else out[::-1], shift
 
-def doubling_pays(span, babies):
-    """Where a giant step takes the time of 15 babies."""
-    def time(b):
-        return b - 1 + 15 * (-(-span // b) - 1)
-    return time(2 * babies) < time(babies)
-
 def split(total, parts):
     """As even as can be, larger ones first."""
     return [total // parts + (i < total % parts) for i in range(parts)]
@@ -163,7 +149,9 @@ class Bootstrap:
         """Factors, each by baby steps and giant steps; a raised argument is under the ephemeral secret."""
         for (diagonals, step, span, period), before, after in zip(factor_list, scales, scales[1:]):
             babies, terms, weight_scale = 1, [], after * float(self.ring.q[x.shape[1] - 1]) / before
-            while doubling_pays(span, babies) if raised else babies * babies < span:
+            def doubling_pays(b):  # a giant step from a raised argument takes the time of 15 babies
+                return b + 15 * -(-span // (2 * b)) < 15 * -(-span // b) if raised else b * b < span
+            while doubling_pays(babies):
                 babies *= 2
             for offset, diagonal in sorted(diagonals.items()):
                 baby = offset // step % babies * step
@@ -176,8 +164,7 @@ class Bootstrap:
         """To the ephemeral secret at level 0, then the same integers modulo all primes."""
         ring = self.ring
         x = self.scheme.switch(np.stack((x[0], 0 * x[1])), x[1], self.scheme.keys[TO_EPHEMERAL, 0, 0])
-        integers = ring.basis(0).intt(x)[:, 0]
-        return ring.basis(ring.top).small(np.where(integers > ring.q[0] // 2, integers - ring.q[0], integers))
+        return ring.basis(ring.top).small(ring.basis(0).signed(x)[:, 0])
 
     def eval_mod(self, x):
         """From t / (K' q_0), K' the half width, to m / S_m, in slots that are real."""

@@ -1,4 +1,5 @@
 """Files as FORMATS.md describes them: keys and ciphertexts, NAME.program, NAME.client."""
+import functools
 import hashlib
 import struct
 from types import SimpleNamespace
@@ -80,10 +81,8 @@ def read_polynomial(reader, basis):
     limbs, n = [], basis.ring.n
     for q in basis.primes:
         bits = (q - 1).bit_length()
-        packed = np.frombuffer(reader.take(n * bits // 8) + bytes(8), np.uint8).astype(np.uint64)
-        first = np.arange(n) * bits
-        word = sum(packed[first // 8 + byte] << np.uint64(8 * byte) for byte in range(8))
-        limbs.append((word >> (first % 8).astype(np.uint64) & np.uint64((1 << bits) - 1)).astype(np.int64))
+        packed = np.frombuffer(reader.take(n * bits // 8), np.uint8)
+        limbs.append(np.unpackbits(packed, bitorder='little').reshape(n, bits) @ (1 << np.arange(bits)))
         assert (limbs[-1] < q).all(), 'a residue is not below its prime'
     return np.stack(limbs)
 
@@ -122,16 +121,15 @@ def expand(seed, digit, basis):
 class Key:
     """A key-switching key, expanded when it is first used."""
     def __init__(self, ring, payload):
-        self.reader, self.pairs = Reader(payload), []
+        self.reader = Reader(payload)
         self.element, self.level, self.special, self.count = self.reader.numbers('4I')
         self.basis, self.seed = ring.basis(self.level, self.special), self.reader.take(32)
 
+    @functools.cached_property
     def digits(self):
         """(b, a) of each digit."""
-        while len(self.pairs) < self.count:
-            b = read_polynomial(self.reader, self.basis)
-            self.pairs.append((b, expand(self.seed, len(self.pairs), self.basis)))
-        return self.pairs
+        return [(read_polynomial(self.reader, self.basis), expand(self.seed, digit, self.basis))
+                for digit in range(self.count)]
 
 def read_keys(path, ring):
     """Keys by role, element and band."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from bootstrap import Bootstrap, evaluate_series, trim
 from files import Program, Reader, read_ciphertexts, read_client, read_keys, read_lengths, read_secret
-from scheme import Scheme, encode, slots
+from scheme import Scheme, encode
 
 class Machine:
     def __init__(self, program, keys):
@@ -20,7 +20,7 @@ class Machine:
         self.bootstrap = Bootstrap(self.scheme)
 
     def run(self, entry, inputs):
-        """Yields every instruction with its results; what is yielded last are the outputs."""
+        """Yields every instruction with its results; then `outputs` are those of the program."""
         values = {value: self.scheme.lower(inputs[name], entry.values[value][3]) for name, value in entry.inputs}
         for i, level in zip(entry.instructions, entry.argument_levels):
             if i.opcode != 'input':
@@ -29,7 +29,7 @@ class Machine:
                          self.results(i, x, self.ring.basis(level), level))
                 values.update((r, self.scheme.lower(c, entry.values[r][3])) for r, c in zip(i.results, found))
             yield i, [values[r] for r in i.results]
-        yield None, {name: values[value] for name, value in entry.outputs}
+        self.outputs = {name: values[value] for name, value in entry.outputs}
 
     def results(self, i, x, basis, level):
         s, scale = self.scheme, self.ring.scales[level]
@@ -57,7 +57,7 @@ class Machine:
                  'times_i': lambda: s.times_i(x[0]),
                  'multiply': lambda: s.relinearise(s.tensor((x[0], x[1]))),
                  'sum_of_products': lambda: s.relinearise(s.tensor(*zip(x[::2], x[1::2]))),
-                 'sum_of_rotations': lambda: s.sum_of_rotations(x[0], i.data),
+                 'sum_of_rotations': lambda: s.rotate(x[0], 0, *i.data, add=True)[0],
                  'conjugate': lambda: s.rotate(x[0], 0, conjugate=True)[0]}[i.opcode]()]
 
     def refresh(self, i, real, x, y=None):
@@ -71,15 +71,6 @@ class Machine:
 def digest(results):
     """The first eight bytes of SHA-256 over all residues, as 64-bit words, limb after limb."""
     return hashlib.sha256(b''.join(np.ascontiguousarray(c).tobytes() for c in results)).hexdigest()[:16]
-
-def decrypt(ring, secret, c, scale):
-    """All slots: the coefficients of c_0 + c_1 s nearest to zero, read modulo the lowest three primes."""
-    c = c[:, :3]
-    basis = ring.basis(c.shape[1] - 1)
-    limbs, modulus = basis.intt(basis.add(c[0], basis.mul(c[1], basis.small(secret)))), math.prod(basis.primes)
-    weights = [modulus // q * pow(modulus // q, -1, q) for q in basis.primes]
-    values = [sum(int(r) * w for r, w in zip(column, weights)) % modulus for column in limbs.T]
-    return slots(np.array([float(v if 2 * v < modulus else v - modulus) for v in values]), scale)
 
 def logits(client, outputs, lengths):
     """Final norm and unembedding of a causal language model, a row for each token; `outputs` as (re, im) in order."""
@@ -109,7 +100,6 @@ def main():
     secret, other = read_secret(given.keys + '/secret.key', ring)
     note, prompts, of_prompts = read_ciphertexts(given.prompts, ring)
     answer_note, answers, of_answers = read_ciphertexts(given.answers, ring)
-    names = answer_note.names
     require(owner == other == of_prompts == of_answers, 'the files are of different key pairs')
     require(client.program == program.digest and note.program == int.from_bytes(program.digest[:8], 'little') and
             logits_file.take(16) == b'PSMLITS\n' + program.digest[:8], 'the files are of different programs')
@@ -119,20 +109,19 @@ def main():
     for first in range(0, len(prompts), each):
         inputs = dict(zip(note.names, (c for c, _ in prompts[first:first + each])))
         for i, results in machine.run(program.entries['pass'], inputs):
-            if i is None:
-                outputs += [results[name] for name in names]
-                break
             require(done < len(expected) and digest(results) == expected[done],
                     f'instruction {done}, {i.opcode} [{i.label}], has other bits than infer had')
             done += 1
+        outputs += [machine.outputs[name] for name in answer_note.names]
     require(done == len(expected) and len(outputs) == len(answers), 'infer ran more instructions than these')
     for number, (mine, (theirs, scale)) in enumerate(zip(outputs, answers)):
         require(mine.shape == theirs.shape and (mine == theirs).all() and scale == ring.scales[mine.shape[1] - 1],
                 f'answer {number} has other bits than infer had')
 
     lengths = read_lengths(f'{given.keys}/prompts-{note.request:016x}.record')
-    plain = iter([decrypt(ring, secret, c, scale) for c, scale in answers])
-    mine = np.concatenate([logits(client, [next(plain) for _ in names], of) for of in lengths])
+    lowest = ring.basis(0).small(secret)
+    plain = iter([machine.scheme.decrypt(c, scale, lowest) for c, scale in answers])
+    mine = np.concatenate([logits(client, [next(plain) for _ in answer_note.names], of) for of in lengths])
     theirs = np.array(logits_file.list(lambda: logits_file.array('<f8')))
     require(mine.shape == theirs.shape and np.abs(mine - theirs).max() < 1e-9 * np.abs(theirs).max(),
             'the logits are not those of decrypt')

@@ -14,19 +14,20 @@ FIELDS = ('log_n', 'q0_bits', 'stc_levels', 'stc_bits', 'compute_levels', 'compu
 def is_prime(n):
     """Miller and Rabin's test; with these bases it is a proof below 2^64."""
     twos = ((n - 1) & (1 - n)).bit_length() - 1
-    for base in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37):
-        x = pow(base, n - 1 >> twos, n)
-        if x != 1 and all(pow(x, 1 << i, n) != n - 1 for i in range(twos)):
-            return False
-    return True
+    def passes(base):
+        powers = [pow(base, n - 1 >> twos << i, n) for i in range(twos)]
+        return powers[0] == 1 or n - 1 in powers
+    return all(passes(base) for base in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37))
 
-def prime_near(target, log_n, used):
+def take_prime(log_n, used, target):
+    """The prime nearest to a target that is 1 modulo 2 N and not in use yet."""
     step, center = 2 << log_n, int(target / (2 << log_n))
     for distance in range(center // 2 + 2):
         both = [c * step + 1 for c in (center - distance, center + distance)]
         found = [p for p in both if step < p < 1 << 50 and p not in used and is_prime(p)]
         if found:
-            return min(found, key=lambda prime: abs(prime - target))  # the lower one of two equally near
+            used.append(min(found, key=lambda prime: abs(prime - target)))  # the lower one of two equally near
+            return used[-1]
     raise ValueError('no prime is left')
 
 def reversal(log_n):
@@ -42,7 +43,7 @@ class Modulo:
         self.q, self.reciprocal = q, 1.0 / q
 
     def positive(self, x):
-        return x + (x >> 63 & self.q)  # x >> 63 is -1 where x is negative, and 0 elsewhere
+        return np.minimum(x.view(np.uint64), (x + self.q).view(np.uint64)).view(np.int64)  # negative ones are large
 
     def add(self, a, b):
         return self.positive(a + b - self.q)
@@ -73,6 +74,11 @@ class Basis(Modulo):
         """Integers below 2^63 in absolute value, as coefficients of a polynomial, transformed."""
         return self.ntt(np.mod(np.asarray(values, np.int64)[..., None, :], self.q))
 
+    def signed(self, x):
+        """The coefficients, nearest to zero, of a polynomial with one limb."""
+        x = self.intt(x)
+        return np.where(x > self.q // 2, x - self.q, x)
+
     def ntt(self, x):
         """From coefficients to A[j] = a(psi^(2 brv(j) + 1)), for x[..., limb, n], n at most N."""
         def layer(even, odd, blocks):
@@ -82,8 +88,8 @@ class Basis(Modulo):
 
     def intt(self, x):
         def layer(even, odd, blocks):
-            difference = self.across.sub(even, odd)
-            return self.across.add(even, odd), self.across.mul(difference, self.inverse_roots[blocks:2 * blocks, None, :])
+            odd, even = self.across.sub(even, odd), self.across.add(even, odd)
+            return even, self.across.mul(odd, self.inverse_roots[blocks:2 * blocks, None, :])
         x = self._layers(x, reversed(range(x.shape[-1].bit_length() - 1)), layer)
         return self.mul(x, self.constant([pow(x.shape[-1], -1, q) for q in self.primes]))
 
@@ -97,16 +103,12 @@ class Basis(Modulo):
 class Ring:
     """The primes, scales and digits that a specification names."""
     def __init__(self, spec, insecure=True):
-        self.numbers, self.insecure, used = tuple(spec), int(insecure), []
+        self.numbers, self.insecure = tuple(spec), int(insecure)
         s = self.spec = dict(zip(FIELDS, spec))
         self.log_n, self.n = s['log_n'], 1 << s['log_n']
-        self.entry = s['stc_levels']  # the highest level of each part
-        self.compute = self.entry + s['compute_levels']
-        self.evalmod = self.compute + s['evalmod_levels']
-        self.top = self.evalmod + s['cts_levels']
-        def take(target):
-            used.append(prime_near(target, self.log_n, used))
-            return used[-1]
+        self.levels = self.numbers[2:10:2]  # of each part, from the lowest; its highest one:
+        self.entry, self.compute, self.evalmod, self.top = np.cumsum(self.levels).tolist()
+        take = functools.partial(take_prime, self.log_n, [])
         def nominal(level):
             name = 'cts_bits' if level > self.evalmod else 'evalmod_bits' if level > self.compute else 'log_scale'
             return 2.0**s[name] - (2.0**26 if s[name] == 50 and level > self.compute else 0)
@@ -125,9 +127,8 @@ class Ring:
 
     def _bands(self, log2_q, log2_p):
         """(highest level, special primes, digits) of each, from the lowest."""
-        s, top, tops, bands = self.spec, 0, set(), []
-        for levels in (s['stc_levels'], s['compute_levels'], s['evalmod_levels'], s['cts_levels']):
-            top += levels
+        s, tops, bands = self.spec, set(), []
+        for levels, top in zip(self.levels, (self.entry, self.compute, self.evalmod, self.top)):
             tops |= ({top} if levels else set()) | ({top - levels // 2} if levels >= 8 else set())
         tops |= {s['stc_levels'] + 1} if s['stc_levels'] and s['compute_levels'] else set()
         tops |= {self.evalmod - 1} if s['evalmod_levels'] > 1 else set()
@@ -156,18 +157,12 @@ class Ring:
 
     def _roots(self):
         """psi^brv(i) in row i, a column for each prime; and the inverses."""
-        self.brv, psis, tables = reversal(self.log_n), [], []
+        self.brv, psis = reversal(self.log_n), []
         for q in self.primes:
             roots = (pow(g, (q - 1) // (2 * self.n), q) for g in range(2, q))
             psis.append(next(root for root in roots if pow(root, self.n, q) == q - 1))
-        modulo = Modulo(np.array(self.primes, np.int64))
-        for sign in (1, -1):
-            powers = np.ones((1, len(self.primes)), np.int64)
-            for bit in range(self.log_n):
-                step = [pow(psi, sign << bit, q) for psi, q in zip(psis, self.primes)]
-                powers = np.concatenate((powers, modulo.mul(powers, np.array(step))))
-            tables.append(powers[self.brv])
-        return tables
+        return [np.array([[pow(psi, sign * e, q) for psi, q in zip(psis, self.primes)] for e in self.brv.tolist()])
+                for sign in (1, -1)]
 
     @functools.lru_cache(None)
     def indexed(self, indices):
@@ -188,9 +183,8 @@ class Ring:
         return self.brv[(g * (2 * self.brv + 1) % (2 * self.n) - 1) // 2]
 
     def fingerprint(self):
-        s, value = self.spec, 0xcbf29ce484222325
-        words = [s['log_n'], *self.q, 0, *self.p, s['stc_levels'], s['compute_levels'], s['evalmod_levels'],
-                 s['cts_levels'], s['log_scale'], s['weight'], s['ephemeral_weight'], self.insecure]
+        value = 0xcbf29ce484222325
+        words = [self.log_n, *self.q, 0, *self.p, *self.levels, *self.numbers[-3:], self.insecure]
         specials = [special for _, special, _ in self.bands]
         form = f'<{len(words)}Q{len(self.scales)}d{len(specials)}Q'
         for byte in struct.pack(form, *words, *self.scales, *specials):

@@ -70,6 +70,11 @@ class Scheme:
     def basis(self, c):
         return self.ring.basis(c.shape[1] - 1)
 
+    def decrypt(self, c, scale, secret):
+        """All slots: the coefficients of c_0 + c_1 s nearest to zero, with the secret modulo q_0 alone."""
+        basis = self.ring.basis(0)
+        return slots(basis.signed(basis.add(c[0, :1], basis.mul(c[1, :1], secret)))[0], scale)
+
     def gaussian(self, re, im, scale, basis):
         """The polynomial re + im X^(N/2), rounded at a scale: in every slot re + i im."""
         x = np.zeros(self.ring.n, np.int64)
@@ -87,12 +92,12 @@ class Scheme:
         """round(c / q_l), a level lower."""
         return self.contract(c, 0, True)
 
-    def lower(self, c, level, scale=None):
-        """From a scale, or the canonical one, to the canonical one of a level at most as high."""
-        scale = scale or self.ring.scales[c.shape[1] - 1]
-        if scale == self.ring.scales[level]:
+    def lower(self, c, level):
+        """From the canonical scale of a level to that of one at most as high."""
+        before, after, basis = self.ring.scales[c.shape[1] - 1], self.ring.scales[level], self.ring.basis(level + 1)
+        if before == after:
             return c[:, :level + 1]
-        factor, basis = self.ring.scales[level] * float(self.ring.q[level + 1]) / scale, self.ring.basis(level + 1)
+        factor = after * float(self.ring.q[level + 1]) / before
         return self.rescale(basis.mul(c[:, :level + 2], basis.constant(int(np.rint(factor)))))
 
     def decompose(self, x, special, raised=False):
@@ -111,12 +116,15 @@ class Scheme:
         level = len(digits[0]) - key.special - 1
         basis, out = self.ring.basis(level, key.special), np.zeros((2, *digits[0].shape), np.int64)
         rows = [*range(level + 1), *range(key.level + 1, key.level + 1 + key.special)]
-        for digit, (b, a) in zip(digits, key.digits()):
+        for digit, (b, a) in zip(digits, key.digits):
             out = basis.add(out, basis.mul(digit, np.stack((b[rows], a[rows]))))
         return out
 
-    def extend(self, c, special):
-        """P c."""
+    def extend(self, c, limbs):
+        """P c with so many limbs, P the product of the special primes; an extended pair stays as it is."""
+        special = limbs - c.shape[1]
+        if special == 0:
+            return c
         product = self.basis(c).constant(math.prod(self.ring.p[:special]))
         return np.concatenate((self.basis(c).mul(c, product), np.zeros((2, special, self.ring.n), np.int64)), 1)
 
@@ -128,7 +136,7 @@ class Scheme:
     def switch(self, c, x, key, rescale=False):
         """c and what the key makes of x, another polynomial at the same level."""
         basis = self.ring.basis(len(x) - 1, key.special)
-        pair = basis.add(self.inner(self.decompose(x, key.special), key), self.extend(c, key.special))
+        pair = basis.add(self.inner(self.decompose(x, key.special), key), self.extend(c, basis.limbs))
         return self.contract(pair, key.special, rescale)
 
     def tensor(self, *pairs):
@@ -143,58 +151,47 @@ class Scheme:
         """Back to two polynomials, rescaled."""
         return self.switch(product[:2], product[2], self.keys[1, 0, self.ring.band(product.shape[1] - 1)], True)
 
-    def turned(self, c, digits, g, role=GALOIS):
+    def turned(self, level, c, digits, g, role=GALOIS):
         """sigma_g(c), extended; with the role FROM_EPHEMERAL, c is raised."""
-        level, special = c.shape[1] - 1, self.ring.special(c.shape[1] - 1)
+        basis = self.ring.basis(level, self.ring.special(level))
         if (role, g) == (GALOIS, 1):
-            return self.extend(c, special)
+            return self.extend(c, basis.limbs)
         switched = self.inner(digits, self.keys[role, g, self.ring.band(level)])
-        pair = self.extend(np.stack((c[0], 0 * c[1])), special)
-        return self.ring.basis(level, special).add(pair, switched)[..., self.ring.permutation(g)]
+        pair = self.extend(np.stack((c[0], 0 * c[1])), basis.limbs)
+        return basis.add(pair, switched)[..., self.ring.permutation(g)]
 
-    def rotate(self, c, *offsets, conjugate=False):
-        special = self.ring.special(c.shape[1] - 1)
+    def rotate(self, c, *offsets, conjugate=False, add=False):
+        """Rotations with one decomposition, or only their sum."""
+        level, special = c.shape[1] - 1, self.ring.special(c.shape[1] - 1)
         digits, elements = self.decompose(c[1], special), (self.ring.rotation(k, conjugate) for k in offsets)
-        return [self.contract(self.turned(c, digits, g), special) for g in elements]
-
-    def sum_of_rotations(self, c, offsets):
-        special = self.ring.special(c.shape[1] - 1)
-        basis, digits = self.ring.basis(c.shape[1] - 1, special), self.decompose(c[1], special)
-        turned = (self.turned(c, digits, self.ring.rotation(k)) for k in (0, *offsets))
-        return self.contract(functools.reduce(basis.add, turned), special)
+        turned = [self.turned(level, c, digits, g) for g in elements]
+        sums = [functools.reduce(self.ring.basis(level, special).add, turned)] if add else turned
+        return [self.contract(pair, special) for pair in sums]
 
     def linear(self, inputs, outputs, terms, weight_scale, divides_sources=False, raised=False):
         """out_o = sum_g rot_g(sum w . rot_b(x or conj x)); terms are (output, giant, input, baby, conjugate, parts)."""
         level, sums, sources = inputs[0].shape[1] - 1, {}, {}
         special = self.ring.special(level)
         digits, role = [self.decompose(c[1], special, raised) for c in inputs], FROM_EPHEMERAL if raised else GALOIS
-        of_sums = 0 if divides_sources else special
-        basis = self.ring.basis(level, of_sums)
+        basis = self.ring.basis(level, 0 if divides_sources else special)
         for output, giant, source, baby, conjugate, parts in terms:
-            by_period = sources.setdefault((source, self.ring.rotation(baby, conjugate)), {})
-            by_period.setdefault(parts.shape[1], []).append(((output, giant), parts))
-        for (source, g), by_period in sources.items():
-            turned = self.turned(inputs[source], digits[source], g, role)
-            turned = self.contract(turned, special) if divides_sources else turned
-            for uses in by_period.values():
-                weights = encode(np.stack([parts for _, parts in uses]), weight_scale, basis)
-                for (place, _), weight in zip(uses, weights):
-                    product = basis.mul(turned, weight)
-                    sums[place] = basis.add(sums[place], product) if place in sums else product
+            g, place = self.ring.rotation(baby, conjugate), (output, giant)
+            if (source, g) not in sources:
+                turned = self.turned(level, inputs[source], digits[source], g, role)
+                sources[source, g] = self.contract(turned, special) if divides_sources else turned
+            product = basis.mul(sources[source, g], encode(parts, weight_scale, basis))
+            sums[place] = basis.add(sums[place], product) if place in sums else product
         return [self._horner(sums, output, level, special) for output in range(outputs)]
 
     def _horner(self, sums, output, level, special):
         """Giants from the outermost to 0: the difference of two is the rotation. What a step leads to is extended."""
         basis = self.ring.basis(level, special)
-        is_extended = lambda c: c.shape[1] == level + 1 + special
-        extended = lambda c: c if is_extended(c) else self.extend(c, special)
         giants = sorted({giant for o, giant in sums if o == output} | {0})
         for chain in ([g for g in reversed(giants) if g >= 0], [g for g in giants if g <= 0]):
             for giant, following in zip(chain, chain[1:]):
-                c, g, place = sums.pop((output, giant)), self.ring.rotation(giant - following), (output, following)
-                switched = divide(c[1], basis, self.ring.basis(level)) if is_extended(c) else c[1]
-                moved = self.inner(self.decompose(switched, special), self.keys[GALOIS, g, self.ring.band(level)])
-                moved = basis.add(moved, extended(np.stack((c[0], 0 * c[1]))))[..., self.ring.permutation(g)]
-                sums[place] = basis.add(extended(sums[place]), moved) if place in sums else moved
+                c, place = sums.pop((output, giant)), (output, following)
+                x = divide(c[1], basis, self.ring.basis(level)) if c.shape[1] > level + 1 else c[1]
+                moved = self.turned(level, c, self.decompose(x, special), self.ring.rotation(giant - following))
+                sums[place] = basis.add(self.extend(sums[place], basis.limbs), moved) if place in sums else moved
         c = sums[output, 0]
-        return self.contract(c, special if is_extended(c) else 0, rescale=True)
+        return self.contract(c, c.shape[1] - level - 1, rescale=True)

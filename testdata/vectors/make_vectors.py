@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(HERE, '..', 'replay'))
 from bootstrap import Bootstrap, evaluate_series  # noqa: E402
 from files import FROM_EPHEMERAL, chacha20, crc64, expand  # noqa: E402
 from ring import Ring  # noqa: E402
-from scheme import Scheme, coefficients, encode, slots  # noqa: E402
+from scheme import Scheme, coefficients, encode  # noqa: E402
 
 
 # ---- fixed randomness ----------------------------------------------------------------------------------------------
@@ -116,11 +116,6 @@ class Party(Scheme):
         e = basis.small(errors.error(self.ring.n))
         return np.stack((basis.add(plain, basis.sub(e, basis.mul(a, self.s[:basis.limbs]))), a))
 
-    def decrypt(self, c, scale):
-        basis = self.ring.basis(0)
-        x = basis.intt(basis.add(c[0, :1], basis.mul(c[1, :1], self.s[:1])))[0]
-        return slots(np.where(x > self.ring.q[0] // 2, x - self.ring.q[0], x).astype(np.float64), scale)
-
 
 class Keys(dict):
     def __init__(self, party):
@@ -161,10 +156,7 @@ class Keys(dict):
 
 class MadeKey:
     def __init__(self, element, level, special, pairs):
-        self.element, self.level, self.special, self.pairs = element, level, special, pairs
-
-    def digits(self):
-        return self.pairs
+        self.element, self.level, self.special, self.digits = element, level, special, pairs
 
 
 # ---- vectors -------------------------------------------------------------------------------------------------------
@@ -238,7 +230,7 @@ def of_ring(spec, wanted=None):
     step('rotated', 'rotate', s.rotate(x, 3)[0], 'x', offset=3)
     step('turned', 'rotate_hoisted', s.rotate(x, 3, -1)[1], 'x', offset=-1)
     step('conjugated', 'conjugate', s.rotate(x, 0, conjugate=True)[0], 'x')
-    step('rotations', 'sum_of_rotations', s.sum_of_rotations(x, [1, 2, 3]), 'x', offsets=[1, 2, 3])
+    step('rotations', 'sum_of_rotations', s.rotate(x, 0, 1, 2, 3, add=True)[0], 'x', offsets=[1, 2, 3])
     terms = [(o, giant, 0, baby, c, sample(4) * (1 + o + baby)) for o, giant, baby, c in
              ((0, 0, 0, False), (0, 0, 1, True), (0, 8, 0, False), (0, 4, 1, False), (0, -4, 2, False),
               (1, 0, 3, False))]
@@ -253,7 +245,7 @@ def of_ring(spec, wanted=None):
     step('low', 'encrypt', low, period=half, level=0)
     bootstrap = Bootstrap(s)
     raised, special = bootstrap.mod_raise(low), ring.special(ring.top)
-    back = s.turned(raised, s.decompose(raised[1], special, raised=True), 1, FROM_EPHEMERAL)
+    back = s.turned(ring.top, raised, s.decompose(raised[1], special, raised=True), 1, FROM_EPHEMERAL)
     step('raised', 'mod_raise', s.contract(back, special), ['low'])
     level = ring.evalmod
     step('argument', 'encrypt', s.encrypt(plain(2, level)), period=2, level=level)
@@ -261,7 +253,7 @@ def of_ring(spec, wanted=None):
     step('entry', 'encrypt', s.encrypt(plain(half, entry)), period=half, level=entry)
     re, im = bootstrap.parts(values['entry'])
     step('bootstrapped', 'bootstrap', s.basis(re).add(re, s.times_i(im)), ['entry'])
-    error = np.abs(np.array(s.decrypt(values['bootstrapped'], scales[top])) - sample(half)).max()
+    error = np.abs(np.array(s.decrypt(values['bootstrapped'], scales[top], s.s[:1])) - sample(half)).max()
     assert error < 1e-4, error  # and not only the same bits
     out['keys'], out['steps'] = party.made, steps
     return out if wanted else of_ring(spec, sorted(party.keys))
