@@ -185,11 +185,7 @@ PlacedTransform BootstrapPlan::recombination(Recombine recombine) const {
     transform.terms.push_back({.output = output, .weight = Plain(halves(n, first, second))});
     transform.terms.push_back({.output = output, .baby = n, .weight = Plain(halves(n, second, first))});
   };
-  if (recombine == Recombine::kWhole) {
-    add(0, 1, Complex(0, 1));
-  } else {
-    add(0, 1, 0);
-  }
+  add(0, 1, recombine == Recombine::kWhole ? Complex(0, 1) : Complex(0));
   if (recombine == Recombine::kParts) {
     transform.outputs = 2;
     add(1, 0, 1);
@@ -262,10 +258,6 @@ size_t Bootstrapper::bytes() const {
   for (const auto* transforms : {&slots_to_coeffs_, &coeffs_to_slots_, &recombinations_})
     for (const EncodedTransform& transform : *transforms) sum += transform.bytes();
   return sum;
-}
-
-Ciphertext Bootstrapper::apply(const Evaluator& evaluator, const Ciphertext& input) const {
-  return std::move(apply(evaluator, input, BootstrapPlan::Recombine::kWhole)[0]);
 }
 
 Ciphertext Bootstrapper::rescaled(const Evaluator& evaluator, const Ciphertext& raised) const {

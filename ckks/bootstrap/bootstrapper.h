@@ -125,7 +125,9 @@ class Bootstrapper {
 
   // Input: any level >= plan().entry_level(), at its canonical scale. Result: plan().output_level(),
   // canonical scale. Throws Error if a key is missing or the level is too low.
-  Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input) const;
+  Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input) const {
+    return std::move(apply(evaluator, input, BootstrapPlan::Recombine::kWhole)[0]);
+  }
   // The same as a list. kReal is for slots that are known to be real; imaginary parts are lost, and a full
   // bootstrap takes one EvalMod instead of two. With kParts two real vectors a, b travel as a + i b and come
   // back apart. Blocks have the real part alone, and no kParts (PSM_CHECK).

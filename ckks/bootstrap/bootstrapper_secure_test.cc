@@ -92,16 +92,12 @@ void check_precision(const BootstrapKind& kind) {
   }
 }
 
-TEST_CASE("at N = 2^16 2^10 complex values come back, with the full bootstrap's precision") {
-  check_precision({1 << 10});
-}
-
-TEST_CASE("at N = 2^16 2^6 complex values come back, with as many bits") { check_precision({1 << 6}); }
-
-TEST_CASE("at N = 2^16 eight complex values come back, with as many bits") { check_precision({8}); }
-
-TEST_CASE("at N = 2^16 eight real values in blocks of 32 come back, with as many bits") {
-  check_precision({256, 32});
+TEST_CASE(
+    "at N = 2^16 few complex values, and eight real ones in blocks, come back with as many bits as all") {
+  for (const BootstrapKind kind : {BootstrapKind{1 << 10}, {1 << 6}, {8}, {256, 32}}) {
+    CAPTURE(kind.text());
+    check_precision(kind);
+  }
 }
 
 }  // namespace

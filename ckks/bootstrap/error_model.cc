@@ -1,6 +1,5 @@
 #include "ckks/bootstrap/error_model.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "ckks/base/error.h"

@@ -1,10 +1,7 @@
 #include "ckks/bootstrap/overflow.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <vector>
 
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/chance.h"

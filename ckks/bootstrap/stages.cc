@@ -120,10 +120,6 @@ void EvalModStage::request_keys(KeyRequest& request) const {
   }
 }
 
-Scale EvalModStage::raised_scale() const {
-  return Scale(2 * eval_mod_.half_width() * static_cast<double>(context_.q(0)));
-}
-
 std::string RareMultiple::text() const {
   char text[160];
   std::snprintf(text, sizeof text,

@@ -69,7 +69,9 @@ class EvalModStage {
   void request_keys(KeyRequest& request) const;
   // The scale to declare after ModRaise. It makes slots t / (2 K' q_0); a slot plus its conjugate is
   // EvalMod's argument.
-  Scale raised_scale() const;
+  Scale raised_scale() const {
+    return Scale(2 * eval_mod_.half_width() * static_cast<double>(context_.q(0)));
+  }
   Scale input_scale() const { return series_.nodes[0].scale; }
   // For a bootstrap of 2^log_coefficients coefficients.
   RareMultiple rare_multiple(int log_coefficients) const;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "ckks/engine/operands.h"
 
 namespace psm::ckks {
 namespace {
@@ -188,10 +187,6 @@ void DeviceEngine::accumulate_terms(std::span<RnsPoly> out, std::span<const Term
     }
     device_.launch(program);
   });
-}
-
-void DeviceEngine::combine(std::span<RnsPoly> out, std::span<const Term> terms) const {
-  accumulate_terms(out, terms, false);
 }
 
 void DeviceEngine::with_constant(Arithmetic arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,

@@ -40,7 +40,9 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   const ResidueMaker* residue_maker() const override { return this; }
   Buffer residues(const CoefficientTile& tile, Basis basis) const override;
 
-  void combine(std::span<RnsPoly> out, std::span<const Term> terms) const override;
+  void combine(std::span<RnsPoly> out, std::span<const Term> terms) const override {
+    accumulate_terms(out, terms, false);
+  }
   void with_constant(Arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,
                      GaussianInteger z) const override;
   void with_plain(Arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a,

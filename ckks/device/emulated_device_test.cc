@@ -9,7 +9,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/testing/child.h"
 #include "ckks/ring/arithmetic/modulus.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {

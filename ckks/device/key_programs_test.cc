@@ -1,10 +1,8 @@
 // Programs with key-switching keys against the scalar kernels: every ring size,
 // the longest and short primes, threads in three orders.
-#include <algorithm>
 
 #include "ckks/device/testing/program_bench.h"
 #include "ckks/ring/arithmetic/packing.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
@@ -118,9 +116,7 @@ Permutation permutation_of(ProgramBench &bench, GaloisElement g, int log_n) {
           bench.put(table->view().permutations[0], 64)};
 }
 
-TEST_CASE(
-    "inner products with packed keys, and automorphisms after them, "
-    "apart and summed") {
+TEST_CASE("inner products with packed keys, and automorphisms after them, apart and summed") {
   TrainingRandom random(3);
   for_each_setting([&](const Ring &ring, ThreadOrder order) {
     const size_t n = ring.n(), limbs = static_cast<size_t>(KeyedSources::kBasis.limbs());
@@ -191,9 +187,7 @@ TEST_CASE("products with keys before an inverse transform are stored nowhere") {
   });
 }
 
-TEST_CASE(
-    "divisions end with a transform, a difference, a product and an "
-    "automorphism") {
+TEST_CASE("divisions end with a transform, a difference, a product and an automorphism") {
   TrainingRandom random(6);
   for_each_setting([&](const Ring &ring, ThreadOrder order) {
     const size_t n = ring.n();

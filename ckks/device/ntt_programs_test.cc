@@ -4,7 +4,6 @@
 
 #include "ckks/device/testing/program_bench.h"
 #include "ckks/ring/basis_conversion.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
@@ -36,9 +35,7 @@ TEST_CASE("transforms there and back are the scalar kernel's, in place and besid
   });
 }
 
-TEST_CASE(
-    "changes of basis and the transforms after them are the scalar "
-    "kernels', several in a launch") {
+TEST_CASE("changes of basis and the transforms after them are the scalar kernels', several in a launch") {
   TrainingRandom random(2);
   const Kernels &fastest = kernels();
   select_backend("scalar");

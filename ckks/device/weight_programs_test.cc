@@ -6,14 +6,11 @@
 
 #include "ckks/device/testing/program_bench.h"
 #include "ckks/scheme/encoding/residue_maker.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
 
-TEST_CASE(
-    "matrix products by short and by long runs, more rows than a thread "
-    "makes") {
+TEST_CASE("matrix products by short and by long runs, more rows than a thread makes") {
   TrainingRandom random(4);
   for_each_setting([&](const Ring &ring, ThreadOrder order) {
     const size_t n = ring.n();

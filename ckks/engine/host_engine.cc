@@ -7,7 +7,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/engine/operands.h"
 #include "ckks/ring/kernels/backend.h"
 
 namespace psm::ckks {

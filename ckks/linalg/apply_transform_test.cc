@@ -1,16 +1,13 @@
 #include "ckks/linalg/apply_transform.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "ckks/base/error.h"
 #include "ckks/base/testing/chance.h"
 #include "ckks/base/testing/check.h"
 #include "ckks/linalg/testing/sample.h"
 #include "ckks/scheme/errors/noise.h"
 #include "ckks/scheme/testing/test_party.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {

@@ -24,7 +24,6 @@
 
 #include <compare>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "ckks/base/random/sha256.h"

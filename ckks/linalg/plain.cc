@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <utility>
 
 #include "ckks/base/error.h"
 
@@ -56,10 +55,6 @@ int8_t Plain::log2_of(size_t period) {
   return static_cast<int8_t>(std::countr_zero(period));
 }
 
-Plain Plain::shape_only(size_t period, bool real, size_t entries) {
-  return Plain(nullptr, static_cast<uint32_t>(entries), period, real);
-}
-
 PlainValues Plain::values() const {
   PSM_CHECK(has_data(), "a shape has no values");
   const std::span<const Complex> there = store_->in_memory(index_);
@@ -71,8 +66,6 @@ std::vector<Complex> Plain::to_vector() const {
   const PlainValues all = values();
   return {all.begin(), all.end()};
 }
-
-size_t Plain::entries() const { return has_data() ? store_->entries(index_) : index_; }
 
 double Plain::mean_square() const {
   PSM_CHECK(has_data(), "a shape has no values");

@@ -51,7 +51,9 @@ class Plain {
       : store_(std::move(store)), index_(index), log2_period_(log2_of(period)), real_(real) {}
   static Plain constant(Complex value) { return Plain(std::vector<Complex>{value}); }
   // `entries`: of the vector that it stands for.
-  static Plain shape_only(size_t period, bool real, size_t entries);
+  static Plain shape_only(size_t period, bool real, size_t entries) {
+    return Plain(nullptr, static_cast<uint32_t>(entries), period, real);
+  }
   static Plain shape_only(size_t period, bool real) { return shape_only(period, real, period); }
 
   size_t period() const { return log2_period_ < 0 ? 0 : size_t{1} << log2_period_; }
@@ -64,7 +66,8 @@ class Plain {
   std::vector<Complex> to_vector() const;  // empty without values
   Complex at(size_t slot) const { return values()[slot & (period() - 1)]; }
   double mean_square() const;  // of the values
-  size_t entries() const;      // slots of one period that may differ from zero
+  // Slots of one period that may differ from zero.
+  size_t entries() const { return has_data() ? store_->entries(index_) : index_; }
 
  private:
   static int8_t log2_of(size_t period);  // throws Error if it is no power of two

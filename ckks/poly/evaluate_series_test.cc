@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ckks/base/error.h"
 #include "ckks/base/testing/chance.h"
 #include "ckks/base/testing/check.h"
 #include "ckks/poly/series.h"
 #include "ckks/scheme/errors/noise.h"
 #include "ckks/scheme/testing/test_party.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
@@ -86,17 +84,8 @@ TEST_CASE("a Chebyshev series is the sum of c_k cos(k arccos x)") {
 }
 
 TEST_CASE("the depth of a series is ceil(log2(degree + 1))") {
-  const auto depth = [](int degree) {
-    Series p;
-    p.coefficients.assign(degree + 1, 1.0);
-    return p.depth();
-  };
-  CHECK(depth(0) == 0);
-  CHECK(depth(1) == 1);
-  CHECK(depth(3) == 2);
-  CHECK(depth(4) == 3);
-  CHECK(depth(31) == 5);
-  CHECK(depth(32) == 6);
+  for (const auto [degree, depth] : {std::pair(0, 0), {1, 1}, {3, 2}, {4, 3}, {31, 5}, {32, 6}})
+    CHECK(Series{std::vector<double>(degree + 1, 1.0)}.depth() == depth);
   // Zero leading coefficients do not count.
   CHECK(Series{{1, 1, 0, 0, 0}}.depth() == 1);
 }

@@ -16,10 +16,7 @@ class Planner {
  public:
   Planner(int baby_steps, Level input_level, Scale input_scale, std::span<const uint64_t> primes)
       : baby_steps_(baby_steps), input_level_(input_level), primes_(primes) {
-    SeriesPlan::Node input;
-    input.level = input_level;
-    input.scale = input_scale;
-    plan_.nodes.push_back(input);
+    plan_.nodes.push_back({.level = input_level, .scale = input_scale});
     powers_[1] = 0;
   }
 
@@ -46,10 +43,9 @@ class Planner {
 
   // A node of depth `depth` and scale `scale` with the value p.
   int evaluate_with(const Series& p, int depth, Scale scale) {
-    SeriesPlan::Node node;
-    node.level = input_level_ - depth;
-    node.scale = scale;
-    node.sum_scale = before_rescale(scale, primes_[node.level + 1]);
+    const Level level = input_level_ - depth;
+    SeriesPlan::Node node{
+        .level = level, .scale = scale, .sum_scale = before_rescale(scale, primes_[level + 1])};
     collect(p, depth, node);
     return append(std::move(node));
   }
@@ -101,8 +97,6 @@ int SeriesPlan::products() const {
   return count;
 }
 
-int SeriesPlan::relinearisations() const { return static_cast<int>(relinearisation_levels().size()); }
-
 int SeriesPlan::relinearised_limbs() const {
   int count = 0;
   for (const Level level : relinearisation_levels()) count += level + 1;
@@ -118,13 +112,11 @@ SeriesPlan plan_series(const Series& p, Level input_level, Scale input_scale, Sc
                         input_level, ": bootstrap earlier or lower the degree"));
   }
   PSM_CHECK(static_cast<size_t>(input_level) < primes.size(), "level ", input_level, " of ", primes.size());
+  const auto work = [](const SeriesPlan& of) { return std::pair(of.relinearised_limbs(), of.products()); };
   std::optional<SeriesPlan> best;
   for (int baby_steps = 2; baby_steps <= 64 && baby_steps <= 2 * degree; baby_steps *= 2) {
     SeriesPlan plan = Planner(baby_steps, input_level, input_scale, primes).run(p, output_scale);
-    const bool better =
-        !best || plan.relinearised_limbs() < best->relinearised_limbs() ||
-        (plan.relinearised_limbs() == best->relinearised_limbs() && plan.products() < best->products());
-    if (better) best = std::move(plan);
+    if (!best || work(plan) < work(*best)) best = std::move(plan);
   }
   return std::move(*best);
 }

@@ -38,20 +38,21 @@ struct SeriesPlan {
     double coefficient;
   };
   struct Node {
-    Level level = 0;  // after the rescaling
-    Scale scale;      // after the rescaling
-    Scale sum_scale;  // before it: scale * q_{level+1}
-    std::vector<Product> products;
-    std::vector<Term> terms;
+    Level level = 0;    // after the rescaling
+    Scale scale;        // after the rescaling
+    Scale sum_scale{};  // before it: scale * q_{level+1}
+    std::vector<Product> products{};
+    std::vector<Term> terms{};
     double constant = 0;
   };
 
   // nodes[0] is the argument; each node uses only earlier ones; the last is the result.
   std::vector<Node> nodes;
 
-  int products() const;                               // ciphertext x ciphertext products
-  int relinearisations() const;                       // nodes with at least one product
-  std::vector<Level> relinearisation_levels() const;  // of the keys that they take
+  int products() const;  // ciphertext x ciphertext products
+  int relinearisations() const { return static_cast<int>(relinearisation_levels().size()); }
+  std::vector<Level> relinearisation_levels()
+      const;  // of nodes with products: those of the keys that they take
   // Key-switch work, for comparing plans: sum over relinearisations of (limbs at that level).
   int relinearised_limbs() const;
 };

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <map>
 
 #include "ckks/base/error.h"
 #include "ckks/program/program.h"
@@ -42,9 +41,9 @@ size_t Builder::period(Value value) const {
   return program_.values[value.id].period;
 }
 
-bool Builder::conjugates(Value a, Value b) const {
+bool Builder::are_real_together(Value a, Value b) const {
   require(a), require(b);
-  return conjugate_of_[a.id] == b.id || conjugate_of_[b.id] == a.id;
+  return (is_real(a) && is_real(b)) || conjugate_of_[a.id] == b.id || conjugate_of_[b.id] == a.id;
 }
 
 Value Builder::input(const std::string& name, bool real, size_t period) {
@@ -67,8 +66,7 @@ ckks::Plain Builder::kept(ckks::Plain plain) const {
 }
 
 Value Builder::add(Value a, Value b) {
-  const bool real = (is_real(a) && is_real(b)) || conjugates(a, b);
-  return append({.opcode = Opcode::kAdd, .arguments = {a, b}}, real);
+  return append({.opcode = Opcode::kAdd, .arguments = {a, b}}, are_real_together(a, b));
 }
 
 Value Builder::add_all(std::span<const Value> values) {
@@ -96,29 +94,14 @@ Value Builder::times_i(Value a) {
   return append({.opcode = Opcode::kTimesI, .arguments = {a}}, false);
 }
 
-Value Builder::add_plain(Value a, ckks::Plain plain) {
+Value Builder::with_plain(Opcode opcode, Value a, ckks::Plain plain) {
   const bool real = is_real(a) && plain.real();
-  validate_plain(plain, program_.slots, message("add plain [", label_, "]"));
-  return append({.opcode = Opcode::kAddPlain, .arguments = {a}, .plain = kept(std::move(plain))}, real);
-}
-
-Value Builder::add_constant(Value a, ckks::Complex constant) {
-  return add_plain(a, ckks::Plain::constant(constant));
-}
-
-Value Builder::multiply_plain(Value a, ckks::Plain plain) {
-  const bool real = is_real(a) && plain.real();
-  validate_plain(plain, program_.slots, message("multiply plain [", label_, "]"));
-  return append({.opcode = Opcode::kMultiplyPlain, .arguments = {a}, .plain = kept(std::move(plain))}, real);
-}
-
-Value Builder::multiply_constant(Value a, ckks::Complex constant) {
-  return multiply_plain(a, ckks::Plain::constant(constant));
+  validate_plain(plain, program_.slots, message(name(opcode), " [", label_, "]"));
+  return append({.opcode = opcode, .arguments = {a}, .plain = kept(std::move(plain))}, real);
 }
 
 Value Builder::multiply(Value a, Value b) {
-  const bool real = (is_real(a) && is_real(b)) || conjugates(a, b);
-  return append({.opcode = Opcode::kMultiply, .arguments = {a, b}}, real);
+  return append({.opcode = Opcode::kMultiply, .arguments = {a, b}}, are_real_together(a, b));
 }
 
 Value Builder::sum_of_products(std::span<const std::pair<Value, Value>> pairs) {
@@ -127,14 +110,12 @@ Value Builder::sum_of_products(std::span<const std::pair<Value, Value>> pairs) {
   Instruction instruction{.opcode = Opcode::kSumOfProducts};
   bool real = true;
   for (const auto& [a, b] : pairs) {
-    real = ((is_real(a) && is_real(b)) || conjugates(a, b)) && real;
+    real = are_real_together(a, b) && real;
     instruction.arguments.push_back(a);
     instruction.arguments.push_back(b);
   }
   return append(std::move(instruction), real);
 }
-
-Value Builder::rotate(Value a, int offset) { return rotate_all(a, std::span<const int>(&offset, 1))[0]; }
 
 std::vector<Value> Builder::rotate_all(Value a, std::span<const int> offsets) {
   const int n = static_cast<int>(program_.slots);
@@ -244,8 +225,6 @@ std::vector<Value> Builder::refresh(std::span<const Value> values) {
   for (Value value : values) results.push_back(refreshed.at(value.id));
   return results;
 }
-
-Value Builder::refresh(Value value) { return refresh(std::span<const Value>(&value, 1))[0]; }
 
 void Builder::check_range(Value value, double lo, double hi, std::string what, ckks::Plain where) {
   require(value);

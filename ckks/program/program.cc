@@ -8,7 +8,6 @@
 #include "ckks/base/error.h"
 
 namespace psm::program {
-
 namespace {
 
 constexpr int kAny = -1;       // number above zero
@@ -44,6 +43,29 @@ const OpcodeFigures& figures(Opcode opcode) {
   if (place >= kOpcodeCount) refuse_opcode("table of opcodes", opcode);
   PSM_CHECK(kOpcodes[place].opcode == opcode, place);
   return kOpcodes[place];
+}
+
+// A bootstrap keeps what its values repeat.
+void validate_bootstrap(const Instruction& instruction, const Program& program, const std::string& where) {
+  const size_t count = instruction.arguments.size();
+  if (count > 2) throw Error(message(where, ": ", count, " values; one bootstrap takes at most two"));
+  for (Value argument : instruction.arguments)
+    if (count == 2 && !program.values[argument.id].is_real)
+      throw Error(
+          message(where, ": value ", argument.id, " is complex; only two real values share a bootstrap"));
+  const ckks::BootstrapKind& kind = instruction.bootstrap;
+  if (!kind.possible(program.slots))
+    throw Error(message(where, ": a bootstrap of ", kind.text(), " of ", program.slots, " is not possible"));
+  if (kind.of_blocks() && count > 1)
+    throw Error(message(where, ": ", count, " values; one of blocks takes one"));
+  for (Value argument : instruction.arguments) {
+    const size_t period = program.values[argument.id].period, block = program.values[argument.id].block;
+    const bool real = program.values[argument.id].is_real;
+    if (!kind.keeps(period, block, real))
+      throw Error(message(where, ": value ", argument.id, ", ", real ? "real" : "complex",
+                          ", repeats with period ", period, " in blocks of ", block,
+                          ", which a bootstrap of ", kind.text(), " would lose"));
+  }
 }
 
 }  // namespace
@@ -188,33 +210,6 @@ void validate_linear(const ckks::LinearTransform& map, size_t inputs, size_t out
       throw Error(
           message(where, ": output ", output, " has no term; drop it, or give it a term of weight zero"));
 }
-
-namespace {
-
-// A bootstrap keeps what its values repeat.
-void validate_bootstrap(const Instruction& instruction, const Program& program, const std::string& where) {
-  const size_t count = instruction.arguments.size();
-  if (count > 2) throw Error(message(where, ": ", count, " values; one bootstrap takes at most two"));
-  for (Value argument : instruction.arguments)
-    if (count == 2 && !program.values[argument.id].is_real)
-      throw Error(
-          message(where, ": value ", argument.id, " is complex; only two real values share a bootstrap"));
-  const ckks::BootstrapKind& kind = instruction.bootstrap;
-  if (!kind.possible(program.slots))
-    throw Error(message(where, ": a bootstrap of ", kind.text(), " of ", program.slots, " is not possible"));
-  if (kind.of_blocks() && count > 1)
-    throw Error(message(where, ": ", count, " values; one of blocks takes one"));
-  for (Value argument : instruction.arguments) {
-    const size_t period = program.values[argument.id].period, block = program.values[argument.id].block;
-    const bool real = program.values[argument.id].is_real;
-    if (!kind.keeps(period, block, real))
-      throw Error(message(where, ": value ", argument.id, ", ", real ? "real" : "complex",
-                          ", repeats with period ", period, " in blocks of ", block,
-                          ", which a bootstrap of ", kind.text(), " would lose"));
-  }
-}
-
-}  // namespace
 
 void validate(const Program& program) {
   if (program.slots < 2 || !std::has_single_bit(program.slots))

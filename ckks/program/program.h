@@ -192,14 +192,14 @@ class Builder {
   Value subtract(Value, Value);
   Value negate(Value);
   Value times_i(Value);
-  Value add_plain(Value, ckks::Plain);
-  Value add_constant(Value, ckks::Complex);
-  Value multiply_plain(Value, ckks::Plain);
-  Value multiply_constant(Value, ckks::Complex);
+  Value add_plain(Value a, ckks::Plain p) { return with_plain(Opcode::kAddPlain, a, std::move(p)); }
+  Value add_constant(Value a, ckks::Complex c) { return add_plain(a, ckks::Plain::constant(c)); }
+  Value multiply_plain(Value a, ckks::Plain p) { return with_plain(Opcode::kMultiplyPlain, a, std::move(p)); }
+  Value multiply_constant(Value a, ckks::Complex c) { return multiply_plain(a, ckks::Plain::constant(c)); }
   Value multiply(Value, Value);
   Value square(Value a) { return multiply(a, a); }
   Value sum_of_products(std::span<const std::pair<Value, Value>>);
-  Value rotate(Value, int offset);                                     // offset 0 returns the value itself
+  Value rotate(Value a, int offset) { return rotate_all(a, {&offset, 1})[0]; }  // offset 0: the value itself
   std::vector<Value> rotate_all(Value, std::span<const int> offsets);  // hoisted; an offset 0 is free
   Value conjugate(Value);                                              // a real value is its own conjugate
   Value twice_real_part(Value a) { return add(a, conjugate(a)); }      // marked real
@@ -212,7 +212,7 @@ class Builder {
   std::vector<Value> linear(std::span<const Value> inputs, ckks::LinearTransform);
   Value series(Value, ckks::Series);
   std::vector<Value> refresh(std::span<const Value>);
-  Value refresh(Value);
+  Value refresh(Value a) { return refresh(std::span<const Value>(&a, 1))[0]; }
 
   void check_range(Value, double lo, double hi, std::string what, ckks::Plain where = {});
   // States that the imaginary part is zero, which the rules of inference cannot see.
@@ -242,7 +242,9 @@ class Builder {
   Value append(Instruction one, bool real) { return append(std::move(one), std::vector<char>{real})[0]; }
   std::vector<Value> append(Instruction, const std::vector<char>& real);  // by result
   void require(Value) const;
-  bool conjugates(Value, Value) const;
+  // Whether their product and their sum are real: both values are, or one is the other's conjugate.
+  bool are_real_together(Value, Value) const;
+  Value with_plain(Opcode, Value, ckks::Plain);
   ckks::Plain kept(ckks::Plain) const;
   Program program_;
   PlainKeeper* keeper_;

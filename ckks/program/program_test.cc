@@ -43,19 +43,11 @@ TEST_CASE("rotations are taken modulo the slots, shared, and free where they are
 }
 
 TEST_CASE("a series of degree d consumes ceil(log2(d + 1)) levels") {
-  auto depth_of = [](int degree) {
+  for (const auto [degree, levels] : {std::pair(1, 1), {2, 2}, {3, 2}, {4, 3}, {7, 3}, {15, 4}, {31, 5}}) {
     Builder b(8);
-    std::vector<double> c(static_cast<size_t>(degree) + 1, 1.0);
-    b.series(b.input("x", true), {c});
-    return depth(std::move(b).finish().instructions.back());
-  };
-  CHECK(depth_of(1) == 1);
-  CHECK(depth_of(2) == 2);
-  CHECK(depth_of(3) == 2);
-  CHECK(depth_of(4) == 3);
-  CHECK(depth_of(7) == 3);
-  CHECK(depth_of(15) == 4);
-  CHECK(depth_of(31) == 5);
+    b.series(b.input("x", true), {std::vector<double>(static_cast<size_t>(degree) + 1, 1.0)});
+    CHECK(depth(std::move(b).finish().instructions.back()) == levels);
+  }
 }
 
 TEST_CASE("labels nest and end with their scope") {

@@ -1,6 +1,5 @@
 #include "ckks/program/errors/ledger.h"
 
-#include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planner/planner.h"
 #include "doctest/doctest.h"

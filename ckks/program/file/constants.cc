@@ -101,8 +101,6 @@ void ConstantTable::read(uint32_t index, std::span<ckks::Complex> one_period) co
   }
 }
 
-ConstantWriter::ConstantWriter(AtomicFile& file) : file_(file), begin_(file.size()) {}
-
 ckks::Plain ConstantWriter::keep(const ckks::Plain& plain) {
   if (plain.identity().first == static_cast<const ckks::PlainStore*>(this)) return plain;
   return this->plain(index_of_values(plain.values()));

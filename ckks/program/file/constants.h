@@ -77,7 +77,7 @@ class ConstantTable : public ckks::PlainStore, public std::enable_shared_from_th
 class ConstantWriter final : public ConstantTable, public PlainKeeper {
  public:
   // The section begins where the file ends now. The file outlives the object.
-  explicit ConstantWriter(AtomicFile& file);
+  explicit ConstantWriter(AtomicFile& file) : file_(file), begin_(file.size()) {}
 
   ckks::Plain keep(const ckks::Plain&) override;
   uint64_t section_bytes() const { return bytes_; }

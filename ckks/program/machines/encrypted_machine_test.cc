@@ -296,8 +296,7 @@ TEST_CASE("what was prepared is not encoded in a run, which gives the same ciphe
   CHECK(encoding(at_use) > 0);
   CHECK(encoding(before) == 0);
   CHECK(prepared.encoded_bytes() == setting.machine->encoded_bytes());
-  const ckks::Ciphertext &a = at_use.outputs.at("y"), &c = before.outputs.at("y");
-  CHECK(ckks::same_bits(a, c));
+  CHECK(ckks::same_bits(at_use.outputs.at("y"), before.outputs.at("y")));
 }
 
 TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one that was not interrupted") {
@@ -324,8 +323,7 @@ TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one
   CHECK_THROWS_AS(setting.machine->resume(std::move(rescaled)), Error);
   const RunResult resumed = setting.machine->resume(std::move(saved));
   CHECK(resumed.seconds.front() == 0);
-  const ckks::Ciphertext &a = whole.outputs.at("y"), &c = resumed.outputs.at("y");
-  CHECK(ckks::same_bits(a, c));
+  CHECK(ckks::same_bits(whole.outputs.at("y"), resumed.outputs.at("y")));
 }
 
 TEST_CASE("inputs that runs share are read where they are, also by a run that goes on from a checkpoint") {
@@ -351,9 +349,8 @@ TEST_CASE("inputs that runs share are read where they are, also by a run that go
   const RunResult found = machine.run(inputs, saving_to(saved, setting.plan_));
   CHECK(saved.live.size() == 1);  // and not w, which the rest needs
   const RunResult resumed = machine.resume(std::move(saved));
-  const ckks::Ciphertext& a = expected.outputs.at("y");
-  for (const ckks::Ciphertext* c : {&found.outputs.at("y"), &resumed.outputs.at("y")})
-    CHECK(ckks::same_bits(a, *c));
+  for (const RunResult* result : {&found, &resumed})
+    CHECK(ckks::same_bits(result->outputs.at("y"), expected.outputs.at("y")));
   CHECK(found.peak_bytes < expected.peak_bytes);
   const MeterReading with = meter(setting.plan_, setting.model, {"v", "w"}),
                      without = meter(setting.plan_, setting.model);

@@ -1,6 +1,4 @@
 // The meter's memory against what the encrypted machine takes, in buffers, at a ring where these outweigh all else.
-#include <cmath>
-
 #include "ckks/base/buffer.h"
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/planning/scheme_figures.h"
@@ -13,19 +11,13 @@ namespace {
 constexpr int kLogN = 13;
 constexpr size_t kSlots = size_t{1} << (kLogN - 1);
 
-SlotVector wave() {
-  SlotVector values(kSlots);
-  for (size_t s = 0; s < kSlots; ++s) values[s] = 0.5 * std::cos(0.1 * static_cast<double>(s));
-  return values;
-}
-
-// What a second run takes at its peak, plaintexts and the bootstrap's transforms included, over what the meter says.
-double measured_over_predicted(const ckks::ParameterSpec& spec, Program source) {
+// What a second run takes at its peak, plaintexts and the bootstrap's transforms included, is what the meter says.
+void check_memory(const ckks::ParameterSpec& spec, Program source) {
   TestMachine test(spec, std::move(source));
   const ckks::Context& context = test.party.context;
   const MeterReading reading =
       meter(test.plan_, costs_of(context, ckks::plan_bootstraps(context, bootstrap_kinds(test.plan_))));
-  const std::map<std::string, ckks::Ciphertext> inputs = test.encrypt({{"x", wave()}});
+  const std::map<std::string, ckks::Ciphertext> inputs = test.encrypt({{"x", wave(kSlots, 0.1, true)}});
   test.machine->run(inputs);
   size_t kept = test.machine->encoded_bytes();
   for (const auto& [kind, bootstrapper] : test.bootstrappers) kept += bootstrapper.bytes();
@@ -34,10 +26,7 @@ double measured_over_predicted(const ckks::ParameterSpec& spec, Program source) 
   test.machine->run(inputs);
   const size_t run = buffer_pool::statistics().peak_in_use - before;
   MESSAGE(reading.peak_operation << ": " << run << " and " << kept << " of " << reading.run_bytes());
-  return static_cast<double>(run + kept) / reading.run_bytes();
-}
-
-void check_within_a_tenth(double ratio) {
+  const double ratio = static_cast<double>(run + kept) / reading.run_bytes();
   CHECK(ratio > 0.9);
   CHECK(ratio < 1.1);
 }
@@ -47,7 +36,7 @@ TEST_CASE("memory is predicted within a tenth: a bootstrap") {
   Value x = b.input("x", true);
   for (int i = 0; i < 17; ++i) x = b.refresh(b.multiply_constant(x, -1));
   b.output("y", x);
-  check_within_a_tenth(measured_over_predicted(ckks::insecure_bootstrappable(kLogN), std::move(b).finish()));
+  check_memory(ckks::insecure_bootstrappable(kLogN), std::move(b).finish());
 }
 
 TEST_CASE("memory is predicted within a tenth: a linear map of several inputs and outputs") {
@@ -69,7 +58,7 @@ TEST_CASE("memory is predicted within a tenth: a linear map of several inputs an
   Value sum = x;
   for (const Value y : b.linear(inputs, map)) sum = b.add(sum, y);
   b.output("y", sum);
-  check_within_a_tenth(measured_over_predicted(ckks::insecure_leveled(kLogN, 4), std::move(b).finish()));
+  check_memory(ckks::insecure_leveled(kLogN, 4), std::move(b).finish());
 }
 
 TEST_CASE("memory is predicted within a tenth: a series of degree 31 and products") {
@@ -77,7 +66,7 @@ TEST_CASE("memory is predicted within a tenth: a series of degree 31 and product
   const Value x = b.input("x", true);
   const Value y = b.series(x, {.coefficients = std::vector<double>(32, 0.03)});
   b.output("y", b.multiply(b.square(y), y));
-  check_within_a_tenth(measured_over_predicted(ckks::insecure_leveled(kLogN, 8), std::move(b).finish()));
+  check_memory(ckks::insecure_leveled(kLogN, 8), std::move(b).finish());
 }
 
 TEST_CASE("memory is predicted within a tenth: many rotations that live together") {
@@ -88,7 +77,7 @@ TEST_CASE("memory is predicted within a tenth: many rotations that live together
   std::vector<std::pair<Value, Value>> pairs;
   for (const Value turned : b.rotate_all(x, offsets)) pairs.emplace_back(turned, x);
   b.output("y", b.sum_of_products(pairs));
-  check_within_a_tenth(measured_over_predicted(ckks::insecure_leveled(kLogN, 5), std::move(b).finish()));
+  check_memory(ckks::insecure_leveled(kLogN, 5), std::move(b).finish());
 }
 
 TEST_CASE("memory is predicted within a tenth: sums of products that are made together") {
@@ -103,7 +92,7 @@ TEST_CASE("memory is predicted within a tenth: sums of products that are made to
   Value all = sums[0];
   for (size_t i = 1; i < sums.size(); ++i) all = b.add(all, sums[i]);
   b.output("y", all);
-  check_within_a_tenth(measured_over_predicted(ckks::insecure_leveled(kLogN, 5), std::move(b).finish()));
+  check_memory(ckks::insecure_leveled(kLogN, 5), std::move(b).finish());
 }
 
 }  // namespace

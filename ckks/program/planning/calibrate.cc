@@ -10,7 +10,6 @@
 #include "ckks/base/parallel.h"
 #include "ckks/engine/host_engine.h"
 #include "ckks/linalg/apply_transform.h"
-#include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/packed_poly.h"
 #include "ckks/scheme/encoding/encoder.h"

@@ -1,6 +1,5 @@
 #include "ckks/program/testing/test_machine.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 

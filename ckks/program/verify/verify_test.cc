@@ -9,7 +9,6 @@
 #include "ckks/base/testing/runfile.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/program/testing/sample_program.h"
-#include "ckks/scheme/testing/test_party.h"
 
 namespace psm::program {
 namespace {
