@@ -17,14 +17,6 @@ Fixture& fixture() {
   return instance;
 }
 
-// At least so many bits are kept.
-void check_bits(const std::vector<Complex>& out, const std::vector<Complex>& z, double mean, double worst) {
-  const Precision p = precision(out, z);
-  MESSAGE("mean ", p.mean, " bits, worst ", p.worst, " bits");
-  CHECK(p.mean > mean);
-  CHECK(p.worst > worst);
-}
-
 // Every bound on the precision below.
 TEST_CASE("chance leaves more bits than are asked for") {
   const auto least = [](const BootstrapPlan& plan) {
@@ -44,7 +36,7 @@ TEST_CASE("bootstrapping brings uniform complex slots from the entry level back 
   const Ciphertext out = f.bootstrapped(z);
   CHECK(out.level() == f.context.compute_level());
   CHECK(out.scale() == f.context.scale(f.context.compute_level()));
-  check_bits(f.decrypt(out), z, 21, 19.4);
+  f.check(out, z, {21, 19.4});
 }
 
 TEST_CASE("under a dense main secret and the ephemeral sparse one as well") {
@@ -52,7 +44,7 @@ TEST_CASE("under a dense main secret and the ephemeral sparse one as well") {
   const std::vector<Complex> z = uniform_vector(f.context.slots(), 5);
   const Ciphertext out = f.bootstrapped(z);
   CHECK(out.level() - f.context.entry_level() == 13);
-  check_bits(f.decrypt(out), z, 18.5, 17);
+  f.check(out, z, {18.5, 17});
 }
 
 TEST_CASE("constant vectors keep their precision, zero and the ends of the range included") {
@@ -61,7 +53,7 @@ TEST_CASE("constant vectors keep their precision, zero and the ends of the range
     CAPTURE(value.real());
     CAPTURE(value.imag());
     const std::vector<Complex> z(f.context.slots(), value);
-    check_bits(f.decrypt(f.bootstrapped(z)), z, 19, 18);
+    f.check(f.bootstrapped(z), z, {19, 18});
   }
 }
 
@@ -70,7 +62,7 @@ TEST_CASE("a ciphertext above the entry level is brought down exactly, and resul
   const std::vector<Complex> z = uniform_vector(f.context.slots(), 2);
   const Ciphertext once = f.bootstrapper.apply(*f.evaluator, f.encrypt(z, f.context.compute_level()));
   const Ciphertext twice = f.bootstrapper.apply(*f.evaluator, once);
-  CHECK(precision(f.decrypt(twice), z).mean > 21 - 1);  // twice the error
+  CHECK(f.precision_of(twice, z).mean > 21 - 1);  // twice the error
 }
 
 TEST_CASE("beyond the range [-1, 1] the error grows like the cube") {

@@ -4,12 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/bootstrap/precision.h"
 #include "ckks/bootstrap/testing/test_bootstrap.h"
 #include "ckks/device/device_engine.h"
 #include "ckks/device/testing/test_device.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "ckks/bootstrap/testing/least_precision.h"
 #include "ckks/bootstrap/testing/test_bootstrap.h"
-#include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {

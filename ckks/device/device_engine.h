@@ -13,10 +13,8 @@
 #include <vector>
 
 #include "ckks/device/device.h"
-#include "ckks/device/programs/block_program.h"
 #include "ckks/engine/converters.h"
 #include "ckks/engine/engine.h"
-#include "ckks/scheme/chain/context.h"
 
 namespace psm::ckks {
 
@@ -50,8 +48,8 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   void multiply_sums(std::span<const Sum> sums) const override;
   Pair raise(const std::array<RnsPoly, 2>& a, Level level) const override;
   Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const override;
-  Digits decompose(const RnsPoly& c, int p_count) const override;
-  Digits raised_digit(const RnsPoly& c, int p_count) const override;
+  Digits decompose(const RnsPoly& c, int p_count) const override { return digits_of(c, p_count, false); }
+  Digits raised_digit(const RnsPoly& c, int p_count) const override { return digits_of(c, p_count, true); }
   using Engine::switch_key;
   Pair switch_key(const Digits& digits, const KeySwitchKey& key, const SwitchOptions& options) const override;
   Pair giant_step(const Pair& x, const GaloisStep& step, const Pair* y) const override;
@@ -62,7 +60,6 @@ class DeviceEngine final : public Engine, public ResidueMaker {
                                     std::span<const Plaintext* const> weights) const override;
 
  private:
-  RnsPoly make(Basis basis) const { return {ring(), basis, Form::kNtt, &device_}; }
   Buffer room(size_t limbs) const { return Buffer(limbs * ring().n(), &device_); }
   // Where a polynomial begins, which must be in the device's memory.
   const uint64_t* here(const RnsPoly& poly) const;
@@ -93,6 +90,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   Program with_numbers(Arithmetic, std::span<RnsPoly> out, std::span<const RnsPoly> a) const;
   void accumulate_terms(std::span<RnsPoly> out, std::span<const Term> terms, bool accumulate) const;
 
+  Digits digits_of(const RnsPoly& c, int p_count, bool raised) const;
   // Digits and the key that they meet: with f and what is added, what is divided or rotated (key_operands.h).
   struct KeyedSource {
     const Digits* digits = nullptr;  // none for P times a ciphertext

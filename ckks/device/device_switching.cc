@@ -74,49 +74,32 @@ void DeviceEngine::divide_by(Basis from, std::span<RnsPoly> out, const Division&
 
 // ---- digits and keys -------------------------------------------------------------------------------------
 
-Digits DeviceEngine::decompose(const RnsPoly& c, int p_count) const {
+Digits DeviceEngine::digits_of(const RnsPoly& c, int p_count, bool raised) const {
   const size_t n = ring().n();
   const Level level = level_of(c.basis());
-  Digits digits = room_for_digits(context(), c, p_count);
-  Buffer y = room(static_cast<size_t>(level) + 1);
+  Digits digits = room_for_digits(context(), c, p_count, raised);
+  Buffer y = room(raised ? 1 : static_cast<size_t>(level) + 1);
   std::vector<NttTask> inverse, forward;
   std::vector<Conversion> conversions;
   for (int d = 0; d < digits.count; ++d) {
-    const DeviceConverter& by = converter(converters_.mod_up(level, d, p_count));
+    const DeviceConverter& by =
+        converter(raised ? converters_.lift_to_special(p_count) : converters_.mod_up(level, d, p_count));
     const int sources = by.host->source_count(), targets = by.host->target_count();
-    const int own = by.host->source(0);
+    const DigitRange own = digits.own(context(), d);
     uint64_t* const extension = digits.extensions[d].data();
     for (int s = 0; s < sources; ++s) {
-      const int j = by.host->source(s);
-      inverse.push_back({c.limb(j), y.data() + static_cast<size_t>(j) * n, by.last + 2 * s, j});
+      const size_t j = static_cast<size_t>(by.host->source(s));
+      inverse.push_back({here(c) + j * n, y.data() + j * n, by.last + 2 * s, by.host->source(s)});
     }
     for (int t = 0; t < targets; ++t) {
       uint64_t* const limb = extension + static_cast<size_t>(t) * n;
       forward.push_back({limb, limb, nullptr, by.host->target(t)});
     }
-    conversions.push_back({y.data() + static_cast<size_t>(own) * n, extension, by.matrix, by.reciprocals,
-                           sources, targets, own, sources});
+    conversions.push_back({y.data() + static_cast<size_t>(own.begin) * n, extension, by.matrix,
+                           by.reciprocals, sources, targets, own.begin, own.end - own.begin});
   }
   transform_back(std::move(inverse));
   convert(digits.basis, conversions);
-  transform_rows<NttDirection::kForward>(ring().log_n(), forward);
-  digits.transformed = true;
-  return digits;
-}
-
-Digits DeviceEngine::raised_digit(const RnsPoly& c, int p_count) const {
-  Digits digits = room_for_digits(context(), c, p_count, true);
-  const DeviceConverter& by = converter(converters_.lift_to_special(p_count));
-  Buffer y = room(1);
-  uint64_t* const extension = digits.extensions[0].data();
-  std::vector<NttTask> forward;
-  for (int k = 0; k < p_count; ++k) {
-    uint64_t* const limb = extension + static_cast<size_t>(k) * ring().n();
-    forward.push_back({limb, limb, nullptr, by.host->target(k)});
-  }
-  const Conversion conversion{y.data(), extension, by.matrix, by.reciprocals, 1, p_count, 0, digits.basis.q};
-  transform_back({{here(c), y.data(), by.last, 0}});
-  convert(digits.basis, {&conversion, 1});
   transform_rows<NttDirection::kForward>(ring().log_n(), forward);
   digits.transformed = true;
   return digits;
@@ -195,7 +178,7 @@ Engine::Pair DeviceEngine::giant_step(const Pair& x, const GaloisStep& step, con
   const bool is_extended = x[0].basis().p > 0;
   RnsPoly divided;
   if (is_extended) {
-    divided = make({basis.q, 0});
+    divided = {ring(), {basis.q, 0}, Form::kNtt, &device_};
     divide_by(basis, {&divided, 1}, {.x = {&x[1], 1}});
   }
   const Digits digits = decompose(is_extended ? divided : x[1], basis.p);

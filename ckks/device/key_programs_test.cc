@@ -118,9 +118,8 @@ Permutation permutation_of(ProgramBench &bench, GaloisElement g, int log_n) {
 
 TEST_CASE("inner products with packed keys, and automorphisms after them, apart and summed") {
   TrainingRandom random(3);
-  for_each_setting([&](const Ring &ring, ThreadOrder order) {
+  for_each_setting([&](const Ring &ring, ProgramBench &bench) {
     const size_t n = ring.n(), limbs = static_cast<size_t>(KeyedSources::kBasis.limbs());
-    ProgramBench bench(order);
     const KeyedSources sources(bench, ring, 2, random);
     auto program = sources.program<KeyProduct>(KeyedSources::kBasis);
     program.limbs = static_cast<int>(limbs);
@@ -159,9 +158,8 @@ TEST_CASE("inner products with packed keys, and automorphisms after them, apart 
 
 TEST_CASE("products with keys before an inverse transform are stored nowhere") {
   TrainingRandom random(5);
-  for_each_setting([&](const Ring &ring, ThreadOrder order) {
+  for_each_setting([&](const Ring &ring, ProgramBench &bench) {
     const size_t n = ring.n();
-    ProgramBench bench(order);
     const KeyedSources sources(bench, ring, 1, random);
     auto program = sources.program<KeyRows>(KeyedSources::kBasis);
     program.source = sources.source(0);
@@ -189,10 +187,9 @@ TEST_CASE("products with keys before an inverse transform are stored nowhere") {
 
 TEST_CASE("divisions end with a transform, a difference, a product and an automorphism") {
   TrainingRandom random(6);
-  for_each_setting([&](const Ring &ring, ThreadOrder order) {
+  for_each_setting([&](const Ring &ring, ProgramBench &bench) {
     const size_t n = ring.n();
     constexpr int kLimbs = 2;
-    ProgramBench bench(order);
     const KeyedSources sources(bench, ring, 1, random);
     const GaloisElement g = rotation_element(5, ring.log_n());
     const auto table = automorphism_table(g, ring.log_n());

@@ -10,9 +10,8 @@ namespace {
 
 TEST_CASE("transforms there and back are the scalar kernel's, in place and beside") {
   TrainingRandom random(1);
-  for_each_setting([&](const Ring &ring, ThreadOrder order) {
+  for_each_setting([&](const Ring &ring, ProgramBench &bench) {
     const size_t n = ring.n();
-    ProgramBench bench(order);
     const PrimeView *views = bench.views(ring);
     for (const NttDirection direction : {NttDirection::kForward, NttDirection::kInverse}) {
       NttBatch batch{views, ring.log_n(), 0, {}};
@@ -39,9 +38,8 @@ TEST_CASE("changes of basis and the transforms after them are the scalar kernels
   TrainingRandom random(2);
   const Kernels &fastest = kernels();
   select_backend("scalar");
-  for_each_setting([&](const Ring &ring, ThreadOrder order) {
+  for_each_setting([&](const Ring &ring, ProgramBench &bench) {
     const size_t n = ring.n();
-    ProgramBench bench(order);
     const PrimeView *const views = bench.views(ring);
     // Primes 0, 1, 2 are q, 3 and 4 special; the last has one source, short or long, and centres.
     const BasisConverter narrow(ring, {1}, {0, 2, 3, 4}), wide(ring, {0, 1}, {2, 3, 4}),

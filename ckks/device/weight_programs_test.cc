@@ -12,10 +12,9 @@ namespace {
 
 TEST_CASE("matrix products by short and by long runs, more rows than a thread makes") {
   TrainingRandom random(4);
-  for_each_setting([&](const Ring &ring, ThreadOrder order) {
+  for_each_setting([&](const Ring &ring, ProgramBench &bench) {
     const size_t n = ring.n();
     const Modulus &q = ring.q(0);
-    ProgramBench bench(order);
     for (const size_t run : {size_t{1}, size_t{4}, size_t{64}}) {
       CAPTURE(run);
       const size_t rows = 6, cols = 3, values = n / run;
@@ -66,8 +65,7 @@ TEST_CASE("matrix products by short and by long runs, more rows than a thread ma
 
 TEST_CASE("plaintexts of few values and of many, side by side and as matrices") {
   TrainingRandom random(7);
-  for_each_setting([&](const Ring &ring, ThreadOrder order) {
-    ProgramBench bench(order);
+  for_each_setting([&](const Ring &ring, ProgramBench &bench) {
     const Basis basis{2, 1};
     const PrimeView *const views = bench.views(ring);
     for (const size_t values : {size_t{2}, size_t{16}, std::min(ring.n(), size_t{4096}), ring.n()}) {

@@ -84,7 +84,7 @@ TEST_CASE("a Chebyshev series is the sum of c_k cos(k arccos x)") {
 }
 
 TEST_CASE("the depth of a series is ceil(log2(degree + 1))") {
-  for (const auto [degree, depth] : {std::pair(0, 0), {1, 1}, {3, 2}, {4, 3}, {31, 5}, {32, 6}})
+  for (const auto& [degree, depth] : {std::pair(0, 0), {1, 1}, {3, 2}, {4, 3}, {31, 5}, {32, 6}})
     CHECK(Series{std::vector<double>(degree + 1, 1.0)}.depth() == depth);
   // Zero leading coefficients do not count.
   CHECK(Series{{1, 1, 0, 0, 0}}.depth() == 1);

@@ -10,11 +10,11 @@ namespace {
 
 constexpr Scale kScale{0x1p40};
 
-std::vector<uint64_t> primes_near_2_40(int count) {
+const std::vector<uint64_t> kPrimes = [] {  // near 2^40
   std::vector<uint64_t> primes;
-  for (int i = 0; i < count; ++i) primes.push_back((uint64_t{1} << 40) + 1234567 * (i % 2 ? i : -i) + 1);
+  for (int i = 0; i < 12; ++i) primes.push_back((uint64_t{1} << 40) + 1234567 * (i % 2 ? i : -i) + 1);
   return primes;
-}
+}();
 
 Series dense(int degree) {
   Series p;
@@ -23,10 +23,9 @@ Series dense(int degree) {
 }
 
 TEST_CASE("a plan computes the series it was made for, at every degree") {
-  const auto primes = primes_near_2_40(12);
   for (int degree = 1; degree <= 63; ++degree) {
     const Series p = dense(degree);
-    const SeriesPlan plan = plan_series(p, 11, kScale, kScale, primes);
+    const SeriesPlan plan = plan_series(p, 11, kScale, kScale, kPrimes);
     for (double x = -1; x <= 1; x += 0.25) {
       CHECK(std::abs(static_cast<double>(node_values(plan, static_cast<long double>(x)).back() -
                                          evaluate(p, x))) < 1e-13);
@@ -35,19 +34,17 @@ TEST_CASE("a plan computes the series it was made for, at every degree") {
 }
 
 TEST_CASE("a plan takes exactly ceil(log2(degree + 1)) levels and ends at the scale asked for") {
-  const auto primes = primes_near_2_40(12);
   for (int degree = 1; degree <= 63; ++degree) {
     const Series p = dense(degree);
-    const SeriesPlan plan = plan_series(p, 9, Scale(0x1.5p39), Scale(0x1.7p41), primes);
+    const SeriesPlan plan = plan_series(p, 9, Scale(0x1.5p39), Scale(0x1.7p41), kPrimes);
     CHECK(plan.nodes.back().level == 9 - p.depth());
     CHECK(plan.nodes.back().scale == 0x1.7p41);
   }
 }
 
 TEST_CASE("every operand is still above the level of the sum that uses it, and every scale is exact") {
-  const auto primes = primes_near_2_40(12);
   for (int degree : {1, 2, 5, 15, 16, 27, 31, 48, 63}) {
-    const SeriesPlan plan = plan_series(dense(degree), 10, Scale(0x1.1p40), kScale, primes);
+    const SeriesPlan plan = plan_series(dense(degree), 10, Scale(0x1.1p40), kScale, kPrimes);
     for (const auto& node : plan.nodes) {
       for (const auto& product : node.products) {
         CHECK(plan.nodes[product.left].level > node.level);
@@ -61,20 +58,18 @@ TEST_CASE("every operand is still above the level of the sum that uses it, and e
 }
 
 TEST_CASE("degree 31 takes ten relinearisations, degree 15 seven") {
-  const auto primes = primes_near_2_40(12);
-  const SeriesPlan plan31 = plan_series(dense(31), 10, kScale, kScale, primes);
+  const SeriesPlan plan31 = plan_series(dense(31), 10, kScale, kScale, kPrimes);
   CHECK(plan31.relinearisations() == 10);
   CHECK(plan31.products() == 13);
-  const SeriesPlan plan15 = plan_series(dense(15), 10, kScale, kScale, primes);
+  const SeriesPlan plan15 = plan_series(dense(15), 10, kScale, kScale, kPrimes);
   CHECK(plan15.relinearisations() == 7);
 }
 
 TEST_CASE("an odd series skips its absent terms") {
-  const auto primes = primes_near_2_40(12);
   Series odd = dense(31);
   for (int k = 0; k <= 31; k += 2) odd.coefficients[k] = 0;
-  const SeriesPlan sparse = plan_series(odd, 10, kScale, kScale, primes);
-  const SeriesPlan full = plan_series(dense(31), 10, kScale, kScale, primes);
+  const SeriesPlan sparse = plan_series(odd, 10, kScale, kScale, kPrimes);
+  const SeriesPlan full = plan_series(dense(31), 10, kScale, kScale, kPrimes);
   const auto terms = [](const SeriesPlan& plan) {
     size_t count = 0;
     for (const SeriesPlan::Node& node : plan.nodes) count += node.terms.size();
@@ -85,9 +80,8 @@ TEST_CASE("an odd series skips its absent terms") {
 }
 
 TEST_CASE("too few levels and constants are refused") {
-  const auto primes = primes_near_2_40(12);
-  CHECK_THROWS_AS(plan_series(dense(31), 4, kScale, kScale, primes), Error);
-  CHECK_THROWS_AS(plan_series(Series{{2.0}}, 4, kScale, kScale, primes), Error);
+  CHECK_THROWS_AS(plan_series(dense(31), 4, kScale, kScale, kPrimes), Error);
+  CHECK_THROWS_AS(plan_series(Series{{2.0}}, 4, kScale, kScale, kPrimes), Error);
 }
 
 }  // namespace

@@ -31,16 +31,6 @@ std::vector<Value> Builder::append(Instruction instruction, const std::vector<ch
   return program_.instructions.back().results;
 }
 
-bool Builder::is_real(Value value) const {
-  require(value);
-  return program_.values[value.id].is_real;
-}
-
-size_t Builder::period(Value value) const {
-  require(value);
-  return program_.values[value.id].period;
-}
-
 bool Builder::are_real_together(Value a, Value b) const {
   require(a), require(b);
   return (is_real(a) && is_real(b)) || conjugate_of_[a.id] == b.id || conjugate_of_[b.id] == a.id;
@@ -85,13 +75,6 @@ Value Builder::add_all(std::span<const Value> values) {
 Value Builder::subtract(Value a, Value b) {
   const bool real = is_real(a) && is_real(b);
   return append({.opcode = Opcode::kSubtract, .arguments = {a, b}}, real);
-}
-
-Value Builder::negate(Value a) { return append({.opcode = Opcode::kNegate, .arguments = {a}}, is_real(a)); }
-
-Value Builder::times_i(Value a) {
-  require(a);
-  return append({.opcode = Opcode::kTimesI, .arguments = {a}}, false);
 }
 
 Value Builder::with_plain(Opcode opcode, Value a, ckks::Plain plain) {

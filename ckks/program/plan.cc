@@ -6,11 +6,6 @@
 
 namespace psm::program {
 
-ckks::Level LevelBudget::carried_or(ckks::Level otherwise, const std::string& name) const {
-  const auto found = carried.find(name);
-  return found == carried.end() ? otherwise : found->second;
-}
-
 std::vector<std::vector<Value>> last_uses(const Program& program) {
   const size_t instructions = program.instructions.size();
   std::vector<size_t> last(program.values.size(), 0);

@@ -29,7 +29,10 @@ struct LevelBudget {
 
   ckks::Level highest_of_input(const std::string& name) const { return carried_or(input_level, name); }
   ckks::Level lowest_of_output(const std::string& name) const { return carried_or(output_level, name); }
-  ckks::Level carried_or(ckks::Level otherwise, const std::string& name) const;
+  ckks::Level carried_or(ckks::Level otherwise, const std::string& name) const {
+    const auto found = carried.find(name);
+    return found == carried.end() ? otherwise : found->second;
+  }
 };
 
 // A program with a level for every value and every instruction's arguments.

@@ -19,7 +19,6 @@
 // Notation: rot_k moves slot s + k to slot s (indices modulo n); x * y is the product slot by slot.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -190,8 +189,8 @@ class Builder {
   Value add(Value, Value);
   Value add_all(std::span<const Value>);  // balanced tree of kAdd
   Value subtract(Value, Value);
-  Value negate(Value);
-  Value times_i(Value);
+  Value negate(Value a) { return append({.opcode = Opcode::kNegate, .arguments = {a}}, is_real(a)); }
+  Value times_i(Value a) { return append({.opcode = Opcode::kTimesI, .arguments = {a}}, false); }
   Value add_plain(Value a, ckks::Plain p) { return with_plain(Opcode::kAddPlain, a, std::move(p)); }
   Value add_constant(Value a, ckks::Complex c) { return add_plain(a, ckks::Plain::constant(c)); }
   Value multiply_plain(Value a, ckks::Plain p) { return with_plain(Opcode::kMultiplyPlain, a, std::move(p)); }
@@ -221,8 +220,8 @@ class Builder {
   Value mark_blocks(Value, size_t block);
 
   size_t slots() const { return program_.slots; }
-  bool is_real(Value) const;
-  size_t period(Value) const;
+  bool is_real(Value value) const { return facts(value).is_real; }
+  size_t period(Value value) const { return facts(value).period; }
   Program finish() &&;
 
   // Labels nest: while a Scope lives, instructions are labelled "outer / inner".
@@ -242,6 +241,10 @@ class Builder {
   Value append(Instruction one, bool real) { return append(std::move(one), std::vector<char>{real})[0]; }
   std::vector<Value> append(Instruction, const std::vector<char>& real);  // by result
   void require(Value) const;
+  const ValueFacts& facts(Value value) const {
+    require(value);
+    return program_.values[value.id];
+  }
   // Whether their product and their sum are real: both values are, or one is the other's conjugate.
   bool are_real_together(Value, Value) const;
   Value with_plain(Opcode, Value, ckks::Plain);

@@ -43,7 +43,7 @@ TEST_CASE("rotations are taken modulo the slots, shared, and free where they are
 }
 
 TEST_CASE("a series of degree d consumes ceil(log2(d + 1)) levels") {
-  for (const auto [degree, levels] : {std::pair(1, 1), {2, 2}, {3, 2}, {4, 3}, {7, 3}, {15, 4}, {31, 5}}) {
+  for (const auto& [degree, levels] : {std::pair(1, 1), {2, 2}, {3, 2}, {4, 3}, {7, 3}, {15, 4}, {31, 5}}) {
     Builder b(8);
     b.series(b.input("x", true), {std::vector<double>(static_cast<size_t>(degree) + 1, 1.0)});
     CHECK(depth(std::move(b).finish().instructions.back()) == levels);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/precision.h"
 #include "ckks/scheme/testing/test_party.h"
+#include "doctest/doctest.h"
 
 namespace psm::ckks {
 
@@ -19,6 +21,20 @@ struct TestBootstrap : TestParty {
   // A value at the entry level, bootstrapped.
   Ciphertext bootstrapped(const Slots& z) {
     return bootstrapper.apply(*evaluator, encrypt(z, bootstrapper.plan().entry_level()));
+  }
+
+  // Of a result that should be z, again and again.
+  Precision precision_of(const Ciphertext& out, const Slots& z) const {
+    Slots expected;
+    for (size_t s = 0; s < static_cast<size_t>(context.slots()); ++s) expected.push_back(z[s % z.size()]);
+    return precision(decrypt(out), expected);
+  }
+  void check(const Ciphertext& out, const Slots& z, const Precision& least) const {
+    const Precision p = precision_of(out, z);
+    MESSAGE(bootstrapper.plan().kind().text(), ": mean ", p.mean, " bits, worst ", p.worst,
+            " bits; at least ", least.mean, " and ", least.worst);
+    CHECK(p.mean > least.mean);
+    CHECK(p.worst > least.worst);
   }
 
   Bootstrapper bootstrapper;

@@ -65,6 +65,15 @@ struct LimbPrimes {
 
 // Elementwise programs: each thread makes one residue, a block kElementThreads neighbours of one limb.
 constexpr int kElementThreads = 256;
+struct OfElements {
+  static constexpr int kPhases = 1;
+  static constexpr int kMaxThreads = kElementThreads;
+  static constexpr size_t kSharedWords = 1;
+
+  uint32_t threads() const { return kMaxThreads; }
+  // Blocks of a limb.
+  static constexpr uint32_t chunks(int log_n) { return (uint32_t{1} << log_n) / kElementThreads; }
+};
 
 // X -> X^g on a limb in NTT form, one place at a time: where the residue of a result comes from
 // (ckks/ring/arithmetic/automorphism.h). Neighbours of eight come from neighbours of eight.

@@ -18,7 +18,7 @@ struct ElementPlace {
   uint64_t word;  // in the polynomial
 
   constexpr ElementPlace(Place place, int log_n, int limbs) : poly(0), j(0), at(0), word(0) {
-    const uint32_t chunks = (uint32_t{1} << log_n) / kElementThreads, part = place.block / chunks;
+    const uint32_t chunks = OfElements::chunks(log_n), part = place.block / chunks;
     poly = static_cast<int>(part) / limbs;
     j = static_cast<int>(part) % limbs;
     at = static_cast<uint64_t>(place.block % chunks) * kElementThreads + place.thread;
@@ -27,20 +27,13 @@ struct ElementPlace {
 };
 
 // The common part of such programs.
-struct Elementwise {
-  static constexpr int kPhases = 1;
-  static constexpr int kMaxThreads = kElementThreads;
-  static constexpr size_t kSharedWords = 1;
-
+struct Elementwise : OfElements {
   int log_n;
   LimbPrimes primes;  // of the results
   int polys;          // results
   uint64_t* out[3];
 
-  uint32_t blocks() const {
-    return static_cast<uint32_t>(polys * primes.limbs()) * ((uint32_t{1} << log_n) / kElementThreads);
-  }
-  uint32_t threads() const { return kElementThreads; }
+  uint32_t blocks() const { return static_cast<uint32_t>(polys * primes.limbs()) * chunks(log_n); }
   // That many limbs of operands and results and of products for each limb of the basis.
   Work work_of(int words, int products) const {
     const uint64_t limbs = static_cast<uint64_t>(primes.limbs()) << log_n;

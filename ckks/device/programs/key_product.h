@@ -6,6 +6,8 @@
 // digits, and read them while they are in a cache: a thread makes its place of all sources, one after another.
 #pragma once
 
+#include <algorithm>
+
 #include "ckks/device/programs/block_program.h"
 #include "ckks/device/programs/key_operands.h"
 
@@ -13,11 +15,8 @@ namespace psm::ckks {
 
 constexpr int kMaxKeySources = 16, kMaxSourceDigits = 64;
 
-struct KeyProduct : KeyOperands<kMaxSourceDigits> {
+struct KeyProduct : KeyOperands<kMaxSourceDigits>, OfElements {
   static constexpr const char* kName = "key product";
-  static constexpr int kPhases = 1;
-  static constexpr int kMaxThreads = kElementThreads;
-  static constexpr size_t kSharedWords = 1;
 
   struct Source : KeySource {
     Permutation permutation;
@@ -29,9 +28,7 @@ struct KeyProduct : KeyOperands<kMaxSourceDigits> {
   bool summed, accumulate;
   Source source[kMaxKeySources];
 
-  constexpr uint32_t chunks() const { return (uint32_t{1} << log_n) / kElementThreads; }
-  uint32_t blocks() const { return static_cast<uint32_t>(limbs) * chunks(); }
-  uint32_t threads() const { return kMaxThreads; }
+  uint32_t blocks() const { return static_cast<uint32_t>(limbs) * chunks(log_n); }
   Work work() const {
     uint64_t words = (summed ? 2 : 2 * static_cast<uint64_t>(count)) + (accumulate ? 2 : 0), products = 0;
     for (int k = 0; k < count; ++k) {
@@ -48,8 +45,8 @@ struct KeyProduct : KeyOperands<kMaxSourceDigits> {
 
   template <int kPhase>
   constexpr void phase(Place at, uint64_t*) const {
-    const int j = first + static_cast<int>(at.block / chunks());
-    const uint64_t place = at.block % chunks() * kElementThreads + at.thread;
+    const int j = first + static_cast<int>(at.block / chunks(log_n));
+    const uint64_t place = at.block % chunks(log_n) * kElementThreads + at.thread;
     const uint64_t word = (static_cast<uint64_t>(j - first) << log_n) + place;
     const PrimeView v = primes.view(j);
     uint64_t sum[2] = {};
@@ -84,10 +81,7 @@ struct KeyProduct : KeyOperands<kMaxSourceDigits> {
   // Whether a source before k has it.
   template <class Has>
   bool is_known(int k, const Has& has) const {
-    for (int i = 0; i < k; ++i) {
-      if (has(source[i])) return true;
-    }
-    return false;
+    return std::any_of(source, source + k, has);
   }
 };
 

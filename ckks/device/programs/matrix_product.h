@@ -13,11 +13,8 @@ namespace psm::ckks {
 
 constexpr int kMaxMatrixRows = 32, kMaxMatrixColumns = 128;
 
-struct MatrixProduct {
+struct MatrixProduct : OfElements {
   static constexpr const char* kName = "matrix product";
-  static constexpr int kPhases = 1;
-  static constexpr int kMaxThreads = kElementThreads;
-  static constexpr size_t kSharedWords = 1;
   static constexpr int kRows = static_cast<int>(kMatrixRows);
 
   int log_n, log_run;
@@ -32,10 +29,8 @@ struct MatrixProduct {
   uint64_t* out[kMaxMatrixRows][2];  // limb j at j N
   uint8_t source[kMaxMatrixColumns];
 
-  constexpr uint32_t chunks() const { return (uint32_t{1} << log_n) / kElementThreads; }
   constexpr int groups() const { return (rows + kRows - 1) / kRows; }
-  uint32_t blocks() const { return static_cast<uint32_t>(2 * limbs * groups()) * chunks(); }
-  uint32_t threads() const { return kMaxThreads; }
+  uint32_t blocks() const { return static_cast<uint32_t>(2 * limbs * groups()) * chunks(log_n); }
   Work work() const {
     const auto r = static_cast<uint64_t>(rows), c = static_cast<uint64_t>(cols);
     const auto made = static_cast<uint64_t>(limbs);
@@ -48,9 +43,9 @@ struct MatrixProduct {
     // Blocks that read the same sources run together.
     const uint32_t part = at.block / static_cast<uint32_t>(groups());
     const int group = static_cast<int>(at.block) % groups() * kRows;
-    const int half = static_cast<int>(part / chunks()) % 2;
-    const int limb = static_cast<int>(part / chunks()) / 2, j = first + limb;
-    const uint64_t place = part % chunks() * kElementThreads + at.thread;
+    const int half = static_cast<int>(part / chunks(log_n)) % 2;
+    const int limb = static_cast<int>(part / chunks(log_n)) / 2, j = first + limb;
+    const uint64_t place = part % chunks(log_n) * kElementThreads + at.thread;
     const Modulus m = primes.modulus(j);
     const int together = rows - group < kRows ? rows - group : kRows;
     const uint64_t values = uint64_t{1} << (log_n - log_run), run = place >> log_run;

@@ -191,27 +191,22 @@ TEST_CASE("other prompts, other answers and openings that do not fit the root ar
   const std::vector<size_t> two{1, 3};
   CHECK(contains(s.verdict(s.serve(two, s.test.plan_.program.inputs[1].value), two, 1), "other prompts"));
   Setting::Served served = s.serve(two);
-  served.outputs.at("sum").c[0].limb(0)[0] ^= 1;
-  CHECK(contains(s.verdict(served, two, 1), "other answers"));
-  served.outputs.at("sum").c[0].limb(0)[0] ^= 1;
+  // With one bit of it flipped.
+  const auto check_flipped = [&](auto& number, int exit_code, const std::string& why) {
+    number ^= 1;
+    CHECK(contains(s.verdict(served, two, exit_code), why));
+    number ^= 1;
+  };
+  check_flipped(served.outputs.at("sum").c[0].limb(0)[0], 1, "other answers");
   REQUIRE(s.verdict(served, two, 0).empty());
   CHECK(contains(s.verdict(served, {1}, 2), "paths"));  // what another challenge asks for
-  served.root[5] ^= 1;
-  CHECK(contains(s.verdict(served, two, 2), "does not lead to the committed root"));
-  served.root[5] ^= 1;
+  check_flipped(served.root[5], 2, "does not lead to the committed root");
   for (Proof& proof : served.opening.proofs) {
-    proof.path.back()[31] ^= 1;
-    CHECK(contains(s.verdict(served, two, 2), "does not lead to the committed root"));
-    proof.path.back()[31] ^= 1;
-    proof.leaf[0] ^= 1;
-    CHECK(contains(s.verdict(served, two, 2), "does not lead to the committed root"));
-    proof.leaf[0] ^= 1;
+    check_flipped(proof.path.back()[31], 2, "does not lead to the committed root");
+    check_flipped(proof.leaf[0], 2, "does not lead to the committed root");
   }
-  for (auto& [value, ciphertext] : served.opening.ciphertexts) {
-    ciphertext.c[1].limb(0)[0] ^= 1;
-    CHECK(contains(s.verdict(served, two, 2), message("value ", value, " was opened with other bits")));
-    ciphertext.c[1].limb(0)[0] ^= 1;
-  }
+  for (auto& [value, ciphertext] : served.opening.ciphertexts)
+    check_flipped(ciphertext.c[1].limb(0)[0], 2, message("value ", value, " was opened with other bits"));
   served.opening.proofs.pop_back();
   CHECK(contains(s.verdict(served, two, 2), "paths"));
 }

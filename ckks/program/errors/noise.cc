@@ -29,7 +29,7 @@ std::vector<double> samples(const Observation& seen) {
 class Prediction {
  public:
   Prediction(const Plan& plan, const ckks::NoiseModel& noise, std::span<const Observation> observations)
-      : plan_(plan), noise_(noise), context_(noise.context()), observations_(observations) {
+      : noise_(noise), context_(noise.context()), observations_(observations) {
     PSM_CHECK(observations.size() == plan.level.size(), observations.size(), " observations of ",
               plan.level.size(), " values");
   }
@@ -139,7 +139,6 @@ class Prediction {
     return errors.back();
   }
 
-  const Plan& plan_;
   const ckks::NoiseModel& noise_;
   const ckks::Context& context_;
   std::span<const Observation> observations_;

@@ -281,9 +281,7 @@ const uint8_t* MappedConstants::bytes_of(const ConstantRun& run, size_t size, ui
 void MappedConstants::check(size_t page) const {
   if (checked_[page].load(std::memory_order_relaxed)) return;
   const uint64_t first = page * kPageBytes;
-  Sha256 sum;
-  sum.update(file_->data() + begin_ + first, std::min<uint64_t>(kPageBytes, bytes_ - first));
-  if (sum.digest() != pages_[page])
+  if (sha256(file_->data() + begin_ + first, std::min<uint64_t>(kPageBytes, bytes_ - first)) != pages_[page])
     throw Error(message(name_, "its constants are damaged (the checksum from byte ", begin_ + first,
                         " on differs); copy the file again"));
   checked_[page].store(true, std::memory_order_relaxed);

@@ -11,7 +11,7 @@ namespace {
 constexpr int kLogN = 13;
 constexpr size_t kSlots = size_t{1} << (kLogN - 1);
 
-// What a second run takes at its peak, plaintexts and the bootstrap's transforms included, is what the meter says.
+// A second run takes at its peak, plaintexts and the bootstrap's transforms included, nearly what the meter says.
 void check_memory(const ckks::ParameterSpec& spec, Program source) {
   TestMachine test(spec, std::move(source));
   const ckks::Context& context = test.party.context;

@@ -28,11 +28,6 @@ const Counts::Member Counts::kMembers[] = {
     {"bootstraps", &Counts::bootstraps},
 };
 
-Counts& Counts::operator+=(const Counts& other) {
-  for (const auto& [name, member] : kMembers) this->*member += other.*member;
-  return *this;
-}
-
 namespace {
 
 // The parts of a key switch, as work at one level.

@@ -62,7 +62,10 @@ struct Counts {
   int64_t rescales = 0;
   int64_t level_drops = 0;  // a value brought down to the level of a use
   int64_t bootstraps = 0;
-  Counts& operator+=(const Counts&);
+  Counts& operator+=(const Counts& other) {
+    for (const auto& [name, member] : kMembers) this->*member += other.*member;
+    return *this;
+  }
   friend bool operator==(const Counts&, const Counts&) = default;
 
   struct Member {

@@ -1,6 +1,5 @@
 #include "ckks/program/planning/meter.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -115,16 +114,6 @@ void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading)
 }
 
 }  // namespace
-
-double MeterReading::kept_plaintext_bytes() const {
-  return std::min(plaintext_bytes, static_cast<double>(encoded_limit));
-}
-
-double MeterReading::run_bytes() const {
-  // What does not fit is in use in addition to what is kept, while its instruction runs.
-  return bootstrap_bytes +
-         std::min(peak_ciphertext_bytes + plaintext_bytes, peak_working_bytes + kept_plaintext_bytes());
-}
 
 double file_bytes(const Program& program) {
   constexpr double kConstantBytes = 7, kRunBytes = 6, kTermInFile = 6, kRun = 256;

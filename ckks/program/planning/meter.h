@@ -6,6 +6,7 @@
 // transforms of the bootstrap.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -43,11 +44,17 @@ struct MeterReading {
   double key_bytes() const { return program_key_bytes + bootstrap_key_bytes; }
   // The encoded plaintexts that the machine keeps for further passes at this limit (MachineOptions).
   size_t encoded_limit = kKeptPlaintextBytes;
-  double kept_plaintext_bytes() const;
+  double kept_plaintext_bytes() const {
+    return std::min(plaintext_bytes, static_cast<double>(encoded_limit));
+  }
   // The least memory of a run, keys included.
   double least_bytes() const { return key_bytes() + bootstrap_bytes + peak_working_bytes; }
   // The peak memory of a run without the keys. The process itself comes on top, with the tables of its program.
-  double run_bytes() const;
+  double run_bytes() const {
+    // What does not fit is in use in addition to what is kept, while its instruction runs.
+    return bootstrap_bytes +
+           std::min(peak_ciphertext_bytes + plaintext_bytes, peak_working_bytes + kept_plaintext_bytes());
+  }
   double peak_bytes() const { return run_bytes() + key_bytes() + table_bytes; }
 
   ckks::Level input_level = 0;                      // highest of all inputs

@@ -34,16 +34,10 @@ void add_eval_mod(const ckks::EvalModStage& stage, const ckks::Context& context,
   }
 }
 
-double extended_limbs(const ckks::PlacedTransform& t, const ckks::Chain& chain) {
-  return t.level + 1 + chain.special_primes(t.level);
-}
-
 // What the encoded diagonals take.
 double diagonal_bytes(Transforms transforms, const ckks::Chain& chain) {
   double bytes = 0;
-  for (const ckks::PlacedTransform& t : transforms)
-    for (const ckks::TransformTerm& term : t.transform.terms)
-      bytes += 16.0 * static_cast<double>(term.weight.period()) * extended_limbs(t, chain);
+  for (const ckks::PlacedTransform& t : transforms) bytes += encoded_bytes(t.transform, chain, t.level);
   return bytes;
 }
 
@@ -53,7 +47,8 @@ double transform_bytes(Transforms transforms, const ckks::Chain& chain) {
   for (const ckks::PlacedTransform& t : transforms) {
     const double polynomials =
         chain.digits(t.level) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
-    most = std::max(most, polynomials * extended_limbs(t, chain) * static_cast<double>(chain.limb_bytes()) +
+    const int limbs = weight_basis(t.transform, chain, t.level).limbs();
+    most = std::max(most, polynomials * limbs * static_cast<double>(chain.limb_bytes()) +
                               static_cast<double>(chain.ciphertext_bytes(t.level)));
   }
   return most;

@@ -339,12 +339,6 @@ LinkModel parse_link(const std::string& text) {
   return link;
 }
 
-std::vector<double> Schedule::busy() const {
-  std::vector<double> seconds(static_cast<size_t>(ranks));
-  for (const Task& task : tasks) seconds[static_cast<size_t>(task.rank)] += task.seconds;
-  return seconds;
-}
-
 Schedule schedule(const Plan& plan, const CostModel& costs, const ScheduleOptions& options) {
   PSM_CHECK(options.ranks >= 1, options.ranks, " ranks");
   const std::vector<double> seconds = meter(plan, costs).instruction_seconds;

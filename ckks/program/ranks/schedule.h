@@ -67,7 +67,12 @@ struct Schedule {
   double critical_path = 0;        // the longest path of tasks: no number of ranks takes less
   double critical_bootstraps = 0;  // of that in bootstraps
 
-  std::vector<double> busy() const;  // by rank
+  // By rank.
+  std::vector<double> busy() const {
+    std::vector<double> of_rank(static_cast<size_t>(ranks));
+    for (const Task& task : tasks) of_rank[static_cast<size_t>(task.rank)] += task.seconds;
+    return of_rank;
+  }
 };
 
 struct ScheduleOptions {

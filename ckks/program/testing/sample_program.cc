@@ -62,13 +62,17 @@ SampleProgram::SampleProgram(PlainKeeper* keeper) : context(ckks::insecure_boots
   }
 }
 
+ProgramFile SampleProgram::file() const {
+  ProgramFile program;
+  program.spec = context.spec();
+  program.entries.push_back(entry);
+  program.about["model"] = "a sample";
+  return program;
+}
+
 ProgramFile write_sample_program(const std::string& path) {
   ProgramWriter writer(path);
-  SampleProgram sample(&writer.keeper());
-  ProgramFile program;
-  program.spec = sample.context.spec();
-  program.entries.push_back(std::move(sample.entry));
-  program.about["model"] = "a sample";
+  ProgramFile program = SampleProgram(&writer.keeper()).file();
   writer.finish(program);
   return program;
 }

@@ -14,6 +14,8 @@ struct SampleProgram {
   static constexpr size_t kSlots = 512;  // of an insecure ring of degree 2^10
   ckks::Context context;
   EntryPoint entry;  // "pass", its argument "length" from 1 to 3
+
+  ProgramFile file() const;  // to be written by the keeper's writer
 };
 
 // Writes the sample to a file and returns what was written. Its bytes are the same on every machine.

@@ -70,9 +70,7 @@ void repair_checksums(std::string& file) {
   if (!layout) return;
   size_t at = kConstantsAt;
   for (size_t page = 0; page < layout->page_count && at < layout->tables; ++page, at += kPageBytes) {
-    Sha256 sum;
-    sum.update(file.data() + at, std::min(kPageBytes, layout->tables - at));
-    const Sha256::Digest checksum = sum.digest();
+    const auto checksum = sha256(file.data() + at, std::min(kPageBytes, layout->tables - at));
     std::memcpy(file.data() + layout->pages + page * checksum.size(), checksum.data(), checksum.size());
   }
 }

@@ -43,10 +43,8 @@ class MpiLink final : public Link {
 
   void send(int to, uint64_t name, Buffer words) override {
     PSM_CHECK(name + kFirstName <= static_cast<uint64_t>(largest_tag_), "a message named ", name);
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      outgoing_.push_back({to, static_cast<int>(name) + kFirstName, std::move(words)});
-    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    outgoing_.push_back({to, static_cast<int>(name) + kFirstName, std::move(words)});
     changed_.notify_all();
   }
 
