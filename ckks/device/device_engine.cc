@@ -44,8 +44,7 @@ void in_pieces(size_t all, size_t at_most, const Launch& launch) {
 // Launches of the tasks, those of one prime together.
 template <class Launch>
 void in_batches(const PrimeView* views, int log_n, std::vector<NttTask>& tasks, const Launch& launch) {
-  std::stable_sort(tasks.begin(), tasks.end(),
-                   [](const NttTask& a, const NttTask& b) { return a.prime < b.prime; });
+  std::ranges::stable_sort(tasks, {}, &NttTask::prime);
   in_pieces(tasks.size(), kMaxNttTasks, [&](size_t begin, size_t count) {
     NttBatch batch{views, log_n, static_cast<int>(count), {}};
     std::copy_n(tasks.data() + begin, count, batch.tasks);

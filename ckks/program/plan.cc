@@ -100,9 +100,8 @@ std::vector<int> kept_transforms(const Plan& plan, const ckks::Chain& chain, siz
   std::vector<const Use*> order;
   for (const auto& [encoding, use] : uses) order.push_back(&use);
   std::sort(order.begin(), order.end(), [](const Use* a, const Use* b) {
-    if (a->instructions.size() != b->instructions.size())
-      return a->instructions.size() > b->instructions.size();
-    return a->instructions[0] < b->instructions[0];
+    return std::pair(b->instructions.size(), a->instructions[0]) <
+           std::pair(a->instructions.size(), b->instructions[0]);
   });
   std::vector<int> kept(plan.program.instructions.size(), -1);
   for (const Use* use : order) {

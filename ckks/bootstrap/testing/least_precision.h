@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <functional>
 #include <vector>
 
 #include "ckks/base/testing/chance.h"
@@ -66,8 +67,7 @@ inline PrecisionRange precision_range(std::vector<ErrorTerm> law, size_t indepen
       law, [](const ErrorTerm& term) { return term.d * term.d + term.deviation * term.deviation; });
   range.most.mean = -std::log2(std::max(0.0, mean - std::sqrt(2 * exponent * square / n)));
 
-  std::sort(law.begin(), law.end(),
-            [](const ErrorTerm& a, const ErrorTerm& b) { return a.probability > b.probability; });
+  std::ranges::sort(law, std::greater(), &ErrorTerm::probability);
   for (double rare = 0; (rare += components * law.back().probability) <= kChance / 2;) law.pop_back();
   double width = 0, least = largest;
   for (const ErrorTerm& term : law) width = std::max(width, term.deviation / std::sqrt(2.0));

@@ -223,8 +223,7 @@ class Description {
   void exchange(Instruction& i, const Program& program) {
     uint32_t place = kNone;
     if constexpr (!kReads) {
-      const auto own = std::find_if(program.instructions.begin(), program.instructions.end(),
-                                    [&](const Instruction& other) { return other.results == i.results; });
+      const auto own = std::ranges::find(program.instructions, i.results, &Instruction::results);
       place = static_cast<uint32_t>(own - program.instructions.begin());
     }
     t_.number(place);

@@ -503,8 +503,7 @@ void check_run(const Program& program, const std::map<std::string, SlotVector>& 
     throw Error(message("noise for ", options.noise_std.size(), " values of a program with ",
                         program.value_count(), "; predict it for this program"));
   for (const auto& [name, unused] : inputs)
-    if (std::none_of(program.inputs.begin(), program.inputs.end(),
-                     [&](const NamedValue& input) { return input.name == name; }))
+    if (std::ranges::find(program.inputs, name, &NamedValue::name) == program.inputs.end())
       throw Error(message("input '", name, "' is not one of the program's; check its name"));
 }
 

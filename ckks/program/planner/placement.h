@@ -114,14 +114,12 @@ class Placement {
       const Outcome outcome = evaluate(start);
       ranked.emplace_back(outcome, std::move(start));
     }
-    std::stable_sort(ranked.begin(), ranked.end(),
-                     [](const auto& a, const auto& b) { return a.first.better_than(b.first); });
+    const auto better = [](const auto& a, const auto& b) { return a.first.better_than(b.first); };
+    std::ranges::stable_sort(ranked, better);
     const size_t searches = candidates_.size() > kSingles ? kGroupSearches : kSearches;
     if (ranked.size() > searches) ranked.resize(searches);
     for (auto& [outcome, choice] : ranked) improve(choice, outcome);
-    return std::min_element(ranked.begin(), ranked.end(),
-                            [](const auto& a, const auto& b) { return a.first.better_than(b.first); })
-        ->second;
+    return std::min_element(ranked.begin(), ranked.end(), better)->second;
   }
 
   // The bootstraps of a choice: each has one or two candidates. Two real candidates of one kind share a
@@ -202,9 +200,7 @@ class Placement {
   // The cheaper way to bootstrap it, by itself.
   char on(size_t candidate) const {
     const std::vector<size_t>& kinds = candidates_[candidate].kinds;
-    const auto cheapest = std::min_element(kinds.begin(), kinds.end(), [&](size_t a, size_t b) {
-      return kinds_[a].seconds < kinds_[b].seconds;
-    });
+    const auto cheapest = std::ranges::min_element(kinds, {}, [&](size_t k) { return kinds_[k].seconds; });
     return static_cast<char>(1 + (cheapest - kinds.begin()));
   }
 
@@ -349,8 +345,7 @@ class Placement {
   bool try_group(Choice& choice, Outcome& outcome, size_t dropped, size_t added) {
     Choice changed = choice;
     if (dropped == added) {
-      const bool any =
-          std::any_of(units_[added].begin(), units_[added].end(), [&](size_t c) { return choice[c]; });
+      const bool any = std::ranges::any_of(units_[added], [&](size_t c) { return choice[c]; });
       for (size_t c : units_[added]) changed[c] = any ? char{kNone} : on(c);
     } else {
       for (size_t c : units_[dropped]) changed[c] = 0;

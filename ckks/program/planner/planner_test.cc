@@ -1,5 +1,6 @@
 #include "ckks/program/planner/planner.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -34,12 +35,6 @@ CostModel model_with_sparse(double seconds) {
 Value squares(Builder& b, Value x, int count) {
   for (int i = 0; i < count; ++i) x = b.square(x);
   return x;
-}
-
-int count(const Program& program, Opcode opcode) {
-  int found = 0;
-  for (const Instruction& instruction : program.instructions) found += instruction.opcode == opcode;
-  return found;
 }
 
 // Every value exists before it is used, at a level that suffices, and at no higher one than its uses need.
@@ -222,7 +217,7 @@ TEST_CASE("only the branch of a diamond that needs it is refreshed") {
   b.output("y", b.add(squares(b, arms[0], 8), arms[1]));
   const Plan p = plan(std::move(b).finish(), {}, model());
   CHECK(p.bootstraps == 1);
-  CHECK(count(p.program, Opcode::kRefresh) == 0);
+  CHECK(std::ranges::count(p.program.instructions, Opcode::kRefresh, &Instruction::opcode) == 0);
   check_levels(p);
 }
 

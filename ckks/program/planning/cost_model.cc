@@ -266,8 +266,7 @@ CostModel::CostModel(ckks::Chain chain, KernelSeconds kernels, std::vector<Boots
 }
 
 const BootstrapFigures& CostModel::bootstrap(const ckks::BootstrapKind& kind) const {
-  const auto found = std::find_if(bootstraps_.begin(), bootstraps_.end(),
-                                  [&](const BootstrapFigures& figures) { return figures.kind == kind; });
+  const auto found = std::ranges::find(bootstraps_, kind, &BootstrapFigures::kind);
   PSM_CHECK(found != bootstraps_.end(), "no bootstrap of ", kind.text(), " is offered");
   return *found;
 }

@@ -167,10 +167,8 @@ class Scheduler {
     for (const NamedValue& output : plan_.program.outputs)
       result_.seconds = std::max(result_.seconds, bring(output.value, 0));
     for (const Lanes& lanes : lanes_) result_.seconds = std::max(result_.seconds, lanes.work.end());
-    std::stable_sort(result_.tasks.begin(), result_.tasks.end(),
-                     [](const Task& a, const Task& b) { return a.start < b.start; });
-    std::stable_sort(result_.transfers.begin(), result_.transfers.end(),
-                     [](const Transfer& a, const Transfer& b) { return a.start < b.start; });
+    std::ranges::stable_sort(result_.tasks, {}, &Task::start);
+    std::ranges::stable_sort(result_.transfers, {}, &Transfer::start);
     return std::move(result_);
   }
 

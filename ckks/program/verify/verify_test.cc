@@ -30,8 +30,7 @@ struct Edited {
   Program& program = plan.program;
 
   size_t place(Opcode opcode) const {
-    const auto is_it = [&](const Instruction& i) { return i.opcode == opcode; };
-    return static_cast<size_t>(std::find_if(program.instructions.begin(), program.instructions.end(), is_it) -
+    return static_cast<size_t>(std::ranges::find(program.instructions, opcode, &Instruction::opcode) -
                                program.instructions.begin());
   }
   Instruction& the(Opcode opcode) const { return program.instructions[place(opcode)]; }
