@@ -7,11 +7,9 @@
 #include "attention/files/hugging_face.h"
 #include "attention/files/stored_tensors.h"
 #include "attention/trained/measure.h"
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "ckks/base/testing/runfile.h"
-#include "doctest/doctest.h"
 #include "nn/testing/fuzz_safetensors.h"
 
 namespace psm::attention {
@@ -30,8 +28,7 @@ void run(const FuzzTarget& target) {
 }
 
 TEST_CASE("a model's file: a model that is read is complete") {
-  Checkpoint checkpoint;
-  checkpoint.weights = tiny();
+  Checkpoint checkpoint{.weights = tiny()};
   const std::string path = path_of("valid");
   FuzzTarget target{.name = "checkpoint", .fixed_bytes = 16384, .bytes_per_byte = 200};
   save_checkpoint(path, checkpoint);

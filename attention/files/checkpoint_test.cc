@@ -23,9 +23,7 @@ ModelWeights example() {
 
 TEST_CASE("a model comes back from its file bit for bit, with its notes and ranges") {
   const std::string path = path_of("model.safetensors");
-  Checkpoint checkpoint;
-  checkpoint.weights = example();
-  checkpoint.notes = {{"alphabet", "abc"}};
+  Checkpoint checkpoint{.weights = example(), .notes = {{"alphabet", "abc"}}};
   save_checkpoint(path, checkpoint);
   Checkpoint read = load_checkpoint(path);
   CHECK(read.weights == checkpoint.weights);
@@ -45,9 +43,7 @@ TEST_CASE("a file is read layer by layer with the bits of all at once, and not a
   for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
     CAPTURE(family);
     const std::string path = path_of("layers.safetensors");
-    Checkpoint checkpoint;
-    checkpoint.weights = rough_weights(small_family(family));
-    checkpoint.notes = {{"alphabet", "abc"}};
+    Checkpoint checkpoint{.weights = rough_weights(small_family(family)), .notes = {{"alphabet", "abc"}}};
     save_checkpoint(path, checkpoint);
     const Checkpoint opened = load_checkpoint(path, /*whole=*/false);
     CHECK(opened.notes == checkpoint.notes);
@@ -83,8 +79,7 @@ TEST_CASE(
   const std::string path = path_of("kind.safetensors");
   for (AttentionKind kind :
        {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu}) {
-    Checkpoint checkpoint;
-    checkpoint.weights = example();
+    Checkpoint checkpoint{.weights = example()};
     checkpoint.weights.config.attention = kind, checkpoint.weights.config.power = 8;
     checkpoint.ranges = measure_ranges(checkpoint.weights, std::vector<std::vector<int>>{{1, 2, 3}});
     save_checkpoint(path, checkpoint);
@@ -117,10 +112,9 @@ TEST_CASE(
 
 TEST_CASE("score offsets come back from their file, and a file without them has none") {
   const std::string path = path_of("offset.safetensors");
-  Checkpoint checkpoint;
   ModelConfig config = example().config;
   config.score_offset = true;
-  checkpoint.weights = random_weights(config, 3);
+  Checkpoint checkpoint{.weights = random_weights(config, 3)};
   checkpoint.weights.layers[1].score_offset = {3.5f, -2.0f};
   save_checkpoint(path, checkpoint);
   const ModelWeights read = load_checkpoint(path).weights;
