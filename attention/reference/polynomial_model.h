@@ -45,7 +45,6 @@ struct ReferenceHooks : ReplacedFunctions {
 };
 
 struct ForwardResult {
-  int tokens = 0;
   std::vector<double> hidden;  // [tokens][d], after the last layer, before the final norm
   std::vector<double> logits;  // [tokens][vocab], or [classes]
 };

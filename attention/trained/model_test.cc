@@ -8,7 +8,6 @@
 
 #include "attention/reference/polynomial_model.h"
 #include "ckks/base/random/training_random.h"
-#include "doctest/doctest.h"
 #include "nn/layers/cross_entropy.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/linear.h"
