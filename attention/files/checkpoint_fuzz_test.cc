@@ -16,10 +16,8 @@ namespace psm::attention {
 namespace {
 
 ModelWeights tiny() {
-  ModelConfig config;
-  config.vocab = 3, config.context = 4, config.layers = 1, config.width = 2, config.heads = 1, config.ffn = 2;
-  config.epsilon = 0.1;
-  return random_weights(config, 3);
+  return random_weights(
+      {.vocab = 3, .context = 4, .layers = 1, .width = 2, .heads = 1, .ffn = 2, .epsilon = 0.1}, 3);
 }
 
 void run(const FuzzTarget& target) {

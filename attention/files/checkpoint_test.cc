@@ -14,9 +14,7 @@ namespace psm::attention {
 namespace {
 
 ModelWeights example() {
-  ModelConfig config;
-  config.vocab = 5, config.context = 4, config.layers = 2, config.width = 8, config.heads = 2,
-  config.ffn = 12;
+  ModelConfig config{.vocab = 5, .context = 4, .layers = 2, .width = 8, .heads = 2, .ffn = 12};
   config.epsilon = 0.1, config.form = PowerForm::kStable;
   return random_weights(config, 3);
 }

@@ -9,7 +9,6 @@
 #include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
 #include "attention/trained/power_softmax.h"
-#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/check.h"
 
 namespace psm::attention {
