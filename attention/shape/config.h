@@ -138,7 +138,7 @@ inline constexpr std::string_view kPositionKinds[] = {"rotary", "learned"};
 constexpr Names names_of(PositionKind) { return {"kind of positions", kPositionKinds}; }
 
 // The place of `name` among them. Throws psm::Error on another name.
-size_t place_of(std::string_view name, const Names& names);
+size_t place_of(std::string_view name, const Names& of);
 
 template <typename Enum>
 constexpr std::string_view name_of(Enum value) {
