@@ -35,7 +35,7 @@ std::string folder_of(const ModelWeights& weights, const std::optional<PatchGrid
 
 ModelWeights tiny(std::string_view family) {
   ModelConfig config = small_family(family);
-  config.width = 8, config.attention = AttentionKind::kSoftmax;
+  config.width = 8, config.attention = AttentionKind::kSoftmax, config.epsilon = ModelConfig().epsilon;
   if (family == "vit") config.context = 7, config.patch_inputs = 12;
   return random_weights(config, 3);
 }
