@@ -64,9 +64,8 @@ struct LayerApproximations {
   approx::Approximation gelu;                                     // or SiLU
   std::optional<approx::Approximation> second_inverse_sqrt = {};  // of a sequential block's N2
 
-  const approx::Approximation& inverse() const {
-    return attention.parts.front();
-  }  // PowerSoftmax models only
+  // Of PowerSoftmax models only.
+  const approx::Approximation& inverse() const { return attention.parts.front(); }
 };
 
 // Returns the polynomials of a layer with these ranges, which include the margin.
