@@ -1,6 +1,7 @@
 #include "approx/approximation.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -91,8 +92,9 @@ Approximation::Cost Approximation::cost_of(const std::vector<Step>& steps) {
         ++out.level;
         break;
       case Step::Kind::kSeries: {
-        const int degree = static_cast<int>(step.series.size()) - 1;
-        out = {out.level + levels_of_degree(degree), out.degree * degree};
+        const size_t degree = step.series.size() - 1;  // takes ceil(log2(degree + 1)) levels
+        out = {out.level + static_cast<int>(std::bit_width(degree)),
+               out.degree * static_cast<long long>(degree)};
         cost.multiplications += series_multiplications({step.series});
         break;
       }

@@ -23,7 +23,6 @@
 // Immutable, cheap to copy, safe to share between threads.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>

@@ -6,7 +6,6 @@
 #include "approx/activation.h"
 #include "approx/exponential.h"
 #include "approx/goldschmidt.h"
-#include "approx/goldschmidt_sqrt.h"
 #include "approx/inverse.h"
 #include "approx/testing/testing.h"
 #include "ckks/base/testing/check.h"

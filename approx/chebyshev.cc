@@ -1,7 +1,6 @@
 #include "approx/chebyshev.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "ckks/base/error.h"
 
@@ -67,8 +66,6 @@ long double sum_of_absolute(std::span<const long double> c) {
   for (const long double x : c) sum += std::fabs(x);
   return sum;
 }
-
-int levels_of_degree(int degree) { return static_cast<int>(std::bit_width(static_cast<unsigned>(degree))); }
 
 std::vector<double> to_double(std::span<const long double> c) { return {c.begin(), c.end()}; }
 Coefficients to_long(std::span<const double> c) { return {c.begin(), c.end()}; }

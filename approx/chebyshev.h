@@ -42,9 +42,6 @@ Coefficients chebyshev_from_monomial(std::span<const long double> a);
 // sum_k |c_k| >= max |p|.
 long double sum_of_absolute(std::span<const long double> c);
 
-// ceil(log2(degree + 1)): the levels of a series.
-int levels_of_degree(int degree);
-
 std::vector<double> to_double(std::span<const long double> c);
 Coefficients to_long(std::span<const double> c);
 

@@ -57,14 +57,5 @@ TEST_CASE("a certified range contains the polynomial and is no wider than it has
   CHECK(range.lo > -0.801L - 2e-6L);
 }
 
-TEST_CASE("a series of degree 2^k - 1 takes k levels, one of degree 2^k takes k + 1") {
-  CHECK(levels_of_degree(0) == 0);
-  CHECK(levels_of_degree(1) == 1);
-  CHECK(levels_of_degree(3) == 2);
-  CHECK(levels_of_degree(4) == 3);
-  CHECK(levels_of_degree(127) == 7);
-  CHECK(levels_of_degree(128) == 8);
-}
-
 }  // namespace
 }  // namespace psm::approx

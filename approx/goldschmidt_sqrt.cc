@@ -184,12 +184,10 @@ std::optional<Approximation> series_inverse_sqrt(Interval domain, int degree) {
   PSM_CHECK(1 <= degree && degree <= kMaxSeriesDegree, "degree ", degree);
   const long double scale = 1 / std::sqrt(static_cast<long double>(domain.lo));
   const std::vector<double> coefficients = scaled(minimax_inverse_sqrt(domain, degree), 1 / scale);
-  std::vector<double> unscaled = coefficients;
-  for (double& x : unscaled) x = static_cast<double>(x * scale);
 
   Approximation::Facts facts = facts_for(domain, message("minimax series of degree ", degree));
   facts.certificate = "range of y p^2 by grid and second derivative";
-  facts.error_bound = certified_inverse_sqrt_error(unscaled, domain);
+  facts.error_bound = certified_inverse_sqrt_error(scaled(to_long(coefficients), scale), domain);
   facts.input_scale = domain.to_unit_scale();
   facts.input_offset = domain.to_unit_offset();
   facts.output_scale = static_cast<double>(scale);

@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "approx/goldschmidt_sqrt.h"
 #include "approx/testing/testing.h"
 #include "ckks/base/testing/check.h"
 
@@ -85,7 +84,6 @@ TEST_CASE("Goldschmidt's plain iteration for 1/sqrt(x) takes the fewest iteratio
   const Approximation plain = design_goldschmidt_inverse_sqrt({1e-2, 1}, 0x1p-12);
   CHECK(plain.method() == "Goldschmidt, 9 iterations");
   CHECK(plain.error_bound() <= 0x1p-12);
-  CHECK(goldschmidt_inverse_sqrt({1e-2, 1}, 8).error_bound() > 0x1p-12);
   CHECK(worst_error(plain, 10001) <= plain.error_bound());
   CHECK_REFUSED(design_goldschmidt_inverse_sqrt({1e-9, 1}, 0x1p-12), "plain iteration");
 }

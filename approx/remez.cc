@@ -166,12 +166,11 @@ MinimaxFit remez(const RealFunction& f, const RealFunction& weight, int degree, 
     long double largest = 0;
     for (const Extremum& e : extrema) largest = std::max(largest, std::fabs(e.error));
     const long double lower_bound = std::max(best.lower_bound, trial.levelled());
-    if (best.steps == 0 || largest < best.error) {
+    if (step == 1 || largest < best.error) {
       best.coefficients = chebyshev_interpolate(trial, degree);
       best.error = largest;
     }
     best.lower_bound = std::min(lower_bound, best.error);
-    best.steps = step;
     if (best.error <= (1 + tolerance) * best.lower_bound) break;
     if (static_cast<int>(extrema.size()) < count) {
       if (step > 1) break;

@@ -40,7 +40,6 @@ struct MinimaxFit {
   Coefficients coefficients;
   long double error = 0;        // the largest weighted error found by the search for extrema
   long double lower_bound = 0;  // no polynomial of this degree does better
-  int steps = 0;
 };
 
 // Stops when error <= (1 + tolerance) * lower_bound, or when the rounding of f hides the error curve.

@@ -1,7 +1,6 @@
 // For tests: the points of an approximation's domain, its worst error on them, and what its certificate promises.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 

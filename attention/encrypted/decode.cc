@@ -95,7 +95,8 @@ program::Constants PositionConstants::at(int position) const {
 // What all layers have in common, at position 0.
 class Decoder {
  public:
-  Decoder(Builder& builder, nn::WeightInputs& weights, const ModelConfig& config, const Packing& packing)
+  Decoder(Builder& builder, nn::WeightInputs& weights, PositionConstants& constants,
+          const ModelConfig& config, const Packing& packing)
       : builder_(builder),
         weights_(weights),
         packing_(packing),
@@ -105,7 +106,7 @@ class Decoder {
         theta_(rotary_angles(config, packing)),
         key_factor_([packing, theta = theta_](int t) { return cache_key_mask(packing, theta, t, t + 1); }),
         key_mask_(once(key_factor_, 0)),
-        constants_(packing) {
+        constants_(constants) {
     const int F = packing.features, heads = packing.head_ciphertexts(), keys = packing.key_ciphertexts(),
               parts = packing.ffn.size() / F;
     const size_t places = packing.slots / static_cast<size_t>(F);
@@ -159,12 +160,6 @@ class Decoder {
     const Values from_hidden = of_hidden(units, folded);
     for (size_t c = 0; c < x.size(); ++c) change[c] = builder_.add(change[c], from_hidden[c]);
     return sum(x, change, folded.out_bias, "bias of output");
-  }
-
-  // After the last layer.
-  PositionConstants constants_in(const Program& program) && {
-    constants_.finish(program);
-    return std::move(constants_);
   }
 
  private:
@@ -448,7 +443,7 @@ class Decoder {
   std::vector<double> theta_;
   PlainAt key_factor_;
   Plains key_mask_;  // of all layers
-  PositionConstants constants_;
+  PositionConstants& constants_;
   std::vector<nn::Stack> of_state_, of_heads_, ffn_;  // blocks of columns: of the state, heads, hidden units
   nn::DenseShape project_, attention_out_;
   nn::DenseShape
@@ -465,7 +460,8 @@ DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& 
   require_one_sequence(packing, 1);
   Builder builder(packing.slots, keeper);
   nn::WeightInputs weights(builder, encrypted_weights);
-  Decoder decoder(builder, weights, config, packing);
+  PositionConstants constants(packing);
+  Decoder decoder(builder, weights, constants, config, packing);
   const auto state = [&](const char* name) {
     return state_inputs(builder, packing, name, static_cast<size_t>(packing.features));
   };
@@ -488,7 +484,7 @@ DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& 
   }
   add_outputs(builder, ciphertext_names("y", packing.state_ciphertexts()), stream.x);
   Program program = std::move(builder).finish();
-  PositionConstants constants = std::move(decoder).constants_in(program);
+  constants.finish(program);
   return {std::move(program), std::move(constants), std::move(weights).take()};
 }
 

@@ -76,18 +76,14 @@ TEST_CASE("tokens one by one after a prompt have the logits of one pass over the
   CHECK(tokens_against_pass(small_config(16, 2, 64, 1), 128, 1, true) < 1e-9);  // no place repeats
 }
 
-// The same of a text token by token from its first one, with weights as inputs.
-double encrypted_tokens_against_pass(const ModelConfig& config, size_t slots, bool client_norm) {
-  return tokens_against_pass(config, slots, 0, client_norm, /*encrypted_weights=*/true);
-}
-
 TEST_CASE("with weights as inputs the logits are the same") {
-  CHECK(encrypted_tokens_against_pass(small_config(16, 2, 32, 0.25), 512, true) < 1e-9);
-  CHECK(encrypted_tokens_against_pass(small_config(16, 2, 64, 1), 128, false) < 1e-9);
-  CHECK(encrypted_tokens_against_pass(small_config(32, 4, 48, 1), 64, true) < 1e-9);  // several ciphertexts
+  CHECK(tokens_against_pass(small_config(16, 2, 32, 0.25), 512, 0, true, /*encrypted_weights=*/true) < 1e-9);
+  CHECK(tokens_against_pass(small_config(16, 2, 64, 1), 128, 0, false, /*encrypted_weights=*/true) < 1e-9);
+  // Several ciphertexts.
+  CHECK(tokens_against_pass(small_config(32, 4, 48, 1), 64, 0, true, /*encrypted_weights=*/true) < 1e-9);
   ModelConfig offset = small_config(24, 3, 40, 0.5);
   offset.score_offset = true;
-  CHECK(encrypted_tokens_against_pass(offset, 256, true) < 1e-8);
+  CHECK(tokens_against_pass(offset, 256, 0, true, /*encrypted_weights=*/true) < 1e-8);
 }
 
 ModelConfig small_text(std::string_view family) {
@@ -101,8 +97,8 @@ TEST_CASE(
   const ModelConfig llama = small_text("llama"), gpt2 = small_text("gpt2");
   CHECK(tokens_against_pass(llama, 512, 5, true) < 1e-9);
   CHECK(tokens_against_pass(gpt2, 512, 5, true) < 1e-9);
-  CHECK(encrypted_tokens_against_pass(llama, 512, false) < 1e-9);
-  CHECK(encrypted_tokens_against_pass(gpt2, 256, true) < 1e-9);
+  CHECK(tokens_against_pass(llama, 512, 0, false, /*encrypted_weights=*/true) < 1e-9);
+  CHECK(tokens_against_pass(gpt2, 256, 0, true, /*encrypted_weights=*/true) < 1e-9);
   ModelConfig parallel = llama, shifted = llama, wide = llama;
   parallel.block = BlockKind::kParallel;
   CHECK(tokens_against_pass(parallel, 512, 9, true) < 1e-9);
@@ -113,17 +109,14 @@ TEST_CASE(
   wide.kv_heads = 8;  // of four to a ciphertext, and two of queries for each
   wide.width = 64, wide.heads = 16;
   CHECK(tokens_against_pass(wide, 64, 4, false) < 1e-9);
-  CHECK(encrypted_tokens_against_pass(wide, 64, true) < 1e-9);
+  CHECK(tokens_against_pass(wide, 64, 0, true, /*encrypted_weights=*/true) < 1e-9);
   CHECK_REFUSED(client_inputs(client_model_of(model_of(gpt2, true), make_packing(gpt2, kContext, 512, 1)),
                               std::vector<std::vector<int>>{{1}}, kContext),
                 "place 16");
 }
 
 bool same(const ckks::Plain& a, const ckks::Plain& b) {
-  if (a.period() != b.period()) return false;
-  for (size_t slot = 0; slot < a.period(); ++slot)
-    if (a.at(slot) != b.at(slot)) return false;
-  return true;
+  return a.period() == b.period() && a.to_vector() == b.to_vector();
 }
 
 TEST_CASE("a program whose weights are inputs holds nothing of them") {

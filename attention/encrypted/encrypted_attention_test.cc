@@ -7,7 +7,6 @@
 #include "attention/testing/small_models.h"
 #include "ckks/base/testing/check.h"
 #include "ckks/program/machines/twin.h"
-#include "doctest/doctest.h"
 #include "nn/encrypted/encrypted_function.h"
 
 namespace psm::attention {

@@ -198,14 +198,8 @@ Values EncryptedBlocks::attend(const Projections& of_h, const FoldedLayer& folde
         builder_, of_h.q, of_h.k,
         folded.score_offset.empty() ? std::vector<double>{} : folded.score_offset[0],
         [&](const Values& scores, const ckks::Plain& counts) { return powers(scores, counts); });
-    {
-      Builder::Scope inner(builder_, "denominator");
-      row_sums.push_back(long_->row_sums(builder_, of_steps, folded.row_sum_factor));
-    }
-    {
-      Builder::Scope inner(builder_, "values");
-      sums = long_->weigh(builder_, of_steps, of_h.v);
-    }
+    row_sums.push_back(long_->row_sums(builder_, of_steps, folded.row_sum_factor));
+    sums = long_->weigh(builder_, of_steps, of_h.v);
     const Values inverses = invert_row_sums(builder_, row_sums, folded.denominator_offset, inverse);
     Builder::Scope inner(builder_, "division");
     return builder_.refresh(long_->divide(builder_, sums, inverses[0]));

@@ -5,8 +5,6 @@
 #include <functional>
 #include <utility>
 
-#include "ckks/base/error.h"
-
 namespace psm::attention {
 
 namespace {

@@ -205,6 +205,7 @@ Value LongAttention::sum_of_steps(Builder& builder, const Values& by_step) const
 }
 
 Value LongAttention::row_sums(Builder& builder, const std::vector<Values>& powers, double factor) const {
+  Builder::Scope scope(builder, "denominator");
   Values by_step;
   for (const Values& of_step : powers) by_step.push_back(builder.linear(of_step, power_masks_)[0]);
   const std::vector<double> weight(static_cast<size_t>(features_), factor);
@@ -213,6 +214,7 @@ Value LongAttention::row_sums(Builder& builder, const std::vector<Values>& power
 
 LongAttention::Values LongAttention::weigh(Builder& builder, const std::vector<Values>& powers,
                                            const Values& v) const {
+  Builder::Scope scope(builder, "values");
   Values sums;
   for (const Value& part : v) {
     std::vector<Values> values, by_feature(static_cast<size_t>(lanes_));

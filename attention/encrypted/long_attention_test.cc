@@ -10,7 +10,6 @@
 #include "attention/testing/small_models.h"
 #include "ckks/base/testing/check.h"
 #include "ckks/program/testing/test_machine.h"
-#include "doctest/doctest.h"
 #include "nn/encrypted/encrypted_function.h"
 
 namespace psm::attention {

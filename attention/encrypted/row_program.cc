@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -65,7 +66,7 @@ class SlotRows {
       return {std::move(x.slots), {}, 1};
     }
     if (x.over_length)
-      x.factor = builder_.multiply_plain(x.factor, plain(everywhere(1, /*over_length=*/true)));
+      x.factor = builder_.multiply_plain(x.factor, plain(places(std::nullopt, 1, /*over_length=*/true)));
     x.over_length = false;
     // What follows a row's end goes here.
     if (!x.ends_in_zeros) x.slots = times_places(x, 1 / x.unit);
@@ -92,7 +93,7 @@ class SlotRows {
     ckks::LinearTransform map;
     if (x.ends_in_zeros) {
       in = {builder_.add_all(in)};
-      map = nn::block_sum_map(everywhere(factor, x.over_length), packing_.places);
+      map = nn::block_sum_map(places(std::nullopt, factor, x.over_length), packing_.places);
     } else {
       for (size_t m = 0; m < in.size(); ++m)
         for (ckks::TransformTerm& term :
@@ -151,21 +152,14 @@ class SlotRows {
   }
 
  private:
-  // The slots of ciphertext m: `factor`, divided by the length if wanted, in the places of a row.
-  std::vector<double> places(size_t m, double factor, bool over_length) const {
-    const int before = static_cast<int>(m) * packing_.places;
+  // `factor`, divided by the length if wanted: in the slots of ciphertext m up to a row's end, or without m in all.
+  std::vector<double> places(std::optional<size_t> m, double factor, bool over_length) const {
     std::vector<double> places;
     for (int length : packing_.lengths)
-      for (int j = 0; j < packing_.places; ++j)
-        places.push_back(before + j >= length ? 0 : over_length ? factor / length : factor);
-    return places;
-  }
-
-  std::vector<double> everywhere(double factor, bool over_length) const {
-    std::vector<double> places;
-    for (int length : packing_.lengths)
-      places.insert(places.end(), static_cast<size_t>(packing_.places),
-                    over_length ? factor / length : factor);
+      for (int j = 0; j < packing_.places; ++j) {
+        const bool behind = m && static_cast<int>(*m) * packing_.places + j >= length;
+        places.push_back(behind ? 0 : over_length ? factor / length : factor);
+      }
     return places;
   }
 

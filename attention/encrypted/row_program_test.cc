@@ -35,9 +35,7 @@ PolynomialRow without_maximum(int places) {
 
 // The same for every form.
 std::vector<PolynomialRow> all_forms(int places) {
-  ModelConfig power;
-  power.epsilon = 0.2;
-  return {power_softmax_polynomial(power, {0.2, 0.2 + std::pow(kBound, 4)}, 0x1p-8),
+  return {power_softmax_polynomial({.epsilon = 0.2}, {0.2, 0.2 + std::pow(kBound, 4)}, 0x1p-8),
           scaled_relu_polynomial(kBound, 0x1p-6), without_maximum(places),
           normalise_square_softmax(kBound, places, 0x1p-6)};
 }
@@ -127,8 +125,7 @@ TEST_CASE("on ciphertexts, bootstrapped where the plan says, each form gives its
 }
 
 TEST_CASE("parts that are given make softmax") {
-  ModelConfig softmax;
-  softmax.attention = AttentionKind::kSoftmax;
+  const ModelConfig softmax{.attention = AttentionKind::kSoftmax};
   const RowPacking packing = causal(256);
   const PolynomialRow weights = without_maximum(kPlaces);
   CHECK(std::isinf(weights.error_bound));

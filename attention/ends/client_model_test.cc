@@ -1,6 +1,5 @@
 #include "attention/ends/client_model.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "attention/ends/packing.h"

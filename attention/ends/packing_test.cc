@@ -94,20 +94,25 @@ TEST_CASE(
   check(6, 3, 16, 1, 1);
 }
 
-TEST_CASE("unpacking undoes packing; short prompts continue with their own tokens") {
-  const ModelConfig config = shape(12, 2, 8);
-  const Packing p = make_packing(config, 8, 128);
-  REQUIRE(p.prompts == 2);
-  std::vector<double> whole, part;
-  for (int i = 0; i < 8 * 12; ++i) whole.push_back(0.5 + i);
-  for (int i = 0; i < 3 * 12; ++i) part.push_back(-1.0 - i);
-  const std::vector<double> states[] = {whole, part};
-  const auto back = unpack_states(p, 12, pack_states(p, 12, states), 2);
-  CHECK(back[0] == whole);
-  for (size_t i = 0; i < back[1].size(); ++i) CHECK(back[1][i] == part[i % part.size()]);
-  const std::vector<double> alone[] = {part};
-  const auto filled = unpack_states(p, 12, pack_states(p, 12, alone), 2);
-  CHECK(filled[0] == filled[1]);
+TEST_CASE(
+    "unpacking undoes packing; short prompts continue with their own tokens, and all with their period") {
+  ModelConfig config = shape(12, 2, 8), both_ways = config;
+  both_ways.causal = false, both_ways.positions = PositionKind::kLearned;
+  for (const Packing& p : {make_packing(config, 8, 128), make_packing(both_ways, 8, 512, 2)}) {
+    REQUIRE(p.prompts == 2);
+    std::vector<double> whole, part;
+    for (int i = 0; i < 8 * 12; ++i) whole.push_back(0.5 + i);
+    for (int i = 0; i < 3 * 12; ++i) part.push_back(-1.0 - i);
+    const std::vector<double> states[] = {whole, part};
+    const auto packed = pack_states(p, 12, states);
+    const auto back = unpack_states(p, 12, packed, 2);
+    CHECK(back[0] == whole);
+    for (size_t i = 0; i < back[1].size(); ++i) CHECK(back[1][i] == part[i % part.size()]);
+    for (size_t s = 0; s < p.slots; ++s) CHECK(packed[0][s] == packed[0][s % p.period()]);
+    const std::vector<double> alone[] = {part};
+    const auto filled = unpack_states(p, 12, pack_states(p, 12, alone), 2);
+    CHECK(filled[0] == filled[1]);
+  }
 }
 
 TEST_CASE("an architecture without an encrypted form is refused with what differs") {
@@ -121,25 +126,14 @@ TEST_CASE("an architecture without an encrypted form is refused with what differ
   CHECK_REFUSED(make_packing(config, 8, 128), "attention is softmax");
 }
 
-TEST_CASE(
-    "of a bidirectional model the prompts of a token stand side by side, and repeat with their period") {
+TEST_CASE("of a bidirectional model the prompts of a token stand side by side, and so do their masks") {
   ModelConfig config = shape(12, 2, 8);
   config.causal = false, config.positions = PositionKind::kLearned;
   const Packing p = make_packing(config, 8, 512, 2);
-  REQUIRE(p.prompts == 2);
   CHECK(p.token_stride() == 2 * p.features);
-  std::vector<double> whole, part;
-  for (int i = 0; i < 8 * 12; ++i) whole.push_back(0.5 + i);
-  for (int i = 0; i < 3 * 12; ++i) part.push_back(-1.0 - i);
-  const std::vector<double> states[] = {whole, part};
-  const auto packed = pack_states(p, 12, states);
-  const auto back = unpack_states(p, 12, packed, 2);
-  CHECK(back[0] == whole);
-  for (size_t i = 0; i < back[1].size(); ++i) CHECK(back[1][i] == part[i % part.size()]);
   const int lengths[] = {8, 3};
   const auto mask = pack_lengths(p, lengths, [](int length) { return 1.0 / length; });
   for (size_t s = 0; s < 512; ++s) {
-    CHECK(packed[0][s] == packed[0][s % p.period()]);
     const size_t t = s / (2 * static_cast<size_t>(p.features)) % 8;
     const int length = lengths[s / static_cast<size_t>(p.features) % 2];
     CHECK(mask[s] == (static_cast<int>(t) < length ? 1.0 / length : 0.0));

@@ -19,9 +19,9 @@ namespace psm::attention {
 
 struct Checkpoint {
   ModelWeights weights;
-  std::optional<Ranges> ranges;                 // as measured
-  std::optional<PolynomialOptions> polynomial;  // with the ranges, all that make_polynomial needs
-  std::map<std::string, std::string> notes;
+  std::optional<Ranges> ranges = {};                 // as measured
+  std::optional<PolynomialOptions> polynomial = {};  // with the ranges, all that make_polynomial needs
+  std::map<std::string, std::string> notes = {};
   LayerReader read_layer =
       {};  // of load_checkpoint and cmd/compiler/shapes.h: `weights` has the layers' norms alone
 };

@@ -7,21 +7,17 @@
 #include "attention/files/hugging_face.h"
 #include "attention/files/stored_tensors.h"
 #include "attention/trained/measure.h"
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "ckks/base/testing/runfile.h"
-#include "doctest/doctest.h"
 #include "nn/testing/fuzz_safetensors.h"
 
 namespace psm::attention {
 namespace {
 
 ModelWeights tiny() {
-  ModelConfig config;
-  config.vocab = 3, config.context = 4, config.layers = 1, config.width = 2, config.heads = 1, config.ffn = 2;
-  config.epsilon = 0.1;
-  return random_weights(config, 3);
+  return random_weights(
+      {.vocab = 3, .context = 4, .layers = 1, .width = 2, .heads = 1, .ffn = 2, .epsilon = 0.1}, 3);
 }
 
 void run(const FuzzTarget& target) {
@@ -30,8 +26,7 @@ void run(const FuzzTarget& target) {
 }
 
 TEST_CASE("a model's file: a model that is read is complete") {
-  Checkpoint checkpoint;
-  checkpoint.weights = tiny();
+  Checkpoint checkpoint{.weights = tiny()};
   const std::string path = path_of("valid");
   FuzzTarget target{.name = "checkpoint", .fixed_bytes = 16384, .bytes_per_byte = 200};
   save_checkpoint(path, checkpoint);

@@ -14,18 +14,14 @@ namespace psm::attention {
 namespace {
 
 ModelWeights example() {
-  ModelConfig config;
-  config.vocab = 5, config.context = 4, config.layers = 2, config.width = 8, config.heads = 2,
-  config.ffn = 12;
+  ModelConfig config{.vocab = 5, .context = 4, .layers = 2, .width = 8, .heads = 2, .ffn = 12};
   config.epsilon = 0.1, config.form = PowerForm::kStable;
   return random_weights(config, 3);
 }
 
 TEST_CASE("a model comes back from its file bit for bit, with its notes and ranges") {
   const std::string path = path_of("model.safetensors");
-  Checkpoint checkpoint;
-  checkpoint.weights = example();
-  checkpoint.notes = {{"alphabet", "abc"}};
+  Checkpoint checkpoint{.weights = example(), .notes = {{"alphabet", "abc"}}};
   save_checkpoint(path, checkpoint);
   Checkpoint read = load_checkpoint(path);
   CHECK(read.weights == checkpoint.weights);
@@ -45,9 +41,7 @@ TEST_CASE("a file is read layer by layer with the bits of all at once, and not a
   for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"}) {
     CAPTURE(family);
     const std::string path = path_of("layers.safetensors");
-    Checkpoint checkpoint;
-    checkpoint.weights = rough_weights(small_family(family));
-    checkpoint.notes = {{"alphabet", "abc"}};
+    Checkpoint checkpoint{.weights = rough_weights(small_family(family)), .notes = {{"alphabet", "abc"}}};
     save_checkpoint(path, checkpoint);
     const Checkpoint opened = load_checkpoint(path, /*whole=*/false);
     CHECK(opened.notes == checkpoint.notes);
@@ -83,8 +77,7 @@ TEST_CASE(
   const std::string path = path_of("kind.safetensors");
   for (AttentionKind kind :
        {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu}) {
-    Checkpoint checkpoint;
-    checkpoint.weights = example();
+    Checkpoint checkpoint{.weights = example()};
     checkpoint.weights.config.attention = kind, checkpoint.weights.config.power = 8;
     checkpoint.ranges = measure_ranges(checkpoint.weights, std::vector<std::vector<int>>{{1, 2, 3}});
     save_checkpoint(path, checkpoint);
@@ -117,10 +110,9 @@ TEST_CASE(
 
 TEST_CASE("score offsets come back from their file, and a file without them has none") {
   const std::string path = path_of("offset.safetensors");
-  Checkpoint checkpoint;
   ModelConfig config = example().config;
   config.score_offset = true;
-  checkpoint.weights = random_weights(config, 3);
+  Checkpoint checkpoint{.weights = random_weights(config, 3)};
   checkpoint.weights.layers[1].score_offset = {3.5f, -2.0f};
   save_checkpoint(path, checkpoint);
   const ModelWeights read = load_checkpoint(path).weights;

@@ -106,8 +106,7 @@ void untie(nn::Safetensors& file, const std::string& path, ImportedModel& out) {
                   "tie_word_embeddings as the model was trained, or leave the tensor out"));
     return;
   }
-  nn::NamedTensor copy{unembedding, shared->shape, shared->values};
-  file.tensors.push_back(std::move(copy));
+  file.tensors.push_back({unembedding, shared->shape, shared->values});
   out.changed.push_back("the unembedding is a copy of the embedding, to which it was tied");
 }
 
@@ -294,13 +293,9 @@ void write_hugging_face(const std::string& folder, const ModelWeights& weights,
   const Json config = hugging_face_config_to_json(weights.config, images);
   nn::Safetensors file;
   file.metadata["format"] = "pt";  // transformers asks for it
-  if (!images && weights.config.classes > 0) {
-    ModelWeights theirs = weights;
-    convert_classifier(theirs, 0.5f);
-    file.tensors = stored_tensors(std::move(theirs));
-  } else {
-    file.tensors = stored_tensors(weights);
-  }
+  ModelWeights theirs = weights;
+  if (!images && weights.config.classes > 0) convert_classifier(theirs, 0.5f);
+  file.tensors = stored_tensors(std::move(theirs));
   if (images) reshape_vit(file, weights.config, *images, /*to_theirs=*/true, folder);
   if (family_of(weights.config) == "roberta") {
     nn::NamedTensor* const positions = file.find(stored_name(weights.config, "position_embedding"));

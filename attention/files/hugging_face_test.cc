@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "attention/reference/polynomial_model.h"
+#include "attention/testing/small_models.h"
 #include "attention/trained/model.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/check.h"
@@ -18,22 +19,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string fresh_folder(const char* name) {
-  const fs::path folder = path_of(name);
+std::string fresh_folder() {
+  const fs::path folder = path_of("model");
   fs::remove_all(folder);
   fs::create_directories(folder);
   return folder.string();
 }
 
+// A folder with this model alone.
+std::string folder_of(const ModelWeights& weights, const std::optional<PatchGrid>& images = {}) {
+  const std::string folder = fresh_folder();
+  write_hugging_face(folder, weights, images);
+  return folder;
+}
+
 ModelWeights tiny(std::string_view family) {
-  ModelConfig config = preset(family);
-  config.vocab = 7, config.context = 5, config.layers = 2, config.width = 8, config.heads = 4,
-  config.ffn = 12;
-  config.attention = AttentionKind::kSoftmax;
-  if (family == "llama") config.kv_heads = 2;
-  if (!config.causal) config.classes = 3;
-  if (family == "bert") config.separator = 4;
-  if (family == "vit") config.vocab = 0, config.context = 7, config.patch_inputs = 12;
+  ModelConfig config = small_family(family);
+  config.width = 8, config.attention = AttentionKind::kSoftmax, config.epsilon = ModelConfig().epsilon;
+  if (family == "vit") config.context = 7, config.patch_inputs = 12;
   return random_weights(config, 3);
 }
 
@@ -70,14 +73,12 @@ void tie(const std::string& folder) {
 constexpr PatchGrid kImages{6, 4, 2, 3};
 
 TEST_CASE("a ViT comes back with the size of its images, and from the files of one without a head") {
-  const std::string folder = fresh_folder("vit");
   const ModelWeights weights = tiny("vit");
-  write_hugging_face(folder, weights, kImages);
-  const nn::Safetensors file = nn::read_safetensors(folder + "/model.safetensors");
-  for (const nn::NamedTensor& tensor : file.tensors) {
-    if (tensor.name.ends_with("projection.weight")) CHECK(tensor.shape == std::vector<int64_t>{8, 3, 2, 2});
-    if (tensor.name.ends_with("cls_token")) CHECK(tensor.shape == std::vector<int64_t>{1, 1, 8});
-  }
+  const std::string folder = folder_of(weights, kImages);
+  nn::Safetensors file = nn::read_safetensors(folder + "/model.safetensors");
+  CHECK(file.find("vit.embeddings.patch_embeddings.projection.weight")->shape ==
+        std::vector<int64_t>{8, 3, 2, 2});
+  CHECK(file.find("vit.embeddings.cls_token")->shape == std::vector<int64_t>{1, 1, 8});
   const ImportedModel read = read_hugging_face(folder, {.classes = 3});
   check_same(read.weights, weights, 0.0f);
   REQUIRE(read.images.has_value());
@@ -111,18 +112,15 @@ TEST_CASE("a ViT comes back with the size of its images, and from the files of o
 TEST_CASE("a model of every family comes back from transformers' files") {
   for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta"}) {
     CAPTURE(family);
-    const std::string folder = fresh_folder(family);
     const ModelWeights weights = tiny(family);
-    write_hugging_face(folder, weights);
-    const ImportedModel read = read_hugging_face(folder);
+    const ImportedModel read = read_hugging_face(folder_of(weights));
     check_same(read.weights, weights, weights.config.pooler ? 1e-6f : 0.0f);
     CHECK(read.ignored.empty());
   }
 }
 
 TEST_CASE("a model of sentence-transformers answers with the mean of a text's tokens, of length 1") {
-  const std::string folder = fresh_folder("sentences"), pooling = folder + "/1_Pooling/config.json";
-  write_hugging_face(folder, tiny("bert"));
+  const std::string folder = folder_of(tiny("bert")), pooling = folder + "/1_Pooling/config.json";
   fs::create_directories(folder + "/1_Pooling");
   write_file(pooling, R"({"word_embedding_dimension": 8, "pooling_mode_cls_token": false,
                           "pooling_mode_mean_tokens": true})");
@@ -145,9 +143,8 @@ TEST_CASE("a model of sentence-transformers answers with the mean of a text's to
 }
 
 TEST_CASE("buffers of older versions are ignored and named, other tensors refused by name") {
-  const std::string folder = fresh_folder("buffers");
   const ModelWeights weights = tiny("gpt-neox");
-  write_hugging_face(folder, weights);
+  const std::string folder = folder_of(weights);
   change_tensors(folder, [](nn::Safetensors& file) {
     file.tensors.push_back({"gpt_neox.layers.0.attention.rotary_emb.inv_freq", {1}, {1}});
     file.tensors.push_back({"gpt_neox.layers.0.attention.masked_bias", {}, {-1e9f}});
@@ -163,14 +160,12 @@ TEST_CASE("buffers of older versions are ignored and named, other tensors refuse
 
 TEST_CASE(
     "RoBERTa before it is given a task gets a fresh classifier; token types and padding rows are folded") {
-  const std::string folder = fresh_folder("masked");
   const ModelWeights weights = tiny("roberta");
-  write_hugging_face(folder, weights);
+  const std::string folder = folder_of(weights);
   change_tensors(folder, [](nn::Safetensors& file) {
     drop(file, "classifier.");
     file.tensors.push_back({"lm_head.bias", {7}, std::vector<float>(7)});
-    for (nn::NamedTensor& tensor : file.tensors)
-      if (tensor.name.ends_with("token_type_embeddings.weight")) tensor.values.assign(8, 0.5f);
+    file.find("roberta.embeddings.token_type_embeddings.weight")->values.assign(8, 0.5f);
   });
   const ImportedModel read = read_hugging_face(folder, {.classes = 4, .seed = 2});
   CHECK(read.ignored == std::vector<std::string>{"lm_head.bias"});
@@ -183,9 +178,8 @@ TEST_CASE(
 }
 
 TEST_CASE("BERT before it is given a task keeps its pooler, if it has one, and gets a fresh classifier") {
-  const std::string folder = fresh_folder("bare");
   const ModelWeights weights = tiny("bert");
-  write_hugging_face(folder, weights);
+  const std::string folder = folder_of(weights);
   change_tensors(folder, [](nn::Safetensors& file) {
     drop(file, "classifier.");
     file.tensors.push_back({"cls.predictions.bias", {7}, std::vector<float>(7)});
@@ -201,8 +195,7 @@ TEST_CASE("BERT before it is given a task keeps its pooler, if it has one, and g
   CHECK(pretrained.weights.type_embedding == weights.type_embedding);
   CHECK(pretrained.weights.layers[1].norm2_gamma == weights.layers[1].norm2_gamma);
   change_tensors(folder, [](nn::Safetensors& file) {
-    std::erase_if(file.tensors,
-                  [](const auto& tensor) { return tensor.name.find(".pooler.") != std::string::npos; });
+    drop(file, "bert.pooler.");
     for (nn::NamedTensor& tensor : file.tensors)
       if (tensor.name.starts_with("bert.")) tensor.name.erase(0, 5);
   });
@@ -218,12 +211,9 @@ TEST_CASE("a tensor with a value that is not finite is named, with its file") {
         {"roberta", "roberta.embeddings.token_type_embeddings.weight", NAN},
         {"roberta", "classifier.out_proj.bias", -HUGE_VALF}}) {
     CAPTURE(name);
-    const std::string folder = fresh_folder("nan");
-    write_hugging_face(folder, tiny(family));
-    change_tensors(folder, [&, name = std::string(name), value = value](nn::Safetensors& file) {
-      for (nn::NamedTensor& tensor : file.tensors)
-        if (tensor.name == name) tensor.values[2] = value;
-    });
+    const std::string folder = folder_of(tiny(family));
+    change_tensors(
+        folder, [name = name, value = value](nn::Safetensors& file) { file.find(name)->values[2] = value; });
     const std::string line =
         folder + "/model.safetensors: tensor " + name + " holds a value that is not finite (number 2 of ";
     CHECK_REFUSED(read_hugging_face(folder), line);
@@ -231,9 +221,8 @@ TEST_CASE("a tensor with a value that is not finite is named, with its file") {
 }
 
 TEST_CASE("GPT-2's first files, without a prefix and with the buffers of masks, are read like later ones") {
-  const std::string folder = fresh_folder("first");
   const ModelWeights weights = tiny("gpt2");
-  write_hugging_face(folder, weights);
+  const std::string folder = folder_of(weights);
   change_tensors(folder, [](nn::Safetensors& file) {
     drop(file, "lm_head.weight");
     for (nn::NamedTensor& tensor : file.tensors) tensor.name.erase(0, std::string("transformer.").size());
@@ -248,9 +237,8 @@ TEST_CASE("GPT-2's first files, without a prefix and with the buffers of masks, 
 }
 
 TEST_CASE("a tied unembedding is the embedding") {
-  const std::string folder = fresh_folder("tied");
   const ModelWeights weights = tiny("llama");
-  write_hugging_face(folder, weights);
+  const std::string folder = folder_of(weights);
   change_tensors(folder, [](nn::Safetensors& file) { drop(file, "lm_head.weight"); });
   CHECK_REFUSED(read_hugging_face(folder), "1 missing (lm_head.weight)");
   tie(folder);
@@ -258,17 +246,14 @@ TEST_CASE("a tied unembedding is the embedding") {
   write_hugging_face(folder, weights);  // one of its own, which is another
   tie(folder);
   CHECK_REFUSED(read_hugging_face(folder), "lm_head.weight is not model.embed_tokens.weight");
-  change_tensors(folder, [&](nn::Safetensors& file) {
-    for (nn::NamedTensor& tensor : file.tensors)
-      if (tensor.name == "lm_head.weight") tensor.values = weights.embedding;
-  });
+  change_tensors(folder,
+                 [&](nn::Safetensors& file) { file.find("lm_head.weight")->values = weights.embedding; });
   CHECK(read_hugging_face(folder).weights.unembedding == weights.embedding);
 }
 
 TEST_CASE("a model in parts is read through its index, which names no other folder") {
-  const std::string folder = fresh_folder("parts");
   const ModelWeights weights = tiny("llama");
-  write_hugging_face(folder, weights);
+  const std::string folder = folder_of(weights);
   nn::Safetensors first = nn::read_safetensors(folder + "/model.safetensors"), second;
   second.tensors.assign(first.tensors.begin() + 5, first.tensors.end());
   first.tensors.resize(5);
@@ -292,7 +277,7 @@ TEST_CASE("a model in parts is read through its index, which names no other fold
 }
 
 TEST_CASE("a folder without the files, and a model that transformers does not have, are refused") {
-  const std::string folder = fresh_folder("empty");
+  const std::string folder = fresh_folder();
   CHECK_REFUSED(read_hugging_face(folder), "config.json");
   ModelWeights powered = tiny("gpt-neox");
   powered.config.attention = AttentionKind::kPowerSoftmax;

@@ -40,15 +40,11 @@ std::string file_of(const ModelWeights& weights, bool tied, bool tables) {
     bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   };
   add(weights.embedding);
-  for (const LayerWeights& layer : weights.layers) add(layer.norm1_gamma);
-  for (const LayerWeights& layer : weights.layers) add(neighbours(layer.wq));
-  for (const LayerWeights& layer : weights.layers) add(neighbours(layer.wk));
-  for (const LayerWeights& layer : weights.layers) add(layer.wv);
-  for (const LayerWeights& layer : weights.layers) add(layer.wo);
-  for (const LayerWeights& layer : weights.layers) add(layer.norm2_gamma);
-  for (const LayerWeights& layer : weights.layers) add(layer.w_gate);
-  for (const LayerWeights& layer : weights.layers) add(layer.w_down);
-  for (const LayerWeights& layer : weights.layers) add(layer.w_up);
+  using L = LayerWeights;
+  for (const auto field :
+       {&L::norm1_gamma, &L::wq, &L::wk, &L::wv, &L::wo, &L::norm2_gamma, &L::w_gate, &L::w_down, &L::w_up})
+    for (const L& layer : weights.layers)
+      add(field == &L::wq || field == &L::wk ? neighbours(layer.*field) : layer.*field);
   add(weights.final_gamma);
   if (tables) add(std::vector<float>(static_cast<size_t>(c.context * c.head_dim()), 7.0f));
   if (!tied) add(weights.unembedding);

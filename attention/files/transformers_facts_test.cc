@@ -17,6 +17,7 @@
 #include "attention/files/hugging_face.h"
 #include "attention/files/stored_tensors.h"
 #include "attention/reference/polynomial_model.h"
+#include "attention/testing/small_models.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
@@ -45,14 +46,10 @@ void fill(std::vector<nn::NamedTensor>& tensors) {
 }
 
 ModelConfig tiny(std::string_view family) {
-  ModelConfig config = preset(family);
-  config.vocab = 13, config.context = 8, config.layers = 2, config.width = 16, config.heads = 4,
-  config.ffn = 24;
+  ModelConfig config = small_family(family);
+  config.vocab = 13, config.context = 8, config.ffn = 24, config.norm_epsilon = 1e-5;
   config.attention = AttentionKind::kSoftmax;
-  config.norm_epsilon = 1e-5;
   if (family == "gpt-neox") config.rotary_fraction = 0.5;
-  if (family == "llama") config.kv_heads = 2;
-  if (!config.causal) config.classes = 3;
   if (family == "bert") config.separator = 12;
   return config;
 }
@@ -113,20 +110,16 @@ TEST_CASE("GPT-2's logits are those of transformers") {
   check_last(reference_forward(weights, kTokens).logits, {-0.181839434, -0.006347177, -0.593826636});
 }
 
-TEST_CASE("Llama's logits with grouped keys are those of transformers") {
-  const ModelWeights weights = model_from_files("llama", R"({"model_type": "llama", "vocab_size": 13,
+TEST_CASE(
+    "Llama's logits with grouped keys are those of transformers, which turns whole heads whatever the file "
+    "says") {
+  for (const std::string fraction : {"", R"("partial_rotary_factor": 0.5, )"}) {
+    const ModelWeights weights = model_from_files("llama", R"({"model_type": "llama", "vocab_size": 13,
       "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
       "intermediate_size": 24, "max_position_embeddings": 8, "rope_theta": 100.0, "hidden_act": "silu",
-      "rms_norm_eps": 1e-5, "tie_word_embeddings": false})");
-  check_last(reference_forward(weights, kTokens).logits, {-0.03964385, 2.916541428, 1.442867796});
-}
-
-TEST_CASE("Llama's logits are those of transformers, which turns whole heads whatever the file says") {
-  const ModelWeights weights = model_from_files("llama", R"({"model_type": "llama", "vocab_size": 13,
-      "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
-      "intermediate_size": 24, "max_position_embeddings": 8, "rope_theta": 100.0, "partial_rotary_factor": 0.5,
-      "hidden_act": "silu", "rms_norm_eps": 1e-5, "tie_word_embeddings": false})");
-  check_last(reference_forward(weights, kTokens).logits, {-0.03964385, 2.916541428, 1.442867796});
+      "rms_norm_eps": 1e-5, )" + fraction + R"("tie_word_embeddings": false})");
+    check_last(reference_forward(weights, kTokens).logits, {-0.03964385, 2.916541428, 1.442867796});
+  }
 }
 
 TEST_CASE("RoBERTa's classes are those of transformers, for a short text too") {
@@ -177,14 +170,10 @@ TEST_CASE("BERT's classes are those of transformers, for two texts and for one")
 // The formula's pixels as an image of as many channels, in patches as the model reads them.
 std::vector<float> patches_of(const PatchGrid& grid) {
   std::vector<float> patches;
-  for (int top = 0; top < grid.height; top += grid.patch)
-    for (int left = 0; left < grid.width; left += grid.patch)
-      for (int channel = 0; channel < grid.channels; ++channel)
-        for (int i = 0; i < grid.patch * grid.patch; ++i) {
-          const int row = top + i / grid.patch, column = left + i % grid.patch;
-          patches.push_back(
-              value("pixels", static_cast<size_t>((channel * grid.height + row) * grid.width + column)));
-        }
+  grid.for_each_pixel([&](int channel, int row, int column) {
+    patches.push_back(
+        value("pixels", static_cast<size_t>((channel * grid.height + row) * grid.width + column)));
+  });
   return patches;
 }
 

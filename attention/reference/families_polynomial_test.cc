@@ -11,16 +11,9 @@
 #include "attention/trained/power_softmax.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/check.h"
-#include "doctest/doctest.h"
 
 namespace psm::attention {
 namespace {
-
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double worst = 0;
-  for (size_t i = 0; i < a.size(); ++i) worst = worse(worst, std::abs(a[i] - b[i]));
-  return worst;
-}
 
 // The exact functions, the value number `wrong` of all in an example off by its polynomial's error bound.
 struct Perturbed {
@@ -87,7 +80,7 @@ TEST_CASE("a family's polynomial model differs from its model by no more than th
       for (size_t i = 3; i < 6; ++i)
         data.with(i, [&](auto example) {
           const std::vector<double> exact = reference_forward(weights, example).logits;
-          const double off = distance(polynomial_forward(model, example).logits, exact);
+          const double off = largest_difference(polynomial_forward(model, example).logits, exact);
           CHECK(off <= 1.1 * explained(model, example));
           CHECK(off > 0);
         });

@@ -30,7 +30,7 @@ ForwardResult run(const ModelWeights& weights, const ModelInput& input, const Re
   const auto list = [](const nn::Tensor<double>& x) {
     return std::vector<double>(x.value, x.value + x.size());
   };
-  return {input.length, list(out.residual.back()), list(out.logits)};
+  return {list(out.residual.back()), list(out.logits)};
 }
 
 Ranges widened(Ranges ranges, const PolynomialOptions& options, const ModelConfig& config) {

@@ -45,7 +45,6 @@ struct ReferenceHooks : ReplacedFunctions {
 };
 
 struct ForwardResult {
-  int tokens = 0;
   std::vector<double> hidden;  // [tokens][d], after the last layer, before the final norm
   std::vector<double> logits;  // [tokens][vocab], or [classes]
 };
@@ -65,9 +64,8 @@ struct LayerApproximations {
   approx::Approximation gelu;                                     // or SiLU
   std::optional<approx::Approximation> second_inverse_sqrt = {};  // of a sequential block's N2
 
-  const approx::Approximation& inverse() const {
-    return attention.parts.front();
-  }  // PowerSoftmax models only
+  // Of PowerSoftmax models only.
+  const approx::Approximation& inverse() const { return attention.parts.front(); }
 };
 
 // Returns the polynomials of a layer with these ranges, which include the margin.

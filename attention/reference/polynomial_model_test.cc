@@ -6,12 +6,10 @@
 #include "approx/inverse.h"
 #include "attention/reference/range_use.h"
 #include "attention/shape/model_json.h"
+#include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
 #include "attention/trained/power_softmax.h"
-#include "ckks/base/error.h"
-#include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/check.h"
-#include "doctest/doctest.h"
 
 namespace psm::attention {
 namespace {
@@ -26,18 +24,12 @@ ModelConfig small() {
   return {.vocab = 11, .context = 8, .layers = 2, .width = 16, .heads = 2, .ffn = 32, .rotary_fraction = 0.5};
 }
 
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b, size_t count) {
-  double largest = 0;
-  for (size_t i = 0; i < count; ++i) largest = worse(largest, std::abs(a[i] - b[i]));
-  return largest;
-}
-
 TEST_CASE("a later token does not change what an earlier one gives") {
   const ModelWeights weights = random_weights(tiny(), 3);
   const std::vector<int> one = {1, 2, 3, 4}, other = {1, 2, 3, 6};
   const ForwardResult a = reference_forward(weights, one), b = reference_forward(weights, other);
-  CHECK(largest_difference(a.logits, b.logits, 3 * 7) == 0);
-  CHECK(largest_difference(a.logits, b.logits, 4 * 7) > 0);
+  CHECK(largest_difference(std::span(a.logits).first(3 * 7), std::span(b.logits).first(3 * 7)) == 0);
+  CHECK(largest_difference(a.logits, b.logits) > 0);
   CHECK(a.hidden.size() == 4 * 8);
 }
 
@@ -89,14 +81,14 @@ TEST_CASE("every site is observed and exact replacements change nothing") {
   };
   const std::vector<int> tokens = {0, 6, 3};
   const ForwardResult a = reference_forward(weights, tokens), b = reference_forward(weights, tokens, hooks);
-  CHECK(largest_difference(a.logits, b.logits, a.logits.size()) < 1e-12);
+  CHECK(largest_difference(a.logits, b.logits) < 1e-12);
   CHECK(seen[static_cast<int>(Site::kResidual)] == 3 * 3);
   CHECK(seen[static_cast<int>(Site::kVariance)] == 3 * 3);
   CHECK(seen[static_cast<int>(Site::kScores)] == 2 * 2 * 3);
   CHECK(seen[static_cast<int>(Site::kDenominator)] == 2 * 2 * 3);
   CHECK(seen[static_cast<int>(Site::kGeluInput)] == 2 * 3);
   factor = 1.01;
-  CHECK(largest_difference(a.logits, reference_forward(weights, tokens, hooks).logits, a.logits.size()) > 0);
+  CHECK(largest_difference(a.logits, reference_forward(weights, tokens, hooks).logits) > 0);
 }
 
 TEST_CASE("prompts that the model cannot take are refused") {
@@ -124,12 +116,8 @@ ModelWeights with_small_scores(const ModelConfig& config, float factor) {
 }
 
 double distance(const PolynomialModel& model, const std::vector<int>& tokens) {
-  const ForwardResult exact = reference_forward(model.weights, tokens),
-                      polynomial = polynomial_forward(model, tokens);
-  double worst = 0;
-  for (size_t i = 0; i < exact.logits.size(); ++i)
-    worst = worse(worst, std::abs(exact.logits[i] - polynomial.logits[i]));
-  return worst;
+  return largest_difference(reference_forward(model.weights, tokens).logits,
+                            polynomial_forward(model, tokens).logits);
 }
 
 TEST_CASE("the polynomial model comes closer to the model as its polynomials are given less error") {

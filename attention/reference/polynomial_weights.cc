@@ -10,8 +10,8 @@
 #include "approx/exponential.h"
 #include "approx/goldschmidt.h"
 #include "approx/inverse.h"
-#include "attention/trained/power_softmax.h"
 #include "ckks/base/error.h"
+#include "nn/kernels/simd_kernels.h"
 
 namespace psm::attention {
 namespace {
@@ -23,10 +23,8 @@ constexpr double kCoarseError = 0.125;  // of every inverse root but the last; t
 constexpr double kRounding =
     1e-9;  // by which intervals are widened for the arithmetic between approximations
 
-class ClearRows {
- public:
+struct ClearRows {
   using Value = std::vector<double>;
-  explicit ClearRows(size_t length) : length_(length) {}
 
   Value apply(const approx::Approximation& f, Value x, const char*, double shift = 0, double factor = 1) {
     for (double& entry : x) entry = f.evaluate((entry + shift) * factor);
@@ -42,12 +40,12 @@ class ClearRows {
     return x;
   }
   double times(double number, double c) { return number * c; }
-  Value power(Value x, int p) {
-    for (double& entry : x) entry = even_power(entry, p);
+  Value power(Value x, int p) {  // even, with the multiplications of the encrypted form
+    for (double& entry : x) entry = nn::integer_power(entry * entry, p / 2);
     return x;
   }
   Value over_length(Value x) {
-    for (double& entry : x) entry /= static_cast<double>(length_);
+    for (double& entry : x) entry /= static_cast<double>(x.size());
     return x;
   }
   Value half_sum(Value x, const Value& y) {
@@ -55,9 +53,6 @@ class ClearRows {
     return x;
   }
   Value refresh(Value x) { return x; }
-
- private:
-  size_t length_;
 };
 
 PolynomialRow normalise_square(double bound, int context, double relative_error, int rounds) {
@@ -98,7 +93,7 @@ double PolynomialRow::input_scale(double score_bound) const {
 }
 
 void PolynomialRow::evaluate(std::span<double> row) const {
-  ClearRows rows(row.size());
+  ClearRows rows;
   const std::vector<double> weights = std::visit(
       [&](const auto& each) {
         return each.run(rows, {row.begin(), row.end()});

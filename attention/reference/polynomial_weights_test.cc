@@ -51,8 +51,7 @@ double worst_error(const ModelConfig& config, const PolynomialRow& polynomial, c
 }
 
 TEST_CASE("the replacement of softmax is within its bound of it, for rows of every length") {
-  ModelConfig softmax;
-  softmax.attention = AttentionKind::kSoftmax;
+  const ModelConfig softmax{.attention = AttentionKind::kSoftmax};
   for (double bound : {0.5, 4.0, 10.0})
     for (int context : {1, 64})
       for (double error : {0x1p-6, 0x1p-12}) {
@@ -91,8 +90,7 @@ TEST_CASE("every approximation within the replacement of softmax stays on its in
 }
 
 TEST_CASE("scores beyond the bound break the replacement of softmax") {
-  ModelConfig softmax;
-  softmax.attention = AttentionKind::kSoftmax;
+  const ModelConfig softmax{.attention = AttentionKind::kSoftmax};
   const std::vector<Row> rows = {{-20, 0, 20}};
   const PolynomialRow polynomial = normalise_square_softmax(2, 8, 0x1p-8);
   CHECK(!(worst_error(softmax, polynomial, rows) <= polynomial.error_bound));
@@ -116,8 +114,7 @@ TEST_CASE("PowerSoftmax as a polynomial is within the division's error of each f
     for (int power = 2; power <= 16; power += 2) {
       CAPTURE(name_of(form));
       CAPTURE(power);
-      ModelConfig config;
-      config.form = form, config.power = power, config.epsilon = 0.25;
+      const ModelConfig config{.form = form, .power = power, .epsilon = 0.25};
       std::vector<Row> rows = rows_within(1.2, 24);
       if (form == PowerForm::kPlain)  // it divides by zero where all scores are; here they are not
         std::erase_if(rows, [](const Row& row) {
@@ -138,14 +135,11 @@ TEST_CASE("PowerSoftmax as a polynomial is within the division's error of each f
       CHECK(worst <= polynomial.error_bound + 1e-12);
       CHECK(worst > 0);
     }
-  ModelConfig stable;
-  stable.form = PowerForm::kStable;
-  CHECK_REFUSED(power_softmax_polynomial(stable, {0.1, 1}, 0.1), "for training");
+  CHECK_REFUSED(power_softmax_polynomial({.form = PowerForm::kStable}, {0.1, 1}, 0.1), "for training");
 }
 
 TEST_CASE("scaled ReLU as a polynomial is within its bound and takes the levels of |x|") {
-  ModelConfig relu;
-  relu.attention = AttentionKind::kScaledRelu;
+  const ModelConfig relu{.attention = AttentionKind::kScaledRelu};
   const PolynomialRow polynomial = scaled_relu_polynomial(5, 0.02);
   const double worst = worst_error(relu, polynomial, rows_within(5, 16));
   CHECK(worst <= polynomial.error_bound);

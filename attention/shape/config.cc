@@ -78,17 +78,17 @@ std::string ModelConfig::without_encrypted_form() const {
   return {};
 }
 
-size_t place_of(std::string_view name, std::span<const std::string_view> names, std::string_view what) {
+size_t place_of(std::string_view name, const Names& of) {
   std::string known;
-  for (size_t place = 0; place < names.size(); ++place) {
-    if (names[place] == name) return place;
-    known += (known.empty() ? "" : ", ") + std::string(names[place]);
+  for (size_t place = 0; place < of.names.size(); ++place) {
+    if (of.names[place] == name) return place;
+    known += (known.empty() ? "" : ", ") + std::string(of.names[place]);
   }
-  throw Error(message("unknown ", what, " \"", name, "\"; use one of: ", known));
+  throw Error(message("unknown ", of.what, " \"", name, "\"; use one of: ", known));
 }
 
 ModelConfig preset(std::string_view family) {
-  place_of(family, kFamilies, "family of models");
+  place_of(family, {"family of models", kFamilies});
   ModelConfig config;
   if (family == "gpt-neox") return config;
   const bool bert = family == "bert";

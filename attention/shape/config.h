@@ -106,8 +106,6 @@ struct ModelConfig {
   }
   // Rows of logits for each sequence of `length` tokens.
   int outputs(int length) const { return classes > 0 ? 1 : length; }
-  // Numbers in a row of logits.
-  int logit_count() const { return classes > 0 ? classes : vocab; }
   // Whether each token's row of logits predicts the next token.
   bool is_causal_language_model() const { return causal && classes == 0 && patch_inputs == 0; }
   bool has_score_offset() const { return score_offset && attention == AttentionKind::kPowerSoftmax; }
@@ -121,46 +119,34 @@ struct ModelConfig {
   bool operator==(const ModelConfig&) const = default;
 };
 
-// The names of an enumeration's values, in their order, as checkpoints and flags spell them; and what the values are.
-template <typename Enum>
-struct Names;
-template <>
-struct Names<AttentionKind> {
-  static constexpr std::string_view kWhat = "attention", kNames[] = {"softmax", "power_softmax", "relu"};
+// What an enumeration's values are, and their names in their order, as checkpoints and flags spell them.
+struct Names {
+  std::string_view what;
+  std::span<const std::string_view> names;
 };
-template <>
-struct Names<PowerForm> {
-  static constexpr std::string_view kWhat = "PowerSoftmax form",
-                                    kNames[] = {"plain", "lipschitz", "stable", "length_agnostic"};
-};
-template <>
-struct Names<BlockKind> {
-  static constexpr std::string_view kWhat = "kind of block", kNames[] = {"parallel", "pre_norm", "post_norm"};
-};
-template <>
-struct Names<NormKind> {
-  static constexpr std::string_view kWhat = "norm", kNames[] = {"layer_norm", "rms_norm"};
-};
-template <>
-struct Names<FeedForwardKind> {
-  static constexpr std::string_view kWhat = "feed-forward part",
-                                    kNames[] = {"gelu", "gelu_erf", "gelu_tanh", "swiglu"};
-};
-template <>
-struct Names<PositionKind> {
-  static constexpr std::string_view kWhat = "kind of positions", kNames[] = {"rotary", "learned"};
-};
+inline constexpr std::string_view kAttentionKinds[] = {"softmax", "power_softmax", "relu"};
+constexpr Names names_of(AttentionKind) { return {"attention", kAttentionKinds}; }
+inline constexpr std::string_view kPowerForms[] = {"plain", "lipschitz", "stable", "length_agnostic"};
+constexpr Names names_of(PowerForm) { return {"PowerSoftmax form", kPowerForms}; }
+inline constexpr std::string_view kBlockKinds[] = {"parallel", "pre_norm", "post_norm"};
+constexpr Names names_of(BlockKind) { return {"kind of block", kBlockKinds}; }
+inline constexpr std::string_view kNormKinds[] = {"layer_norm", "rms_norm"};
+constexpr Names names_of(NormKind) { return {"norm", kNormKinds}; }
+inline constexpr std::string_view kFeedForwardKinds[] = {"gelu", "gelu_erf", "gelu_tanh", "swiglu"};
+constexpr Names names_of(FeedForwardKind) { return {"feed-forward part", kFeedForwardKinds}; }
+inline constexpr std::string_view kPositionKinds[] = {"rotary", "learned"};
+constexpr Names names_of(PositionKind) { return {"kind of positions", kPositionKinds}; }
 
 // The place of `name` among them. Throws psm::Error on another name.
-size_t place_of(std::string_view name, std::span<const std::string_view> names, std::string_view what);
+size_t place_of(std::string_view name, const Names& of);
 
 template <typename Enum>
 constexpr std::string_view name_of(Enum value) {
-  return Names<Enum>::kNames[static_cast<size_t>(value)];
+  return names_of(value).names[static_cast<size_t>(value)];
 }
 template <typename Enum>
 Enum named(std::string_view name) {
-  return static_cast<Enum>(place_of(name, Names<Enum>::kNames, Names<Enum>::kWhat));
+  return static_cast<Enum>(place_of(name, names_of(Enum{})));
 }
 
 // The architecture of a family of models, without sizes: "gpt-neox", "gpt2", "llama", "bert", "roberta", "vit". The

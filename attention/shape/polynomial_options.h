@@ -13,10 +13,8 @@ namespace psm::attention {
 // Goldschmidt's plain iterations as in the paper. These are 21 for 1/x, 22 levels, whatever the error. For
 // 1/sqrt(x) the paper names no number, so the fewest that reach the error are taken.
 enum class DivisionForm { kRelaxed, kGoldschmidt };
-template <>
-struct Names<DivisionForm> {
-  static constexpr std::string_view kWhat = "form of the division", kNames[] = {"relaxed", "goldschmidt"};
-};
+inline constexpr std::string_view kDivisionForms[] = {"relaxed", "goldschmidt"};
+constexpr Names names_of(DivisionForm) { return {"form of the division", kDivisionForms}; }
 
 inline constexpr double kMargin = 1.25;
 

@@ -13,9 +13,8 @@
 namespace psm::attention {
 
 struct LayerRanges {
-  approx::Interval
-      variance;  // variance or mean square, + norm_epsilon: the input of 1/sqrt in N1 (and in N2 of a
-                 // parallel block)
+  // Variance or mean square, + norm_epsilon: the input of 1/sqrt in N1 (and in N2 of a parallel block).
+  approx::Interval variance;
   approx::Interval denominator;  // mean_i s_i^p + epsilon, all heads: the input of 1/x (PowerSoftmax models)
   double score = 0;              // max |s|
   double gelu_input = 0;         // max |argument of GELU or SiLU|

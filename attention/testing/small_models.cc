@@ -1,6 +1,5 @@
 #include "attention/testing/small_models.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "attention/encrypted/encrypted_model.h"
@@ -48,6 +47,13 @@ SmallData small_data(const ModelConfig& config, int count, uint64_t seed) {
   return data;
 }
 
+double largest_difference(std::span<const double> a, std::span<const double> b) {
+  PSM_CHECK(a.size() == b.size(), a.size(), " and ", b.size());
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) largest = worse(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
 ModelConfig small_config(int width, int heads, int ffn, double rotary_fraction) {
   ModelConfig config{.vocab = 13, .context = kSmallContext, .layers = 2, .width = width, .heads = heads};
   config.ffn = ffn, config.rotary_fraction = rotary_fraction;
@@ -72,8 +78,7 @@ double twin_error(const ModelConfig& config, size_t slots, const PolynomialOptio
   for (size_t p = 0; p < logits.size(); ++p) {
     const std::vector<double> expected =
         data.with(p, [&](auto example) { return polynomial_forward(model, example).logits; });
-    PSM_CHECK(logits[p].size() == expected.size());
-    for (size_t i = 0; i < expected.size(); ++i) worst = worse(worst, std::abs(logits[p][i] - expected[i]));
+    worst = worse(worst, largest_difference(logits[p], expected));
   }
   return worst;
 }

@@ -37,6 +37,9 @@ struct SmallData {
 // Texts of all lengths from the longest on, or whole images.
 SmallData small_data(const ModelConfig& config, int count, uint64_t seed = 5);
 
+// Infinite if one is not a number. The lists have the same length.
+double largest_difference(std::span<const double> a, std::span<const double> b);
+
 constexpr int kSmallContext = 16;
 
 // Two layers of GPT-NeoX's, 13 words.

@@ -1,7 +1,6 @@
 #include "attention/trained/attention_ops.h"
 
 #include "ckks/base/random/training_random.h"
-#include "doctest/doctest.h"
 #include "nn/layers/activations.h"
 #include "nn/testing/gradient_check.h"
 

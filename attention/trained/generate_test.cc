@@ -21,13 +21,12 @@ ModelWeights tiny(ModelConfig config) {
 }
 
 std::vector<ModelWeights> causal_models() {
-  ModelConfig grouped = preset("llama"), learned, sequential;
+  ModelConfig grouped = preset("llama");
   grouped.kv_heads = 2, grouped.attention = AttentionKind::kSoftmax;
-  learned.positions = PositionKind::kLearned, learned.attention = AttentionKind::kScaledRelu;
-  sequential.block = BlockKind::kPreNorm, sequential.feed_forward = FeedForwardKind::kGeluErf;
-  ModelConfig moved;
-  moved.score_offset = true;
-  return {tiny({}), tiny(grouped), tiny(learned), tiny(sequential), tiny(moved)};
+  return {tiny({}), tiny(grouped),
+          tiny({.attention = AttentionKind::kScaledRelu, .positions = PositionKind::kLearned}),
+          tiny({.block = BlockKind::kPreNorm, .feed_forward = FeedForwardKind::kGeluErf}),
+          tiny({.score_offset = true})};
 }
 
 TEST_CASE("reading token by token gives the logits of the whole sequence, in every causal architecture") {
@@ -93,9 +92,7 @@ TEST_CASE("a token, a length or a model that cannot be is refused") {
   const ModelWeights weights = tiny({});
   CHECK_THROWS_AS(generate(weights, 11, 1, 5, 1), Error);
   CHECK_THROWS_AS(generate(weights, 1, 1, 13, 1), Error);
-  ModelConfig both_ways;
-  both_ways.causal = false;
-  CHECK_THROWS_AS(generate(tiny(both_ways), 1, 1, 5, 1), Error);
+  CHECK_THROWS_AS(generate(tiny({.causal = false}), 1, 1, 5, 1), Error);
 }
 
 }  // namespace

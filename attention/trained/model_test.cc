@@ -8,7 +8,6 @@
 
 #include "attention/reference/polynomial_model.h"
 #include "ckks/base/random/training_random.h"
-#include "doctest/doctest.h"
 #include "nn/layers/cross_entropy.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/linear.h"
@@ -21,8 +20,8 @@ constexpr int kLength = 6, kSequences = 2;
 
 // What a model is run on and scored by.
 struct Examples {
-  std::vector<int> tokens, lengths, targets;
-  std::vector<float> patches;
+  std::vector<int> tokens = {}, lengths = {}, targets = {};
+  std::vector<float> patches = {};
   std::vector<int> rows = {};  // the scored ones; empty: all
   int scored() const {
     return static_cast<int>(std::count_if(targets.begin(), targets.end(), [](int t) { return t >= 0; }));
@@ -30,14 +29,10 @@ struct Examples {
 };
 
 const Examples kText{.tokens = {1, 2, 3, 4, 6, 5, 0, 1, 4, 4, 2, 3},
-                     .lengths = {},
-                     .targets = {2, 3, 4, 6, 5, -1, 1, 4, -1, 2, 3, 0},  // ten are scored
-                     .patches = {}};
+                     .targets = {2, 3, 4, 6, 5, -1, 1, 4, -1, 2, 3, 0}};  // ten are scored
 
 ModelConfig small(AttentionKind kind, PowerForm form, int power = 4) {
-  ModelConfig config;
-  config.vocab = 7, config.context = kLength, config.layers = 2, config.width = 8, config.heads = 2,
-  config.ffn = 12;
+  ModelConfig config{.vocab = 7, .context = kLength, .layers = 2, .width = 8, .heads = 2, .ffn = 12};
   config.rotary_fraction = 0.5, config.epsilon = 0.05;
   config.attention = kind, config.form = form, config.power = power;
   return config;
@@ -185,7 +180,7 @@ TEST_CASE("the gradients of a whole model are the differences of its loss, in ev
   check_both_precisions(bert, filled_up);
 
   vit.vocab = 0, vit.patch_inputs = 3, vit.classes = 3;
-  Examples images{.tokens = {}, .lengths = {}, .targets = {1, 2}, .patches = {}};
+  Examples images{.targets = {1, 2}};
   for (int i = 0; i < kSequences * (kLength - 1) * 3; ++i)
     images.patches.push_back(static_cast<float>(std::sin(1.7 * i)));
   check_both_precisions(vit, images);

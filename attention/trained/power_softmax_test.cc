@@ -23,9 +23,7 @@ Row random_row(int length, uint64_t seed) {
 }
 
 ModelConfig with(PowerForm form, int power, double epsilon) {
-  ModelConfig config;
-  config.form = form, config.power = power, config.epsilon = epsilon;
-  return config;
+  return {.form = form, .power = power, .epsilon = epsilon};
 }
 
 Row weigh(const ModelConfig& config, const Row& x) {
@@ -96,8 +94,7 @@ std::vector<ModelConfig> every_variant() {
 }
 
 TEST_CASE("softmax sums to one and ignores a shift") {
-  ModelConfig config;
-  config.attention = AttentionKind::kSoftmax;
+  const ModelConfig config{.attention = AttentionKind::kSoftmax};
   const Row x = random_row(6, 5), w = weigh(config, x);
   Row shifted = x;
   for (double& value : shifted) value += 1000;
@@ -108,9 +105,7 @@ TEST_CASE("softmax sums to one and ignores a shift") {
 }
 
 TEST_CASE("scaled ReLU gives nothing to negative scores and divides the others by the row's length") {
-  ModelConfig config;
-  config.attention = AttentionKind::kScaledRelu;
-  CHECK(weigh(config, {2, -1, 0, 6}) == Row{0.5, 0, 0, 1.5});
+  CHECK(weigh({.attention = AttentionKind::kScaledRelu}, {2, -1, 0, 6}) == Row{0.5, 0, 0, 1.5});
 }
 
 TEST_CASE("PowerSoftmax of a power p is x^p over its denominator, for every even p up to sixteen") {
