@@ -13,18 +13,10 @@
 namespace psm::cmd {
 namespace {
 
-int run(const std::string& arguments) { return run_command_line("bench " + arguments).exit_code; }
-
 const std::string kSmall = " --insecure --log-n 11 --repetitions 1 --bootstrap-repetitions 1";
 
-// All figures of a run that must succeed.
-Json figures_of(const std::string& arguments) {
-  must_run("bench " + arguments + kSmall + " --json " + path_of("figures.json"));
-  return json_in("figures.json");
-}
-
 TEST_CASE("the suite ckks has a row for every operation, with times and those of its kernels") {
-  const Json json = figures_of("--suite ckks --threads 2 --backend scalar");
+  const Json json = figures_of("bench --suite ckks --threads 2 --backend scalar" + kSmall);
   std::vector<std::string> names;
   for (const Json& row : json.array("rows")) {
     const std::string name = row.at("name", "row").string("name");
@@ -33,9 +25,9 @@ TEST_CASE("the suite ckks has a row for every operation, with times and those of
     CHECK(row.at("backend", "row").string("backend") == "scalar");
     const bool is_transform = name.compare(0, 4, "ntt_") == 0;
     CHECK(row.at("threads", "row").integer("threads", 1, 2) == (is_transform ? 1 : 2));
-    CHECK(row.at("min_ms", "row").number("min_ms") > 0);
-    CHECK(row.at("median_ms", "row").number("median_ms") >= row.at("min_ms", "row").number("min_ms"));
-    CHECK(row.at("kernels_ms", "row").number("kernels_ms") > 0);
+    CHECK(number_in(row, "min_ms") > 0);
+    CHECK(number_in(row, "median_ms") >= number_in(row, "min_ms"));
+    CHECK(number_in(row, "kernels_ms") > 0);
   }
   CHECK(names == std::vector<std::string>{"ntt_forward 1", "ntt_inverse 1", "encode 10", "rotate 10",
                                           "rotate 20", "rotate_hoisted 20", "multiply_relinearise 10",
@@ -45,25 +37,23 @@ TEST_CASE("the suite ckks has a row for every operation, with times and those of
   CHECK(sparse.at("slots", "row").integer("slots", 1, 1 << 10) == 256);
   CHECK(sparse.at("usable_levels", "row").integer("usable_levels", 0, 100) >= 12);
   // 20.4 bits remain but once in a million, of one value even (least_precision in ckks/bootstrap/testing).
-  CHECK(sparse.at("precision_mean_bits", "row").number("precision_mean_bits") > 19);
+  CHECK(number_in(sparse, "precision_mean_bits") > 19);
   const Json& bootstrap = json.array("rows")[names.size() - 2];
   CHECK(bootstrap.at("usable_levels", "row").integer("usable_levels", 0, 100) == 13);
-  const double mean = bootstrap.at("precision_mean_bits", "row").number("precision_mean_bits");
-  CHECK(mean > 12);
-  CHECK(bootstrap.at("precision_min_bits", "row").number("precision_min_bits") < mean);
-  CHECK(bootstrap.at("log_qp", "row").number("log_qp") > 1500);
+  CHECK(number_in(bootstrap, "precision_mean_bits") > 12);
+  CHECK(number_in(bootstrap, "precision_min_bits") < number_in(bootstrap, "precision_mean_bits"));
+  CHECK(number_in(bootstrap, "log_qp") > 1500);
   // The keys are in memory at the peak.
-  CHECK(bootstrap.at("peak_rss_bytes", "row").integer("peak_rss_bytes", 1, INT64_MAX) >
-        bootstrap.at("key_bytes", "row").integer("key_bytes", 1, INT64_MAX));
+  CHECK(number_in(bootstrap, "key_bytes") >= 1);
+  CHECK(number_in(bootstrap, "peak_rss_bytes") > number_in(bootstrap, "key_bytes"));
 }
 
 TEST_CASE("the suite kernels times each kernel of each backend") {
-  const Json json = figures_of("--suite kernels");
+  const Json json = figures_of("bench --suite kernels" + kSmall);
   std::map<std::string, std::set<std::string>> kernels;  // by backend
   for (const Json& row : json.array("rows")) {
     const std::string name = row.at("name", "row").string("name");
-    CHECK(row.at("limb_us", "row").number("limb_us") >=
-          (name == program::name(program::WorkKind::kNtt) ? 1e-3 : 0));
+    CHECK(number_in(row, "limb_us") >= (name == program::name(program::WorkKind::kNtt) ? 1e-3 : 0));
     kernels[row.at("backend", "row").string("backend")].insert(name);
   }
   CHECK(kernels.count("scalar") == 1);
@@ -72,30 +62,26 @@ TEST_CASE("the suite kernels times each kernel of each backend") {
 
 TEST_CASE("the suite model times the passes of a trained model, and its answer is the twin's") {
   const std::string model = runfile("testdata/recall.safetensors"), page = path_of("model.html");
-  const Json json = figures_of("--suite model --threads 1 --model " + model + " --ledger " + page);
-  const auto number = [&](const char* name) { return json.at(name, "run").number(name); };
+  const Json json =
+      figures_of("bench --suite model --threads 1 --model " + model + " --ledger " + page + kSmall);
   CHECK(json.at("shape", "run").string("shape") == model);
-  CHECK(number("tokens") == 64);
-  CHECK(number("layers") == 2);
-  CHECK(number("seconds") > 0);
+  CHECK(number_in(json, "tokens") == 64);
+  CHECK(number_in(json, "layers") == 2);
+  CHECK(number_in(json, "seconds") > 0);
   CHECK(json.at("seconds_of_passes", "run").array("passes").size() == 1);
-  CHECK(json.at("versus_twin", "run").at("argmax_agreement", "run").number("agreement") > 0.99);
-  CHECK(read_file(page, 1 << 22).find("Ciphertexts in memory") != std::string::npos);
+  CHECK(number_in(json, "versus_twin", "argmax_agreement") > 0.99);
+  CHECK(contains(read_file(page, 1 << 22), "Ciphertexts in memory"));
 }
 
 TEST_CASE("the suite device counts operations and a pass of a model without a device") {
-  const Json json = figures_of("--suite device --model " + runfile("testdata/recall.safetensors"));
+  const Json json =
+      figures_of("bench --suite device --model " + runfile("testdata/recall.safetensors") + kSmall);
   CHECK(json.at("device", "device").string("device") == "none");
   const auto& operations = json.at("operations", "device").array("operations");
   REQUIRE(operations.size() == 4);
-  for (const Json& row : operations) CHECK(row.at("predicted_ms", "row").number("predicted_ms") > 0);
-  const Json& pass = json.at("pass", "device");
-  CHECK(pass.at("peak_bytes", "pass").number("peak_bytes") >
-        pass.at("key_bytes", "pass").number("key_bytes"));
-  const auto bytes = [&](const char* which) {
-    return pass.at(which, "pass").at("bytes", which).number("bytes");
-  };
-  for (const char* part : {"preparation", "run"}) CHECK(bytes(part) > 0);
+  for (const Json& row : operations) CHECK(number_in(row, "predicted_ms") > 0);
+  CHECK(number_in(json, "pass", "peak_bytes") > number_in(json, "pass", "key_bytes"));
+  for (const char* part : {"preparation", "run"}) CHECK(number_in(json, "pass", part, "bytes") > 0);
 }
 
 TEST_CASE("flags of the suite model are refused elsewhere, and those of shapes beside a model") {
@@ -111,9 +97,9 @@ TEST_CASE("flags of the suite model are refused elsewhere, and those of shapes b
 }
 
 TEST_CASE("an unknown suite, an unknown backend and a small ring without --insecure are refused with 2") {
-  CHECK(run("--suite lattice" + kSmall) == 2);
-  CHECK(run("--suite ckks --backend gpu" + kSmall) == 2);
-  CHECK(run("--suite ckks --log-n 11") == 2);
+  check_refused("bench --suite lattice" + kSmall, "--suite lattice is not known");
+  check_refused("bench --suite ckks --backend gpu" + kSmall, "gpu");
+  check_refused("bench --suite ckks --log-n 11", "--log-n 11 offers no security");
 }
 
 }  // namespace

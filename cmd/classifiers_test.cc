@@ -22,8 +22,6 @@ namespace {
 
 constexpr const char* kShort = " --steps 4 --range-steps 2 --batch 4 --threads 1";
 
-Json json_of(const std::string& path) { return parse_json(read_file(path, 1 << 22), path); }
-
 // RoBERTa's: what stands around a text comes first.
 nn::BpeSpec tokenizer_spec() {
   return nn::train_byte_bpe(phrases(), {.vocab = 270, .special = {"<s>", "<pad>", "</s>", "<unk>"}});
@@ -35,43 +33,41 @@ void write_roberta(const std::string& folder) {
   config.vocab = 270, config.context = 24, config.layers = 1, config.width = 16, config.heads = 2,
   config.ffn = 20, config.classes = 2;
   config.attention = attention::AttentionKind::kSoftmax;
-  std::filesystem::create_directories(folder);
   attention::write_hugging_face(folder, attention::random_weights(config, 3));
   write_file(folder + "/tokenizer.json", nn::tokenizer_json(tokenizer_spec(), 1));
 }
 
-int64_t examples(const Json& scores, const char* form) {
-  return scores.at(form, "json").at("positions", "json").integer("positions", 0, 1 << 20);
+// How many examples a command scores one form of a model on.
+double examples(const std::string& evaluate, const char* form) {
+  return number_in(figures_of(evaluate), form, "positions");
 }
 
 TEST_CASE("an imported RoBERTa is scored, trained on with a shorter context, and made polynomial") {
   const std::string folder = path_of("roberta"), model = path_of("roberta.safetensors"),
-                    texts = path_of("phrases.tsv"), pairs = path_of("questions.tsv"),
-                    json = path_of("e.json");
+                    texts = path_of("phrases.tsv"), pairs = path_of("questions.tsv");
   write_roberta(folder);
   write_file(texts, phrases());
   write_file(pairs, text_pairs(false));
   CHECK(contains(output_of("import --from " + folder + " --out " + model), "classes       2"));
-  CHECK(contains(output_of("evaluate --model " + model + " --sentences " + texts + " --json " + json),
-                 "accuracy"));
-  CHECK(examples(json_of(json), "trained") == 12);
+  const std::string evaluate = "evaluate --model " + model + " --sentences " + texts;
+  CHECK(contains(output_of(evaluate), "accuracy"));
+  CHECK(examples(evaluate, "trained") == 12);
 
   const std::string out = path_of("tuned"), final_model = out + "/final.safetensors";
   const std::string said =
       output_of("train --from " + model + " --context 20 --sentences " + texts + " --out " + out + kShort);
-  CHECK(said.find("softmax        as it is") != std::string::npos);
+  CHECK(contains(said, "softmax        as it is"));
   CHECK(attention::load_checkpoint(final_model).weights.config.context == 20);
   CHECK_FALSE(std::filesystem::exists(out + "/power_softmax.training"));
   output_of("polynomialise --model " + final_model + " --sentences " + texts + " --margin 3 --out " +
             path_of("poly.safetensors"));
-  output_of("evaluate --model " + path_of("poly.safetensors") + " --sentences " + texts + " --json " + json);
-  CHECK(examples(json_of(json), "polynomial") == 12);
+  CHECK(examples("evaluate --model " + path_of("poly.safetensors") + " --sentences " + texts, "polynomial") ==
+        12);
 
   // QNLI's pairs, of the same tokens and classes.
   output_of("train --from " + model + " --sentences " + pairs + " --out " + path_of("qnli") + kShort);
-  output_of("evaluate --model " + path_of("qnli/final.safetensors") + " --sentences " + pairs + " --json " +
-            json);
-  CHECK(examples(json_of(json), "trained") == 6);
+  CHECK(examples("evaluate --model " + path_of("qnli/final.safetensors") + " --sentences " + pairs,
+                 "trained") == 6);
 
   check_refused("evaluate --model " + model + " --text " + texts, "give them with --sentences");
   check_refused("train --from " + model + " --context 25 --sentences " + texts + " --out " + path_of("x"),
@@ -119,14 +115,13 @@ TEST_CASE(
     const std::string said =
         output_of("train --from " + start + " --attention " + attention + " --sentences " + pairs +
                   " --valid " + pairs + " --out " + path_of(attention) + kShort);
-    CHECK(said.find("  " + attention + " ") != std::string::npos);
-    CHECK(said.find("60 held out") != std::string::npos);
-    CHECK(said.find("as it is") == std::string::npos);
+    CHECK(contains(said, "  " + attention + " "));
+    CHECK(contains(said, "60 held out"));
+    CHECK_FALSE(contains(said, "as it is"));
     const std::string tuned = path_of(attention) + "/" + attention + ".safetensors";
     CHECK(attention::load_checkpoint(tuned).weights.config.classes == 2);
-    output_of("evaluate --model " + tuned + " --sentences " + pairs + " --valid " + pairs + " --json " +
-              path_of("m.json"));
-    CHECK(examples(json_of(path_of("m.json")), "trained") == 60);
+    CHECK(examples("evaluate --model " + tuned + " --sentences " + pairs + " --valid " + pairs, "trained") ==
+          60);
   }
   output_of("polynomialise --model " + path_of("power_softmax/final.safetensors") + " --sentences " + pairs +
             " --out " + path_of("pairs.safetensors"));
@@ -143,7 +138,7 @@ TEST_CASE("an encoder of which transformers would count other positions is not w
   const std::string folder = path_of("padded");
   write_roberta(folder);
   std::string config = read_file(folder + "/config.json", 1 << 16);
-  config.replace(config.find("\"pad_token_id\": 1"), 17, "\"pad_token_id\": 2");
+  replace(config, "\"pad_token_id\": 1", "\"pad_token_id\": 2");
   write_file(folder + "/config.json", config);
   check_refused("import --from " + folder + " --out " + path_of("z"), "token 2 stands at an end");
 }
@@ -157,7 +152,7 @@ TEST_CASE("logits are written for texts, pairs, token numbers and images, those 
   output_of("evaluate --model " + model + " --prompts " + path_of("lines.txt") + " --logits " + json);
   const attention::ModelWeights weights = attention::load_checkpoint(model).weights;
   const nn::Tokenizer tokenizer(tokenizer_spec(), "test");
-  const Json written = json_of(json);
+  const Json written = json_in("l.json");
   const Json::Array& texts = written.at("examples", "json").array("examples");
   REQUIRE(texts.size() == 2);
   for (size_t n = 0; n < texts.size(); ++n) {
@@ -179,7 +174,7 @@ TEST_CASE("logits are written for texts, pairs, token numbers and images, those 
       CHECK(std::abs(rows[0].array("row")[c].number("logit") - logits[c]) < 1e-5);
   }
   output_of("evaluate --model " + model + " --ids 0,5,9,2 --logits " + json);
-  CHECK(json_of(json).at("examples", "json").array("examples")[0].at("tokens", "json").dump(0) ==
+  CHECK(json_in("l.json").at("examples", "json").array("examples")[0].at("tokens", "json").dump(0) ==
         "[0,5,9,2]");
   check_refused("evaluate --model " + model + " --ids 0,x --logits " + json, "'x' is no token");
   check_refused("evaluate --model " + model + " --ids 0,270 --logits " + json, "270");
@@ -198,12 +193,10 @@ TEST_CASE("an imported ViT is scored, trained on and made polynomial, and goes b
   config.context = 5, config.patch_inputs = 2 * 14 * 14, config.layers = 1, config.width = 16,
   config.heads = 2, config.ffn = 20, config.classes = 3;
   config.attention = attention::AttentionKind::kSoftmax;
-  std::filesystem::create_directories(folder);
   attention::write_hugging_face(folder, attention::random_weights(config, 3),
                                 attention::PatchGrid{28, 28, 14, 2});
   output_of("import --from " + folder + " --out " + model);
-  output_of("evaluate --model " + model + data + " --json " + json);
-  CHECK(examples(json_of(json), "trained") == 4);
+  CHECK(examples("evaluate --model " + model + data, "trained") == 4);
   output_of("import --from " + model + " --to hugging-face --out " + folder + "-back");
   for (const char* name : {"/model.safetensors", "/config.json"})
     CHECK(read_file(folder + "-back" + name, 1 << 20) == read_file(folder + name, 1 << 20));
@@ -214,7 +207,7 @@ TEST_CASE("an imported ViT is scored, trained on and made polynomial, and goes b
             path_of("vit_poly.safetensors"));
   output_of("evaluate --model " + path_of("vit_poly.safetensors") + " --prompts " + images +
             " --sample 3 --logits " + json);
-  const Json written = json_of(json);
+  const Json written = json_in("v.json");
   const Json::Array& examples = written.at("examples", "json").array("examples");
   REQUIRE(examples.size() == 3);
   CHECK(examples[2].at("polynomial", "json").array("rows")[0].array("row").size() == 2);

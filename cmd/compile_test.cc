@@ -9,17 +9,16 @@ namespace {
 
 // The one entry point of a dry run, as machines see it.
 Json predicted(const std::string& arguments) {
-  output_of("compile --dry-run --insecure " + arguments + " --json " + path_of("dry.json") + " 2>/dev/null");
-  const Json json = json_in("dry.json");
-  CHECK(json.at("weight_file_bytes", "dry run").number("bytes") > 0);
-  CHECK(json.at("key_file_bytes", "dry run").number("bytes") > 0);
+  const Json json = figures_of("compile --dry-run --insecure " + arguments);
+  CHECK(number_in(json, "weight_file_bytes") > 0);
+  CHECK(number_in(json, "key_file_bytes") > 0);
   return json.at("entries", "dry run").array("entries").back();
 }
 
 TEST_CASE("100 tokens take 128 places, and the parts of the memory add up to its peak") {
   const std::string arguments = "--log-n 13 --shape pythia-70m --tokens 100";
   const Json entry = predicted(arguments);
-  const auto bytes = [&](const char* name) { return entry.at(name, "entry").number(name); };
+  const auto bytes = [&](const char* name) { return number_in(entry, name); };
   CHECK(bytes("peak_bytes") ==
         doctest::Approx(bytes("run_bytes") + bytes("key_bytes") + bytes("table_bytes")));
   CHECK(bytes("run_bytes") > bytes("bootstrap_bytes"));
@@ -27,24 +26,23 @@ TEST_CASE("100 tokens take 128 places, and the parts of the memory add up to its
   CHECK(entry.at("bootstraps", "entry").integer("bootstraps", 1, 1000) > 0);
   CHECK(bytes("seconds") > 0);
   CHECK(entry.find("results") == nullptr);
-  const std::string text = output_of("compile --dry-run --insecure " + arguments + " 2>/dev/null");
+  const std::string text = output_of("compile --dry-run --insecure " + arguments);
   CHECK(text.starts_with("pythia-70m\n"));
   const std::string tokens = text.substr(text.find("\n  tokens ") + 1);
   CHECK(tokens.substr(0, tokens.find('\n')).ends_with(" 128"));
-  CHECK(text.find("; the others in each pass") != std::string::npos);
-  CHECK(text.find("layer 5 / feed-forward") != std::string::npos);
+  CHECK(contains(text, "; the others in each pass"));
+  CHECK(contains(text, "layer 5 / feed-forward"));
 }
 
 TEST_CASE("one token of a shape is predicted, and weights that are ciphertexts besides it") {
   const std::string small = "--log-n 12 --shape pythia-70m --layers 1 --tokens 8 ";
   const Json token = predicted(small + "--for text"), secret = predicted(small + "--for encrypted-weights");
   CHECK(token.at("name", "entry").string("name") == "token");
-  CHECK(token.at("seconds", "entry").number("seconds") > 0);
+  CHECK(number_in(token, "seconds") > 0);
   CHECK(token.find("encrypted_weights") == nullptr);
-  CHECK(secret.at("encrypted_weight_bytes", "entry").number("bytes") > 0);
+  CHECK(number_in(secret, "encrypted_weight_bytes") > 0);
   // The paper's division takes more bootstraps.
-  CHECK(predicted(small + "--paper").at("bootstraps", "entry").number("bootstraps") >
-        predicted(small).at("bootstraps", "entry").number("bootstraps"));
+  CHECK(number_in(predicted(small + "--paper"), "bootstraps") > number_in(predicted(small), "bootstraps"));
 }
 
 TEST_CASE("what cannot be predicted is refused before the machine is measured") {

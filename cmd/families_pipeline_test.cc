@@ -26,8 +26,7 @@ void follow(const std::string& family, const std::string& train, const std::stri
   CAPTURE(family);
   const std::string folder = path_of(family), model = folder + "/poly.safetensors", keys = folder + "/keys";
   must("train", "--out " + folder + train + kShort);
-  must("polynomialise", "--model " + folder + "/final.safetensors --out " + model + " --margin 3 --json " +
-                            folder + "/poly.json");
+  must("polynomialise", "--model " + folder + "/final.safetensors --out " + model + " --margin 3");
   if (embeds) must("import", "--from " + model + " --embedding --out " + folder + "/embedding.safetensors");
   compile(embeds ? folder + "/embedding.safetensors" : model, family + "/poly");
   must("keygen", "--insecure --client " + folder + "/poly.client --out " + keys);
@@ -45,10 +44,9 @@ TEST_CASE(
     const Outcome text = must("generate", "--model " + path_of(family + "/poly.safetensors") + kRing +
                                               " --prompt \"k0 v1 k2 v3 k0\" --tokens 8 --compare --json " +
                                               path_of("text.json"));
-    CHECK(text.out.find("the program's own text in the clear, the same: ") != std::string::npos);
-    const Json agreement = json_in("text.json").at("agreement", "json");
-    CHECK(agreement.at("positions", "json").integer("positions", 0, 100) == 8);
-    CHECK(agreement.at("max_abs", "json").number("max_abs") < 0.1);
+    CHECK(contains(text.out, "the program's own text in the clear, the same: "));
+    CHECK(number_in(json_in("text.json"), "agreement", "positions") == 8);
+    CHECK(number_in(json_in("text.json"), "agreement", "max_abs") < 0.1);
   }
 }
 
@@ -83,11 +81,8 @@ TEST_CASE("an encoder classifies texts of several lengths on ciphertexts, their 
   follow("roberta", kSmall + std::string("--context 32 --sentences ") + path_of("phrases.tsv"),
          "--prompts " + path_of("texts.txt"), 4);
   const std::string model = path_of("roberta/poly.safetensors");
-  must("evaluate", "--model " + model + " --sentences " + path_of("phrases.tsv") + " --json " +
-                       path_of("roberta/e.json"));
-  const Json scores = json_in("roberta/e.json");
-  for (const char* form : {"trained", "polynomial"})
-    CHECK(scores.at(form, "json").at("positions", "json").integer("positions", 0, 1000) == 12);
+  const Json scores = figures_of("evaluate --model " + model + " --sentences " + path_of("phrases.tsv"));
+  for (const char* form : {"trained", "polynomial"}) CHECK(number_in(scores, form, "positions") == 12);
   check_refused("evaluate --model " + model + " --text " + path_of("texts.txt"),
                 "give them with --sentences");
   check_refused("evaluate --model " + model + " --tasks piqa --dir .", "a classifier of 2 classes");
@@ -105,7 +100,6 @@ TEST_CASE(
   config.ffn = 20;
   config.attention = attention::AttentionKind::kSoftmax, config.classes = 2, config.separator = 3;
   const std::string folder = path_of("bert_files"), model = path_of("bert.safetensors");
-  std::filesystem::create_directories(folder);
   attention::write_hugging_face(folder, attention::random_weights(config, 3));
   write_file(folder + "/vocab.txt", kPieces);
   write_file(path_of("mrpc.tsv"), text_pairs(true));
@@ -113,11 +107,11 @@ TEST_CASE(
   must("import", "--from " + folder + " --out " + model);
   follow("bert", " --from " + model + " --sentences " + path_of("mrpc.tsv"),
          "--prompts " + path_of("pairs.txt"), 4);
-  must("encrypt", "--insecure --client " + path_of("bert/poly.client") + " --keys " + path_of("bert/keys") +
-                      " --prompts " + path_of("pairs.txt") + " --out " + path_of("x.ct") + " --json " +
-                      path_of("x.json"));
   // All four fill one ciphertext of states and one of lengths.
-  CHECK(json_in("x.json").at("ciphertexts", "json").integer("ciphertexts", 0, 100) == 2);
+  CHECK(number_in(figures_of("encrypt --insecure --client " + path_of("bert/poly.client") + " --keys " +
+                             path_of("bert/keys") + " --prompts " + path_of("pairs.txt") + " --out " +
+                             path_of("x.ct")),
+                  "ciphertexts") == 2);
   const std::string back = path_of("bert_back");
   must("import", "--from " + model + " --to hugging-face --out " + back);
   CHECK(read_file(back + "/model.safetensors", 1 << 20) == read_file(folder + "/model.safetensors", 1 << 20));
@@ -170,7 +164,7 @@ TEST_CASE("a checkpoint whose context no ciphertext holds is cut to the part tha
                     part = path_of("part.safetensors");
   make_long_model(model);
   const Outcome uncut = must("polynomialise", "--model " + model + " --out " + whole);
-  CHECK(uncut.out.find("no encrypted form: context is 2048") != std::string::npos);
+  CHECK(contains(uncut.out, "no encrypted form: context is 2048"));
   check_refused("compile --insecure --log-n 11 --model " + whole + " --out " + path_of("whole"),
                 "use fewer tokens");
   check_refused("polynomialise --model " + model + " --tokens 4096 --out " + part,
@@ -188,13 +182,12 @@ TEST_CASE("what has no encrypted form is said where a model is imported and made
   config.ffn = 12;
   config.attention = attention::AttentionKind::kSoftmax, config.classes = 2;
   const std::string folder = path_of("hf");
-  std::filesystem::create_directories(folder);
   attention::write_hugging_face(folder, attention::random_weights(config, 3));
   const Outcome imported = must("import", "--from " + folder + " --out " + path_of("imported.safetensors"));
-  CHECK(imported.out.find("with its attention replaced") != std::string::npos);
+  CHECK(contains(imported.out, "with its attention replaced"));
   const Outcome softmax = must("polynomialise", "--model " + path_of("gpt2/softmax.safetensors") + " --out " +
                                                     path_of("s.safetensors"));
-  CHECK(softmax.out.find("no encrypted form: attention is softmax") != std::string::npos);
+  CHECK(contains(softmax.out, "no encrypted form: attention is softmax"));
   check_refused(
       "compile --insecure --log-n 11 --model " + path_of("s.safetensors") + " --out " + path_of("s"),
       "attention softmax");

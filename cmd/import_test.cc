@@ -19,11 +19,6 @@
 namespace psm::cmd {
 namespace {
 
-Json run_for_json(const std::string& arguments) {
-  output_of(arguments + " --json " + path_of("figures.json"));
-  return json_in("figures.json");
-}
-
 attention::ModelWeights tiny(std::string_view family) {
   attention::ModelConfig config = attention::preset(family);
   config.vocab = 7, config.context = 5, config.layers = 2, config.width = 8, config.heads = 2,
@@ -36,7 +31,6 @@ attention::ModelWeights tiny(std::string_view family) {
 
 // A folder as transformers writes it.
 std::string written(const std::string& name, const attention::ModelWeights& weights) {
-  std::filesystem::create_directories(path_of(name));
   attention::write_hugging_face(path_of(name), weights);
   return path_of(name);
 }
@@ -44,10 +38,10 @@ std::string written(const std::string& name, const attention::ModelWeights& weig
 TEST_CASE("a model of transformers becomes a checkpoint, and goes back into the same files") {
   for (const char* family : {"gpt-neox", "gpt2", "llama"}) {
     const std::string folder = written(family, tiny(family)), checkpoint = path_of("model.safetensors");
-    const Json figures = run_for_json("import --from " + folder + " --out " + checkpoint);
+    const Json figures = figures_of("import --from " + folder + " --out " + checkpoint);
     CHECK(figures.at("architecture", "").string("") == family);
     CHECK(attention::load_checkpoint(checkpoint).weights.layers[1].w_down == tiny(family).layers[1].w_down);
-    run_for_json("import --from " + checkpoint + " --to hugging-face --out " + folder + "-back");
+    figures_of("import --from " + checkpoint + " --to hugging-face --out " + folder + "-back");
     for (const char* name : {"/model.safetensors", "/config.json"})
       CHECK(read_file(folder + "-back" + name, 1 << 20) == read_file(folder + name, 1 << 20));
   }
@@ -57,7 +51,7 @@ TEST_CASE("a checkpoint is known by what is in it, whatever its name") {
   attention::save_checkpoint(path_of("model.safetensors"), {tiny("llama"), {}, {}, {}});
   std::filesystem::copy_file(path_of("model.safetensors"), path_of("a_checkpoint"),
                              std::filesystem::copy_options::overwrite_existing);
-  run_for_json("import --from " + path_of("a_checkpoint") + " --out " + path_of("again.safetensors"));
+  figures_of("import --from " + path_of("a_checkpoint") + " --out " + path_of("again.safetensors"));
   CHECK(read_file(path_of("again.safetensors"), 1 << 20) == read_file(path_of("model.safetensors"), 1 << 20));
 }
 
@@ -93,9 +87,9 @@ TEST_CASE(
                     checkpoint = path_of("spoken.safetensors");
   const nn::Tokenizer tokenizer(nn::train_byte_bpe("the cat sat on the mat", {.vocab = 262}), "test");
   write_file(folder + "/tokenizer.json", nn::tokenizer_json(tokenizer.spec(), 0));
-  const Json figures = run_for_json("import --from " + folder + " --out " + checkpoint);
+  const Json figures = figures_of("import --from " + folder + " --out " + checkpoint);
   CHECK(figures.at("tokenizer_tokens", "").integer("", 0, 1000) == tokenizer.vocab());
-  run_for_json("import --from " + checkpoint + " --to hugging-face --out " + folder + "-back");
+  figures_of("import --from " + checkpoint + " --to hugging-face --out " + folder + "-back");
   CHECK(read_file(folder + "-back/tokenizer.json", 1 << 20) ==
         read_file(folder + "/tokenizer.json", 1 << 20));
 
@@ -103,10 +97,10 @@ TEST_CASE(
   check_refused("import --from " + folder + "/model.safetensors --to hugging-face --out " + folder,
                 "would replace");
   std::string other = read_file(folder + "/tokenizer.json", 1 << 20);
-  other.replace(other.find("\"BPE\""), 5, "\"Unigram\"");
+  replace(other, "\"BPE\"", "\"Unigram\"");
   write_file(folder + "/tokenizer.json", other);
   check_refused("import --from " + folder + " --out " + checkpoint, "import the model with --tokenizer none");
-  const Json without = run_for_json("import --from " + folder + " --tokenizer none --out " + checkpoint);
+  const Json without = figures_of("import --from " + folder + " --tokenizer none --out " + checkpoint);
   CHECK(without.find("tokenizer_tokens") == nullptr);
 }
 
@@ -133,15 +127,15 @@ TEST_CASE(
   if (!model || !tokenizer || !text) return;
   const std::string checkpoint = path_of("stories.safetensors");
   const Json imported =
-      run_for_json("import --from " + *model + " --tokenizer " + *tokenizer + " --out " + checkpoint);
+      figures_of("import --from " + *model + " --tokenizer " + *tokenizer + " --out " + checkpoint);
   CHECK(imported.at("tokenizer_tokens", "").integer("", 0, 1000) == 512);
-  const Json scored = run_for_json("evaluate --model " + checkpoint + " --text " + *text);
+  const Json scored = figures_of("evaluate --model " + checkpoint + " --text " + *text);
   CHECK(scored.at("tokens", "").integer("", 0, 10000) == 1809);
   CHECK(scored.at("nats_a_token", "").number("") == doctest::Approx(1.27566).epsilon(1e-4));
 
   const std::string samples = "train --from " + checkpoint + " --samples 4000 --context 65 --out ";
-  const Json trained = run_for_json(samples + path_of("powered") +
-                                    " --power 8 --steps 40 --range-steps 20 --batch 4 --threads 1");
+  const Json trained = figures_of(samples + path_of("powered") +
+                                  " --power 8 --steps 40 --range-steps 20 --batch 4 --threads 1");
   const auto nats = [&](const char* name) {
     return trained.at("scores", "").at(name, "").at("cross_entropy", "").number("");
   };
@@ -161,7 +155,7 @@ TEST_CASE(
     CHECK(layer.denominator.hi <= 1000 * layer.denominator.lo);
   CHECK_FALSE(std::filesystem::exists(path_of("powered") + "/ranges.training"));
   const Json documents =
-      run_for_json("evaluate --model " + path_of("powered") + "/final.safetensors --text " + *text);
+      figures_of("evaluate --model " + path_of("powered") + "/final.safetensors --text " + *text);
   CHECK(documents.at("tokens", "").integer("", 0, 10000) == 1809);
   check_refused(samples + path_of("again") + " --text " + *text, "in place of other data");
   check_refused("train --samples 4000 --out " + path_of("again"), "written by the model of --from");
@@ -170,11 +164,11 @@ TEST_CASE(
   const std::string polynomial = path_of("polynomial.safetensors");
   must_run("polynomialise --model " + path_of("powered") + "/final.safetensors --text " + *text +
            " --tokens 64 --margin 3 --out " + polynomial);
-  const Json forms = run_for_json("evaluate --model " + polynomial + " --text " + *text);
+  const Json forms = figures_of("evaluate --model " + polynomial + " --text " + *text);
   CHECK(forms.at("polynomial", "").at("tokens", "").integer("", 0, 10000) == 1809);
   const std::string said = output_of("generate --insecure --log-n 11 --model " + polynomial +
                                      " --prompt \"Once upon a time\" --tokens 8 --compare");
-  CHECK(said.find("the program's own text in the clear, the same: ") != std::string::npos);
+  CHECK(contains(said, "the program's own text in the clear, the same: "));
 }
 
 TEST_CASE("a note that is no tokenizer is refused") {

@@ -22,7 +22,7 @@ void prepare() {
     make_model(kModel, 1);
     output_of("compile --for text --model " + kModel + " --out " + path_of("text") + kRing);
     const std::string out = output_of(record_to(kRecord));
-    CHECK(out.find("//cmd:replay -- --record " + kRecord + " --insecure\n") != std::string::npos);
+    CHECK(contains(out, "//cmd:replay -- --record " + kRecord + " --insecure\n"));
     return out.find("test key") != std::string::npos;
   }();
   REQUIRE(once);
@@ -51,7 +51,7 @@ TEST_CASE("a record says that its secret key is a test key, and has the same bit
   CHECK(runs[0].at("digests", "r").array("digests").size() > 100);
   for (const char* rest : {" --threads 1", " --backend scalar", " --device emulated"}) {
     const std::string out = output_of(replay_of(kRecord) + rest + " --json " + path_of("replay.json"));
-    CHECK(out.find("the same bits in all") != std::string::npos);
+    CHECK(contains(out, "the same bits in all"));
     const Json replayed = json_in("replay.json");
     CHECK(replayed.at("same", "r").truth("same"));
     CHECK(replayed.at("runs", "r").integer("runs", 2, 2) == 2);

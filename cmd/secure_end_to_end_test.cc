@@ -9,18 +9,14 @@ namespace psm::cmd {
 namespace {
 
 TEST_CASE("the demo's answers on ciphertexts at 128-bit security are the twin's") {
-  const std::string report = "demo.json";
-  must_run("demo --model " + runfile("testdata/recall.safetensors") + " --json " + path_of(report));
-  const Json json = json_in(report);
-  const auto number = [&](const char* section, const char* name) {
-    return json.at(section, report).at(name, section).number(name);
-  };
+  const Json json = figures_of("demo --model " + runfile("testdata/recall.safetensors"));
+  const auto number = [&](auto... keys) { return number_in(json, keys...); };
   CHECK(number("params", "log_n") == 16);
   CHECK(number("params", "log_qp") <= 1555);
   CHECK(number("params", "secret_hamming_weight") == 192);
   CHECK(number("params", "security_bits") == 128);
   CHECK(number("params", "usable_levels") >= 9);
-  CHECK(json.at("bootstraps", report).integer("bootstraps", 1, 1000) >= 1);
+  CHECK(number("bootstraps") >= 1);
   CHECK(number("encrypted_vs_twin", "positions") >= 100);
   // Bounds that chance cannot reach: errors are predicted at 2^-18 of the logits, thousands of times below (chance.h).
   CHECK(number("encrypted_vs_twin", "argmax_agreement") >= 0.99);
@@ -30,7 +26,7 @@ TEST_CASE("the demo's answers on ciphertexts at 128-bit security are the twin's"
   CHECK(number("accuracy", "power_softmax") >= 0.95);
   CHECK(number("accuracy", "polynomial") >= number("accuracy", "power_softmax") - 0.01);
   CHECK(number("accuracy", "encrypted") >= 0.95);
-  CHECK(json.at("peak_rss_bytes", report).number("peak_rss_bytes") <= 14e9);
+  CHECK(number("peak_rss_bytes") <= 14e9);
 }
 
 }  // namespace

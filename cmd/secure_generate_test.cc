@@ -15,18 +15,14 @@ TEST_CASE(
       "generate --model testdata/recall.safetensors --prompt \"k11 v21 k13 v20 k8 v16 k4 v28 k11\" "
       "--tokens 4 --compare --json " +
       path_of("run.json"));
-  CHECK(out.find("the program's own text in the clear, the same: ") != std::string::npos);
+  CHECK(contains(out, "the program's own text in the clear, the same: "));
   const Json json = json_in("run.json");
-  const auto param = [&](const char* name) {
-    return json.at("params", "run").at(name, "params").number(name);
-  };
-  CHECK(param("log_n") == 16);
-  CHECK(param("log_qp") <= 1555);
-  CHECK(param("security_bits") == 128);
-  CHECK(json.at("bootstraps_per_token", "run").number("bootstraps") >= 1);
-  CHECK(json.at("ratio_token_to_pass", "run").number("ratio") >
-        0);  // of measured times, which a busy machine spreads
-  CHECK(json.at("peak_rss_bytes", "run").number("bytes") < 12e9);
+  CHECK(number_in(json, "params", "log_n") == 16);
+  CHECK(number_in(json, "params", "log_qp") <= 1555);
+  CHECK(number_in(json, "params", "security_bits") == 128);
+  CHECK(number_in(json, "bootstraps_per_token") >= 1);
+  CHECK(number_in(json, "ratio_token_to_pass") > 0);  // of measured times, which a busy machine spreads
+  CHECK(number_in(json, "peak_rss_bytes") < 12e9);
   const Json& agreement = json.at("agreement", "run");
   // Chance apart, these follow from the bound below: logits of this model are further apart, and KL is at most half the
   // square of the largest error.
@@ -44,12 +40,10 @@ TEST_CASE(
 
 TEST_CASE("by nominal costs, a token takes less than four fifths of the pass over the prompt") {
   output_of("compile --model testdata/recall.safetensors --for text --out " + path_of("text"));
-  output_of("show --program " + path_of("text.program") + " --json " + path_of("show.json"));
+  const Json json = figures_of("show --program " + path_of("text.program"));
   double seconds[2] = {};
-  const Json json = parse_json(read_file(path_of("show.json"), 1 << 24), "show");
   for (const Json& entry : json.at("entries", "show").array("entries"))
-    seconds[entry.at("name", "entry").string("name") == "token"] =
-        entry.at("seconds", "entry").number("seconds");
+    seconds[entry.at("name", "entry").string("name") == "token"] = number_in(entry, "seconds");
   CHECK(seconds[1] > 0);
   CHECK(seconds[1] < 0.8 * seconds[0]);
 }

@@ -8,28 +8,20 @@ namespace psm::cmd {
 namespace {
 
 TEST_CASE("two layers of Pythia 70M on ciphertexts answer as their twin, in the memory that was predicted") {
-  output_of("bench --suite model --shape pythia-70m --layers 2 --repetitions 1 --json " +
-            path_of("run.json"));
-  const Json json = json_in("run.json");
-  const auto number = [&](const char* name) { return json.at(name, "run").number(name); };
-  const auto param = [&](const char* name) {
-    return json.at("params", "run").at(name, "params").number(name);
-  };
-  const auto versus = [&](const char* name) {
-    return json.at("versus_twin", "run").at(name, "twin").number(name);
-  };
+  const Json json = figures_of("bench --suite model --shape pythia-70m --layers 2 --repetitions 1");
+  const auto number = [&](auto... keys) { return number_in(json, keys...); };
   CHECK(number("tokens") == 128);
   CHECK(number("layers") == 2);
-  CHECK(param("log_n") == 16);
-  CHECK(param("log_qp") <= 1555);
-  CHECK(param("secret_hamming_weight") == 192);
-  CHECK(param("security_bits") == 128);
+  CHECK(number("params", "log_n") == 16);
+  CHECK(number("params", "log_qp") <= 1555);
+  CHECK(number("params", "secret_hamming_weight") == 192);
+  CHECK(number("params", "security_bits") == 128);
   CHECK(number("bootstraps") >= 1);
-  CHECK(versus("positions") == 128);
+  CHECK(number("versus_twin", "positions") == 128);
   // Bounds that chance cannot reach: errors are predicted at 2^-18 of the logits, thousands of times below (chance.h).
-  CHECK(versus("argmax_agreement") >= 0.99);
-  CHECK(versus("relative_rms") <= 0x1p-7);
-  CHECK(versus("relative_rms") > 0);
+  CHECK(number("versus_twin", "argmax_agreement") >= 0.99);
+  CHECK(number("versus_twin", "relative_rms") <= 0x1p-7);
+  CHECK(number("versus_twin", "relative_rms") > 0);
   CHECK(number("ratio") == doctest::Approx(number("seconds") / number("bootstrap_full_seconds")));
   CHECK(number("ratio") > number("bootstraps"));
   CHECK(number("peak_rss_bytes") <= 12e9);

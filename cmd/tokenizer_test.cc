@@ -59,8 +59,8 @@ TEST_CASE("what makes no sense is refused in one line and leaves nothing") {
 
 TEST_CASE("the command explains itself") {
   const std::string help = output("--help");
-  CHECK(help.find("usage: bazel run //cmd:tokenizer") != std::string::npos);
-  CHECK(help.find("encode") != std::string::npos);
+  CHECK(contains(help, "usage: bazel run //cmd:tokenizer"));
+  CHECK(contains(help, "encode"));
 }
 
 }  // namespace

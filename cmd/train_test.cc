@@ -93,9 +93,7 @@ TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refus
   const auto with = [&](const std::string& from, const std::string& to) {
     nn::Safetensors changed = whole;
     std::string& text = changed.metadata.at("config");
-    const size_t at = text.find(from);
-    REQUIRE(at != std::string::npos);
-    text.replace(at, from.size(), to);
+    replace(text, from, to);
     nn::write_safetensors(path, changed);
   };
   with("\"power\":4", "\"power\":5");
@@ -127,8 +125,7 @@ TEST_CASE(
   must_run("train --out " + path_of("scratch") + small +
            " --layers 1 --width 16 --heads 2 --ffn 16 --context 16");
   const std::string softmax = path_of("scratch/softmax.safetensors");
-  must_run("train --out " + path_of("continued") + small + " --from " + softmax + " --json " +
-           path_of("from.json"));
+  const Json figures = figures_of("train --out " + path_of("continued") + small + " --from " + softmax);
   const attention::Checkpoint trained =
       attention::load_checkpoint(path_of("continued/power_softmax.safetensors"));
   CHECK(trained.weights.config.context == 16);
@@ -138,10 +135,10 @@ TEST_CASE(
   const attention::Checkpoint last = attention::load_checkpoint(path_of("continued/final.safetensors"));
   CHECK(last.weights.config.form == attention::PowerForm::kLengthAgnostic);
   CHECK(last.ranges.has_value());
-  const Json scores = json_in("from.json").at("scores", "json");
-  CHECK(scores.at("softmax", "json").at("tokens", "json").integer("tokens", 0, 1000) == 3 * 4 * 16);
-  CHECK(scores.at("trained", "json").at("tokens", "json").integer("tokens", 0, 1000) == 6 * 4 * 16);
-  CHECK(scores.at("ranges", "json").at("tokens", "json").integer("tokens", 0, 1000) == 8 * 4 * 16);
+  const Json scores = figures.at("scores", "json");
+  CHECK(number_in(scores, "softmax", "tokens") == 3 * 4 * 16);
+  CHECK(number_in(scores, "trained", "tokens") == 6 * 4 * 16);
+  CHECK(number_in(scores, "ranges", "tokens") == 8 * 4 * 16);
   CHECK(scores.find("replaced") != nullptr);
   CHECK_FALSE(std::filesystem::exists(path_of("continued/softmax.safetensors")));
 
@@ -201,18 +198,14 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   CHECK(codec.encode("the quick") == nn::Tokenizer(spec, "test").encode("the quick"));
   CHECK(codec.decode(codec.encode("the quick")) == "the quick");
 
-  const std::string evaluate = "evaluate --model " + folder + "/final.safetensors --text " + text +
-                               " --json " + path_of("tokens.json");
+  const std::string evaluate = "evaluate --model " + folder + "/final.safetensors --text " + text;
   CHECK(contains(output_of(evaluate + " --windows 3"), "bits a byte"));
-  const Json scores = json_in("tokens.json").at("trained", "json");
-  CHECK(scores.at("positions", "json").integer("positions", 0, 1000) == 3 * 8);
+  const Json scores = figures_of(evaluate + " --windows 3").at("trained", "json");
+  CHECK(number_in(scores, "positions") == 3 * 8);
   // A token of this text stands for more than a byte, so that a uniform guess costs less than log2(270) bits.
-  const double bits = scores.at("bits_per_byte", "json").number("bits_per_byte");
-  CHECK(bits > 0);
-  CHECK(bits < 0.5 * std::log2(scores.at("perplexity", "json").number("perplexity")));
-  must_run(evaluate + " --windows 0");
-  const Json all = json_in("tokens.json").at("trained", "json");
-  CHECK(all.at("positions", "json").integer("positions", 0, 1000) > 3 * 8);
+  CHECK(number_in(scores, "bits_per_byte") > 0);
+  CHECK(number_in(scores, "bits_per_byte") < 0.5 * std::log2(number_in(scores, "perplexity")));
+  CHECK(number_in(figures_of(evaluate + " --windows 0"), "trained", "positions") > 3 * 8);
   attention::Checkpoint overflowing = checkpoint;
   for (float& value : overflowing.weights.unembedding) value = 3e38f;
   attention::save_checkpoint(path_of("overflows.safetensors"), overflowing);
@@ -284,11 +277,11 @@ TEST_CASE("a training killed in the middle and begun again ends with the same by
   const Outcome interrupted =
       run_command_line(arguments(killed), signalled("INT", "grep -q power_softmax " + path_of("out")));
   CHECK(interrupted.exit_code == 128 + SIGINT);
-  CHECK(interrupted.out.find("softmax        goes on from step ") != std::string::npos);
+  CHECK(contains(interrupted.out, "softmax        goes on from step "));
   CHECK(interrupted.err.starts_with("interrupted: power_softmax was saved after step "));
   CHECK(interrupted.err.ends_with("; run the same command again to go on from there\n"));
   const Outcome resumed = must_run(arguments(killed));
-  CHECK(resumed.out.find("power_softmax  goes on from step ") != std::string::npos);
+  CHECK(contains(resumed.out, "power_softmax  goes on from step "));
   for (const auto& entry : std::filesystem::directory_iterator(killed))
     CHECK(entry.path().extension() == ".safetensors");
   must_run(arguments(whole));

@@ -56,13 +56,13 @@ TEST_CASE("the page shows level, error, range and seconds, and marks every boots
   ledger.set_measured(sample.plan_.program.outputs[0].value, std::vector<ckks::Complex>(kSlots, 1),
                       std::vector<ckks::Complex>(kSlots, 1.5));
   const std::string sums = sum_figures(ledger.summary(), "block").table().text();
-  CHECK(sums.find("layer 1") != std::string::npos);
-  CHECK(sums.find("2^-20.0") != std::string::npos);
+  CHECK(contains(sums, "layer 1"));
+  CHECK(contains(sums, "2^-20.0"));
   const std::string page = ledger_page(report_of(ledger));
   CHECK(
       contains(page, "<dt>a pass</dt><dd>" + seconds_text(0.25 * static_cast<double>(n - 1) + 8) + "</dd>"));
-  CHECK(page.find("<dt>in bootstraps</dt><dd>" + percent(0.25 / (0.25 * static_cast<double>(n - 1) + 8)) +
-                  "</dd>") != std::string::npos);
+  CHECK(contains(page, "<dt>in bootstraps</dt><dd>" +
+                           percent(0.25 / (0.25 * static_cast<double>(n - 1) + 8)) + "</dd>"));
   CHECK(count(page, "<dt>memory at its peak</dt>") == 1);
   CHECK(page.find("<dl class=\"summary\"") < page.find("N = 2^9 &amp; more"));
   CHECK(count(page, "<table") == 4);          // the costliest, two sums, all
@@ -76,8 +76,8 @@ TEST_CASE("the page shows level, error, range and seconds, and marks every boots
   CHECK(count(page, "<script") == 0);
   CHECK(count(page, "http") == 1);  // the namespace of SVG
   CHECK(count(page, "nan") == 0);
-  CHECK(page.find("A &lt;run&gt;") != std::string::npos);
-  CHECK(page.find("<0>") == std::string::npos);
+  CHECK(contains(page, "A &lt;run&gt;"));
+  CHECK_FALSE(contains(page, "<0>"));
   const std::string costliest = page.substr(page.find("The costliest instructions"));
   CHECK(costliest.find("<td>3</td><td class=\"l\">multiply</td>") < costliest.find("By block"));
   CHECK(costliest.find("8.00 s") < costliest.find("250 ms"));

@@ -80,10 +80,10 @@ TEST_CASE("the text has a head, and a line for each instruction with levels, sca
   const program::Plan& plan = shown.entries[0].point->plan;
   REQUIRE(plan.bootstraps > 0);
   CHECK(text.starts_with("sample.program\n"));
-  CHECK(text.find(shown.program.context->describe()) != std::string::npos);
-  CHECK(text.find("a\\tsample\n") != std::string::npos);
-  CHECK(text.find("on a nominal machine at N = 2^16") != std::string::npos);
-  CHECK(text.find("predicted error") == std::string::npos);
+  CHECK(contains(text, shown.program.context->describe()));
+  CHECK(contains(text, "a\\tsample\n"));
+  CHECK(contains(text, "on a nominal machine at N = 2^16"));
+  CHECK_FALSE(contains(text, "predicted error"));
   for (const char c : text) CHECK((c == '\n' || static_cast<unsigned char>(c) >= 0x20));
   const std::string lines = text.substr(text.find("log2 scale"));
   CHECK(count(lines, "\n") == static_cast<int>(plan.program.instructions.size()) + 2);  // heading and rule
@@ -92,7 +92,7 @@ TEST_CASE("the text has a head, and a line for each instruction with levels, sca
   CHECK(count(lines, "number 0.125") == 2);
   CHECK(count(lines, "degree 3") == 2);
   CHECK(count(lines, "real 64") == static_cast<int>(plan.program.instructions.size()));
-  CHECK(program_text(shown, false).find("log2 scale") == std::string::npos);
+  CHECK_FALSE(contains(program_text(shown, false), "log2 scale"));
   CHECK(count(text, "entry point ") == 1);
   CHECK(count(text, "position") == 0);
   CHECK(count(program_text(shown_of(path_of("sample.program"), "token")), "position from 5 to 6\n") == 1);
@@ -144,7 +144,7 @@ TEST_CASE("the page shows each bootstrap, costs, ranges and every instruction, a
   CHECK(count(page, "nan") == 0);
   CHECK(count(page, "<b>") == 0);
   CHECK(count(page, "&lt;b&gt;bold&lt;/b&gt;") > 3);
-  CHECK(page.find("2 ranges, 1 observed beyond the interval") != std::string::npos);
+  CHECK(contains(page, "2 ranges, 1 observed beyond the interval"));
   CHECK(count(page, ">beyond: -0.5 to 0.75<") == 1);
   CHECK(count(page, ">-0.25 to 0.375<") == 1);
   const std::string lines = page.substr(page.find("<details>"));
@@ -187,7 +187,7 @@ TEST_CASE("a long program is drawn in rows, each instruction once") {
 TEST_CASE("the command prints, writes, and refuses what is no program") {
   write_sample("command.program", false);
   const std::string show = "show --program " + path_of("command.program");
-  CHECK(output_of(show + " --entry token").find("entry point token") != std::string::npos);
+  CHECK(contains(output_of(show + " --entry token"), "entry point token"));
   CHECK(output_of(show + " --json " + path_of("j.json")).empty());
   CHECK(read_file(path_of("j.json"), 1 << 24).starts_with("{"));
   CHECK(output_of(show + " --text --html " + path_of("h.html")).starts_with("command.program\n"));
@@ -203,26 +203,24 @@ TEST_CASE("the command prints, writes, and refuses what is no program") {
 
 TEST_CASE("ranks are predicted, from the seconds of one process on, and drawn in lanes") {
   write_sample("ranks.program", false);
-  output_of("show --program " + path_of("ranks.program") +
-            " --entry pass --ranks 3 --link 2us,100GbE --json " + path_of("ranks.json") + " --html " +
-            path_of("ranks.html"));
-  const Json json = parse_json(read_file(path_of("ranks.json"), 1 << 22), "json");
+  const Json json = figures_of("show --program " + path_of("ranks.program") +
+                               " --entry pass --ranks 3 --link 2us,100GbE --html " + path_of("ranks.html"));
   const Json& pass = json.at("ranks", "json").at("pass", "json");
   const Json::Array& counts = pass.at("ranks_0", "json").at("rows", "json").array("rows");
   REQUIRE(counts.size() == 7);
-  const double alone = json.at("entries", "json").array("entries")[0].at("seconds", "json").number("seconds");
-  CHECK(counts[0].at("seconds", "json").number("seconds") == doctest::Approx(alone));
+  const double alone = number_in(json.at("entries", "json").array("entries")[0], "seconds");
+  CHECK(number_in(counts[0], "seconds") == doctest::Approx(alone));
   for (size_t i = 1; i < counts.size(); ++i) {
-    const auto of = [&](size_t row, const char* key) { return counts[row].at(key, "json").number(key); };
-    CHECK(of(i, "seconds") <= of(i - 1, "seconds"));
-    CHECK(of(i, "seconds") >= of(i, "critical_seconds") * (1 - 1e-9));
+    const double seconds = number_in(counts[i], "seconds");
+    CHECK(seconds <= number_in(counts[i - 1], "seconds"));
+    CHECK(seconds >= number_in(counts[i], "critical_seconds") * (1 - 1e-9));
   }
   CHECK(pass.at("by_rank", "json").at("rows", "json").array("rows").size() == 3);
   const std::string page = read_file(path_of("ranks.html"), 1 << 22);
-  CHECK(page.find(">rank 2</text>") != std::string::npos);
-  CHECK(page.find(">rank 3</text>") == std::string::npos);
-  CHECK(page.find(">as fast as one<") != std::string::npos);  // the plot
-  CHECK(page.find("bootstrap [layer 0 / &lt;b&gt;bold") != std::string::npos);
+  CHECK(contains(page, ">rank 2</text>"));
+  CHECK_FALSE(contains(page, ">rank 3</text>"));
+  CHECK(contains(page, ">as fast as one<"));  // the plot
+  CHECK(contains(page, "bootstrap [layer 0 / &lt;b&gt;bold"));
   check_refused("show", "--program is needed");
 }
 

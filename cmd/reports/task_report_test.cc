@@ -73,18 +73,14 @@ TEST_CASE("all tasks are scored on the model and its polynomial form") {
       const Json& scores = json.at(form, "figures").at(task.name, "figures");
       CHECK(scores.at("examples", "scores").integer("examples", 0, 10) == 3);
       // The same example three times: all right or all wrong.
-      const double acc = scores.at("acc", "scores").at("value", "acc").number("acc");
+      const double acc = number_in(scores, "acc", "value");
       CHECK((acc == 0 || acc == 1));
-      CHECK(scores.at("acc", "scores").at("standard_error", "acc").number("error") == 0);
+      CHECK(number_in(scores, "acc", "standard_error") == 0);
       CHECK((scores.find("acc_norm") != nullptr) == task.normalised);
       CHECK((scores.find("perplexity") != nullptr) == (task.form == train::TaskForm::kLastWord));
     }
   const auto perplexity = [&](const char* form) {
-    return json.at(form, "figures")
-        .at("lambada_openai", "figures")
-        .at("perplexity", "figures")
-        .at("value", "p")
-        .number("p");
+    return number_in(json, form, "lambada_openai", "perplexity", "value");
   };
   CHECK(perplexity("polynomial") == doctest::Approx(perplexity("trained")).epsilon(1e-2));
   CHECK(perplexity("polynomial") != perplexity("trained"));
@@ -92,8 +88,8 @@ TEST_CASE("all tasks are scored on the model and its polynomial form") {
   REQUIRE(run("--model " + model + " --tasks piqa --dir " + folder + " --shots 2 --limit 2") == 0);
   const std::string table = read_file(path_of("out"), 1 << 16);
   CAPTURE(table);
-  CHECK(table.find("piqa     trained  2       acc ") != std::string::npos);
-  CHECK(table.find("piqa, trained: examples with a context cut from the left: 2") != std::string::npos);
+  CHECK(contains(table, "piqa     trained  2       acc "));
+  CHECK(contains(table, "piqa, trained: examples with a context cut from the left: 2"));
 }
 
 TEST_CASE("what cannot be scored is refused in one line") {

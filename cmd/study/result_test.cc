@@ -45,9 +45,9 @@ TEST_CASE("HTML has every item, and no text becomes a tag") {
   CHECK(count(html, "<img") == 1);
   CHECK(count(html, "data:image/bmp;base64,Qk0") == 1);
   CHECK(count(html, "<td>21.18</td>") == 1);
-  CHECK(html.find("a &lt; b") != std::string::npos);
-  CHECK(html.find("nan") == std::string::npos);
-  CHECK(result.text().find("21.18") != std::string::npos);
+  CHECK(contains(html, "a &lt; b"));
+  CHECK_FALSE(contains(html, "nan"));
+  CHECK(contains(result.text(), "21.18"));
 }
 
 TEST_CASE("base64 is that of RFC 4648, and a bitmap's size is in its header") {

@@ -75,8 +75,8 @@ TEST_CASE("the experiments without data run; the others say what is missing") {
   const StudyOptions options = options_of(1, "cheap", "nowhere");
   for (const char* name : {"softmax-curves", "division-error"}) {
     const std::string items = items_of(name, options);
-    CHECK(items.find("\"plot\"") != std::string::npos);
-    CHECK(items.find("nan") == std::string::npos);
+    CHECK(contains(items, "\"plot\""));
+    CHECK_FALSE(contains(items, "nan"));
   }
   CHECK_REFUSED(items_of("power", options), "--data");
 }
@@ -112,7 +112,7 @@ TEST_CASE("the experiments on text run; models are shared, and a second run give
   const auto before = states();
   CHECK(items_of("continual", options) == items);
   CHECK(states() == before);
-  CHECK(items_of("range-loss", options).find("denominator from") != std::string::npos);
+  CHECK(contains(items_of("range-loss", options), "denominator from"));
 }
 
 TEST_CASE("sweeps on text run, and say something of every training") {
@@ -138,7 +138,7 @@ TEST_CASE("--text takes the novels' place") {
   StudyOptions options = options_of(1e-4, "own text", fresh_folder("no novels"));
   CHECK_REFUSED(items_of("epsilon", options), "--data");
   options.text = folder + "/text/gutenberg7-train.txt";
-  CHECK(items_of("epsilon", options).find("epsilon = 0.1") != std::string::npos);
+  CHECK(contains(items_of("epsilon", options), "epsilon = 0.1"));
 }
 
 std::string halves(const std::string& name) {
@@ -153,8 +153,8 @@ TEST_CASE("the experiment on images runs to the polynomial model") {
   const StudyOptions options = options_of(0.002, "vision", halves("halves"), 2);
   const std::string items = items_of("vision", options);
   for (const char* text : {"Seed 2: ", "polynomial", "after range minimisation"})
-    CHECK(items.find(text) != std::string::npos);
-  CHECK(items.find("nan") == std::string::npos);
+    CHECK(contains(items, text));
+  CHECK_FALSE(contains(items, "nan"));
 }
 
 // Phrases and pairs of texts, with GPT-2's tokenizer; nothing without the latter.
@@ -178,8 +178,8 @@ TEST_CASE("the experiment on sentences runs to the polynomial model" * doctest::
   const StudyOptions options = options_of(0.002, "sentences", *folder);
   for (const char* name : {"sentences", "sentence-pairs"}) {
     const std::string items = items_of(name, options);
-    CHECK(items.find("polynomials' intervals") != std::string::npos);
-    CHECK(items.find("nan") == std::string::npos);
+    CHECK(contains(items, "polynomials' intervals"));
+    CHECK_FALSE(contains(items, "nan"));
   }
 }
 

@@ -48,12 +48,12 @@ TEST_CASE("a figure has its panels, lines, levels and escaped names") {
   second.level("bound", 2e-3);
   const std::string text = figure.text();
   CHECK(text.rfind("<svg", 0) == 0);
-  CHECK(text.find("</svg>") != std::string::npos);
+  CHECK(contains(text, "</svg>"));
   CHECK(count(text, "<path") == 3);
   // The level, the second line, and their entries in the legend.
   CHECK(count(text, "stroke-dasharray") == 4);
-  CHECK(text.find(">a &lt; b &amp; c</text>") != std::string::npos);
-  CHECK(text.find("nan") == std::string::npos);
+  CHECK(contains(text, ">a &lt; b &amp; c</text>"));
+  CHECK_FALSE(contains(text, "nan"));
 }
 
 TEST_CASE("a curve has the same colour in every panel, and new ones of a panel have different ones") {
@@ -81,9 +81,9 @@ TEST_CASE("a figure has a name and a summary for who hears it, and colours for t
   panel.line("f", {{0, 0}, {1, 1}});
   panel.line("g", {{0, 1}, {1, 2}});
   const std::string text = figure.text();
-  CHECK(text.find("role=\"img\" aria-label=\"a &lt; b. values by x: f, g\"") != std::string::npos);
-  CHECK(text.find("<title>a &lt; b</title>") != std::string::npos);
-  CHECK(text.find("prefers-color-scheme:dark") != std::string::npos);
+  CHECK(contains(text, "role=\"img\" aria-label=\"a &lt; b. values by x: f, g\""));
+  CHECK(contains(text, "<title>a &lt; b</title>"));
+  CHECK(contains(text, "prefers-color-scheme:dark"));
 }
 
 TEST_CASE("points that cannot be shown interrupt the line and leave no trace") {
@@ -97,8 +97,8 @@ TEST_CASE("points that cannot be shown interrupt the line and leave no trace") {
   const std::string drawn = text.substr(path, text.find("/>", path) - path);
   CHECK(count(drawn, "M") == 3);
   CHECK(count(drawn, "L") == 1);
-  CHECK(text.find("nan") == std::string::npos);
-  CHECK(text.find("inf") == std::string::npos);
+  CHECK_FALSE(contains(text, "nan"));
+  CHECK_FALSE(contains(text, "inf"));
 }
 
 TEST_CASE("a legend that is too long for a row goes on in the next one, and large numbers are grouped") {
@@ -107,7 +107,7 @@ TEST_CASE("a legend that is too long for a row goes on in the next one, and larg
     SvgPanel& panel = figure.panel("", "x", "y");
     for (int n = 0; n < lines; ++n) panel.line("a name of some length", {{0, 0}, {40000, 1}});
     const std::string text = figure.text();
-    CHECK(text.find(">10,000<") != std::string::npos);
+    CHECK(contains(text, ">10,000<"));
     int found = 0;
     for (const char* y : {"y1=\"52.00\"", "y1=\"72.00\"", "y1=\"92.00\""})
       found += text.find("<line x1=\"84.00\" " + std::string(y) + " x2=\"108.00\"") != std::string::npos;
@@ -123,8 +123,8 @@ TEST_CASE("constant and empty data still give a figure") {
   figure.panel("constant", "x", "y").line("f", {{1, 5}, {1, 5}});
   figure.panel("empty", "x", "y");
   const std::string text = figure.text();
-  CHECK(text.find("nan") == std::string::npos);
-  CHECK(text.find("inf") == std::string::npos);
+  CHECK_FALSE(contains(text, "nan"));
+  CHECK_FALSE(contains(text, "inf"));
 }
 
 }  // namespace

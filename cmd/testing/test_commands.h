@@ -56,8 +56,21 @@ inline Outcome must_run(const std::string& command) {
 }
 inline std::string output_of(const std::string& command) { return must_run(command).out; }
 
-// The JSON of a file of this test.
+// The JSON of a file of this test; and that of the flag --json of a command that must succeed.
 inline Json json_in(const std::string& name) { return parse_json(read_file(path_of(name), 1 << 22), name); }
+inline Json figures_of(const std::string& command) {
+  must_run(command + " --json " + path_of("figures.json"));
+  return json_in("figures.json");
+}
+
+// A number at some depth: number_in(json, "params", "log_n").
+template <typename... Keys>
+double number_in(const Json& json, const char* key, Keys... inner) {
+  if constexpr (sizeof...(inner) == 0)
+    return json.at(key, "json").number(key);
+  else
+    return number_in(json.at(key, "json"), inner...);
+}
 
 // Checks that a command refuses bad input: exit code 2 after one line that begins with "error: " and contains
 // `why`; or that it fails so with another code. Only the warning that a ring offers no security may come before it.
@@ -78,6 +91,13 @@ inline std::string text_in(const std::string& out) {
   const size_t begin = out.find("\ntext: ");
   REQUIRE(begin != std::string::npos);
   return out.substr(begin + 7, out.find('\n', begin + 1) - begin - 7);
+}
+
+// Replaces the first `what`, which must exist.
+inline void replace(std::string& text, const std::string& what, const std::string& by) {
+  const size_t at = text.find(what);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, what.size(), by);
 }
 
 }  // namespace psm::cmd

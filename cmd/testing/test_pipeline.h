@@ -82,7 +82,7 @@ inline Outcome decrypt_and_compare(const std::string& decrypt, const std::string
   std::filesystem::remove(logits);
   const Outcome decrypted =
       must("decrypt", decrypt + " --logits " + logits + " --json " + path_of("answers.json"));
-  CHECK(decrypted.out.find("Do not share decrypted values") != std::string::npos);
+  CHECK(contains(decrypted.out, "Do not share decrypted values"));
   Outcome compared = run("compare", "--client " + client + " --program " + program + " --logits " + logits +
                                         " " + prompts + " --json " + path_of("compared.json"));
   compared.err = decrypted.err + compared.err;
@@ -114,13 +114,6 @@ inline Json answer_and_compare(const std::string& name, const std::string& keys,
   must("infer", infer_flags(name + ".ct", name + ".answers", keys + "/evaluation.keys", program) + "--json " +
                     file + ".json");
   return must_agree(with + "--in " + file + ".answers", client, program, prompts, bound);
-}
-
-// Replaces the first `what`, which must exist.
-inline void replace(std::string& text, const std::string& what, const std::string& by) {
-  const size_t at = text.find(what);
-  REQUIRE(at != std::string::npos);
-  text.replace(at, what.size(), by);
 }
 
 }  // namespace psm::cmd
