@@ -145,9 +145,10 @@ TEST_CASE("a model of patches classifies images on ciphertexts, a class token be
                 "give them with --images and --labels");
 }
 
-// A text model of random weights, context and heads too large for a ciphertext.
-void make_long_model(const std::string& path) {
-  attention::ModelConfig config = attention::preset("gpt2");
+TEST_CASE("a checkpoint whose context no ciphertext holds is cut to the part that is used") {
+  const std::string model = path_of("long.safetensors"), whole = path_of("whole.safetensors"),
+                    part = path_of("part.safetensors");
+  attention::ModelConfig config = attention::preset("gpt2");  // context and heads too large for a ciphertext
   config.vocab = 4, config.context = 2048, config.layers = 1, config.width = 64, config.heads = 1,
   config.ffn = 16, config.epsilon = 0.2;
   attention::Checkpoint checkpoint;
@@ -156,13 +157,7 @@ void make_long_model(const std::string& path) {
                                             std::vector<int>{0, 1, 2, 3, 3, 2, 1, 0, 0, 1, 3, 2, 0, 2, 1, 3});
   checkpoint.ranges = attention::measure_ranges(checkpoint.weights, texts);
   write_notes(PromptCodec(nn::alphabet_of("abcd")), checkpoint.notes, checkpoint.weights.config);
-  attention::save_checkpoint(path, checkpoint);
-}
-
-TEST_CASE("a checkpoint whose context no ciphertext holds is cut to the part that is used") {
-  const std::string model = path_of("long.safetensors"), whole = path_of("whole.safetensors"),
-                    part = path_of("part.safetensors");
-  make_long_model(model);
+  attention::save_checkpoint(model, checkpoint);
   const Outcome uncut = must("polynomialise", "--model " + model + " --out " + whole);
   CHECK(contains(uncut.out, "no encrypted form: context is 2048"));
   check_refused("compile --insecure --log-n 11 --model " + whole + " --out " + path_of("whole"),
@@ -176,15 +171,7 @@ TEST_CASE("a checkpoint whose context no ciphertext holds is cut to the part tha
   must("keygen", "--insecure --client " + path_of("part.client") + " --out " + path_of("part_keys"));
 }
 
-TEST_CASE("what has no encrypted form is said where a model is imported and made polynomial") {
-  attention::ModelConfig config = attention::preset("roberta");
-  config.vocab = 7, config.context = 5, config.layers = 1, config.width = 8, config.heads = 2,
-  config.ffn = 12;
-  config.attention = attention::AttentionKind::kSoftmax, config.classes = 2;
-  const std::string folder = path_of("hf");
-  attention::write_hugging_face(folder, attention::random_weights(config, 3));
-  const Outcome imported = must("import", "--from " + folder + " --out " + path_of("imported.safetensors"));
-  CHECK(contains(imported.out, "with its attention replaced"));
+TEST_CASE("what has no encrypted form is said where a model is made polynomial") {
   const Outcome softmax = must("polynomialise", "--model " + path_of("gpt2/softmax.safetensors") + " --out " +
                                                     path_of("s.safetensors"));
   CHECK(contains(softmax.out, "no encrypted form: attention is softmax"));

@@ -74,10 +74,7 @@ class Page {
     }
     return out;
   }
-  const std::string& text() const { return text_; }
-  bool has(const std::string& text) const {
-    return text_.find(text) != std::string::npos;
-  }
+  bool has(const std::string& text) const { return contains(text_, text); }
   static double value(const std::string& text) {
     return text.starts_with("2^") ? std::exp2(std::stod(text.substr(2)))
                                   : std::stod(text);

@@ -91,10 +91,6 @@ void add_costs(const approx::Approximation& a, Figures::Row& row) {
             scientific(a.error_bound()) + " = " + power_of_two_text(a.error_bound()));
 }
 
-std::string interval_text(const approx::Interval& x, const char* pattern) {
-  return "[" + format(pattern, x.lo) + ", " + format(pattern, x.hi) + "]";
-}
-
 }  // namespace
 
 std::string approx_functions() {
@@ -177,7 +173,7 @@ Figures approx_figures(const std::vector<approx::Approximation>& approximations,
   Figures::Row& row = figures.row();
   row.json("function", a.function())
       .both("domain", "interval", Json::Array{a.domain().lo, a.domain().hi},
-            interval_text(a.domain(), "%.15g"))
+            range_text(a.domain().lo, a.domain().hi, "%.15g"))
       .json("error_kind", name_of(a.error_kind()))
       .both("certificate", "proof", a.certificate());
   add_costs(a, row);
@@ -188,7 +184,7 @@ Figures approx_figures(const std::vector<approx::Approximation>& approximations,
                                                 : (a.input_offset() < 0 ? " - " : " + ") +
                                                       number_text(std::fabs(a.input_offset()))))
       .both("input_range", "range of v", Json::Array{a.input_range().lo, a.input_range().hi},
-            interval_text(a.input_range(), "%.6g"))
+            range_text(a.input_range().lo, a.input_range().hi, "%.6g"))
       .json("output_scale", a.output_scale())
       .json("measured", Json::Object{{"points", m.points},
                                      {"worst_error", m.worst_error},

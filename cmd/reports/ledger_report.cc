@@ -26,12 +26,6 @@ constexpr size_t kPanelRows = 1000, kMostPanels = 4;  // of the chart of levels
 // Nothing of what nobody knows.
 std::string known(double value, std::string (*text)(double)) { return value > 0 ? text(value) : ""; }
 
-std::string values_text(const std::vector<program::Value>& values) {
-  std::vector<std::string> names;
-  for (const program::Value value : values) names.push_back(message("%", value.id));
-  return list_text(names);
-}
-
 std::string number_text(ckks::Complex z) {
   return format("%.6g", z.real()) + (z.imag() == 0 ? "" : format(" %+.6g i", z.imag()));
 }
@@ -128,7 +122,11 @@ Figures row_figures(const program::Ledger& ledger, std::span<const LedgerRow> ro
     const Instruction& i = p.instructions[row.instruction];
     const auto id = static_cast<size_t>(row.value.id);
     Json arguments = Json::Array{};
-    for (const program::Value argument : i.arguments) arguments.push_back(argument.id);
+    std::vector<std::string> names;
+    for (const program::Value argument : i.arguments) {
+      arguments.push_back(argument.id);
+      names.push_back(message("%", argument.id));
+    }
     const std::string level = std::to_string(int{row.level}), detail = detail_of(i, p.slots);
     const std::string from =
         i.arguments.empty() ? "" : message(int{plan.argument_level[row.instruction]}, " -> ");
@@ -163,8 +161,7 @@ Figures row_figures(const program::Ledger& ledger, std::span<const LedgerRow> ro
               known(row.predicted_seconds, seconds_text))
         // The widest come last, where they push nothing out of sight.
         .both("label", "label", row.label)
-        .cell("values", (i.arguments.empty() ? "" : values_text(i.arguments) + " ") + "-> " +
-                            message("%", row.value.id))
+        .cell("values", message(list_text(names), names.empty() ? "-> %" : " -> %", row.value.id))
         .both("detail", "", detail);
   }
   return figures;

@@ -33,7 +33,7 @@ std::vector<Row> to_polynomial(std::vector<Row> rows) {
   form.from = static_cast<int>(rows.size()) - 1, form.form = PowerForm::kLengthAgnostic, form.steps = 0;
   Row ranges = form;
   ranges.label = "after range minimisation";
-  ranges.from = form.from, ranges.steps = 0.5, ranges.losses = train::text_range_losses;
+  ranges.steps = 0.5, ranges.losses = train::text_range_losses;
   Row polynomial = form;
   polynomial.label = "polynomial";
   polynomial.from = form.from + 2, polynomial.polynomial = true;
@@ -41,20 +41,9 @@ std::vector<Row> to_polynomial(std::vector<Row> rows) {
   return rows;
 }
 
-Row ranges_row(const char* label, double steps, bool scaled, train::RangeLosses (*losses)() = nullptr) {
-  return {.label = label,
-          .form = PowerForm::kLengthAgnostic,
-          .from = 0,
-          .steps = steps,
-          .scaled = scaled,
-          .losses = losses};
+Row ranges_row(const char* label, double steps, train::RangeLosses (*losses)() = nullptr, int from = 0) {
+  return {.label = label, .form = PowerForm::kLengthAgnostic, .from = from, .steps = steps, .losses = losses};
 }
-
-const Row kRangesOfSecond = {.label = "after range minimisation",
-                             .form = PowerForm::kLengthAgnostic,
-                             .from = 1,
-                             .steps = 0.5,
-                             .losses = train::text_range_losses};
 
 // The models of `power`, which other experiments start from: so they share its minutes.
 constexpr int kLayers = 4, kWidth = 64, kHeads = 4;
@@ -63,8 +52,10 @@ Group power_sized(std::string title, std::vector<Row> rows) {
   return {std::move(title), kLayers, kWidth, kHeads, std::move(rows)};
 }
 
-std::vector<Experiment> table() {
-  return {
+}  // namespace
+
+std::span<const Experiment> experiments() {
+  static const std::vector<Experiment> all = {
       {.name = "softmax-curves",
        .title = "Softmax and PowerSoftmax on the same scores",
        .labels = {"fig:motivationPowerSoftmax"},
@@ -135,11 +126,14 @@ std::vector<Experiment> table() {
        .scaled_down = "The models p = 4 of `power`, and some hundred steps instead of 17,000 of Pythia's. "
                       "The paper gives no ranges. Its losses move the peaks alone; the smooth ones "
                       "(train/stages/range_losses.h) act on every entry outside its interval.",
-       .groups = {power_sized("range minimisation",
-                              {power(4), ranges_row("before", 0, false), ranges_row("scores scaled", 0, true),
-                               ranges_row("without range losses", 0.5, true),
-                               ranges_row("the paper's losses", 0.5, true, train::paper_range_losses),
-                               ranges_row("smooth losses", 0.5, true, train::text_range_losses)})},
+       .groups = {power_sized(
+           "range minimisation",
+           {power(4),
+            {.label = "before", .form = PowerForm::kLengthAgnostic, .from = 0, .steps = 0, .scaled = false},
+            ranges_row("scores scaled", 0),
+            ranges_row("without range losses", 0.5),
+            ranges_row("the paper's losses", 0.5, train::paper_range_losses),
+            ranges_row("smooth losses", 0.5, train::text_range_losses)})},
        .trainings = kPowerTrainings,
        .show = show_ranges},
       {.name = "attention-matrices",
@@ -156,7 +150,12 @@ std::vector<Experiment> table() {
        .labels = {"tab:softmax_methods_comparison"},
        .scaled_down = "Two cores instead of an A100; one layer at 128 tokens is run, the rest predicted.",
        .budget = "ten minutes of two idle cores besides the training; 8 GB of memory",
-       .groups = {{"what is trained", 2, 128, 4, {softmax(), power(4), kRangesOfSecond}}},
+       .groups = {{"what is trained",
+                   2,
+                   128,
+                   4,
+                   {softmax(), power(4),
+                    ranges_row("after range minimisation", 0.5, train::text_range_losses, 1)}}},
        .trainings = 6.5,
        .show = show_softmax_costs},
       {.name = "vision",
@@ -184,12 +183,6 @@ std::vector<Experiment> table() {
        .groups = {{"QNLI", 2, 64, 4, to_polynomial(compared(6))}},
        .trainings = 4.5 / 0.3},
   };
-}
-
-}  // namespace
-
-std::span<const Experiment> experiments() {
-  static const std::vector<Experiment> all = table();
   return all;
 }
 

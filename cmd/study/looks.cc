@@ -60,9 +60,8 @@ void show_attention(const StudyOptions& options, const train::DataSource& source
   }
   ImageGrid samples = averages;
   Table table(heading);
-  SvgPanel panel;
-  panel.title = "mean attention distance";
-  panel.x_label = "layer, counted from 1", panel.y_label = "characters";
+  SvgPanel panel{
+      .title = "mean attention distance", .x_label = "layer, counted from 1", .y_label = "characters"};
   for (size_t i = 0; i < trained.rows.size(); ++i) {
     const std::string& label = group.rows[i].label;
     std::vector<double> distance(layers);

@@ -62,9 +62,7 @@ void plot_softmax_curves(StudyResult& result) {
                                {"uniform on [0, 4]", uniform},
                                {"even on [0, 4]", even}}) {
     std::sort(scores.begin(), scores.end());
-    SvgPanel panel;
-    panel.title = std::string("scores ") + name;
-    panel.x_label = "score", panel.y_label = "weight";
+    SvgPanel panel{.title = message("scores ", name), .x_label = "score", .y_label = "weight"};
     const std::vector<double> softmax = weights_of(scores, 0);
     for (const int power : {0, 2, 4, 8}) {
       const std::string label = power == 0 ? "softmax" : message("PowerSoftmax, p = ", power);

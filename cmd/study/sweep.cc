@@ -1,4 +1,3 @@
-// Trainings of an experiment: its rows with every seed, and a plot and a table of each group.
 #include <algorithm>
 
 #include "attention/reference/polynomial_model.h"
@@ -170,11 +169,9 @@ class Sweep {
   // Models from random weights in one plot, and what is made of them in another.
   void plot(const Group& group, const std::vector<Seeds>& trained) {
     for (const bool fresh : {true, false}) {
-      SvgPanel panel;
-      panel.title = group.title + (fresh ? "" : ", trained on");
-      panel.x_label = setting_.seen;
-      if (fresh) panel.x_label += ", from a quarter of the training on";
-      panel.y_label = setting_.measure;
+      SvgPanel panel{.title = group.title + (fresh ? "" : ", trained on"),
+                     .x_label = message(setting_.seen, fresh ? ", from a quarter of the training on" : ""),
+                     .y_label = setting_.measure};
       for (size_t i = 0; i < trained.size(); ++i)
         if ((group.rows[i].from < 0) == fresh && group.rows[i].steps > 0)
           panel.line(group.rows[i].label, mean_curve(trained[i], setting_.metric, fresh ? 0.25 : 0));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <limits>
@@ -121,7 +120,6 @@ Trained train_model(const StudyOptions& study, const attention::ModelWeights& in
       write_record(record_file, trained);
       print("  ", error.what(), "\n");
     }
-    std::fflush(stdout);
   }
   return trained;
 }

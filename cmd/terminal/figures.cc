@@ -4,16 +4,6 @@
 
 namespace psm::cmd {
 
-Figures::Row& Figures::Row::number(const std::string& key, const std::string& heading,
-                                   std::optional<double> value, const char* pattern) {
-  return both(key, heading, value ? Json(*value) : Json(), value ? format(pattern, *value) : "");
-}
-
-Figures::Row& Figures::Row::number(const std::string& key, const std::string& heading,
-                                   std::optional<double> value, std::string (*text)(double)) {
-  return both(key, heading, value ? Json(*value) : Json(), value ? text(*value) : "");
-}
-
 Table Figures::table() const {
   std::vector<std::string> headings;
   std::vector<std::vector<std::string>> lines;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,9 +46,13 @@ class Figures {
     // Both. People see the number by a pattern of printf, or by a function. Null and an empty cell if there
     // is no number.
     Row& number(const std::string& key, const std::string& heading, std::optional<double> value,
-                const char* pattern);
+                const char* pattern) {
+      return number(key, heading, value, [pattern](double x) { return format(pattern, x); });
+    }
     Row& number(const std::string& key, const std::string& heading, std::optional<double> value,
-                std::string (*text)(double));
+                const std::function<std::string(double)>& text) {
+      return both(key, heading, value ? Json(*value) : Json(), value ? text(*value) : "");
+    }
     const Json& object() const { return object_; }
     const Facts& facts() const { return cells_; }
 

@@ -228,11 +228,8 @@ const std::map<std::string, size_t>& PlotColours::of(const SvgPanel& panel) {
 }
 
 SvgPanel& SvgFigure::panel(std::string title, std::string x_label, std::string y_label) {
-  SvgPanel& panel = panels_.emplace_back();
-  panel.title = std::move(title);
-  panel.x_label = std::move(x_label);
-  panel.y_label = std::move(y_label);
-  return panel;
+  return panels_.emplace_back(
+      SvgPanel{.title = std::move(title), .x_label = std::move(x_label), .y_label = std::move(y_label)});
 }
 
 std::string SvgFigure::text() const {

@@ -25,7 +25,7 @@ namespace psm::cmd {
 using PlotPoints = std::vector<std::pair<double, double>>;
 
 struct SvgPanel {
-  std::string title, x_label, y_label;
+  std::string title = {}, x_label = {}, y_label = {};
   bool x_log = false, y_log = false;
 
   void line(std::string name, PlotPoints points) { lines.push_back({std::move(name), std::move(points)}); }
@@ -45,14 +45,14 @@ struct SvgPanel {
     std::string name;
     PlotPoints points;
   };
-  std::vector<Line> lines;
-  std::vector<std::pair<std::string, double>> levels;
-  std::vector<std::pair<std::string, std::vector<double>>> marks;
+  std::vector<Line> lines = {};
+  std::vector<std::pair<std::string, double>> levels = {};
+  std::vector<std::pair<std::string, std::vector<double>>> marks = {};
   struct Band {
     std::string name;
     double from, to;
   };
-  std::vector<Band> bands;
+  std::vector<Band> bands = {};
 };
 
 // Colours of curves, by name.

@@ -24,8 +24,8 @@ inline std::string counted(size_t count, const char* noun) {
 
 // "97.3%", "[0.2, 125]", and "2^-12.5", or "0" of what is not positive.
 inline std::string percent(double fraction) { return format("%.1f%%", 100 * fraction); }
-inline std::string range_text(double lo, double hi) {
-  return "[" + format("%.4g", lo) + ", " + format("%.4g", hi) + "]";
+inline std::string range_text(double lo, double hi, const char* pattern = "%.4g") {
+  return "[" + format(pattern, lo) + ", " + format(pattern, hi) + "]";
 }
 inline std::string power_of_two_text(double value) {
   return value > 0 ? format("2^%.1f", std::log2(value)) : "0";

@@ -1,5 +1,5 @@
 // bazel run //cmd:bench -- --suite NAME [flags]: times the encrypted operations, the kernels they are made of, or
-// encrypted passes of a whole model. suites() is the registry.
+// encrypted passes of a whole model. kSuites is the registry.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -210,32 +210,28 @@ struct Suite {
   Json (*run)(const Bench&);
 };
 
-const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all{
-      {"ckks",
-       "operations of the scheme and its bootstrap, medians and minima by the clock, compared with the time "
-       "of "
-       "their kernels as predictions count it; about a minute",
-       {},
-       time_ckks},
-      {"kernels",
-       "what a limb of each kernel takes with every backend, as predictions count it",
-       {},
-       time_kernels},
-      {"model",
-       "encrypted passes of a whole model, a shape with random weights or a trained one: the first, warm "
-       "ones and bootstraps between them; seconds by what is computed and by operation, memory, and the "
-       "answer compared with the twin's; Pythia 70M takes some twenty minutes on two cores and 12 GB",
-       {"shape", "tokens", "layers", "model", "seed", "text", "prompts", "ledger", "device"},
-       time_model},
-      {"device",
-       "a transform, a rotation, a product and a bootstrap on a GPU: launches, bytes, products and the time "
-       "that they predict, and of a model's pass if one is given, without a GPU; on --device the time taken "
-       "and whether the bits are the processor's",
-       {"shape", "tokens", "layers", "model", "device"},
-       time_device}};
-  return all;
-}
+const std::vector<Suite> kSuites{
+    {"ckks",
+     "operations of the scheme and its bootstrap, medians and minima by the clock, compared with the "
+     "time of their kernels as predictions count it; about a minute",
+     {},
+     time_ckks},
+    {"kernels",
+     "what a limb of each kernel takes with every backend, as predictions count it",
+     {},
+     time_kernels},
+    {"model",
+     "encrypted passes of a whole model, a shape with random weights or a trained one: the first, warm "
+     "ones and bootstraps between them; seconds by what is computed and by operation, memory, and the "
+     "answer compared with the twin's; Pythia 70M takes some twenty minutes on two cores and 12 GB",
+     {"shape", "tokens", "layers", "model", "seed", "text", "prompts", "ledger", "device"},
+     time_model},
+    {"device",
+     "a transform, a rotation, a product and a bootstrap on a GPU: launches, bytes, products and the time "
+     "that they predict, and of a model's pass if one is given, without a GPU; on --device the time taken "
+     "and whether the bits are the processor's",
+     {"shape", "tokens", "layers", "model", "device"},
+     time_device}};
 
 // Refuses flags that the suite does not take.
 void require_flags(const Flags& flags, const Suite& suite) {
@@ -243,7 +239,7 @@ void require_flags(const Flags& flags, const Suite& suite) {
        {"shape", "tokens", "layers", "model", "seed", "text", "prompts", "ledger", "device"}) {
     if (!flags.given(name) || std::ranges::find(suite.flags, name) != suite.flags.end()) continue;
     std::string takers;
-    for (const Suite& other : suites())
+    for (const Suite& other : kSuites)
       if (std::ranges::find(other.flags, name) != other.flags.end())
         takers += (takers.empty() ? "--suite " : " and --suite ") + std::string(other.name);
     throw Error(message("--", name, " is for ", takers));
@@ -252,7 +248,7 @@ void require_flags(const Flags& flags, const Suite& suite) {
 
 int bench(int argc, char** argv) {
   std::string names, help = "Times one of these:";
-  for (const Suite& suite : suites()) {
+  for (const Suite& suite : kSuites) {
     names += (names.empty() ? "" : ", ") + std::string(suite.name);
     help += message("\n", suite.name, ": ", suite.what);
   }
@@ -260,8 +256,8 @@ int bench(int argc, char** argv) {
   const std::string& name = flags.text("suite", "ckks", "what to time: " + names);
   const Bench bench(flags);
   flags.begin(argc, argv);
-  const auto suite = std::ranges::find(suites(), name, &Suite::name);
-  if (suite == suites().end()) throw Error(message("--suite ", name, " is not known; there are: ", names));
+  const auto suite = std::ranges::find(kSuites, name, &Suite::name);
+  if (suite == kSuites.end()) throw Error(message("--suite ", name, " is not known; there are: ", names));
   require_flags(flags, *suite);
   if (!bench.model.empty()) bench.shape.require_none();
   if (!bench.text.empty() && bench.model.empty())

@@ -70,24 +70,18 @@ Json evaluate_documents(const attention::Checkpoint& checkpoint, const nn::Token
   return json;
 }
 
-// "3,0,7"
-std::vector<int> numbers_from(std::string text, const attention::ModelConfig& config) {
-  std::ranges::replace(text, ',', ' ');
-  return PromptCodec(config.vocab, config.classes).encode(text);
-}
-
-// Writes the logits of the prompts, or of the one whose tokens have the numbers `ids`.
-void write_logits(const attention::Checkpoint& checkpoint, const PromptFlags& prompt_flags,
-                  const std::string& ids, const std::string& path) {
+// Writes the logits of the prompts, or of the one whose tokens have the numbers `ids`: "3,0,7".
+void write_logits(const attention::Checkpoint& checkpoint, const PromptFlags& prompt_flags, std::string ids,
+                  const std::string& path) {
   const attention::ModelConfig& config = checkpoint.weights.config;
   if (ids.empty() != prompt_flags.given())
     throw Error("--logits needs an input: --ids, or --prompt, --prompts or --sample");
   if (!ids.empty() && config.patch_inputs > 0)
     throw Error("the model reads images; give a file of them with --prompts");
+  std::ranges::replace(ids, ',', ' ');
   const std::vector<std::vector<int>> prompts =
-      ids.empty()
-          ? prompt_flags.read(codec_of(checkpoint.weights.config, checkpoint.notes), longest_prompt(config))
-          : std::vector<std::vector<int>>{numbers_from(ids, config)};
+      ids.empty() ? prompt_flags.read(codec_of(config, checkpoint.notes), longest_prompt(config))
+                  : std::vector<std::vector<int>>{PromptCodec(config.vocab, config.classes).encode(ids)};
   write_file(resolve_user_path(path),
              logits_json(checkpoint, PromptExamples(config, prompts)).dump(0) + "\n");
   print("wrote the logits of ", counted(prompts.size(), "input"), " to ", path, "\n");

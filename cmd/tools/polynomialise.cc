@@ -54,10 +54,8 @@ Json count_unit_range_leaves(const attention::PolynomialModel& model, const prog
       const size_t end = std::min(begin + together, sequences);
       attention::Examples group;
       for (size_t i = begin; i < end; ++i) {
-        if (examples.images.empty())
-          group.texts.push_back(examples.texts[i]);
-        else
-          group.images.push_back(examples.images[i]);
+        if (!examples.texts.empty()) group.texts.push_back(examples.texts[i]);
+        if (!examples.images.empty()) group.images.push_back(examples.images[i]);
       }
       const program::TwinResult result =
           program::run_twin(program, attention::client_inputs(client, group), count);

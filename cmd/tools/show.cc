@@ -1,5 +1,4 @@
 // Shows what a program's file holds: as text, for machines (--json), or as a page (--html).
-#include <cstdio>
 #include <filesystem>
 
 #include "ckks/base/files/file.h"
@@ -30,10 +29,7 @@ int show(int argc, char** argv) {
   const ShownProgram shown(std::move(program), std::filesystem::path(path).filename().string(),
                            calibrated ? &machine : nullptr, entry);
   const RanksReport on_ranks(shown, ranks, calibrated);
-  if (text || (flags.json_path().empty() && html_path.empty())) {
-    const std::string printed = program_text(shown) + on_ranks.text;
-    std::fwrite(printed.data(), 1, printed.size(), stdout);
-  }
+  if (text || (flags.json_path().empty() && html_path.empty())) print(program_text(shown), on_ranks.text);
   if (!flags.json_path().empty()) {
     Json json = program_json(shown);
     if (ranks.given()) json["ranks"] = on_ranks.json;

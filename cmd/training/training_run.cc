@@ -154,10 +154,6 @@ Task Task::of(const attention::Checkpoint& checkpoint, const TaskFiles& files) {
   return task;
 }
 
-double Task::chance() const {
-  return recall_task() ? recall_task()->chance() : 1.0 / std::max(1, source->classes());
-}
-
 train::Batch Task::test(int windows) const {
   if (const train::RecallTask* recall = recall_task()) {
     return recall->test((kTestQueries + recall->queries_per_sequence() - 1) / recall->queries_per_sequence(),
@@ -301,7 +297,10 @@ std::string scores_table(const Task& task, const TaskScores& scores) {
   row(title, scores.trained);
   row("after range minimisation", scores.ranges);
   row("polynomial", scores.polynomial);
-  if (recall) table.row({"chance (uniform guess)", "", percent(task.chance()), "", ""});
+  if (recall) {
+    const double chance = task.recall_task() ? task.recall_task()->chance() : 1.0 / task.source->classes();
+    table.row({"chance (uniform guess)", "", percent(chance), "", ""});
+  }
   return table.text();
 }
 

@@ -55,7 +55,6 @@ struct Task {
   bool is_classifier() const { return source->classes() > 0; }
   // Whether models are scored by right answers, not by perplexity.
   bool counts_right() const { return recall_task() != nullptr || is_classifier(); }
-  double chance() const;  // of a right answer by a uniform guess, where those count
 
   // Unseen examples for comparing models: at least 2,000 scored positions, or for a text this many held-out
   // windows (or all, if there are fewer).
