@@ -117,9 +117,7 @@ TaskReport score_tasks(const attention::Checkpoint& checkpoint, const nn::Tokeni
     const std::string path = folder + "/" + std::string(task.name) + ".jsonl";
     loaded.push_back({task, path, train::read_task(task, path)});
   }
-  TaskReport out{.table = Table({"task", "form", "n", "metric", "value", "+- stderr", "chance"}),
-                 .notes = {},
-                 .json = {}};
+  TaskReport out{.table = Table({"task", "form", "n", "metric", "value", "+- stderr", "chance"})};
   out.json["shots"] = static_cast<int64_t>(options.shots);
   out.json["seed"] = static_cast<int64_t>(options.seed);
   for_each_form(checkpoint, [&](const char* form, const attention::BatchedModel& model) {

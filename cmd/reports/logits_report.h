@@ -24,9 +24,9 @@ Json logits_json(const attention::Checkpoint& checkpoint, const attention::Examp
 std::vector<train::HarnessTask> tasks_from(const std::string& names);
 
 struct TaskReport {
-  Table table;                     // task, form, n, metric, value, +- stderr, chance
-  std::vector<std::string> notes;  // what was left out or cut
-  Json json;
+  Table table;                          // task, form, n, metric, value, +- stderr, chance
+  std::vector<std::string> notes = {};  // what was left out or cut
+  Json json = {};
 };
 
 // Reads FOLDER/NAME.jsonl of every task before the first is scored. Throws psm::Error like read_task and score_task.

@@ -150,8 +150,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
                        ckks::Device* device, const SuiteOptions& options) {
   if (prompts.empty() || prompts.size() > static_cast<size_t>(d.packing.prompts))
     throw Error(message(prompts.size(), " prompts do not share a pass; give 1 to ", d.packing.prompts));
-  ModelTimes times{
-      .text = "", .run = Figures(), .ledger = program::Ledger(d.plan, d.context->scales()), .json = Json()};
+  ModelTimes times{.ledger = program::Ledger(d.plan, d.context->scales())};
   Figures passes, launches;
   RunFigures figures(d);
   require_memory(d.server_bytes());

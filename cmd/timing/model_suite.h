@@ -29,10 +29,10 @@ namespace psm::cmd {
 struct ModelTimes {
   // For people: what is measured next to what was predicted; the parts of a pass; a device's launches by block program,
   // in a pass that waits; and how close the logits are to the twin's.
-  std::string text;
-  Figures run;             // of RunFigures
+  std::string text = {};
+  Figures run{};           // of RunFigures
   program::Ledger ledger;  // of the median warm pass, with ranges and errors
-  Json json;               // all figures
+  Json json = {};          // all figures
 };
 
 // `name` is the model's. `prompts`: at most as many as share ciphertexts. A null device is the processor. Throws Error,
