@@ -49,6 +49,14 @@ class TestParty {
 // Slot s + offset moves to slot s.
 Slots rotated(const Slots& slots, int offset);
 
+// f(0), f(1), ...: as many as `like` has.
+template <typename Function>
+Slots map(const Slots& like, const Function& f) {
+  Slots out(like.size());
+  for (size_t i = 0; i < out.size(); ++i) out[i] = f(i);
+  return out;
+}
+
 RnsPoly random_poly(const Ring& ring, Basis basis, uint64_t seed);
 
 // The same residues, basis and form, in whatever memory they are; of ciphertexts the same scale too.
