@@ -1,6 +1,5 @@
 // The test vectors (README.md), computed again on every backend.
 #include <algorithm>
-#include <complex>
 #include <functional>
 #include <map>
 #include <optional>
