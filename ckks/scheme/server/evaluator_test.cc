@@ -139,8 +139,7 @@ TEST_CASE_FIXTURE(Shared,
     CHECK(max_error(t.decrypt(a), expected) < 4 * kTolerance);
     // Keep |slots| below 1 by construction: |x|^2 <= 2 at first.
     if (level > 1) {
-      const double shrink = 0.5;
-      expected = map(expected, [&](size_t i) { return expected[i] * shrink; });
+      expected = map(expected, [&](size_t i) { return expected[i] * 0.5; });
       a = t.encrypt(expected, level - 1);
     }
   }

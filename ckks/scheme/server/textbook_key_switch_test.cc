@@ -26,7 +26,6 @@ std::vector<ParameterSpec> parameter_sets() {
           insecure_version(secure_n16_dense(), 10)};
 }
 
-// Uniform residues: every digit takes its whole range.
 // The lowest and the highest level of each band, and one in between.
 std::set<Level> levels_of(const Context& context) {
   std::set<Level> levels;
