@@ -94,9 +94,8 @@ TEST_CASE_FIXTURE(Files, "keys and ciphertexts come back from files and work") {
 }
 
 TEST_CASE_FIXTURE(Files, "what is written to memory is what is written to a file") {
-  const ckks::Encoder encoder(context);
-  ckks::SeededEncryptor encryptor(party.secret);
-  const ckks::SeededCiphertext seeded = encryptor.encrypt(encoder.encode(values, 2));
+  const ckks::SeededCiphertext seeded =
+      ckks::SeededEncryptor(party.secret).encrypt(party.encoder.encode(values, 2));
   const ckks::Ciphertext whole = party.encrypt(values, 3);
   const auto write = [&](CiphertextWriter writer) {
     writer.write(seeded);
@@ -265,33 +264,30 @@ TEST_CASE_FIXTURE(Files, "two keys with one role and Galois element are refused"
 }
 
 TEST_CASE("a file of many keys passes through the memory of one, in any order") {
-  const ckks::Context context(ckks::insecure_leveled(10, 3));
-  const ckks::SecretKey secret = ckks::SecretKey::generate(context);
-  ckks::KeyGenerator generator(secret);
+  ckks::TestParty party(ckks::insecure_leveled(10, 3));
+  const ckks::Context& context = party.context;
   const std::string path = path_of("many");
   constexpr int kKeys = 24;
   const size_t one_key = context.chain().key_bytes(3), before = buffer_pool::statistics().bytes_in_use;
   buffer_pool::reset_peak();
-  EvaluationKeysWriter writer(path, context, secret.fingerprint());
+  EvaluationKeysWriter writer(path, context, party.secret.fingerprint());
   for (int offset = 1; offset <= kKeys; ++offset) {
     const ckks::GaloisElement g = ckks::galois_element(context, offset);
-    writer.write(KeyRole::kGalois, g, generator.galois(g, 3));
+    writer.write(KeyRole::kGalois, g, party.generator.galois(g, 3));
   }
   writer.commit();
   EvaluationKeysReader reader(path, context);
   REQUIRE(reader.entries().size() == kKeys);
-  const ckks::Encoder encoder(context);
-  const ckks::Decryptor decryptor(secret);
-  ckks::SeededEncryptor encryptor(secret);
   const ckks::Slots values(static_cast<size_t>(context.slots()), 0.5);
-  const ckks::Ciphertext x = ckks::expand(encryptor.encrypt(encoder.encode(values, 3)));
+  const ckks::Ciphertext x =
+      ckks::expand(ckks::SeededEncryptor(party.secret).encrypt(party.encoder.encode(values, 3)));
   for (auto entry = reader.entries().rbegin(); entry != reader.entries().rend(); ++entry) {
     ckks::EvaluationKeys one;
     one.fingerprint = reader.fingerprint();
     one.keys.emplace(ckks::use_of(context, *entry), reader.load(*entry));
     const ckks::Evaluator evaluator(context, one);
-    CHECK(ckks::max_error(decryptor.decrypt(evaluator.apply_galois(evaluator.hoist(x), entry->element)),
-                          values) < 1e-6);
+    const ckks::Ciphertext turned = evaluator.apply_galois(evaluator.hoist(x), entry->element);
+    CHECK(ckks::max_error(party.decrypt(turned), values) < 1e-6);
   }
   // Together with what makes and uses a key: far from the file's 24.
   CHECK(buffer_pool::statistics().peak_in_use - before < 4 * one_key);
