@@ -20,8 +20,7 @@ using Slots = std::vector<std::complex<double>>;
 
 class TestParty {
  public:
-  explicit TestParty(const ParameterSpec& spec) : TestParty(spec, KeyRequest{}) {}
-  TestParty(const ParameterSpec& spec, const KeyRequest& request);
+  explicit TestParty(const ParameterSpec& spec, const KeyRequest& request = {});
 
   // Makes further keys. Call it before the evaluator is used elsewhere.
   void add_keys(const KeyRequest& request);
