@@ -11,10 +11,10 @@
 #include <climits>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "ckks/base/error.h"
 
@@ -69,10 +69,7 @@ class ThreadPool {
     if (busy_.test_and_set(std::memory_order_acquire)) return false;
     start_workers(threads - 1);
     const auto count = static_cast<size_t>(threads);
-    if (count > shares_capacity_) {
-      shares_ = std::make_unique<Share[]>(count);
-      shares_capacity_ = count;
-    }
+    if (count > shares_.size()) shares_ = std::vector<Share>(count);
     for (size_t t = 0; t < count; ++t) {
       shares_[t].next.store(begin + (end - begin) * t / count, std::memory_order_relaxed);
       shares_[t].end = begin + (end - begin) * (t + 1) / count;
@@ -151,8 +148,8 @@ class ThreadPool {
   bool exhausted_ = false;
 
   // The loop, which changes only while nobody is inside.
-  std::unique_ptr<Share[]> shares_;
-  size_t shares_capacity_ = 0, threads_ = 0, length_ = 0;
+  std::vector<Share> shares_;
+  size_t threads_ = 0, length_ = 0;
   const FunctionRef<void(size_t, size_t)>* piece_ = nullptr;
   std::mutex failing_;
   std::exception_ptr failure_;

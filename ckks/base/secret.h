@@ -1,5 +1,4 @@
-// An array for secrets. Its memory is a zeroising buffer (buffer.h): zero at first, wiped at the end. It
-// cannot be copied.
+// An array for secrets. Its memory is a zeroising buffer (buffer.h): zero at first, wiped at the end.
 #pragma once
 
 #include <cstddef>

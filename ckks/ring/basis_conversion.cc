@@ -28,7 +28,7 @@ BasisConverter::BasisConverter(const Ring& ring, std::vector<int> sources, std::
   for (int i = 0; i < source_count(); ++i) {
     const Modulus& r = ring.modulus(sources_[i]);
     const uint64_t premultiplier = inverse_mod(product_modulo(ring, sources_, i, r), r);
-    NttView& transform = inverse_transforms_.emplace_back(ring.ntt(sources_[i]).view());
+    NttView& transform = inverse_transforms_.emplace_back(ring.ntt(sources_[i]));
     for (Multiplier* last : {&transform.inverse_n, &transform.inverse_n_root}) {
       *last = make_multiplier(mul_mod(last->value, premultiplier, r), r);
     }

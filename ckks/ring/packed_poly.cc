@@ -8,11 +8,8 @@
 #include "ckks/ring/arithmetic/packing.h"
 
 namespace psm::ckks {
-namespace {
 
 constexpr size_t kReadable = 64;  // bytes that may be read after a limb
-
-}  // namespace
 
 size_t packed_bytes(const Ring& ring, Basis basis) {
   size_t bytes = 0;

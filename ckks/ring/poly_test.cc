@@ -1,8 +1,5 @@
 #include "ckks/ring/poly.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "ckks/base/random/training_random.h"
@@ -31,13 +28,8 @@ RnsPoly random_poly(Basis basis, uint64_t seed) {
 }
 
 bool equal(const RnsPoly& a, const RnsPoly& b) {
-  if (!(a.basis() == b.basis()) || a.form() != b.form()) return false;
-  for (int j = 0; j < a.limbs(); ++j) {
-    for (size_t i = 0; i < kN; ++i) {
-      if (a.limb(j)[i] != b.limb(j)[i]) return false;
-    }
-  }
-  return true;
+  return a.basis() == b.basis() && a.form() == b.form() &&
+         std::equal(a.limb(0), a.limb(0) + a.bytes() / sizeof(uint64_t), b.limb(0));
 }
 
 }  // namespace

@@ -118,19 +118,13 @@ TEST_CASE("sparse secrets have exactly the weight asked for, everywhere in the r
 }
 
 TEST_CASE("signed values become their residues") {
-  const Modulus q(prime_near(0x1p40, 10));
   const std::vector<int32_t> values = {0, 1, -1, 21, -21, INT32_MAX, INT32_MIN};
   std::vector<uint64_t> residues(values.size());
-  signed_to_residues(residues.data(), values.data(), values.size(), q);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const int64_t value = values[i];
-    CHECK(residues[i] ==
-          (value < 0 ? q.value - static_cast<uint64_t>(-value) : static_cast<uint64_t>(value)));
-  }
-  const Modulus small(17);
-  signed_to_residues(residues.data(), values.data(), values.size(), small);
-  for (size_t i = 0; i < values.size(); ++i) {
-    CHECK(residues[i] == static_cast<uint64_t>(((values[i] % 17) + 17) % 17));
+  for (const uint64_t prime : {prime_near(0x1p40, 10), uint64_t{17}}) {
+    signed_to_residues(residues.data(), values.data(), values.size(), Modulus(prime));
+    const auto q = static_cast<int64_t>(prime);
+    for (size_t i = 0; i < values.size(); ++i)
+      CHECK(residues[i] == static_cast<uint64_t>((values[i] % q + q) % q));
   }
 }
 

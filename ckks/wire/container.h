@@ -101,10 +101,8 @@ class ContainerReader {
   uint64_t records_ = 0, left_ = 0, checksum_ = 0;
 };
 
-// The parameters of a file of keys or ciphertexts, which each header has. A file is refused if its numbers do
-// not give the fingerprint in its header.
-
-// Reads the header alone, validates its specification (security bounds included) and builds its Context.
+// Reads the header alone, validates its specification (security bounds included) and builds its Context. Refuses a file
+// whose numbers do not give the fingerprint in its header.
 std::unique_ptr<const ckks::Context> read_context(ByteSource source, FileKind kind);
 // Refuses a file of other parameters.
 void require_parameters(const ContainerReader& reader, const ckks::Context& context);

@@ -9,7 +9,6 @@
 //     PSM_WRITE_FROZEN=$PWD/testdata/wire bazel run //ckks/wire:frozen_files_test
 //
 // which also prints the fingerprints that stand below.
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -57,20 +56,20 @@ ckks::Slots frozen_values(int slots) {
   return values;
 }
 
-// Those that go with a rotation too.
-void add_raised(const ckks::Context& context, ckks::KeyRequest& request) {
+ckks::KeyRequest frozen_keys(const ckks::Context& context) {
+  const ckks::GaloisElement rotation = ckks::galois_element(context, kRotation);
+  ckks::KeyRequest request;
+  request.need_relinearisation(kTop);
+  request.need_galois(rotation, kTop);
   request.need_raised(1, context.max_level());
-  request.need_raised(ckks::galois_element(context, kRotation), context.max_level());
+  request.need_raised(rotation, context.max_level());
+  return request;
 }
 
 void write_frozen(const std::string& folder) {
-  ckks::KeyRequest request;
   ckks::TestParty party(frozen_spec());
   const ckks::Context& context = party.context;
-  request.need_relinearisation(kTop);
-  add_raised(context, request);
-  party.add_keys(request);
-  party.add_rotations({kRotation}, kTop);
+  party.add_keys(frozen_keys(context));
   write_secret_key(folder + "/secret.key", party.secret);
   write_public_key(folder + "/public.key", context, party.public_key);
   write_evaluation_keys(folder + "/evaluation.keys", context, party.keys);
@@ -113,13 +112,6 @@ struct Frozen {
         decryptor(secret),
         values(frozen_values(context->slots())) {}
 
-  ckks::EvaluationKeys keys() {
-    ckks::KeyRequest request;
-    request.need_relinearisation(kTop);
-    request.need_galois(ckks::galois_element(*context, kRotation), kTop);
-    add_raised(*context, request);
-    return reader.load(request);
-  }
   ckks::Ciphertext only(const std::string& name) const {
     const std::string bytes = frozen(name);
     CiphertextFile file = read_ciphertexts(ByteSource(name, bytes), *context, 1);
@@ -138,65 +130,60 @@ struct Frozen {
   ckks::Slots values;
 };
 
-TEST_CASE("frozen ciphertexts, whole and seeded, decrypt to the values they were made of") {
-  const Frozen kept;
-  CHECK(kept.context->fingerprint() == kParameters);
+TEST_CASE_FIXTURE(Frozen, "frozen ciphertexts, whole and seeded, decrypt to the values they were made of") {
+  CHECK(context->fingerprint() == kParameters);
   for (const char* name : {"ciphertexts", "seeded.ciphertexts"}) {
-    const ckks::Ciphertext ciphertext = kept.only(name);
+    const ckks::Ciphertext ciphertext = only(name);
     CHECK(ciphertext.level() == kTop);
-    CHECK(ciphertext.scale() == kept.context->scale(kTop));
-    CHECK(ckks::max_error(kept.decryptor.decrypt(ciphertext), kept.values) < kTolerance);
+    CHECK(ciphertext.scale() == context->scale(kTop));
+    CHECK(ckks::max_error(decryptor.decrypt(ciphertext), values) < kTolerance);
   }
 }
 
-TEST_CASE("frozen keys encrypt, multiply, rotate and raise the modulus under the frozen secret") {
-  Frozen kept;
-  const ckks::EvaluationKeys keys = kept.keys();
-  const ckks::Evaluator evaluator(*kept.context, keys);
-  ckks::Encryptor encryptor(*kept.context, kept.public_key);
-  const ckks::Ciphertext fresh = encryptor.encrypt(kept.encoder.encode(kept.values, kTop));
-  CHECK(ckks::max_error(kept.decryptor.decrypt(fresh), kept.values) < kTolerance);
+TEST_CASE_FIXTURE(Frozen,
+                  "frozen keys encrypt, multiply, rotate and raise the modulus under the frozen secret") {
+  const ckks::EvaluationKeys keys = reader.load(frozen_keys(*context));
+  const ckks::Evaluator evaluator(*context, keys);
+  ckks::Encryptor encryptor(*context, public_key);
+  const ckks::Ciphertext fresh = encryptor.encrypt(encoder.encode(values, kTop));
+  CHECK(ckks::max_error(decryptor.decrypt(fresh), values) < kTolerance);
 
-  const ckks::Ciphertext old = kept.only("ciphertexts");
-  ckks::Slots squares = kept.values;
-  for (auto& value : squares) value *= value;
-  CHECK(ckks::max_error(kept.decryptor.decrypt(evaluator.multiply_rescale(old, old)), squares) < kTolerance);
-  CHECK(ckks::max_error(kept.decryptor.decrypt(evaluator.rotate(old, kRotation)),
-                        ckks::rotated(kept.values, kRotation)) < kTolerance);
+  const ckks::Ciphertext old = only("ciphertexts");
+  const ckks::Slots squares = ckks::map(values, [&](size_t i) { return values[i] * values[i]; });
+  CHECK(ckks::max_error(decryptor.decrypt(evaluator.multiply_rescale(old, old)), squares) < kTolerance);
+  CHECK(ckks::max_error(decryptor.decrypt(evaluator.rotate(old, kRotation)),
+                        ckks::rotated(values, kRotation)) < kTolerance);
   const ckks::Ciphertext low = evaluator.switch_to_ephemeral(evaluator.drop_to_level(old, 0));
-  const ckks::Ciphertext raised = evaluator.mod_raise(low, kept.context->max_level());
+  const ckks::Ciphertext raised = evaluator.mod_raise(low, context->max_level());
   for (const int offset : {0, kRotation}) {
     const ckks::Ciphertext turned =
-        evaluator.switch_from_ephemeral(raised, ckks::galois_element(*kept.context, offset));
-    CHECK(ckks::max_error(kept.decryptor.decrypt(evaluator.truncate_to_level(turned, 0)),
-                          ckks::rotated(kept.values, offset)) < kTolerance);
+        evaluator.switch_from_ephemeral(raised, ckks::galois_element(*context, offset));
+    CHECK(ckks::max_error(decryptor.decrypt(evaluator.truncate_to_level(turned, 0)),
+                          ckks::rotated(values, offset)) < kTolerance);
   }
 }
 
-TEST_CASE("what is read from frozen files is written as the same bytes") {
-  Frozen kept;
+TEST_CASE_FIXTURE(Frozen, "what is read from frozen files is written as the same bytes") {
   const std::string path = path_of("again");
   const auto same = [&](const std::string& name) { return read_file(path, 1 << 20) == frozen(name); };
-  write_secret_key(path, kept.secret);
+  write_secret_key(path, secret);
   CHECK(same("secret.key"));
-  write_public_key(path, *kept.context, kept.public_key);
+  write_public_key(path, *context, public_key);
   CHECK(same("public.key"));
-  CiphertextFile file{R"({"kept": true})", {}, kept.secret.fingerprint()};
-  file.ciphertexts.push_back(kept.only("ciphertexts"));
-  write_ciphertexts(path, *kept.context, file);
+  CiphertextFile file{R"({"kept": true})", {}, secret.fingerprint()};
+  file.ciphertexts.push_back(only("ciphertexts"));
+  write_ciphertexts(path, *context, file);
   CHECK(same("ciphertexts"));
-  EvaluationKeysWriter writer(path, *kept.context, kept.secret.fingerprint());
-  for (const auto& entry : kept.reader.entries())
-    writer.write(entry.role, entry.element, kept.reader.load(entry));
+  EvaluationKeysWriter writer(path, *context, secret.fingerprint());
+  for (const auto& entry : reader.entries()) writer.write(entry.role, entry.element, reader.load(entry));
   writer.commit();
   CHECK(same("evaluation.keys"));
 }
 
-TEST_CASE("a file of another format version is refused, and both versions are named") {
-  const Frozen kept;
-  std::string bytes = kept.secret_bytes;
+TEST_CASE_FIXTURE(Frozen, "a file of another format version is refused, and both versions are named") {
+  std::string bytes = secret_bytes;
   ++bytes[8];
-  CHECK_REFUSED(read_secret_key(ByteSource("other", bytes), *kept.context),
+  CHECK_REFUSED(read_secret_key(ByteSource("other", bytes), *context),
                 "it has format version 2, this program reads version 1; make");
 }
 

@@ -1,6 +1,5 @@
 // The test vectors (README.md), computed again on every backend.
 #include <algorithm>
-#include <complex>
 #include <functional>
 #include <map>
 #include <optional>
@@ -19,15 +18,11 @@
 #include "ckks/linalg/apply_transform.h"
 #include "ckks/poly/evaluate_series.h"
 #include "ckks/ring/kernels/backend.h"
-#include "ckks/scheme/client/encryptor.h"
-#include "ckks/scheme/client/key_generator.h"
-#include "ckks/scheme/encoding/decoder.h"
+#include "ckks/scheme/testing/test_party.h"
 #include "ckks/wire/testing/ciphertext_files.h"
 
 namespace psm::ckks {
 namespace {
-
-using Slots = std::vector<Complex>;
 
 // ---- reading -----------------------------------------------------------------------------------------------------
 
@@ -101,17 +96,9 @@ void for_each_backend(const std::function<void(const Kernels&)>& body) {
 
 // ---- one ring ----------------------------------------------------------------------------------------------------
 
-// Draws from the kernel in the order of make_vectors.py: the members' order.
-struct Party {
-  explicit Party(const ParameterSpec& spec) : context(spec), encoder(context) {}
-
-  const Context context;
-  const Encoder encoder;
-  const SecretKey secret = SecretKey::generate(context);
-  KeyGenerator generator{secret};
-  const PublicKey public_key = generator.public_key();
-  Encryptor encryptor{context, public_key};
-  EvaluationKeys keys{};
+// Draws from the kernel in the order of make_vectors.py: that of TestParty's members.
+struct Party : TestParty {
+  using TestParty::TestParty;
   std::map<std::string, Ciphertext> values{};
 
   void make_keys(const Json& list);
@@ -181,7 +168,7 @@ void Party::check_encoding(const Json& encoding) const {
   Answer answer;
   answer.add(plaintext.expand());
   answer.check(encoding.at("residues", "residues"));
-  const Slots decoded = Decoder(context).decode(plaintext.expand(), plaintext.scale());
+  const Slots decoded = decode(plaintext);
   for (size_t j = 0; j < decoded.size(); ++j)
     CHECK(std::abs(decoded[j] - values[j % values.size()]) < 0x1p-34);
 }
@@ -291,11 +278,10 @@ TEST_CASE("every backend makes the keys, the encodings and the results of the ve
       party.make_keys(ring.at("keys", "keys"));
       for (const Json& encoding : ring.at("encodings", "encodings").array("encodings"))
         party.check_encoding(encoding);
-      const Evaluator evaluator(party.context, party.keys);
       for (const Json& step : ring.at("steps", "steps").array("steps")) {
         const std::string& name = step.at("name", "name").string("name");
         CAPTURE(name);
-        std::vector<Ciphertext> results = party.run(evaluator, step);
+        std::vector<Ciphertext> results = party.run(*party.evaluator, step);
         REQUIRE(!results.empty());
         Answer result;
         for (const Ciphertext& one : results)

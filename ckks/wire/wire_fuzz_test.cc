@@ -44,9 +44,7 @@ struct Corpus {
     public_key = taken();
     write_evaluation_keys(path, party.context, party.keys);
     evaluation = taken();
-    CiphertextFile file;
-    file.note = R"({"prompts": 1})";
-    file.fingerprint = party.secret.fingerprint();
+    CiphertextFile file{R"({"prompts": 1})", {}, party.secret.fingerprint()};
     for (ckks::Level level = 0; level <= 2; ++level)
       file.ciphertexts.push_back(party.encrypt(party.random_slots(1), level));
     write_ciphertexts(path, party.context, file);
@@ -90,6 +88,20 @@ void run(const FuzzTarget& target, uint64_t inputs = kInputs) {
   CHECK(report.refused > report.accepted);
 }
 
+// Calls load(0), load(1), ... After a refusal it goes on, as a caller may; the last refusal is thrown at the end.
+template <typename Load>
+void load_each(size_t count, const Load& load) {
+  std::exception_ptr refusal;
+  for (size_t i = 0; i < count; ++i) {
+    try {
+      load(i);
+    } catch (const Error&) {
+      refusal = std::current_exception();
+    }
+  }
+  if (refusal) std::rethrow_exception(refusal);
+}
+
 TEST_CASE("a secret key's file") {
   FuzzTarget target = corpus().target("secret key", {corpus().secret});
   target.decode = [](std::string_view bytes) {
@@ -116,16 +128,7 @@ TEST_CASE("a file of evaluation keys: its index, and every key") {
   FuzzTarget target = corpus().target("evaluation keys", {corpus().evaluation});
   target.decode = [](std::string_view bytes) {
     EvaluationKeysReader reader(ByteSource("input", bytes), corpus().party.context);
-    // A caller may catch, and then load the next.
-    std::exception_ptr refusal;
-    for (const auto& entry : reader.entries()) {
-      try {
-        reader.load(entry);
-      } catch (const Error&) {
-        refusal = std::current_exception();
-      }
-    }
-    if (refusal) std::rethrow_exception(refusal);
+    load_each(reader.entries().size(), [&](size_t i) { reader.load(reader.entries()[i]); });
     reader.load(corpus().request);
   };
   run(target);
@@ -135,13 +138,7 @@ TEST_CASE("a file of ciphertexts, full and seeded") {
   FuzzTarget target = corpus().target("ciphertexts", {corpus().ciphertexts, corpus().seeded});
   target.decode = [](std::string_view bytes) {
     CiphertextReader reader(ByteSource("input", bytes), corpus().party.context, 8);
-    std::exception_ptr refused;
-    for (size_t i = 0; i < reader.heads().size(); ++i) try {
-        reader.load(i);
-      } catch (const Error&) {
-        refused = std::current_exception();  // and the next one is read all the same
-      }
-    if (refused) std::rethrow_exception(refused);
+    load_each(reader.heads().size(), [&](size_t i) { reader.load(i); });
   };
   run(target);
 }

@@ -43,74 +43,69 @@ ckks::EvaluationKeys read_evaluation_keys(ByteSource source, const ckks::Context
 // A small party whose keys and a ciphertext lie in files.
 struct Files {
   Files() : party(ckks::insecure_leveled(6, 3)) {
-    party.add_keys(some_keys(party.context));
+    party.add_keys(some_keys(context));
     write_secret_key(secret, party.secret);
-    write_public_key(public_key, party.context, party.public_key);
-    write_evaluation_keys(evaluation, party.context, party.keys);
+    write_public_key(public_key, context, party.public_key);
+    write_evaluation_keys(evaluation, context, party.keys);
     values = party.random_slots(1);
-    CiphertextFile file;
-    file.note = R"({"prompts": 1})";
-    file.fingerprint = party.secret.fingerprint();
+    CiphertextFile file{R"({"prompts": 1})", {}, party.secret.fingerprint()};
     file.ciphertexts.push_back(party.encrypt(values, 2));
-    write_ciphertexts(ciphertexts, party.context, file);
-    CiphertextWriter fresh(seeded, party.context, party.secret.fingerprint(), "{}");
+    write_ciphertexts(ciphertexts, context, file);
+    CiphertextWriter fresh(seeded, context, party.secret.fingerprint(), "{}");
     fresh.write(ckks::SeededEncryptor(party.secret).encrypt(party.encoder.encode(values, 3)));
     fresh.commit();
   }
   ckks::TestParty party;
+  const ckks::Context& context = party.context;
   ckks::Slots values;
   const std::string secret = path_of("secret.key"), public_key = path_of("public.key"),
                     evaluation = path_of("evaluation.keys"), ciphertexts = path_of("ciphertexts"),
                     seeded = path_of("seeded");
 };
 
-TEST_CASE("keys and ciphertexts come back from files and work") {
-  Files files;
-  const auto context = read_context(files.evaluation, FileKind::kEvaluationKeys);
-  CHECK(context->fingerprint() == files.party.context.fingerprint());
-  const ckks::SecretKey secret = read_secret_key(files.secret, *context);
-  const ckks::PublicKey public_key = read_public_key(files.public_key, *context);
-  const ckks::EvaluationKeys keys = read_evaluation_keys(files.evaluation, *context);
-  CHECK(secret.fingerprint() == files.party.secret.fingerprint());
-  CHECK(public_key.fingerprint == secret.fingerprint());
+TEST_CASE_FIXTURE(Files, "keys and ciphertexts come back from files and work") {
+  const auto same = read_context(evaluation, FileKind::kEvaluationKeys);
+  CHECK(same->fingerprint() == context.fingerprint());
+  const ckks::SecretKey own = read_secret_key(secret, *same);
+  const ckks::PublicKey published = read_public_key(public_key, *same);
+  const ckks::EvaluationKeys keys = read_evaluation_keys(evaluation, *same);
+  CHECK(own.fingerprint() == party.secret.fingerprint());
+  CHECK(published.fingerprint == own.fingerprint());
   CHECK(keys.keys.size() == 3);
 
-  const ckks::Encoder encoder(*context);
-  const ckks::Decryptor decryptor(secret);
-  const ckks::Evaluator evaluator(*context, keys);
-  ckks::Encryptor encryptor(*context, public_key);
-  const CiphertextFile stored = read_ciphertexts(files.ciphertexts, *context, 4);
+  const ckks::Encoder encoder(*same);
+  const ckks::Decryptor decryptor(own);
+  const ckks::Evaluator evaluator(*same, keys);
+  ckks::Encryptor encryptor(*same, published);
+  const CiphertextFile stored = read_ciphertexts(ciphertexts, *same, 4);
   CHECK(stored.note == R"({"prompts": 1})");
   REQUIRE(stored.ciphertexts.size() == 1);
   // More than forty deviations, here and below (ckks/base/testing/chance.h).
-  CHECK(ckks::max_error(decryptor.decrypt(stored.ciphertexts[0]), files.values) < 1e-6);
-  const CiphertextFile seeded = read_ciphertexts(files.seeded, *context, 4);
-  REQUIRE(seeded.ciphertexts.size() == 1);
-  CHECK(ckks::max_error(decryptor.decrypt(seeded.ciphertexts[0]), files.values) < 1e-6);
+  CHECK(ckks::max_error(decryptor.decrypt(stored.ciphertexts[0]), values) < 1e-6);
+  const CiphertextFile expanded = read_ciphertexts(seeded, *same, 4);
+  REQUIRE(expanded.ciphertexts.size() == 1);
+  CHECK(ckks::max_error(decryptor.decrypt(expanded.ciphertexts[0]), values) < 1e-6);
 
   const ckks::Slots rotated = decryptor.decrypt(evaluator.rotate(stored.ciphertexts[0], 1));
-  CHECK(ckks::max_error(rotated, ckks::rotated(files.values, 1)) < 1e-6);
-  const ckks::Ciphertext fresh = encryptor.encrypt(encoder.encode(files.values, 3));
-  ckks::Slots squares = files.values;
-  for (auto& value : squares) value *= value;
+  CHECK(ckks::max_error(rotated, ckks::rotated(values, 1)) < 1e-6);
+  const ckks::Ciphertext fresh = encryptor.encrypt(encoder.encode(values, 3));
+  const ckks::Slots squares = ckks::map(values, [&](size_t i) { return values[i] * values[i]; });
   CHECK(ckks::max_error(decryptor.decrypt(evaluator.multiply_rescale(fresh, fresh)), squares) < 1e-6);
 }
 
-TEST_CASE("what is written to memory is what is written to a file") {
-  Files files;
-  const ckks::Encoder encoder(files.party.context);
-  ckks::SeededEncryptor encryptor(files.party.secret);
-  const ckks::SeededCiphertext seeded = encryptor.encrypt(encoder.encode(files.values, 2));
-  const ckks::Ciphertext whole = files.party.encrypt(files.values, 3);
+TEST_CASE_FIXTURE(Files, "what is written to memory is what is written to a file") {
+  const ckks::SeededCiphertext seeded =
+      ckks::SeededEncryptor(party.secret).encrypt(party.encoder.encode(values, 2));
+  const ckks::Ciphertext whole = party.encrypt(values, 3);
   const auto write = [&](CiphertextWriter writer) {
     writer.write(seeded);
     writer.write(whole);
     writer.commit();
   };
-  const std::string path = files.ciphertexts + ".again", note = R"({"a": 1})";
+  const std::string path = ciphertexts + ".again", note = R"({"a": 1})";
   std::string memory = "what was there before";
-  write({path, files.party.context, files.party.secret.fingerprint(), note});
-  write({&memory, files.party.context, files.party.secret.fingerprint(), note});
+  write({path, context, party.secret.fingerprint(), note});
+  write({&memory, context, party.secret.fingerprint(), note});
   CHECK(memory == read_file(path, 1 << 20));
 }
 
@@ -190,16 +185,14 @@ TEST_CASE("the checksum of a file's heads changes with every limb of every ciphe
   CHECK(checksum() == before);
 }
 
-TEST_CASE("a secret key's file that others may read or write is refused") {
-  Files files;
+TEST_CASE_FIXTURE(Files, "a secret key's file that others may read or write is refused") {
   using std::filesystem::perms;
   for (const perms open : {perms::group_read, perms::others_read, perms::group_write, perms::others_write}) {
-    std::filesystem::permissions(files.secret, perms::owner_read | perms::owner_write | open);
-    CHECK_REFUSED(read_secret_key(files.secret, files.party.context),
-                  "others than its owner may read or write it");
+    std::filesystem::permissions(secret, perms::owner_read | perms::owner_write | open);
+    CHECK_REFUSED(read_secret_key(secret, context), "others than its owner may read or write it");
   }
-  std::filesystem::permissions(files.secret, perms::owner_read);
-  CHECK(read_secret_key(files.secret, files.party.context).fingerprint() == files.party.secret.fingerprint());
+  std::filesystem::permissions(secret, perms::owner_read);
+  CHECK(read_secret_key(secret, context).fingerprint() == party.secret.fingerprint());
 }
 
 TEST_CASE("a secret key's file is written and read by the same instructions for all secrets") {
@@ -225,10 +218,8 @@ TEST_CASE("a secret key's file is written and read by the same instructions for 
   CHECK(*reading[0] == *reading[1]);
 }
 
-TEST_CASE("a request's keys are read and no others; a file that lacks one says which") {
-  Files files;
-  const ckks::Context& context = files.party.context;
-  EvaluationKeysReader reader(files.evaluation, context);
+TEST_CASE_FIXTURE(Files, "a request's keys are read and no others; a file that lacks one says which") {
+  EvaluationKeysReader reader(evaluation, context);
   ckks::KeyRequest few;
   few.need_galois(ckks::galois_element(context, 1), 1);
   const ckks::EvaluationKeys keys = reader.load(few);
@@ -242,11 +233,10 @@ TEST_CASE("a request's keys are read and no others; a file that lacks one says w
   CHECK_REFUSED(reader.load(other), "lacks the key of the Galois element 25");
 }
 
-TEST_CASE("a key that is refused in its middle is no obstacle to the next, nor to itself once more") {
-  Files files;
-  const ckks::Context& context = files.party.context;
-  const ckks::EvaluationKeys whole = read_evaluation_keys(files.evaluation, context);
-  std::string bytes = read_file(files.evaluation, kAnySize);
+TEST_CASE_FIXTURE(Files,
+                  "a key that is refused in its middle is no obstacle to the next, nor to itself once more") {
+  const ckks::EvaluationKeys whole = read_evaluation_keys(evaluation, context);
+  std::string bytes = read_file(evaluation, kAnySize);
   EvaluationKeysReader reader(ByteSource("damaged", bytes), context);
   // Residues of all ones are above every prime; here they are the first digit's, so that others are left unread.
   const EvaluationKeysReader::Entry damaged = reader.entries().at(0);
@@ -265,106 +255,95 @@ TEST_CASE("a key that is refused in its middle is no obstacle to the next, nor t
   }
 }
 
-TEST_CASE("two keys with one role and Galois element are refused") {
-  Files files;
-  EvaluationKeysWriter writer(path_of("twice"), files.party.context, files.party.keys.fingerprint);
-  const auto& [use, key] = *files.party.keys.keys.begin();
+TEST_CASE_FIXTURE(Files, "two keys with one role and Galois element are refused") {
+  EvaluationKeysWriter writer(path_of("twice"), context, party.keys.fingerprint);
+  const auto& [use, key] = *party.keys.keys.begin();
   for (int i = 0; i < 2; ++i) writer.write(std::get<KeyRole>(use), std::get<ckks::GaloisElement>(use), key);
   writer.commit();
-  CHECK_REFUSED(EvaluationKeysReader(path_of("twice"), files.party.context), "two keys");
+  CHECK_REFUSED(EvaluationKeysReader(path_of("twice"), context), "two keys");
 }
 
 TEST_CASE("a file of many keys passes through the memory of one, in any order") {
-  const ckks::Context context(ckks::insecure_leveled(10, 3));
-  const ckks::SecretKey secret = ckks::SecretKey::generate(context);
-  ckks::KeyGenerator generator(secret);
+  ckks::TestParty party(ckks::insecure_leveled(10, 3));
+  const ckks::Context& context = party.context;
   const std::string path = path_of("many");
   constexpr int kKeys = 24;
   const size_t one_key = context.chain().key_bytes(3), before = buffer_pool::statistics().bytes_in_use;
   buffer_pool::reset_peak();
-  EvaluationKeysWriter writer(path, context, secret.fingerprint());
+  EvaluationKeysWriter writer(path, context, party.secret.fingerprint());
   for (int offset = 1; offset <= kKeys; ++offset) {
     const ckks::GaloisElement g = ckks::galois_element(context, offset);
-    writer.write(KeyRole::kGalois, g, generator.galois(g, 3));
+    writer.write(KeyRole::kGalois, g, party.generator.galois(g, 3));
   }
   writer.commit();
   EvaluationKeysReader reader(path, context);
   REQUIRE(reader.entries().size() == kKeys);
-  const ckks::Encoder encoder(context);
-  const ckks::Decryptor decryptor(secret);
-  ckks::SeededEncryptor encryptor(secret);
   const ckks::Slots values(static_cast<size_t>(context.slots()), 0.5);
-  const ckks::Ciphertext x = ckks::expand(encryptor.encrypt(encoder.encode(values, 3)));
+  const ckks::Ciphertext x =
+      ckks::expand(ckks::SeededEncryptor(party.secret).encrypt(party.encoder.encode(values, 3)));
   for (auto entry = reader.entries().rbegin(); entry != reader.entries().rend(); ++entry) {
     ckks::EvaluationKeys one;
     one.fingerprint = reader.fingerprint();
     one.keys.emplace(ckks::use_of(context, *entry), reader.load(*entry));
     const ckks::Evaluator evaluator(context, one);
-    CHECK(ckks::max_error(decryptor.decrypt(evaluator.apply_galois(evaluator.hoist(x), entry->element)),
-                          values) < 1e-6);
+    const ckks::Ciphertext turned = evaluator.apply_galois(evaluator.hoist(x), entry->element);
+    CHECK(ckks::max_error(party.decrypt(turned), values) < 1e-6);
   }
   // Together with what makes and uses a key: far from the file's 24.
   CHECK(buffer_pool::statistics().peak_in_use - before < 4 * one_key);
   CHECK(std::filesystem::file_size(path) > kKeys / 4 * one_key);
 }
 
-TEST_CASE("the sizes of files are what the functions say, and a seed takes the place of half a ciphertext") {
-  Files files;
-  const ckks::Context& context = files.party.context;
-  CHECK(std::filesystem::file_size(files.evaluation) ==
-        evaluation_keys_file_bytes(context, some_keys(context)));
+TEST_CASE_FIXTURE(
+    Files, "the sizes of files are what the functions say, and a seed takes the place of half a ciphertext") {
+  CHECK(std::filesystem::file_size(evaluation) == evaluation_keys_file_bytes(context, some_keys(context)));
   const uint64_t container = container_bytes(context.spec());
   const std::string note = R"({"prompts": 1})";
-  CHECK(std::filesystem::file_size(files.ciphertexts) ==
+  CHECK(std::filesystem::file_size(ciphertexts) ==
         container + record_bytes(note.size()) + ciphertext_bytes(context, 2));
-  CHECK(std::filesystem::file_size(files.seeded) ==
+  CHECK(std::filesystem::file_size(seeded) ==
         container + record_bytes(2) + record_bytes(ciphertext_payload(context, 3, true)));
   CHECK(10 * ciphertext_payload(context, 3, true) < 7 * ciphertext_payload(context, 3, false));
   ckks::KeyRequest raised;
   for (const ckks::Level level : {ckks::Level(0), ckks::Level(3)}) raised.need_raised(1, level);
   raised.need_raised(ckks::galois_element(context, 1), 3);
-  write_evaluation_keys(path_of("ephemeral"), context, files.party.generator.evaluation_keys(raised));
+  write_evaluation_keys(path_of("ephemeral"), context, party.generator.evaluation_keys(raised));
   CHECK(std::filesystem::file_size(path_of("ephemeral")) == evaluation_keys_file_bytes(context, raised));
 }
 
-TEST_CASE(
+TEST_CASE_FIXTURE(
+    Files,
     "a file of another kind, other parameters or too many ciphertexts, or a longer one, is refused by name") {
-  Files files;
-  const ckks::Context& context = files.party.context;
-  CHECK_REFUSED(read_public_key(files.secret, context), "it holds a secret key, expected a public key");
+  CHECK_REFUSED(read_public_key(secret, context), "it holds a secret key, expected a public key");
   CHECK_REFUSED(read_ciphertexts("/nowhere", context, 1), "cannot read /nowhere");
-  CHECK_REFUSED(read_ciphertexts(files.ciphertexts, context, 0), "more than 0");
+  CHECK_REFUSED(read_ciphertexts(ciphertexts, context, 0), "more than 0");
   const ckks::Context other(ckks::insecure_leveled(6, 4));
-  CHECK_REFUSED(read_ciphertexts(files.ciphertexts, other, 1), "other parameters");
+  CHECK_REFUSED(read_ciphertexts(ciphertexts, other, 1), "other parameters");
   const std::string text = path_of("text");
   write_file(
       text,
       "this is no key, but it is longer than a header would be, so that the magic decides ............");
   CHECK_REFUSED(read_public_key(text, context), "not a file of keys");
   const std::string longer = path_of("longer");
-  write_file(longer, read_file(files.ciphertexts, kAnySize) + "x");
+  write_file(longer, read_file(ciphertexts, kAnySize) + "x");
   CHECK_REFUSED(read_ciphertexts(longer, context, 9), "after its end");
 }
 
-TEST_CASE("every truncation is refused") {
-  Files files;
-  for (const std::string& path :
-       {files.secret, files.public_key, files.evaluation, files.ciphertexts, files.seeded}) {
+TEST_CASE_FIXTURE(Files, "every truncation is refused") {
+  for (const std::string& path : {secret, public_key, evaluation, ciphertexts, seeded}) {
     const std::string whole = read_file(path, kAnySize);
     for (size_t length = 0; length < whole.size(); length += 1 + whole.size() / 97) {
       const auto cut = [&] { return ByteSource("cut", std::string_view(whole).substr(0, length)); };
-      CHECK_THROWS_AS(read_secret_key(cut(), files.party.context), Error);
-      CHECK_THROWS_AS(read_public_key(cut(), files.party.context), Error);
-      CHECK_THROWS_AS(read_evaluation_keys(cut(), files.party.context), Error);
-      CHECK_THROWS_AS(read_ciphertexts(cut(), files.party.context, 9), Error);
+      CHECK_THROWS_AS(read_secret_key(cut(), context), Error);
+      CHECK_THROWS_AS(read_public_key(cut(), context), Error);
+      CHECK_THROWS_AS(read_evaluation_keys(cut(), context), Error);
+      CHECK_THROWS_AS(read_ciphertexts(cut(), context, 9), Error);
     }
   }
 }
 
-TEST_CASE("every flipped bit is refused") {
-  Files files;
+TEST_CASE_FIXTURE(Files, "every flipped bit is refused") {
   TrainingRandom random(7);
-  const ckks::Context& context = files.party.context;
   const auto mutate = [&](const std::string& path, auto&& read) {
     const std::string whole = read_file(path, kAnySize);
     for (int round = 0; round < 400; ++round) {
@@ -376,23 +355,21 @@ TEST_CASE("every flipped bit is refused") {
       CHECK_THROWS_AS(read(ByteSource("damaged", changed)), Error);
     }
   };
-  mutate(files.secret, [&](ByteSource source) { read_secret_key(std::move(source), context); });
-  mutate(files.public_key, [&](ByteSource source) { read_public_key(std::move(source), context); });
-  mutate(files.evaluation, [&](ByteSource source) { read_evaluation_keys(std::move(source), context); });
-  mutate(files.ciphertexts, [&](ByteSource source) { read_ciphertexts(std::move(source), context, 9); });
-  mutate(files.seeded, [&](ByteSource source) { read_ciphertexts(std::move(source), context, 9); });
+  mutate(secret, [&](ByteSource source) { read_secret_key(std::move(source), context); });
+  mutate(public_key, [&](ByteSource source) { read_public_key(std::move(source), context); });
+  mutate(evaluation, [&](ByteSource source) { read_evaluation_keys(std::move(source), context); });
+  mutate(ciphertexts, [&](ByteSource source) { read_ciphertexts(std::move(source), context, 9); });
+  mutate(seeded, [&](ByteSource source) { read_ciphertexts(std::move(source), context, 9); });
 }
 
-TEST_CASE("a key whose shape does not fit its role is refused") {
-  Files files;
-  const ckks::Context& context = files.party.context;
+TEST_CASE_FIXTURE(Files, "a key whose shape does not fit its role is refused") {
   const std::string path = path_of("roles");
   const ckks::GaloisElement g = ckks::galois_element(context, 1),
                             two_n = 2 * static_cast<ckks::GaloisElement>(context.n());
   ckks::KeyRequest request;
   request.need_raised(1, 0);
   request.need_raised(g, 3);
-  const ckks::EvaluationKeys keys = files.party.generator.evaluation_keys(request);
+  const ckks::EvaluationKeys keys = party.generator.evaluation_keys(request);
   write_evaluation_keys(path, context, keys);
   CHECK(read_evaluation_keys(path, context).keys.size() == 3);
   const ckks::KeySwitchKey &to = *keys.find(context, KeyRole::kToEphemeral, 0, 0),
@@ -400,7 +377,7 @@ TEST_CASE("a key whose shape does not fit its role is refused") {
                            &high = *keys.find(context, KeyRole::kFromEphemeral, g, 3);
   const auto refused = [&](KeyRole role, ckks::GaloisElement element, const ckks::KeySwitchKey& key,
                            const char* why) {
-    EvaluationKeysWriter writer(path, context, files.party.keys.fingerprint);
+    EvaluationKeysWriter writer(path, context, party.keys.fingerprint);
     writer.write(role, element, key);
     writer.commit();
     CHECK_REFUSED(read_evaluation_keys(path, context), why);
@@ -412,7 +389,7 @@ TEST_CASE("a key whose shape does not fit its role is refused") {
   for (const ckks::GaloisElement wrong : {ckks::GaloisElement{0}, g + 1, two_n + 1})
     refused(KeyRole::kFromEphemeral, wrong, high, "impossible Galois element");
   // The digits of a level, in the place of the one.
-  std::string bytes = read_file(files.evaluation, kAnySize);
+  std::string bytes = read_file(evaluation, kAnySize);
   EvaluationKeysReader reader(ByteSource("digits", bytes), context);
   const EvaluationKeysReader::Entry& conjugation = reader.entries().back();
   REQUIRE(conjugation.role == KeyRole::kGalois);

@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -37,6 +36,14 @@ ino_t inode_of(const std::string& path) {
   return status.st_ino;
 }
 
+struct NewFolder {
+  static inline int count = 0;
+  const std::string folder = path_of("folder_" + std::to_string(++count)), path = folder + "/file";
+
+  NewFolder() { std::filesystem::create_directory(folder); }
+  auto files() const { return std::distance(std::filesystem::directory_iterator(folder), {}); }
+};
+
 TEST_CASE("a file is there after commit and not before") {
   const std::string path = path_of("atomic");
   {
@@ -48,23 +55,18 @@ TEST_CASE("a file is there after commit and not before") {
   CHECK(read_file(path, 100) == "hello");
 }
 
-TEST_CASE("a write that is given up leaves what was there, and nothing beside it") {
-  const std::string folder = path_of("given_up");
-  std::filesystem::create_directory(folder);
-  const std::string path = folder + "/file";
+TEST_CASE_FIXTURE(NewFolder, "a write that is given up leaves what was there, and nothing beside it") {
   write_file(path, "old");
   {
     AtomicFile file(path);
     file.write("new");
   }
   CHECK(read_file(path, 100) == "old");
-  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+  CHECK(files() == 1);
 }
 
-TEST_CASE("two writers of one file at one time do not meet: the last one's content stays, whole") {
-  const std::string folder = path_of("two_writers");
-  std::filesystem::create_directory(folder);
-  const std::string path = folder + "/file";
+TEST_CASE_FIXTURE(NewFolder,
+                  "two writers of one file at one time do not meet: the last one's content stays, whole") {
   AtomicFile first(path), second(path);
   first.write("first");
   second.write("second");
@@ -72,20 +74,18 @@ TEST_CASE("two writers of one file at one time do not meet: the last one's conte
   CHECK(read_file(path, 100) == "first");
   second.commit();
   CHECK(read_file(path, 100) == "second");
-  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+  CHECK(files() == 1);
 }
 
-TEST_CASE("what a killed process left goes with the next writer, what a living one writes stays") {
-  const std::string folder = path_of("abandoned");
-  std::filesystem::create_directory(folder);
-  const std::string path = folder + "/file";
+TEST_CASE_FIXTURE(NewFolder,
+                  "what a killed process left goes with the next writer, what a living one writes stays") {
   in_child([&] {
     AtomicFile file(path);
     file.write("half");
     _exit(0);  // no destructor: as if killed
     return 0;
   });
-  REQUIRE(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+  REQUIRE(files() == 1);
   write_file(path + ".part-of-another", "a file of the user's, not a temporary one");
   AtomicFile living(path);
   living.write("living");
@@ -93,15 +93,13 @@ TEST_CASE("what a killed process left goes with the next writer, what a living o
   living.commit();
   CHECK(read_file(path, 100) == "living");
   CHECK(std::filesystem::exists(path + ".part-of-another"));
-  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 2);
+  CHECK(files() == 2);
 }
 
-TEST_CASE("the name of what is not whole yet never comes again") {
-  const std::string folder = path_of("names");
-  std::filesystem::create_directory(folder);
+TEST_CASE_FIXTURE(NewFolder, "the name of what is not whole yet never comes again") {
   std::set<std::string> names;
   for (int i = 0; i < 20; ++i) {
-    AtomicFile file(folder + "/file");
+    AtomicFile file(path);
     const std::string name = std::filesystem::directory_iterator(folder)->path().filename();
     CHECK(name.starts_with("file.part-"));
     names.insert(name);
@@ -171,10 +169,11 @@ TEST_CASE("a folder that could be made and written to is known before it is made
   CHECK_THROWS_AS(require_writable_folder("/proc/nowhere/at/all"), Error);
 }
 
-TEST_CASE("missing files, folders, what is no file and files that are too large are refused") {
-  CHECK_THROWS_AS(read_file(path_of("missing"), 100), Error);
-  CHECK_THROWS_AS(read_file(path_of(""), 100), Error);
-  CHECK_THROWS_AS(read_file("/dev/null", 100), Error);
+TEST_CASE("what is missing, a folder, no regular file or too large is refused by name") {
+  CHECK_THROWS_WITH_AS(read_file("/nowhere/file", 100),
+                       "cannot read /nowhere/file: No such file or directory", Error);
+  CHECK_THROWS_WITH_AS(read_file("/", 100), "cannot read /: it is a folder", Error);
+  CHECK_THROWS_WITH_AS(read_file("/dev/zero", 100), "cannot read /dev/zero: it is no regular file", Error);
   const std::string path = path_of("large");
   write_file(path, std::string(101, 'x'));
   CHECK_THROWS_AS(read_file(path, 100), Error);
@@ -182,10 +181,7 @@ TEST_CASE("missing files, folders, what is no file and files that are too large 
   CHECK_THROWS_AS(AtomicFile(""), Error);
 }
 
-TEST_CASE("a full disk is an error, and nothing half-written stays") {
-  const std::string folder = path_of("full");
-  std::filesystem::create_directory(folder);
-  const std::string path = folder + "/file";
+TEST_CASE_FIXTURE(NewFolder, "a full disk is an error, and nothing half-written stays") {
   write_file(path, "old");
   enum Step { kOpening, kWriting, kCommitting, kDone };
   // A process whose files end at a kilobyte. What the library's buffer holds meets that in commit() alone.
@@ -207,7 +203,7 @@ TEST_CASE("a full disk is an error, and nothing half-written stays") {
     });
     CHECK(reached == failing);
     CHECK(read_file(path, 100) == "old");
-    CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+    CHECK(files() == 1);
   }
 }
 
@@ -244,9 +240,7 @@ TEST_CASE("long data, folded sixteen bytes at a time, has the checksum that bits
   }
 }
 
-TEST_CASE("pages of files leave a container's memory available, and no limit is none") {
-  const std::string folder = path_of("group");
-  std::filesystem::create_directory(folder);
+TEST_CASE_FIXTURE(NewFolder, "pages of files leave a container's memory available, and no limit is none") {
   CHECK(control_group_available_bytes(folder.c_str()) == UINT64_MAX);
   write_file(folder + "/memory.max", "max\n");
   CHECK(control_group_available_bytes(folder.c_str()) == UINT64_MAX);
@@ -330,13 +324,6 @@ TEST_CASE("a file and the same bytes in memory read alike") {
     CHECK(source->read(digits, 0));
   }
   CHECK(file.name() == path);
-}
-
-TEST_CASE("what is missing, a folder or no regular file is refused by name") {
-  CHECK_THROWS_WITH_AS(ByteSource("/nowhere/file"), "cannot read /nowhere/file: No such file or directory",
-                       Error);
-  CHECK_THROWS_WITH_AS(ByteSource("/"), "cannot read /: it is a folder", Error);
-  CHECK_THROWS_WITH_AS(ByteSource("/dev/zero"), "cannot read /dev/zero: it is no regular file", Error);
 }
 
 }  // namespace

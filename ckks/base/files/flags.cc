@@ -162,10 +162,8 @@ Flags::Flag* Flags::find(const std::string& name) {
   return nullptr;
 }
 
-const Flags::Flag* Flags::find(const std::string& name) const { return const_cast<Flags*>(this)->find(name); }
-
 bool Flags::given(const std::string& name) const {
-  const Flag* flag = find(name);
+  const Flag* flag = const_cast<Flags*>(this)->find(name);
   PSM_CHECK(flag != nullptr, name);
   return flag->given;
 }

@@ -56,7 +56,6 @@ class Flags {
     bool is_truth() const { return std::holds_alternative<bool>(value); }
   };
   Flag* find(const std::string& name);
-  const Flag* find(const std::string& name) const;
   template <typename Value>
   const Value& add(const std::string& name, const std::string& help, const std::string& shown_default,
                    Value value, std::function<Value(const std::string&)> read);

@@ -1,7 +1,6 @@
 #include "ckks/base/files/flags.h"
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>

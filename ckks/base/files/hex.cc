@@ -1,9 +1,8 @@
 #include "ckks/base/files/hex.h"
 
 namespace psm {
-namespace {
+
 constexpr std::string_view kDigits = "0123456789abcdef";
-}  // namespace
 
 std::string hex(const void* bytes, size_t count) {
   std::string text;

@@ -2,7 +2,6 @@
 // anything above U+10FFFF are refused.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -2,7 +2,6 @@
 
 #include <sys/random.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -82,13 +82,6 @@ std::string from_environment(const char* name) {
   return text == nullptr ? "" : text;
 }
 
-std::string folder_for_failures() {
-  for (const char* name : {"TEST_UNDECLARED_OUTPUTS_DIR", "TEST_TMPDIR"}) {
-    if (const std::string folder = from_environment(name); !folder.empty()) return folder;
-  }
-  return "/tmp";
-}
-
 size_t place(size_t size, const std::vector<size_t>& marks, TrainingRandom& random) {
   if (!marks.empty() && random.integer(2) == 0) return std::min(size, marks[random.integer(marks.size())]);
   return random.integer(size + 1);
@@ -273,7 +266,8 @@ FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs) {
     if (only != target.name) return {};
     learn(target, longest);
   }
-  kept = folder_for_failures() + "/fuzz-input";
+  const std::string outputs = from_environment("TEST_UNDECLARED_OUTPUTS_DIR");
+  kept = outputs.empty() ? path_of("fuzz-input") : outputs + "/fuzz-input";
   const auto before = signal(SIGABRT, keep_and_abort);
   FuzzReport report;
   const auto run = [&](const std::string& name, const std::string& bytes) {

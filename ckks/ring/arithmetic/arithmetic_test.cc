@@ -103,12 +103,9 @@ TEST_CASE("rotation elements add up, wrap, and are undone by their inverses") {
 }
 
 std::vector<uint64_t> residues_below(uint64_t q, size_t n) {
+  TrainingRandom random(3);
   std::vector<uint64_t> out(n);
-  uint64_t state = 88172645463325252u;
-  for (auto& r : out) {
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    r = state % q;
-  }
+  for (auto& r : out) r = random.integer(q);
   out[0] = 0, out[1] = q - 1;
   return out;
 }

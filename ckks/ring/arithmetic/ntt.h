@@ -42,7 +42,6 @@ class NttTables {
   // psi^brv(i), i in [1, N); roots()[1] = psi^(N/2), a square root of -1.
   const uint64_t* roots() const { return view_.roots; }
   // For the kernels; valid as long as the tables.
-  const NttView& view() const { return view_; }
   operator const NttView&() const { return view_; }
 
  private:

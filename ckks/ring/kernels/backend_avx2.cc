@@ -44,15 +44,12 @@ void one_or_more_tensor_products(uint64_t* out0, uint64_t* out1, uint64_t* out2,
 
 void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
                        size_t n) {
-  const Doubles magic = _mm256_set1_pd(0x1p52);  // an integer below it is the low bits of the sum with it
   for (size_t k = 0; k < n; k += 4) {
     Doubles sum = _mm256_setzero_pd();
     for (size_t i = 0; i < count; ++i) {
       sum = _mm256_add_pd(sum, _mm256_mul_pd(load_residues(y[i] + k), _mm256_set1_pd(reciprocals[i])));
     }
-    const __m256i bits =
-        _mm256_xor_si256(_mm256_castpd_si256(_mm256_add_pd(sum, magic)), _mm256_castpd_si256(magic));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(u + k), bits);
+    store_residues(u + k, sum);  // rounded to an integer by its addition of 2^52
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <utility>
 
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/check.h"
@@ -27,11 +26,6 @@ Limb random_limb(size_t n, const Modulus& q, TrainingRandom& random) {
   return limb;
 }
 
-std::vector<const uint64_t*> pointers(const std::vector<Limb>& limbs) {
-  std::vector<const uint64_t*> result;
-  for (const Limb& limb : limbs) result.push_back(limb.data());
-  return result;
-}
 std::vector<uint64_t*> pointers(std::vector<Limb>& limbs) {
   std::vector<uint64_t*> result;
   for (Limb& limb : limbs) result.push_back(limb.data());
@@ -240,12 +234,10 @@ TEST_CASE("inner products reduce the exact sum, whatever the number of terms") {
         }
         Limb product0(n), product1(n), product2(n), pair0(n), pair1(n);
         // (a + b1 s) (b0 + a s)
-        backend->tensor_product(product0.data(), product1.data(), product2.data(),
-                                pointers(std::as_const(a)).data(), pointers(std::as_const(b1)).data(),
-                                pointers(std::as_const(b0)).data(), pointers(std::as_const(a)).data(), count,
-                                n, q);
-        backend->packed_inner_product_pair(pair0.data(), pair1.data(), pointers(std::as_const(a)).data(),
-                                           pointers0.data(), pointers1.data(), count, n, q);
+        backend->tensor_product(product0.data(), product1.data(), product2.data(), pointers(a).data(),
+                                pointers(b1).data(), pointers(b0).data(), pointers(a).data(), count, n, q);
+        backend->packed_inner_product_pair(pair0.data(), pair1.data(), pointers(a).data(), pointers0.data(),
+                                           pointers1.data(), count, n, q);
         for (size_t i = 0; i < n; ++i) {
           uint128_t sum0 = 0, sum1 = 0, middle = 0;
           for (size_t k = 0; k < count; ++k) {
@@ -286,8 +278,8 @@ TEST_CASE("basis conversion is the exact sum of digits times constants modulo ea
           for (size_t i = 0; i < in_count; ++i)
             c.push_back(i == 0 || largest_sum ? p[j].value - 1 : random.integer(p[j].value));
         }
-        backend->basis_convert(pointers(out).data(), out_count, pointers(std::as_const(y)).data(), in_count,
-                               c.data(), p.data(), n);
+        backend->basis_convert(pointers(out).data(), out_count, pointers(y).data(), in_count, c.data(),
+                               p.data(), n);
         for (size_t j = 0; j < out_count; ++j) {
           for (size_t i = 0; i < n; ++i) {
             uint128_t sum = 0;
@@ -316,10 +308,8 @@ TEST_CASE("the nearest multiple of a sum of quotients is the reference's, halves
         reciprocals.push_back(1.0 / static_cast<double>(q.value));
       }
       Limb expected(n), actual(n);
-      reference.nearest_multiples(expected.data(), pointers(std::as_const(y)).data(), reciprocals.data(),
-                                  count, n);
-      backend->nearest_multiples(actual.data(), pointers(std::as_const(y)).data(), reciprocals.data(), count,
-                                 n);
+      reference.nearest_multiples(expected.data(), pointers(y).data(), reciprocals.data(), count, n);
+      backend->nearest_multiples(actual.data(), pointers(y).data(), reciprocals.data(), count, n);
       CHECK(actual == expected);
       CHECK(expected[0] == count);  // every y is q - 1
     }
@@ -417,8 +407,8 @@ TEST_CASE("run matrix products are matrix products in every run") {
           for (bool accumulate : {false, true}) {
             out = start;
             if (run < 8) {
-              backend->matrix_product(pointers(out).data(), rows, pointers(std::as_const(a)).data(), cols,
-                                      pointers(std::as_const(c)).data(), run, n, q, accumulate);
+              backend->matrix_product(pointers(out).data(), rows, pointers(a).data(), cols,
+                                      pointers(c).data(), run, n, q, accumulate);
             } else {
               Limb matrices(rows * cols * (n / run));
               for (size_t t = 0; t < n / run; ++t) {
@@ -427,7 +417,7 @@ TEST_CASE("run matrix products are matrix products in every run") {
                     matrices[t * rows * cols + matrix_constant(rows, cols, r, k)] = c[r * cols + k][t];
                 }
               }
-              backend->run_matrix_product(pointers(out).data(), rows, pointers(std::as_const(a)).data(), cols,
+              backend->run_matrix_product(pointers(out).data(), rows, pointers(a).data(), cols,
                                           matrices.data(), run, n, q, accumulate);
             }
             bool equal = true;

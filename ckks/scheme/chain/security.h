@@ -24,8 +24,6 @@
 // None of this covers decrypted results that are shared (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).
 #pragma once
 
-#include <string>
-
 #include "ckks/scheme/chain/parameters.h"
 
 namespace psm::ckks {

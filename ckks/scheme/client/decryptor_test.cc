@@ -78,7 +78,8 @@ TEST_CASE("once the caller has wiped the slots of a decryption, nothing of it is
     add_words(phase.limb(0), n, wanted);
     add_words(poly.limb(0), n, wanted);
     add_words(coefficients.data(), n, wanted);
-    Slots unscaled = party.decryptor.decoder().slots_of_coefficients({coefficients.data(), n}, Scale(1));
+    Slots unscaled(n / 2);
+    Embedding(party.context.log_n() - 1).slots_of_coefficients(coefficients.data(), unscaled);
     add_words(reinterpret_cast<const double*>(unscaled.data()), 2 * unscaled.size(), wanted);
     CHECK(occurrences(wanted) >= 4 * kPlaces);  // the search finds what is there
     secure_zero(unscaled.data(), unscaled.size() * sizeof unscaled[0]);

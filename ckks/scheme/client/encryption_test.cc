@@ -1,6 +1,3 @@
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -19,13 +16,16 @@ TestParty& party() {
   return party;
 }
 
+struct Shared {
+  TestParty& t = party();
+};
+
 // Tolerances below are more than forty deviations (ckks/base/testing/chance.h): those are 2^-28 of fresh encryptions,
 // 2^-33 of seeded ones.
 
 }  // namespace
 
-TEST_CASE("what was encrypted under the public key is decrypted, at every level") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "what was encrypted under the public key is decrypted, at every level") {
   const Slots x = t.random_slots(1);
   for (Level level = 0; level <= 4; ++level) {
     const Ciphertext c = t.encrypt(x, level);
@@ -35,8 +35,8 @@ TEST_CASE("what was encrypted under the public key is decrypted, at every level"
   }
 }
 
-TEST_CASE("a scale beyond what the decoder reads is divided down first: the values come back") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared,
+                  "a scale beyond what the decoder reads is divided down first: the values come back") {
   const Slots x = t.random_slots(8);
   for (const double log_scale :
        {60.0, 90.0, 100.0, 110.0, 120.0, 126.0, 127.0, 128.0, 130.0, 140.0, 150.0, 160.0}) {
@@ -46,8 +46,7 @@ TEST_CASE("a scale beyond what the decoder reads is divided down first: the valu
   }
 }
 
-TEST_CASE("values up to 2^20 have room at every scale that the modulus holds them at") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "values up to 2^20 have room at every scale that the modulus holds them at") {
   Slots x = t.random_slots(9);
   for (auto& slot : x) slot *= 0x1p20;
   for (double log_scale = 80; log_scale < t.context.log2_q(4) - 24; log_scale += 4) {
@@ -57,8 +56,7 @@ TEST_CASE("values up to 2^20 have room at every scale that the modulus holds the
   }
 }
 
-TEST_CASE("a scale that leaves no room for a value below the modulus is refused") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "a scale that leaves no room for a value below the modulus is refused") {
   Ciphertext c = t.encrypt(t.random_slots(10), 0);
   c.declare_scale(Scale(std::exp2(t.context.log2_q(0))));
   CHECK_REFUSED(t.decrypt(c), "no room");
@@ -66,17 +64,13 @@ TEST_CASE("a scale that leaves no room for a value below the modulus is refused"
   CHECK_THROWS_AS(t.decrypt(c), Error);
 }
 
-TEST_CASE("a periodic plaintext encrypts to its repetition") {
-  TestParty& t = party();
-  const Slots x = t.random_slots(2, 8);
-  const Slots y = t.decrypt(t.encrypt(x, 2));
-  double worst = 0;
-  for (size_t i = 0; i < y.size(); ++i) worst = worse(worst, std::abs(y[i] - x[i % 8]));
-  CHECK(worst < 1e-6);
+TEST_CASE_FIXTURE(Shared, "a periodic plaintext encrypts to its repetition") {
+  const Slots x = t.random_slots(2, 8), y = t.decrypt(t.encrypt(x, 2));
+  CHECK(max_error(y, map(y, [&](size_t i) { return x[i % 8]; })) < 1e-6);
 }
 
-TEST_CASE("seeded encryption: half the bytes, expanded without the secret, decrypted as usual") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared,
+                  "seeded encryption: half the bytes, expanded without the secret, decrypted as usual") {
   SeededEncryptor encryptor(t.secret);
   const Slots x = t.random_slots(3);
   SeededCiphertext first = encryptor.encrypt(t.encoder.encode(x, 3)),
@@ -87,8 +81,7 @@ TEST_CASE("seeded encryption: half the bytes, expanded without the secret, decry
   CHECK(max_error(t.decrypt(expand(std::move(second))), x) < 1e-8);
 }
 
-TEST_CASE("two encryptions of one message differ in both halves") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "two encryptions of one message differ in both halves") {
   const Slots x = t.random_slots(4);
   const Ciphertext a = t.encrypt(x, 1), b = t.encrypt(x, 1);
   size_t equal = 0;
@@ -98,8 +91,7 @@ TEST_CASE("two encryptions of one message differ in both halves") {
   CHECK(equal < 4);
 }
 
-TEST_CASE("a fork gives parent and child encryptions of different seeds, masks and errors") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "a fork gives parent and child encryptions of different seeds, masks and errors") {
   SeededEncryptor seeded(t.secret);
   const Plaintext x = t.encoder.encode(t.random_slots(6), 1);
   // Seed, first residue of the seeded c_0, first residues of the public-key encryption.
@@ -120,8 +112,8 @@ TEST_CASE("a fork gives parent and child encryptions of different seeds, masks a
   CHECK(own.c1 != childs.c1);
 }
 
-TEST_CASE("a resumed process image encrypts with another seed, another mask and other errors") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared,
+                  "a resumed process image encrypts with another seed, another mask and other errors") {
   const Plaintext x = t.encoder.encode(t.random_slots(7), 1);
   const auto image_of = [](const auto& object) {
     std::vector<char> image(sizeof object);
@@ -145,8 +137,8 @@ TEST_CASE("a resumed process image encrypts with another seed, another mask and 
   CHECK(b.c[1].limb(0)[0] != b_again.c[1].limb(0)[0]);
 }
 
-TEST_CASE("without the right secret nothing is learnt: another key pair's decryption is refused or noise") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(
+    Shared, "without the right secret nothing is learnt: another key pair's decryption is refused or noise") {
   TestParty stranger(insecure_leveled(11, 4));
   Ciphertext c = t.encrypt(t.random_slots(5), 2);
   CHECK_THROWS_AS(stranger.decrypt(c), Error);
@@ -154,8 +146,7 @@ TEST_CASE("without the right secret nothing is learnt: another key pair's decryp
   CHECK(max_error(stranger.decrypt(c), t.random_slots(5)) > 1e6);
 }
 
-TEST_CASE("a public key of other parameters is refused") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "a public key of other parameters is refused") {
   const Context other(insecure_leveled(11, 3));
   CHECK_THROWS_AS(Encryptor(other, t.public_key), Error);
 }

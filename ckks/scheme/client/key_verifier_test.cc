@@ -12,45 +12,7 @@
 namespace psm::ckks {
 namespace {
 
-const Context& context() {
-  static const Context context(insecure_bootstrappable(10));
-  return context;
-}
-
-const SecretKey& secret() {
-  static const SecretKey secret = SecretKey::generate(context());
-  return secret;
-}
-
-// Another secret under the right one's name.
-const SecretKey& impostor() {
-  static const SecretKey impostor = [] {
-    SecureRandom random;
-    return SecretKey(context(), sample_secret(context(), context().spec().secret_hamming_weight, random),
-                     secret().fingerprint().key);
-  }();
-  return impostor;
-}
-
-KeyGenerator& generator() {
-  static KeyGenerator generator(secret());
-  return generator;
-}
-
-KeyGenerator& false_generator() {
-  static KeyGenerator generator(impostor());
-  return generator;
-}
-
-// What the verifier says of a key; "" where it takes it.
-std::string refusal(const std::function<void(const KeyVerifier&)>& check) {
-  return refusal_of([&] { check(KeyVerifier(secret())); }, 1);
-}
-
-void check_refused(const std::string& why, const std::string& what) {
-  CAPTURE(why);
-  CHECK(why.find(": " + what + " is not what it should be") != std::string::npos);
-}
+constexpr GaloisElement kTurn = 5;
 
 // One coefficient of a polynomial in NTT form changes by `by`, modulo all primes or those of one limb alone.
 void change(RnsPoly& poly, int64_t by, int only = -1) {
@@ -68,20 +30,32 @@ void change(KeySwitchKey& key, size_t digit, int64_t by, int only = -1) {
   key.digits[digit].b = PackedPoly(b);
 }
 
-constexpr GaloisElement kTurn = 5;
+struct Keys {
+  const Context context{insecure_bootstrappable(10)};
+  const SecretKey secret = SecretKey::generate(context);
+  SecureRandom random{};
+  // Another secret under the right one's name.
+  const SecretKey impostor{context, sample_secret(context, context.spec().secret_hamming_weight, random),
+                           secret.fingerprint().key};
+  KeyGenerator generator{secret}, false_generator{impostor};
 
-// Keys around ModRaise: from the ephemeral secret at the top, as it is and turned, and at a low level.
-EvaluationKeys around(KeyGenerator& generator) {
-  KeyRequest request;
-  request.need_raised(1, context().max_level());
-  request.need_raised(1, 1);
-  request.need_raised(kTurn, context().max_level());
-  return generator.evaluation_keys(request);
-}
-
-KeySwitchKey& key_of(EvaluationKeys& keys, KeyRole role, GaloisElement element = 0, Level level = 0) {
-  return keys.keys.at({role, element, context().band(level)});
-}
+  void check_refused(const std::string& what, const std::function<void(const KeyVerifier&)>& check) const {
+    const std::string why = refusal_of([&] { check(KeyVerifier(secret)); }, 1);
+    CAPTURE(why);
+    CHECK(contains(why, ": " + what + " is not what it should be"));
+  }
+  // Keys around ModRaise: from the ephemeral secret at the top, as it is and turned, and at a low level.
+  EvaluationKeys around(KeyGenerator& generator) const {
+    KeyRequest request;
+    request.need_raised(1, context.max_level());
+    request.need_raised(1, 1);
+    request.need_raised(kTurn, context.max_level());
+    return generator.evaluation_keys(request);
+  }
+  KeySwitchKey& key_of(EvaluationKeys& keys, KeyRole role, GaloisElement element = 0, Level level = 0) const {
+    return keys.keys.at({role, element, context.band(level)});
+  }
+};
 
 // No chance decides below. The generator's errors never leave their bound; an error that is zero everywhere, or a wrong
 // key whose N = 2^10 coefficients are all within the bound modulo primes of 2^40 and more, come less than once in 2^2000.
@@ -89,23 +63,22 @@ constexpr int64_t kFar = 2 * kErrorBound + 1;  // further than any two errors ar
 
 }  // namespace
 
-TEST_CASE("what the generator makes passes, at the top of every band and below it") {
-  const KeyVerifier verifier(secret());
-  verifier.check(generator().public_key());
-  verifier.check_encapsulation(around(generator()));
+TEST_CASE_FIXTURE(Keys, "what the generator makes passes, at the top of every band and below it") {
+  const KeyVerifier verifier(secret);
+  verifier.check(generator.public_key());
+  verifier.check_encapsulation(around(generator));
   std::set<Level> levels;
-  for (const Gadget& band : context().chain().bands) {
+  for (const Gadget& band : context.chain().bands) {
     levels.insert(band.top);
     if (band.top > 0) levels.insert(band.top - 1);
   }
   levels.insert(0);
-  const GaloisElement rotation = galois_element(context(), 3),
-                      conjugation = galois_element(context(), 0, true);
+  const GaloisElement rotation = galois_element(context, 3), conjugation = galois_element(context, 0, true);
   for (const Level level : levels) {
     CAPTURE(int{level});
-    verifier.check_relinearisation(generator().relinearisation(level), "r");
-    verifier.check_galois(generator().galois(rotation, level), rotation, "g");
-    verifier.check_galois(generator().galois(conjugation, level), conjugation, "g");
+    verifier.check_relinearisation(generator.relinearisation(level), "r");
+    verifier.check_galois(generator.galois(rotation, level), rotation, "g");
+    verifier.check_galois(generator.galois(conjugation, level), conjugation, "g");
   }
 }
 
@@ -123,39 +96,40 @@ TEST_CASE("the same under a dense secret") {
   verifier.check_encapsulation(keys.evaluation_keys(raised));
 }
 
-TEST_CASE("a public key of another secret, of another pair, or changed in one coefficient is refused") {
-  const auto refused = [](const PublicKey& key) {
-    check_refused(refusal([&](const KeyVerifier& v) { v.check(key); }), "the public key");
+TEST_CASE_FIXTURE(
+    Keys, "a public key of another secret, of another pair, or changed in one coefficient is refused") {
+  const auto refused = [&](const PublicKey& key) {
+    check_refused("the public key", [&](const KeyVerifier& v) { v.check(key); });
   };
-  refused(false_generator().public_key());
-  PublicKey key = generator().public_key();
+  refused(false_generator.public_key());
+  PublicKey key = generator.public_key();
   ++key.fingerprint.key;
   refused(key);
-  for (const int limb : {-1, 0, int{context().max_level()}}) {
-    PublicKey changed = generator().public_key();
+  for (const int limb : {-1, 0, int{context.max_level()}}) {
+    PublicKey changed = generator.public_key();
     change(changed.b, limb < 0 ? kFar : 1, limb);
     refused(changed);
   }
 }
 
-TEST_CASE("a key without its error would tell the secret, and is refused") {
-  PublicKey key = generator().public_key();
-  key.b = RnsPoly(context().ring(), key.a.basis(), Form::kNtt);
-  const RnsPoly s = secret().poly().clone_prefix(key.a.basis());
+TEST_CASE_FIXTURE(Keys, "a key without its error would tell the secret, and is refused") {
+  PublicKey key = generator.public_key();
+  key.b = RnsPoly(context.ring(), key.a.basis(), Form::kNtt);
+  const RnsPoly s = secret.poly().clone_prefix(key.a.basis());
   multiply(key.b, key.a, s);
-  subtract(key.b, RnsPoly::zero(context().ring(), key.b.basis(), Form::kNtt), key.b);
-  check_refused(refusal([&](const KeyVerifier& v) { v.check(key); }), "the public key");
+  subtract(key.b, RnsPoly::zero(context.ring(), key.b.basis(), Form::kNtt), key.b);
+  check_refused("the public key", [&](const KeyVerifier& v) { v.check(key); });
 }
 
-TEST_CASE("a relinearisation key is refused where any part of it is another") {
-  const Level level = context().compute_level();
+TEST_CASE_FIXTURE(Keys, "a relinearisation key is refused where any part of it is another") {
+  const Level level = context.compute_level();
   const auto refused = [&](const KeySwitchKey& key) {
-    check_refused(refusal([&](const KeyVerifier& v) { v.check_relinearisation(key, "the key of r"); }),
-                  "the key of r");
+    check_refused("the key of r",
+                  [&](const KeyVerifier& v) { v.check_relinearisation(key, "the key of r"); });
   };
-  refused(false_generator().relinearisation(level));
-  refused(generator().galois(galois_element(context(), 1), level));
-  const KeySwitchKey key = generator().relinearisation(level);
+  refused(false_generator.relinearisation(level));
+  refused(generator.galois(galois_element(context, 1), level));
+  const KeySwitchKey key = generator.relinearisation(level);
   REQUIRE(key.digits.size() > 1);
   for (size_t digit = 0; digit < key.digits.size(); ++digit)
     for (const int limb : {-1, 0, int{level}, int{level} + key.p_count}) {
@@ -176,46 +150,47 @@ TEST_CASE("a relinearisation key is refused where any part of it is another") {
   refused(renamed);
 }
 
-TEST_CASE("a Galois key of another element, level or secret is refused") {
-  const Level level = context().compute_level();
-  const GaloisElement element = galois_element(context(), 3);
+TEST_CASE_FIXTURE(Keys, "a Galois key of another element, level or secret is refused") {
+  const Level level = context.compute_level();
+  const GaloisElement element = galois_element(context, 3);
   const auto refused = [&](const KeySwitchKey& key) {
-    check_refused(refusal([&](const KeyVerifier& v) { v.check_galois(key, element, "the key of g"); }),
-                  "the key of g");
+    check_refused("the key of g",
+                  [&](const KeyVerifier& v) { v.check_galois(key, element, "the key of g"); });
   };
-  refused(generator().galois(galois_element(context(), -3), level));
-  refused(generator().galois(galois_element(context(), 3, true), level));
-  refused(generator().relinearisation(level));
-  refused(false_generator().galois(element, level));
+  refused(generator.galois(galois_element(context, -3), level));
+  refused(generator.galois(galois_element(context, 3, true), level));
+  refused(generator.relinearisation(level));
+  refused(false_generator.galois(element, level));
   // Polynomials of one level, and the number of another: of the same band and of another.
-  for (const Level other : {level - 1, context().max_level(), Level(0)}) {
-    KeySwitchKey key = generator().galois(element, level);
+  for (const Level other : {level - 1, context.max_level(), Level(0)}) {
+    KeySwitchKey key = generator.galois(element, level);
     key.level = other;
     refused(key);
   }
-  KeySwitchKey narrow = generator().galois(element, level);
+  KeySwitchKey narrow = generator.galois(element, level);
   --narrow.p_count;
   refused(narrow);
-  KeySwitchKey changed = generator().galois(element, level);
+  KeySwitchKey changed = generator.galois(element, level);
   change(changed, changed.digits.size() - 1, -kFar);
   refused(changed);
 }
 
-TEST_CASE(
+TEST_CASE_FIXTURE(
+    Keys,
     "the keys around ModRaise are refused unless they are of one ephemeral secret of the right weight") {
-  const Level top = context().max_level();
+  const Level top = context.max_level();
   const auto behind = [](GaloisElement element, Level level) {
     return message("the key behind ModRaise of the Galois element ", element, " at level ", level);
   };
   const std::string all = "the set of keys around ModRaise", before = "the key before ModRaise",
                     ephemeral = "the ephemeral secret";
-  const auto refused = [](const std::string& what, const std::function<void(EvaluationKeys&)>& change) {
-    EvaluationKeys keys = around(generator());
+  const auto refused = [&](const std::string& what, const std::function<void(EvaluationKeys&)>& change) {
+    EvaluationKeys keys = around(generator);
     change(keys);
-    check_refused(refusal([&](const KeyVerifier& v) { v.check_encapsulation(keys); }), what);
+    check_refused(what, [&](const KeyVerifier& v) { v.check_encapsulation(keys); });
   };
   const std::pair<GaloisElement, Level> places[] = {{1, Level(1)}, {1, top}, {kTurn, top}};
-  EvaluationKeys again = around(generator()), other = around(false_generator());
+  EvaluationKeys again = around(generator), other = around(false_generator);
   for (EvaluationKeys* keys : {&again, &other})
     refused(before, [&](EvaluationKeys& k) {
       key_of(k, KeyRole::kToEphemeral) = key_of(*keys, KeyRole::kToEphemeral).in(nullptr);
@@ -232,7 +207,7 @@ TEST_CASE(
             [&](EvaluationKeys& k) { place(k) = place(again).in(nullptr); });
     refused(first ? ephemeral : behind(g, level),
             [&](EvaluationKeys& k) { place(k) = place(other).in(nullptr); });
-    for (const int limb : {1, int{level}, int{level} + 1 + context().p_count(level) - 1})
+    for (const int limb : {1, int{level}, int{level} + 1 + context.p_count(level) - 1})
       refused(behind(g, level), [&](EvaluationKeys& k) { change(place(k), 0, 1, limb); });
     refused(behind(g, level), [&](EvaluationKeys& k) { ++place(k).fingerprint.key; });
   }
@@ -243,35 +218,35 @@ TEST_CASE(
     std::swap(key_of(k, KeyRole::kFromEphemeral, 1, top), key_of(k, KeyRole::kFromEphemeral, kTurn, top));
   });
   refused(behind(kTurn, top), [&](EvaluationKeys& k) {
-    key_of(k, KeyRole::kFromEphemeral, kTurn, top) = generator().galois(kTurn, top);
+    key_of(k, KeyRole::kFromEphemeral, kTurn, top) = generator.galois(kTurn, top);
   });
   // One key is missing, there is one of another role, or none is there.
-  refused(all, [](EvaluationKeys& k) { k.keys.erase({KeyRole::kToEphemeral, 0, 0}); });
-  refused(all, [](EvaluationKeys& k) { k.keys.clear(); });
-  refused(all, [](EvaluationKeys& k) {
+  refused(all, [&](EvaluationKeys& k) { k.keys.erase({KeyRole::kToEphemeral, 0, 0}); });
+  refused(all, [&](EvaluationKeys& k) { k.keys.clear(); });
+  refused(all, [&](EvaluationKeys& k) {
     std::erase_if(k.keys, [](const auto& key) { return std::get<0>(key.first) == KeyRole::kFromEphemeral; });
   });
-  refused(all, [](EvaluationKeys& k) {
-    k.keys.emplace(EvaluationKeys::Use{KeyRole::kRelinearisation, 0, 0}, generator().relinearisation(0));
+  refused(all, [&](EvaluationKeys& k) {
+    k.keys.emplace(EvaluationKeys::Use{KeyRole::kRelinearisation, 0, 0}, generator.relinearisation(0));
   });
-  refused(all, [](EvaluationKeys& k) {
+  refused(all, [&](EvaluationKeys& k) {
     k.keys.emplace(EvaluationKeys::Use{KeyRole::kToEphemeral, 1, 0},
                    key_of(k, KeyRole::kToEphemeral).in(nullptr));
   });
 }
 
-TEST_CASE("an ephemeral secret of another weight is refused") {
-  ParameterSpec light = context().spec();
+TEST_CASE_FIXTURE(Keys, "an ephemeral secret of another weight is refused") {
+  ParameterSpec light = context.spec();
   light.encapsulation_hamming_weight -= 1;
   const Context other(light);  // the same primes
-  SecretVector<int32_t> coefficients(static_cast<size_t>(context().n()));
-  std::copy(secret().coefficients().begin(), secret().coefficients().end(), coefficients.begin());
-  const SecretKey same(other, std::move(coefficients), secret().fingerprint().key);
+  SecretVector<int32_t> coefficients(static_cast<size_t>(context.n()));
+  std::copy(secret.coefficients().begin(), secret.coefficients().end(), coefficients.begin());
+  const SecretKey same(other, std::move(coefficients), secret.fingerprint().key);
   KeyGenerator generator(same);
   EvaluationKeys keys = around(generator);
   KeyVerifier(same).check_encapsulation(keys);
-  for (auto& [use, key] : keys.keys) key.fingerprint = secret().fingerprint();
-  check_refused(refusal([&](const KeyVerifier& v) { v.check_encapsulation(keys); }), "the ephemeral secret");
+  for (auto& [use, key] : keys.keys) key.fingerprint = secret.fingerprint();
+  check_refused("the ephemeral secret", [&](const KeyVerifier& v) { v.check_encapsulation(keys); });
 }
 
 }  // namespace psm::ckks

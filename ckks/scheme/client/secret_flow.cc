@@ -62,14 +62,11 @@ void encrypt_and_decrypt() {
   for (const EvaluationKeys* all : {&keys, &around})
     for (const auto& [use, key] : all->keys)
       for (const KeySwitchKey::Digit& digit : key.digits) mark_public(digit.b.limb(0), digit.b.bytes());
-  const auto key = [&](KeyRole role, GaloisElement element, Level level) -> const KeySwitchKey& {
-    return *keys.find(party.context, role, element, level);
-  };
   const GaloisElement g = galois_element(party.context, 1);
   const KeyVerifier verifier(party.secret);
   verifier.check(party.public_key);
-  verifier.check_relinearisation(key(KeyRole::kRelinearisation, 0, 3), "r");
-  verifier.check_galois(key(KeyRole::kGalois, g, 3), g, "g");
+  verifier.check_relinearisation(*keys.find(party.context, KeyRole::kRelinearisation, 0, 3), "r");
+  verifier.check_galois(*keys.find(party.context, KeyRole::kGalois, g, 3), g, "g");
   verifier.check_encapsulation(around);
 }
 

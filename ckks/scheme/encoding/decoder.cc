@@ -73,12 +73,6 @@ std::vector<std::complex<double>> Decoder::decode(RnsPoly poly, Scale scale) con
       coefficients[c] = to_double(static_cast<int128>(value - (product & negative)));
     }
   });
-  return slots_of_coefficients({coefficients.data(), coefficients.size()}, scale);
-}
-
-std::vector<std::complex<double>> Decoder::slots_of_coefficients(std::span<const double> coefficients,
-                                                                 Scale scale) const {
-  PSM_CHECK(coefficients.size() == static_cast<size_t>(context_.n()), coefficients.size());
   std::vector<std::complex<double>> slots(static_cast<size_t>(context_.slots()));
   embedding_.slots_of_coefficients(coefficients.data(), slots);
   for (auto& slot : slots) slot /= scale;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <complex>
-#include <span>
 #include <vector>
 
 #include "ckks/ring/poly.h"
@@ -29,10 +28,6 @@ class Decoder {
   // log2 of the largest coefficient that decode() reads at a level: half the product of the primes that it
   // reads, and at most 2^126. Larger coefficients wrap around.
   double log2_readable(Level level) const;
-
-  // Slots of integer coefficients given as doubles (N of them), divided by scale: how decode() ends.
-  std::vector<std::complex<double>> slots_of_coefficients(std::span<const double> coefficients,
-                                                          Scale scale) const;
 
  private:
   const Context& context_;

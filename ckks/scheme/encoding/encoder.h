@@ -16,7 +16,6 @@
 
 #include <complex>
 #include <span>
-#include <vector>
 
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/encoding/embedding.h"

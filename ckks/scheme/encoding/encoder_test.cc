@@ -1,6 +1,5 @@
 #include "ckks/scheme/encoding/encoder.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>

@@ -19,7 +19,7 @@ constexpr size_t kTogether = 16;
 void ntt_prefix(uint64_t* x, size_t count, const NttTables& tables) {
   constexpr size_t kLeast =
       8;  // of the kernels; fewer coefficients are every other one, or every fourth, of so many
-  NttView view = tables.view();
+  NttView view = tables;
   view.log_n = std::countr_zero(std::max(count, kLeast));
   if (count >= kLeast) {
     kernels().ntt_forward(x, x, view);

@@ -41,15 +41,10 @@ TEST_CASE("both parts of a root of unity are the nearest doubles") {
 
 TEST_CASE("roots on the axes and the diagonals are exact, and the exponent counts modulo n") {
   const double diagonal = std::sqrt(0.5);
-  for (const uint64_t turns : {0u, 1u, 5u}) {
-    CHECK(unit_root(8 * turns, 8) == std::complex<double>(1, 0));
-    CHECK(unit_root(8 * turns + 1, 8) == std::complex<double>(diagonal, diagonal));
-    CHECK(unit_root(8 * turns + 2, 8) == std::complex<double>(0, 1));
-    CHECK(unit_root(8 * turns + 3, 8) == std::complex<double>(-diagonal, diagonal));
-    CHECK(unit_root(8 * turns + 4, 8) == std::complex<double>(-1, 0));
-    CHECK(unit_root(8 * turns + 6, 8) == std::complex<double>(0, -1));
-    CHECK(unit_root(8 * turns + 7, 8) == std::complex<double>(diagonal, -diagonal));
-  }
+  const std::complex<double> eighths[] = {{1, 0},  {diagonal, diagonal},   {0, 1},  {-diagonal, diagonal},
+                                          {-1, 0}, {-diagonal, -diagonal}, {0, -1}, {diagonal, -diagonal}};
+  for (const uint64_t turns : {0u, 1u, 5u})
+    for (uint64_t k = 0; k < 8; ++k) CHECK(unit_root(8 * turns + k, 8) == eighths[k]);
   CHECK(unit_root(0, 1) == std::complex<double>(1, 0));
 }
 

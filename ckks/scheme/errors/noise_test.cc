@@ -24,13 +24,6 @@ constexpr double kToleranceBits = 0.5;
 // Uniform on [-1, 1] + i [-1, 1].
 const double kSize = std::sqrt(2.0 / 3);
 
-template <typename Function>
-Slots map(const Slots& a, Function&& f) {
-  Slots out(a.size());
-  for (size_t i = 0; i < a.size(); ++i) out[i] = f(i);
-  return out;
-}
-
 class Comparison {
  public:
   void operator()(const std::string& operation, double measured, double predicted) {
@@ -82,16 +75,13 @@ void compare_at(TestParty& t, Level level, Comparison& compare) {
           std::hypot(seeded, model.encoding(scale)));
 
   const Slots in = t.decrypt(s);
-  const auto turned = [](const Slots& z, int by) {
-    return map(z, [&](size_t i) { return z[(i + by) % z.size()]; });
-  };
   const double key_switch = model.key_switch(level, scale);
-  compare("rotation", rms_error(t.decrypt(e.rotate(s, 1)), turned(in, 1)), key_switch);
+  compare("rotation", rms_error(t.decrypt(e.rotate(s, 1)), rotated(in, 1)), key_switch);
   compare("conjugation",
           rms_error(t.decrypt(e.conjugate(s)), map(in, [&](size_t i) { return std::conj(in[i]); })),
           key_switch);
   const Hoisted hoisted = e.hoist(s);
-  compare("hoisted rotation", rms_error(t.decrypt(e.rotate(hoisted, 2)), turned(in, 2)), key_switch);
+  compare("hoisted rotation", rms_error(t.decrypt(e.rotate(hoisted, 2)), rotated(in, 2)), key_switch);
 
   // Sums of rotations in Q P, divided once.
   const double digits = model.digits(level, scale), division = model.rescale(scale);
@@ -104,7 +94,7 @@ void compare_at(TestParty& t, Level level, Comparison& compare) {
   // A switch of c_1 after a division of it alone, whose rounding is h of the 1 + h of a whole one's.
   compare("giant step",
           rms_error(t.decrypt({e.engine().divide(giant.c, {level + 1, 0}), scale, giant.fingerprint}),
-                    turned(both, 1)),
+                    rotated(both, 1)),
           std::hypot(std::sqrt(2.0) * division, std::sqrt(3.0) * digits));
 }
 

@@ -15,7 +15,6 @@
 // to the result, so a rotation permutes two polynomials rather than all digits.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <tuple>
 #include <vector>

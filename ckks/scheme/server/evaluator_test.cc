@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "ckks/base/testing/chance.h"
@@ -15,29 +16,27 @@ namespace {
 
 constexpr int kTop = 6;
 
-// One party for all tests of this file; keys for what they use.
+// One party for all tests of this file, with keys for what they use.
 TestParty& party() {
-  static TestParty made(insecure_leveled(11, kTop));
-  static const bool keyed = [] {
+  static const auto made = [] {
+    auto fresh = std::make_unique<TestParty>(insecure_leveled(11, kTop));
+    const Context& context = fresh->context;
     KeyRequest request;
     request.need_relinearisation(kTop);
-    for (int offset : {1, 2, 5, 64, -3}) request.need_galois(galois_element(made.context, offset), kTop);
-    request.need_galois(galois_element(made.context, 0, true), kTop);
-    request.need_galois(galois_element(made.context, 5, true), kTop);
-    request.need_galois(galois_element(made.context, 7), 3);
-    made.add_keys(request);
-    return true;
+    for (int offset : {1, 2, 5, 64, -3}) request.need_galois(galois_element(context, offset), kTop);
+    request.need_galois(galois_element(context, 0, true), kTop);
+    request.need_galois(galois_element(context, 5, true), kTop);
+    request.need_galois(galois_element(context, 7), 3);
+    fresh->add_keys(request);
+    return fresh;
   }();
-  CHECK(keyed);
-  return made;
+  return *made;
 }
 
-template <typename Function>
-Slots map(const Slots& a, Function&& f) {
-  Slots out(a.size());
-  for (size_t i = 0; i < a.size(); ++i) out[i] = f(i);
-  return out;
-}
+struct Shared {
+  TestParty& t = party();
+  const Evaluator& e = *t.evaluator;
+};
 
 constexpr double kTolerance = 1e-6;
 
@@ -60,11 +59,9 @@ TEST_CASE("chance leaves less than the tolerance, but once in a million cases") 
                                    model.key_switch(raised.max_level(), raised.scale(0)))) < kTolerance);
 }
 
-TEST_CASE("sums, differences and negatives are those of the slots") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "sums, differences and negatives are those of the slots") {
   const Slots x = t.random_slots(1), y = t.random_slots(2);
   const Ciphertext a = t.encrypt(x, kTop), b = t.encrypt(y, kTop);
-  const Evaluator& e = *t.evaluator;
   CHECK(max_error(t.decrypt(e.add(a, b)), map(x, [&](size_t i) { return x[i] + y[i]; })) < kTolerance);
   CHECK(max_error(t.decrypt(e.sub(a, b)), map(x, [&](size_t i) { return x[i] - y[i]; })) < kTolerance);
   CHECK(max_error(t.decrypt(e.negate(a)), map(x, [&](size_t i) { return -x[i]; })) < kTolerance);
@@ -73,22 +70,18 @@ TEST_CASE("sums, differences and negatives are those of the slots") {
   CHECK(max_error(t.decrypt(c), map(x, [&](size_t i) { return x[i] + y[i]; })) < kTolerance);
 }
 
-TEST_CASE("a plaintext can be added, full or periodic") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "a plaintext can be added, full or periodic") {
   const Slots x = t.random_slots(3), y = t.random_slots(4), short_y = t.random_slots(5, 16);
   const Ciphertext a = t.encrypt(x, 3);
-  const Evaluator& e = *t.evaluator;
   CHECK(max_error(t.decrypt(e.add_plain(a, t.encoder.encode(y, 3))),
                   map(x, [&](size_t i) { return x[i] + y[i]; })) < kTolerance);
   CHECK(max_error(t.decrypt(e.add_plain(a, t.encoder.encode(short_y, 3))),
                   map(x, [&](size_t i) { return x[i] + short_y[i % 16]; })) < kTolerance);
 }
 
-TEST_CASE("scalars: addition and product by a complex number and by i") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "scalars: addition and product by a complex number and by i") {
   const Slots x = t.random_slots(6);
   const Ciphertext a = t.encrypt(x, kTop);
-  const Evaluator& e = *t.evaluator;
   const std::complex<double> c(0.625, -1.75);
   CHECK(max_error(t.decrypt(e.add_scalar(a, c)), map(x, [&](size_t i) { return x[i] + c; })) < kTolerance);
   const Ciphertext product = e.rescale(e.multiply_scalar(a, c));
@@ -116,11 +109,9 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("multiplying by a plaintext, full or periodic, multiplies slots and scales") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "multiplying by a plaintext, full or periodic, multiplies slots and scales") {
   const Slots x = t.random_slots(7);
   const Ciphertext a = t.encrypt(x, kTop);
-  const Evaluator& e = *t.evaluator;
   for (size_t period : {size_t{1}, size_t{2}, size_t{64}, size_t{1024}}) {
     CAPTURE(period);
     const Slots y = t.random_slots(8, period);
@@ -134,12 +125,11 @@ TEST_CASE("multiplying by a plaintext, full or periodic, multiplies slots and sc
   }
 }
 
-TEST_CASE("a product, rescaled, has the canonical scale one level down, all the way to level 0") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared,
+                  "a product, rescaled, has the canonical scale one level down, all the way to level 0") {
   const Slots x = t.random_slots(9);
   Slots expected = x;
   Ciphertext a = t.encrypt(x, kTop);
-  const Evaluator& e = *t.evaluator;
   for (Level level = kTop; level > 0; --level) {
     a = level % 2 == 0 ? e.rescale(e.multiply(a, a)) : e.multiply_rescale(a, a);
     expected = map(expected, [&](size_t i) { return expected[i] * expected[i]; });
@@ -149,18 +139,15 @@ TEST_CASE("a product, rescaled, has the canonical scale one level down, all the 
     CHECK(max_error(t.decrypt(a), expected) < 4 * kTolerance);
     // Keep |slots| below 1 by construction: |x|^2 <= 2 at first.
     if (level > 1) {
-      const double shrink = 0.5;
-      expected = map(expected, [&](size_t i) { return expected[i] * shrink; });
+      expected = map(expected, [&](size_t i) { return expected[i] * 0.5; });
       a = t.encrypt(expected, level - 1);
     }
   }
 }
 
-TEST_CASE("the merged division by P q_l equals relinearisation followed by rescaling") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "the merged division by P q_l equals relinearisation followed by rescaling") {
   const Slots x = t.random_slots(10), y = t.random_slots(11);
   const Ciphertext a = t.encrypt(x, 4), b = t.encrypt(y, 4);
-  const Evaluator& e = *t.evaluator;
   const Slots expected = map(x, [&](size_t i) { return x[i] * y[i]; });
   const Ciphertext merged = e.multiply_rescale(a, b), separate = e.rescale(e.multiply(a, b));
   CHECK(merged.scale() == separate.scale());
@@ -169,11 +156,9 @@ TEST_CASE("the merged division by P q_l equals relinearisation followed by resca
   CHECK(max_error(t.decrypt(separate), expected) < kTolerance);
 }
 
-TEST_CASE("a sum of products needs one relinearisation") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "a sum of products needs one relinearisation") {
   const Slots x = t.random_slots(12), y = t.random_slots(13), z = t.random_slots(14);
   const Ciphertext a = t.encrypt(x, 5), b = t.encrypt(y, 5), c = t.encrypt(z, 5);
-  const Evaluator& e = *t.evaluator;
   const Factors factors[] = {{&a, &b}, {&b, &c}, {&c, &a}};
   const ProductCiphertext sum = e.sum_of_products(factors);
   const Slots expected = map(x, [&](size_t i) { return x[i] * y[i] + y[i] * z[i] + z[i] * x[i]; });
@@ -187,10 +172,8 @@ TEST_CASE("a sum of products needs one relinearisation") {
     CHECK(same_bits(e.relinearise(together[i]), e.relinearise(e.sum_of_products(several[i]))));
 }
 
-TEST_CASE("rotating by k moves slot s + k to slot s, at every level, one by one or hoisted") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "rotating by k moves slot s + k to slot s, at every level, one by one or hoisted") {
   const Slots x = t.random_slots(15);
-  const Evaluator& e = *t.evaluator;
   for (Level level = 0; level <= kTop; ++level) {
     CAPTURE(level);
     const Ciphertext a = t.encrypt(x, level);
@@ -222,23 +205,20 @@ TEST_CASE("a sum over Galois elements is the sum of the single ones, the identit
   CHECK_THROWS_AS(t.evaluator->sum_galois(a, unknown), Error);
 }
 
-TEST_CASE("conjugation conjugates every slot, and composes with a rotation") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "conjugation conjugates every slot, and composes with a rotation") {
   const Slots x = t.random_slots(16);
   const Ciphertext a = t.encrypt(x, 3);
-  const Evaluator& e = *t.evaluator;
   CHECK(max_error(t.decrypt(e.conjugate(a)), map(x, [&](size_t i) { return std::conj(x[i]); })) < kTolerance);
   const Slots r = rotated(x, 5);
   CHECK(max_error(t.decrypt(e.rotate(e.hoist(a), 5, true)),
                   map(r, [&](size_t i) { return std::conj(r[i]); })) < kTolerance);
 }
 
-TEST_CASE(
+TEST_CASE_FIXTURE(
+    Shared,
     "double hoisting: giant steps lead from sums to sums, extended ones and others, divided by P once") {
-  TestParty& t = party();
   const Level level = 4;
   const Slots x = t.random_slots(17), y = t.random_slots(18);
-  const Evaluator& e = *t.evaluator;
   const GaloisElement g = galois_element(t.context, 64);
   const Scale scale = t.context.scale(level);
   const Summand a = e.multiply_scalar(t.encrypt(x, level), 1, scale),
@@ -258,21 +238,20 @@ TEST_CASE(
   check(e.giant_step(turned, g, &turned), sum(rotated(x, 128), rotated(x, 64)));
 }
 
-TEST_CASE("drop_to_level reaches the canonical scale of any lower level") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "drop_to_level reaches the canonical scale of any lower level") {
   const Slots x = t.random_slots(20);
   const Ciphertext a = t.encrypt(x, kTop);
   for (Level level = kTop; level >= 0; --level) {
     CAPTURE(level);
-    const Ciphertext lower = t.evaluator->drop_to_level(a, level);
+    const Ciphertext lower = e.drop_to_level(a, level);
     CHECK(lower.level() == level);
     CHECK(lower.scale() == t.context.scale(level));
     CHECK(max_error(t.decrypt(lower), x) < kTolerance);
   }
 }
 
-TEST_CASE("a scale settles on what rounding missed; declaring another one scales the message") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared,
+                  "a scale settles on what rounding missed; declaring another one scales the message") {
   const Slots x = t.random_slots(28);
   Ciphertext a = t.encrypt(x, 2);
   const Scale scale = a.scale();
@@ -282,10 +261,8 @@ TEST_CASE("a scale settles on what rounding missed; declaring another one scales
   CHECK(max_error(t.decrypt(a), map(x, [&](size_t i) { return x[i] / 2.0; })) < kTolerance);
 }
 
-TEST_CASE("operands of different scale or level are refused") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "operands of different scale or level are refused") {
   const Slots x = t.random_slots(21);
-  const Evaluator& e = *t.evaluator;
   const Ciphertext a = t.encrypt(x, 4), lower = t.encrypt(x, 3);
   CHECK_REFUSED(e.add(a, lower), "levels differ, 4 and 3");
   const Ciphertext product = e.multiply(a, a);
@@ -295,18 +272,14 @@ TEST_CASE("operands of different scale or level are refused") {
   CHECK_REFUSED(e.multiply_plain(a, t.encoder.encode(x, 3)), "levels differ");
 }
 
-TEST_CASE("a level that does not exist is refused") {
-  TestParty& t = party();
-  const Evaluator& e = *t.evaluator;
+TEST_CASE_FIXTURE(Shared, "a level that does not exist is refused") {
   const Ciphertext bottom = t.encrypt(t.random_slots(22), 0);
   CHECK_REFUSED(e.rescale(bottom), "no level is left");
   CHECK_REFUSED(e.multiply_rescale(bottom, bottom), "no level is left");
   CHECK_REFUSED(e.drop_to_level(bottom, 1), "no level is left");
 }
 
-TEST_CASE("a missing or too short key is refused by the name of its rotation") {
-  TestParty& t = party();
-  const Evaluator& e = *t.evaluator;
+TEST_CASE_FIXTURE(Shared, "a missing or too short key is refused by the name of its rotation") {
   const Ciphertext a = t.encrypt(t.random_slots(23), 4);
   CHECK_REFUSED(e.rotate(a, 9), "rotation by 9 ");
   CHECK_REFUSED(e.apply_galois(a, galois_element(t.context, 9, true)), "conjugation and rotation by 9 ");
@@ -317,14 +290,13 @@ TEST_CASE("a missing or too short key is refused by the name of its rotation") {
   CHECK_REFUSED(keyless.evaluator->conjugate(b), "the conjugation");
 }
 
-TEST_CASE("ciphertexts of other parameters or of another key pair are refused") {
-  TestParty& t = party();
+TEST_CASE_FIXTURE(Shared, "ciphertexts of other parameters or of another key pair are refused") {
   TestParty stranger(insecure_leveled(11, kTop)), other_parameters(insecure_leveled(11, kTop - 1));
   const Slots x = t.random_slots(25);
   const Ciphertext own = t.encrypt(x, 4), foreign = stranger.encrypt(x, 4),
                    odd = other_parameters.encrypt(x, 4);
-  CHECK_REFUSED(t.evaluator->add(own, foreign), "different key pairs");
-  CHECK_REFUSED(t.evaluator->rotate(foreign, 1), "another key pair");
+  CHECK_REFUSED(e.add(own, foreign), "different key pairs");
+  CHECK_REFUSED(e.rotate(foreign, 1), "another key pair");
   for (const auto& operation : std::vector<std::function<void(const Evaluator&)>>{
            [&](const Evaluator& e) { e.multiply(odd, odd); }, [&](const Evaluator& e) { e.add(odd, odd); },
            [&](const Evaluator& e) { e.sub(odd, odd); }, [&](const Evaluator& e) { e.negate(odd); },
@@ -332,7 +304,7 @@ TEST_CASE("ciphertexts of other parameters or of another key pair are refused") 
            [&](const Evaluator& e) { e.multiply_scalar(odd, 2); },
            [&](const Evaluator& e) { e.multiply_by_i(odd); }, [&](const Evaluator& e) { e.rescale(odd); },
            [&](const Evaluator& e) { e.drop_to_level(odd, 1); }})
-    CHECK_REFUSED(operation(*t.evaluator), "other parameters");
+    CHECK_REFUSED(operation(e), "other parameters");
   CHECK_REFUSED(t.decrypt(foreign), "another key pair");
   CHECK_REFUSED(Evaluator(t.context, other_parameters.keys), "other parameters");
 }

@@ -26,7 +26,6 @@ std::vector<ParameterSpec> parameter_sets() {
           insecure_version(secure_n16_dense(), 10)};
 }
 
-// Uniform residues: every digit takes its whole range.
 // The lowest and the highest level of each band, and one in between.
 std::set<Level> levels_of(const Context& context) {
   std::set<Level> levels;
@@ -193,10 +192,8 @@ TEST_CASE("after a switch from s' to s, k_0 + k_1 s is c s' but for an error of 
     const RnsPoly to = automorphism(s, inverse_element(g, context.log_n()));
     const RnsPoly c = random_poly(context.ring(), basis, 6);
     std::array<RnsPoly, 2> k = textbook::switch_key(context, c, key_for(party, level, g));
-    RnsPoly product(context.ring(), basis, Form::kNtt);
-    multiply(product, c, s);
     multiply_add(k[0], k[1], to);
-    subtract(k[0], k[0], product);
+    subtract(k[0], k[0], product(c, s));
     to_coefficients(k[0]);
     double largest = 0;
     for (size_t i = 0; i < k[0].n(); ++i) {

@@ -20,8 +20,7 @@ using Slots = std::vector<std::complex<double>>;
 
 class TestParty {
  public:
-  explicit TestParty(const ParameterSpec& spec) : TestParty(spec, KeyRequest{}) {}
-  TestParty(const ParameterSpec& spec, const KeyRequest& request);
+  explicit TestParty(const ParameterSpec& spec, const KeyRequest& request = {});
 
   // Makes further keys. Call it before the evaluator is used elsewhere.
   void add_keys(const KeyRequest& request);
@@ -48,6 +47,14 @@ class TestParty {
 
 // Slot s + offset moves to slot s.
 Slots rotated(const Slots& slots, int offset);
+
+// f(0), f(1), ...: as many as `like` has.
+template <typename Function>
+Slots map(const Slots& like, const Function& f) {
+  Slots out(like.size());
+  for (size_t i = 0; i < out.size(); ++i) out[i] = f(i);
+  return out;
+}
 
 RnsPoly random_poly(const Ring& ring, Basis basis, uint64_t seed);
 
