@@ -212,7 +212,7 @@ void standardise_vjp_of(const float* x, const float* dy, float mean, float inver
 }
 
 inline Floats root(Floats x) {
-#if defined(PSM_MASKS)
+#if PSM_LANES == 16
   return (Floats)_mm512_sqrt_ps((__m512)x);
 #else
   for (int lane = 0; lane < kLanes; ++lane) x[lane] = __builtin_sqrtf(x[lane]);
