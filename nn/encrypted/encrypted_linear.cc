@@ -122,9 +122,8 @@ std::vector<Value> encrypted_linear(Builder& builder, std::span<const Value> x,
 ckks::LinearTransform block_sum_map(std::span<const double> weight, int block, int inputs) {
   const int features = static_cast<int>(weight.size()), share = share_of_block(block, inputs);
   PSM_CHECK(features % block == 0, "blocks of ", block, " in ", features, " features");
-  const int babies = least_babies(block, [&](int babies) {  // of 2 S / B - 1 full key-switches
-    return kHoistedSwitch * (babies - 1) + 2.0 * block / babies;
-  });
+  // B - 1 hoisted and 2 S / B - 1 full key-switches.
+  const int babies = least_babies(block, [&](int b) { return kHoistedSwitch * (b - 1) + 2.0 * block / b; });
   ckks::LinearTransform map;
   for (int giant = -block; giant < block; giant += babies)
     for (int b = 0; b < babies; ++b) {

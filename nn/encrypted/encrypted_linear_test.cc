@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <random>
 #include <set>
 #include <string>
 
@@ -19,13 +18,6 @@ using program::Builder;
 using program::Opcode;
 using program::SlotVector;
 using program::Value;
-
-SlotVector random_slots(size_t n, std::mt19937_64& random, bool real = false) {
-  std::normal_distribution<double> normal;
-  SlotVector x(n);
-  for (ckks::Complex& z : x) z = {normal(random), real ? 0.0 : normal(random)};
-  return x;
-}
 
 // Part p of complex feature f of token t, of a vector over several ciphertexts.
 double part(const std::vector<SlotVector>& x, int t, int f, int p, int features) {
@@ -43,7 +35,7 @@ TEST_CASE("real matrices act on every token of several ciphertexts, with one lin
   REQUIRE(y.size() == 4);
   for (size_t i = 0; i < y.size(); ++i) builder.output("y" + std::to_string(i), y[i]);
   const program::Program program = std::move(builder).finish();
-  const std::vector<SlotVector> in{random_slots(kSlots, random), random_slots(kSlots, random)};
+  const std::vector<SlotVector> in{random_vector(kSlots, random), random_vector(kSlots, random)};
   const auto result = program::run_twin(program, {{"a", in[0]}, {"b", in[1]}});
   std::vector<SlotVector> out;
   for (int i = 0; i < 4; ++i) out.push_back(result.outputs.at("y" + std::to_string(i)));
@@ -129,7 +121,7 @@ TEST_CASE("a block sum adds the weighted slots of each block and gives them all 
         builder.linear(std::vector<Value>{builder.input("x", true)}, block_sum_map(weight, block))[0];
     CHECK(builder.is_real(sum));
     builder.output("y", sum);
-    const SlotVector x = random_slots(kSlots, random, true);
+    const SlotVector x = random_vector(kSlots, random, true);
     const SlotVector y = program::run_twin(std::move(builder).finish(), {{"x", x}}).outputs.at("y");
     for (size_t slot = 0; slot < kSlots; ++slot) {
       const size_t size = static_cast<size_t>(block), first = slot / size * size;
@@ -152,7 +144,7 @@ TEST_CASE("block sums of several inputs gather in one output, and each comes bac
     for (int c = 0; c < inputs; ++c) {
       const std::string name = "x" + std::to_string(c);
       x.push_back(builder.input(name, true));
-      in[name] = random_slots(kSlots, random, true);
+      in[name] = random_vector(kSlots, random, true);
     }
     const Value gathered = builder.linear(x, block_sum_map(weight, kBlock, inputs))[0];
     builder.output("gathered", gathered);
