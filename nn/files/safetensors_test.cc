@@ -1,7 +1,6 @@
 #include "nn/files/safetensors.h"
 
 #include <cmath>
-#include <cstring>
 
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/check.h"
@@ -17,14 +16,16 @@ Safetensors example() {
   return content;
 }
 
-// A file with this header and so many bytes of data.
-std::string file_with(const std::string& header, size_t data) {
-  const std::string path = path_of("crafted.safetensors");
-  std::string bytes(8, '\0');
+// A file with this header and these data.
+std::string file_of(const std::string& header, std::string_view data) {
   const uint64_t length = header.size();
-  std::memcpy(bytes.data(), &length, 8);
-  write_file(path, bytes + header + std::string(data, '\0'));
-  return path;
+  std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
+  return bytes.append(header).append(data);
+}
+
+// Reads one with so many bytes of zeros as data.
+Safetensors read_with(const std::string& header, size_t data, ChecksumRule rule = ChecksumRule::kIfPresent) {
+  return read_safetensors(ByteSource("crafted", file_of(header, std::string(data, '\0'))), rule);
 }
 
 TEST_CASE("what was written is read back") {
@@ -58,11 +59,11 @@ TEST_CASE("a file cut anywhere and a file with any bit flipped are refused") {
 
 TEST_CASE("headers that lie are refused") {
   auto refused = [](const std::string& header, size_t data) {
-    CHECK_THROWS_AS(read_safetensors(file_with(header, data), ChecksumRule::kIfPresent), Error);
+    CHECK_THROWS_AS(read_with(header, data), Error);
   };
   const std::string good = R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
-  CHECK(read_safetensors(file_with(good, 8), ChecksumRule::kIfPresent).tensors[0].values.size() == 2);
-  CHECK_THROWS_AS(read_safetensors(file_with(good, 8)), Error);  // no checksum
+  CHECK(read_with(good, 8).tensors[0].values.size() == 2);
+  CHECK_THROWS_AS(read_with(good, 8, ChecksumRule::kRequired), Error);  // no checksum
   refused(good, 12);
   refused(good, 4);
   refused(R"({"x":{"dtype":"F16","shape":[2],"data_offsets":[0,8]}})", 8);
@@ -93,12 +94,7 @@ TEST_CASE("headers that lie are refused") {
 Safetensors read_one(const std::string& type, int count, std::string_view data) {
   const std::string header = message(R"({"x":{"dtype":")", type, R"(","shape":[)", count,
                                      R"(],"data_offsets":[0,)", data.size(), R"(]}})");
-  std::string bytes(8, '\0');
-  const uint64_t length = header.size();
-  std::memcpy(bytes.data(), &length, 8);
-  bytes += header;
-  bytes += data;
-  return read_safetensors(ByteSource("one tensor", bytes), ChecksumRule::kIfPresent);
+  return read_safetensors(ByteSource("one tensor", file_of(header, data)), ChecksumRule::kIfPresent);
 }
 
 template <typename Stored>
@@ -150,11 +146,11 @@ TEST_CASE("a tensor that is taken is there no more") {
 
 TEST_CASE("a header that is too long or has too many values is refused before it is kept") {
   const std::string long_header = "{\"__metadata__\":{\"k\":\"" + std::string(64 << 20, 'x') + "\"}}";
-  CHECK_REFUSED(read_safetensors(file_with(long_header, 0)), "at most 16777216 are read");
+  CHECK_REFUSED(read_with(long_header, 0), "at most 16777216 are read");
   std::string many = "{\"x\":{\"dtype\":\"F32\",\"shape\":[0";
   for (int i = 0; i < 270000; ++i) many += ",1";
   many += "],\"data_offsets\":[0,0]}}";
-  CHECK_REFUSED(read_safetensors(file_with(many, 0)), "too many values");
+  CHECK_REFUSED(read_with(many, 0), "too many values");
 }
 
 TEST_CASE("a missing file and one that is too large are refused") {
