@@ -5,9 +5,6 @@
 #include <map>
 #include <vector>
 
-#include "ckks/base/error.h"
-#include "ckks/base/files/utf8.h"
-
 namespace psm::nn {
 namespace {
 
@@ -159,23 +156,14 @@ char32_t compose(char32_t first, char32_t second) {
 // Whether all characters are below `first`.
 bool is_below(std::string_view text, char32_t first) {
   bool below = true;
-  for (size_t at = 0; at < text.size();) {
-    const Utf8Character character = utf8_at(text, at);
-    PSM_CHECK(character.bytes > 0, at);
-    below = below && character.code < first;
-    at += static_cast<size_t>(character.bytes);
-  }
+  for_each_character(text, [&](char32_t code, size_t) { below = below && code < first; });
   return below;
 }
 
 // Canonical decomposition in canonical order.
 std::vector<Character> decomposed(std::string_view text) {
   std::vector<Character> characters;
-  for (size_t at = 0; at < text.size();) {
-    const Utf8Character character = utf8_at(text, at);
-    decompose(character.code, characters);
-    at += static_cast<size_t>(character.bytes);
-  }
+  for_each_character(text, [&](char32_t code, size_t) { decompose(code, characters); });
 
   // Canonical order: runs of combining characters sorted by their class, equals as they stood.
   for (auto begin = characters.begin(); begin != characters.end();) {
