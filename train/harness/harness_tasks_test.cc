@@ -142,9 +142,7 @@ nn::Tokenizer bytes_tokenizer(bool starts = false) {
 
 TaskExample example(std::vector<std::string> contexts, std::vector<std::string> continuations,
                     size_t gold = 0) {
-  TaskExample result;
-  result.contexts = std::move(contexts), result.continuations = std::move(continuations), result.gold = gold;
-  return result;
+  return {.contexts = std::move(contexts), .continuations = std::move(continuations), .gold = gold};
 }
 
 std::string text_of(const Prompt& prompt) { return prompt.context + "|" + prompt.continuation; }

@@ -29,12 +29,7 @@ attention::ModelWeights start() {
   return attention::random_weights(config, 1);
 }
 
-TrainerOptions training() {
-  TrainerOptions options;
-  options.batch = 8;
-  options.rate = {3e-3, 5, 30, 0.05};
-  return options;
-}
+TrainerOptions training() { return {.batch = 8, .rate = {3e-3, 5, 30, 0.05}}; }
 
 LoopOptions loop_of(size_t steps, const std::string& file) {
   LoopOptions loop;
