@@ -12,10 +12,8 @@ namespace psm::nn {
 namespace {
 
 Safetensors example() {
-  Safetensors content;
-  content.metadata = {{"config", "{\"a\": 1}"}, {"note", "quotes \" and \\ and \n"}};
-  content.tensors = {{"x.weight", {2, 3}, {1, 2, 3, 4, 5, -0.0f}}, {"y", {1}, {7}}, {"empty", {0, 4}, {}}};
-  return content;
+  return {.metadata = {{"config", "{\"a\": 1}"}, {"note", "quotes \" and \\ and \n"}},
+          .tensors = {{"x.weight", {2, 3}, {1, 2, 3, 4, 5, -0.0f}}, {"y", {1}, {7}}, {"empty", {0, 4}, {}}}};
 }
 
 // A file with this header and these data.

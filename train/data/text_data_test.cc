@@ -229,15 +229,14 @@ TEST_CASE("windows are enclosed as two texts; few tokens are scored, and most of
 }
 
 TEST_CASE("validation hides the same tokens of the held-out part at each call") {
-  const MaskedTextData data(TextData(cycle(100), "d d d d d d d d d d d d d d d d", 5, masking_letters()));
+  const TextData text(cycle(100), "d d d d d d d d d d d d d d d d", 5, masking_letters());
+  const MaskedTextData data(text);
   const Batch batch = data.validation(3), again = data.validation(3);
   CHECK(batch.sequences == 3);
   CHECK(batch.tokens == again.tokens);
   CHECK(batch.targets == again.targets);
   for (const int target : batch.targets) CHECK((target == -1 || target == kFirst + 3));
-  CHECK(data.description() ==
-        "masked " +
-            TextData(cycle(100), "d d d d d d d d d d d d d d d d", 5, masking_letters()).description());
+  CHECK(data.description() == "masked " + text.description());
 }
 
 TEST_CASE("a tokenizer without a mask, or without tokens around a text, is refused") {

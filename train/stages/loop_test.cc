@@ -32,10 +32,8 @@ attention::ModelWeights start() {
 TrainerOptions training() { return {.batch = 8, .rate = {3e-3, 5, 30, 0.05}}; }
 
 LoopOptions loop_of(size_t steps, const std::string& file) {
-  LoopOptions loop;
-  loop.steps = steps, loop.evaluate_every = 10, loop.validation_sequences = 20, loop.save_every = 4;
-  loop.state_file = file;
-  return loop;
+  return {
+      .steps = steps, .evaluate_every = 10, .validation_sequences = 20, .state_file = file, .save_every = 4};
 }
 
 TEST_CASE("a training that was killed and resumed ends with the same bits") {
