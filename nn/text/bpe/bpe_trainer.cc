@@ -34,9 +34,7 @@ BpeSpec base_spec(const BpeTrainerOptions& options) {
   std::vector<std::string> bytes;
   for (int byte = 0; byte < kBytes; ++byte) bytes.emplace_back(1, static_cast<char>(byte));
   // UTF-8 keeps the order of code points.
-  std::sort(bytes.begin(), bytes.end(), [](const std::string& a, const std::string& b) {
-    return bytes_to_characters(a) < bytes_to_characters(b);
-  });
+  std::ranges::sort(bytes, {}, bytes_to_characters);
   spec.tokens.insert(spec.tokens.end(), bytes.begin(), bytes.end());
   return spec;
 }

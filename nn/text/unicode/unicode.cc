@@ -60,8 +60,7 @@ class UnicodeRanges {
   }
 
   uint8_t kind_of(char32_t code) const {
-    const auto at = std::lower_bound(ranges_.begin(), ranges_.end(), code,
-                                     [](const Range& range, char32_t c) { return range.last < c; });
+    const auto at = std::ranges::lower_bound(ranges_, code, {}, &Range::last);
     return at != ranges_.end() && at->first <= code ? at->kind : 0;
   }
 
@@ -171,11 +170,8 @@ std::vector<Character> decomposed(std::string_view text) {
       ++begin;
       continue;
     }
-    const auto end =
-        std::find_if(begin, characters.end(), [](const Character& c) { return c.combining_class == 0; });
-    std::stable_sort(begin, end, [](const Character& a, const Character& b) {
-      return a.combining_class < b.combining_class;
-    });
+    const auto end = std::ranges::find(begin, characters.end(), 0, &Character::combining_class);
+    std::ranges::stable_sort(begin, end, {}, &Character::combining_class);
     begin = end;
   }
   return characters;
@@ -220,8 +216,7 @@ char32_t lower_case(char32_t code) {
     }
     return all;
   }();
-  const auto run =
-      std::lower_bound(runs.begin(), runs.end(), code, [](const Run& r, char32_t c) { return r.last < c; });
+  const auto run = std::ranges::lower_bound(runs, code, {}, &Run::last);
   const bool inside = run != runs.end() && run->first <= code && (code - run->first) % run->step == 0;
   return inside ? code + run->distance : code;
 }
