@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <numbers>
-#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -26,11 +25,6 @@ AdamW::AdamW(const AdamWOptions& options, std::vector<bool> decays) : options_(o
   state_.m.assign(decays.size(), 0.0f);
   state_.v.assign(decays.size(), 0.0f);
   partial_norms_.resize((decays.size() + kChunk - 1) / kChunk);
-}
-
-void AdamW::set_state(AdamWState state) {
-  PSM_CHECK(state.m.size() == decay_.size() && state.v.size() == decay_.size(), state.m.size());
-  state_ = std::move(state);
 }
 
 double AdamW::step(std::span<float> values, std::span<const float> grads, double learning_rate) {

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ckks/base/buffer.h"
@@ -71,7 +72,8 @@ class AdamW {
   double step(std::span<float> values, std::span<const float> grads, double learning_rate);
 
   const AdamWState& state() const { return state_; }
-  void set_state(AdamWState state);
+  // The state is of as many parameters.
+  void set_state(AdamWState state) { state_ = std::move(state); }
 
  private:
   AdamWOptions options_;

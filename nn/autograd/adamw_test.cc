@@ -9,9 +9,7 @@ namespace psm::nn {
 namespace {
 
 TEST_CASE("the first step moves every weight by the learning rate against its gradient's sign") {
-  AdamWOptions options;
-  options.decay = 0, options.clip = 1e9;
-  AdamW adamw(options, {false, false});
+  AdamW adamw({.decay = 0, .clip = 1e9}, {false, false});
   std::vector<float> w = {1, -1}, g = {0.3f, -20};
   CHECK(adamw.step(w, g, 0.01) == doctest::Approx(std::sqrt(0.09 + 400)));
   CHECK(w[0] == doctest::Approx(0.99));
@@ -19,9 +17,7 @@ TEST_CASE("the first step moves every weight by the learning rate against its gr
 }
 
 TEST_CASE("decay shrinks matrices and leaves the others") {
-  AdamWOptions options;
-  options.decay = 0.5;
-  AdamW adamw(options, {true, false});
+  AdamW adamw({.decay = 0.5}, {true, false});
   std::vector<float> w = {1, 1}, g = {0, 0};
   adamw.step(w, g, 0.1);
   CHECK(w[0] == doctest::Approx(0.95));
@@ -29,8 +25,7 @@ TEST_CASE("decay shrinks matrices and leaves the others") {
 }
 
 TEST_CASE("a gradient that is longer than the clip counts with its length cut to it") {
-  AdamWOptions options;
-  options.clip = 1;
+  const AdamWOptions options{.clip = 1};
   AdamW adamw(options, {false, false});
   std::vector<float> w = {0, 0}, g = {30, -40};
   CHECK(adamw.step(w, g, 0.1) == doctest::Approx(50));
@@ -39,9 +34,7 @@ TEST_CASE("a gradient that is longer than the clip counts with its length cut to
 }
 
 TEST_CASE("a quadratic is minimised") {
-  AdamWOptions options;
-  options.decay = 0;
-  AdamW adamw(options, std::vector<bool>(3, false));
+  AdamW adamw({.decay = 0}, {false, false, false});
   std::vector<float> w = {5, -3, 2}, g(3);
   for (int i = 0; i < 2000; ++i) {
     for (int j = 0; j < 3; ++j) g[j] = 1000 * (w[j] - static_cast<float>(j));

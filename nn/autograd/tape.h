@@ -35,12 +35,8 @@ namespace psm::nn {
 
 // Memory for one step of training. It is handed out front to back, taken back all at once, and never returned
 // to the system. After the first step the same requests find the same chunks. So a step allocates nothing,
-// and its buffers stay in the caches.
-//
-// Chunks ask for huge pages (ckks/base/buffer.h), because products read tensors down their columns, a page
-// for each row.
-//
-// Every block is aligned to 64 bytes. Not thread-safe: each tape has its own arena, each thread its own tape.
+// and its buffers stay in the caches. Every block is aligned to 64 bytes. Chunks ask for huge pages
+// (ckks/base/buffer.h), because products read tensors down their columns, a page for each row.
 class Arena {
  public:
   void* allocate(size_t bytes) {
@@ -88,12 +84,8 @@ class Arena {
   size_t current_ = 0, used_ = 0;
 };
 
-// The place of a tensor's gradient. Parameters have a fixed place. A tape's tensor borrows memory, from the
-// first operation that adds to its gradient until the tensor's own operation has used it. That is a small
-// part of a backward pass, so a few blocks serve a whole model and stay in the caches. A gradient is
-// undefined until the first addition, which writes it: nothing is set to zero beforehand.
-
-// Blocks of an arena, with undefined contents. Requests in the same order get the same places.
+// Blocks of an arena for gradients, with undefined contents. Each is lent for a small part of a backward pass,
+// so a few blocks serve a whole model and stay in the caches. Requests in the same order get the same places.
 template <typename Scalar>
 class GradientMemory {
  public:
@@ -118,7 +110,7 @@ template <typename Scalar>
 struct PlacedGradient {
   Arena* arena = nullptr;
   GradientMemory<Scalar>* memory = nullptr;
-  Scalar* fixed = nullptr;  // in place of memory that is lent
+  Scalar* fixed = nullptr;  // a parameter's, in place of memory that is lent
   Scalar* place = nullptr;  // null: undefined now
 };
 

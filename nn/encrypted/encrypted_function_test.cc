@@ -17,17 +17,24 @@
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/program.h"
 #include "doctest/doctest.h"
+#include "nn/encrypted/encrypted_activation.h"
+#include "nn/encrypted/encrypted_norm.h"
+#include "nn/encrypted/testing/slot_vectors.h"
 
 namespace psm::nn {
 namespace {
 
 using approx::Approximation;
 using approx::Interval;
+using program::Builder;
+using program::Opcode;
+using program::SlotVector;
+using program::Value;
 
 constexpr int kSlots = 1024;
 
-program::SlotVector normalised_points(const Approximation& approximation) {
-  program::SlotVector input;
+SlotVector normalised_points(const Approximation& approximation) {
+  SlotVector input;
   for (const double x : approx::points_of(approximation.domain(), kSlots))
     input.emplace_back(approximation.input_scale() * x + approximation.input_offset());
   return input;
@@ -41,30 +48,24 @@ struct ProgramReport {
   int products = 0;             // kMultiply instructions
 };
 
-ProgramReport counted(const program::Program& program) {
-  ProgramReport report;
-  report.depth = program::longest_path(program);
-  for (const program::Instruction& instruction : program.instructions) {
-    report.refreshes += instruction.opcode == program::Opcode::kRefresh;
-    report.products += instruction.opcode == program::Opcode::kMultiply;
-  }
-  return report;
+int count_of(const program::Program& program, Opcode opcode) {
+  return static_cast<int>(std::ranges::count(program.instructions, opcode, &program::Instruction::opcode));
 }
 
 // Runs the program of an approximation in the twin: of out; or of out x - out y, by build_products(). Throws psm::Error
 // if a value leaves its range: the input, a series' argument or a refreshed value.
 ProgramReport run_program(const Approximation& approximation, bool products = false) {
-  program::Builder builder(kSlots);
-  const program::Value v = builder.input("v", true);
+  Builder builder(kSlots);
+  const Value v = builder.input("v", true);
   const std::string what = "input of " + approximation.name();
-  const program::SlotVector input = normalised_points(approximation);
-  std::map<std::string, program::SlotVector> inputs{{"v", input}};
-  program::SlotVector factor(kSlots, 1.0);  // of out
+  const SlotVector input = normalised_points(approximation);
+  std::map<std::string, SlotVector> inputs{{"v", input}};
+  SlotVector factor(kSlots, 1.0);  // of out
   if (products) {
-    const std::vector<program::Value> made =
+    const std::vector<Value> made =
         build_products(builder, approximation, v, std::vector{builder.input("x"), builder.input("y")}, what);
     builder.output("out", builder.subtract(made[0], made[1]));
-    program::SlotVector &x = inputs["x"], &y = inputs["y"];
+    SlotVector &x = inputs["x"], &y = inputs["y"];
     for (int i = 0; i < kSlots; ++i) {
       x.emplace_back(std::sin(i), 0.25), y.emplace_back(0.5, std::cos(3.0 * i));
       factor[i] = x[i] - y[i];
@@ -75,7 +76,9 @@ ProgramReport run_program(const Approximation& approximation, bool products = fa
   const program::Program program = std::move(builder).finish();
   const program::TwinResult result = program::run_twin(program, inputs);
 
-  ProgramReport report = counted(program);
+  ProgramReport report{.depth = program::longest_path(program),
+                       .refreshes = count_of(program, Opcode::kRefresh),
+                       .products = count_of(program, Opcode::kMultiply)};
   for (int i = 0; i < kSlots; ++i) {
     const ckks::Complex out = result.outputs.at("out")[i],
                         expected = factor[i] * approximation.evaluate_normalised(input[i].real());
@@ -157,7 +160,7 @@ TEST_CASE(
 
 TEST_CASE("a division deeper than the levels at hand is planned with bootstraps between its iterations") {
   const auto bootstraps = [](const Approximation& inverse, int usable_levels) {
-    program::Builder builder(1 << 15);
+    Builder builder(1 << 15);
     builder.output("out", build(builder, inverse, builder.input("v", true)));
     const auto top = ckks::Level::at(3 + usable_levels);
     const program::LevelBudget budget{
@@ -193,6 +196,118 @@ TEST_CASE("what is no single series is multiplied when it is done") {
   const ProgramReport report = run_program(inverse, /*products=*/true);
   CHECK(report.depth == products_depth(inverse));
   CHECK(report.worst_difference < 1e-13);
+}
+
+SlotVector scaled(SlotVector slots, double factor) {
+  for (ckks::Complex& slot : slots) slot *= factor;
+  return slots;
+}
+
+TEST_CASE(
+    "SwiGLU is silu of the gate times up, of the units in re and of those in im, one level above silu") {
+  const approx::Approximation silu = approx::design_activation(approx::Activation::kSilu, 5, 1e-3);
+  constexpr size_t kSlots = 16;
+  constexpr double kBound = 3;
+  std::mt19937_64 random(5);
+  Builder builder(kSlots);
+  const Value half[] = {builder.input("g0"), builder.input("g1"), builder.input("u0"), builder.input("u1")};
+  const std::vector<Value> out = encrypted_swiglu(builder, half, silu);
+  REQUIRE(out.size() == 2);
+  builder.output("y0", out[0]);
+  builder.output("y1", out[1]);
+  const std::vector<Value> real = encrypted_swiglu(builder, half, silu, Parts::kReal);
+  builder.output("r0", real.at(0));
+  builder.output("r1", real.at(1));
+  const program::Program program = std::move(builder).finish();
+  std::map<std::string, SlotVector> g, u, inputs;
+  for (const char* c : {"0", "1"}) {
+    g[c] = uniform_vector(kSlots, 5, random), u[c] = uniform_vector(kSlots, kBound, random);
+    inputs[std::string("g") + c] = scaled(g[c], silu.input_scale() / 2);
+    inputs[std::string("u") + c] = scaled(u[c], 1 / (2 * kBound));
+  }
+  const auto result = program::run_twin(program, inputs);
+  for (const char* c : {"0", "1"}) {
+    const SlotVector y = scaled(result.outputs.at(std::string("y") + c), silu.output_scale() * kBound);
+    const SlotVector& re = result.outputs.at(std::string("r") + c);
+    for (size_t s = 0; s < kSlots; ++s) {
+      CHECK(std::abs(y[s].real() - silu.evaluate(g[c][s].real()) * u[c][s].real()) < 1e-12);
+      CHECK(std::abs(re[s] * silu.output_scale() * kBound - y[s].real()) < 1e-12);
+      CHECK(std::abs(y[s].imag() - silu.evaluate(g[c][s].imag()) * u[c][s].imag()) < 1e-12);
+    }
+  }
+  CHECK(count_of(program, Opcode::kConjugate) == 4 + 4);
+  CHECK(count_of(program, Opcode::kSumOfProducts) == 2);
+}
+
+TEST_CASE("GELU, and another function of reals, acts on the real and on the imaginary parts by themselves") {
+  for (const auto& [kind, radius] :
+       {std::pair{approx::Activation::kGelu, 3.0}, {approx::Activation::kSigmoid, 4.0}}) {
+    const approx::Approximation f = approx::design_activation(kind, radius, 1e-4);
+    CAPTURE(f.name());
+    constexpr size_t kSlots = 16;
+    std::mt19937_64 random(5);
+    Builder builder(kSlots);
+    const Value half[] = {builder.input("z")};
+    builder.output("y", encrypted_gelu(builder, half, f, Parts::kBoth, f.function())[0]);
+    const program::Program program = std::move(builder).finish();
+    for (int draw = 0; draw < 4; ++draw) {
+      const SlotVector z = uniform_vector(kSlots, radius, random);
+      const auto result = program::run_twin(program, {{"z", scaled(z, f.input_scale() / 2)}});
+      for (size_t s = 0; s < kSlots; ++s) {
+        const ckks::Complex y = result.outputs.at("y")[s] * f.output_scale();
+        CHECK(std::abs(y.real() - f.evaluate(z[s].real())) < 1e-12);
+        CHECK(std::abs(y.imag() - f.evaluate(z[s].imag())) < 1e-12);
+        CHECK(std::abs(y.real() - approx::activation(kind, z[s].real())) < 1.1e-4);
+        CHECK(std::abs(y.imag() - approx::activation(kind, z[s].imag())) < 1.1e-4);
+      }
+    }
+  }
+}
+
+// `one_token`: all tokens are the same one, as the inputs declare.
+void divide_by_length(bool one_token, bool encrypted) {
+  CAPTURE(one_token);
+  CAPTURE(encrypted);
+  std::mt19937_64 random(4);
+  constexpr size_t kFeatures = 8, kSlots = 32;
+  const approx::Approximation inverse_sqrt = approx::design_inverse_sqrt({0.2, 3}, 1e-4);
+  std::vector<double> weight;
+  for (size_t f = 0; f < 2 * kFeatures; ++f)
+    weight.push_back(inverse_sqrt.input_scale() * (0.8 + 0.05 * static_cast<double>(f)) / (2 * kFeatures));
+  const double epsilon = 0.25, offset = inverse_sqrt.input_scale() * epsilon + inverse_sqrt.input_offset();
+  Builder builder(kSlots);
+  const size_t period = one_token ? kFeatures : kSlots;
+  const std::vector<Value> x{builder.input("a", false, period), builder.input("b", false, period)};
+  WeightInputs weights(builder, encrypted);
+  const std::vector<Value> h = encrypted ? products_with_inverse_deviation(builder, x, {weight, offset},
+                                                                           inverse_sqrt, x, &weights, "norm")
+                                         : encrypted_norm(builder, x, {weight, offset}, inverse_sqrt);
+  builder.output("a", h[0]);
+  builder.output("b", h[1]);
+  SlotVector a = uniform_vector(kSlots, 1, random), b = uniform_vector(kSlots, 1, random);
+  for (size_t s = period; s < kSlots; ++s) a[s] = a[s - period], b[s] = b[s - period];
+  std::map<std::string, SlotVector> inputs{{"a", a}, {"b", b}};
+  for (const WeightInput& input : std::move(weights).take())
+    for (size_t s = 0; s < kSlots; ++s) inputs[input.name].push_back(input.weight.at(s));
+  const auto out = program::run_twin(std::move(builder).finish(), inputs).outputs;
+  for (size_t token = 0; token < kSlots; token += kFeatures) {
+    double sum = epsilon;
+    for (size_t f = 0; f < kFeatures; ++f)
+      sum += (weight[f] * std::norm(a[token + f]) + weight[kFeatures + f] * std::norm(b[token + f])) /
+             inverse_sqrt.input_scale();
+    const double root = inverse_sqrt.evaluate(sum);
+    CHECK(root == doctest::Approx(1 / std::sqrt(sum)).epsilon(2e-4));
+    for (size_t f = token; f < token + kFeatures; ++f) {
+      CHECK(std::abs(out.at("a")[f] * inverse_sqrt.output_scale() - a[f] * root) < 1e-12);
+      CHECK(std::abs(out.at("b")[f] * inverse_sqrt.output_scale() - b[f] * root) < 1e-12);
+    }
+  }
+}
+
+TEST_CASE("a token spread over two ciphertexts is divided by its weighted length") {
+  divide_by_length(false, false);
+  divide_by_length(true, false);
+  divide_by_length(true, true);
 }
 
 }  // namespace

@@ -35,11 +35,11 @@ ckks::Plain diagonal(const SlotMatrix& w, int output, int input, int s, int gian
   return any ? ckks::Plain(std::move(weight)) : ckks::Plain();
 }
 
-// Of B - 1 hoisted and 2 S / B - 1 full key-switches.
-int least_babies(int block) {
-  const auto cost = [&](int babies) { return kHoistedSwitch * (babies - 1) + 2.0 * block / babies; };
+// The power of two up to `most` that costs least, of a cost that falls and then rises.
+template <typename Cost>
+int least_babies(int most, const Cost& cost) {
   int babies = 1;
-  while (2 * babies <= block && cost(2 * babies) < cost(babies)) babies *= 2;
+  while (2 * babies <= most && cost(2 * babies) < cost(babies)) babies *= 2;
   return babies;
 }
 
@@ -61,17 +61,10 @@ ckks::Complex complex_entry(const SlotMatrix& w, int row, int column, bool of_b)
 
 int choose_linear_babies(int features, int inputs, int outputs) {
   constexpr double kKey = 0.5;  // what a further rotation key in memory is worth in key-switches
-  int best = 1;
-  double least = 0;
-  for (int babies = 1; babies <= features; babies *= 2) {
-    const double cost = kHoistedSwitch * kLinearSources * inputs * (babies - 1) +
-                        outputs * (features / babies - 1) + kKey * babies;
-    if (babies == 1 || cost < least) {
-      least = cost;
-      best = babies;
-    }
-  }
-  return best;
+  return least_babies(features, [&](int babies) {
+    return kHoistedSwitch * kLinearSources * inputs * (babies - 1) + outputs * (features / babies - 1) +
+           kKey * babies;
+  });
 }
 
 std::vector<Value> linear_sources(Builder& builder, std::span<const Value> x, int features) {
@@ -129,7 +122,8 @@ std::vector<Value> encrypted_linear(Builder& builder, std::span<const Value> x,
 ckks::LinearTransform block_sum_map(std::span<const double> weight, int block, int inputs) {
   const int features = static_cast<int>(weight.size()), share = share_of_block(block, inputs);
   PSM_CHECK(features % block == 0, "blocks of ", block, " in ", features, " features");
-  const int babies = least_babies(block);
+  // B - 1 hoisted and 2 S / B - 1 full key-switches.
+  const int babies = least_babies(block, [&](int b) { return kHoistedSwitch * (b - 1) + 2.0 * block / b; });
   ckks::LinearTransform map;
   for (int giant = -block; giant < block; giant += babies)
     for (int b = 0; b < babies; ++b) {

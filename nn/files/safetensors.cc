@@ -112,8 +112,7 @@ struct Entry {
 Entry parse_entry(const std::string& path, const std::string& name, const Json& json, uint64_t data_bytes) {
   const std::string what = message(path, ", tensor ", name);
   const std::string& type = json.at("dtype", what).string(what);
-  const auto* known = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                   [&](const NumberType& candidate) { return candidate.name == type; });
+  const auto* known = std::ranges::find(kTypes, type, &NumberType::name);
   if (known == std::end(kTypes))
     throw Error(
         message(what, " has the type ", type,
@@ -216,8 +215,7 @@ Safetensors read_through(OpenFile& file, ChecksumRule rule, uint64_t max_bytes, 
   }
   std::vector<const Entry*> by_offset;
   for (const Entry& entry : entries) by_offset.push_back(&entry);
-  std::stable_sort(by_offset.begin(), by_offset.end(),
-                   [](const Entry* a, const Entry* b) { return a->begin < b->begin; });
+  std::ranges::stable_sort(by_offset, {}, &Entry::begin);
   uint64_t covered = 0;
   for (const Entry* entry : by_offset) {
     if (entry->begin != covered)
@@ -249,8 +247,7 @@ Safetensors read_through(OpenFile& file, ChecksumRule rule, uint64_t max_bytes, 
 }  // namespace
 
 NamedTensor* Safetensors::find(const std::string& name) {
-  const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                  [&](const NamedTensor& tensor) { return tensor.name == name; });
+  const auto found = std::ranges::find(tensors, name, &NamedTensor::name);
   return found == tensors.end() ? nullptr : &*found;
 }
 

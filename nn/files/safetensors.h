@@ -61,7 +61,7 @@ struct SkippedTensor {
 struct Safetensors {
   std::map<std::string, std::string> metadata;  // without the checksum
   std::vector<NamedTensor> tensors;
-  std::vector<SkippedTensor> skipped;
+  std::vector<SkippedTensor> skipped = {};
   // Set by open_safetensors: reads the values of tensors[index] again.
   std::function<std::vector<float>(size_t index)> load = {};
 

@@ -1,30 +1,31 @@
 #include "nn/files/safetensors.h"
 
 #include <cmath>
-#include <cstring>
 
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/check.h"
+#include "ckks/base/testing/check_fuzz.h"
 #include "ckks/base/testing/runfile.h"
+#include "nn/testing/fuzz_safetensors.h"
 
 namespace psm::nn {
 namespace {
 
 Safetensors example() {
-  Safetensors content;
-  content.metadata = {{"config", "{\"a\": 1}"}, {"note", "quotes \" and \\ and \n"}};
-  content.tensors = {{"x.weight", {2, 3}, {1, 2, 3, 4, 5, -0.0f}}, {"y", {1}, {7}}, {"empty", {0, 4}, {}}};
-  return content;
+  return {.metadata = {{"config", "{\"a\": 1}"}, {"note", "quotes \" and \\ and \n"}},
+          .tensors = {{"x.weight", {2, 3}, {1, 2, 3, 4, 5, -0.0f}}, {"y", {1}, {7}}, {"empty", {0, 4}, {}}}};
 }
 
-// A file with this header and so many bytes of data.
-std::string file_with(const std::string& header, size_t data) {
-  const std::string path = path_of("crafted.safetensors");
-  std::string bytes(8, '\0');
+// A file with this header and these data.
+std::string file_of(const std::string& header, std::string_view data) {
   const uint64_t length = header.size();
-  std::memcpy(bytes.data(), &length, 8);
-  write_file(path, bytes + header + std::string(data, '\0'));
-  return path;
+  std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
+  return bytes.append(header).append(data);
+}
+
+// Reads one with so many bytes of zeros as data.
+Safetensors read_with(const std::string& header, size_t data, ChecksumRule rule = ChecksumRule::kIfPresent) {
+  return read_safetensors(ByteSource("crafted", file_of(header, std::string(data, '\0'))), rule);
 }
 
 TEST_CASE("what was written is read back") {
@@ -58,11 +59,11 @@ TEST_CASE("a file cut anywhere and a file with any bit flipped are refused") {
 
 TEST_CASE("headers that lie are refused") {
   auto refused = [](const std::string& header, size_t data) {
-    CHECK_THROWS_AS(read_safetensors(file_with(header, data), ChecksumRule::kIfPresent), Error);
+    CHECK_THROWS_AS(read_with(header, data), Error);
   };
   const std::string good = R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
-  CHECK(read_safetensors(file_with(good, 8), ChecksumRule::kIfPresent).tensors[0].values.size() == 2);
-  CHECK_THROWS_AS(read_safetensors(file_with(good, 8)), Error);  // no checksum
+  CHECK(read_with(good, 8).tensors[0].values.size() == 2);
+  CHECK_THROWS_AS(read_with(good, 8, ChecksumRule::kRequired), Error);  // no checksum
   refused(good, 12);
   refused(good, 4);
   refused(R"({"x":{"dtype":"F16","shape":[2],"data_offsets":[0,8]}})", 8);
@@ -93,12 +94,7 @@ TEST_CASE("headers that lie are refused") {
 Safetensors read_one(const std::string& type, int count, std::string_view data) {
   const std::string header = message(R"({"x":{"dtype":")", type, R"(","shape":[)", count,
                                      R"(],"data_offsets":[0,)", data.size(), R"(]}})");
-  std::string bytes(8, '\0');
-  const uint64_t length = header.size();
-  std::memcpy(bytes.data(), &length, 8);
-  bytes += header;
-  bytes += data;
-  return read_safetensors(ByteSource("one tensor", bytes), ChecksumRule::kIfPresent);
+  return read_safetensors(ByteSource("one tensor", file_of(header, data)), ChecksumRule::kIfPresent);
 }
 
 template <typename Stored>
@@ -150,11 +146,11 @@ TEST_CASE("a tensor that is taken is there no more") {
 
 TEST_CASE("a header that is too long or has too many values is refused before it is kept") {
   const std::string long_header = "{\"__metadata__\":{\"k\":\"" + std::string(64 << 20, 'x') + "\"}}";
-  CHECK_REFUSED(read_safetensors(file_with(long_header, 0)), "at most 16777216 are read");
+  CHECK_REFUSED(read_with(long_header, 0), "at most 16777216 are read");
   std::string many = "{\"x\":{\"dtype\":\"F32\",\"shape\":[0";
   for (int i = 0; i < 270000; ++i) many += ",1";
   many += "],\"data_offsets\":[0,0]}}";
-  CHECK_REFUSED(read_safetensors(file_with(many, 0)), "too many values");
+  CHECK_REFUSED(read_with(many, 0), "too many values");
 }
 
 TEST_CASE("a missing file and one that is too large are refused") {
@@ -190,6 +186,42 @@ TEST_CASE("a bfloat16 is the upper half of an fp32") {
   CHECK(float_from_bfloat16(0x8000) == 0.0f);
   CHECK(std::isinf(float_from_bfloat16(0x7f80)));
   CHECK(std::isnan(float_from_bfloat16(0x7fc0)));
+}
+
+// A fuzz target (ckks/base/testing/fuzz.h says how it is run for long).
+TEST_CASE("safetensors: whatever the header says, what is read is no larger than the file") {
+  const std::string path = path_of("valid");
+  write_safetensors(path, example());
+  const std::string file = read_file(path, 1 << 20);
+
+  // As a foreign file has it: other types, a mask, no metadata.
+  const std::string foreign_header =
+      R"({"h":{"dtype":"F16","shape":[3],"data_offsets":[0,6]},"b":{"dtype":"BF16","shape":[1],"data_offsets":[6,8]},)"
+      R"("y":{"dtype":"F64","shape":[1],"data_offsets":[8,16]},"mask":{"dtype":"BOOL","shape":[2,2],"data_offsets":[16,20]}})";
+  const std::string foreign = file_of(foreign_header, std::string(20, '\1'));
+
+  FuzzTarget target{.name = "safetensors", .fixed_bytes = 4096, .bytes_per_byte = 100};
+  target.corpus = {without_checksum(file), file, foreign};
+  target.repair = repair_safetensors;
+  target.marks = safetensors_marks;
+  target.decode = [](std::string_view bytes) {
+    Safetensors read = read_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent, 1 << 10);
+    size_t values = 0;
+    for (const NamedTensor& tensor : read.tensors) {
+      size_t count = 1;
+      for (int64_t size : tensor.shape) count *= static_cast<size_t>(size);
+      PSM_CHECK(count == tensor.values.size(), count);
+      values += count;
+    }
+    PSM_CHECK(values * 2 <= bytes.size(), values);
+    Safetensors opened = open_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent);
+    for (size_t i = 0; i < opened.tensors.size(); ++i) PSM_CHECK(opened.load(i) == read.tensors[i].values, i);
+    const int64_t shape[] = {1};
+    const std::vector<float> y = read.at("y", shape, "input");
+    PSM_CHECK(read.take("y", shape, "input") == y && opened.take("y", shape, "input") == y);
+  };
+  const FuzzReport report = check_fuzz(target);
+  CHECK(report.refused > report.accepted);
 }
 
 }  // namespace

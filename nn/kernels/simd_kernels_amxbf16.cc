@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 #define PSM_LANES 16
-#define PSM_MASKS
-#define PSM_TILE_ROWS 12
 #define PSM_BF16_UNIT
 #define PSM_SIMD_NAME "amxbf16"
 #include "nn/kernels/simd_kernels_impl.h"

@@ -3,7 +3,6 @@
 
 #if defined(__AVX2__) && defined(__FMA__)
 #define PSM_LANES 8
-#define PSM_TILE_ROWS 6
 #define PSM_SIMD_NAME "avx2"
 #include "nn/kernels/simd_kernels_impl.h"
 

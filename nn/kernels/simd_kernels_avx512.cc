@@ -5,8 +5,6 @@
 #include <immintrin.h>
 
 #define PSM_LANES 16
-#define PSM_MASKS
-#define PSM_TILE_ROWS 12
 #define PSM_SIMD_NAME "avx512"
 #include "nn/kernels/simd_kernels_impl.h"
 

@@ -7,7 +7,7 @@
 namespace psm::nn {
 namespace {
 
-constexpr int kTileRows = PSM_TILE_ROWS;
+constexpr int kTileRows = kLanes == 16 ? 12 : kLanes == 8 ? 6 : 4;
 constexpr int kTileVectors = 2;
 constexpr int kTileColumns = kTileVectors * kLanes;
 

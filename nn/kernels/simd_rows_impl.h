@@ -35,16 +35,11 @@ void swish_array(float slope, const float* z, float* y, size_t count) {
       count, y, [=](Floats v) { return v * sigmoid(slope * v); }, z);
 }
 
-// With s = sigmoid(slope z):  d swish / dz = s + slope z s (1 - s).
-inline Floats swish_derivative(float slope, Floats z) {
-  const Floats s = sigmoid(slope * z);
-  return s + slope * z * s * (1.0f - s);
-}
-
 void swish_vjp_array(float slope, const float* z, const float* grad_y, bool add, float* grad_z,
                      size_t count) {
   const auto added = [=](Floats before, Floats dy, Floats v) {
-    return before + dy * swish_derivative(slope, v);
+    const Floats s = sigmoid(slope * v);
+    return before + dy * (s + slope * v * s * (1.0f - s));
   };
   if (add) return map_row(count, grad_z, added, grad_z, grad_y, z);
   map_row(
@@ -212,7 +207,7 @@ void standardise_vjp_of(const float* x, const float* dy, float mean, float inver
 }
 
 inline Floats root(Floats x) {
-#if defined(PSM_MASKS)
+#if PSM_LANES == 16
   return (Floats)_mm512_sqrt_ps((__m512)x);
 #else
   for (int lane = 0; lane < kLanes; ++lane) x[lane] = __builtin_sqrtf(x[lane]);

@@ -29,7 +29,7 @@ inline Words load_words(const void* p) {
 inline void store_words(uint32_t* p, Words v) { __builtin_memcpy(p, &v, sizeof v); }
 
 // The first `count` lanes, with zeros behind them.
-#if defined(PSM_MASKS)
+#if PSM_LANES == 16  // AVX-512
 inline __mmask16 first_lanes(size_t count) { return static_cast<__mmask16>((1u << count) - 1); }
 inline Floats load_part(const float* p, size_t count) {
   return (Floats)_mm512_maskz_loadu_ps(first_lanes(count), p);
@@ -85,7 +85,7 @@ inline auto of_all_lanes(Vector v, Op op) {
     for (int lane = 0; lane < w; ++lane) v[lane] = op(v[lane], v[lane + w]);
   return v[0];
 }
-#if defined(PSM_MASKS)
+#if PSM_LANES == 16  // AVX-512
 inline float sum_of_lanes(Floats v) { return _mm512_reduce_add_ps((__m512)v); }
 inline float highest_lane(Floats v) { return _mm512_reduce_max_ps((__m512)v); }
 inline int32_t largest_lane(Ints v) { return _mm512_reduce_max_epi32((__m512i)v); }

@@ -116,8 +116,7 @@ std::vector<LabelledText> parse_labelled(std::string_view text, const std::strin
   if (text.starts_with("\ufeff")) text.remove_prefix(3);  // MRPC's byte order mark
   const std::vector<std::string_view> lines = nn::lines_of(text);
   const Format* const format =
-      std::find_if(std::begin(kFormats), std::end(kFormats),
-                   [&](const Format& each) { return !lines.empty() && lines[0] == each.heading; });
+      std::ranges::find(kFormats, lines.empty() ? std::string_view() : lines[0], &Format::heading);
   if (format == std::end(kFormats))
     throw Error(message(
         what,

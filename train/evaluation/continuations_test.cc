@@ -131,9 +131,7 @@ TEST_CASE("a guess among n equal tokens of b bytes costs log2(n) / b bits a byte
   const nn::Tokenizer tokenizer(nn::train_byte_bpe("abab abab abab", {.vocab = 259, .special = {}}), "test");
   Batch batch;
   batch.targets = {tokenizer.encode("abab")[0], -1, tokenizer.encode("a")[0]};
-  Evaluation guess;
-  guess.scored = 2;
-  guess.cross_entropy = std::log(256.0);
+  const Evaluation guess{.scored = 2, .cross_entropy = std::log(256.0)};
   const double bytes = bytes_per_target(batch, tokenizer);
   CHECK(bytes == 2.5);
   CHECK(bits_per_byte(guess, bytes) == doctest::Approx(8 / 2.5));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "ckks/base/error.h"
 #include "ckks/base/progress.h"
@@ -19,9 +20,7 @@ double characters(std::string_view text) {
 }
 
 double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 // Standard error of the mean: standard deviation over sqrt(n); for zeros and ones sqrt(a (1 - a) / (n - 1)).

@@ -1,11 +1,15 @@
 #include "train/harness/harness_tasks.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
 
 #include "ckks/base/testing/check.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "ckks/base/testing/shared_data.h"
 #include "nn/text/bpe/tokenizer.h"
+#include "train/harness/harness_scores.h"
 
 namespace psm::train {
 namespace {
@@ -23,6 +27,15 @@ void refused(const HarnessTask& task, const std::string& text, const std::string
   CAPTURE(text.substr(0, 200));
   CHECK_REFUSED(parse_task(task, text, "file"), why);
 }
+
+nn::BpeSpec byte_spec() {
+  nn::BpeSpec spec;
+  spec.kind = nn::BpeKind::kAlphabet;
+  for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
+  return spec;
+}
+
+const nn::Tokenizer kBytewise(byte_spec(), "bytes");
 
 TEST_CASE("each form of task is read from its members, a line an example") {
   const auto words = parse_task(kLambada, kWord + "\n" + kWord + "\n", "file");
@@ -92,10 +105,6 @@ TEST_CASE("a task that is not known names those that are") {
 }
 
 TEST_CASE("whatever a file holds, its examples have candidates and a right one, or it is refused") {
-  nn::BpeSpec spec;
-  spec.kind = nn::BpeKind::kAlphabet;
-  for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
-  const nn::Tokenizer bytewise(spec, "bytes");
   FuzzTarget target{.name = "tasks", .fixed_bytes = 1 << 16, .bytes_per_byte = 64};
   // A digit before each says its task; there is one of each form.
   for (const std::string& line : {"0" + kWord, "1" + kAnswer, "2" + kReferent})
@@ -112,7 +121,7 @@ TEST_CASE("whatever a file holds, its examples have candidates and a right one, 
             task.form, examples, i, c,
             draw_shots(examples.size(), i, std::min(bytes.size() % 3, examples.size() - 1), 1));
         PSM_CHECK(!prompt.context.empty() && !prompt.continuation.empty());
-        const auto encoded = encode_prompt(prompt, bytewise, 24);
+        const auto encoded = encode_prompt(prompt, kBytewise, 24);
         PSM_CHECK(!encoded || (encoded->scored > 0 && encoded->scored < encoded->tokens.size()));
       }
     }
@@ -122,8 +131,8 @@ TEST_CASE("whatever a file holds, its examples have candidates and a right one, 
 
 // Bytes, " b" as one token (256), and 257 in front of a text if `starts`.
 nn::Tokenizer bytes_tokenizer(bool starts = false) {
-  nn::BpeSpec spec;
-  for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
+  nn::BpeSpec spec = byte_spec();
+  spec.kind = nn::BpeKind::kBytes;
   spec.tokens.emplace_back(" b");
   spec.merges = {{' ', 'b'}};
   spec.added = {{.text = "<s>", .id = 257, .special = true}};
@@ -133,9 +142,7 @@ nn::Tokenizer bytes_tokenizer(bool starts = false) {
 
 TaskExample example(std::vector<std::string> contexts, std::vector<std::string> continuations,
                     size_t gold = 0) {
-  TaskExample result;
-  result.contexts = std::move(contexts), result.continuations = std::move(continuations), result.gold = gold;
-  return result;
+  return {.contexts = std::move(contexts), .continuations = std::move(continuations), .gold = gold};
 }
 
 std::string text_of(const Prompt& prompt) { return prompt.context + "|" + prompt.continuation; }
@@ -232,6 +239,141 @@ TEST_CASE("the files of five tasks are read, with as many examples as they are p
     if (const auto path = shared_data(message("eval/", name, ".jsonl")))
       CHECK(read_task(harness_task_named(name), *path).size() == examples);
   }
+}
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// Gives the likelihoods of a list, one after another; the greedy ones are those above -1.
+struct ListScorer {
+  std::vector<double> likelihoods;
+  int context = 64;
+  std::vector<std::string> shown = {};  // every text
+
+  std::vector<ContinuationScore> operator()(std::span<const ScoredText> texts) {
+    std::vector<ContinuationScore> scores;
+    for (const ScoredText& text : texts) {
+      const double likelihood = likelihoods.at(shown.size());
+      scores.push_back({likelihood, likelihood > -1});
+      shown.emplace_back(text.tokens.begin(), text.tokens.end());
+    }
+    return scores;
+  }
+};
+
+std::string answer_lines(int count) {
+  std::string lines;
+  for (int i = 0; i < count; ++i)
+    lines += R"({"query": "Q", "choices": ["aaaa", "b"], "gold": 0})"
+             "\n";
+  return lines;
+}
+
+HarnessScores score(const HarnessTask& task, const std::string& lines, ListScorer& scorer,
+                    const HarnessOptions& options = {}) {
+  return score_task(task, parse_task(task, lines, "file"), "file", kBytewise, scorer.context,
+                    std::ref(scorer), options);
+}
+
+TEST_CASE("acc takes the likeliest choice, acc_norm the likeliest by character, the first of equals") {
+  // By character: -1 and -3; -2 and -1; -1 and -1.
+  ListScorer scorer{{-4, -3, -8, -1, -4, -1, -2, -2}};
+  const HarnessScores scores = score(kPiqa, answer_lines(4), scorer);
+  CHECK(scores.scored() == 4);
+  const auto metrics = harness_metrics(kPiqa, scores, 256);
+  REQUIRE(metrics.size() == 2);
+  CHECK(metrics[0].name == "acc");
+  CHECK(metrics[0].value == 0.25);  // the last: equal
+  CHECK(metrics[0].standard_error == doctest::Approx(std::sqrt(0.25 * 0.75 / 3)));
+  CHECK(metrics[0].chance == 0.5);
+  CHECK(metrics[1].name == "acc_norm");
+  CHECK(metrics[1].value == 0.75);
+}
+
+TEST_CASE("acc_norm counts characters, not bytes") {
+  ListScorer scorer{{-2, -1.5}};
+  const auto scores = score(kPiqa, R"({"query": "Q", "choices": ["\u00e9\u00e9", "e"], "gold": 0})", scorer);
+  CHECK_FALSE(scores.examples[0]->correct);
+  CHECK(scores.examples[0]->correct_normalised);  // -2 / 2 against -1.5 / 1
+  ListScorer other{{-3.2, -1.5}};                 // by byte, -0.8 would win
+  CHECK_FALSE(score(kPiqa, R"({"query": "Q", "choices": ["\u00e9\u00e9", "e"], "gold": 0})", other)
+                  .examples[0]
+                  ->correct_normalised);
+}
+
+TEST_CASE("the last word: greedy accuracy, perplexity, and what uniform tokens would give") {
+  const std::string lines = R"({"context": "a", "continuation": "b"})"
+                            "\n"
+                            R"({"context": "a", "continuation": "bcd"})";
+  ListScorer scorer{{-0.5, -2.5}};
+  const auto metrics = harness_metrics(kLambada, score(kLambada, lines, scorer), 256);
+  REQUIRE(metrics.size() == 2);
+  CHECK(metrics[0].value == 0.5);
+  CHECK(metrics[0].chance ==
+        doctest::Approx((std::pow(256.0, -2) + std::pow(256.0, -4)) / 2).scale(0));  // with the space
+  CHECK(metrics[1].name == "perplexity");
+  CHECK(metrics[1].value == doctest::Approx(std::exp(1.5)));
+  CHECK(metrics[1].standard_error == doctest::Approx(std::exp(1.5) * 1.0));  // s = sqrt 2 over sqrt 2
+  CHECK(metrics[1].chance == doctest::Approx(std::pow(256.0, 3)));
+}
+
+TEST_CASE("referents are judged by the text that follows them") {
+  ListScorer scorer{{-3, -2}};
+  const auto scores = score(
+      kWinogrande, R"({"context_options": ["A so A", "A so B"], "continuation": "ran.", "gold": 1})", scorer);
+  CHECK(scores.examples[0]->correct);
+  CHECK(scorer.shown == std::vector<std::string>{"A so A ran.", "A so B ran."});
+  const auto metrics = harness_metrics(kWinogrande, scores, 256);
+  REQUIRE(metrics.size() == 1);
+  CHECK(std::isnan(metrics[0].standard_error));  // of one example
+}
+
+TEST_CASE("shots come from the whole file, the limit takes its first examples") {
+  std::string lines;
+  for (const char letter : std::string("abcdef"))
+    lines += std::string("{\"context\": \"") + letter + "\", \"continuation\": \"z\"}\n";
+  ListScorer scorer{std::vector<double>(2, -1)};
+  CHECK(score(kLambada, lines, scorer, {.shots = 5, .limit = 2}).scored() == 2);
+  REQUIRE(scorer.shown.size() == 2);
+  CHECK(scorer.shown[0].ends_with("\n\na z"));
+  CHECK(scorer.shown[1].ends_with("\n\nb z"));
+  for (const char letter : std::string("bcdef"))
+    CHECK(scorer.shown[0].find(std::string(1, letter) + " z\n\n") < 30);
+}
+
+TEST_CASE("a continuation longer than the context leaves its example out, a longer prompt is cut") {
+  const std::string lines = answer_lines(1) +
+                            R"({"query": "Q", "choices": ["a", "0123456789"], "gold": 0})"
+                            "\n" +
+                            R"({"query": "A long question?", "choices": ["a", "b"], "gold": 0})";
+  ListScorer scorer{{-1, -2, -1, -2}, 10};
+  const HarnessScores scores = score(kPiqa, lines, scorer);
+  CHECK(scores.scored() == 2);
+  CHECK_FALSE(scores.examples[1]);
+  CHECK(scores.cut == 2);
+  CHECK(scorer.shown.back() == "?\nAnswer: b");
+  ListScorer none{{}, 3};
+  CHECK_REFUSED(harness_metrics(kPiqa, score(kPiqa, answer_lines(2), none), 256),
+                "longer than the model's context");
+}
+
+TEST_CASE("a likelihood that is no number never wins and is counted") {
+  ListScorer scorer{{-9, kNaN, kNaN, -1, kNaN, kNaN}};
+  const HarnessScores scores = score(kPiqa, answer_lines(3), scorer);
+  CHECK(scores.not_a_number == 4);
+  CHECK(scores.examples[0]->correct);
+  CHECK_FALSE(scores.examples[1]->correct);
+  CHECK_FALSE(scores.examples[2]->correct);
+  ListScorer word{{kNaN}};
+  const auto metrics =
+      harness_metrics(kLambada, score(kLambada, R"({"context": "a", "continuation": "b"})", word), 256);
+  CHECK(metrics[0].value == 0);
+  CHECK(std::isinf(metrics[1].value));
+}
+
+TEST_CASE("an example that cannot be prompted is named with its line") {
+  ListScorer scorer{{}};
+  CHECK_THROWS_WITH_AS(score(kPiqa, answer_lines(2), scorer, {.shots = 2}),
+                       "file line 1: of 2 examples, no 2 others can be shown; ask for fewer shots", Error);
 }
 
 }  // namespace

@@ -73,11 +73,7 @@ attention::ModelConfig model_for(const Majority& data) {
 }
 
 TrainerOptions options() {
-  TrainerOptions options;
-  options.batch = 32;
-  options.rate = {3e-3, 20, 400, 0.05};
-  options.ranges = default_range_losses();
-  return options;
+  return {.batch = 32, .rate = {3e-3, 20, 400, 0.05}, .ranges = default_range_losses()};
 }
 
 TEST_CASE("an encoder of texts of several lengths and one of images learn which symbol is in the majority") {
@@ -202,15 +198,12 @@ TEST_CASE("a BERT learns what the words around a masked one say") {
   attention::ModelConfig config = attention::preset("bert");
   config.vocab = data.vocab(), config.context = data.context(), config.pooler = false, config.separator = 3;
   config.layers = 2, config.width = 32, config.heads = 2, config.ffn = 64;
-  TrainerOptions options;
-  options.batch = 16;
-  options.rate = {3e-3, 20, 600, 0.05};
   const attention::ModelWeights fresh = fresh_weights(config, 1, kEncoderTables),
                                 random = attention::random_weights(config, 1);
   CHECK(fresh.layers[1].wk == random.layers[1].wq);
   CHECK(fresh.embedding[1] == doctest::Approx(kEncoderTables * random.embedding[1]));
   CHECK(fresh.type_embedding[1] == doctest::Approx(kEncoderTables * kPlaceTables * random.type_embedding[1]));
-  Trainer trainer(fresh, data, options);
+  Trainer trainer(fresh, data, {.batch = 16, .rate = {3e-3, 20, 600, 0.05}});
   const Batch validation = data.validation(20);
   double perplexity = 9;  // of four letters: 4
   while (perplexity > 2 && trainer.steps() < 600) {

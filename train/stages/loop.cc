@@ -42,16 +42,14 @@ double seconds_since(Clock::time_point start) {
 void save_training(const std::string& path, const std::string& description, const SavedTraining& saved) {
   const TrainerState& state = saved.state;
   const auto count = static_cast<int64_t>(state.values.size());
-  nn::Safetensors file;
-  file.metadata = {{"training", description},
-                   {"steps", std::to_string(state.optimiser.steps)},
-                   {"random", std::to_string(state.random)},
-                   {"tokens", std::to_string(state.tokens)},
-                   {"finished", saved.finished ? "1" : "0"}};
-  file.tensors = {{"values", {count}, state.values},
-                  {"first_moment", {count}, state.optimiser.m},
-                  {"second_moment", {count}, state.optimiser.v}};
-  nn::write_safetensors(path, file);
+  nn::write_safetensors(path, {.metadata = {{"training", description},
+                                            {"steps", std::to_string(state.optimiser.steps)},
+                                            {"random", std::to_string(state.random)},
+                                            {"tokens", std::to_string(state.tokens)},
+                                            {"finished", saved.finished ? "1" : "0"}},
+                               .tensors = {{"values", {count}, state.values},
+                                           {"first_moment", {count}, state.optimiser.m},
+                                           {"second_moment", {count}, state.optimiser.v}}});
 }
 
 std::optional<SavedTraining> load_training(const std::string& path, const std::string& description) {

@@ -34,13 +34,13 @@ struct LoopOptions {
   size_t steps = 1000;            // at most
   size_t evaluate_every = 25;
   int validation_sequences = 128;
-  double stop_accuracy = 1.1;  // stop once held-out accuracy reaches this; above 1: never
-  std::string state_file;      // empty: nothing is saved; an existing file of the same training is resumed
+  double stop_accuracy = 1.1;   // stop once held-out accuracy reaches this; above 1: never
+  std::string state_file = {};  // empty: nothing is saved; an existing file of the same training is resumed
   size_t save_every = 100;
   // Called before the first step, with the step of the resumed state, 0 if there was none. May be empty.
-  std::function<void(const std::string& name, size_t steps, size_t resumed_at)> started;
+  std::function<void(const std::string& name, size_t steps, size_t resumed_at)> started = {};
   // Called with every evaluation on held-out examples. May be empty. A resumed training repeats some calls.
-  std::function<void(size_t step, const Evaluation&)> evaluated;
+  std::function<void(size_t step, const Evaluation&)> evaluated = {};
 };
 
 struct StageReport {

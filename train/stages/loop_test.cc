@@ -29,18 +29,11 @@ attention::ModelWeights start() {
   return attention::random_weights(config, 1);
 }
 
-TrainerOptions training() {
-  TrainerOptions options;
-  options.batch = 8;
-  options.rate = {3e-3, 5, 30, 0.05};
-  return options;
-}
+TrainerOptions training() { return {.batch = 8, .rate = {3e-3, 5, 30, 0.05}}; }
 
 LoopOptions loop_of(size_t steps, const std::string& file) {
-  LoopOptions loop;
-  loop.steps = steps, loop.evaluate_every = 10, loop.validation_sequences = 20, loop.save_every = 4;
-  loop.state_file = file;
-  return loop;
+  return {
+      .steps = steps, .evaluate_every = 10, .validation_sequences = 20, .state_file = file, .save_every = 4};
 }
 
 TEST_CASE("a training that was killed and resumed ends with the same bits") {

@@ -36,11 +36,7 @@ RangeLosses default_range_losses() {
   return losses;
 }
 
-RangeLosses paper_range_losses() {
-  RangeLosses losses;
-  losses.score_peak = losses.gelu_peak = 1e-4;
-  return losses;
-}
+RangeLosses paper_range_losses() { return {.score_peak = 1e-4, .gelu_peak = 1e-4}; }
 
 RangeLosses text_range_losses() {
   RangeLosses losses;

@@ -21,9 +21,9 @@ namespace psm::train {
 
 struct TrainerOptions {
   int batch = 64;  // sequences a step
-  nn::LearningRate rate;
-  nn::AdamWOptions adamw;
-  RangeLosses ranges;
+  nn::LearningRate rate = {};
+  nn::AdamWOptions adamw = {};
+  RangeLosses ranges = {};
   nn::Precision precision = nn::Precision::kFp32;  // of matrix products; weights and all else are fp32
   bool fixed_score_offset = false;                 // score offsets stay as they are
   uint64_t seed = 1;                               // of the data

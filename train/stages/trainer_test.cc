@@ -27,11 +27,7 @@ attention::ModelWeights fresh(attention::AttentionKind kind = attention::Attenti
 }
 
 TrainerOptions small_options() {
-  TrainerOptions options;
-  options.batch = 32;
-  options.rate = {3e-3, 20, 600, 0.05};
-  options.ranges = default_range_losses();
-  return options;
+  return {.batch = 32, .rate = {3e-3, 20, 600, 0.05}, .ranges = default_range_losses()};
 }
 
 TEST_CASE("both kinds of attention learn to recall two pairs") {
@@ -199,11 +195,8 @@ TEST_CASE("ten steps of every kind and form of attention give the losses that we
   for (const Golden& golden : kGolden) {
     attention::ModelConfig config = model_of(golden.kind);
     config.form = golden.form;
-    TrainerOptions options;
-    options.batch = 16;
-    options.rate = {3e-3, 2, 100, 0.05};
-    options.seed = 7;
-    Trainer trainer(attention::random_weights(config, 7), kSmallTask, options);
+    Trainer trainer(attention::random_weights(config, 7), kSmallTask,
+                    {.batch = 16, .rate = {3e-3, 2, 100, 0.05}, .seed = 7});
     CAPTURE(attention::name_of(golden.kind));
     for (const double loss : golden.losses) {
       CAPTURE(trainer.steps());

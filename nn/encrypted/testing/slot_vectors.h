@@ -17,10 +17,18 @@ inline SlotMatrix random_matrix(int rows, int columns, std::mt19937_64& random) 
   return w;
 }
 
-inline std::vector<ckks::Complex> random_vector(int features, std::mt19937_64& random) {
+inline std::vector<ckks::Complex> random_vector(size_t count, std::mt19937_64& random, bool real = false) {
   std::normal_distribution<double> normal;
-  std::vector<ckks::Complex> x;
-  for (int f = 0; f < features; ++f) x.emplace_back(normal(random), normal(random));
+  std::vector<ckks::Complex> x(count);
+  for (ckks::Complex& z : x) z = {normal(random), real ? 0.0 : normal(random)};
+  return x;
+}
+
+// |re|, |im| <= radius.
+inline std::vector<ckks::Complex> uniform_vector(size_t count, double radius, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> uniform(-radius, radius);
+  std::vector<ckks::Complex> x(count);
+  for (ckks::Complex& z : x) z = {uniform(random), uniform(random)};
   return x;
 }
 

@@ -39,8 +39,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, Normalise normalise,
   }
   for (Index* index : {&raw_, &normalised_})
     for (std::vector<size_t>& places : *index)
-      std::sort(places.begin(), places.end(),
-                [&](size_t a, size_t b) { return patterns_[a].size() > patterns_[b].size(); });
+      std::ranges::sort(places, std::greater(), [&](size_t place) { return patterns_[place].size(); });
 }
 
 const std::string* AddedTokens::find(int id) const {

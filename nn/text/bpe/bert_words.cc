@@ -6,15 +6,6 @@
 namespace psm::nn {
 namespace {
 
-template <typename Visit>
-void for_each_character(std::string_view text, const Visit& visit) {
-  for (size_t at = 0; at < text.size();) {
-    const Utf8Character character = utf8_at(text, at);
-    visit(character.code, at);
-    at += static_cast<size_t>(character.bytes);
-  }
-}
-
 // The library's ranges; one of them begins later than Unicode's.
 bool is_chinese(char32_t code) {
   constexpr char32_t kRanges[][2] = {{0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},

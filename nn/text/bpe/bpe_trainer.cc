@@ -16,15 +16,14 @@ namespace psm::nn {
 namespace {
 
 constexpr int kBytes = 256;
-constexpr int kMaxVocab = 1 << 20;
 constexpr int64_t kLeastCount = 2;  // a pair that stands once says nothing of other texts
 
 // The tokens that need no training.
 BpeSpec base_spec(const BpeTrainerOptions& options) {
   const size_t least = options.special.size() + kBytes;
-  if (options.vocab > kMaxVocab || static_cast<size_t>(std::max(options.vocab, 0)) < least)
+  if (options.vocab > kMaxTokens || static_cast<size_t>(std::max(options.vocab, 0)) < least)
     throw Error(message("a vocabulary of ", options.vocab, " tokens: give ", least, " (", kBytes,
-                        " bytes and ", options.special.size(), " special tokens) to ", kMaxVocab));
+                        " bytes and ", options.special.size(), " special tokens) to ", kMaxTokens));
   BpeSpec spec;
   for (const std::string& text : options.special) {
     const int id = static_cast<int>(spec.tokens.size());
@@ -35,9 +34,7 @@ BpeSpec base_spec(const BpeTrainerOptions& options) {
   std::vector<std::string> bytes;
   for (int byte = 0; byte < kBytes; ++byte) bytes.emplace_back(1, static_cast<char>(byte));
   // UTF-8 keeps the order of code points.
-  std::sort(bytes.begin(), bytes.end(), [](const std::string& a, const std::string& b) {
-    return bytes_to_characters(a) < bytes_to_characters(b);
-  });
+  std::ranges::sort(bytes, {}, bytes_to_characters);
   spec.tokens.insert(spec.tokens.end(), bytes.begin(), bytes.end());
   return spec;
 }

@@ -1,13 +1,7 @@
 // Byte-level tokenizers cut texts into words before they merge.
 //
-// A word is the next match of an expression, where the first alternative that fits counts:
-//
-//   kGpt2     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-//   kLlama3   (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|
-//             \s*[\r\n]+|\s+(?!\S)|\s+
-//   kQwen2    the same with \p{N} in place of \p{N}{1,3}
-//
-// So the last of several spaces belongs to the word after them.
+// A word is the next match of an expression (kExpressions in byte_level_files.cc), where the first alternative that
+// fits counts. So the last of several spaces belongs to the word after them.
 #pragma once
 
 #include <functional>

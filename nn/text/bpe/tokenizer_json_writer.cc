@@ -31,8 +31,7 @@ std::string written(const BpeSpec& spec, int id) {
 
 // The same at the ends of a text, where it may be an added one.
 std::string written_end(const BpeSpec& spec, int id) {
-  const auto added = std::find_if(spec.added.begin(), spec.added.end(),
-                                  [&](const AddedToken& token) { return token.id == id; });
+  const auto added = std::ranges::find(spec.added, id, &AddedToken::id);
   return added != spec.added.end() ? added->text : written(spec, id);
 }
 

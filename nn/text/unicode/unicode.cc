@@ -5,9 +5,6 @@
 #include <map>
 #include <vector>
 
-#include "ckks/base/error.h"
-#include "ckks/base/files/utf8.h"
-
 namespace psm::nn {
 namespace {
 
@@ -63,8 +60,7 @@ class UnicodeRanges {
   }
 
   uint8_t kind_of(char32_t code) const {
-    const auto at = std::lower_bound(ranges_.begin(), ranges_.end(), code,
-                                     [](const Range& range, char32_t c) { return range.last < c; });
+    const auto at = std::ranges::lower_bound(ranges_, code, {}, &Range::last);
     return at != ranges_.end() && at->first <= code ? at->kind : 0;
   }
 
@@ -159,23 +155,14 @@ char32_t compose(char32_t first, char32_t second) {
 // Whether all characters are below `first`.
 bool is_below(std::string_view text, char32_t first) {
   bool below = true;
-  for (size_t at = 0; at < text.size();) {
-    const Utf8Character character = utf8_at(text, at);
-    PSM_CHECK(character.bytes > 0, at);
-    below = below && character.code < first;
-    at += static_cast<size_t>(character.bytes);
-  }
+  for_each_character(text, [&](char32_t code, size_t) { below = below && code < first; });
   return below;
 }
 
 // Canonical decomposition in canonical order.
 std::vector<Character> decomposed(std::string_view text) {
   std::vector<Character> characters;
-  for (size_t at = 0; at < text.size();) {
-    const Utf8Character character = utf8_at(text, at);
-    decompose(character.code, characters);
-    at += static_cast<size_t>(character.bytes);
-  }
+  for_each_character(text, [&](char32_t code, size_t) { decompose(code, characters); });
 
   // Canonical order: runs of combining characters sorted by their class, equals as they stood.
   for (auto begin = characters.begin(); begin != characters.end();) {
@@ -183,11 +170,8 @@ std::vector<Character> decomposed(std::string_view text) {
       ++begin;
       continue;
     }
-    const auto end =
-        std::find_if(begin, characters.end(), [](const Character& c) { return c.combining_class == 0; });
-    std::stable_sort(begin, end, [](const Character& a, const Character& b) {
-      return a.combining_class < b.combining_class;
-    });
+    const auto end = std::ranges::find(begin, characters.end(), 0, &Character::combining_class);
+    std::ranges::stable_sort(begin, end, {}, &Character::combining_class);
     begin = end;
   }
   return characters;
@@ -232,8 +216,7 @@ char32_t lower_case(char32_t code) {
     }
     return all;
   }();
-  const auto run =
-      std::lower_bound(runs.begin(), runs.end(), code, [](const Run& r, char32_t c) { return r.last < c; });
+  const auto run = std::ranges::lower_bound(runs, code, {}, &Run::last);
   const bool inside = run != runs.end() && run->first <= code && (code - run->first) % run->step == 0;
   return inside ? code + run->distance : code;
 }

@@ -9,7 +9,21 @@
 #include <string>
 #include <string_view>
 
+#include "ckks/base/error.h"
+#include "ckks/base/files/utf8.h"
+
 namespace psm::nn {
+
+// Calls visit(code, place) with each character of a valid UTF-8 text.
+template <typename Visit>
+void for_each_character(std::string_view text, const Visit& visit) {
+  for (size_t at = 0; at < text.size();) {
+    const Utf8Character character = utf8_at(text, at);
+    PSM_CHECK(character.bytes > 0, at);
+    visit(character.code, at);
+    at += static_cast<size_t>(character.bytes);
+  }
+}
 
 enum class TextClass : uint8_t { kOther, kLetter, kNumber, kSpace };
 
