@@ -238,55 +238,6 @@ class RankedServer final : public SharedPasses {
   double seconds_ = 0, waited_ = 0;  // of all passes
 };
 
-// Gives the files of a folder to ranks, one at a time.
-class Dealer {
- public:
-  // Rank 0 has the names of the files; the others wait for their number.
-  Dealer(program::Link& link, std::vector<std::string> names)
-      : link_(link), names_(std::move(names)), count_(names_.size()) {
-    if (link.rank() != 0) {
-      count_ = link.receive(0, kFiles).second[0];
-      return;
-    }
-    send_to_others(link, kFiles, {count_});
-    if (count_ > 0) thread_ = std::thread([this] { serve(); });
-  }
-  ~Dealer() {
-    if (thread_.joinable()) thread_.join();
-  }
-  Dealer(const Dealer&) = delete;
-  Dealer& operator=(const Dealer&) = delete;
-
-  size_t count() const { return count_; }
-  // The next file of this rank; empty if none is left.
-  std::string next() {
-    if (link_.rank() == 0) return take();
-    link_.send(0, kNextFile, Buffer(1));
-    return program::text_of(link_.receive(0, kNextFile).second);
-  }
-
- private:
-  std::string take() {
-    const size_t at = taken_++;
-    return at < names_.size() ? names_[at] : "";
-  }
-  // Until every other rank has heard that there are no more.
-  void serve() {
-    for (int busy = link_.ranks() - 1; busy > 0;) {
-      const int from = link_.receive(program::kAnyRank, kNextFile).first;
-      const std::string name = take();
-      link_.send(from, kNextFile, program::words_of(name));
-      busy -= name.empty();
-    }
-  }
-
-  program::Link& link_;
-  const std::vector<std::string> names_;
-  size_t count_;
-  std::atomic<size_t> taken_ = 0;
-  std::thread thread_;
-};
-
 class MpiRanks final : public Ranks {
  public:
   explicit MpiRanks(std::unique_ptr<program::Link> link) : link_(std::move(link)) {}
@@ -296,17 +247,10 @@ class MpiRanks final : public Ranks {
   void require_same(const program::ProgramDigest& digest, ckks::Fingerprint keys, bool is_folder,
                     const std::string& link) override {
     model_ = program::parse_link(link);
-    std::vector<uint64_t> mine{kRanksVersion,
-                               0,
-                               0,
-                               0,
-                               0,
-                               keys.parameters,
-                               keys.key,
-                               is_folder,
-                               std::bit_cast<uint64_t>(model_.latency),
-                               std::bit_cast<uint64_t>(model_.bandwidth)};
+    std::vector<uint64_t> mine(5, kRanksVersion);
     std::memcpy(mine.data() + 1, digest.data(), digest.size());
+    mine.insert(mine.end(), {keys.parameters, keys.key, is_folder, std::bit_cast<uint64_t>(model_.latency),
+                             std::bit_cast<uint64_t>(model_.bandwidth)});
     if (link_->rank() != 0) return link_->send(0, kIdentity, words_of_numbers(mine));
     for (int rank = 1; rank < link_->ranks(); ++rank) {
       const Buffer theirs = link_->receive(rank, kIdentity).second;
@@ -331,10 +275,17 @@ class MpiRanks final : public Ranks {
   }
 
   size_t deal(std::vector<std::string> names) override {
-    dealer_.emplace(*link_, std::move(names));
-    return dealer_->count();
+    if (!leads()) return link_->receive(0, kFiles).second[0];
+    files_ = std::move(names);
+    send_to_others(*link_, kFiles, {files_.size()});
+    if (!files_.empty()) dealer_ = std::jthread([this] { deal_to_others(); });
+    return files_.size();
   }
-  std::string next() override { return dealer_->next(); }
+  std::string next() override {
+    if (leads()) return take();
+    link_->send(0, kNextFile, Buffer(1));
+    return program::text_of(link_->receive(0, kNextFile).second);
+  }
 
   std::string gather(const std::string& text) override {
     if (!leads()) {
@@ -355,9 +306,25 @@ class MpiRanks final : public Ranks {
   }
 
  private:
+  std::string take() {
+    const size_t at = taken_++;
+    return at < files_.size() ? files_[at] : "";
+  }
+  // Until every other rank has heard that there are no more.
+  void deal_to_others() {
+    for (int busy = link_->ranks() - 1; busy > 0;) {
+      const int from = link_->receive(program::kAnyRank, kNextFile).first;
+      const std::string name = take();
+      link_->send(from, kNextFile, program::words_of(name));
+      busy -= name.empty();
+    }
+  }
+
   std::unique_ptr<program::Link> link_;
   program::LinkModel model_;
-  std::optional<Dealer> dealer_;
+  std::vector<std::string> files_;  // of rank 0
+  std::atomic<size_t> taken_ = 0;
+  std::jthread dealer_;
 };
 
 }  // namespace
