@@ -73,9 +73,7 @@ int compare(int argc, char** argv) {
   const Comparison c =
       compare_logits(scored_rows(codec, prompts, twin), scored_rows(codec, prompts, logits), predicted_std);
   print(c.text(predicted_std));
-  Json json;
-  json["encrypted_vs_twin"] = c.json();
-  flags.write_json(json);
+  flags.write_json(Json::Object{{"encrypted_vs_twin", c.json()}});
   // The encryption does not make an error so many times the predicted one.
   constexpr double kFar = 100;
   if (const double measured = std::sqrt(c.mse); !(measured <= kFar * predicted_std))

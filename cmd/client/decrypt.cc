@@ -92,7 +92,7 @@ int decrypt(int argc, char** argv) {
   }
   const double seconds = seconds_now() - start;
 
-  Json json, lines = Json::Array();
+  Json::Array lines;
   print("answers, ",
         answers.embedding      ? "the embedding"
         : answers.of_classes() ? "the class"
@@ -110,11 +110,9 @@ int decrypt(int argc, char** argv) {
       row += static_cast<size_t>(answers.rows(length));
     }
   }
-  json["answers"] = std::move(lines);
-  json["seconds"] = seconds;
   if (!logits_path.empty()) write_logits(resolve_user_path(logits_path), client.program_id(), logits);
   print("Do not share decrypted values: they carry the error of the encryption (ckks/SECURITY.md).\n");
-  flags.write_json(json);
+  flags.write_json(Json::Object{{"answers", std::move(lines)}, {"seconds", seconds}});
   return 0;
 }
 

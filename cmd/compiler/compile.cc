@@ -12,14 +12,12 @@
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/bootstrap/error_model.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/scheme/errors/noise.h"
 #include "cmd/generation/text_ends.h"
-#include "cmd/prompts/prompt_form.h"
 #include "cmd/server/planned_pass.h"
 #include "cmd/terminal/units.h"
 
@@ -145,14 +143,6 @@ Json about(const attention::ModelConfig& config, const attention::Packing& packi
                       {"ffn", config.ffn},       {"tokens", packing.tokens}, {"prompts", packing.prompts}};
 }
 
-program::EntryPoint plan_pass(const ckks::Context& context, const program::Program& program) {
-  const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, {{}});
-  program::EntryPoint entry = entry_of(
-      kPass, program::plan(program, program::budget_of(context), program::costs_of(context, bootstraps)));
-  entry.keys = program::key_request(entry.plan, bootstraps);
-  return entry;
-}
-
 // Plans the entry points of a model or of a shape. `keeper` takes the weights, null of a shape's; `constants` those of
 // each argument. Weights that are inputs are named so, and appended to `weights`.
 std::vector<program::EntryPoint> plan_entries(const attention::PolynomialModel& model,
@@ -161,7 +151,11 @@ std::vector<program::EntryPoint> plan_entries(const attention::PolynomialModel& 
                                               CompiledFor purpose, std::vector<nn::WeightInput>& weights) {
   std::vector<program::EntryPoint> entries;
   if (purpose == CompiledFor::kPass) {
-    entries.push_back(plan_pass(context, attention::build_program(model, packing, 0, keeper)));
+    const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, {{}});
+    entries.push_back(
+        entry_of(kPass, program::plan(attention::build_program(model, packing, 0, keeper),
+                                      program::budget_of(context), program::costs_of(context, bootstraps))));
+    entries[0].keys = program::key_request(entries[0].plan, bootstraps);
     return entries;
   }
   const bool secret_weights = purpose == CompiledFor::kEncryptedWeights;

@@ -3,7 +3,6 @@
 #include <numeric>
 #include <utility>
 
-#include "ckks/base/error.h"
 #include "ckks/base/progress.h"
 #include "ckks/base/touched_memory.h"
 #include "cmd/client/encoding.h"

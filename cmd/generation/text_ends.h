@@ -20,7 +20,6 @@
 namespace psm::cmd {
 
 struct TextEnds {
-  TextEnds() = default;
   // From all ends of the entry points; those of a missing entry point are empty. Throws Error if there is no
   // entry point for tokens, or if a prompt or a token makes caches that the next token cannot take.
   TextEnds(PlanEnds prompt, PlanEnds token);

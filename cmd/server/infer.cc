@@ -75,7 +75,7 @@ class Request {
     if (file.checksum() != checksum_) throw Error(paths_.shown + " changed after it was checked");
     if (const std::string saved = state_.text(); !saved.empty())
       print(paths_.shown, " goes on from its state: ", saved, " are done\n");
-    for (size_t group = state_.finished_groups(); group < groups_; ++group) {
+    for (size_t group = state_.answers().size(); group < groups_; ++group) {
       const auto keep_and_stop = [&](const char* why, Error::Kind kind) {
         write_answers();
         throw Error(message(why, "; ", answered(group)), kind);

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 
 namespace psm::cmd {

@@ -47,7 +47,6 @@ class InferenceState {
   InferenceState(const InferenceState&) = delete;
   InferenceState& operator=(const InferenceState&) = delete;
 
-  size_t finished_groups() const { return answers_.size(); }
   const std::vector<Outputs>& answers() const { return answers_; }  // of the finished groups
   // The saved state inside the first unfinished group. Can be taken once.
   std::optional<program::RunState> take_checkpoint() { return std::exchange(checkpoint_, std::nullopt); }

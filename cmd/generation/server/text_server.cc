@@ -71,13 +71,11 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
   }
   TextNote note = request;
   note.names = names_of(d_.outputs(note.first, window));
-  Json times;
-  times["first"] = note.first;
-  times["count"] = note.count;
-  times["seconds"] = sum(result.seconds);
-  times["encode_seconds"] = sum(result.encode_seconds);
-  times["encoded_bytes"] = static_cast<uint64_t>(machine.encoded_bytes());
-  runs_.push_back(std::move(times));
+  runs_.push_back(Json::Object{{"first", note.first},
+                               {"count", note.count},
+                               {"seconds", sum(result.seconds)},
+                               {"encode_seconds", sum(result.encode_seconds)},
+                               {"encoded_bytes", machine.encoded_bytes()}});
   kept_.keep(note, window, std::move(result.outputs));
 }
 
@@ -156,8 +154,8 @@ Frame TextServer::reply_or_refuse(const Frame& request) {
 
 void TextServer::serve(FrameChannel& client) {
   client.send(FrameKind::kReady, note_text(greeting()));
-  const std::vector<PlanEnd> prompt = d_.prompt_inputs, token = d_.token_inputs;
-  const uint64_t longest = std::max(longest_file(*d_.context, prompt), longest_file(*d_.context, token));
+  const uint64_t longest =
+      std::max(longest_file(*d_.context, d_.prompt_inputs), longest_file(*d_.context, d_.token_inputs));
   while (const std::optional<Frame> request = client.receive(longest)) {
     const Frame answer = reply_or_refuse(*request);
     client.send(answer.kind, answer.payload);
