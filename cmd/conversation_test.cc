@@ -42,22 +42,21 @@ const Parties& parties() {
 }
 
 // A server that keeps its text in a folder, or nowhere.
-struct TestServer {
-  explicit TestServer(const std::string& state = "") : server(parties().program, parties().key_file, state) {}
-  std::string answer(const Frame& request) { return server.reply(request).payload; }
-
-  TextServer server;
+struct TestServer : TextServer {
+  explicit TestServer(const std::string& state = "")
+      : TextServer(parties().program, parties().key_file, state) {}
+  std::string answer(const Frame& request) { return reply(request).payload; }
 };
 
 void check_refused(TestServer& server, const Frame& request, const char* why) {
   CAPTURE(why);
-  CHECK_REFUSED(server.server.reply(request), why);
+  CHECK_REFUSED(server.reply(request), why);
 }
 
 // Tokens picked by a client that talks to a server.
 std::vector<TextClient::Step> generate(TextRecord& record, int count) {
   TestServer server;
-  DirectChannel channel(server.server);
+  DirectChannel channel(server);
   const TextFolder nowhere("");
   TextClient client(parties().model, parties().secret, channel, record, nowhere);
   std::vector<TextClient::Step> steps;
@@ -156,7 +155,7 @@ TEST_CASE("the program's logits are the polynomial model's") {
 TEST_CASE("the server holds the keys of a pass or of a token, never both, and a text does not notice") {
   const TextProgram& d = parties().program;
   const ckks::Chain& chain = d.context->chain();
-  const auto held = [](const TestServer& server) { return server.server.keys().bytes(); };
+  const auto held = [](const TestServer& server) { return server.keys().bytes(); };
   TestServer server;
   const size_t prompt_bytes = held(server);
   server.answer(parties().request(FrameKind::kPrompt, 5, 0, {kText.begin(), kText.begin() + 4}));
@@ -206,7 +205,7 @@ TEST_CASE("answers are the same for any number of threads, and after a server wa
   found.push_back(TestServer(state).answer(prompt));
   for (const Frame& token : tokens) {
     TestServer server(state);  // each token has a server of its own
-    CHECK(server.server.kept().next() == 4 + static_cast<int>(found.size()) - 1);
+    CHECK(server.kept().next() == 4 + static_cast<int>(found.size()) - 1);
     CHECK(server.answer({FrameKind::kRepeat, {}}) == found.back());
     found.push_back(server.answer(token));
   }
@@ -246,8 +245,8 @@ TEST_CASE(
   for (int t = 3; t < kContext; ++t) server.answer(p.request(FrameKind::kToken, 5, t, {kText[t]}));
   check_refused(server, p.request(FrameKind::kToken, 5, kContext, {1}), "all 16 places");
   server.answer(p.request(FrameKind::kPrompt, 5, 8, {kText.begin(), kText.begin() + 8}));
-  CHECK(server.server.kept().window() == 8);
-  CHECK(server.server.kept().next() == 16);
+  CHECK(server.kept().window() == 8);
+  CHECK(server.kept().next() == 16);
 }
 
 TEST_CASE("what a folder keeps of another program or key pair, or in another shape, is refused") {
@@ -273,7 +272,7 @@ TEST_CASE("weights are encoded once, and a server keeps its levels from token to
   server.answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
   for (int t = 3; t < 6; ++t) {
     server.answer(p.request(FrameKind::kToken, 5, t, {kText[t]}));
-    const Ciphertexts caches = server.server.kept().caches();
+    const Ciphertexts caches = server.kept().caches();
     CHECK(caches.size() == p.program.caches.size());
     for (const auto& [name, level] : p.program.caches) CHECK(caches.at(name).level() == level);
   }

@@ -166,12 +166,15 @@ std::vector<size_t> chosen(const std::vector<Operation>& all) {
   return places;
 }
 
-// `clear` removes what the command wrote; `result` reads it, and is empty if it is not there. Every `step`-th of the chosen
-// operations is faulted.
-void check_faults(const std::string& command, const std::function<void()>& clear,
+// `written` are all files and folders that the command makes; `result` reads them, and is empty if they are not there. Every
+// `step`-th of the chosen operations is faulted.
+void check_faults(const std::string& command, const std::vector<std::string>& written,
                   const std::function<std::string()>& result, size_t step = 1,
                   Whose whose = Whose::kCommand) {
   CAPTURE(command);
+  const auto clear = [&] {
+    for (const std::string& path : written) fs::remove_all(path);
+  };
   clear();
   const std::optional<Run> whole = run_with(command, whose, Fault::kNone);
   if (!whole) return say_skipped("this system does not let a process trace its child");
@@ -223,38 +226,32 @@ std::string sizes_of(const std::vector<std::string>& paths) {
   }
   return sizes;
 }
-std::function<void()> removing(const std::vector<std::string>& paths) {
-  return [paths] {
-    for (const std::string& path : paths) fs::remove_all(path);
-  };
-}
 
 TEST_CASE(
     "a fault at any file operation of compile, keygen, encrypt, infer or decrypt leaves nothing "
     "half-written") {
   make_model(kModel, 1, {.layers = 1});
   const std::string client = kCompiled + ".client", program = kCompiled + ".program";
-  check_faults("compile --insecure --log-n 11 --model " + kModel + " --out " + kCompiled,
-               removing({client, program}),
+  check_faults("compile --insecure --log-n 11 --model " + kModel + " --out " + kCompiled, {client, program},
                [&] { return bytes_of(client) == "" ? "" : bytes_of(program) + bytes_of(client); });
   const std::string secret = kKeys + "/secret.key";
   check_faults(
-      "keygen --insecure --client " + client + " --out " + kKeys, removing({kKeys}),
+      "keygen --insecure --client " + client + " --out " + kKeys, {kKeys},
       [&] {
         return sizes_of({secret, kKeys + "/public.key", kKeys + "/evaluation.keys"});
       },
       2);
   check_faults("encrypt --insecure --sample 1 --client " + client + " --keys " + kKeys + " --out " + kPrompts,
-               removing({kPrompts}), [&] { return sizes_of({kPrompts}); });
+               {kPrompts}, [&] { return sizes_of({kPrompts}); });
   const std::string state = path_of("state");
   check_faults(
       "infer --insecure --program " + program + " --keys " + kKeys + "/evaluation.keys --in " + kPrompts +
           " --out " + kAnswers + " --state " + state,
-      removing({kAnswers, state}), [&] { return bytes_of(kAnswers); }, 2);
+      {kAnswers, state}, [&] { return bytes_of(kAnswers); }, 2);
   const std::string logits = path_of("logits");
   check_faults("decrypt --insecure --client " + client + " --keys " + kKeys + " --in " + kAnswers +
                    " --logits " + logits,
-               removing({logits}), [&] { return bytes_of(logits); });
+               {logits}, [&] { return bytes_of(logits); });
 }
 
 TEST_CASE("a fault at a file operation of a client that generates, or of its server, loses no token") {
@@ -268,8 +265,7 @@ TEST_CASE("a fault at a file operation of a client that generates, or of its ser
   fs::remove(keys + "/text.made");
   for (const Whose whose : {Whose::kCommand, Whose::kServer})
     check_faults(
-        client + " --tokens 2 --prompt-file " + prompt + " --state " + state,
-        removing({state, keys + "/text.made"}),
+        client + " --tokens 2 --prompt-file " + prompt + " --state " + state, {state, keys + "/text.made"},
         [&] {
           const std::string out = bytes_of(path_of("out"));
           return contains(out, "\ntext: ") ? text_in(out) : "";

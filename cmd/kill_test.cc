@@ -139,8 +139,7 @@ TEST_CASE("what is interrupted says so and leaves nothing half made") {
 TEST_CASE(
     "a program that changed between kill and resume is one line, and the state stays for the right one") {
   prepare();
-  const std::string state = " --state " + path_of("kept");
-  const std::string folder = path_of("kept");
+  const std::string folder = path_of("kept"), state = " --state " + folder;
   // Until a block is on the disk.
   run_command_line(infer("first.ct") + state, signalled("KILL", "[ -e " + folder + "/group-0 ]"));
   REQUIRE(std::filesystem::exists(folder + "/group-0"));

@@ -1,7 +1,5 @@
 #include "cmd/server/device.h"
 
-#include <vector>
-
 #include "ckks/base/testing/check.h"
 #include "ckks/device/emulated_device.h"
 
@@ -12,8 +10,8 @@ std::unique_ptr<ckks::Device> open(std::string name) {
   Flags flags("test", "opens a device");
   const DeviceFlag device(flags);
   std::string command = "test", flag = "--device";
-  std::vector<char*> arguments = {command.data(), flag.data(), name.data()};
-  flags.parse(static_cast<int>(arguments.size()), arguments.data());
+  char* arguments[] = {command.data(), flag.data(), name.data()};
+  flags.parse(3, arguments);
   return device.open();
 }
 

@@ -1,7 +1,5 @@
 #include "cmd/server/memory_flag.h"
 
-#include <array>
-
 #include "ckks/base/testing/check.h"
 
 namespace psm::cmd {
@@ -22,8 +20,8 @@ TEST_CASE("what is left beside a run keeps plaintexts, and too little is refused
     Flags flags("test", "a test");
     const MemoryFlag flag(flags);
     std::string program = "test", name = "--memory";
-    std::array<char*, 3> arguments{program.data(), name.data(), value.data()};
-    flags.parse(value.empty() ? 1 : 3, arguments.data());
+    char* arguments[] = {program.data(), name.data(), value.data()};
+    flags.parse(value.empty() ? 1 : 3, arguments);
     return flag.left_for_plaintexts(2e9, 77);
   };
   CHECK(left("") == 77);
