@@ -17,9 +17,6 @@ namespace {
 const std::string kFlags = " --program " + kProgram + " --insecure";
 const std::string kServer = kFlags + " --keys " + kKeys + "/evaluation.keys";
 
-void encrypt(const std::string& out) {
-  must("encrypt", client_flags() + "--sample 12 --out " + path_of(out));
-}
 std::string inferred(const std::string& prompts, const std::string& answers) {
   return "infer " + infer_flags(prompts, answers);
 }
@@ -44,7 +41,8 @@ void check_found(const std::string& command, const std::string& why) { check_ref
 struct Setting {
   Setting() {
     make_pipeline();
-    encrypt("prompts.ct"), encrypt("others.ct");
+    for (const char* out : {"prompts.ct", "others.ct"})
+      must("encrypt", client_flags() + "--sample 12 --out " + path_of(out));
     must_run(inferred("prompts.ct", "answers.ct") + " --commit " + path_of("commitment"));
     program = program::load_program(path_of("model.program"));
     steps.emplace(program.file.entry(kPass).plan);

@@ -68,7 +68,7 @@ std::vector<TextClient::Step> generate(TextRecord& record, int count) {
 // With the program in the clear.
 TextComparison compared(const TextRecord& record, const std::vector<TextClient::Step>& steps) {
   TextTwin twin(parties().path + ".program", parties().model);
-  return compare_text(twin, parties().model, record.tokens, record.prompt, steps, record.sampler);
+  return compare_text(twin, parties().model, record, steps);
 }
 
 TEST_CASE(

@@ -302,7 +302,7 @@ int generate(int argc, char** argv) {
                         .prompt = static_cast<int>(begun.size()),
                         .tokens = begun,
                         .sampler = sampler};
-    folder.save(*record);
+    folder.write(TextFolder::kRecord, note_text(*record));
   }
   if (record->program != model.id)
     throw Error(message("the text in ", state_path, " is of another program, or of other weights"));
@@ -409,8 +409,7 @@ int generate(int argc, char** argv) {
   json["decrypted_ciphertexts"] = static_cast<uint64_t>(decrypted);
   if (compare) {
     TextTwin twin(program_file, model);
-    const TextComparison comparison =
-        compare_text(twin, model, record->tokens, record->prompt, steps, sampler);
+    const TextComparison comparison = compare_text(twin, model, *record, steps);
     const auto differs = std::mismatch(comparison.free_running.begin(), comparison.free_running.end(),
                                        generated.begin(), generated.end());
     const auto same = differs.first - comparison.free_running.begin();

@@ -28,20 +28,15 @@ namespace {
 // the caches of keys and values (attention/encrypted/encrypted_cache.h). One further token reads them and
 // passes them on (attention/encrypted/decode.h). The length of the prompt and the position of the token are
 // arguments: neither levels nor bootstraps depend on them.
-//
-// Levels. A cache has the same level from run to run, one that the prompt's pass can reach. It is the lowest
-// level at which a token costs at most 3% more than at the best one, by nominal costs.
-//
-// Bootstraps. All values that a token refreshes repeat with F or less, except GELU's inputs and results. So
-// sparse bootstraps of F slots are offered (ckks/bootstrap/bootstrapper.h). If the prompt's pass repeats as
-// well (a small model in a large ring), only bootstraps of its period are offered, for both.
 
-// How much longer than the fastest a token may take whose caches are smaller.
+// A cache has the same level from run to run, one that the prompt's pass can reach. It is the lowest level at which a
+// token costs at most so much more than at the best one, by nominal costs.
 constexpr double kWorthLessMemory = 1.03;
 
-// Which bootstraps the planner may place: full ones; sparse ones, one for both programs if it can hold all that they
-// refresh, else one of F slots, which holds all of the token's but what GELU reads and makes, and one for that too if
-// it is few values; and of blocks for the token's denominators.
+// Which bootstraps the planner may place (ckks/bootstrap/bootstrapper.h): full ones; sparse ones, one for both programs
+// if it can hold all that they refresh (a small model in a large ring), else one of F slots, which holds all of the
+// token's but what GELU reads and makes, and one for that too if it is few values; and of blocks for the token's
+// denominators.
 std::set<ckks::BootstrapKind> offered(const ckks::Context& context, const attention::Packing& packing,
                                       const std::optional<program::Program>& prompt,
                                       const program::Program& token) {

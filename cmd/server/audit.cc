@@ -124,12 +124,11 @@ int audit(int argc, char** argv) {
   const std::vector<program::Opening> openings =
       read_openings(resolve_user_path(openings_path), context, steps, challenge, pair);
 
-  const auto part_of = [&](program::Plan plan) { return PlannedPass(pass.context, std::move(plan)); };
   ckks::KeyRequest needed;
   double run_bytes = 0;
   for (const int step : challenge.challenged) {
-    const PlannedPass part =
-        part_of(program::plan_of(steps, static_cast<size_t>(step) % steps.size(), context.chain()));
+    const PlannedPass part(
+        pass.context, program::plan_of(steps, static_cast<size_t>(step) % steps.size(), context.chain()));
     needed.merge(part.keys);
     run_bytes = std::max(run_bytes, part.reading.run_bytes());
   }
@@ -140,7 +139,7 @@ int audit(int argc, char** argv) {
     program::check_opening(steps, context.chain(), challenge.roots[group],
                            challenged_in(challenge, group, steps), openings[group], prompts.load(group),
                            answers.load(group), [&](program::Plan plan, const program::RunOptions& options) {
-                             const PlannedPass part = part_of(std::move(plan));
+                             const PlannedPass part(pass.context, std::move(plan));
                              Server(part, keys).run({}, options);
                            });
   }

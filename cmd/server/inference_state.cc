@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -114,11 +115,8 @@ void InferenceState::finish_group(Outputs outputs) {
   if (!folder_.empty()) {
     LiveValues live;
     for (const program::Value value : program::live_after(plan, plan.program.instructions.size() - 1)) {
-      for (const program::NamedValue& output : plan.program.outputs) {
-        if (output.value != value) continue;
-        live.emplace_back(value, &outputs.at(output.name));
-        break;
-      }
+      const auto output = std::ranges::find(plan.program.outputs, value, &program::NamedValue::value);
+      live.emplace_back(value, &outputs.at(output->name));
     }
     save(plan.program.instructions.size(), live);
   }

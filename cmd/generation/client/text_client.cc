@@ -75,24 +75,19 @@ TextFolder::~TextFolder() {
   if (!folder_.empty()) ::rmdir(folder_.c_str());
 }
 
+std::optional<std::string> TextFolder::read(const char* file, uint64_t longest) const {
+  if (folder_.empty() || !std::filesystem::exists(folder_ + file)) return std::nullopt;
+  return read_file(folder_ + file, longest);
+}
+
+void TextFolder::write(const char* file, const std::string& bytes) const {
+  if (!folder_.empty()) write_file(folder_ + file, bytes, AtomicFile::Kind::kSecret);
+}
+
 std::optional<TextRecord> TextFolder::load(int vocab) const {
-  const std::string path = folder_ + "/text.record";
-  if (folder_.empty() || !std::filesystem::exists(path)) return std::nullopt;
-  return TextRecord::parse(read_file(path, kMaxBytes), path, vocab);
-}
-
-void TextFolder::save(const TextRecord& record) const {
-  if (!folder_.empty()) write_file(folder_ + "/text.record", note_text(record), AtomicFile::Kind::kSecret);
-}
-
-std::optional<std::string> TextFolder::request(uint64_t longest) const {
-  const std::string path = folder_ + "/request.ct";
-  if (folder_.empty() || !std::filesystem::exists(path)) return std::nullopt;
-  return read_file(path, longest);
-}
-
-void TextFolder::save_request(const std::string& bytes) const {
-  if (!folder_.empty()) write_file(folder_ + "/request.ct", bytes, AtomicFile::Kind::kSecret);
+  const std::optional<std::string> note = read(kRecord, kMaxBytes);
+  if (!note) return std::nullopt;
+  return TextRecord::parse(*note, folder_ + kRecord, vocab);
 }
 
 TextClient::TextClient(const TextModel& model, const ckks::SecretKey& secret, Channel& server,
@@ -153,8 +148,8 @@ Frame TextClient::receive(uint64_t longest) {
 
 void TextClient::send(FrameKind kind, TextNote note, const std::vector<PlanEnd>& ends) {
   note.names = names_of(ends);
-  if (const std::optional<std::string> saved = folder_.request(longest_file(*d_.context, ends))) {
-    wire::CiphertextReader file(ByteSource(folder_.path() + "/request.ct", *saved), *d_.context,
+  if (const auto saved = folder_.read(TextFolder::kRequest, longest_file(*d_.context, ends))) {
+    wire::CiphertextReader file(ByteSource(folder_.path() + TextFolder::kRequest, *saved), *d_.context,
                                 kMaxCiphertexts);
     if (file.note() == note_text(note) && file.fingerprint() == secret_.fingerprint())
       return say(kind, *saved);
@@ -167,7 +162,7 @@ void TextClient::send(FrameKind kind, TextNote note, const std::vector<PlanEnd>&
   for (const ckks::Plaintext& plaintext : encode_inputs(encoder_, ends, inputs))
     writer.write(encryptor_.encrypt(plaintext));
   writer.commit();
-  folder_.save_request(bytes);
+  folder_.write(TextFolder::kRequest, bytes);
   say(kind, bytes);
 }
 
@@ -242,7 +237,7 @@ TextClient::Step TextClient::next() {
             .computed = known - fed};
   step.token = record_.sampler.pick(step.logits, known);
   record_.tokens.push_back(step.token);
-  folder_.save(record_);
+  folder_.write(TextFolder::kRecord, note_text(record_));
   step.seconds = seconds_now() - begin;
   return step;
 }

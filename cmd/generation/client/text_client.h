@@ -83,10 +83,10 @@ class TextFolder {
   TextFolder(const TextFolder&) = delete;
   TextFolder& operator=(const TextFolder&) = delete;
 
+  static constexpr const char *kRecord = "/text.record", *kRequest = "/request.ct";
+  std::optional<std::string> read(const char* file, uint64_t longest) const;
+  void write(const char* file, const std::string& bytes) const;
   std::optional<TextRecord> load(int vocab) const;
-  void save(const TextRecord& record) const;
-  std::optional<std::string> request(uint64_t longest) const;
-  void save_request(const std::string& bytes) const;
   const std::string& path() const { return folder_; }
 
  private:

@@ -84,26 +84,25 @@ Json TextComparison::json() const {
   return json;
 }
 
-TextComparison compare_text(TextTwin& twin, const TextModel& model, const std::vector<int>& tokens,
-                            int prompt, const std::vector<TextClient::Step>& steps, const Sampler& sampler) {
+TextComparison compare_text(TextTwin& twin, const TextModel& model, const TextRecord& record,
+                            const std::vector<TextClient::Step>& steps) {
   TextComparison out;
   for (const TextClient::Step& step : steps) {
-    const auto read = std::span(tokens).subspan(static_cast<size_t>(step.window),
-                                                static_cast<size_t>(step.position - step.window));
+    const std::span read(record.tokens.begin() + step.window, record.tokens.begin() + step.position);
     const TextTwin::Logits logits = twin.after(read, true);
     const PositionComparison at = compare_position(logits.clear, step.logits);
     out.positions.push_back({at, step.position, logits.predicted_std});
     out.all.add(at, logits.clear, logits.predicted_std);
   }
-  std::vector<int> text(tokens.begin(), tokens.begin() + prompt);
+  std::vector<int> text(record.tokens.begin(), record.tokens.begin() + record.prompt);
   const auto T = static_cast<size_t>(model.tokens);
   size_t window = 0;
-  while (text.size() < tokens.size()) {
+  while (text.size() < record.tokens.size()) {
     if (text.size() - window > T) window = text.size() - T / 2;
     const TextTwin::Logits logits = twin.after(std::span(text).subspan(window), false);
-    text.push_back(sampler.pick(logits.clear, static_cast<int>(text.size())));
+    text.push_back(record.sampler.pick(logits.clear, static_cast<int>(text.size())));
   }
-  out.free_running = {text.begin() + prompt, text.end()};
+  out.free_running = {text.begin() + record.prompt, text.end()};
   return out;
 }
 

@@ -54,9 +54,8 @@ struct TextComparison {
   Json json() const;
 };
 
-// `steps` are those of one run, of the text `tokens`, whose first `prompt` tokens are the prompt. The
-// free-running text has as many tokens.
-TextComparison compare_text(TextTwin& twin, const TextModel& model, const std::vector<int>& tokens,
-                            int prompt, const std::vector<TextClient::Step>& steps, const Sampler& sampler);
+// `steps` are those of one run, of the text of `record`. The free-running text has as many tokens.
+TextComparison compare_text(TextTwin& twin, const TextModel& model, const TextRecord& record,
+                            const std::vector<TextClient::Step>& steps);
 
 }  // namespace psm::cmd

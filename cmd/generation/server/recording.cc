@@ -28,8 +28,6 @@ uint64_t hex_member(const Json& json, const char* name, const std::string& what)
   return hex_number(json.at(name, what), what + ", " + name);
 }
 
-std::string kind_name(FrameKind kind) { return kind == FrameKind::kPrompt ? "prompt" : "token"; }
-
 }  // namespace
 
 std::string Recording::json() const {
@@ -45,7 +43,7 @@ std::string Recording::json() const {
   json["text"] = text;
   for (const RecordedRun& run : runs) {
     Json entry;
-    entry["kind"] = kind_name(run.kind);
+    entry["kind"] = run.kind == FrameKind::kPrompt ? "prompt" : "token";
     entry["request"] = run.request;
     entry["answer"] = run.answer;
     for (const uint64_t digest : run.digests) entry["digests"].push_back(hex(digest));
