@@ -22,6 +22,8 @@
 namespace psm::cmd {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Ten prompts of different lengths: two groups of eight at most.
 constexpr int kPrompts = 10, kGroup = 8;
 const std::vector<int> kLengths = {6, 16, 5, 7, 16, 9, 11, 16, 13, 15};
@@ -45,7 +47,7 @@ void check_answers(const std::string& in) {
 // Keys, and the ten prompts encrypted, made once.
 void prepare() {
   make_pipeline();
-  if (!std::filesystem::exists(path_of("prompts.ct"))) encrypt("prompts.ct", kLengths);
+  if (!fs::exists(path_of("prompts.ct"))) encrypt("prompts.ct", kLengths);
 }
 
 const ckks::Context& context() {
@@ -108,7 +110,7 @@ unsigned mode_of(const std::string& path) {
 
 std::vector<std::string> records() {
   std::vector<std::string> found;
-  for (const auto& entry : std::filesystem::directory_iterator(kKeys)) {
+  for (const auto& entry : fs::directory_iterator(kKeys)) {
     if (entry.path().filename().string().starts_with("prompts-")) found.push_back(entry.path().string());
   }
   return found;
@@ -119,7 +121,7 @@ TEST_CASE("of the prompts the server's file tells how many groups there are, and
   const size_t records_before = records().size();
   encrypt("few.ct", {5, 15});
   encrypt("many.ct", std::vector<int>(kGroup, 16));
-  CHECK(std::filesystem::file_size(path_of("few.ct")) == std::filesystem::file_size(path_of("many.ct")));
+  CHECK(fs::file_size(path_of("few.ct")) == fs::file_size(path_of("many.ct")));
   for (const std::string name : {"few.ct", "many.ct", "prompts.ct"}) {
     // The note holds the program's id, the number of the request and the names of a group, and nothing behind them.
     const CiphertextNote note = note_of(name);
@@ -143,7 +145,7 @@ TEST_CASE("the client finds its prompts' lengths again, or is told that their re
   CHECK(json.at("answers", "json").array("answers").size() == kPrompts);
   const std::string record = KeyFiles(kKeys).prompts(note_of(answers()).request);
   const std::string content = read_file(record, 1 << 20);
-  std::filesystem::remove(record);
+  fs::remove(record);
   check_refused("decrypt " + decrypt, "does not say how long its prompts were");
   write_file(record, content);
 }
@@ -153,7 +155,7 @@ TEST_CASE("a request that does not fit the plan is refused before a key is read"
   const std::string keys = damaged_keys();
   const auto check_refused_early = [&](const char* said) {
     check_refused("infer " + infer_flags("wrong.ct", "wrong_answers.ct", keys), said);
-    CHECK_FALSE(std::filesystem::exists(path_of("wrong_answers.ct")));
+    CHECK_FALSE(fs::exists(path_of("wrong_answers.ct")));
   };
   const auto change = [&](auto&& function) {
     wire::CiphertextFile file = read("prompts.ct");
@@ -212,7 +214,6 @@ TEST_CASE("the answers of finished groups are kept when a later one cannot be re
 
 TEST_CASE("of a folder every file is answered that has no answer yet, with the keys read once") {
   prepare();
-  namespace fs = std::filesystem;
   const fs::path in = path_of("many"), out = path_of("many_answers");
   fs::create_directory(in);
   check_refused("infer " + infer_flags("many", "many_answers"), "has no files");
@@ -253,7 +254,6 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
 
 TEST_CASE("in a folder an answer is that of the very request under its name, and of all its groups") {
   prepare();
-  namespace fs = std::filesystem;
   const fs::path in = path_of("renewed"), out = path_of("renewed_answers");
   fs::create_directory(in);
   damage("prompts.ct", "renewed/a.ct", 3);
@@ -281,10 +281,9 @@ TEST_CASE("in a folder an answer is that of the very request under its name, and
 
 TEST_CASE("a folder may hold more files than a process may open") {
   prepare();
-  const std::filesystem::path in = path_of("crowd");
-  std::filesystem::create_directory(in);
-  for (int i = 0; i < 64; ++i)
-    std::filesystem::create_hard_link(path_of("prompts.ct"), in / message(i, ".ct"));
+  const fs::path in = path_of("crowd");
+  fs::create_directory(in);
+  for (int i = 0; i < 64; ++i) fs::create_hard_link(path_of("prompts.ct"), in / message(i, ".ct"));
   const Outcome outcome =
       run_command_line("infer " + infer_flags("crowd", "crowd_answers", damaged_keys()), "ulimit -n 32; ");
   CHECK(outcome.exit_code == 2);
@@ -298,10 +297,10 @@ TEST_CASE("a group that is in the state is not run again") {
   damage("prompts.ct", "second_bad.ct", 3);
   damage("prompts.ct", "first_bad.ct", 0);
   CHECK(run("infer", infer_flags("second_bad.ct", "resumed.ct") + state).exit_code == 2);
-  CHECK(std::filesystem::exists(path_of("groups/group-0")));
+  CHECK(fs::exists(path_of("groups/group-0")));
   // The first group of this file cannot be read: it need not be.
   must("infer", infer_flags("first_bad.ct", "resumed.ct") + state);
-  CHECK_FALSE(std::filesystem::exists(path_of("groups")));
+  CHECK_FALSE(fs::exists(path_of("groups")));
   check_answers("resumed.ct");
 }
 
@@ -355,19 +354,17 @@ TEST_CASE(
   const wire::CiphertextReader fresh(path_of("prompts.ct"), context(), 1 << 12);
   for (const wire::CiphertextReader::Head& head : fresh.heads()) CHECK(head.seeded);
   const std::string folder = path_of("public");
-  std::filesystem::create_directory(folder);
-  std::filesystem::copy_file(kKeys + "/public.key", folder + "/public.key");
+  fs::create_directory(folder);
+  fs::copy_file(kKeys + "/public.key", folder + "/public.key");
   encrypt("public.ct", kLengths, folder);
-  const auto size = [](const std::string& name) {
-    return static_cast<double>(std::filesystem::file_size(path_of(name)));
-  };
+  const auto size = [](const std::string& name) { return static_cast<double>(fs::file_size(path_of(name))); };
   CHECK(size("prompts.ct") < 0.55 * size("public.ct"));
   must("infer", infer_flags("public.ct", "public_answers.ct"));
-  for (const auto& entry : std::filesystem::directory_iterator(folder))  // the record of its prompts
+  for (const auto& entry : fs::directory_iterator(folder))  // the record of its prompts
     if (entry.path().extension() == ".record")
-      std::filesystem::copy_file(entry.path(), kKeys + "/" + entry.path().filename().string());
+      fs::copy_file(entry.path(), kKeys + "/" + entry.path().filename().string());
   check_answers("public_answers.ct");
-  std::filesystem::remove(folder + "/public.key");
+  fs::remove(folder + "/public.key");
   check_refused("encrypt " + client_flags(folder) + "--sample 2 --out " + path_of("alone.ct"),
                 "cannot read " + folder + "/public.key");
 }

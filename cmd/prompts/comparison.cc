@@ -1,7 +1,6 @@
 #include "cmd/prompts/comparison.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -53,12 +52,6 @@ PositionComparison compare_position(std::span<const double> clear, std::span<con
   for (size_t i = 0; i < p.size(); ++i) out.kl += std::exp(p[i]) * (p[i] - q[i]);
   return out;
 }
-
-bool PositionComparison::clear(double predicted_std) const {
-  return margin > 4 * std::sqrt(2.0) * predicted_std;
-}
-
-double Comparison::relative_rms() const { return squares > 0 ? std::sqrt(mse / squares) : 0; }
 
 void Comparison::add(const PositionComparison& at, std::span<const double> clear, double predicted_std) {
   ++positions, agree += at.same;

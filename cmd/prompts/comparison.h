@@ -2,6 +2,7 @@
 // symbols.
 #pragma once
 
+#include <cmath>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ struct PositionComparison {
   double max_abs = 0, mse = 0, cosine = 0;  // max |y - z|, mean (y - z)^2
 
   // Whether the margin is more than 4 predicted deviations of a difference of two logits: sqrt(2) times those of one.
-  bool clear(double predicted_std) const;
+  bool clear(double predicted_std) const { return margin > 4 * std::sqrt(2.0) * predicted_std; }
 };
 PositionComparison compare_position(std::span<const double> clear, std::span<const double> decrypted);
 
@@ -35,7 +36,7 @@ struct Comparison {
   int positions = 0, clear_positions = 0;
   int agree = 0, agree_clear = 0;
 
-  double relative_rms() const;  // sqrt(mse / squares)
+  double relative_rms() const { return squares > 0 ? std::sqrt(mse / squares) : 0; }
   // The share of positions with the same argmax: of all, and of those that are clear.
   double agreement_all() const { return positions == 0 ? 0 : static_cast<double>(agree) / positions; }
   double agreement() const {

@@ -43,9 +43,8 @@ class PromptCodec {
   bool reads_numbers() const { return !recall_ && !tokenizer_ && !images_; }
   bool is_classifier() const { return classes_ > 0; }
   const attention::PatchGrid& images() const { return *images_; }
-  const std::shared_ptr<const nn::Tokenizer>& tokenizer() const {
-    return tokenizer_;
-  }  // null for recall and images
+  // Null for recall, images and numbers.
+  const std::shared_ptr<const nn::Tokenizer>& tokenizer() const { return tokenizer_; }
 
   // Throws Error that names the first word or character that the model does not know.
   std::vector<int> encode(const std::string& text) const;

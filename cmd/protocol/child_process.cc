@@ -52,8 +52,6 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, int64_t pati
   }
 }
 
-ChildProcess::~ChildProcess() { finish(); }
-
 void ChildProcess::finish() {
   if (process_ < 0) return;
   ::close(to_);

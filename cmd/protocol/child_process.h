@@ -16,7 +16,7 @@ class ChildProcess {
   explicit ChildProcess(const std::vector<std::string>& command, int64_t patience = INT64_MAX);
   // Closes the pipes and waits for the process. It ends after its current computation, or at once after an
   // interruption.
-  ~ChildProcess();
+  ~ChildProcess() { finish(); }
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
