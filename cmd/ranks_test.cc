@@ -136,8 +136,9 @@ TEST_CASE("a rank that is killed ends all, and any number of ranks goes on from 
 TEST_CASE("ranks that differ refuse to start, in one line") {
   if (!has_mpi()) return;
   expected();
+  const std::string one = infer("prompts/0", "never.ct");
   const auto with = [&](const std::string& second) {
-    return run_command_line(infer("prompts/0", "never.ct") + ": -n 1 " + located(second), kMpirun + "1 ");
+    return run_command_line(one + ": -n 1 " + located(second), kMpirun + "1 ");
   };
   check_failed_once(with(infer("prompts/0", "never.ct", "other.program")),
                     "error: rank 0: rank 1 has another --program than rank 0");
@@ -146,14 +147,11 @@ TEST_CASE("ranks that differ refuse to start, in one line") {
   check_failed_once(with(infer("prompts/0", "never.ct", "none.program")), "error: rank 1: cannot read");
   check_failed_once(with(infer("prompts", "never.ct")),
                     "error: rank 0: rank 1 has a file in place of a folder, or the reverse, as --in");
-  check_failed_once(with(infer("prompts/0", "never.ct") + "--link 40GbE"),
-                    "error: rank 0: rank 1 has another --link than rank 0");
+  check_failed_once(with(one + "--link 40GbE"), "error: rank 0: rank 1 has another --link than rank 0");
   check_failed_once(on_ranks(2, infer("prompts/none", "never.ct")), "error: rank 0: cannot read");
-  check_failed_once(on_ranks(2, infer("prompts/0", "never.ct") + "--digests " + path_of("digests")),
-                    "--digests is for one process");
-  check_failed_once(on_ranks(2, infer("prompts/0", "never.ct") + "--link fast"), "--link fast is no link");
-  check_failed_once(on_ranks(2, infer("prompts/0", "never.ct") + "--memory 1MB"),
-                    "--memory 1MB is too little");
+  check_failed_once(on_ranks(2, one + "--digests " + path_of("digests")), "--digests is for one process");
+  check_failed_once(on_ranks(2, one + "--link fast"), "--link fast is no link");
+  check_failed_once(on_ranks(2, one + "--memory 1MB"), "--memory 1MB is too little");
   CHECK_FALSE(std::filesystem::exists(path_of("never.ct")));
 }
 

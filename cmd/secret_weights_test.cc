@@ -80,13 +80,12 @@ TEST_CASE(
   fs::copy(kKeys, mixed);
   fs::copy(other + "/weights.ct", mixed + "/weights.ct", fs::copy_options::overwrite_existing);
   check_refused(arguments(more, mixed), "another party's model is not run");
-  const std::string serve = located("serve") + " --insecure --program " + kKeys + "/text.program ";
-  check_refused(arguments(more + " --server \"" + serve + "--weights " + other + "/weights.ct --keys " +
-                          kKeys + "/evaluation.keys\""),
-                "one party must own model and data");
-  check_refused(arguments(more + " --server \"" + serve + "--weights " + kModel + " --keys " + kKeys +
-                          "/evaluation.keys\""),
-                "model.safetensors");
+  const auto served = [&](const std::string& weights) {
+    return arguments(more + " --server \"" + located("serve") + " --insecure --program " + kKeys +
+                     "/text.program --keys " + kKeys + "/evaluation.keys" + weights + "\"");
+  };
+  check_refused(served(" --weights " + other + "/weights.ct"), "one party must own model and data");
+  check_refused(served(" --weights " + kModel), "model.safetensors");
   fs::remove(mixed + "/secret.key");
   check_refused(arguments(more, mixed), "without the keys that it is under");
   const std::string model = path_of("other.safetensors");
@@ -100,8 +99,7 @@ TEST_CASE(
   bytes.resize(bytes.size() / 2);
   write_file(other + "/weights.ct", bytes);
   check_refused(arguments(more, other), "weights.ct");
-  check_refused(arguments(more + " --server \"" + serve + "--keys " + kKeys + "/evaluation.keys\""),
-                "this program has no weights; give --weights");
+  check_refused(served(""), "this program has no weights; give --weights");
   check_refused("serve --program x --keys y", "through pipes");
   check_refused("serve --keys y", "program");
   const std::string fresh = path_of("fresh");

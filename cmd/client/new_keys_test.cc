@@ -38,21 +38,6 @@ const ckks::KeyRequest& request() {
   return request;
 }
 
-// A pair that was made, and a generator for another secret that has its name.
-struct Pair {
-  explicit Pair(const std::string& name) : files(path_of(name)) {
-    made = make_key_files(files, context(), request());
-  }
-  ckks::SecretKey impostor() const {
-    SecureRandom random;
-    return {context(), ckks::sample_secret(context(), context().spec().secret_hamming_weight, random),
-            wire::read_secret_key(files.secret, context()).fingerprint().key};
-  }
-
-  KeyFiles files;
-  NewKeys made;
-};
-
 using Entry = wire::EvaluationKeysReader::Entry;
 
 // The evaluation keys again, each as `other` gives it back; none where that has no digits.
@@ -74,30 +59,35 @@ void check_refused(const KeyFiles& files, const std::string& why) {
 
 // Which keys pass is not left to chance: key_verifier_test.cc says why.
 TEST_CASE("keys that are made pass their test, in their places and as many as were asked for") {
-  const Pair pair("new");
-  CHECK(pair.made.count == request().count(context().chain()));
-  CHECK(pair.made.file_bytes == fs::file_size(pair.files.evaluation));
-  CHECK(pair.made.file_bytes == wire::evaluation_keys_file_bytes(context(), request()));
+  const KeyFiles files(path_of("new"));
+  const NewKeys made = make_key_files(files, context(), request());
+  CHECK(made.count == request().count(context().chain()));
+  CHECK(made.file_bytes == fs::file_size(files.evaluation));
+  CHECK(made.file_bytes == wire::evaluation_keys_file_bytes(context(), request()));
   CHECK(std::distance(fs::directory_iterator(path_of("new")), {}) == 3);
-  wire::EvaluationKeysReader(pair.files.evaluation, context()).require(request());
-  check_key_files(pair.files, context());
-  rewrite(pair.files, [](const Entry&, ckks::KeySwitchKey key) { return key; });
-  check_key_files(pair.files, context());
-  CHECK_REFUSED(make_key_files(pair.files, context(), request()), "exists already");
+  wire::EvaluationKeysReader(files.evaluation, context()).require(request());
+  check_key_files(files, context());
+  rewrite(files, [](const Entry&, ckks::KeySwitchKey key) { return key; });
+  check_key_files(files, context());
+  CHECK_REFUSED(make_key_files(files, context(), request()), "exists already");
 }
 
 TEST_CASE("one key of another secret, with this pair's name on it, is found and named") {
-  const Pair pair("exchanged");
-  const ckks::SecretKey impostor = pair.impostor();
+  const KeyFiles files(path_of("exchanged"));
+  make_key_files(files, context(), request());
+  SecureRandom random;
+  const ckks::SecretKey impostor(
+      context(), ckks::sample_secret(context(), context().spec().secret_hamming_weight, random),
+      wire::read_secret_key(files.secret, context()).fingerprint().key);
   ckks::KeyGenerator generator(impostor);
-  const std::string good = read_file(pair.files.evaluation, uint64_t{1} << 32);
+  const std::string good = read_file(files.evaluation, uint64_t{1} << 32);
   const auto exchange = [&](wire::KeyRole role, const std::string& why,
                             const std::function<ckks::KeySwitchKey(const Entry&)>& make) {
-    write_file(pair.files.evaluation, good);
-    rewrite(pair.files, [&](const Entry& entry, ckks::KeySwitchKey key) {
+    write_file(files.evaluation, good);
+    rewrite(files, [&](const Entry& entry, ckks::KeySwitchKey key) {
       return entry.role == role ? make(entry) : std::move(key);
     });
-    check_refused(pair.files, why);
+    check_refused(files, why);
   };
   exchange(wire::KeyRole::kRelinearisation, "the key for products at level 1 is not",
            [&](const Entry& entry) { return generator.relinearisation(entry.level); });
@@ -112,29 +102,30 @@ TEST_CASE("one key of another secret, with this pair's name on it, is found and 
   for (const auto role : {wire::KeyRole::kToEphemeral, wire::KeyRole::kFromEphemeral})
     exchange(role, "the set of keys around ModRaise", [](const Entry&) { return ckks::KeySwitchKey{}; });
 
-  write_file(pair.files.evaluation, good);
-  check_key_files(pair.files, context());
-  wire::write_public_key(pair.files.public_key, context(), generator.public_key());
-  check_refused(pair.files, "the public key is not");
+  write_file(files.evaluation, good);
+  check_key_files(files, context());
+  wire::write_public_key(files.public_key, context(), generator.public_key());
+  check_refused(files, "the public key is not");
 }
 
 TEST_CASE("a key with one bit changed is refused") {
-  const Pair pair("flipped");
-  const std::string good = read_file(pair.files.evaluation, uint64_t{1} << 32);
+  const KeyFiles files(path_of("flipped"));
+  make_key_files(files, context(), request());
+  const std::string good = read_file(files.evaluation, uint64_t{1} << 32);
   std::string flipped = good;
   flipped[good.size() / 2] = static_cast<char>(flipped[good.size() / 2] ^ 16);
-  write_file(pair.files.evaluation, flipped);
-  check_refused(pair.files, "damaged");
+  write_file(files.evaluation, flipped);
+  check_refused(files, "damaged");
   // The same where the checksum is made of what is wrong: in memory, before it was written.
-  write_file(pair.files.evaluation, good);
-  rewrite(pair.files, [](const Entry& entry, ckks::KeySwitchKey key) {
+  write_file(files.evaluation, good);
+  rewrite(files, [](const Entry& entry, ckks::KeySwitchKey key) {
     if (entry.role != wire::KeyRole::kGalois) return key;
     ckks::RnsPoly b = key.digits.back().b.unpack();
     b.limb(0)[5] ^= 1;
     key.digits.back().b = ckks::PackedPoly(b);
     return key;
   });
-  check_refused(pair.files, "the key of the Galois element");
+  check_refused(files, "the key of the Galois element");
 }
 
 TEST_CASE("the files of a new pair are in their places when they are kept, and else nowhere") {

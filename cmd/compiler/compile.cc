@@ -112,12 +112,11 @@ std::vector<program::EntryPoint> plan_text(const ckks::Context& context, const a
     try {
       if (prompt)
         entries.push_back(entry_of(kPrompt, program::plan(*prompt, plan.budget, costs), "tokens", 1));
+      entries.push_back(entry_of(kToken, std::move(plan), "position", 0));
+      break;
     } catch (const Error& error) {
       refused = error.what();  // too high for what the prompt's pass hands out
-      continue;
     }
-    entries.push_back(entry_of(kToken, std::move(plan), "position", 0));
-    break;
   }
   if (entries.empty()) throw Error(refused);
   program::EntryPoint& last = entries.back();
