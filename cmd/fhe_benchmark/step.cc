@@ -39,9 +39,9 @@ constexpr size_t kMostImages = 4096;                // that //cmd:encrypt takes
 
 // What a step knows: where files are, and the flags behind the size.
 struct Task {
-  std::string model;     // without .program and .client
-  std::string io, data;  // folders of the size
-  std::vector<std::string> flags;
+  std::string model;         // without .program and .client
+  std::string io{}, data{};  // folders of the size
+  std::vector<std::string> flags{};
 
   bool has_images() const { return fs::exists(data + "/test_pixels.txt"); }
   std::string prompts() const { return io + "/intermediate/prompts"; }
@@ -189,8 +189,7 @@ int step(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   for (const auto& [name, run] : kSteps) {
     if (self.filename() != name) continue;
-    Task task{
-        .model = (self.parent_path().parent_path() / "model").string(), .io = {}, .data = {}, .flags = {}};
+    Task task{.model = (self.parent_path().parent_path() / "model").string()};
     const std::string size = words.empty() ? "" : words[0];
     if (run != copy_program) {
       if (size.size() != 1 || size[0] < '0' || size[0] > '3')

@@ -35,21 +35,16 @@ std::string head(uint32_t kind, uint64_t length) {
 TEST_CASE("frames arrive as they were sent, empty ones and large ones too, until the pipe is closed") {
   Pipe pipe;
   FrameChannel out(-1, pipe.ends[1], "reader"), in(pipe.ends[0], -1, "writer");
-  out.send(FrameKind::kToken, "x");
-  out.send(FrameKind::kRepeat, "");
   const std::string large(40000, 'y');  // fits a pipe
-  out.send(FrameKind::kAnswer, large);
-  std::optional<Frame> frame = in.receive(large.size());
-  REQUIRE(frame);
-  CHECK(frame->kind == FrameKind::kToken);
-  CHECK(frame->payload == "x");
-  frame = in.receive(0);
-  REQUIRE(frame);
-  CHECK(frame->kind == FrameKind::kRepeat);
-  CHECK(frame->payload == "");
-  frame = in.receive(large.size());
-  REQUIRE(frame);
-  CHECK(frame->payload == large);
+  const std::vector<Frame> sent{
+      {FrameKind::kToken, "x"}, {FrameKind::kRepeat, ""}, {FrameKind::kAnswer, large}};
+  for (const Frame& frame : sent) out.send(frame.kind, frame.payload);
+  for (const Frame& frame : sent) {
+    const std::optional<Frame> got = in.receive(frame.payload.size());
+    REQUIRE(got);
+    CHECK(got->kind == frame.kind);
+    CHECK(got->payload == frame.payload);
+  }
   pipe.close_end(1);
   CHECK(!in.receive(100));
 }

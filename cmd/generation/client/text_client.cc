@@ -229,10 +229,8 @@ TextClient::Step TextClient::next() {
   const attention::SlotVectors answer = answer_to(note, Answer::kRead);
   fed_ = known;
   Step step{.position = known,
-            .token = 0,
             .window = window_,
             .logits = attention::client_logits(d_.file.model, answer, std::vector<std::vector<int>>{{0}})[0],
-            .seconds = 0,
             .was_prompt = whole,
             .computed = known - fed};
   step.token = record_.sampler.pick(step.logits, known);
