@@ -213,8 +213,7 @@ void check_faults(const std::string& command, const std::vector<std::string>& wr
   CHECK(failed > 0);
 }
 
-const std::string kCompiled = path_of("model"), kPrompts = path_of("prompts.ct"),
-                  kAnswers = path_of("answers.ct");
+const std::string kPrompts = path_of("prompts.ct"), kAnswers = path_of("answers.ct");
 
 std::string bytes_of(const std::string& path) { return fs::exists(path) ? read_file(path, 1 << 30) : ""; }
 // Drawn keys and ciphertexts differ in every run, and have the same lengths.
@@ -231,27 +230,23 @@ TEST_CASE(
     "a fault at any file operation of compile, keygen, encrypt, infer or decrypt leaves nothing "
     "half-written") {
   make_model(kModel, 1, {.layers = 1});
-  const std::string client = kCompiled + ".client", program = kCompiled + ".program";
-  check_faults("compile --insecure --log-n 11 --model " + kModel + " --out " + kCompiled, {client, program},
-               [&] { return bytes_of(client) == "" ? "" : bytes_of(program) + bytes_of(client); });
-  const std::string secret = kKeys + "/secret.key";
+  check_faults("compile --model " + kModel + " --out " + path_of("model") + kRing, {kClient, kProgram},
+               [] { return bytes_of(kClient) == "" ? "" : bytes_of(kProgram) + bytes_of(kClient); });
   check_faults(
-      "keygen --insecure --client " + client + " --out " + kKeys, {kKeys},
-      [&] {
-        return sizes_of({secret, kKeys + "/public.key", kKeys + "/evaluation.keys"});
+      "keygen --insecure --client " + kClient + " --out " + kKeys, {kKeys},
+      [] {
+        return sizes_of({kKeys + "/secret.key", kKeys + "/public.key", kKeys + "/evaluation.keys"});
       },
       2);
-  check_faults("encrypt --insecure --sample 1 --client " + client + " --keys " + kKeys + " --out " + kPrompts,
-               {kPrompts}, [&] { return sizes_of({kPrompts}); });
+  check_faults("encrypt " + client_flags() + "--sample 1 --out " + kPrompts, {kPrompts},
+               [] { return sizes_of({kPrompts}); });
   const std::string state = path_of("state");
   check_faults(
-      "infer --insecure --program " + program + " --keys " + kKeys + "/evaluation.keys --in " + kPrompts +
-          " --out " + kAnswers + " --state " + state,
-      {kAnswers, state}, [&] { return bytes_of(kAnswers); }, 2);
+      "infer " + infer_flags("prompts.ct", "answers.ct") + "--state " + state, {kAnswers, state},
+      [] { return bytes_of(kAnswers); }, 2);
   const std::string logits = path_of("logits");
-  check_faults("decrypt --insecure --client " + client + " --keys " + kKeys + " --in " + kAnswers +
-                   " --logits " + logits,
-               {logits}, [&] { return bytes_of(logits); });
+  check_faults("decrypt " + client_flags() + "--in " + kAnswers + " --logits " + logits, {logits},
+               [&] { return bytes_of(logits); });
 }
 
 TEST_CASE("a fault at a file operation of a client that generates, or of its server, loses no token") {

@@ -35,7 +35,7 @@ struct Scene {
       const int count = model.takes_prompts() && end == kPromptTokens ? end : 1;
       const int first = end - count;
       notes.push_back({{model.id, kTextNumber, names_of(model.outputs(first, 0))}, first, count});
-      honest.push_back(answer(notes.size()));
+      honest.push_back(answer(notes.size(), Lie()));
     }
     honest.push_back({FrameKind::kFigures, "{}"});
   }
@@ -54,7 +54,6 @@ struct Scene {
     int levels = 0, groups = 1;
     double scale = 1;
   };
-  Frame answer(size_t step) const { return answer(step, Lie()); }
   Frame answer(size_t step, const Lie& lie) const {
     const ckks::Context& context = *model.context;
     TextNote note = notes[step - 1];

@@ -163,10 +163,6 @@ PromptFlags::PromptFlags(Flags& flags, const char* of_seed)
           "or windows of a text as long as the model takes")),
       seed_(flags.integer("seed", 1, 0, INT64_MAX, of_seed)) {}
 
-bool PromptFlags::given() const {
-  return flags_.given("prompt") || flags_.given("prompts") || flags_.given("sample");
-}
-
 std::vector<std::string> PromptFlags::arguments() const {
   std::vector<std::string> arguments{"--seed=" + std::to_string(seed_)};
   if (flags_.given("prompt")) arguments.push_back("--prompt=" + prompt_);

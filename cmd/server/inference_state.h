@@ -56,8 +56,7 @@ class InferenceState {
   // The saved state in words: "1 of 2 groups of prompts, and the next up to instruction 40 of 300"; empty if
   // there is none.
   std::string text() const;
-  // Removes the files.
-  void remove();
+  void remove();  // the files
 
  private:
   std::string path(size_t group) const { return message(folder_, "/group-", group); }

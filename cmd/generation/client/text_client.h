@@ -83,6 +83,7 @@ class TextFolder {
   TextFolder(const TextFolder&) = delete;
   TextFolder& operator=(const TextFolder&) = delete;
 
+  // Its files; one that is not there is read as nothing.
   static constexpr const char *kRecord = "/text.record", *kRequest = "/request.ct";
   std::optional<std::string> read(const char* file, uint64_t longest) const;
   void write(const char* file, const std::string& bytes) const;

@@ -324,7 +324,7 @@ class MpiRanks final : public Ranks {
   program::LinkModel model_;
   std::vector<std::string> files_;  // of rank 0
   std::atomic<size_t> taken_ = 0;
-  std::jthread dealer_;
+  std::jthread dealer_;  // ends before what it uses
 };
 
 }  // namespace
