@@ -48,11 +48,6 @@ struct TestServer : TextServer {
   std::string answer(const Frame& request) { return reply(request).payload; }
 };
 
-void check_refused(TestServer& server, const Frame& request, const char* why) {
-  CAPTURE(why);
-  CHECK_REFUSED(server.reply(request), why);
-}
-
 // Tokens picked by a client that talks to a server.
 std::vector<TextClient::Step> generate(TextRecord& record, int count) {
   TestServer server;
@@ -216,33 +211,35 @@ TEST_CASE(
     "a token twice, a gap, another text or key pair and too many tokens are refused, and nothing is lost") {
   const Parties& p = parties();
   TestServer server;
-  check_refused(server, {FrameKind::kRepeat, {}}, "no answer yet");
-  check_refused(server, p.request(FrameKind::kToken, 5, 4, {1}), "before any prompt");
-  check_refused(server, p.request(FrameKind::kPrompt, 5, 3, {1}), "from token 3 on");
+  CHECK_REFUSED(server.reply({FrameKind::kRepeat, {}}), "no answer yet");
+  CHECK_REFUSED(server.reply(p.request(FrameKind::kToken, 5, 4, {1})), "before any prompt");
+  CHECK_REFUSED(server.reply(p.request(FrameKind::kPrompt, 5, 3, {1})), "from token 3 on");
   server.answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
   const std::string answer = server.answer({FrameKind::kRepeat, {}});
-  check_refused(server, p.request(FrameKind::kToken, 5, 2, {1}),
+  CHECK_REFUSED(server.reply(p.request(FrameKind::kToken, 5, 2, {1})),
                 "token 2 was computed already; the next one is 3");
-  check_refused(server, p.request(FrameKind::kToken, 5, 4, {1}), "token 4 leaves a gap; the next one is 3");
-  check_refused(server, p.request(FrameKind::kToken, 6, 3, {1}), "another text");
-  check_refused(server, p.request(FrameKind::kPrompt, 6, 0, {1}), "another text");
-  check_refused(server, p.request(FrameKind::kPrompt, 5, 0, {1}), "from token 0 on");
-  check_refused(server, p.request(FrameKind::kToken, 5, 3, {1, 2}), "one at a time");
+  CHECK_REFUSED(server.reply(p.request(FrameKind::kToken, 5, 4, {1})),
+                "token 4 leaves a gap; the next one is 3");
+  CHECK_REFUSED(server.reply(p.request(FrameKind::kToken, 6, 3, {1})), "another text");
+  CHECK_REFUSED(server.reply(p.request(FrameKind::kPrompt, 6, 0, {1})), "another text");
+  CHECK_REFUSED(server.reply(p.request(FrameKind::kPrompt, 5, 0, {1})), "from token 0 on");
+  CHECK_REFUSED(server.reply(p.request(FrameKind::kToken, 5, 3, {1, 2})), "one at a time");
   const ckks::SecretKey other = ckks::SecretKey::generate(*p.model.context);
-  check_refused(server, request_for(p.model, other, FrameKind::kToken, 5, 3, {1}), "another key pair");
+  CHECK_REFUSED(server.reply(request_for(p.model, other, FrameKind::kToken, 5, 3, {1})), "another key pair");
   TextModel other_model = p.model;
   ++other_model.id;
-  check_refused(server, request_for(other_model, p.secret, FrameKind::kToken, 5, 3, {1}), "another program");
+  CHECK_REFUSED(server.reply(request_for(other_model, p.secret, FrameKind::kToken, 5, 3, {1})),
+                "another program");
   Frame damaged = p.request(FrameKind::kToken, 5, 3, {1});
   damaged.payload[damaged.payload.size() / 2] ^= 1;
-  check_refused(server, damaged, "damaged");
+  CHECK_REFUSED(server.reply(damaged), "damaged");
   damaged.payload.resize(1000);
-  check_refused(server, damaged, "truncated");
-  check_refused(server, {FrameKind::kToken, "no file"}, "the request");
-  check_refused(server, {FrameKind::kAnswer, ""}, "only a server sends");
+  CHECK_REFUSED(server.reply(damaged), "truncated");
+  CHECK_REFUSED(server.reply({FrameKind::kToken, "no file"}), "the request");
+  CHECK_REFUSED(server.reply({FrameKind::kAnswer, ""}), "only a server sends");
   CHECK(server.answer({FrameKind::kRepeat, {}}) == answer);
   for (int t = 3; t < kContext; ++t) server.answer(p.request(FrameKind::kToken, 5, t, {kText[t]}));
-  check_refused(server, p.request(FrameKind::kToken, 5, kContext, {1}), "all 16 places");
+  CHECK_REFUSED(server.reply(p.request(FrameKind::kToken, 5, kContext, {1})), "all 16 places");
   server.answer(p.request(FrameKind::kPrompt, 5, 8, {kText.begin(), kText.begin() + 8}));
   CHECK(server.kept().window() == 8);
   CHECK(server.kept().next() == 16);

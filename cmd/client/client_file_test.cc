@@ -99,15 +99,10 @@ void seal(std::string& bytes) {
 
 ClientFile read_bytes(std::string_view bytes) { return read_client_file(in_file(bytes, "input.client")); }
 
-void check_bytes_refused(const std::string& bytes, const std::string& why) {
-  CAPTURE(why);
-  CHECK_REFUSED(read_bytes(bytes), why);
-}
-
 void check_refused(const std::string& why, const std::function<void(ClientFile&)>& change,
                    ClientFile file = neox()) {
   change(file);
-  check_bytes_refused(bytes_of(file), why);
+  CHECK_REFUSED(read_bytes(bytes_of(file)), why);
 }
 
 void check_same(const attention::FeatureLayout& a, const attention::FeatureLayout& b) {
@@ -171,15 +166,15 @@ TEST_CASE("what is written is read: a language model, a classifier of texts, one
 
 TEST_CASE("a file that was cut, damaged or never was a client's is refused in one line") {
   const std::string bytes = bytes_of(neox());
-  check_bytes_refused("", "no client file");
-  check_bytes_refused("PSMPROG\n" + bytes.substr(8), "take the NAME.client");
-  check_bytes_refused(bytes.substr(0, 20), "no client file");
+  CHECK_REFUSED(read_bytes(""), "no client file");
+  CHECK_REFUSED(read_bytes("PSMPROG\n" + bytes.substr(8)), "take the NAME.client");
+  CHECK_REFUSED(read_bytes(bytes.substr(0, 20)), "no client file");
   for (const size_t size : {kTablesAt + 20, bytes.size() / 2, bytes.size() - 1})
-    check_bytes_refused(bytes.substr(0, size), "was cut");
+    CHECK_REFUSED(read_bytes(bytes.substr(0, size)), "was cut");
   for (const size_t at : {size_t{12}, kChecksumAt, kTablesAt + 1}) {
     std::string flipped = bytes;
     flipped[at] = static_cast<char>(flipped[at] ^ 1);
-    check_bytes_refused(flipped, "damaged or was cut");
+    CHECK_REFUSED(read_bytes(flipped), "damaged or was cut");
   }
   // Where numbers are, the list is named, and whoever does not take it is not held up.
   std::string flipped = bytes;
@@ -187,13 +182,13 @@ TEST_CASE("a file that was cut, damaged or never was a client's is refused in on
   const size_t at = bytes.find(std::string(reinterpret_cast<const char*>(&first), sizeof first));
   REQUIRE(at % 64 == 0);
   flipped[at] = static_cast<char>(flipped[at] ^ 1);
-  check_bytes_refused(flipped, "its embedding is damaged");
+  CHECK_REFUSED(read_bytes(flipped), "its embedding is damaged");
   CHECK_NOTHROW(read_client_file(path_of("input.client"), attention::ModelEnd::kOutputs));
   CHECK_NOTHROW(read_client_head(path_of("input.client")));
   std::string other = bytes;
   other[8] = 8;
-  check_bytes_refused(other, "it has version 8, this is version 9");
-  check_bytes_refused(bytes + std::string(4, '\0'), "more in it than it says");
+  CHECK_REFUSED(read_bytes(other), "it has version 8, this is version 9");
+  CHECK_REFUSED(read_bytes(bytes + std::string(4, '\0')), "more in it than it says");
 }
 
 TEST_CASE("a file that lies is refused: what it asks for") {
@@ -223,10 +218,10 @@ TEST_CASE("a file that lies is refused: what it asks for") {
   std::string many = bytes;
   for (size_t i = 0; i < 4; ++i) many[name - 4 + i] = static_cast<char>(0xff);
   seal(many);
-  check_bytes_refused(many, "its tables end early");
+  CHECK_REFUSED(read_bytes(many), "its tables end early");
   bytes[name] = '\x1b';
   seal(bytes);
-  check_bytes_refused(bytes, "no short line of plain text");
+  CHECK_REFUSED(read_bytes(bytes), "no short line of plain text");
 }
 
 TEST_CASE("a file that lies is refused: its parameters") {
@@ -305,7 +300,7 @@ TEST_CASE("a few bytes that speak of much take little memory") {
   std::string bytes = bytes_of(neox());
   const uint64_t size = uint64_t{1} << 62;
   std::memcpy(bytes.data() + kSizeAt, &size, sizeof size);
-  check_bytes_refused(bytes, "it was cut");
+  CHECK_REFUSED(read_bytes(bytes), "it was cut");
 }
 
 TEST_CASE("whatever stands in it, it is refused or read") {

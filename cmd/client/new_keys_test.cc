@@ -52,11 +52,6 @@ void rewrite(const KeyFiles& files,
   writer.commit();
 }
 
-void check_refused(const KeyFiles& files, const std::string& why) {
-  CAPTURE(why);
-  CHECK_REFUSED(check_key_files(files, context()), why);
-}
-
 // Which keys pass is not left to chance: key_verifier_test.cc says why.
 TEST_CASE("keys that are made pass their test, in their places and as many as were asked for") {
   const KeyFiles files(path_of("new"));
@@ -87,7 +82,7 @@ TEST_CASE("one key of another secret, with this pair's name on it, is found and 
     rewrite(files, [&](const Entry& entry, ckks::KeySwitchKey key) {
       return entry.role == role ? make(entry) : std::move(key);
     });
-    check_refused(files, why);
+    CHECK_REFUSED(check_key_files(files, context()), why);
   };
   exchange(wire::KeyRole::kRelinearisation, "the key for products at level 1 is not",
            [&](const Entry& entry) { return generator.relinearisation(entry.level); });
@@ -105,7 +100,7 @@ TEST_CASE("one key of another secret, with this pair's name on it, is found and 
   write_file(files.evaluation, good);
   check_key_files(files, context());
   wire::write_public_key(files.public_key, context(), generator.public_key());
-  check_refused(files, "the public key is not");
+  CHECK_REFUSED(check_key_files(files, context()), "the public key is not");
 }
 
 TEST_CASE("a key with one bit changed is refused") {
@@ -115,7 +110,7 @@ TEST_CASE("a key with one bit changed is refused") {
   std::string flipped = good;
   flipped[good.size() / 2] = static_cast<char>(flipped[good.size() / 2] ^ 16);
   write_file(files.evaluation, flipped);
-  check_refused(files, "damaged");
+  CHECK_REFUSED(check_key_files(files, context()), "damaged");
   // The same where the checksum is made of what is wrong: in memory, before it was written.
   write_file(files.evaluation, good);
   rewrite(files, [](const Entry& entry, ckks::KeySwitchKey key) {
@@ -125,7 +120,7 @@ TEST_CASE("a key with one bit changed is refused") {
     key.digits.back().b = ckks::PackedPoly(b);
     return key;
   });
-  check_refused(files, "the key of the Galois element");
+  CHECK_REFUSED(check_key_files(files, context()), "the key of the Galois element");
 }
 
 TEST_CASE("the files of a new pair are in their places when they are kept, and else nowhere") {
