@@ -51,8 +51,7 @@ struct SeriesPlan {
 
   int products() const;  // ciphertext x ciphertext products
   int relinearisations() const { return static_cast<int>(relinearisation_levels().size()); }
-  std::vector<Level> relinearisation_levels()
-      const;  // of nodes with products: those of the keys that they take
+  std::vector<Level> relinearisation_levels() const;  // of the keys of nodes with products
   // Key-switch work, for comparing plans: sum over relinearisations of (limbs at that level).
   int relinearised_limbs() const;
 };

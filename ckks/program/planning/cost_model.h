@@ -126,7 +126,7 @@ class EffortSum {
 // Seconds of each kernel for one limb, with all threads, in the ring of the chain. The default is a nominal
 // machine, for planning; calibrate.h measures this one.
 struct KernelSeconds {
-  std::array<double, kWorkKindCount> seconds{4e-4, 4e-5, 3e-5, 3e-5, 5e-5, 5e-5, 2e-5, 16e-5};
+  std::array<double, kWorkKindCount> seconds{4e-4, 5e-5, 11e-5, 2.3e-5, 8e-5, 9e-5, 1.5e-5, 27e-5};
   double of(const Work& work) const {
     double total = 0;
     for (size_t i = 0; i < kWorkKindCount; ++i) total += seconds[i] * work.limbs[i];
