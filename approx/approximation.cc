@@ -1,7 +1,6 @@
 #include "approx/approximation.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -92,10 +91,9 @@ Approximation::Cost Approximation::cost_of(const std::vector<Step>& steps) {
         ++out.level;
         break;
       case Step::Kind::kSeries: {
-        const size_t degree = step.series.size() - 1;  // takes ceil(log2(degree + 1)) levels
-        out = {out.level + static_cast<int>(std::bit_width(degree)),
-               out.degree * static_cast<long long>(degree)};
-        cost.multiplications += series_multiplications({step.series});
+        const ckks::Series series{step.series};
+        out = {out.level + series.depth(), out.degree * series.degree()};
+        cost.multiplications += series_multiplications(series);
         break;
       }
       case Step::Kind::kNegate:

@@ -64,7 +64,7 @@ struct LayerApproximations {
   approx::Approximation gelu;                                     // or SiLU
   std::optional<approx::Approximation> second_inverse_sqrt = {};  // of a sequential block's N2
 
-  // Of PowerSoftmax models only.
+  // Only PowerSoftmax models have it.
   const approx::Approximation& inverse() const { return attention.parts.front(); }
 };
 

@@ -116,7 +116,7 @@ void InferenceState::finish_group(Outputs outputs) {
     LiveValues live;
     for (const program::Value value : program::live_after(plan, plan.program.instructions.size() - 1)) {
       const auto output = std::ranges::find(plan.program.outputs, value, &program::NamedValue::value);
-      live.emplace_back(value, &outputs.at(output->name));
+      if (output != plan.program.outputs.end()) live.emplace_back(value, &outputs.at(output->name));
     }
     save(plan.program.instructions.size(), live);
   }

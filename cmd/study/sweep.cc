@@ -1,3 +1,4 @@
+// Trainings of an experiment: its rows with every seed, and a plot and a table of each group.
 #include <algorithm>
 
 #include "attention/reference/polynomial_model.h"

@@ -225,6 +225,7 @@ class Suite {
 
 BenchFigures ckks_suite(const ckks::Context& context, const SuiteOptions& options) {
   PSM_CHECK(context.can_bootstrap(), context.spec().name);
+  PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1);
   return Suite(context, options).run();
 }
 

@@ -148,6 +148,7 @@ double transform_seconds(const ckks::Ring& ring) {
 
 ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector<std::vector<int>>& prompts,
                        ckks::Device* device, const SuiteOptions& options) {
+  PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1, options.repetitions);
   if (prompts.empty() || prompts.size() > static_cast<size_t>(d.packing.prompts))
     throw Error(message(prompts.size(), " prompts do not share a pass; give 1 to ", d.packing.prompts));
   ModelTimes times{.ledger = program::Ledger(d.plan, d.context->scales())};

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ckks/base/buffer.h"
+#include "ckks/base/error.h"
 
 namespace psm::nn {
 
@@ -72,8 +73,10 @@ class AdamW {
   double step(std::span<float> values, std::span<const float> grads, double learning_rate);
 
   const AdamWState& state() const { return state_; }
-  // The state is of as many parameters.
-  void set_state(AdamWState state) { state_ = std::move(state); }
+  void set_state(AdamWState state) {
+    PSM_CHECK(state.m.size() == decay_.size() && state.v.size() == decay_.size(), state.m.size());
+    state_ = std::move(state);
+  }
 
  private:
   AdamWOptions options_;

@@ -23,7 +23,7 @@ struct TestBootstrap : TestParty {
     return bootstrapper.apply(*evaluator, encrypt(z, bootstrapper.plan().entry_level()));
   }
 
-  // The slots of a result should be z, again and again.
+  // The slots of a result should repeat z.
   Precision precision_of(const Ciphertext& out, const Slots& z) const {
     Slots expected;
     for (size_t s = 0; s < static_cast<size_t>(context.slots()); ++s) expected.push_back(z[s % z.size()]);

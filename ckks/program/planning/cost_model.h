@@ -123,8 +123,8 @@ class EffortSum {
   const ckks::Chain& chain_;
 };
 
-// Seconds of each kernel for one limb, with all threads, in the ring of the chain. The default is a nominal
-// machine, for planning; calibrate.h measures this one.
+// Seconds of each kernel for one limb, with all threads, in the ring of the chain. The default is a nominal machine,
+// for planning: its ratios are near those that calibrate.h, which measures this one, finds with AVX-512-IFMA.
 struct KernelSeconds {
   std::array<double, kWorkKindCount> seconds{4e-4, 5e-5, 11e-5, 2.3e-5, 8e-5, 9e-5, 1.5e-5, 27e-5};
   double of(const Work& work) const {
