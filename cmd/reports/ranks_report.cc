@@ -35,11 +35,11 @@ double sent_bytes(const Schedule& s, int rank = -1) {
 }
 
 Figures count_figures(const program::Plan& plan, const program::CostModel& costs,
-                      program::ScheduleOptions options) {
+                      program::ScheduleOptions options, program::KnownParts& known) {
   Figures figures({"limited by"});
   options.ranks = kMostRanks;
   double alone = 0;
-  program::for_each_schedule(plan, costs, options, [&](const Schedule& s) {
+  program::for_each_schedule(plan, costs, options, known, [&](const Schedule& s) {
     if (s.ranks == 1) alone = s.seconds;
     figures.row()
         .both("ranks", "ranks", s.ranks)
@@ -199,13 +199,14 @@ RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, boo
       panel.line(title, std::move(points));
     };
     size_t links = 0;
+    program::KnownParts known;
     for (const auto& [machine, kernels] : machines) {
       const program::CostModel costs = shown.costs_with(kernels);
       for (const program::ScheduleOptions& options : chosen)
         add(message("ranks_", links++),
             message("ranks of ", machine, ", latency ", format("%.0f us, ", 1e6 * options.link.latency),
                     bytes_text(options.link.bandwidth), "/s"),
-            count_figures(plan, costs, options), "ranks");
+            count_figures(plan, costs, options, known), "ranks");
     }
     const auto& [machine, kernels] = machines.front();
     const program::CostModel costs = shown.costs_with(kernels);

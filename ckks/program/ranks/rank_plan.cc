@@ -1,5 +1,8 @@
 #include "ckks/program/ranks/rank_plan.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "ckks/base/error.h"
 
 namespace psm::program {
@@ -82,6 +85,15 @@ class RankPlanner {
   std::map<size_t, size_t> checkpoints_;
 };
 
+// The part of an instruction as it is computed: with those outputs of the map alone that are its results.
+Instruction with_own_map(const Instruction& part, const Instruction& whole) {
+  if (part.opcode != Opcode::kLinear || part.results.size() == whole.results.size()) return part;
+  std::vector<size_t> results(part.results.size());
+  const auto first = std::ranges::find(whole.results, part.results[0]) - whole.results.begin();
+  std::iota(results.begin(), results.end(), static_cast<size_t>(first));
+  return part_of(whole, results);
+}
+
 }  // namespace
 
 std::string name_of(Value value) { return message("value ", value.id); }
@@ -101,7 +113,7 @@ RankPlan rank_plan(const Plan& whole, const Schedule& schedule, const ScheduleOp
   for (const Task& task : schedule.tasks) {
     if (task.rank != rank) continue;
     pass_blocks_before(task.instruction);
-    planner.append(task.part, task.level);
+    planner.append(with_own_map(task.part, whole.program.instructions[task.instruction]), task.level);
   }
   pass_blocks_before(whole.program.instructions.size());
   RankPlan result = planner.finish(chain);

@@ -67,8 +67,9 @@ bool has_steps(const Instruction& instruction, const Program& program) {
 // Makes the tasks of a plan from an instruction on: a schedule without places.
 class TaskMaker {
  public:
-  TaskMaker(const Plan& plan, const CostModel& costs, const std::vector<double>& seconds, const Cut& cut)
-      : plan_(plan), costs_(costs), seconds_(seconds), cut_(cut) {}
+  TaskMaker(const Plan& plan, const CostModel& costs, const std::vector<double>& seconds, const Cut& cut,
+            KnownParts& known)
+      : plan_(plan), costs_(costs), seconds_(seconds), cut_(cut), known_(known) {}
 
   Schedule tasks(size_t first) && {
     made_.level = plan_.level;
@@ -84,8 +85,7 @@ class TaskMaker {
       } else if (count == 1) {
         made_.tasks.push_back({whole, i, plan_.argument_level[i], seconds_[i]});
       } else {
-        for (size_t k = 0; k < count; ++k)
-          add(part_of(whole, cut_.part(k, count, results)), i, plan_.argument_level[i], k == 0);
+        for (size_t k = 0; k < count; ++k) add_part(i, cut_.part(k, count, results));
       }
     }
     return std::move(made_);
@@ -99,7 +99,10 @@ class TaskMaker {
                           ckks::Level level) {
       Instruction one = whole;
       one.step = of, one.arguments = std::move(arguments), one.results = std::move(results);
-      add(std::move(one), i, level, of == BootstrapStep::kParts);
+      double seconds = costs_.seconds(one, plan_.program, level);
+      if (of == BootstrapStep::kParts)
+        seconds += seconds_of_drops(i, costs_.seconds(whole, plan_.program, level));
+      made_.tasks.push_back({std::move(one), i, level, seconds});
     };
     const bool joins = whole.results.size() == 1;
     const std::vector<Value> parts{real_value(evalmod), real_value(evalmod)};
@@ -110,14 +113,29 @@ class TaskMaker {
     if (joins) step(BootstrapStep::kJoin, fresh, whole.results, compute);
   }
 
-  // Values are brought to the levels of an instruction once, which counts for its first task.
-  void add(Instruction part, size_t i, ckks::Level level, bool is_first) {
-    double seconds = costs_.seconds(part, plan_.program, level);
-    if (is_first)
-      seconds +=
-          seconds_[i] - costs_.seconds(plan_.program.instructions[i], plan_.program, plan_.argument_level[i]);
-    made_.tasks.push_back({std::move(part), i, level, seconds});
+  void add_part(size_t i, const std::vector<size_t>& results) {
+    const KnownPart& known = known_part(i, results);
+    double seconds = costs_.kernels().of(known.work);
+    if (results[0] == 0) seconds += seconds_of_drops(i, costs_.kernels().of(known_part(i, {}).work));
+    made_.tasks.push_back({known.part, i, plan_.argument_level[i], seconds});
   }
+
+  // All results if none are given.
+  const KnownPart& known_part(size_t i, const std::vector<size_t>& results) {
+    const Instruction& whole = plan_.program.instructions[i];
+    const int first = whole.results[results.empty() ? 0 : results[0]].id;
+    const auto [at, is_new] = known_.try_emplace({first, results.size()});
+    KnownPart& known = at->second;
+    if (is_new) {
+      known.part = results.empty() ? whole : part_of(whole, results);
+      known.work = costs_.effort(known.part, plan_.program, plan_.argument_level[i]).work;
+      known.part.linear = whole.linear;
+    }
+    return known;
+  }
+
+  // Values are brought to the levels of an instruction once, which counts for its first task.
+  double seconds_of_drops(size_t i, double seconds) const { return seconds_[i] - seconds; }
 
   Value real_value(ckks::Level level) {
     made_.level.push_back(level);
@@ -129,6 +147,7 @@ class TaskMaker {
   const CostModel& costs_;
   const std::vector<double>& seconds_;  // by instruction
   const Cut& cut_;
+  KnownParts& known_;
   Schedule made_;
 };
 
@@ -302,13 +321,13 @@ class Scheduler {
 
 // Replaces a schedule, which may be empty, if one that uses exactly so many ranks is shorter.
 void shorten(Schedule& best, const Plan& plan, const CostModel& costs, const std::vector<double>& seconds,
-             const ScheduleOptions& options, int used) {
+             const ScheduleOptions& options, KnownParts& known, int used) {
   const auto ranks = static_cast<size_t>(used);
   for (const Cut& cut : {Cut{}, Cut{ranks}, Cut{2 * ranks}, Cut{ranks, true}}) {
     if (cut.parts > 1 && used == 1) break;
-    Schedule next =
-        Scheduler(plan, costs, options, used, TaskMaker(plan, costs, seconds, cut).tasks(options.first))
-            .run();
+    Schedule next = Scheduler(plan, costs, options, used,
+                              TaskMaker(plan, costs, seconds, cut, known).tasks(options.first))
+                        .run();
     if (best.tasks.empty() || next.seconds < best.seconds) best = std::move(next);
   }
 }
@@ -340,19 +359,21 @@ LinkModel parse_link(const std::string& text) {
 Schedule schedule(const Plan& plan, const CostModel& costs, const ScheduleOptions& options) {
   PSM_CHECK(options.ranks >= 1, options.ranks, " ranks");
   const std::vector<double> seconds = meter(plan, costs).instruction_seconds;
+  KnownParts known;
   Schedule best;
   // On fewer ranks, too: where links are slow the others only cost time.
-  for (int used = options.ranks; used >= 1; used /= 2) shorten(best, plan, costs, seconds, options, used);
+  for (int used = options.ranks; used >= 1; used /= 2)
+    shorten(best, plan, costs, seconds, options, known, used);
   return best;
 }
 
-void for_each_schedule(const Plan& plan, const CostModel& costs, ScheduleOptions options,
+void for_each_schedule(const Plan& plan, const CostModel& costs, ScheduleOptions options, KnownParts& known,
                        FunctionRef<void(const Schedule&)> visit) {
   const std::vector<double> seconds = meter(plan, costs).instruction_seconds;
   Schedule best;
   for (const int ranks = std::exchange(options.ranks, 1); options.ranks <= ranks; options.ranks *= 2) {
     best.ranks = options.ranks;
-    shorten(best, plan, costs, seconds, options, options.ranks);
+    shorten(best, plan, costs, seconds, options, known, options.ranks);
     visit(best);
   }
 }

@@ -19,7 +19,9 @@
 // which rank 0 can hold the state after a block, and save it. Inputs begin on rank 0, outputs end there.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ckks/base/function_ref.h"
@@ -38,7 +40,8 @@ struct LinkModel {
 LinkModel parse_link(const std::string&);
 
 struct Task {
-  Instruction part;        // the instruction, some of its results, or one of its steps
+  // The instruction, some of its results, or one of its steps. A map is whole: rank_plan() takes the outputs of a part.
+  Instruction part;
   size_t instruction = 0;  // of the plan
   ckks::Level level = {};  // all arguments are brought to it
   double seconds = 0;      // predicted
@@ -82,9 +85,18 @@ struct ScheduleOptions {
   bool gathers = false;  // whether rank 0 gets the state after every block
 };
 
+// Parts of a plan's instructions and their work in one ring, by first result and number of results. Each is found
+// once, for all cuts and all models.
+struct KnownPart {
+  Instruction part;  // of a task
+  Work work{};
+};
+using KnownParts = std::map<std::pair<int, size_t>, KnownPart>;
+
 Schedule schedule(const Plan&, const CostModel&, const ScheduleOptions&);
-// Calls visit(schedule) for 1, 2, 4 .. ranks, up to options.ranks.
-void for_each_schedule(const Plan&, const CostModel&, ScheduleOptions options,
+// Calls visit(schedule) for 1, 2, 4 .. ranks, up to options.ranks. Fills `known`, which may come from a call for the
+// same plan with other costs.
+void for_each_schedule(const Plan&, const CostModel&, ScheduleOptions options, KnownParts& known,
                        FunctionRef<void(const Schedule&)> visit);
 
 }  // namespace psm::program

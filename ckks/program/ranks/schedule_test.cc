@@ -223,7 +223,8 @@ TEST_CASE("one rank computes more outputs of a map if the other has something el
 TEST_CASE("schedules for 1, 2, 4 .. ranks are those that are found one by one") {
   const Plan plan = random_plan(4);
   int ranks = 1;
-  for_each_schedule(plan, model(), {.ranks = 7, .link = kFast}, [&](const Schedule& found) {
+  KnownParts known;
+  for_each_schedule(plan, model(), {.ranks = 7, .link = kFast}, known, [&](const Schedule& found) {
     CHECK(found.ranks == ranks);
     CHECK(found.seconds == schedule(plan, model(), {.ranks = ranks, .link = kFast}).seconds);
     ranks *= 2;
