@@ -89,6 +89,7 @@ class Placement {
       highest_of_input_[id(input.value)] = budget.highest_of_input(input.name);
     find_ranks();
     find_units();
+    find_layers();
   }
 
   const std::vector<Candidate>& candidates() const { return candidates_; }
@@ -115,9 +116,18 @@ class Placement {
       ranked.emplace_back(outcome, std::move(start));
     }
     const auto better = [](const auto& a, const auto& b) { return a.first.better_than(b.first); };
-    std::ranges::stable_sort(ranked, better);
     const size_t searches = candidates_.size() > kSingles ? kGroupSearches : kSearches;
-    if (ranked.size() > searches) ranked.resize(searches);
+    const auto keep_best = [&](std::vector<std::pair<Outcome, Choice>>& of) {
+      std::ranges::stable_sort(of, better);
+      if (of.size() > searches) of.resize(searches);
+    };
+    // Layers are alike: a change that pays in all of them may not pay in one.
+    std::vector<std::pair<Outcome, Choice>> alike = ranked;
+    for (auto& [outcome, choice] : alike)
+      while (move_units(layers_, layers_.size(), choice, outcome)) {
+      }
+    keep_best(ranked), keep_best(alike);
+    ranked.insert(ranked.end(), alike.begin(), alike.end());
     for (auto& [outcome, choice] : ranked) improve(choice, outcome);
     return std::min_element(ranked.begin(), ranked.end(), better)->second;
   }
@@ -202,6 +212,20 @@ class Placement {
     const std::vector<size_t>& kinds = candidates_[candidate].kinds;
     const auto cheapest = std::ranges::min_element(kinds, {}, [&](size_t k) { return kinds_[k].seconds; });
     return static_cast<char>(1 + (cheapest - kinds.begin()));
+  }
+
+  // Groups of all layers that have the same place in theirs: their labels are alike but for numbers.
+  void find_layers() {
+    std::map<std::pair<std::string, int>, size_t> unit_of;
+    std::map<std::string, int> before;  // groups of a label
+    for (const std::vector<size_t>& group : groups_) {
+      std::string label = program_.instructions[candidates_[group[0]].instruction].label;
+      const int place = before[label]++;
+      std::erase_if(label, [](char c) { return c >= '0' && c <= '9'; });
+      const auto [found, is_new] = unit_of.try_emplace({label, place}, layers_.size());
+      if (is_new) layers_.emplace_back();
+      layers_[found->second].insert(layers_[found->second].end(), group.begin(), group.end());
+    }
   }
 
   void find_units() {
@@ -342,27 +366,35 @@ class Placement {
   }
 
   // Drops one group and adds another; the same index twice toggles it as a whole.
-  bool try_group(Choice& choice, Outcome& outcome, size_t dropped, size_t added) {
+  bool try_group(Choice& choice, Outcome& outcome, const std::vector<size_t>& dropped,
+                 const std::vector<size_t>& added) {
     Choice changed = choice;
-    if (dropped == added) {
-      const bool any = std::ranges::any_of(units_[added], [&](size_t c) { return choice[c]; });
-      for (size_t c : units_[added]) changed[c] = any ? char{kNone} : on(c);
+    if (&dropped == &added) {
+      const bool any = std::ranges::any_of(added, [&](size_t c) { return choice[c]; });
+      for (size_t c : added) changed[c] = any ? char{kNone} : on(c);
     } else {
-      for (size_t c : units_[dropped]) changed[c] = 0;
-      for (size_t c : units_[added]) changed[c] = on(c);
+      for (size_t c : dropped) changed[c] = 0;
+      for (size_t c : added) changed[c] = on(c);
     }
     return changed != choice && keep_if_better(changed, choice, outcome);
+  }
+
+  // Moves units, each to its neighbours.
+  bool move_units(const std::vector<std::vector<size_t>>& units, size_t nearby, Choice& choice,
+                  Outcome& outcome) {
+    bool improved = false;
+    for (size_t g = 0; g < units.size(); ++g) {
+      const size_t first = g > nearby ? g - nearby : 0, last = std::min(units.size(), g + nearby + 1);
+      for (size_t h = first; h < last; ++h) improved |= try_group(choice, outcome, units[g], units[h]);
+      improved |= try_kinds(choice, outcome, units[g]);
+    }
+    return improved;
   }
 
   void improve(Choice& choice, Outcome& outcome) {
     const size_t nearby = candidates_.size() > kSingles ? kNearbyGroups : kNearby;
     for (bool improved = true; improved;) {
-      improved = false;
-      for (size_t g = 0; g < units_.size(); ++g) {
-        const size_t first = g > nearby ? g - nearby : 0, last = std::min(units_.size(), g + nearby + 1);
-        for (size_t h = first; h < last; ++h) improved |= try_group(choice, outcome, g, h);
-        improved |= try_kinds(choice, outcome, units_[g]);
-      }
+      improved = move_units(units_, nearby, choice, outcome);
       if (candidates_.size() > kSingles) continue;
       for (size_t c = 0; c < candidates_.size(); ++c) {
         improved |= try_flips(choice, outcome, {c});
@@ -444,6 +476,7 @@ class Placement {
   std::vector<double> drop_seconds_;     // by target level
   std::vector<Candidate> candidates_;
   std::vector<std::vector<size_t>> groups_;  // candidates of each kRefresh
+  std::vector<std::vector<size_t>> layers_;  // what moves together in all layers
   std::vector<std::vector<size_t>> units_;   // what moves together: a group, or alike groups of a wide model
   std::vector<int> rank_;                    // by candidate: longest chain of groups that lead to its group
   std::vector<Step> steps_;                  // by instruction

@@ -147,7 +147,9 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
     const ckks::Level level = plan.argument_level[i];
     const bool bootstrap = instruction.opcode == Opcode::kBootstrap;
     Effort effort = model.effort(instruction, plan.program, level);
-    double seconds = model.seconds(instruction, plan.program, level);
+    const double seconds =
+        bootstrap ? model.seconds(instruction, plan.program, level) : model.kernels().of(effort.work);
+    double drops = 0;
     if (bootstrap) {
       reading.bootstrap_counts += effort.counts;
       reading.work += effort.work;
@@ -156,7 +158,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
     }
     auto drop_to = [&](ckks::Level target) {
       effort += model.drop_effort(target);
-      seconds += model.drop_seconds(target);
+      drops += model.drop_seconds(target);
     };
     for (Value argument : instruction.arguments)
       if (memory.lower(argument, level)) drop_to(level);
@@ -190,8 +192,9 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
 
     reading.counts += effort.counts;
     reading.work += effort.work;
-    reading.seconds += seconds;
-    reading.instruction_seconds.push_back(seconds);
+    reading.seconds += seconds + drops;
+    reading.instruction_seconds.push_back(seconds + drops);
+    reading.drop_seconds.push_back(drops);
     if (instruction.opcode != Opcode::kInput) {
       reading.highest_level = std::max(reading.highest_level, level);
       reading.lowest_level = std::min(reading.lowest_level, level);

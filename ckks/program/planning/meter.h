@@ -27,7 +27,7 @@ struct MeterReading {
   Counts bootstrap_counts;  // of all its bootstraps together
   Work work;                // of everything
   double seconds = 0;       // of everything
-  std::vector<double> instruction_seconds;
+  std::vector<double> instruction_seconds, drop_seconds;  // by instruction; the second is in the first
 
   ckks::KeyRequest keys;  // of program and bootstrap together
   std::map<ckks::Level, KeyFigures> keys_by_level;

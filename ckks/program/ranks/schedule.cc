@@ -64,12 +64,13 @@ bool has_steps(const Instruction& instruction, const Program& program) {
          (instruction.arguments.size() == 2 || !program.values[id(instruction.arguments[0])].is_real);
 }
 
-// Makes the tasks of a plan from an instruction on: a schedule without places.
+// Makes the tasks of a plan from an instruction on: a schedule without places. Arguments are brought to the level of an
+// instruction once, which counts for its first task.
 class TaskMaker {
  public:
-  TaskMaker(const Plan& plan, const CostModel& costs, const std::vector<double>& seconds, const Cut& cut,
+  TaskMaker(const Plan& plan, const CostModel& costs, const MeterReading& reading, const Cut& cut,
             KnownParts& known)
-      : plan_(plan), costs_(costs), seconds_(seconds), cut_(cut), known_(known) {}
+      : plan_(plan), costs_(costs), reading_(reading), cut_(cut), known_(known) {}
 
   Schedule tasks(size_t first) && {
     made_.level = plan_.level;
@@ -83,7 +84,7 @@ class TaskMaker {
       if (cut_.parts > 1 && has_steps(whole, plan_.program)) {
         add_steps(i);
       } else if (count == 1) {
-        made_.tasks.push_back({whole, i, plan_.argument_level[i], seconds_[i]});
+        made_.tasks.push_back({whole, i, plan_.argument_level[i], reading_.instruction_seconds[i]});
       } else {
         for (size_t k = 0; k < count; ++k) add_part(i, cut_.part(k, count, results));
       }
@@ -100,8 +101,7 @@ class TaskMaker {
       Instruction one = whole;
       one.step = of, one.arguments = std::move(arguments), one.results = std::move(results);
       double seconds = costs_.seconds(one, plan_.program, level);
-      if (of == BootstrapStep::kParts)
-        seconds += seconds_of_drops(i, costs_.seconds(whole, plan_.program, level));
+      if (of == BootstrapStep::kParts) seconds += reading_.drop_seconds[i];
       made_.tasks.push_back({std::move(one), i, level, seconds});
     };
     const bool joins = whole.results.size() == 1;
@@ -114,28 +114,18 @@ class TaskMaker {
   }
 
   void add_part(size_t i, const std::vector<size_t>& results) {
-    const KnownPart& known = known_part(i, results);
-    double seconds = costs_.kernels().of(known.work);
-    if (results[0] == 0) seconds += seconds_of_drops(i, costs_.kernels().of(known_part(i, {}).work));
-    made_.tasks.push_back({known.part, i, plan_.argument_level[i], seconds});
-  }
-
-  // All results if none are given.
-  const KnownPart& known_part(size_t i, const std::vector<size_t>& results) {
     const Instruction& whole = plan_.program.instructions[i];
-    const int first = whole.results[results.empty() ? 0 : results[0]].id;
-    const auto [at, is_new] = known_.try_emplace({first, results.size()});
+    const auto [at, is_new] = known_.try_emplace({whole.results[results[0]].id, results.size()});
     KnownPart& known = at->second;
     if (is_new) {
-      known.part = results.empty() ? whole : part_of(whole, results);
+      known.part = part_of(whole, results);
       known.work = costs_.effort(known.part, plan_.program, plan_.argument_level[i]).work;
       known.part.linear = whole.linear;
     }
-    return known;
+    double seconds = costs_.kernels().of(known.work);
+    if (results[0] == 0) seconds += reading_.drop_seconds[i];
+    made_.tasks.push_back({known.part, i, plan_.argument_level[i], seconds});
   }
-
-  // Values are brought to the levels of an instruction once, which counts for its first task.
-  double seconds_of_drops(size_t i, double seconds) const { return seconds_[i] - seconds; }
 
   Value real_value(ckks::Level level) {
     made_.level.push_back(level);
@@ -145,7 +135,7 @@ class TaskMaker {
 
   const Plan& plan_;
   const CostModel& costs_;
-  const std::vector<double>& seconds_;  // by instruction
+  const MeterReading& reading_;
   const Cut& cut_;
   KnownParts& known_;
   Schedule made_;
@@ -320,13 +310,13 @@ class Scheduler {
 };
 
 // Replaces a schedule, which may be empty, if one that uses exactly so many ranks is shorter.
-void shorten(Schedule& best, const Plan& plan, const CostModel& costs, const std::vector<double>& seconds,
+void shorten(Schedule& best, const Plan& plan, const CostModel& costs, const MeterReading& reading,
              const ScheduleOptions& options, KnownParts& known, int used) {
   const auto ranks = static_cast<size_t>(used);
   for (const Cut& cut : {Cut{}, Cut{ranks}, Cut{2 * ranks}, Cut{ranks, true}}) {
     if (cut.parts > 1 && used == 1) break;
     Schedule next = Scheduler(plan, costs, options, used,
-                              TaskMaker(plan, costs, seconds, cut, known).tasks(options.first))
+                              TaskMaker(plan, costs, reading, cut, known).tasks(options.first))
                         .run();
     if (best.tasks.empty() || next.seconds < best.seconds) best = std::move(next);
   }
@@ -358,22 +348,22 @@ LinkModel parse_link(const std::string& text) {
 
 Schedule schedule(const Plan& plan, const CostModel& costs, const ScheduleOptions& options) {
   PSM_CHECK(options.ranks >= 1, options.ranks, " ranks");
-  const std::vector<double> seconds = meter(plan, costs).instruction_seconds;
+  const MeterReading reading = meter(plan, costs);
   KnownParts known;
   Schedule best;
   // On fewer ranks, too: where links are slow the others only cost time.
   for (int used = options.ranks; used >= 1; used /= 2)
-    shorten(best, plan, costs, seconds, options, known, used);
+    shorten(best, plan, costs, reading, options, known, used);
   return best;
 }
 
 void for_each_schedule(const Plan& plan, const CostModel& costs, ScheduleOptions options, KnownParts& known,
                        FunctionRef<void(const Schedule&)> visit) {
-  const std::vector<double> seconds = meter(plan, costs).instruction_seconds;
+  const MeterReading reading = meter(plan, costs);
   Schedule best;
   for (const int ranks = std::exchange(options.ranks, 1); options.ranks <= ranks; options.ranks *= 2) {
     best.ranks = options.ranks;
-    shorten(best, plan, costs, seconds, options, known, options.ranks);
+    shorten(best, plan, costs, reading, options, known, options.ranks);
     visit(best);
   }
 }
