@@ -116,20 +116,25 @@ class Placement {
       ranked.emplace_back(outcome, std::move(start));
     }
     const auto better = [](const auto& a, const auto& b) { return a.first.better_than(b.first); };
-    const size_t searches = candidates_.size() > kSingles ? kGroupSearches : kSearches;
-    const auto keep_best = [&](std::vector<std::pair<Outcome, Choice>>& of) {
+    const bool small = candidates_.size() <= kSingles;
+    const auto best_of = [&](std::vector<std::pair<Outcome, Choice>> of) {
       std::ranges::stable_sort(of, better);
-      if (of.size() > searches) of.resize(searches);
+      of.resize(std::min(of.size(), small ? kSearches : kGroupSearches));
+      return of;
     };
+    std::vector<std::pair<Outcome, Choice>> found = best_of(ranked);
     // Layers are alike: a change that pays in all of them may not pay in one.
-    std::vector<std::pair<Outcome, Choice>> alike = ranked;
-    for (auto& [outcome, choice] : alike)
-      while (move_units(layers_, layers_.size(), choice, outcome)) {
-      }
-    keep_best(ranked), keep_best(alike);
-    ranked.insert(ranked.end(), alike.begin(), alike.end());
-    for (auto& [outcome, choice] : ranked) improve(choice, outcome);
-    return std::min_element(ranked.begin(), ranked.end(), better)->second;
+    for (const auto* units : {&layers_, &units_}) {
+      if (units == &units_ && !small) break;
+      std::vector<std::pair<Outcome, Choice>> moved = ranked;
+      for (auto& [outcome, choice] : moved)
+        while (move_units(*units, units->size(), choice, outcome)) {
+        }
+      moved = best_of(std::move(moved));
+      found.insert(found.end(), moved.begin(), moved.end());
+    }
+    for (auto& [outcome, choice] : found) improve(choice, outcome);
+    return std::ranges::min_element(found, better)->second;
   }
 
   // The bootstraps of a choice: each has one or two candidates. Two real candidates of one kind share a

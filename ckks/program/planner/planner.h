@@ -17,7 +17,8 @@
 //   2. moves, taken while they improve: drop or add one candidate or a whole group, move a bootstrap from one
 //      candidate or group to a nearby one, exchange one for two, exchange a full bootstrap for the cheapest
 //      sparse one or one of blocks that suits the value, or back;
-//   3. infeasible choices are compared by the levels they lack, so that the search finds its way out of them.
+//   3. before that, the same moves in all layers at once: groups whose labels are alike but for numbers;
+//   4. infeasible choices are compared by the levels they lack, so that the search finds its way out of them.
 // With at most 2^12 choices all are tried instead. Deterministic.
 //
 // Throws psm::Error if no choice is feasible. The message names the operations between which levels are
