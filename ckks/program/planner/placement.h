@@ -123,7 +123,8 @@ class Placement {
       return of;
     };
     std::vector<std::pair<Outcome, Choice>> found = best_of(ranked);
-    // Layers are alike: a change that pays in all of them may not pay in one.
+    // Layers are alike: a change that pays in all of them may not pay in one. In a small program each group may also
+    // move to any place.
     for (const auto* units : {&layers_, &units_}) {
       if (units == &units_ && !small) break;
       std::vector<std::pair<Outcome, Choice>> moved = ranked;
@@ -370,7 +371,7 @@ class Placement {
     return improved;
   }
 
-  // Drops one group and adds another; the same index twice toggles it as a whole.
+  // Drops one group and adds another; the same one twice toggles it as a whole.
   bool try_group(Choice& choice, Outcome& outcome, const std::vector<size_t>& dropped,
                  const std::vector<size_t>& added) {
     Choice changed = choice;
@@ -481,7 +482,7 @@ class Placement {
   std::vector<double> drop_seconds_;     // by target level
   std::vector<Candidate> candidates_;
   std::vector<std::vector<size_t>> groups_;  // candidates of each kRefresh
-  std::vector<std::vector<size_t>> layers_;  // what moves together in all layers
+  std::vector<std::vector<size_t>> layers_;  // what has the same place in all layers
   std::vector<std::vector<size_t>> units_;   // what moves together: a group, or alike groups of a wide model
   std::vector<int> rank_;                    // by candidate: longest chain of groups that lead to its group
   std::vector<Step> steps_;                  // by instruction

@@ -220,10 +220,16 @@ TEST_CASE("one rank computes more outputs of a map if the other has something el
   CHECK(parts == std::multiset<size_t>{2, 5});
 }
 
-TEST_CASE("schedules for 1, 2, 4 .. ranks are those that are found one by one") {
+TEST_CASE(
+    "schedules for 1, 2, 4 .. ranks are those found one by one, whatever parts are known from other costs") {
   const Plan plan = random_plan(4);
   int ranks = 1;
   KnownParts known;
+  KernelSeconds others;
+  others.seconds.fill(1e-4);
+  for_each_schedule(plan, CostModel(model().chain(), others), {.ranks = 4, .link = kFast}, known,
+                    [](const Schedule&) {});
+  CHECK_FALSE(known.empty());
   for_each_schedule(plan, model(), {.ranks = 7, .link = kFast}, known, [&](const Schedule& found) {
     CHECK(found.ranks == ranks);
     CHECK(found.seconds == schedule(plan, model(), {.ranks = ranks, .link = kFast}).seconds);
