@@ -344,11 +344,13 @@ Effort CostModel::drop_effort(ckks::Level target) const {
 double CostModel::seconds(const Instruction& instruction, const Program& program, ckks::Level level) const {
   if (instruction.opcode == Opcode::kBootstrap) {
     const BootstrapFigures& of = bootstrap(instruction.bootstrap);
-    const double whole = is_single_real(instruction, program) ? of.real_seconds : of.seconds;
+    // Values between steps are no values of the program.
+    if (instruction.step == BootstrapStep::kWhole)
+      return is_single_real(instruction, program) ? of.real_seconds : of.seconds;
     const double evalmod = of.seconds - of.real_seconds;
+    if (instruction.step == BootstrapStep::kEvalMod) return evalmod;
     // What joins the parts is among the others.
-    const double by_step[] = {whole, of.real_seconds - evalmod, evalmod, 0};
-    return by_step[static_cast<size_t>(instruction.step)];
+    return instruction.step == BootstrapStep::kParts ? of.real_seconds - evalmod : 0;
   }
   return kernels_.of(effort(instruction, program, level).work);
 }
