@@ -89,7 +89,6 @@ class Placement {
       highest_of_input_[id(input.value)] = budget.highest_of_input(input.name);
     find_ranks();
     find_units();
-    find_layers();
   }
 
   const std::vector<Candidate>& candidates() const { return candidates_; }
@@ -107,7 +106,7 @@ class Placement {
   Choice search() {
     if (choices() <= kExhaustive) return exhaustive();
     std::vector<Choice> starts{Choice(candidates_.size(), kNone), everything(), start_as_late_as_possible()};
-    const int step = candidates_.size() > kSingles ? kThresholdStep : 1;
+    const int step = is_wide() ? kThresholdStep : 1;
     for (int threshold = budget_.max_level - 1; threshold >= budget_.output_level; threshold -= step)
       starts.push_back(start_above(threshold));
     std::vector<std::pair<Outcome, Choice>> ranked;
@@ -116,23 +115,23 @@ class Placement {
       ranked.emplace_back(outcome, std::move(start));
     }
     const auto better = [](const auto& a, const auto& b) { return a.first.better_than(b.first); };
-    const bool small = candidates_.size() <= kSingles;
     const auto best_of = [&](std::vector<std::pair<Outcome, Choice>> of) {
       std::ranges::stable_sort(of, better);
-      of.resize(std::min(of.size(), small ? kSearches : kGroupSearches));
+      of.resize(std::min(of.size(), is_wide() ? kGroupSearches : kSearches));
       return of;
     };
     std::vector<std::pair<Outcome, Choice>> found = best_of(ranked);
     // Layers are alike: a change that pays in all of them may not pay in one. In a small program each group may also
     // move to any place.
     for (const auto* units : {&layers_, &units_}) {
-      if (units == &units_ && !small) break;
+      if (units == &units_ && is_wide()) break;
       std::vector<std::pair<Outcome, Choice>> moved = ranked;
       for (auto& [outcome, choice] : moved)
         while (move_units(*units, units->size(), choice, outcome)) {
         }
-      moved = best_of(std::move(moved));
-      found.insert(found.end(), moved.begin(), moved.end());
+      for (auto& one : best_of(std::move(moved)))
+        if (std::ranges::find(found, one.second, &std::pair<Outcome, Choice>::second) == found.end())
+          found.push_back(std::move(one));
     }
     for (auto& [outcome, choice] : found) improve(choice, outcome);
     return std::ranges::min_element(found, better)->second;
@@ -220,33 +219,33 @@ class Placement {
     return static_cast<char>(1 + (cheapest - kinds.begin()));
   }
 
-  // Groups of all layers that have the same place in theirs: their labels are alike but for numbers.
-  void find_layers() {
-    std::map<std::pair<std::string, int>, size_t> unit_of;
-    std::map<std::string, int> before;  // groups of a label
+  bool is_wide() const { return candidates_.size() > kSingles; }
+
+  // Groups with one key as one unit, in the order of their first.
+  template <typename KeyOf>
+  std::vector<std::vector<size_t>> units_by(const KeyOf& key_of) const {
+    std::map<std::pair<int, std::string>, size_t> unit_of;
+    std::vector<std::vector<size_t>> units;
     for (const std::vector<size_t>& group : groups_) {
-      std::string label = program_.instructions[candidates_[group[0]].instruction].label;
-      const int place = before[label]++;
-      std::erase_if(label, [](char c) { return c >= '0' && c <= '9'; });
-      const auto [found, is_new] = unit_of.try_emplace({label, place}, layers_.size());
-      if (is_new) layers_.emplace_back();
-      layers_[found->second].insert(layers_[found->second].end(), group.begin(), group.end());
+      const std::string& label = program_.instructions[candidates_[group[0]].instruction].label;
+      const auto [found, is_new] = unit_of.try_emplace(key_of(group, label), units.size());
+      if (is_new) units.emplace_back();
+      std::vector<size_t>& unit = units[found->second];
+      unit.insert(unit.end(), group.begin(), group.end());
     }
+    return units;
   }
 
   void find_units() {
-    if (candidates_.size() <= kSingles) {
-      units_ = groups_;
-      return;
-    }
-    std::map<std::pair<int, std::string>, size_t> unit_of;
-    for (const std::vector<size_t>& group : groups_) {
-      const std::string& label = program_.instructions[candidates_[group[0]].instruction].label;
-      const auto [found, is_new] = unit_of.try_emplace({rank_[group[0]], label}, units_.size());
-      if (is_new) units_.emplace_back();
-      std::vector<size_t>& unit = units_[found->second];
-      unit.insert(unit.end(), group.begin(), group.end());
-    }
+    units_ = !is_wide() ? groups_ : units_by([&](const std::vector<size_t>& group, const std::string& label) {
+      return std::pair(rank_[group[0]], label);
+    });
+    std::map<std::string, int> before;  // groups of a label
+    layers_ = units_by([&](const std::vector<size_t>&, std::string label) {
+      const int place = before[label]++;
+      std::erase_if(label, [](char c) { return c >= '0' && c <= '9'; });
+      return std::pair(place, label);
+    });
   }
 
   void find_ranks() {
@@ -398,10 +397,10 @@ class Placement {
   }
 
   void improve(Choice& choice, Outcome& outcome) {
-    const size_t nearby = candidates_.size() > kSingles ? kNearbyGroups : kNearby;
+    const size_t nearby = is_wide() ? kNearbyGroups : kNearby;
     for (bool improved = true; improved;) {
       improved = move_units(units_, nearby, choice, outcome);
-      if (candidates_.size() > kSingles) continue;
+      if (is_wide()) continue;
       for (size_t c = 0; c < candidates_.size(); ++c) {
         improved |= try_flips(choice, outcome, {c});
         improved |= try_kinds(choice, outcome, {&c, 1});
@@ -441,7 +440,7 @@ class Placement {
       choice = std::move(changed);
     };
     for (size_t g = units_.size(); g-- > 0;) drop(units_[g]);
-    if (candidates_.size() > kSingles) return choice;
+    if (is_wide()) return choice;
     for (size_t c = candidates_.size(); c-- > 0;) drop({c});
     return choice;
   }
@@ -482,12 +481,13 @@ class Placement {
   std::vector<double> drop_seconds_;     // by target level
   std::vector<Candidate> candidates_;
   std::vector<std::vector<size_t>> groups_;  // candidates of each kRefresh
-  std::vector<std::vector<size_t>> layers_;  // what has the same place in all layers
-  std::vector<std::vector<size_t>> units_;   // what moves together: a group, or alike groups of a wide model
-  std::vector<int> rank_;                    // by candidate: longest chain of groups that lead to its group
-  std::vector<Step> steps_;                  // by instruction
-  std::vector<int> operands_;                // of all steps: values, arguments first, then results
-  std::vector<double> seconds_;              // of all steps, by level of their results
+  std::vector<std::vector<size_t>>
+      layers_;                              // groups of one place in all layers: labels alike but for numbers
+  std::vector<std::vector<size_t>> units_;  // what moves together: a group, or alike groups of a wide model
+  std::vector<int> rank_;                   // by candidate: longest chain of groups that lead to its group
+  std::vector<Step> steps_;                 // by instruction
+  std::vector<int> operands_;               // of all steps: values, arguments first, then results
+  std::vector<double> seconds_;             // of all steps, by level of their results
   std::vector<ckks::Level> highest_of_input_;  // by value
   std::vector<ckks::Level> need_;              // scratch: by value
   std::vector<uint64_t> used_levels_;          // scratch: by value, bit l = used at level l

@@ -14,10 +14,11 @@
 // planner minimises the predicted seconds of the whole program by local search:
 //   1. starts: nothing refreshed; everything; and for each level t, the candidates whose need exceeds t in a
 //      backward pass that decides as it goes;
-//   2. moves, taken while they improve: drop or add one candidate or a whole group, move a bootstrap from one
-//      candidate or group to a nearby one, exchange one for two, exchange a full bootstrap for the cheapest
-//      sparse one or one of blocks that suits the value, or back;
-//   3. before that, the same moves in all layers at once: groups whose labels are alike but for numbers;
+//   2. moves, taken while they improve, of groups that have the same place in all layers at once: labels alike but for
+//      numbers; in small programs also of each group to any place;
+//   3. from the best of all these, moves nearby: drop or add one candidate or a whole group, move a bootstrap from one
+//      to another, exchange one for two, exchange a full bootstrap for the cheapest sparse one or one of blocks that
+//      suits the value, or back;
 //   4. infeasible choices are compared by the levels they lack, so that the search finds its way out of them.
 // With at most 2^12 choices all are tried instead. Deterministic.
 //

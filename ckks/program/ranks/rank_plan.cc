@@ -1,7 +1,6 @@
 #include "ckks/program/ranks/rank_plan.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "ckks/base/error.h"
 
@@ -87,10 +86,10 @@ class RankPlanner {
 
 // The part of an instruction as it is computed: with those outputs of the map alone that are its results.
 Instruction with_own_map(const Instruction& part, const Instruction& whole) {
-  if (part.opcode != Opcode::kLinear || part.results.size() == whole.results.size()) return part;
-  std::vector<size_t> results(part.results.size());
-  const auto first = std::ranges::find(whole.results, part.results[0]) - whole.results.begin();
-  std::iota(results.begin(), results.end(), static_cast<size_t>(first));
+  if (!part.linear || part.results.size() == whole.results.size()) return part;
+  std::vector<size_t> results;
+  for (size_t r = 0; r < whole.results.size(); ++r)
+    if (std::ranges::find(part.results, whole.results[r]) != part.results.end()) results.push_back(r);
   return part_of(whole, results);
 }
 
