@@ -166,6 +166,7 @@ TEST_CASE("so do models of several ciphertexts of heads, and with places for hea
   CHECK(tokens_against_pass(small_config(32, 4, 48, 1), 64, 3, false) < 1e-9);
   CHECK(tokens_against_pass(small_config(16, 2, 512, 0.5), 128, 13, true) < 1e-9);
   CHECK(tokens_against_pass(small_config(24, 3, 40, 0.5), 256, 7, false) < 1e-9);
+  CHECK(tokens_against_pass(small_config(20, 2, 40, 0.4), 128, 7, true) < 1e-9);  // a real one of the state
 }
 
 TEST_CASE("powers other than four, and score offsets that leave empty places zero") {

@@ -22,6 +22,14 @@ Values add_biases(Builder& builder, std::span<const Value> values, const std::ve
   return sums;
 }
 
+// A map's outputs + bias, as the state is laid out.
+Values to_state(Builder& builder, const Values& sources, ckks::LinearTransform map,
+                const std::vector<ckks::Plain>& bias, const Packing& packing) {
+  Values z = builder.linear(sources, std::move(map));
+  nn::take_real_parts(builder, z, packing.state.reals / packing.features);
+  return add_biases(builder, z, bias);
+}
+
 // A matrix and what it is multiplied with.
 struct Term {
   const nn::SlotMatrix& matrix;
@@ -52,29 +60,28 @@ Skip skip_of(Builder& builder, const Values& h, const FoldedSkip& folded, const 
 Values sum_of_maps(Builder& builder, std::initializer_list<Term> terms, const std::vector<ckks::Plain>& bias,
                    const Packing& packing, Skip skip = {}) {
   Values sources;
-  size_t inputs = 0;
-  for (const Term& term : terms) {
-    const Values of_term = nn::linear_sources(builder, term.of, packing.features);
-    sources.insert(sources.end(), of_term.begin(), of_term.end());
-    inputs += term.of.size();
-  }
+  std::vector<int> first;  // where those of each part of the map begin
+  const auto read = [&](const Values& of_part) {
+    first.push_back(static_cast<int>(sources.size()));
+    sources.insert(sources.end(), of_part.begin(), of_part.end());
+  };
+  for (const Term& term : terms) read(nn::linear_sources(builder, term.of, term.matrix));
   const int babies =
-      nn::choose_linear_babies(packing.features, static_cast<int>(inputs), static_cast<int>(bias.size()));
+      nn::choose_linear_babies(packing.features, sources.size(), static_cast<int>(bias.size()));
+  read(skip.sources);
   ckks::LinearTransform map;
-  int first = 0;
-  const auto append = [&](ckks::LinearTransform part, size_t read) {
+  size_t part_number = 0;
+  const auto append = [&](ckks::LinearTransform part) {
     map.outputs = std::max(map.outputs, part.outputs);
     for (ckks::TransformTerm& each : part.terms) {
-      each.input += first;
+      each.input += first[part_number];
       map.terms.push_back(std::move(each));
     }
-    first += static_cast<int>(read);
+    ++part_number;
   };
-  for (const Term& term : terms)
-    append(nn::linear_map({&term.matrix, 1}, packing.features, babies), nn::kLinearSources * term.of.size());
-  sources.insert(sources.end(), skip.sources.begin(), skip.sources.end());
-  append(std::move(skip.map), skip.sources.size());
-  return add_biases(builder, builder.linear(sources, std::move(map)), bias);
+  for (const Term& term : terms) append(nn::linear_map({&term.matrix, 1}, packing.features, babies));
+  append(std::move(skip.map));
+  return to_state(builder, sources, std::move(map), bias, packing);
 }
 
 Values add(Builder& builder, const Values& x, const Values& y) {
@@ -99,7 +106,7 @@ Values encrypted_head(Builder& builder, const Values& state, const PolynomialMod
     h.push_back(builder.sum_over_rotations(
         mask.valid() ? builder.multiply(value, mask) : builder.multiply_plain(value, plain), stride));
   if (mask.valid())
-    h = add_biases(builder, builder.linear(nn::dense_sources(builder, h), folded.mean), folded.mean_bias);
+    h = to_state(builder, nn::dense_sources(builder, h), folded.mean, folded.mean_bias, packing);
   if (model.final_inverse_sqrt) {
     h = builder.refresh(h);
     h = nn::encrypted_norm(builder, h, folded.norm, *model.final_inverse_sqrt);

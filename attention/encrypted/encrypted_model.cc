@@ -84,7 +84,8 @@ PolynomialModel shape_model(const ModelConfig& config, const ShapeRanges& ranges
 std::vector<Value> state_inputs(Builder& builder, const Packing& packing, const char* name, size_t period) {
   std::vector<Value> ciphertexts;
   for (const std::string& each : ciphertext_names(name, packing.state_ciphertexts()))
-    ciphertexts.push_back(builder.input(each, false, period));
+    ciphertexts.push_back(
+        builder.input(each, packing.is_real_state(static_cast<int>(ciphertexts.size())), period));
   return ciphertexts;
 }
 

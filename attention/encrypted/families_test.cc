@@ -103,6 +103,28 @@ TEST_CASE("the slot program of every family computes its polynomial model, promp
   }
 }
 
+TEST_CASE("half a ciphertext of the state that is left is real from the inputs to the outputs") {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "bert", "roberta", "vit"})
+    for (const bool client_norm : {true, false}) {
+      CAPTURE(family);
+      CAPTURE(client_norm);
+      ModelConfig config = small(family);
+      config.width = 20, config.heads = 2, config.kv_heads = 0;
+      if (family == std::string_view("roberta") && client_norm)
+        config.pooler = false, config.mean_pooling = true;
+      config.validate();
+      const size_t slots = 16 * 8;  // 16 complex features, then 4 real ones in places for 8
+      const Packing packing = make_packing(config, config.context, slots);
+      REQUIRE(packing.state.reals == 8);
+      CHECK(twin_error(config, slots, fine(client_norm)) < 1e-9);
+      const program::Program program = build_program(shape_model(config, {}, fine(client_norm)), packing);
+      for (const auto* named : {&program.inputs, &program.outputs})
+        for (const auto& [name, value] : *named)
+          if (name == "x1" || name == "h1" || name == "y1")
+            CHECK(program.values[static_cast<size_t>(value.id)].is_real);
+    }
+}
+
 TEST_CASE(
     "on ciphertexts of a small ring the embedding of a text has a cosine of 0.9999 with the exact one") {
   const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(11);

@@ -14,7 +14,11 @@ using Vector = std::vector<double>;
 // A real matrix with the rows and columns that the layouts name, in slot order.
 nn::SlotMatrix arrange(const FeatureLayout& rows, const FeatureLayout& columns,
                        const std::function<double(int row, int column)>& entry) {
-  nn::SlotMatrix matrix{rows.size(), columns.size(), {}};
+  nn::SlotMatrix matrix{.rows = rows.size(),
+                        .columns = columns.size(),
+                        .entries = {},
+                        .real_rows = rows.reals,
+                        .real_columns = columns.reals};
   matrix.entries.assign(4 * static_cast<size_t>(rows.size()) * static_cast<size_t>(columns.size()), 0.0);
   size_t at = 0;
   for (int r = 0; r < 2 * rows.size(); ++r) {
@@ -36,18 +40,20 @@ nn::SlotMatrix shape_of(const FeatureLayout& rows, const FeatureLayout& columns)
     for (int f = 0; f < layout.size(); ++f) used.push_back(layout.re[f] >= 0 || layout.im[f] >= 0);
     return used;
   };
-  return {rows.size(), columns.size(), {}, used(rows), used(columns)};
+  return {rows.size(), columns.size(), {}, used(rows), used(columns), rows.reals, columns.reals};
 }
 
 // A real vector as one plaintext of period F for each ciphertext. An empty vector, a shape's, gives plaintexts without
 // entries.
 std::vector<ckks::Plain> arrange(const FeatureLayout& layout, int features, const Vector& vector) {
-  if (vector.empty())
-    return std::vector<ckks::Plain>(static_cast<size_t>(layout.size() / features),
-                                    ckks::Plain::shape_only(static_cast<size_t>(features), false));
   std::vector<ckks::Plain> plains;
   auto part = [&](int i) { return i < 0 ? 0.0 : vector[i]; };
   for (int first = 0; first < layout.size(); first += features) {
+    if (vector.empty()) {
+      const bool real = first >= layout.size() - layout.reals;
+      plains.push_back(ckks::Plain::shape_only(static_cast<size_t>(features), real));
+      continue;
+    }
     std::vector<ckks::Complex> period;
     for (int f = first; f < first + features; ++f)
       period.emplace_back(part(layout.re[f]), part(layout.im[f]));
@@ -178,7 +184,8 @@ class Writing {
     });
   }
 
-  // gamma . unit . h', whose real and imaginary parts have factors of their own. A shape has ones.
+  // gamma . unit . h', whose real and imaginary parts have factors of their own; half of it in a real ciphertext, as of
+  // nn::linear_map. A shape has ones.
   FoldedSkip skip(const NormReading& h) const {
     const FeatureLayout& state = packing_.state;
     const int F = packing_.features, mean = 2 * packing_.state_ciphertexts();
@@ -189,6 +196,7 @@ class Writing {
     FoldedSkip skip;
     skip.sum.outputs = packing_.state_ciphertexts();
     for (int c = 0; c < skip.sum.outputs; ++c) {
+      const bool real = packing_.is_real_state(c);
       std::vector<ckks::Complex> own, of_conjugate, half, half_of_conjugate, spread;
       for (int f = c * F; f < (c + 1) * F; ++f) {
         const int re = state.re[f], im = state.im[f];
@@ -197,14 +205,15 @@ class Writing {
         of_conjugate.emplace_back((g.real() * u.real() - g.imag() * u.imag()) / 2);
         half.push_back(std::conj(g) / (2.0 * static_cast<double>(d_)));
         half_of_conjugate.push_back(std::conj(half.back()));
-        spread.push_back(-u);
+        spread.push_back(real ? -u / 2.0 : -u);
       }
       const auto add = [&](ckks::LinearTransform& map, int output, int giant, int input,
                            std::vector<ckks::Complex>& weight) {
         map.terms.push_back(
             {.output = output, .giant = giant, .input = input, .weight = ckks::Plain(std::move(weight))});
       };
-      add(skip.sum, c, 0, 2 * c, own), add(skip.sum, c, 0, 2 * c + 1, of_conjugate);
+      add(skip.sum, c, 0, 2 * c, own);
+      if (!real) add(skip.sum, c, 0, 2 * c + 1, of_conjugate);
       if (!centred_) continue;
       add(skip.sum, c, 0, mean, spread);
       add(skip.mean, 0, 1 - F, 2 * c, half), add(skip.mean, 0, 1 - F, 2 * c + 1, half_of_conjugate);
@@ -372,11 +381,13 @@ FoldedHead fold_head(const PolynomialModel& model, const Packing& packing) {
     return folded;
   }
   const double in = model.pooler->input_scale() / 2, out = model.pooler->output_scale();
-  folded.pooler = h.matrix(w.pooler_weight, packing.state, packing.state, in);
-  folded.pooler_bias = arrange(packing.state, F, scaled(h.bias(w.pooler_weight, w.pooler_bias), in));
-  folded.classes = {packing.classes.size(), packing.state.size(), {}};
+  FeatureLayout units = packing.state;
+  units.reals = 0;  // the function of an imaginary part that is zero is not
+  folded.pooler = h.matrix(w.pooler_weight, units, packing.state, in);
+  folded.pooler_bias = arrange(units, F, scaled(h.bias(w.pooler_weight, w.pooler_bias), in));
+  folded.classes = {packing.classes.size(), units.size(), {}};
   if (!w.class_weight.empty())
-    folded.classes = arrange(packing.classes, packing.state, [&](int row, int column) {
+    folded.classes = arrange(packing.classes, units, [&](int row, int column) {
       return out * static_cast<double>(w.class_weight[row * d + column]);
     });
   folded.class_bias = arrange(packing.classes, F, {w.class_bias.begin(), w.class_bias.end()});

@@ -64,7 +64,7 @@ Packing make_packing(const ModelConfig& config, int tokens, size_t slots, int pr
   packing.prompts = prompts == 0 ? places : std::min(bit_ceil(prompts), places);
   packing.causal = config.causal;
   if (!config.causal && config.patch_inputs > 0) packing.length = tokens;
-  packing.state = halves(config.width, packing.features);
+  packing.state = state_layout(config.width, packing.features);
   append_heads(config, packing);
   packing.ffn = halves(config.ffn, packing.features);
   packing.classes = halves(config.classes, packing.features);

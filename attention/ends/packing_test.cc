@@ -35,8 +35,26 @@ TEST_CASE("wide models spread over ciphertexts of whole heads, small ones share 
   CHECK(small.ffn.size() / small.features == 2);
 }
 
+TEST_CASE("half a ciphertext that is left is one of real features") {
+  const Packing p = make_packing(shape(768, 12, 3072), 128, 1 << 15);
+  CHECK(p.state_ciphertexts() == 2);
+  CHECK(p.state.reals == 256);
+  CHECK_FALSE(p.is_real_state(0));
+  CHECK(p.is_real_state(1));
+  const FeatureLayout some = state_layout(19, 8);
+  CHECK(some.reals == 8);
+  CHECK(some.re == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, -1, -1, -1, -1, -1});
+  CHECK(some.im == std::vector<int>{8, 9, 10, 11, 12, 13, 14, 15, -1, -1, -1, -1, -1, -1, -1, -1});
+  CHECK(state_layout(24, 8).reals == 8);
+  for (const int width : {3, 8, 16, 25, 32}) {
+    CHECK(state_layout(width, 8).reals == 0);
+    CHECK(state_layout(width, 8).re == halves(width, 8).re);
+  }
+}
+
 TEST_CASE("every real feature has one place, and rotary pairs share a slot") {
-  for (const ModelConfig& config : {shape(48, 3, 100), shape(512, 8, 2048), shape(20, 4, 8)}) {
+  for (const ModelConfig& config :
+       {shape(48, 3, 100), shape(512, 8, 2048), shape(20, 4, 8), shape(160, 8, 100)}) {
     const Packing p = make_packing(config, 16, 1 << 10);
     auto features = [](const FeatureLayout& layout) {
       std::multiset<int> all;

@@ -31,6 +31,18 @@ FeatureLayout halves(int real_features, int features) {
   return layout;
 }
 
+FeatureLayout state_layout(int width, int features) {
+  const int reals = width % (2 * features);
+  if (reals == 0 || reals > features || width < 2 * features) return halves(width, features);
+  FeatureLayout layout = halves(width - reals, features);
+  layout.reals = features;
+  for (int f = 0; f < features; ++f) {
+    layout.re.push_back(f < reals ? width - reals + f : -1);
+    layout.im.push_back(-1);
+  }
+  return layout;
+}
+
 std::vector<std::vector<std::complex<double>>> pack_states(const Places& places, int width,
                                                            std::span<const std::vector<double>> states) {
   const size_t d = static_cast<size_t>(width);

@@ -8,7 +8,7 @@
 // prompts. If fewer prompts are wanted at once (a power of two), they repeat over the places. All slots and
 // masks then have the period prompts T F, and the planner may use sparse bootstraps. A complex feature holds
 // two real ones, in re and im:
-//   state    (residual stream)   features i and i + d/2
+//   state    (residual stream)   state_layout()
 //   classes                      logits i and i + classes/2
 // A rotation by k token_stride() moves tokens. If prompts follow one another, it runs into the neighbouring
 // prompt, which the causal mask removes. If prompts are interleaved token by token, it is cyclic in the
@@ -28,11 +28,15 @@ namespace psm::attention {
 // The real features in the real and in the imaginary parts; -1 if there is none (zero).
 struct FeatureLayout {
   std::vector<int> re, im;
+  int reals = 0;  // so many of the last, in whole ciphertexts, have no imaginary parts
   int size() const { return static_cast<int>(re.size()); }
 };
 
 // The layout of `real_features` features in pairs (i, i + half), in whole ciphertexts of `features`.
 FeatureLayout halves(int real_features, int features);
+// The state's layout. If `features` or fewer are left for a last ciphertext, they are its real parts: a bootstrap of a
+// real ciphertext is cheaper. The others are halves.
+FeatureLayout state_layout(int width, int features);
 
 struct Places {
   size_t slots = 0;
@@ -53,6 +57,7 @@ struct Places {
     return static_cast<size_t>(prompts) * static_cast<size_t>(tokens) * static_cast<size_t>(features);
   }
   int state_ciphertexts() const { return state.size() / features; }
+  bool is_real_state(int ciphertext) const { return ciphertext * features >= state.size() - state.reals; }
   int class_ciphertexts() const { return classes.size() / features; }  // 0 for a language model
 };
 

@@ -38,7 +38,7 @@ ClientFile client_of(const attention::ClientShape& shape, const attention::Place
   }
   file.model.packing = places;
   file.model.packing.slots = static_cast<size_t>(context.slots());
-  file.model.packing.state = attention::halves(shape.width, places.features);
+  file.model.packing.state = attention::state_layout(shape.width, places.features);
   file.model.packing.classes = attention::halves(shape.classes, places.features);
   TrainingRandom random(1);
   for (int f = 0; f < shape.width; ++f) file.model.residual_scale.push_back(random.uniform(1, 2));
@@ -186,8 +186,8 @@ TEST_CASE("a file that was cut, damaged or never was a client's is refused in on
   CHECK_NOTHROW(read_client_file(path_of("input.client"), attention::ModelEnd::kOutputs));
   CHECK_NOTHROW(read_client_head(path_of("input.client")));
   std::string other = bytes;
-  other[8] = 8;
-  CHECK_REFUSED(read_bytes(other), "it has version 8, this is version 9");
+  other[8] = 9;
+  CHECK_REFUSED(read_bytes(other), "it has version 9, this is version 10");
   CHECK_REFUSED(read_bytes(bytes + std::string(4, '\0')), "more in it than it says");
 }
 

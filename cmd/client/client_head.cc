@@ -14,7 +14,7 @@ namespace psm::cmd {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'S', 'M', 'C', 'L', 'N', 'T', '\n'};
-constexpr uint32_t kVersion = 9;
+constexpr uint32_t kVersion = 10;
 constexpr size_t kHeaderBytes = 32, kAlignment = 64;
 static_assert(std::endian::native == std::endian::little, "lists are read as they lie in the file");
 

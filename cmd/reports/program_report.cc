@@ -74,6 +74,7 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
   double in_bootstraps = 0;
   for (const program::LedgerSummary& kind : entry.ledger.by_kind())
     if (kind.bootstraps > 0) in_bootstraps += kind.predicted_seconds;
+  const double full = plan.bootstraps > 0 ? shown.costs_with(shown.kernels).bootstrap({}).seconds : 0;
   Figures figures;
   figures.row()
       .json("name", entry.point->name)
@@ -82,6 +83,8 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
       .number("seconds", "on " + shown.machine, reading.seconds, seconds_text)
       .number("bootstrap_share", "in bootstraps", reading.seconds > 0 ? in_bootstraps / reading.seconds : 0,
               percent)
+      .number("full_bootstraps", "time of so many full bootstraps",
+              full > 0 ? reading.seconds / full : 0, "%.1f")
       .both("keys", "keys", static_cast<int64_t>(reading.keys.count(chain)))
       .number("key_bytes", "bytes of keys", reading.key_bytes(), bytes_text)
       .number("run_bytes", "working memory", reading.run_bytes(), bytes_text);

@@ -10,9 +10,11 @@
 //     y = sum_s  diag_s(A) . rot_s(x)  +  diag_s(B) . rot_s(conj x).
 // s = g B + b or g B + b - F with babies 0 <= b < B and giants g B, 0 <= g < F / B: the four sources
 // x, conj x, rot_{-F} x, rot_{-F} conj x share the offsets b, and the plaintexts have period F.
+// A real x has the sources x and rot_{-F} x, with A + B. A real y is 2 Re(A x), because then B is conj(A).
 //
 // Levels: 1. Key-switches: 3 full for each input ciphertext (sources), 4 (B - 1) hoisted for each input, and
-// F / B - 1 for each output.  Rotation keys: conjugation, -F, 1 .. B - 1 and multiples of B.
+// F / B - 1 for each output; 1 and 2 (B - 1) for a real input, 1 more for a real output.  Rotation keys: conjugation, -F,
+// 1 .. B - 1 and multiples of B.
 #pragma once
 
 #include <span>
@@ -29,26 +31,30 @@ struct SlotMatrix {
   std::vector<double> entries;  // (2 rows) x (2 columns), row major; or empty
   // Which rows and columns of a shape hold features, and not only zeros; empty for all.
   std::vector<bool> row_used = {}, column_used = {};
+  // So many of the last, in whole ciphertexts, have no imaginary parts: entries from and to these are zero.
+  int real_rows = 0, real_columns = 0;
 };
 
 // The cost of a hoisted key switch, roughly, as a share of a full one.
 constexpr double kHoistedSwitch = 0.35;
 
-constexpr int kLinearSources = 4;  // x, conj x, rot_{-F} x, rot_{-F} conj x
-
 // Returns the B that costs least, counting the memory of keys.
-int choose_linear_babies(int features, int inputs, int outputs);
+int choose_linear_babies(int features, size_t sources, int outputs);
 
 // Entry (row, column) of A, or of B.
 ckks::Complex complex_entry(const SlotMatrix&, int row, int column, bool of_b);
 
-// The sources of encrypted_linear: x, conj x, rot_{-F} x, rot_{-F} conj x of each ciphertext, in this order.
+// The sources of encrypted_linear: x, conj x, rot_{-F} x, rot_{-F} conj x of each ciphertext, in this order, without the
+// conjugates if it is real. The matrix says which are.
 std::vector<program::Value> linear_sources(program::Builder&, std::span<const program::Value> x,
-                                           int features);
+                                           const SlotMatrix&);
 
 // The map of matrices with the same columns. Its outputs are the ciphertexts of the first matrix, then of the
-// second, and so on.
+// second, and so on; of a real one A x.
 ckks::LinearTransform linear_map(std::span<const SlotMatrix> matrices, int features, int babies);
+
+// Makes y of z for the last `reals` ciphertexts: 2 Re(z).
+void take_real_parts(program::Builder&, std::span<program::Value> z, int reals);
 
 // Makes the sources and applies the map: one Linear instruction for all matrices. x.size() * F = columns.
 std::vector<program::Value> encrypted_linear(program::Builder&, std::span<const program::Value> x,

@@ -19,30 +19,52 @@ using program::Opcode;
 using program::SlotVector;
 using program::Value;
 
-TEST_CASE("real matrices act on every token of several ciphertexts, with one linear instruction") {
-  std::mt19937_64 random(7);
-  constexpr int kFeatures = 8, kTokens = 4, kSlots = kFeatures * kTokens;
-  const SlotMatrix matrices[] = {random_matrix(24, 16, random), random_matrix(8, 16, random)};
-  Builder builder(kSlots);
-  const std::vector<Value> x{builder.input("a"), builder.input("b")};
-  const std::vector<Value> y = encrypted_linear(builder, x, matrices);
-  REQUIRE(y.size() == 4);
-  for (size_t i = 0; i < y.size(); ++i) builder.output("y" + std::to_string(i), y[i]);
-  const program::Program program = std::move(builder).finish();
-  const std::vector<SlotVector> in{random_vector(kSlots, random), random_vector(kSlots, random)};
-  const auto result = program::run_twin(program, {{"a", in[0]}, {"b", in[1]}});
-  double worst = 0;
-  for (int first = 0; first < kSlots; first += kFeatures) {  // of a token
-    SlotVector token;
-    for (const SlotVector& of_all : in)
-      token.insert(token.end(), of_all.begin() + first, of_all.begin() + first + kFeatures);
-    const SlotVector expected = product(above_one_another(matrices), token);
-    for (int row = 0; row < 32; ++row) {
-      const SlotVector& found = result.outputs.at("y" + std::to_string(row / kFeatures));
-      worst = worse(worst, std::abs(found[first + row % kFeatures] - expected[row]));
+// Without entries from and to the imaginary parts of real ciphertexts.
+SlotMatrix with_reals(SlotMatrix w, int real_rows, int real_columns) {
+  w.real_rows = real_rows, w.real_columns = real_columns;
+  for (int row = 0; row < 2 * w.rows; ++row)
+    for (int column = 0; column < 2 * w.columns; ++column)
+      if ((row % 2 == 1 && row / 2 >= w.rows - real_rows) ||
+          (column % 2 == 1 && column / 2 >= w.columns - real_columns))
+        w.entries[static_cast<size_t>(row * 2 * w.columns + column)] = 0;
+  return w;
+}
+
+TEST_CASE(
+    "real matrices act on every token; last ciphertexts that are real stay real, with half of the sources") {
+  std::mt19937_64 random(8);
+  constexpr int kFeatures = 8, kSlots = 32;
+  for (const auto& [rows, columns] : {std::pair{0, 0}, {8, 0}, {0, 8}, {8, 8}, {16, 16}}) {
+    CAPTURE(rows);
+    CAPTURE(columns);
+    const SlotMatrix matrices[] = {with_reals(random_matrix(24, 16, random), rows, columns),
+                                   with_reals(random_matrix(8, 16, random), 0, columns)};
+    Builder builder(kSlots);
+    std::vector<Value> x;
+    std::vector<SlotVector> in;
+    for (int c = 0; c < 2; ++c) {
+      const bool real = 8 * c >= 16 - columns;
+      x.push_back(builder.input("x" + std::to_string(c), real));
+      in.push_back(random_vector(kSlots, random, real));
+    }
+    CHECK(linear_sources(builder, x, matrices[0]).size() == static_cast<size_t>(8 - columns / 4));
+    const std::vector<Value> y = encrypted_linear(builder, x, matrices);
+    REQUIRE(y.size() == 4);
+    for (size_t i = 0; i < y.size(); ++i) {
+      CHECK(builder.is_real(y[i]) == (i < 3 && 8 * static_cast<int>(i) >= 24 - rows));
+      builder.output("y" + std::to_string(i), y[i]);
+    }
+    const auto found = program::run_twin(std::move(builder).finish(), {{"x0", in[0]}, {"x1", in[1]}}).outputs;
+    for (int first = 0; first < kSlots; first += kFeatures) {
+      SlotVector token;
+      for (const SlotVector& part : in)
+        token.insert(token.end(), part.begin() + first, part.begin() + first + kFeatures);
+      const SlotVector expected = product(above_one_another(matrices), token);
+      for (int row = 0; row < 32; ++row)
+        CHECK(std::abs(found.at("y" + std::to_string(row / kFeatures))[first + row % kFeatures] -
+                       expected[row]) < 1e-12);
     }
   }
-  CHECK(worst < 1e-12);
 }
 
 TEST_CASE("a linear layer uses B - 1 small offsets of four sources, giants that are multiples of B, and -F") {
@@ -52,7 +74,7 @@ TEST_CASE("a linear layer uses B - 1 small offsets of four sources, giants that 
   const std::vector<Value> x{builder.input("x")};
   encrypted_linear(builder, x, shapes);
   const program::Program program = std::move(builder).finish();
-  CHECK(choose_linear_babies(kFeatures, 1, 5) == 8);
+  CHECK(choose_linear_babies(kFeatures, 4, 5) == 8);
   std::map<Opcode, int> count;
   for (const auto& instruction : program.instructions) {
     count[instruction.opcode]++;
@@ -90,7 +112,7 @@ TEST_CASE("a shape has the terms and the entries of a matrix that is zero where 
       const bool used = shape.row_used[row / 2] && shape.column_used[column / 2];
       full.entries.push_back(used ? 1 + row + 0.1 * row * column : 0.0);
     }
-  const int babies = choose_linear_babies(kFeatures, 1, 2);
+  const int babies = choose_linear_babies(kFeatures, 4, 2);
   const ckks::LinearTransform expected = linear_map({&full, 1}, kFeatures, babies),
                               map = linear_map({&shape, 1}, kFeatures, babies);
   CHECK(expected.terms.size() == 2 * 2 * (2 * kUsed - 1));

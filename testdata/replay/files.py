@@ -233,7 +233,7 @@ class Program:
 def read_client(path):
     data = open(path, 'rb').read()
     magic, version, _, size, checksum = struct.unpack_from('<8sIIQQ', data)
-    assert (magic, version) == (b'PSMCLNT\n', 9), f'{path}: not a client file of version 9'
+    assert (magic, version) == (b'PSMCLNT\n', 10), f'{path}: not a client file of version 10'
     r = Reader(data[32:32 + size])
     assert crc64(r.data) == checksum, f'{path}: the checksum is wrong'
     c = SimpleNamespace(program=r.take(32), ring=read_parameters(r))

@@ -74,11 +74,12 @@ def digest(results):
 
 def logits(client, outputs, lengths):
     """Final norm and unembedding of a causal language model, a row for each token; `outputs` as (re, im) in order."""
-    rows, width, tokens, features = [], client.width, client.tokens, client.features
+    width, tokens, features, left = client.width, client.tokens, client.features, client.width % (2 * client.features)
+    rows, pairs = [], (width - left if left <= features <= width / 2 else width + 1) // 2
     for place in (prompt * tokens + t for prompt, length in enumerate(lengths) for t in range(length)):
         of_token = slice(place * features, (place + 1) * features)
-        halves = [np.concatenate([part[of_token] for part in side])[:(width + 1) // 2] for side in zip(*outputs)]
-        x = np.concatenate(halves)[:width] * client.residual
+        re, im = (np.concatenate([part[of_token] for part in side]) for side in zip(*outputs))
+        x = np.concatenate([re[:pairs], im[:pairs], re[pairs:]])[:width] * client.residual
         x = x - (x.mean() if client.removes_mean else 0)
         x = x / math.sqrt((x * x).mean() + client.epsilon) * client.lists['final_gamma']
         x = x + client.lists['final_beta'] if len(client.lists['final_beta']) else x
