@@ -83,8 +83,8 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
       .number("seconds", "on " + shown.machine, reading.seconds, seconds_text)
       .number("bootstrap_share", "in bootstraps", reading.seconds > 0 ? in_bootstraps / reading.seconds : 0,
               percent)
-      .number("full_bootstraps", "time of so many full bootstraps",
-              full > 0 ? reading.seconds / full : 0, "%.1f")
+      .number("full_bootstraps", "time of so many full bootstraps", full > 0 ? reading.seconds / full : 0,
+              "%.1f")
       .both("keys", "keys", static_cast<int64_t>(reading.keys.count(chain)))
       .number("key_bytes", "bytes of keys", reading.key_bytes(), bytes_text)
       .number("run_bytes", "working memory", reading.run_bytes(), bytes_text);

@@ -127,6 +127,11 @@ TEST_CASE("the file for machines has every instruction, and costs that add up") 
     CHECK(result.at("predicted_std", "json").number("error") == 0x1p-20);
   }
   CHECK(seconds == doctest::Approx(entry.at("seconds", "json").number("seconds")));
+  // Its bootstraps are of real values, which cost less than one of all complex slots.
+  const double mean = seconds * entry.at("bootstrap_share", "json").number("share") / plan.bootstraps;
+  const double full = seconds / entry.at("full_bootstraps", "json").number("full");
+  CHECK(mean < full);
+  CHECK(mean > 0.5 * full);
   CHECK(entry.at("range_checks", "json").array("checks")[1].at("observed_hi", "json").number("hi") == 0.75);
   CHECK(json.at("digest", "json").string("digest").size() == 64);
 }
