@@ -59,28 +59,24 @@ Skip skip_of(Builder& builder, const Values& h, const FoldedSkip& folded, const 
 // sum of the terms + bias, as one matrix [A | B ...]: they share the giant steps. A skip adds to it.
 Values sum_of_maps(Builder& builder, std::initializer_list<Term> terms, const std::vector<ckks::Plain>& bias,
                    const Packing& packing, Skip skip = {}) {
+  std::vector<Values> of_terms;
+  size_t count = 0;
+  for (const Term& term : terms)
+    count += of_terms.emplace_back(nn::linear_sources(builder, term.of, term.matrix)).size();
+  const int babies = nn::choose_linear_babies(packing.features, count, static_cast<int>(bias.size()));
   Values sources;
-  std::vector<int> first;  // where those of each part of the map begin
-  const auto read = [&](const Values& of_part) {
-    first.push_back(static_cast<int>(sources.size()));
-    sources.insert(sources.end(), of_part.begin(), of_part.end());
-  };
-  for (const Term& term : terms) read(nn::linear_sources(builder, term.of, term.matrix));
-  const int babies =
-      nn::choose_linear_babies(packing.features, sources.size(), static_cast<int>(bias.size()));
-  read(skip.sources);
   ckks::LinearTransform map;
-  size_t part_number = 0;
-  const auto append = [&](ckks::LinearTransform part) {
+  const auto append = [&](const Values& of_part, ckks::LinearTransform part) {
     map.outputs = std::max(map.outputs, part.outputs);
     for (ckks::TransformTerm& each : part.terms) {
-      each.input += first[part_number];
+      each.input += static_cast<int>(sources.size());
       map.terms.push_back(std::move(each));
     }
-    ++part_number;
+    sources.insert(sources.end(), of_part.begin(), of_part.end());
   };
-  for (const Term& term : terms) append(nn::linear_map({&term.matrix, 1}, packing.features, babies));
-  append(std::move(skip.map));
+  for (size_t i = 0; i < terms.size(); ++i)
+    append(of_terms[i], nn::linear_map({&terms.begin()[i].matrix, 1}, packing.features, babies));
+  append(skip.sources, std::move(skip.map));
   return to_state(builder, sources, std::move(map), bias, packing);
 }
 

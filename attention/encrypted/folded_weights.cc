@@ -50,8 +50,7 @@ std::vector<ckks::Plain> arrange(const FeatureLayout& layout, int features, cons
   auto part = [&](int i) { return i < 0 ? 0.0 : vector[i]; };
   for (int first = 0; first < layout.size(); first += features) {
     if (vector.empty()) {
-      const bool real = first >= layout.size() - layout.reals;
-      plains.push_back(ckks::Plain::shape_only(static_cast<size_t>(features), real));
+      plains.push_back(ckks::Plain::shape_only(static_cast<size_t>(features), layout.is_real(first)));
       continue;
     }
     std::vector<ckks::Complex> period;

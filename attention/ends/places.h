@@ -30,6 +30,7 @@ struct FeatureLayout {
   std::vector<int> re, im;
   int reals = 0;  // so many of the last, in whole ciphertexts, have no imaginary parts
   int size() const { return static_cast<int>(re.size()); }
+  bool is_real(int feature) const { return feature >= size() - reals; }
 };
 
 // The layout of `real_features` features in pairs (i, i + half), in whole ciphertexts of `features`.
@@ -57,7 +58,7 @@ struct Places {
     return static_cast<size_t>(prompts) * static_cast<size_t>(tokens) * static_cast<size_t>(features);
   }
   int state_ciphertexts() const { return state.size() / features; }
-  bool is_real_state(int ciphertext) const { return ciphertext * features >= state.size() - state.reals; }
+  bool is_real_state(int ciphertext) const { return state.is_real(ciphertext * features); }
   int class_ciphertexts() const { return classes.size() / features; }  // 0 for a language model
 };
 

@@ -74,7 +74,6 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
   double in_bootstraps = 0;
   for (const program::LedgerSummary& kind : entry.ledger.by_kind())
     if (kind.bootstraps > 0) in_bootstraps += kind.predicted_seconds;
-  const double full = plan.bootstraps > 0 ? shown.costs_with(shown.kernels).bootstrap({}).seconds : 0;
   Figures figures;
   figures.row()
       .json("name", entry.point->name)
@@ -83,8 +82,8 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
       .number("seconds", "on " + shown.machine, reading.seconds, seconds_text)
       .number("bootstrap_share", "in bootstraps", reading.seconds > 0 ? in_bootstraps / reading.seconds : 0,
               percent)
-      .number("full_bootstraps", "time of so many full bootstraps", full > 0 ? reading.seconds / full : 0,
-              "%.1f")
+      .number("full_bootstraps", "time of so many full bootstraps",
+              entry.full_bootstrap > 0 ? reading.seconds / entry.full_bootstrap : 0, "%.1f")
       .both("keys", "keys", static_cast<int64_t>(reading.keys.count(chain)))
       .number("key_bytes", "bytes of keys", reading.key_bytes(), bytes_text)
       .number("run_bytes", "working memory", reading.run_bytes(), bytes_text);
@@ -274,7 +273,8 @@ ShownProgram::ShownProgram(program::VerifiedProgram verified, const std::string&
     if (!entry.empty() && point.name != entry) continue;
     ShownEntry& shown = entries.emplace_back(ShownEntry{
         &point, program::meter(point.plan, costs), program::Ledger(point.plan, program.context->scales()),
-        numbers_of(about, "observed_ranges", point.name, 2 * point.plan.program.checks.size())});
+        numbers_of(about, "observed_ranges", point.name, 2 * point.plan.program.checks.size()),
+        point.plan.bootstraps > 0 ? costs.bootstrap({}).seconds : 0});
     shown.ledger.set_predicted_seconds(shown.reading.instruction_seconds);
     const std::vector<double> errors =
         numbers_of(about, "predicted_errors", point.name, point.plan.level.size());

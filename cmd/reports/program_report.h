@@ -26,6 +26,7 @@ struct ShownEntry {
   program::MeterReading reading;
   program::Ledger ledger;               // predicted seconds, and errors where the file has them
   std::vector<double> observed_ranges;  // empty where the file has none
+  double full_bootstrap = 0;  // seconds of one of all complex slots; 0 in an entry point without any
 };
 
 struct ShownProgram {
