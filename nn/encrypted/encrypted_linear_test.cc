@@ -103,25 +103,29 @@ TEST_CASE("a linear layer uses B - 1 small offsets of four sources, giants that 
 
 TEST_CASE("a shape has the terms and the entries of a matrix that is zero where it has no features") {
   constexpr int kFeatures = 32, kUsed = 20;
-  SlotMatrix shape{2 * kFeatures, kFeatures, {}};
-  for (int row = 0; row < shape.rows; ++row) shape.row_used.push_back(row % kFeatures < kUsed);
-  for (int column = 0; column < shape.columns; ++column) shape.column_used.push_back(column < kUsed);
-  SlotMatrix full{shape.rows, shape.columns, {}};
-  for (int row = 0; row < 2 * full.rows; ++row)
-    for (int column = 0; column < 2 * full.columns; ++column) {
-      const bool used = shape.row_used[row / 2] && shape.column_used[column / 2];
-      full.entries.push_back(used ? 1 + row + 0.1 * row * column : 0.0);
+  for (const int reals : {0, kFeatures}) {
+    SlotMatrix shape{2 * kFeatures, kFeatures, {}};
+    for (int row = 0; row < shape.rows; ++row) shape.row_used.push_back(row % kFeatures < kUsed);
+    for (int column = 0; column < shape.columns; ++column) shape.column_used.push_back(column < kUsed);
+    SlotMatrix full{shape.rows, shape.columns, {}};
+    for (int row = 0; row < 2 * full.rows; ++row)
+      for (int column = 0; column < 2 * full.columns; ++column) {
+        const bool used = shape.row_used[row / 2] && shape.column_used[column / 2];
+        full.entries.push_back(used ? 1 + row + 0.1 * row * column : 0.0);
+      }
+    full = with_reals(std::move(full), reals, reals);
+    shape.real_rows = shape.real_columns = reals;
+    const int babies = choose_linear_babies(kFeatures, 4, 2);
+    const ckks::LinearTransform expected = linear_map({&full, 1}, kFeatures, babies),
+                                map = linear_map({&shape, 1}, kFeatures, babies);
+    CHECK(expected.terms.size() == (reals > 0 ? 1 : 2) * 2 * (2 * kUsed - 1));
+    REQUIRE(map.terms.size() == expected.terms.size());
+    for (size_t i = 0; i < map.terms.size(); ++i) {
+      CHECK(map.terms[i].input == expected.terms[i].input);
+      CHECK(map.terms[i].baby == expected.terms[i].baby);
+      CHECK(map.terms[i].giant == expected.terms[i].giant);
+      CHECK(map.terms[i].weight.entries() == expected.terms[i].weight.entries());
     }
-  const int babies = choose_linear_babies(kFeatures, 4, 2);
-  const ckks::LinearTransform expected = linear_map({&full, 1}, kFeatures, babies),
-                              map = linear_map({&shape, 1}, kFeatures, babies);
-  CHECK(expected.terms.size() == 2 * 2 * (2 * kUsed - 1));
-  REQUIRE(map.terms.size() == expected.terms.size());
-  for (size_t i = 0; i < map.terms.size(); ++i) {
-    CHECK(map.terms[i].input == expected.terms[i].input);
-    CHECK(map.terms[i].baby == expected.terms[i].baby);
-    CHECK(map.terms[i].giant == expected.terms[i].giant);
-    CHECK(map.terms[i].weight.entries() == expected.terms[i].weight.entries());
   }
 }
 

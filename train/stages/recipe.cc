@@ -81,6 +81,7 @@ class Recipe {
                               double stop_accuracy) {
     training.seed = derived_seed(options_.seed, data_seed);
     training.fixed_score_offset = options_.constant_score_offset.has_value();
+    training.rate.peak *= rate_factor(initial.config);
     LoopOptions loop;
     loop.name = name;
     loop.steps = steps;
@@ -188,6 +189,13 @@ attention::ModelWeights fresh_weights(const attention::ModelConfig& config, uint
 
 std::string state_file(const std::string& folder, const std::string& stage) {
   return folder + "/" + stage + ".training";
+}
+
+double rate_factor(const attention::ModelConfig& config) {
+  constexpr double kFullRate = 256;
+  return config.block == attention::BlockKind::kPostNorm
+             ? std::min(1.0, kFullRate / config.layers / config.width)
+             : 1;
 }
 
 void set_steps(RecipeOptions& options, size_t steps, size_t range_steps) {

@@ -80,6 +80,9 @@ attention::ModelWeights fresh_weights(const attention::ModelConfig& config, uint
                                       double table_scale);
 // The factor of an encoder's fresh tables.
 inline constexpr double kEncoderTables = 0.1;
+// The factor of the learning rates. Post-norm models need lower ones the larger they are (Xiong et al., arXiv
+// 2002.04745): min(1, 256 / (layers * width)). All others take the recipe's.
+double rate_factor(const attention::ModelConfig&);
 // The file of a stage's training in a state folder.
 std::string state_file(const std::string& folder, const std::string& stage);
 // Sets the lengths of the stages and of their learning rates' schedules.

@@ -281,5 +281,14 @@ TEST_CASE("denominators that span too much are brought to the bound, the others 
   CHECK(!bound_denominators(bounded, after, bound));
 }
 
+TEST_CASE("large post-norm models take lower learning rates") {
+  attention::ModelConfig config{.layers = 4, .width = 256};
+  CHECK(rate_factor(config) == 1);
+  config.block = attention::BlockKind::kPostNorm;
+  CHECK(rate_factor(config) == 0.25);
+  config.layers = 2, config.width = 64;
+  CHECK(rate_factor(config) == 1);
+}
+
 }  // namespace
 }  // namespace psm::train
