@@ -70,4 +70,7 @@ def score(decrypted, labels):
 
 
 if __name__ == "__main__":
-    {"sst2": sst2, "mnist": mnist, "score": score}[sys.argv[1]](*sys.argv[2:])
+    parts = {"sst2": sst2, "mnist": mnist, "score": score}
+    if len(sys.argv) != 4 or sys.argv[1] not in parts:
+        sys.exit(__doc__)
+    parts[sys.argv[1]](*sys.argv[2:])
