@@ -66,7 +66,7 @@ def mnist(data, out):
 def score(decrypted, labels):
     answers = json.load(open(decrypted))["answers"]
     right = sum(answer == f"class {label}" for answer, label in zip(answers, open(labels).read().split()))
-    print(f"{right} of {len(answers)}")
+    print(json.dumps({"right": right, "of": len(answers)}))
 
 
 if __name__ == "__main__":
