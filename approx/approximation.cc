@@ -139,4 +139,19 @@ double Approximation::error_at(double x) const {
   return error_kind() == ErrorKind::kRelative ? difference / std::fabs(f) : difference;
 }
 
+std::vector<double> points_of(const Interval& domain, int count) {
+  std::vector<double> points;
+  for (int i = 0; i < count; ++i) points.push_back(domain.point(static_cast<double>(i) / (count - 1)));
+  return points;
+}
+
+double worst_error(const Approximation& approximation, int count) {
+  double worst = 0;
+  for (const double x : points_of(approximation.domain(), count)) {
+    const double error = approximation.error_at(x);
+    worst = std::isnan(error) ? HUGE_VAL : std::max(worst, error);
+  }
+  return worst;
+}
+
 }  // namespace psm::approx

@@ -153,4 +153,9 @@ class Approximation {
   std::shared_ptr<const Body> body_;
 };
 
+// `count` points of an interval, both ends included (Interval::point).
+std::vector<double> points_of(const Interval& domain, int count);
+// The largest error_at() over `count` points of the domain; infinite if one is not a number.
+double worst_error(const Approximation& approximation, int count);
+
 }  // namespace psm::approx

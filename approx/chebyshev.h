@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "ckks/poly/series.h"
+
 namespace psm::approx {
 
 inline constexpr long double kPi = std::numbers::pi_v<long double>;
@@ -17,18 +19,7 @@ inline constexpr long double kPi = std::numbers::pi_v<long double>;
 using Coefficients = std::vector<long double>;
 using RealFunction = std::function<long double(long double)>;
 
-// sum_k c_k T_k(t) by Clenshaw's recurrence b_k = c_k + 2 t b_{k+1} - b_{k+2}. Stable on [-1, 1].
-// Real is a floating-point type no narrower than the coefficients', or a vector of such numbers.
-template <typename Real, typename Container>
-Real clenshaw(const Container& c, Real t) {
-  Real next{}, after{};
-  for (size_t k = c.size(); k-- > 1;) {
-    const Real current = c[k] + (t + t) * next - after;
-    after = next;
-    next = current;
-  }
-  return c.empty() ? Real{} : c[0] + t * next - after;
-}
+using ckks::clenshaw;
 
 // The polynomial of this degree through f at the degree + 1 zeros of T_{degree+1}.
 Coefficients chebyshev_interpolate(const RealFunction& f, int degree);

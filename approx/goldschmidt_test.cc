@@ -132,21 +132,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the certificates for 1/sqrt(x) hold and are attained") {
-  for (const Interval domain : {Interval{1e-3, 8}, Interval{0.5, 0.6}, Interval{10, 1e5}}) {
-    for (const int iterations : {1, 2, 4, 7, 12}) {
-      check_promises(goldschmidt_inverse_sqrt(domain, iterations), 0.97, 1e-8);
-      check_promises(goldschmidt_inverse_sqrt(domain, iterations, true), 0.97, 1e-8);
-    }
-    for (const int start_levels : {2, 4, 5}) {
-      const auto start = inverse_sqrt_start(domain, start_levels);
-      for (const int iterations : {1, 3})
-        if (start) check_promises(start_goldschmidt_inverse_sqrt(*start, iterations), 0.97, 1e-8);
-    }
-    for (const int degree : {15, 31, 100}) {
-      const auto series = series_inverse_sqrt(domain, degree);
-      if (series) check_promises(*series, 0.97, 1e-8);
-    }
-  }
+  for (const Approximation& root : inverse_sqrt_examples()) check_promises(root, 0.97, 1e-8);
 }
 
 TEST_CASE("a series too short to be positive has no certificate") {

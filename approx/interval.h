@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 namespace psm::approx {
 
@@ -12,6 +13,10 @@ struct Interval {
   double width() const { return hi - lo; }
   double midpoint() const { return lo + 0.5 * (hi - lo); }
   bool contains(double x) const { return lo <= x && x <= hi; }
+  // This share of the way from lo to hi; geometrically where lo is positive, so that a small end is seen.
+  double point(double share) const {
+    return std::clamp(lo > 0 ? lo * std::pow(hi / lo, share) : lo + share * width(), lo, hi);
+  }
 
   // The affine map of [lo, hi] onto [-1, 1] is t = to_unit_scale() * x + to_unit_offset().
   double to_unit_scale() const { return 2 / (hi - lo); }

@@ -42,7 +42,7 @@ struct Setting {
   Setting() {
     make_pipeline();
     for (const char* out : {"prompts.ct", "others.ct"})
-      must("encrypt", client_flags() + "--sample 12 --out " + path_of(out));
+      must_run("encrypt " + client_flags() + "--sample 12 --out " + path_of(out));
     must_run(inferred("prompts.ct", "answers.ct") + " --commit " + path_of("commitment"));
     program = program::load_program(path_of("model.program"));
     steps.emplace(program.file.entry(kPass).plan);

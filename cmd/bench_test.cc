@@ -13,9 +13,10 @@
 namespace psm::cmd {
 namespace {
 
-const std::string kSmall = " --insecure --log-n 11 --repetitions 1 --bootstrap-repetitions 1";
+const std::string kRing = " --insecure --log-n 11",
+                  kSmall = kRing + " --repetitions 1 --bootstrap-repetitions 1";
 
-TEST_CASE("the suite ckks has a row for every operation, with times and those of its kernels") {
+TEST_CASE("the suite ckks has a row for every operation, with its times") {
   const Json json = figures_of("bench --suite ckks --threads 2 --backend scalar" + kSmall);
   std::vector<std::string> names;
   for (const Json& row : json.array("rows")) {
@@ -27,7 +28,6 @@ TEST_CASE("the suite ckks has a row for every operation, with times and those of
     CHECK(row.at("threads", "row").integer("threads", 1, 2) == (is_transform ? 1 : 2));
     CHECK(number_in(row, "min_ms") > 0);
     CHECK(number_in(row, "median_ms") >= number_in(row, "min_ms"));
-    CHECK(number_in(row, "kernels_ms") > 0);
   }
   CHECK(names == std::vector<std::string>{"ntt_forward 1", "ntt_inverse 1", "encode 10", "rotate 10",
                                           "rotate 20", "rotate_hoisted 20", "multiply_relinearise 10",
@@ -60,28 +60,86 @@ TEST_CASE("the suite kernels times each kernel of each backend") {
   for (const auto& [backend, names] : kernels) CHECK(names.size() == program::kWorkKindCount);
 }
 
-TEST_CASE("the suite model times the passes of a trained model, and its answer is the twin's") {
-  const std::string model = runfile("testdata/recall.safetensors"), page = path_of("model.html");
-  const Json json =
-      figures_of("bench --suite model --threads 1 --model " + model + " --ledger " + page + kSmall);
-  CHECK(json.at("shape", "run").string("shape") == model);
-  CHECK(number_in(json, "tokens") == 64);
-  CHECK(number_in(json, "layers") == 2);
-  CHECK(number_in(json, "seconds") > 0);
-  CHECK(json.at("seconds_of_passes", "run").array("passes").size() == 1);
-  CHECK(number_in(json, "versus_twin", "argmax_agreement") > 0.99);
-  CHECK(contains(read_file(page, 1 << 22), "Ciphertexts in memory"));
+// The sum of a member over the rows of an array.
+double sum_of(const Json& json, const char* array, const char* member) {
+  double sum = 0;
+  for (const Json& row : json.at(array, "json").array(array)) sum += number_in(row, member);
+  return sum;
 }
 
-TEST_CASE("the suite device counts operations and a pass of a model without a device") {
-  const Json json =
-      figures_of("bench --suite device --model " + runfile("testdata/recall.safetensors") + kSmall);
-  CHECK(json.at("device", "device").string("device") == "none");
-  const auto& operations = json.at("operations", "device").array("operations");
-  REQUIRE(operations.size() == 4);
-  for (const Json& row : operations) CHECK(number_in(row, "predicted_ms") > 0);
-  CHECK(number_in(json, "pass", "peak_bytes") > number_in(json, "pass", "key_bytes"));
-  for (const char* part : {"preparation", "run"}) CHECK(number_in(json, "pass", part, "bytes") > 0);
+TEST_CASE(
+    "the suite model has every figure of a pass, whose parts add up to it, and its answer is the twin's") {
+  const std::string model = runfile("testdata/recall.safetensors"),
+                    command = "bench --suite model --threads 1 --model " + model + kRing;
+  const Outcome outcome = must_run(command + " --repetitions 2 --bootstrap-repetitions 1 --ledger " +
+                                   path_of("ledger.json") + " --json " + path_of("figures.json"));
+  const Json json = json_in("figures.json");
+  const auto number = [&](auto... keys) { return number_in(json, keys...); };
+  CHECK(json.at("shape", "run").string("shape") == model);
+  CHECK(number("tokens") == 64);
+  CHECK(number("layers") == 2);
+  CHECK(number("prompts") == 1);
+  CHECK(json.at("seconds_of_passes", "run").array("passes").size() == 2);
+  for (const char* name : {"log_n", "log_qp", "secret_hamming_weight", "security_bits"})
+    CHECK(number("params", name) >= 0);
+  for (const char* name : {"seconds", "seconds_first_pass", "seconds_keygen", "bootstrap_full_seconds",
+                           "predicted_seconds", "bootstraps", "peak_rss_bytes"})
+    CHECK(number(name) > 0);
+  CHECK(number("ratio") == doctest::Approx(number("seconds") / number("bootstrap_full_seconds")));
+  CHECK(number("transforms") == doctest::Approx(number("seconds") / number("transform_seconds")));
+  CHECK(number("first_pass_transforms") > number("bootstrap_transforms"));
+  CHECK(sum_of(json, "by_operation", "seconds") == doctest::Approx(number("seconds")));
+  CHECK(sum_of(json, "by_operation", "predicted") == doctest::Approx(number("predicted_seconds")));
+  CHECK(sum_of(json_in("ledger.json"), "rows", "seconds") == doctest::Approx(number("seconds")));
+  std::set<std::string> operations;  // that take any time
+  for (const Json& row : json.at("by_operation", "run").array("by_operation"))
+    if (number_in(row, "seconds") > 0) operations.insert(row.at("name", "row").string("name"));
+  for (const char* name : {"bootstrap", "rotate", "plaintext_products", "ciphertext_products", "polynomials"})
+    CHECK(operations.contains(name));
+  CHECK(number("versus_twin", "positions") == 64);
+  // Chance cannot reach these bounds: thousands of predicted deviations (ckks/base/testing/chance.h).
+  CHECK(number("versus_twin", "argmax_agreement") > 0.99);
+  CHECK(number("versus_twin", "relative_rms") < 0x1p-7);
+  for (const char* name : {"relative_rms", "mse", "max_abs"}) CHECK(number("versus_twin", name) > 0);
+  for (const char* text : {"first pass", "warm pass, median of 2", "ratio of warm pass to bootstrap",
+                           "plaintext_products", "same argmax: "}) {
+    CAPTURE(text);
+    CHECK(contains(outcome.out, text));
+  }
+  CHECK(contains(outcome.err, "warm pass 2 of 2"));
+  check_refused(command + " --prompts 2", "2 prompts do not share a pass");
+}
+
+TEST_CASE(
+    "the suite device counts operations and a pass without a device, and measures and compares on one") {
+  const std::string command = "bench --suite device" + kSmall;
+  const Json counted = figures_of(command + " --model " + runfile("testdata/recall.safetensors")),
+             measured = figures_of(command + " --device emulated");
+  CHECK(counted.at("device", "device").string("device") == "none");
+  const auto& rows = measured.at("operations", "device").array("operations");
+  const auto& only_counted = counted.at("operations", "device").array("operations");
+  REQUIRE(rows.size() == 4);
+  REQUIRE(only_counted.size() == 4);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    CAPTURE(i);
+    CHECK(rows[i].at("same_bits", "row").truth("same_bits"));
+    CHECK(number_in(rows[i], "least_ms") > 0);
+    CHECK(number_in(rows[i], "least_ms") <= number_in(rows[i], "median_ms"));
+    CHECK(number_in(rows[i], "bytes") > 0);
+    CHECK(number_in(only_counted[i], "bytes") == number_in(rows[i], "bytes"));
+    CHECK(only_counted[i].find("median_ms") == nullptr);
+    // The sum of its parts: at least the time of all bytes, and of all launches.
+    CHECK(number_in(only_counted[i], "predicted_ms") >=
+          0.999e3 * (number_in(rows[i], "bytes") / 4.3e12 + number_in(rows[i], "launches") * 2e-6));
+  }
+  CHECK(number_in(rows[0], "launches") == 2);
+  CHECK(number_in(rows[1], "launches") == 8);
+  CHECK(number_in(rows[2], "launches") == 9);  // the products of the two ciphertexts before it
+  CHECK(number_in(rows[3], "launches") > 50 * number_in(rows[1], "launches"));
+  // A ring this small does nothing for as long as a launch takes.
+  CHECK(number_in(rows[1], "small_launches") == number_in(rows[1], "launches"));
+  CHECK(number_in(counted, "pass", "peak_bytes") > number_in(counted, "pass", "key_bytes"));
+  for (const char* part : {"preparation", "run"}) CHECK(number_in(counted, "pass", part, "bytes") > 0);
 }
 
 TEST_CASE("flags of the suite model are refused elsewhere, and those of shapes beside a model") {

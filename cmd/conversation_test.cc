@@ -1,6 +1,9 @@
-// A server and its client in one process, on a ring that offers no security; cmd/generate_test.cc has them in
-// two.
+// A server and its client in one process, on a ring that offers no security; cmd/generate_test.cc has them in two. The
+// weights are the server's, or encrypted; cmd/secret_weights_test.cc looks for those in a server's memory.
+#include <filesystem>
+#include <optional>
 
+#include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/testing/chance.h"
@@ -8,21 +11,35 @@
 #include "ckks/base/testing/runfile.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_twin.h"
+#include "cmd/generation/client/weight_encryption.h"
+#include "cmd/generation/server/text_program.h"
 #include "cmd/generation/server/text_server.h"
+#include "cmd/generation/text_ends.h"
+#include "cmd/protocol/group_files.h"
 #include "cmd/testing/test_text.h"
 
 namespace psm::cmd {
 namespace {
 
-// What both parties know, and what each has; made once.
+std::string folder(const std::string& name) {
+  const std::string path = path_of(name);
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+// What both parties know, and what each has.
 struct Parties {
-  Parties()
-      : path((compile_text(path_of("model"), 1), path_of("model"))),
-        program(program::load_program(path + ".program")),
+  Parties(const std::string& name, CompiledFor purpose)
+      : path(folder(name) + "/model"),
+        program((compile_text(path, 1, purpose), program::load_program(path + ".program"))),
         model(read_client_file(path + ".client")),
         secret(ckks::SecretKey::generate(*model.context)),
-        key_file(path_of("evaluation.keys")) {
-    write_keys(key_file, *model.context, secret, model.file.keys);
+        files(folder(name)) {
+    write_keys(files.evaluation, *model.context, secret, model.file.keys);
+    if (purpose != CompiledFor::kEncryptedWeights) return;
+    figures = encrypt_weights(files, secret, model);
+    model.id = figures.id;
+    weights.emplace(files.weights, program);
   }
 
   // A frame with these tokens of a text.
@@ -30,54 +47,61 @@ struct Parties {
     return request_for(model, secret, kind, text, first, tokens);
   }
   const std::string path;
-  const TextProgram program;
-  const TextModel model;
+  TextProgram program;
+  TextModel model;
   const ckks::SecretKey secret;
-  const std::string key_file;
+  const KeyFiles files;
+  WeightFigures figures;
+  std::optional<EncryptedWeights> weights;
 };
 
-const Parties& parties() {
-  static const Parties made;
+// Those whose server has the weights, and those whose server cannot read them; made once.
+Parties& parties() {
+  static Parties made("plain", CompiledFor::kText);
+  return made;
+}
+Parties& blind() {
+  static Parties made("blind", CompiledFor::kEncryptedWeights);
   return made;
 }
 
 // A server that keeps its text in a folder, or nowhere.
 struct TestServer : TextServer {
-  explicit TestServer(const std::string& state = "")
-      : TextServer(parties().program, parties().key_file, state) {}
+  explicit TestServer(const std::string& state = "", Parties& p = parties())
+      : TextServer(p.program, p.files.evaluation, state, nullptr, p.weights ? &*p.weights : nullptr) {}
   std::string answer(const Frame& request) { return reply(request).payload; }
 };
 
 // Tokens picked by a client that talks to a server.
-std::vector<TextClient::Step> generate(TextRecord& record, int count) {
-  TestServer server;
+std::vector<TextClient::Step> generate(TextRecord& record, int count, Parties& p = parties(),
+                                       const std::string& state = "") {
+  TestServer server(state, p);
   DirectChannel channel(server);
   const TextFolder nowhere("");
-  TextClient client(parties().model, parties().secret, channel, record, nowhere);
+  TextClient client(p.model, p.secret, channel, record, nowhere);
   std::vector<TextClient::Step> steps;
-  for (int i = 0; i < count; ++i) steps.push_back(client.next());
-  CHECK(client.figures().at("runs", "figures").array("runs").size() == static_cast<size_t>(count));
+  int runs = 0;
+  for (int i = 0; i < count; ++i) {
+    const TextClient::Step& step = steps.emplace_back(client.next());
+    runs += step.was_prompt ? 1 : step.computed;
+  }
+  CHECK(client.figures().at("runs", "figures").array("runs").size() == static_cast<size_t>(runs));
   return steps;
 }
 
 // With the program in the clear, which must generate the same.
-TextComparison compared(const TextRecord& record, const std::vector<TextClient::Step>& steps) {
-  TextTwin twin(parties().path + ".program", parties().model);
-  TextComparison comparison = compare_text(twin, parties().model, record, steps);
+TextComparison compared(const TextRecord& record, const std::vector<TextClient::Step>& steps,
+                        const Parties& p = parties()) {
+  TextTwin twin(p.path + ".program", p.model);
+  TextComparison comparison = compare_text(twin, p.model, record, steps);
   const std::vector<int> generated(record.tokens.begin() + record.prompt, record.tokens.end());
   CHECK(comparison.free_running == generated);
+  REQUIRE(comparison.positions.size() == steps.size());
   return comparison;
 }
 
-TEST_CASE(
-    "a text generated encrypted is the clear program's, and its logits are off by the predicted error") {
-  TextRecord record{.text = 5, .prompt = 6, .tokens = {kText.begin(), kText.begin() + 6}};
-  const std::vector<TextClient::Step> steps = generate(record, 11);  // all places
-  CHECK(record.tokens.size() == 17);
-  CHECK(steps[0].was_prompt);
-  for (size_t i = 1; i < steps.size(); ++i) CHECK(!steps[i].was_prompt);
-  const TextComparison comparison = compared(record, steps);
-  REQUIRE(comparison.positions.size() == 11);
+// The deviations of its logits are those that the noise model predicts.
+void check_predicted(const TextComparison& comparison) {
   for (const TextComparison::Position& p : comparison.positions) {
     CAPTURE(p.position);
     CHECK(p.predicted_std > 0);
@@ -91,6 +115,16 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "a text generated encrypted is the clear program's, and its logits are off by the predicted error") {
+  TextRecord record{.text = 5, .prompt = 6, .tokens = {kText.begin(), kText.begin() + 6}};
+  const std::vector<TextClient::Step> steps = generate(record, 11);  // all places
+  CHECK(record.tokens.size() == 17);
+  CHECK(steps[0].was_prompt);
+  for (size_t i = 1; i < steps.size(); ++i) CHECK(!steps[i].was_prompt);
+  check_predicted(compared(record, steps));
+}
+
 TEST_CASE("beyond the places the window slides to the last half of them, as the clear program's does") {
   TextRecord record{.text = 5, .prompt = 14, .tokens = {kText.begin(), kText.begin() + 14}};
   record.sampler.temperature = 1.5;
@@ -100,7 +134,6 @@ TEST_CASE("beyond the places the window slides to the last half of them, as the 
     CHECK(steps[i].window == (i < 3 ? 0 : 9));
   }
   const TextComparison comparison = compared(record, steps);
-  CHECK(comparison.positions.size() == 6);
   // More than forty deviations. The sampler's draws have a seed, and none is so near the border of two tokens that such
   // errors move it over: that happens first if the logit of the token picked falls and all others rise.
   constexpr double kMost = 1e-3;
@@ -166,8 +199,8 @@ TEST_CASE("the server holds the keys of a pass or of a token, never both, and a 
   CHECK(prompt_bytes >= d.prompt().keys.bytes(chain));
   CHECK(token_bytes >= d.token().keys.bytes(chain));
   // Those of a pass again, and of a token: what the file has.
-  wire::EvaluationKeysReader file(parties().key_file, *d.context);
-  HeldKeys keys(parties().key_file, *d.context);
+  wire::EvaluationKeysReader file(parties().files.evaluation, *d.context);
+  HeldKeys keys(parties().files.evaluation, *d.context);
   for (const ckks::KeyRequest* request : {&d.prompt().keys, &d.token().keys, &d.keys, &d.token().keys}) {
     keys.hold(*request);
     const ckks::EvaluationKeys fresh = file.load(*request);
@@ -280,6 +313,104 @@ TEST_CASE("weights are encoded once, and a server keeps its levels from token to
   CHECK(encoded(1) < p.program.token_reading.plaintext_bytes);
   CHECK(encoded(2) == encoded(1));
   CHECK(encoded(3) == encoded(1));
+}
+
+TEST_CASE("a text of weights that the server cannot read is the clear model's, up to the predicted error") {
+  TextRecord record{.text = 5, .prompt = 4, .tokens = {kText.begin(), kText.begin() + 4}};
+  const std::vector<TextClient::Step> steps = generate(record, 8, blind());
+  CHECK(steps[0].computed == 4);
+  for (size_t i = 0; i < steps.size(); ++i) CHECK(!steps[i].was_prompt);
+  check_predicted(compared(record, steps, blind()));
+  // Those of the program that has its weights.
+  TextTwin twin(blind().path + ".program", blind().model), same(parties().path + ".program", parties().model);
+  for (size_t size = 3; size < 8; ++size) {
+    const std::span<const int> text(kText.data(), size);
+    const std::vector<double> a = same.after(text, false).clear, b = twin.after(text, false).clear;
+    for (size_t i = 0; i < kVocab; ++i) CHECK(a[i] == doctest::Approx(b[i]).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("the file of weights has a seed in place of half of each ciphertext") {
+  const Parties& p = blind();
+  CHECK(p.figures.count == p.model.weights.size());
+  CHECK(static_cast<double>(p.figures.file_bytes) <
+        0.55 * static_cast<double>(group_bytes(*p.model.context, p.model.weights)));
+  wire::CiphertextReader file(p.files.weights, *p.model.context, kMaxWeights);
+  for (const auto& head : file.heads()) CHECK(head.seeded);
+  CHECK(std::filesystem::status(p.files.weights_owner).permissions() ==
+        (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+}
+
+TEST_CASE("a program with encrypted weights is the same file for other weights with these intervals") {
+  const ckks::Context context(ckks::insecure_version(ckks::secure_n16(), 11));
+  attention::Checkpoint checkpoint = small_model(1);
+  const auto compiled = [&](const std::string& name) {
+    const std::string path = folder("same") + "/" + name;
+    compile_model(PackedModel(checkpoint, context, 1), {}, context, CompiledFor::kEncryptedWeights, path);
+    return read_file(path + ".program", 1 << 26);
+  };
+  const std::string program = compiled("one");
+  for_each_parameter(checkpoint.weights, [](const std::string&, std::vector<float>& weights, int, int) {
+    for (float& w : weights) w = w / 2 + 0.25f;
+  });
+  for (double& range : checkpoint.ranges->residual) range *= 1.5;
+  CHECK(compiled("other") == program);
+}
+
+TEST_CASE("a prompt that stopped within goes on, and so does a text") {
+  const std::vector<int> begun{kText.begin(), kText.begin() + 5};
+  TextRecord whole{.text = 5, .prompt = 5, .tokens = begun}, parts = whole;
+  generate(whole, 3, blind());
+  const std::string state = path_of("within");
+  {
+    TestServer server(state, blind());
+    for (int t = 0; t < 2; ++t) server.answer(blind().request(FrameKind::kToken, 5, t, {kText[t]}));
+  }
+  const std::vector<TextClient::Step> first = generate(parts, 1, blind(), state);
+  CHECK(first[0].computed == 3);
+  generate(parts, 2, blind(), state);
+  CHECK(parts.tokens == whole.tokens);
+}
+
+TEST_CASE("a prompt at once, a gap and what was computed already are refused") {
+  TestServer server("", blind());
+  const auto token = [](int first) { return blind().request(FrameKind::kToken, 5, first, {1}); };
+  CHECK_REFUSED(server.reply({FrameKind::kPrompt, token(0).payload}), "one by one");
+  CHECK_REFUSED(server.reply(token(1)), "token 1 leaves a gap; the next one is 0");
+  server.reply(token(0));
+  CHECK_REFUSED(server.reply(token(0)), "computed already");
+  CHECK_REFUSED(server.reply({FrameKind::kPrompt, token(1).payload}), "one by one");
+  CHECK(server.kept().next() == 1);
+}
+
+TEST_CASE("weights of another key pair, another model or another shape are refused") {
+  const Parties& p = blind();
+  const ckks::SecretKey other = ckks::SecretKey::generate(*p.model.context);
+  CHECK_REFUSED(encrypted_weights_in(p.files, other, p.model), "another key pair than the client's");
+  TextModel other_model = p.model;
+  ++other_model.file.id;
+  CHECK_REFUSED(encrypted_weights_in(p.files, p.secret, other_model), "another model");
+  CHECK(encrypted_weights_in(p.files, p.secret, p.model) == p.figures.id);
+  CHECK(!encrypted_weights_in(KeyFiles(folder("none")), p.secret, p.model));
+
+  TextProgram program(program::load_program(p.path + ".program"));
+  CHECK_REFUSED(EncryptedWeights(p.files.weights, program).read(other.fingerprint()),
+                "one party must own model and data");
+  CHECK(program.id == p.figures.id);
+  program.weights.pop_back();
+  CHECK_REFUSED(EncryptedWeights(p.files.weights, program), "does not hold the weights");
+  program.weights.clear();
+  CHECK_REFUSED(EncryptedWeights(p.files.weights, program), "leave --weights out");
+  TextProgram other_program(program::load_program(parties().path + ".program"));
+  other_program.weights = p.model.weights;
+  CHECK_REFUSED(EncryptedWeights(p.files.weights, other_program), "another program");
+  CHECK_REFUSED(parse_note<WeightNote>(note_text(CiphertextNote()), "text.ct"),
+                "text.ct: it is no note of a model's weights");
+  CHECK_THROWS_AS(parse_note<WeightNote>(note_text(WeightNote()).substr(0, 12), "w"), Error);
+
+  const KeyFiles lost(folder("lost"));
+  std::filesystem::copy(p.files.weights, lost.weights);
+  CHECK_REFUSED(encrypted_weights_in(lost, p.secret, p.model), "weights.owner is missing");
 }
 
 }  // namespace

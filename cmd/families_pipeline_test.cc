@@ -25,11 +25,11 @@ void follow(const std::string& family, const std::string& train, const std::stri
             bool embeds = false) {
   CAPTURE(family);
   const std::string folder = path_of(family), model = folder + "/poly.safetensors", keys = folder + "/keys";
-  must("train", "--out " + folder + train + kShort);
-  must("polynomialise", "--model " + folder + "/final.safetensors --out " + model + " --margin 3");
-  if (embeds) must("import", "--from " + model + " --embedding --out " + folder + "/embedding.safetensors");
+  must_run("train --out " + folder + train + kShort);
+  must_run("polynomialise --model " + folder + "/final.safetensors --out " + model + " --margin 3");
+  if (embeds) must_run("import --from " + model + " --embedding --out " + folder + "/embedding.safetensors");
   compile(embeds ? folder + "/embedding.safetensors" : model, family + "/poly");
-  must("keygen", "--insecure --client " + folder + "/poly.client --out " + keys);
+  must_run("keygen --insecure --client " + folder + "/poly.client --out " + keys);
   const Json compared = answer_and_compare(family + "/poly", keys, prompts, 0x1p-6);
   CHECK(compared.at("positions", "json").integer("positions", 0, 10000) == positions);
   CHECK(compared.at("argmax_agreement", "json").number("argmax_agreement") == 1);
@@ -41,9 +41,9 @@ TEST_CASE(
   for (const std::string family : {"gpt-neox", "gpt2", "llama"}) {
     const std::string grouped = family == "llama" ? " --kv-heads 1" : "";
     follow(family, kSmall + std::string("--family ") + family + grouped, "--sample 3", 3 * 24);
-    const Outcome text = must("generate", "--model " + path_of(family + "/poly.safetensors") + kRing +
-                                              " --prompt \"k0 v1 k2 v3 k0\" --tokens 8 --compare --json " +
-                                              path_of("text.json"));
+    const Outcome text =
+        must_run("generate --model " + path_of(family + "/poly.safetensors") + kRing +
+                 " --prompt \"k0 v1 k2 v3 k0\" --tokens 8 --compare --json " + path_of("text.json"));
     CHECK(contains(text.out, "the program's own text in the clear, the same: "));
     CHECK(number_in(json_in("text.json"), "agreement", "positions") == 8);
     CHECK(number_in(json_in("text.json"), "agreement", "max_abs") < 0.1);
@@ -104,7 +104,7 @@ TEST_CASE(
   write_file(folder + "/vocab.txt", kPieces);
   write_file(path_of("mrpc.tsv"), text_pairs(true));
   write_file(path_of("pairs.txt"), "A12.\tb3\na\nB4. [PAD] a\tA\nb1 b2\tb3 b44\n");
-  must("import", "--from " + folder + " --out " + model);
+  must_run("import --from " + folder + " --out " + model);
   follow("bert", " --from " + model + " --sentences " + path_of("mrpc.tsv"),
          "--prompts " + path_of("pairs.txt"), 4);
   // All four fill one ciphertext of states and one of lengths.
@@ -113,7 +113,7 @@ TEST_CASE(
                              path_of("x.ct")),
                   "ciphertexts") == 2);
   const std::string back = path_of("bert_back");
-  must("import", "--from " + model + " --to hugging-face --out " + back);
+  must_run("import --from " + model + " --to hugging-face --out " + back);
   CHECK(read_file(back + "/model.safetensors", 1 << 20) == read_file(folder + "/model.safetensors", 1 << 20));
   CHECK(attention::read_hugging_face(back).weights.config == config);
   check_refused("import --from " + model + " --embedding --out " + path_of("x"), "the mean of the tokens");
@@ -121,7 +121,7 @@ TEST_CASE(
   // As sentence-transformers write it: a classifier of the mean to train, then an embedding.
   std::filesystem::create_directories(folder + "/1_Pooling");
   write_file(folder + "/1_Pooling/config.json", "{\"pooling_mode_mean_tokens\": true}");
-  must("import", "--from " + folder + " --classes 2 --out " + model);
+  must_run("import --from " + folder + " --classes 2 --out " + model);
   follow("sentences", " --from " + model + " --sentences " + path_of("mrpc.tsv"),
          "--prompts " + path_of("pairs.txt"), 4, /*embeds=*/true);
   const Json answers = json_in("answers.json").at("answers", "json");
@@ -158,22 +158,22 @@ TEST_CASE("a checkpoint whose context no ciphertext holds is cut to the part tha
   checkpoint.ranges = attention::measure_ranges(checkpoint.weights, texts);
   write_notes(PromptCodec(nn::alphabet_of("abcd")), checkpoint.notes, checkpoint.weights.config);
   attention::save_checkpoint(model, checkpoint);
-  const Outcome uncut = must("polynomialise", "--model " + model + " --out " + whole);
+  const Outcome uncut = must_run("polynomialise --model " + model + " --out " + whole);
   CHECK(contains(uncut.out, "no encrypted form: context is 2048"));
   check_refused("compile --insecure --log-n 11 --model " + whole + " --out " + path_of("whole"),
                 "use fewer tokens");
   check_refused("polynomialise --model " + model + " --tokens 4096 --out " + part,
                 "4096 tokens of a context of 2048");
-  must("polynomialise", "--model " + model + " --tokens 16 --out " + part);
+  must_run("polynomialise --model " + model + " --tokens 16 --out " + part);
   CHECK(attention::load_checkpoint(part).weights.config.context == 16);
   CHECK(attention::load_checkpoint(part).weights.position_embedding.size() == 16 * 64);
   compile(part, "part");
-  must("keygen", "--insecure --client " + path_of("part.client") + " --out " + path_of("part_keys"));
+  must_run("keygen --insecure --client " + path_of("part.client") + " --out " + path_of("part_keys"));
 }
 
 TEST_CASE("what has no encrypted form is said where a model is made polynomial") {
-  const Outcome softmax = must("polynomialise", "--model " + path_of("gpt2/softmax.safetensors") + " --out " +
-                                                    path_of("s.safetensors"));
+  const Outcome softmax = must_run("polynomialise --model " + path_of("gpt2/softmax.safetensors") +
+                                   " --out " + path_of("s.safetensors"));
   CHECK(contains(softmax.out, "no encrypted form: attention is softmax"));
   check_refused(
       "compile --insecure --log-n 11 --model " + path_of("s.safetensors") + " --out " + path_of("s"),

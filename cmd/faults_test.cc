@@ -166,11 +166,16 @@ std::vector<size_t> chosen(const std::vector<Operation>& all) {
   return places;
 }
 
-// `written` are all files and folders that the command makes; `result` reads them, and is empty if they are not there. Every
-// `step`-th of the chosen operations is faulted.
+struct Options {
+  size_t step = 1;  // every so manyth of the chosen operations is faulted
+  Whose whose = Whose::kCommand;
+  std::string passing = {};  // what is there only until the command has succeeded
+};
+
+// `written` are all files and folders that the command makes; `result` reads them, and is empty if they are not there.
 void check_faults(const std::string& command, const std::vector<std::string>& written,
-                  const std::function<std::string()>& result, size_t step = 1,
-                  Whose whose = Whose::kCommand) {
+                  const std::function<std::string()>& result, const Options& options = {}) {
+  const auto& [step, whose, passing] = options;
   CAPTURE(command);
   const auto clear = [&] {
     for (const std::string& path : written) fs::remove_all(path);
@@ -205,7 +210,8 @@ void check_faults(const std::string& command, const std::vector<std::string>& wr
         CHECK(run.exit_code != 128 + SIGABRT);
         CHECK(run.exit_code != 128 + SIGSEGV);
         if (!killed) CHECK(count(err, "error: ") == 1);
-        if (left != expected) run_with(command, whose, Fault::kNone);
+        run_with(command, whose, Fault::kNone);
+        CHECK_FALSE(fs::exists(passing));
       }
       CHECK(result() == expected);
     }
@@ -216,14 +222,16 @@ void check_faults(const std::string& command, const std::vector<std::string>& wr
 const std::string kPrompts = path_of("prompts.ct"), kAnswers = path_of("answers.ct");
 
 std::string bytes_of(const std::string& path) { return fs::exists(path) ? read_file(path, 1 << 30) : ""; }
-// Drawn keys and ciphertexts differ in every run, and have the same lengths.
-std::string sizes_of(const std::vector<std::string>& paths) {
-  std::string sizes;
-  for (const std::string& path : paths) {
-    if (!fs::exists(path)) return "";
-    sizes += message(fs::file_size(path), " ");
-  }
-  return sizes;
+// Names and lengths of what is in a folder, but for one folder in it. Drawn keys differ in every run, and have the same
+// lengths.
+std::string sizes_in(const std::string& folder, const std::string& except) {
+  std::map<std::string, uintmax_t> sizes;
+  if (fs::exists(folder))
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (entry.path() != except) sizes[entry.path().filename()] = entry.file_size();
+  std::string text;
+  for (const auto& [name, size] : sizes) text += message(name, " ", size, "\n");
+  return text;
 }
 
 TEST_CASE(
@@ -232,18 +240,16 @@ TEST_CASE(
   make_model(kModel, 1, {.layers = 1});
   check_faults("compile --model " + kModel + " --out " + path_of("model") + kRing, {kClient, kProgram},
                [] { return bytes_of(kClient) == "" ? "" : bytes_of(kProgram) + bytes_of(kClient); });
-  check_faults(
-      "keygen --insecure --client " + kClient + " --out " + kKeys, {kKeys},
-      [] {
-        return sizes_of({kKeys + "/secret.key", kKeys + "/public.key", kKeys + "/evaluation.keys"});
-      },
-      2);
-  check_faults("encrypt " + client_flags() + "--sample 1 --out " + kPrompts, {kPrompts},
-               [] { return sizes_of({kPrompts}); });
-  const std::string state = path_of("state");
-  check_faults(
-      "infer " + infer_flags("prompts.ct", "answers.ct") + "--state " + state, {kAnswers, state},
-      [] { return bytes_of(kAnswers); }, 2);
+  // Only what is being made is there, and a pair that is being moved is not there yet.
+  const std::string making = kKeys + "/.new-keys.part", whole = kKeys + "/.new-keys.whole";
+  check_faults("keygen --insecure --client " + kClient + " --out " + kKeys, {kKeys},
+               [&] { return fs::exists(whole) ? "" : sizes_in(kKeys, making); },
+               {.step = 2, .passing = making});
+  check_faults("encrypt " + client_flags() + "--sample 12 --out " + kPrompts, {kPrompts},
+               [] { return fs::exists(kPrompts) ? message(fs::file_size(kPrompts)) : ""; });
+  const std::string state = path_of("state");  // of two groups
+  check_faults("infer " + infer_flags("prompts.ct", "answers.ct") + "--state " + state, {kAnswers, state},
+               [] { return bytes_of(kAnswers); }, {.passing = state});
   const std::string logits = path_of("logits");
   check_faults("decrypt " + client_flags() + "--in " + kAnswers + " --logits " + logits, {logits},
                [&] { return bytes_of(logits); });
@@ -259,13 +265,13 @@ TEST_CASE("a fault at a file operation of a client that generates, or of its ser
   output_of(client + " --tokens 0");
   fs::remove(keys + "/text.made");
   for (const Whose whose : {Whose::kCommand, Whose::kServer})
-    check_faults(
-        client + " --tokens 2 --prompt-file " + prompt + " --state " + state, {state, keys + "/text.made"},
-        [&] {
-          const std::string out = bytes_of(path_of("out"));
-          return contains(out, "\ntext: ") ? text_in(out) : "";
-        },
-        3, whose);
+    check_faults(client + " --tokens 2 --prompt-file " + prompt + " --state " + state,
+                 {state, keys + "/text.made"},
+                 [&] {
+                   const std::string out = bytes_of(path_of("out"));
+                   return contains(out, "\ntext: ") ? text_in(out) : "";
+                 },
+                 {.step = 3, .whose = whose});
 }
 
 }  // namespace

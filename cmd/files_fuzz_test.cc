@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <type_traits>
 
@@ -22,7 +23,6 @@
 #include "cmd/client/prompt_record.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/server/kept_text.h"
-#include "cmd/generation/server/recording.h"
 #include "cmd/generation/text_ends.h"
 #include "cmd/prompts/logits.h"
 #include "cmd/prompts/prompt_form.h"
@@ -177,20 +177,6 @@ TEST_CASE("a file of logits") {
   check_fuzz(target);
 }
 
-TEST_CASE("a run that others can check") {
-  Recording recording;
-  recording.text = "k0 v1";
-  recording.runs = {{FrameKind::kPrompt, "00", "11", {1, 2}}, {FrameKind::kToken, "22", "33", {3}}};
-  FuzzTarget target{.name = "recording", .fixed_bytes = 32768, .bytes_per_byte = 200};
-  target.corpus = {recording.json()};
-  target.decode = [](std::string_view text) {
-    Recording read = Recording::parse(std::string(text), "input");
-    read.program_file = file_digest(in_file(text));
-    PSM_CHECK(Recording::parse(read.json(), "again").json() == read.json());
-  };
-  check_fuzz(target);
-}
-
 TEST_CASE("a text that a server keeps") {
   restart_kernel_randomness();  // so that a file of an earlier test is of the same keys
   ckks::ParameterSpec spec = ckks::insecure_leveled(4, 3);
@@ -233,33 +219,33 @@ TEST_CASE("the state of an interrupted run") {
   const program::Value x = builder.input("x"), square = builder.square(x);
   builder.output("square", square);
   builder.output("sum", builder.add(builder.square(square), x));
-  const PlannedPass pass(std::make_shared<const ckks::Context>(spec),
-                         program::plan(std::move(builder).finish(), program::budget_of(party.context),
-                                       program::CostModel(party.context.chain())));
+  const PlannedPass pass(
+      std::make_shared<const ckks::Context>(spec),
+      program::plan(std::move(builder).finish(), program::CostModel(party.context.chain())));
   const program::Plan& plan = pass.plan;
-  std::string sent;
-  wire::CiphertextWriter(&sent, party.context, party.secret.fingerprint(), "{}").commit();
-  const wire::CiphertextReader request(ByteSource("request", sent), party.context, 1);
-  const ckks::Fingerprint keys = request.fingerprint();
-  const GroupNote note{.request = request.checksum()};
-  std::vector<ckks::Ciphertext> values;
-  const auto write = [&](const std::string& path, size_t next) {
-    values.clear();
-    LiveValues live;
-    const auto needed = program::live_after(plan, next - 1);
-    for (const program::Value value : needed) {
-      values.push_back(party.encrypt(party.random_slots(1), plan.level[value.id]));
-    }
-    for (size_t i = 0; i < needed.size(); ++i) live.emplace_back(needed[i], &values[i]);
-    write_group(path, party.context, keys, {0, note.request, 0, static_cast<int>(next)}, live);
+  std::deque<std::string> sent;
+  const auto request_of = [&](ckks::Fingerprint keys, const char* note) {
+    wire::CiphertextWriter(&sent.emplace_back(), party.context, keys, note).commit();
+    return wire::CiphertextReader(ByteSource("request", sent.back()), party.context, 1);
   };
+  const wire::CiphertextReader request = request_of(party.secret.fingerprint(), "{}");
 
-  const std::string path = path_of("state"), folder = path_of("group");
+  const std::string folder = path_of("group");
   const size_t end = plan.program.instructions.size();
   FuzzTarget target{.name = "inference state", .fixed_bytes = 64 << 10, .bytes_per_byte = 60};
   for (const size_t next : {end - 1, end}) {
-    write(path, next);
-    target.corpus.push_back(read_file(path, 1 << 20));
+    std::filesystem::remove_all(folder);
+    InferenceState state(folder, pass, request, 2);
+    program::RunOptions options;
+    state.watch(options);
+    std::deque<ckks::Ciphertext> values;
+    InferenceState::LiveValues live;
+    for (const program::Value value : program::live_after(plan, next - 1)) {
+      values.push_back(party.encrypt(party.random_slots(1), plan.level[value.id]));
+      live.emplace_back(value, &values.back());
+    }
+    options.checkpoint(next, live);
+    target.corpus.push_back(read_file(folder + "/group-0", 1 << 20));
   }
   target.repair = wire::repair_container;
   target.marks = wire::container_marks;
@@ -272,7 +258,7 @@ TEST_CASE("the state of an interrupted run") {
     program::RunOptions options;
     state.watch(options);
     if (const auto inside = state.take_checkpoint()) {
-      LiveValues live;
+      InferenceState::LiveValues live;
       for (const auto& [value, ciphertext] : inside->live) live.emplace_back(value, &ciphertext);
       options.checkpoint(inside->next_instruction, live);
     } else {
@@ -286,19 +272,27 @@ TEST_CASE("the state of an interrupted run") {
   check_fuzz(target);
 
   // What was saved comes back, the outputs at the end, and the state of another group or run does not.
-  const program::RunState inside =
-      read_group(ByteSource("state", target.corpus[0]), party.context, plan, keys, note);
-  CHECK(inside.next_instruction == end - 1);
-  const program::RunState finished = read_group(path, party.context, plan, keys, note);
-  CHECK(finished.next_instruction == end);
-  REQUIRE(finished.live.size() == 2);
-  for (const auto& output : plan.program.outputs) {
-    CHECK((finished.live[0].first == output.value || finished.live[1].first == output.value));
-  }
-  const GroupNote others[] = {{0, note.request, 1, 0}, {0, 5, 0, 0}, {8, note.request, 0, 0}};
-  for (const GroupNote& other : others)
-    CHECK_REFUSED(read_group(path, party.context, plan, keys, other), "another run");
-  CHECK_REFUSED(read_group(path, party.context, plan, {}, note), "another run");
+  const auto read = [&](const std::vector<std::string>& groups, const PlannedPass& of,
+                        const wire::CiphertextReader& asked) {
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directory(folder);
+    for (size_t i = 0; i < groups.size(); ++i) write_file(message(folder, "/group-", i), groups[i]);
+    return InferenceState(folder, of, asked, 2);
+  };
+  const std::string &inside = target.corpus[0], &finished = target.corpus[1];
+  CHECK(read({inside}, pass, request).take_checkpoint()->next_instruction == end - 1);
+  const InferenceState state = read({finished}, pass, request);
+  REQUIRE(state.answers().size() == 1);
+  CHECK(state.answers()[0].size() == 2);
+  for (const auto& output : plan.program.outputs) CHECK(state.answers()[0].contains(output.name));
+  PlannedPass other = pass;
+  other.program_id = 8;
+  CHECK_REFUSED(read({finished, finished}, pass, request), "another run");
+  CHECK_REFUSED(read({finished}, other, request), "another run");
+  CHECK_REFUSED(read({finished}, pass, request_of(party.secret.fingerprint(), "{ }")), "another run");
+  ckks::Fingerprint other_keys = request.fingerprint();
+  ++other_keys.key;
+  CHECK_REFUSED(read({finished}, pass, request_of(other_keys, "{}")), "another run");
 }
 
 }  // namespace

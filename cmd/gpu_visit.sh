@@ -4,8 +4,8 @@
 #
 #     gpu_visit.sh [--device cuda|emulated] [--pass] [--limit SECONDS]
 #
-# conformance    each block program, each operation of the engine, bootstraps and the demonstration's program, bit by
-#                bit with the processor's, on small rings; with a GPU also at N = 2^16
+# conformance    each operation of the engine, in every size of ring, bootstraps and the demonstration's program, on
+#                small rings and with a GPU also at N = 2^16: bit by bit the processor's
 # bench          //cmd:bench --suite device; --pass: passes of Pythia 70M too, and the model in the clear
 # sanitisers     compute-sanitizer's memcheck and racecheck at N = 2^12, where that tool stands
 #
@@ -52,7 +52,6 @@ step() {
 }
 skip() { steps="$steps${steps:+, }{\"name\": \"$1\", \"result\": \"skipped: $2\"}"; }
 
-for programs in ntt key weight; do step "$programs programs" "$here/${programs}_programs_test"; done
 step "engine" "$here/device_engine_test"
 step "bootstraps" "$here/device_bootstrap_test"
 step "program bits" "$here/program_bits_test"

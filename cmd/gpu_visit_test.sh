@@ -6,7 +6,7 @@ mkdir -p "$folder"
 tar -xf cmd/gpu_visit_folder.tar -C "$folder"
 
 answer=$("$folder/gpu_visit.sh" --device emulated) || { echo "the visit failed: $answer" && exit 1; }
-for part in '"device": "emulated"' '"name": "ntt programs", "result": "passed"' '"name": "engine", "result": "passed"' \
+for part in '"device": "emulated"' '"name": "engine", "result": "passed"' \
   '"name": "bootstraps", "result": "passed"' '"name": "program bits", "result": "passed"' \
   '"name": "memcheck", "result": "skipped' '"name": "bench", "result": "passed"' '"op"' 'bootstrap_full'; do
   grep -qF "$part" <<< "$answer" || { echo "no $part in: $answer" && exit 1; }
@@ -15,7 +15,7 @@ if grep -qE '"result": "failed"|"same_bits": ?false' <<< "$answer"; then echo "$
 
 # A step that fails is named, and is the script's exit status.
 printf '#!/bin/sh\nexit 1\n' > "$folder/program_bits_test"
-for quick in ntt_programs_test key_programs_test weight_programs_test device_engine_test device_bootstrap_test; do
+for quick in device_engine_test device_bootstrap_test; do
   printf '#!/bin/sh\nexit 0\n' > "$folder/$quick"
 done
 answer=$("$folder/gpu_visit.sh" --device emulated 2> /dev/null)

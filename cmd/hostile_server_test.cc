@@ -165,7 +165,7 @@ TEST_CASE(
   for_both([](const Scene& scene, const Run& honest) {
     CHECK(honest.requests.size() == scene.notes.size() + 1);
     CHECK(honest.decrypted == kNewTokens * scene.model.token_outputs.size());
-    if (!scene.model.takes_prompts()) return;  // cmd/encrypted_weights_test.cc has that server
+    if (!scene.model.takes_prompts()) return;  // cmd/conversation_test.cc has that server
     const TextProgram program(program::load_program(scene.path + ".program"));
     const std::string keys_path = path_of("evaluation.keys");
     write_keys(keys_path, *scene.model.context, scene.secret, scene.model.file.keys);

@@ -32,7 +32,7 @@ const std::string& keys() {
   static const bool once = [] {
     make_pipeline();
     const Outcome encrypted =
-        must("encrypt", client_flags() + "--sample 12 --out " + path_of("prompts.ct") + kCheck);
+        must_run("encrypt " + client_flags() + "--sample 12 --out " + path_of("prompts.ct") + kCheck);
     return contains(encrypted.out, "their values stay inside the ranges of " + kProgram);
   }();
   CHECK(once);
@@ -47,8 +47,8 @@ std::string infer_arguments(const std::string& out) {
 // The answers, with the ledger of their run; made once.
 const std::string& answers() {
   static const std::string file = [] {
-    const Outcome inferred =
-        must("infer", infer_arguments("answer.ct") + " --backend scalar --ledger " + path_of("ledger.json"));
+    const Outcome inferred = must_run("infer " + infer_arguments("answer.ct") +
+                                      " --backend scalar --ledger " + path_of("ledger.json"));
     CHECK(contains(inferred.err, "INSECURE"));
     CHECK(contains(inferred.out, "preparation"));
     return path_of("answer.ct");
@@ -60,15 +60,6 @@ std::string decrypt_arguments(const std::string& in) { return client_flags() + "
 
 Outcome compare_answers(const std::string& in, const std::string& prompts) {
   return decrypt_and_compare(decrypt_arguments(in), kClient, kProgram, prompts);
-}
-
-// `from` with one bit of each of these bytes changed.
-std::string flipped(const std::string& from, const std::string& name, size_t begin, size_t count) {
-  std::string bytes = read_file(from, uint64_t{1} << 31);
-  REQUIRE(begin + count <= bytes.size());
-  for (size_t at = begin; at < begin + count; ++at) bytes[at] = static_cast<char>(bytes[at] ^ 4);
-  write_file(path_of(name), bytes);
-  return path_of(name);
 }
 
 std::string truncated(const std::string& from, const std::string& name, size_t size) {
@@ -89,21 +80,21 @@ TEST_CASE("an answer through four processes is the twin's, whatever kernels each
   const Json found = must_agree(decrypt_arguments("answer.ct"), kClient, kProgram, "--sample 12");
   CHECK(found.at("positions", "json").integer("positions", 0, 1000) == 12 * 6);
   CHECK(found.at("argmax_agreement", "json").number("argmax_agreement") >= 0.99);
-  CHECK(run("decrypt", decrypt_arguments("answer.ct"))
+  CHECK(run_command_line("decrypt " + decrypt_arguments("answer.ct"))
             .out.starts_with("answers, a prediction for each scored position of each prompt:\nprompt 0: "));
 }
 
 TEST_CASE("with no memory for encoded weights, and by other kernels, the answer is the same, bit for bit") {
   answers();
   const std::string page = path_of("ledger.html");
-  const Outcome refused = run("infer", infer_arguments("small.ct") + " --memory 1MB");
+  const Outcome refused = run_command_line("infer " + infer_arguments("small.ct") + " --memory 1MB");
   const std::string before = "ciphertexts take ";
   const size_t at = refused.err.find(before) + before.size();
   REQUIRE(at >= before.size());
   const std::string least = refused.err.substr(at, refused.err.find('\n', at) - at);  // "57.1 MB"
   const double megabytes = std::stod(least) + 0.3;  // a process is not always as large
-  must("infer", infer_arguments("small.ct") + " --ledger " + page + " --memory " + std::to_string(megabytes) +
-                    least.substr(least.find(' ') + 1));
+  must_run("infer " + infer_arguments("small.ct") + " --ledger " + page + " --memory " +
+           std::to_string(megabytes) + least.substr(least.find(' ') + 1));
   CHECK(read_file(path_of("small.ct"), 1 << 28) == read_file(answers(), 1 << 28));
   CHECK(contains(read_file(page, 1 << 22), "The costliest instructions"));
 }
@@ -143,8 +134,8 @@ TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps
 
 TEST_CASE("a published shape runs as a model does, and its prompts are numbers") {
   const std::string shape = path_of("shape"), folder = path_of("shape_keys");
-  must("compile", "--shape pythia-70m --layers 1 --tokens 8 --log-n 12 --insecure --out " + shape);
-  must("keygen", keygen_arguments(folder, shape + ".client"));
+  must_run("compile --shape pythia-70m --layers 1 --tokens 8 --log-n 12 --insecure --out " + shape);
+  must_run("keygen " + keygen_arguments(folder, shape + ".client"));
   const Json compared = answer_and_compare("shape", folder, "--prompt \"7 50303 3\"");
   CHECK(compared.at("positions", "json").integer("positions", 0, 100) == 3);
   check_refused("encrypt --client " + shape + ".client --keys " + folder +
@@ -156,7 +147,7 @@ TEST_CASE("under a dense secret, too, an answer through four processes is the tw
   keys();
   const std::string folder = path_of("dense_keys");
   compile(kModel, "dense", kRing + " --secret dense");
-  must("keygen", keygen_arguments(folder, path_of("dense.client")));
+  must_run("keygen " + keygen_arguments(folder, path_of("dense.client")));
   answer_and_compare("dense", folder, "--sample 12");
   CHECK(number_in(json_in("dense.json"), "params", "secret_hamming_weight") == 0);
 }
@@ -171,7 +162,7 @@ TEST_CASE(
     "keys are tested before they are kept, and where they cannot be written in full none of them stays") {
   keys();
   const std::string folder = path_of("tested");
-  const Outcome made = must("keygen", keygen_arguments(folder) + " --json " + path_of("tested.json"));
+  const Outcome made = must_run("keygen " + keygen_arguments(folder) + " --json " + path_of("tested.json"));
   for (const auto& file : std::filesystem::directory_iterator(folder))
     CHECK_MESSAGE(made.out.find(file.path().string()) != std::string::npos, file.path().string());
   CHECK(number_in(json_in("tested.json"), "test_seconds") > 0);
@@ -192,8 +183,8 @@ TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key 
   std::set<uint64_t> seen;
   size_t polynomials = 0;
   for (const std::string name : {"once.ct", "again.ct"}) {
-    must("encrypt", "--client " + kClient + " --keys " + keys() + " --out " + path_of(name) +
-                        " --prompt \"k0 v0 k1 v1 k0\" --insecure");
+    must_run("encrypt --client " + kClient + " --keys " + keys() + " --out " + path_of(name) +
+             " --prompt \"k0 v0 k1 v1 k0\" --insecure");
     const wire::CiphertextFile file = wire::read_ciphertexts(path_of(name), *context, 100);
     for (const ckks::Ciphertext& c : file.ciphertexts) {
       for (const ckks::RnsPoly& poly : c.c)
@@ -202,7 +193,7 @@ TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key 
     }
   }
   CHECK(seen.size() == polynomials);
-  REQUIRE(run("keygen", keygen_arguments(path_of("keys3"))).exit_code == 0);
+  REQUIRE(run_command_line("keygen " + keygen_arguments(path_of("keys3"))).exit_code == 0);
   CHECK_FALSE(wire::read_public_key(keys() + "/public.key", *context).seed ==
               wire::read_public_key(path_of("keys3/public.key"), *context).seed);
 }
@@ -234,7 +225,7 @@ TEST_CASE("a state of another run is refused") {
   const std::string state = path_of("state"), infer = infer_arguments("resumed.ct");
   std::filesystem::create_directory(state);
   std::filesystem::copy_file(path_of("prompts.ct"), state + "/group-0");
-  CHECK(run("infer", infer + " --state " + state).exit_code == 2);
+  CHECK(run_command_line("infer " + infer + " --state " + state).exit_code == 2);
 }
 
 TEST_CASE("bad input is one clear line and exit code 2") {
@@ -242,8 +233,9 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   make_model(path_of("other.safetensors"), 2);
   compile(path_of("other.safetensors"), "other");
   compile(kModel, "model12", " --insecure --log-n 12");
-  REQUIRE(run("keygen", keygen_arguments(path_of("keys2"))).exit_code == 0);
-  REQUIRE(run("keygen", keygen_arguments(path_of("keys12"), path_of("model12.client"))).exit_code == 0);
+  REQUIRE(run_command_line("keygen " + keygen_arguments(path_of("keys2"))).exit_code == 0);
+  REQUIRE(run_command_line("keygen " + keygen_arguments(path_of("keys12"), path_of("model12.client")))
+              .exit_code == 0);
   make_model(path_of("narrow.safetensors"), 1, {.denominators = 0.01});
   compile(path_of("narrow.safetensors"), "narrow");
   attention::Checkpoint coarse =
@@ -257,10 +249,10 @@ TEST_CASE("bad input is one clear line and exit code 2") {
                     cut_program = truncated(kProgram, "truncated.program", half(kProgram)),
                     cut_client = truncated(kClient, "truncated.client", half(kClient)),
                     stub_client = truncated(kClient, "stub.client", 20),
-                    bad_client = flipped(kClient, "flipped.client", half(kClient), 1),
-                    bad_tables =
-                        flipped(kProgram, "flipped.program", std::filesystem::file_size(kProgram) - 100, 1),
-                    bad_constants = flipped(kProgram, "constants.program", 4096, 4096);
+                    bad_client = flipped(kClient, path_of("flipped.client"), half(kClient)),
+                    bad_tables = flipped(kProgram, path_of("flipped.program"),
+                                         std::filesystem::file_size(kProgram) - 100),
+                    bad_constants = flipped(kProgram, path_of("constants.program"), 4096, 4096);
 
   std::string many;
   for (int i = 0; i < 80000; ++i) many += "k0 v0 k1 v1 k0\n";
@@ -338,7 +330,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
        "--memory 1MB is too little: the process, keys and ciphertexts take"},
       {"infer", infer_with_keys(path_of("keys2/evaluation.keys")), "another key pair"},
       {"infer", infer_with_keys(path_of("keys12/evaluation.keys")), "made for other parameters"},
-      {"infer", infer_with_keys(flipped(evaluation, "flipped.keys", half(evaluation), 1)), "damaged"},
+      {"infer", infer_with_keys(flipped(evaluation, path_of("flipped.keys"), half(evaluation))), "damaged"},
       {"infer", infer_with_keys(truncated(evaluation, "truncated.keys", half(evaluation))),
        "it is truncated"},
       {"infer", with(infer, kProgram, other_program), "belongs to another program"},
@@ -367,13 +359,13 @@ TEST_CASE("held-out values that no bootstrap could take are counted when a model
   const std::string narrow = path_of("narrow.safetensors"), out = path_of("narrow_poly.safetensors");
   attention::Checkpoint checkpoint = attention::load_checkpoint(kModel);
   attention::save_checkpoint(narrow, checkpoint);
-  const Outcome whole = must("polynomialise", "--model " + narrow + " --margin 2 --out " + out);
+  const Outcome whole = must_run("polynomialise --model " + narrow + " --margin 2 --out " + out);
   CHECK(contains(whole.out, " of the sequences: 0 values outside [-1, 1]"));
   // The state's range is what bootstraps scale it by; no polynomial's interval depends on it.
   for (double& range : checkpoint.ranges->residual) range /= 4;
   attention::save_checkpoint(narrow, checkpoint);
-  const Outcome cut = must("polynomialise", "--model " + narrow + " --margin 2 --out " + out + " --json " +
-                                                path_of("narrow.json"));
+  const Outcome cut = must_run("polynomialise --model " + narrow + " --margin 2 --out " + out + " --json " +
+                               path_of("narrow.json"));
   CHECK(contains(cut.out, "such prompts are refused, so repeat with `--margin "));
   CHECK(number_in(json_in("narrow.json"), "unseen_slot_program", "outside") > 0);
   CHECK(number_in(json_in("narrow.json"), "unseen_slot_program", "worst") > 1);
@@ -381,8 +373,8 @@ TEST_CASE("held-out values that no bootstrap could take are counted when a model
 
 TEST_CASE("every command explains itself") {
   for (const char* command : {"demo", "train", "polynomialise", "evaluate", "compile", "keygen", "encrypt",
-                              "infer", "decrypt", "compare"}) {
-    const Outcome outcome = run(command, "--help");
+                              "infer", "decrypt", "compare", "generate", "tokenizer"}) {
+    const Outcome outcome = run_command_line(message(command, " --help"));
     CHECK(outcome.exit_code == 0);
     CHECK(contains(outcome.out, "usage: bazel run //cmd:" + std::string(command)));
     CHECK(contains(outcome.out, "--json"));

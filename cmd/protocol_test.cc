@@ -2,8 +2,8 @@
 // what stays when something fails. Through the commands, as pipeline_test.cc.
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -36,7 +36,7 @@ void encrypt(const std::string& out, const std::vector<int>& lengths, const std:
     text += "\n";
   }
   write_file(file, text);
-  must("encrypt", client_flags(keys) + "--out " + path_of(out) + " --prompts " + file);
+  must_run("encrypt " + client_flags(keys) + "--out " + path_of(out) + " --prompts " + file);
 }
 
 void check_answers(const std::string& in) {
@@ -59,7 +59,7 @@ const ckks::Context& context() {
 const std::string& answers() {
   static const std::string name = [] {
     prepare();
-    must("infer", infer_flags("prompts.ct", "answers.ct"));
+    must_run("infer " + infer_flags("prompts.ct", "answers.ct"));
     return "answers.ct";
   }();
   return name;
@@ -80,27 +80,15 @@ void rename_first(wire::CiphertextFile& file, const char* name) {
   file.note = note_text(note);
 }
 
-void rescale_last(wire::CiphertextFile& file) {
-  ckks::Ciphertext& c = file.ciphertexts.back();
-  c.declare_scale(ckks::Scale(2 * c.scale()));
-}
-
 // The file with a residue of one ciphertext changed, under the checksum of what it was.
 void damage(const std::string& from, const std::string& to, size_t ciphertext) {
   const uint64_t at =
       wire::CiphertextReader(path_of(from), context(), 1 << 12).heads().at(ciphertext).position + 100;
-  std::string bytes = read_file(path_of(from), 1 << 26);
-  bytes[at] = static_cast<char>(bytes[at] ^ 1);
-  write_file(path_of(to), bytes);
+  flipped(path_of(from), path_of(to), at);
 }
 
 // Keys whose heads are right and whose first polynomial is damaged: whoever reads them says so.
-std::string damaged_keys() {
-  std::string bytes = read_file(kKeys + "/evaluation.keys", uint64_t{1} << 31);
-  bytes[1000] = static_cast<char>(bytes[1000] ^ 1);
-  write_file(path_of("damaged.keys"), bytes);
-  return path_of("damaged.keys");
-}
+std::string damaged_keys() { return flipped(kKeys + "/evaluation.keys", path_of("damaged.keys"), 1000); }
 
 unsigned mode_of(const std::string& path) {
   struct stat status;
@@ -140,7 +128,7 @@ TEST_CASE("of the prompts the server's file tells how many groups there are, and
 
 TEST_CASE("the client finds its prompts' lengths again, or is told that their record is missing") {
   const std::string decrypt = client_flags() + "--in " + path_of(answers());
-  must("decrypt", decrypt + " --json " + path_of("lengths.json"));
+  must_run("decrypt " + decrypt + " --json " + path_of("lengths.json"));
   const Json json = json_in("lengths.json");
   CHECK(json.at("answers", "json").array("answers").size() == kPrompts);
   const std::string record = KeyFiles(kKeys).prompts(note_of(answers()).request);
@@ -162,7 +150,10 @@ TEST_CASE("a request that does not fit the plan is refused before a key is read"
     function(file);
     wire::write_ciphertexts(path_of("wrong.ct"), context(), file);
   };
-  change(rescale_last);
+  change([](wire::CiphertextFile& file) {
+    ckks::Ciphertext& last = file.ciphertexts.back();
+    last.declare_scale(ckks::Scale(2 * last.scale()));
+  });
   check_refused_early("the plan of");
   change([](wire::CiphertextFile& file) {
     for (ckks::RnsPoly& poly : file.ciphertexts.back().c) poly = poly.clone_prefix({poly.basis().q - 1, 0});
@@ -207,7 +198,8 @@ TEST_CASE("the answers of finished groups are kept when a later one cannot be re
   check_refused("infer " + infer_flags("half.ct", "half_answers.ct"),
                 "half_answers.ct has the answers of the first 1 of 2 groups");
   check_answers("half_answers.ct");
-  CHECK(contains(run("decrypt", client_flags() + "--in " + path_of("half_answers.ct")).err, "warning: "));
+  CHECK(contains(run_command_line("decrypt " + client_flags() + "--in " + path_of("half_answers.ct")).err,
+                 "warning: "));
   const Json json = json_in("answers.json");
   CHECK(json.at("answers", "json").array("answers").size() == kGroup);
 }
@@ -220,7 +212,7 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
   fs::copy(path_of("prompts.ct"), in / "a.ct");
   fs::copy(path_of("prompts.ct"), in / "b.ct");
   const Outcome first =
-      must("infer", infer_flags("many", "many_answers") + " --state " + path_of("many_states"));
+      must_run("infer " + infer_flags("many", "many_answers") + " --state " + path_of("many_states"));
   CHECK(first.out.find("4 passes") != std::string::npos);
   const std::string expected = read_file(path_of(answers()), 1 << 26);
   for (const char* name : {"a.ct", "b.ct"}) CHECK(read_file((out / name).string(), 1 << 26) == expected);
@@ -229,11 +221,11 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
   fs::copy(path_of("prompts.ct"), in / "c.ct");
   write_file((in / "a.ct.part-0123456789abcdef").string(), "half");
   const fs::file_time_type before = fs::last_write_time(out / "a.ct");
-  const Outcome second = must("infer", infer_flags("many", "many_answers"));
+  const Outcome second = must_run("infer " + infer_flags("many", "many_answers"));
   CHECK(second.out.find("2 passes") != std::string::npos);
   CHECK(fs::last_write_time(out / "a.ct") == before);
   CHECK(read_file((out / "c.ct").string(), 1 << 26) == expected);
-  const Outcome third = run("infer", infer_flags("many", "many_answers"));
+  const Outcome third = run_command_line("infer " + infer_flags("many", "many_answers"));
   CHECK(third.exit_code == 0);
   CHECK(third.out.find("has the answers of all files") != std::string::npos);
   // A file without prompts is known before a key is read. Alone it ends the run; it does not hold up others.
@@ -244,12 +236,12 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
     CHECK(bad.err.find("error: these files were not answered, for the reasons above: " +
                        (in / "d.ct").string() + "\n") != std::string::npos);
   };
-  is_named(run("infer", infer_flags("many", "many_answers", damaged_keys())));
+  is_named(run_command_line("infer " + infer_flags("many", "many_answers", damaged_keys())));
   fs::copy(path_of("prompts.ct"), in / "e.ct");
-  is_named(run("infer", infer_flags("many", "many_answers")));
+  is_named(run_command_line("infer " + infer_flags("many", "many_answers")));
   CHECK(read_file((out / "e.ct").string(), 1 << 26) == expected);
   check_refused("infer " + infer_flags("many", "many"), "--out and --in are the same");
-  CHECK(run("infer", infer_flags("many", "prompts.ct")).exit_code == 2);
+  CHECK(run_command_line("infer " + infer_flags("many", "prompts.ct")).exit_code == 2);
 }
 
 TEST_CASE("in a folder an answer is that of the very request under its name, and of all its groups") {
@@ -257,7 +249,7 @@ TEST_CASE("in a folder an answer is that of the very request under its name, and
   const fs::path in = path_of("renewed"), out = path_of("renewed_answers");
   fs::create_directory(in);
   damage("prompts.ct", "renewed/a.ct", 3);
-  const auto answer = [] { return run("infer", infer_flags("renewed", "renewed_answers")); };
+  const auto answer = [] { return run_command_line("infer " + infer_flags("renewed", "renewed_answers")); };
   for (int i = 0; i < 2; ++i) {  // what the first run left is not taken for all of it
     const Outcome stopped = answer();
     CHECK(stopped.exit_code == 1);
@@ -296,10 +288,10 @@ TEST_CASE("a group that is in the state is not run again") {
   const std::string state = " --state " + path_of("groups");
   damage("prompts.ct", "second_bad.ct", 3);
   damage("prompts.ct", "first_bad.ct", 0);
-  CHECK(run("infer", infer_flags("second_bad.ct", "resumed.ct") + state).exit_code == 2);
+  CHECK(run_command_line("infer " + infer_flags("second_bad.ct", "resumed.ct") + state).exit_code == 2);
   CHECK(fs::exists(path_of("groups/group-0")));
   // The first group of this file cannot be read: it need not be.
-  must("infer", infer_flags("first_bad.ct", "resumed.ct") + state);
+  must_run("infer " + infer_flags("first_bad.ct", "resumed.ct") + state);
   CHECK_FALSE(fs::exists(path_of("groups")));
   check_answers("resumed.ct");
 }
@@ -314,6 +306,50 @@ TEST_CASE("a state that cannot be kept is refused before a key is read") {
   }
 }
 
+TEST_CASE("what is interrupted says so and leaves nothing half made") {
+  prepare();
+  const std::string folder = path_of("interrupted_keys");
+  const Outcome keys = run_command_line("keygen --client " + kClient + " --out " + folder + " --insecure",
+                                        signalled("INT", "[ -e " + folder + "/.new-keys.part/secret.key ]"));
+  CHECK(keys.exit_code == 128 + SIGINT);
+  CHECK(keys.err.ends_with("interrupted: no keys were kept; run the same command again to make them\n"));
+  CHECK_FALSE(fs::exists(folder));
+
+  const std::string state = path_of("interrupted_state"),
+                    infer = "infer " + infer_flags("prompts.ct", "interrupted.ct") + " --state " + state;
+  const Outcome stopped = run_command_line(infer, signalled("TERM", "[ -e " + state + "/group-0 ]"));
+  CHECK(stopped.exit_code == 128 + SIGTERM);
+  const std::string next = " groups of prompts, and the next up to instruction ";
+  CHECK(contains(stopped.err, "interrupted: of " + path_of("prompts.ct") + " 0 of "));
+  CHECK(contains(stopped.err, next));
+  CHECK(
+      stopped.err.ends_with(" are kept in " + state + "; run the same command again to go on from there\n"));
+  CHECK_FALSE(fs::exists(path_of("interrupted.ct")));
+  const Outcome last = must_run(infer);
+  CHECK(last.out.starts_with(path_of("prompts.ct") + " goes on from its state: 0 of "));
+  CHECK(contains(last.out, next));
+  CHECK_FALSE(fs::exists(state));
+}
+
+TEST_CASE(
+    "a program that changed between kill and resume is refused, and the state stays for the right one") {
+  prepare();
+  const std::string group = path_of("kept/group-0"), state = " --state " + path_of("kept"),
+                    infer = "infer " + infer_flags("prompts.ct", "resumed_after_kill.ct") + state;
+  run_command_line(infer, signalled("KILL", "[ -e " + group + " ]"));
+  REQUIRE(fs::exists(group));
+  const std::string before = read_file(group, 1 << 26), other = path_of("other.safetensors");
+  make_model(other, 2);
+  compile(other, "other");
+  check_refused(
+      "infer " + infer_flags("prompts.ct", "other.ct", kKeys + "/evaluation.keys", path_of("other.program")) +
+          state,
+      "belongs to another program");
+  CHECK(read_file(group, 1 << 26) == before);
+  must_run(infer);
+  CHECK(read_file(path_of("resumed_after_kill.ct"), 1 << 26) == read_file(path_of(answers()), 1 << 26));
+}
+
 TEST_CASE("a save that fails warns, and the run goes on to its answers") {
   prepare();
   // The live ciphertexts after a block pass the limit, the answers do not.
@@ -326,26 +362,13 @@ TEST_CASE("a save that fails warns, and the run goes on to its answers") {
   CHECK(read("limited.ct").ciphertexts.size() == 2);
 }
 
-TEST_CASE("an answer at another level or scale, or under another name, than the plan's is refused") {
-  const auto refused = [&](const char* said, auto&& change) {
-    wire::CiphertextFile file = read(answers());
-    change(file);
-    wire::write_ciphertexts(path_of("other_answers.ct"), context(), file);
-    check_refused("decrypt " + client_flags() + "--in " + path_of("other_answers.ct"), said);
-    CHECK(read_file(path_of("out"), 1 << 20).empty());
-  };
-  const auto higher = [](wire::CiphertextFile& file) {
-    for (ckks::RnsPoly& poly : file.ciphertexts[0].c) {
-      ckks::RnsPoly two(context().ring(), {2, 0}, ckks::Form::kNtt);
-      for (int j = 0; j < 2; ++j) std::copy_n(poly.limb(0), poly.n(), two.limb(j));
-      for (size_t i = 0; i < two.n(); ++i) two.limb(1)[i] %= context().q(1);
-      poly = std::move(two);
-    }
-    file.ciphertexts[0].declare_scale(context().scale(1));
-  };
-  refused("and scale 2^", rescale_last);
-  refused("is at level 1", higher);
-  refused("lists the ciphertexts z", [](wire::CiphertextFile& file) { rename_first(file, "z"); });
+TEST_CASE("an answer under another name than the plan's is refused") {
+  wire::CiphertextFile file = read(answers());
+  rename_first(file, "z");
+  wire::write_ciphertexts(path_of("other_answers.ct"), context(), file);
+  check_refused("decrypt " + client_flags() + "--in " + path_of("other_answers.ct"),
+                "lists the ciphertexts z");
+  CHECK(read_file(path_of("out"), 1 << 20).empty());
 }
 
 TEST_CASE(
@@ -359,7 +382,7 @@ TEST_CASE(
   encrypt("public.ct", kLengths, folder);
   const auto size = [](const std::string& name) { return static_cast<double>(fs::file_size(path_of(name))); };
   CHECK(size("prompts.ct") < 0.55 * size("public.ct"));
-  must("infer", infer_flags("public.ct", "public_answers.ct"));
+  must_run("infer " + infer_flags("public.ct", "public_answers.ct"));
   for (const auto& entry : fs::directory_iterator(folder))  // the record of its prompts
     if (entry.path().extension() == ".record")
       fs::copy_file(entry.path(), kKeys + "/" + entry.path().filename().string());
@@ -373,7 +396,7 @@ TEST_CASE("decrypted answers are their owner's alone, and so must the secret key
   const std::string decrypt = client_flags() + "--in " + path_of(answers()), report = path_of("private.json");
   write_file(report, "{}");
   REQUIRE(chmod(report.c_str(), 0644) == 0);
-  must("decrypt", decrypt + " --json " + report);
+  must_run("decrypt " + decrypt + " --json " + report);
   CHECK(mode_of(report) == 0600);
   const std::string secret = kKeys + "/secret.key";
   for (const mode_t open : {0640, 0604, 0660}) {

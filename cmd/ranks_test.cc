@@ -27,11 +27,11 @@ void prepare() {
   make_pipeline();
   make_model(path_of("other.safetensors"), 2);
   compile(path_of("other.safetensors"), "other");
-  must("keygen", "--client " + kClient + " --out " + path_of("other_keys") + " --insecure");
+  must_run("keygen --client " + kClient + " --out " + path_of("other_keys") + " --insecure");
   std::filesystem::create_directory(path_of("prompts"));
   for (int file = 0; file < 5; ++file)
-    must("encrypt", client_flags() + "--sample 2 --seed " + std::to_string(file) + " --out " +
-                        path_of("prompts/" + std::to_string(file)));
+    must_run("encrypt " + client_flags() + "--sample 2 --seed " + std::to_string(file) + " --out " +
+             path_of("prompts/" + std::to_string(file)));
 }
 
 std::string infer(const std::string& in, const std::string& out, const std::string& program = "model.program",

@@ -57,11 +57,5 @@ TEST_CASE("what makes no sense is refused in one line and leaves nothing") {
   CHECK_FALSE(std::filesystem::exists(out));
 }
 
-TEST_CASE("the command explains itself") {
-  const std::string help = output("--help");
-  CHECK(contains(help, "usage: bazel run //cmd:tokenizer"));
-  CHECK(contains(help, "encode"));
-}
-
 }  // namespace
 }  // namespace psm::cmd

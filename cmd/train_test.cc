@@ -10,7 +10,7 @@
 #include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "cmd/prompts/prompt_form.h"
-#include "cmd/testing/test_commands.h"
+#include "cmd/testing/test_pipeline.h"
 #include "cmd/training/training_run.h"
 #include "nn/files/safetensors.h"
 #include "nn/text/bpe/bpe_trainer.h"
@@ -70,15 +70,7 @@ TEST_CASE("a score offset that is no number is refused") {
 
 TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refused") {
   const std::string path = path_of("model.safetensors");
-  train::RecallOptions task;
-  task.keys = 4, task.values = 4, task.pairs = 2, task.length = 16;
-  attention::ModelConfig config;
-  config.vocab = 8, config.context = 16, config.layers = 1, config.width = 16, config.heads = 2,
-  config.ffn = 16;
-  attention::Checkpoint checkpoint;
-  checkpoint.weights = attention::random_weights(config, 1);
-  write_notes(PromptCodec(task), checkpoint.notes, checkpoint.weights.config);
-  attention::save_checkpoint(path, checkpoint);
+  make_model(path, 1, {.layers = 1});
   const nn::Safetensors whole = nn::read_safetensors(path);
   CHECK(must_run("evaluate --model " + path).err == "");
   check_refused("evaluate --windows 2 --model " + path, "leave it out for this model");
@@ -158,7 +150,6 @@ TEST_CASE(
            path_of("paper/polynomial"));
   const attention::Checkpoint polynomial = attention::load_checkpoint(path_of("paper/polynomial"));
   CHECK(polynomial.polynomial->division == attention::DivisionForm::kGoldschmidt);
-  CHECK(polynomial.polynomial->inverse_sqrt == attention::DivisionForm::kGoldschmidt);
   check_refused("demo --paper --model " + path_of("paper/polynomial"), "--paper trains a model");
 
   // What cannot be continued.

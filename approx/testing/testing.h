@@ -1,32 +1,28 @@
-// For tests: the points of an approximation's domain, its worst error on them, and what its certificate promises.
+// For tests: what an approximation's certificate promises, and examples.
 #pragma once
 
-#include <cmath>
 #include <vector>
 
 #include "approx/approximation.h"
+#include "approx/goldschmidt_sqrt.h"
 #include "ckks/base/testing/check.h"
 
 namespace psm::approx {
 
-// `count` points of the domain, both ends included; spaced geometrically where the domain is positive.
-inline std::vector<double> points_of(const Interval& domain, int count) {
-  std::vector<double> points(count);
-  for (int i = 0; i < count; ++i) {
-    const double share = static_cast<double>(i) / (count - 1);
-    points[i] = domain.lo > 0 ? domain.lo * std::pow(domain.hi / domain.lo, share)
-                              : domain.lo + share * domain.width();
+// 1/sqrt by each of its methods.
+inline std::vector<Approximation> inverse_sqrt_examples() {
+  std::vector<Approximation> all;
+  for (const Interval domain : {Interval{1e-3, 8}, Interval{0.5, 0.6}, Interval{10, 1e5}}) {
+    for (const int iterations : {1, 2, 4, 7, 12})
+      for (const bool relaxed : {false, true})
+        all.push_back(goldschmidt_inverse_sqrt(domain, iterations, relaxed));
+    for (const int start_levels : {2, 4, 5})
+      if (const auto start = inverse_sqrt_start(domain, start_levels))
+        for (const int iterations : {1, 3}) all.push_back(start_goldschmidt_inverse_sqrt(*start, iterations));
+    for (const int degree : {15, 31, 100})
+      if (const auto series = series_inverse_sqrt(domain, degree)) all.push_back(*series);
   }
-  points.back() = domain.hi;
-  return points;
-}
-
-// The largest error_at() over `count` points.
-inline double worst_error(const Approximation& approximation, int count) {
-  double worst = 0;
-  for (const double x : points_of(approximation.domain(), count))
-    worst = worse(worst, approximation.error_at(x));
-  return worst;
+  return all;
 }
 
 // The certificate holds and, if it is above `rounding`, this much of it is attained.

@@ -465,8 +465,7 @@ DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& 
   const auto state = [&](const char* name) {
     return state_inputs(builder, packing, name, static_cast<size_t>(packing.features));
   };
-  Stream stream{state("x"), {}};
-  if (model.options.client_norm) stream.h = state("h");
+  Stream stream{state("x"), state("h")};
   for (int n = 0; n < config.layers; ++n) {
     Builder::Scope scope(builder, "layer " + std::to_string(n));
     const FoldedLayer layer = fold_layer(model, packing, n);

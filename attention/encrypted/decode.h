@@ -43,8 +43,8 @@
 // Levels: q, k, v and up take 2 + products_depth() of 1/sqrt, in which the 1 for the matrix and 2 for masks
 // are hidden; they take 3 if h' is given. So does up of a pre-norm layer. Then attention takes 2 (scores) +
 // ceil(log2 p) + 1 (values) + 2 (output), and in parallel, from the powers on, depth of 1/x + 2. The hidden units take
-// depth of gelu + 1, one more in SwiGLU. A cache keeps its level: additions are lowered to it. LevelBudget::carried
-// tells the planner this level, also for the prompt's program.
+// depth of gelu + 1, one more in SwiGLU. A cache keeps its level: additions are lowered to it. CarriedLevels
+// tell the planner this level, also for the prompt's program.
 //
 // Key switches of a layer with one ciphertext of heads, without those inside 1/sqrt, 1/x and GELU. B and S
 // belong to each dense map, U and B' to the spread one, sigma is that of Builder::sum_of_rotations: norm 3 +

@@ -22,9 +22,8 @@ namespace {
 
 constexpr int kContext = kSmallContext;
 
-PolynomialModel model_of(const ModelConfig& config, bool client_norm) {
-  return rough_polynomial(
-      config, {.norm_error = 1e-3, .inverse_error = 1e-3, .gelu_error = 1e-3, .client_norm = client_norm});
+PolynomialModel model_of(const ModelConfig& config) {
+  return rough_polynomial(config, {.norm_error = 1e-3, .inverse_error = 1e-3, .gelu_error = 1e-3});
 }
 
 // The program of the token at this position.
@@ -34,10 +33,10 @@ program::Program at(const DecodeProgram& decode, int position) {
 
 // The largest difference of logits between one pass over a whole text, and a prompt followed by tokens one by one, all
 // on the twin. Without a prompt the caches are empty.
-double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, bool client_norm,
+double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt,
                            bool encrypted_weights = false) {
   CAPTURE(slots);
-  const PolynomialModel model = model_of(config, client_norm);
+  const PolynomialModel model = model_of(config);
   const Packing packing = make_packing(config, kContext, slots, 1);
   const std::vector<int> text = small_data(config, 1).texts[0];
   const size_t vocab = static_cast<size_t>(config.vocab);
@@ -71,19 +70,19 @@ double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, 
 }
 
 TEST_CASE("tokens one by one after a prompt have the logits of one pass over the whole text") {
-  CHECK(tokens_against_pass(small_config(16, 2, 32, 0.25), 512, 5, true) < 1e-9);  // gelu in two parts
-  CHECK(tokens_against_pass(small_config(16, 2, 32, 1), 512, 12, false) < 1e-9);
-  CHECK(tokens_against_pass(small_config(16, 2, 64, 1), 128, 1, true) < 1e-9);  // no place repeats
+  CHECK(tokens_against_pass(small_config(16, 2, 32, 0.25), 512, 5) < 1e-9);  // gelu in two parts
+  CHECK(tokens_against_pass(small_config(16, 2, 32, 1), 512, 12) < 1e-9);
+  CHECK(tokens_against_pass(small_config(16, 2, 64, 1), 128, 1) < 1e-9);  // no place repeats
 }
 
 TEST_CASE("with weights as inputs the logits are the same") {
-  CHECK(tokens_against_pass(small_config(16, 2, 32, 0.25), 512, 0, true, /*encrypted_weights=*/true) < 1e-9);
-  CHECK(tokens_against_pass(small_config(16, 2, 64, 1), 128, 0, false, /*encrypted_weights=*/true) < 1e-9);
+  CHECK(tokens_against_pass(small_config(16, 2, 32, 0.25), 512, 0, /*encrypted_weights=*/true) < 1e-9);
+  CHECK(tokens_against_pass(small_config(16, 2, 64, 1), 128, 0, /*encrypted_weights=*/true) < 1e-9);
   // Several ciphertexts.
-  CHECK(tokens_against_pass(small_config(32, 4, 48, 1), 64, 0, true, /*encrypted_weights=*/true) < 1e-9);
+  CHECK(tokens_against_pass(small_config(32, 4, 48, 1), 64, 0, /*encrypted_weights=*/true) < 1e-9);
   ModelConfig offset = small_config(24, 3, 40, 0.5);
   offset.score_offset = true;
-  CHECK(tokens_against_pass(offset, 256, 0, true, /*encrypted_weights=*/true) < 1e-8);
+  CHECK(tokens_against_pass(offset, 256, 0, /*encrypted_weights=*/true) < 1e-8);
 }
 
 ModelConfig small_text(std::string_view family) {
@@ -95,91 +94,46 @@ ModelConfig small_text(std::string_view family) {
 TEST_CASE(
     "so do pre-norm blocks, with SwiGLU or GELU, rotary or learned positions, and other blocks with SwiGLU") {
   const ModelConfig llama = small_text("llama"), gpt2 = small_text("gpt2");
-  CHECK(tokens_against_pass(llama, 512, 5, true) < 1e-9);
-  CHECK(tokens_against_pass(gpt2, 512, 5, true) < 1e-9);
-  CHECK(tokens_against_pass(llama, 512, 0, false, /*encrypted_weights=*/true) < 1e-9);
-  CHECK(tokens_against_pass(gpt2, 256, 0, true, /*encrypted_weights=*/true) < 1e-9);
+  CHECK(tokens_against_pass(llama, 512, 5) < 1e-9);
+  CHECK(tokens_against_pass(gpt2, 512, 5) < 1e-9);
+  CHECK(tokens_against_pass(llama, 512, 0, /*encrypted_weights=*/true) < 1e-9);
+  CHECK(tokens_against_pass(gpt2, 256, 0, /*encrypted_weights=*/true) < 1e-9);
   ModelConfig parallel = llama, shifted = llama, wide = llama;
   parallel.block = BlockKind::kParallel;
-  CHECK(tokens_against_pass(parallel, 512, 9, true) < 1e-9);
+  CHECK(tokens_against_pass(parallel, 512, 9) < 1e-9);
   shifted.norm = NormKind::kLayerNorm, shifted.kv_heads = 1, shifted.score_offset = true;
-  CHECK(tokens_against_pass(shifted, 256, 7, false) < 1e-8);
+  CHECK(tokens_against_pass(shifted, 256, 7) < 1e-8);
   wide.width = 32, wide.heads = 8, wide.ffn = 88;  // several ciphertexts of everything
-  CHECK(tokens_against_pass(wide, 128, 9, true) < 1e-9);
+  CHECK(tokens_against_pass(wide, 128, 9) < 1e-9);
   wide.kv_heads = 8;  // of four to a ciphertext, and two of queries for each
   wide.width = 64, wide.heads = 16;
-  CHECK(tokens_against_pass(wide, 64, 4, false) < 1e-9);
-  CHECK(tokens_against_pass(wide, 64, 0, true, /*encrypted_weights=*/true) < 1e-9);
-  CHECK_REFUSED(client_inputs(client_model_of(model_of(gpt2, true), make_packing(gpt2, kContext, 512, 1)),
+  CHECK(tokens_against_pass(wide, 64, 4) < 1e-9);
+  CHECK(tokens_against_pass(wide, 64, 0, /*encrypted_weights=*/true) < 1e-9);
+  CHECK_REFUSED(client_inputs(client_model_of(model_of(gpt2), make_packing(gpt2, kContext, 512, 1)),
                               std::vector<std::vector<int>>{{1}}, kContext),
                 "place 16");
 }
 
-bool same(const ckks::Plain& a, const ckks::Plain& b) {
-  return a.period() == b.period() && a.to_vector() == b.to_vector();
-}
-
-TEST_CASE("a program whose weights are inputs holds nothing of them") {
-  const ModelConfig config = small_config(16, 2, 32, 0.25);
-  const PolynomialModel model = model_of(config, true);
-  PolynomialModel other = model;
-  for_each_parameter(other.weights, [](const std::string&, std::vector<float>& weights, int, int) {
-    for (float& x : weights) x = x / 2 + 0.25f;
-  });
-  for (double& range : other.ranges.residual) range *= 1.5;
-  const Packing packing = make_packing(config, kContext, 512, 1);
-  const DecodeProgram ours = build_decode_program(model, packing, /*encrypted_weights=*/true),
-                      theirs = build_decode_program(other, packing, /*encrypted_weights=*/true);
-  // Constants as well: all plaintexts of the two programs are the same, and all weights differ somewhere.
-  REQUIRE(ours.program.instructions.size() == theirs.program.instructions.size());
-  for (size_t i = 0; i < ours.program.instructions.size(); ++i) {
-    const program::Instruction &a = ours.program.instructions[i], &b = theirs.program.instructions[i];
-    CAPTURE(program::describe(a));
-    REQUIRE(a.opcode == b.opcode);
-    REQUIRE(same(a.plain, b.plain));
-    if (a.linear) {
-      REQUIRE(a.linear->terms.size() == b.linear->terms.size());
-      for (size_t t = 0; t < a.linear->terms.size(); ++t)
-        REQUIRE(same(a.linear->terms[t].weight, b.linear->terms[t].weight));
-    }
-    if (a.series) REQUIRE(a.series->coefficients == b.series->coefficients);
-  }
-  const program::Constants our_place = ours.constants.at(3), their_place = theirs.constants.at(3);
-  REQUIRE(our_place.size() == their_place.size());
-  for (size_t i = 0; i < our_place.size(); ++i) {
-    CAPTURE(program::describe(our_place[i]));
-    REQUIRE(same(our_place[i].plain, their_place[i].plain));
-    REQUIRE(our_place[i].offsets == their_place[i].offsets);
-  }
-  CHECK(ours.weights.size() > 10);
-  REQUIRE(ours.weights.size() == theirs.weights.size());
-  for (size_t i = 0; i < ours.weights.size(); ++i) {
-    CAPTURE(ours.weights[i].name);
-    CHECK(ours.weights[i].name == theirs.weights[i].name);
-    CHECK_FALSE(same(ours.weights[i].weight, theirs.weights[i].weight));
-  }
-}
-
 TEST_CASE("so do models of several ciphertexts of heads, and with places for heads that are none") {
   // Two of heads, gelu in three parts; four, gelu in six; gelu in two stacks of sixteen.
-  CHECK(tokens_against_pass(small_config(32, 4, 48, 0.5), 128, 9, true) < 1e-9);
-  CHECK(tokens_against_pass(small_config(32, 4, 48, 1), 64, 3, false) < 1e-9);
-  CHECK(tokens_against_pass(small_config(16, 2, 512, 0.5), 128, 13, true) < 1e-9);
-  CHECK(tokens_against_pass(small_config(24, 3, 40, 0.5), 256, 7, false) < 1e-9);
-  CHECK(tokens_against_pass(small_config(20, 2, 40, 0.4), 128, 7, true) < 1e-9);  // a real one of the state
+  CHECK(tokens_against_pass(small_config(32, 4, 48, 0.5), 128, 9) < 1e-9);
+  CHECK(tokens_against_pass(small_config(32, 4, 48, 1), 64, 3) < 1e-9);
+  CHECK(tokens_against_pass(small_config(16, 2, 512, 0.5), 128, 13) < 1e-9);
+  CHECK(tokens_against_pass(small_config(24, 3, 40, 0.5), 256, 7) < 1e-9);
+  CHECK(tokens_against_pass(small_config(20, 2, 40, 0.4), 128, 7) < 1e-9);  // a real one of the state
 }
 
 TEST_CASE("powers other than four, and score offsets that leave empty places zero") {
   ModelConfig square = small_config(16, 2, 32, 0.5), sixth = square, offset = square;
   square.power = 2, sixth.power = 6, offset.score_offset = true;
-  CHECK(tokens_against_pass(square, 512, 10, true) < 1e-9);
-  CHECK(tokens_against_pass(sixth, 512, 10, true) < 1e-8);
-  CHECK(tokens_against_pass(offset, 512, 10, true) < 1e-8);
+  CHECK(tokens_against_pass(square, 512, 10) < 1e-9);
+  CHECK(tokens_against_pass(sixth, 512, 10) < 1e-8);
+  CHECK(tokens_against_pass(offset, 512, 10) < 1e-8);
 }
 
 TEST_CASE("prompts of all lengths differ in constants, and so do tokens of all positions") {
   const ModelConfig config = small_config(16, 2, 32, 0.5);
-  const PolynomialModel model = model_of(config, true);
+  const PolynomialModel model = model_of(config);
   const Packing packing = make_packing(config, kContext, 512, 1);
   const std::vector<std::vector<int>> text = small_data(config, 1).texts;
   const SlotVectors inputs = client_inputs(client_model_of(model, packing), text);
@@ -246,11 +200,9 @@ class TokenServer {
     kinds.insert(sparse.begin(), sparse.end());
     const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, kinds);
     const program::CostModel costs = program::costs_of(context, bootstraps);
-    program::LevelBudget budget = program::budget_of(context);
-    budget.carried = carried;
     ckks::KeyRequest keys;
     for (const program::Program& program : programs) {
-      plans.push_back(program::plan(program, budget, costs));
+      plans.push_back(program::plan(program, costs, carried));
       keys.merge(program::key_request(plans.back(), bootstraps));
     }
     party = std::make_unique<ckks::TestParty>(spec, keys);
@@ -282,7 +234,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
   ModelConfig config = small_config(64, 8, 128, 0.5);
   config.power = 2;  // a narrow 1/x: no error rests on a few slots
   const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(10);
-  const PolynomialModel model = model_of(config, true);
+  const PolynomialModel model = model_of(config);
   const Packing packing = make_packing(config, kContext, 512, 1);
   REQUIRE(packing.period() == 512);  // errors repeat with no period
   const std::vector<int> text = small_data(config, 1).texts[0];

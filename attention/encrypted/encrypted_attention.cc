@@ -47,9 +47,13 @@ AttentionMasks::AttentionMasks(const Packing& packing, std::vector<double> theta
   }
   // Inputs are q and V~ rotated by the giants, one for each g; outputs (g, b) in this order.
   mask_queries_.outputs = mask_values_.outputs = 0;
-  for (int g = 0; g < giants(); ++g)
+  for (int b = 0; b < B; ++b) query_steps_.babies.push_back(b * (1 + F)), value_steps_.babies.push_back(b);
+  for (int g = 0; g < giants(); ++g) {
+    const int query_giant = (g - C / B) * B, value_giant = query_giant + B;
+    query_steps_.giants.push_back(query_giant), query_steps_.inputs.push_back(-query_giant * F);
+    value_steps_.giants.push_back(value_giant), value_steps_.inputs.push_back(value_giant * (1 + F));
     for (int b = 0; b < B; ++b) {
-      const int query = (g - C / B) * B + b, value = (g + 1 - C / B) * B - b;
+      const int query = query_giant + b, value = value_giant - b;
       if (std::abs(query) < C)
         mask_queries_.terms.push_back({.output = mask_queries_.outputs++,
                                        .input = g,
@@ -61,6 +65,7 @@ AttentionMasks::AttentionMasks(const Packing& packing, std::vector<double> theta
                                       .baby = -b * F,
                                       .weight = value_mask(value, -(value + b))});
     }
+  }
 }
 
 // entry(t, j) for feature j of every head of token t, before the outer rotation by `giant_offset`. A mask that
@@ -111,26 +116,21 @@ ckks::Plain AttentionMasks::key_mask(int m, int feature, int giant_offset) const
 }
 
 std::vector<Value> AttentionMasks::scores(Builder& builder, Value q, Shared& shared) const {
-  const int C = head_features_, F = stride_, B = babies_;
   if (shared.keys.empty()) {
     shared.keys = builder.linear(std::vector<Value>{builder.conjugate(shared.k)}, skew_keys_);
     shared.rotated_keys.resize(shared.keys.size());
   }
-  std::vector<int> giant_offsets, baby_offsets;
-  for (int g = 0; g < giants(); ++g) giant_offsets.push_back((g - C / B) * B);
-  for (int b = 0; b < B; ++b) baby_offsets.push_back(b * (1 + F));
-  std::vector<int> query_offsets;
-  for (int offset : giant_offsets) query_offsets.push_back(-offset * F);
-  const std::vector<Value> queries = builder.linear(builder.rotate_all(q, query_offsets), mask_queries_);
+  const std::vector<Value> queries =
+      builder.linear(builder.rotate_all(q, query_steps_.inputs), mask_queries_);
   std::vector<Value> scores;
   for (size_t first = 0; first < shared.keys.size(); first += together()) {
     const size_t count = std::min(together(), shared.keys.size() - first);
     for (size_t m = first; m < first + count; ++m)
       if (shared.rotated_keys[m].empty())
-        shared.rotated_keys[m] = builder.rotate_all(shared.keys[m], baby_offsets);
+        shared.rotated_keys[m] = builder.rotate_all(shared.keys[m], query_steps_.babies);
     const auto rotated = std::span<const std::vector<Value>>(shared.rotated_keys).subspan(first, count);
     // The masks carry half the scale, so twice the real part is the score.
-    for (const Value sum : giant_sums(builder, rotated, queries, giant_offsets, 1, 1 + F))
+    for (const Value sum : giant_sums(builder, rotated, queries, query_steps_.giants, 1, 1 + stride_))
       scores.push_back(builder.twice_real_part(sum));
   }
   return scores;
@@ -187,25 +187,19 @@ ckks::Plain AttentionMasks::offsets_of_heads(const std::vector<double>& c) const
 }
 
 Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, Shared& shared) const {
-  const int C = head_features_, F = stride_, B = babies_;
-  std::vector<int> giant_offsets, value_offsets, baby_offsets;
-  for (int g = 0; g < giants(); ++g) {
-    giant_offsets.push_back((g + 1 - C / B) * B);
-    value_offsets.push_back(giant_offsets.back() * (1 + F));
-  }
-  for (int b = 0; b < B; ++b) baby_offsets.push_back(b);
+  const int C = head_features_, F = stride_;
   std::vector<Value>& values = shared.masked_values;
   if (values.empty()) {
     const Value skewed = builder.linear(std::vector<Value>{shared.v}, skew_values_)[0];
-    values = builder.linear(builder.rotate_all(skewed, value_offsets), mask_values_);
+    values = builder.linear(builder.rotate_all(skewed, value_steps_.inputs), mask_values_);
   }
   std::vector<Value> outputs;
   for (size_t first = 0; first < powers.size(); first += together()) {
     std::vector<std::vector<Value>> rotated;
     for (size_t m = first; m < std::min(first + together(), powers.size()); ++m)
       rotated.push_back(
-          builder.rotate_all(builder.rotate(powers[m], static_cast<int>(m) * C * F), baby_offsets));
-    const std::vector<Value> sums = giant_sums(builder, rotated, values, giant_offsets, -1, -1);
+          builder.rotate_all(builder.rotate(powers[m], static_cast<int>(m) * C * F), value_steps_.babies));
+    const std::vector<Value> sums = giant_sums(builder, rotated, values, value_steps_.giants, -1, -1);
     outputs.insert(outputs.end(), sums.begin(), sums.end());
   }
   // Horner over m: one rotation key.

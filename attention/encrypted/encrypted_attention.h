@@ -104,6 +104,10 @@ class AttentionMasks {
   // stride_: slots from token to token. length_: tokens that are not filling.
   int tokens_, features_, stride_, length_, head_features_, score_ciphertexts_, babies_;
   std::vector<double> theta_, scale_;
+  // Offsets of rotations: by giant step of the sums, and of the input q or V~; by baby step of K~_m or P_m.
+  struct Steps {
+    std::vector<int> giants, inputs, babies;
+  } query_steps_ = {}, value_steps_ = {};
   ckks::LinearTransform skew_keys_, skew_values_, mask_queries_, mask_values_;
 };
 

@@ -1,8 +1,8 @@
 #include "attention/encrypted/encrypted_model.h"
 
 #include <cmath>
+#include <utility>
 
-#include "approx/activation.h"
 #include "attention/encrypted/encrypted_block.h"
 #include "attention/encrypted/encrypted_cache.h"
 #include "attention/encrypted/long_attention.h"
@@ -28,7 +28,7 @@ Program build_program(const PolynomialModel& model, const Packing& places, int c
   const bool post_norm = config.block == BlockKind::kPostNorm;
   Stream stream;
   if (!post_norm) stream.x = input("x");
-  if (post_norm || model.options.client_norm) stream.h = input("h");
+  stream.h = input("h");
   Value lengths;
   if (packing.has_length_mask()) lengths = builder.input("lengths", true, packing.period());
   const EncryptedBlocks blocks(builder, config, packing, lengths);
@@ -62,23 +62,21 @@ Program build_program(const PolynomialModel& model, const Packing& places, int c
   return std::move(builder).finish();
 }
 
-PolynomialModel shape_model(const ModelConfig& config, const ShapeRanges& ranges,
-                            const PolynomialOptions& options) {
-  PolynomialModel model{.weights = {}, .measured = {}, .ranges = {}, .options = options, .layers = {}};
-  model.weights.config = config;
-  const size_t layers = static_cast<size_t>(config.layers);
-  model.weights.layers.resize(layers);
-  model.ranges.residual.assign(static_cast<size_t>(config.width), 1.0);
-  model.ranges.layers.assign(layers, {.variance = ranges.variance,
-                                      .denominator = ranges.denominator,
-                                      .gelu_input = ranges.gelu_input,
-                                      .second_variance = ranges.variance});
-  model.layers.assign(layers, layer_polynomials(config, model.ranges.layers[0], options));
-  if (config.classes > 0 && config.head_has_norm()) model.final_inverse_sqrt = model.layers[0].inverse_sqrt;
-  if (config.pooler)
-    model.pooler =
-        approx::design_activation(approx::Activation::kSigmoid, ranges.pooler_input, options.gelu_error);
-  return model;
+PolynomialModel shape_model(const ModelConfig& config, const ShapeRanges& ranges, PolynomialOptions options) {
+  ModelWeights weights;
+  weights.config = config;
+  weights.layers.resize(static_cast<size_t>(config.layers));
+  const LayerRanges layer{.variance = ranges.variance,
+                          .denominator = ranges.denominator,
+                          .gelu_input = ranges.gelu_input,
+                          .second_variance = ranges.variance};
+  options.margin = 1;
+  return make_polynomial(std::move(weights),
+                         {.residual = std::vector<double>(static_cast<size_t>(config.width), 1.0),
+                          .layers = std::vector<LayerRanges>(static_cast<size_t>(config.layers), layer),
+                          .final_variance = ranges.variance,
+                          .pooler_input = ranges.pooler_input},
+                         options);
 }
 
 std::vector<Value> state_inputs(Builder& builder, const Packing& packing, const char* name, size_t period) {
@@ -112,7 +110,6 @@ ClientModel client_model_of(const PolynomialModel& model, const Packing& packing
                                .learned_positions = c.positions == PositionKind::kLearned,
                                .final_norm = c.has_final_norm(),
                                .sends_state = !post_norm,
-                               .sends_normalised = model.options.client_norm || post_norm,
                                .power = c.power,
                                .separator = c.separator},
                      .packing = packing,

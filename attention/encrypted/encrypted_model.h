@@ -26,7 +26,7 @@ struct ShapeRanges {
   double gelu_input = 6;    // or SiLU's
   double pooler_input = 4;  // of the sigmoid of a classifier's head
 };
-PolynomialModel shape_model(const ModelConfig&, const ShapeRanges& = {}, const PolynomialOptions& = {});
+PolynomialModel shape_model(const ModelConfig&, const ShapeRanges& = {}, PolynomialOptions = {});
 
 // Throws psm::Error on a model that cannot compute tokens one by one with cached keys and values (decode.h).
 void require_decodable(const ModelConfig&);

@@ -5,8 +5,6 @@
 
 #include "attention/encrypted/long_attention.h"
 #include "attention/testing/small_models.h"
-#include "attention/trained/measure.h"
-#include "ckks/base/error.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/program.h"
 #include "doctest/doctest.h"
@@ -14,52 +12,33 @@
 namespace psm::attention {
 namespace {
 
-// The largest difference of logits, in polynomials of errors of a thousandth.
-double off(const ModelConfig& config, size_t slots, bool client_norm, int prompts_at_once = 0) {
-  return twin_error(
-      config, slots,
-      {.norm_error = 1e-3, .inverse_error = 1e-3, .gelu_error = 1e-3, .client_norm = client_norm},
-      prompts_at_once);
+TEST_CASE("the slot program computes the polynomial model with the paper's polynomials, of 22 levels") {
+  CHECK(twin_error(small_config(16, 2, 32), 512, paper_polynomials()) < 1e-8);
 }
 
-TEST_CASE("the slot program computes the polynomial model, for several prompts of different lengths") {
-  CHECK(off(small_config(16, 2, 32), 512, true) < 1e-9);      // 4 prompts
-  CHECK(off(small_config(16, 2, 32), 512, false, 2) < 1e-9);  // 2 of them, each in two places
-  CHECK(off(small_config(16, 2, 32), 512, false) < 1e-9);     // the server normalises the first layer too
-  ModelConfig square = small_config(16, 2, 32), sixth = square;
-  square.power = 2, sixth.power = 6;
-  CHECK(off(square, 512, true) < 1e-9);
-  CHECK(off(sixth, 512, true) < 1e-8);  // the wider division is rounded more
-  PolynomialOptions paper = paper_polynomials();
-  paper.client_norm = false;
-  CHECK(twin_error(small_config(16, 2, 32), 512, paper) < 1e-8);  // 22 levels
-}
-
-TEST_CASE("a model wider than a ciphertext spreads over several, and padded heads and units do no harm") {
-  CHECK(off(small_config(32, 4, 48), 128, true) < 1e-9);   // F = 8: 2 ciphertexts, ffn 3
-  CHECK(off(small_config(24, 3, 40), 128, false) < 1e-9);  // three heads in places for four
-}
-
-TEST_CASE("score offsets are added without a level, to the scores of tokens that a query sees alone") {
-  for (const int power : {4, 6}) {
-    ModelConfig config = small_config(16, 2, 32), wide = small_config(32, 4, 48),
-                padded = small_config(24, 3, 40);
-    for (ModelConfig* each : {&config, &wide, &padded}) each->power = power, each->score_offset = true;
-    CHECK(off(config, 512, true) < 1e-8);
-    CHECK(off(wide, 128, true) < 1e-8);     // two ciphertexts of heads
-    CHECK(off(padded, 128, false) < 1e-8);  // one head's place is empty
-  }
-}
-
-TEST_CASE("a long prompt has its heads spread over ciphertexts") {
-  ModelConfig config = small_config(16, 2, 32), padded = small_config(24, 3, 40);
-  ModelConfig grouped = small_config(32, 4, 48);
-  grouped.kv_heads = 2;
-  config.context = padded.context = grouped.context = 64, padded.score_offset = true;
-  for (const auto& [model, slots] : {std::pair{config, 256}, {padded, 256}, {grouped, 512}}) {
-    REQUIRE(spread_heads(make_packing(model, 64, slots), model).head_parts > 1);
-    CHECK(off(model, slots, true) < 1e-8);
-    CHECK(off(model, slots, false) < 1e-8);
+TEST_CASE("a long prompt has its heads spread over ciphertexts, a head's features over lanes") {
+  struct Case {
+    ModelConfig model;
+    int tokens;
+    size_t slots;
+    int lanes;
+  };
+  ModelConfig padded = small_config(24, 3, 40), grouped = small_config(32, 4, 48);
+  padded.score_offset = true, grouped.kv_heads = 2;
+  for (Case each : {Case{small_config(16, 2, 32), 64, 256, 2},
+                    {padded, 64, 256, 1},  // a head's place is empty
+                    {grouped, 64, 512, 2},
+                    {small_config(32, 2, 32), 128, 1024, 4},
+                    {small_config(64, 2, 64), 128, 2048, 8},
+                    {small_config(8, 2, 8), 512, 1024, 1}}) {
+    CAPTURE(each.tokens);
+    CAPTURE(each.lanes);
+    each.model.context = each.tokens;
+    const Packing packing = spread_heads(make_packing(each.model, each.tokens, each.slots), each.model);
+    REQUIRE(packing.head_parts > 1);
+    CHECK(packing.head_features == each.lanes);
+    CHECK(twin_error(each.model, each.slots,
+                     {.norm_error = 1e-3, .inverse_error = 1e-3, .gelu_error = 1e-3}) < 1e-8);
   }
 }
 
@@ -71,15 +50,15 @@ ModelConfig demonstration(int layers) {
 constexpr ShapeRanges kNarrow{.variance = {1, 4}, .denominator = {0.05, 1}, .gelu_input = 2};
 
 TEST_CASE("a layer is 12 levels deep through attention, and 4 more where the server normalises") {
-  const Packing packing = make_packing(demonstration(1), 64, 1 << 15);
-  const auto deepest = [&](bool client_norm) {
+  const auto deepest = [](int layers) {
+    const ModelConfig config = demonstration(layers);
     return program::longest_path(
-        build_program(shape_model(demonstration(1), kNarrow, {.client_norm = client_norm}), packing));
+        build_program(shape_model(config, kNarrow), make_packing(config, 64, 1 << 15)));
   };
   // q, k, v 1; skew and masks 1; scores 1; power 2; row sums 1; 1/x 4; division 1; output 1.
-  CHECK(deepest(true) == 12);
+  CHECK(deepest(1) == 12);
   // square 1; sum 1; 1/sqrt and its product 3, in parallel with q, k, v.
-  CHECK(deepest(false) == 16);
+  CHECK(deepest(2) == 12 + 16);
 }
 
 TEST_CASE("two layers of width 64 on 64 tokens cost these instructions") {
@@ -100,8 +79,8 @@ TEST_CASE("powers of one ciphertext of heads are gone before those of the next a
   const Packing packing = make_packing(config, 64, 1024);
   const auto together = static_cast<size_t>(packing.score_ciphertexts());
   REQUIRE(packing.head_ciphertexts() == 2);
-  const program::CostModel costs(ckks::nominal_chain(ckks::insecure_bootstrappable(11)));
-  const program::Plan plan = program::plan(build_program(shape_model(config, kNarrow), packing), {}, costs);
+  const program::CostModel costs(ckks::Context(ckks::insecure_bootstrappable(11)).chain());
+  const program::Plan plan = program::plan(build_program(shape_model(config, kNarrow), packing), costs);
   std::set<int> alive;
   size_t most = 0, made = 0;
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
@@ -119,8 +98,9 @@ TEST_CASE("powers of one ciphertext of heads are gone before those of the next a
 
 TEST_CASE("with 13 levels between bootstraps, two layers take two bootstraps and 57 Galois keys") {
   const ModelConfig config = demonstration(2);
+  const program::CostModel costs(ckks::Context(ckks::secure_n16()).chain());
   const program::Plan plan =
-      program::plan(build_program(shape_model(config, kNarrow), make_packing(config, 64, 1 << 15)));
+      program::plan(build_program(shape_model(config, kNarrow), make_packing(config, 64, 1 << 15)), costs);
   CHECK(plan.bootstraps == 2);
   CHECK(plan.keys.galois_levels.size() == 57);
 }
@@ -135,25 +115,8 @@ TEST_CASE(
   for (const program::ValueFacts& value : program.values) CHECK(value.period <= 2048);
   const program::BootstrapFigures sparse{
       .kind = {2048}, .entry_level = 3, .output_level = 14, .seconds = 12, .real_seconds = 12};
-  const program::CostModel costs(ckks::nominal_chain(ckks::secure_n16()), {}, {sparse});
-  CHECK(program::bootstrap_kinds(program::plan(program, {}, costs)) == std::set<ckks::BootstrapKind>{{2048}});
-}
-
-TEST_CASE("prompts that do not fit, and tokens that the model lacks, are refused") {
-  const ModelConfig config = small_config(16, 2, 32);
-  const ModelWeights weights = random_weights(config, 1);
-  const PolynomialModel model =
-      make_polynomial(weights, measure_ranges(weights, small_data(config, 8).examples()));
-  const Packing packing = make_packing(config, config.context, 128);
-  REQUIRE(packing.prompts == 1);
-  using Prompts = std::vector<std::vector<int>>;
-  CHECK_NOTHROW(client_inputs(client_model_of(model, packing), Prompts{{1, 2, 3}}));
-  CHECK_THROWS_AS(client_inputs(client_model_of(model, packing), Prompts{{1, 13}}), Error);
-  CHECK_THROWS_AS(client_inputs(client_model_of(model, packing), Prompts{{-1}}), Error);
-  CHECK_THROWS_AS(client_inputs(client_model_of(model, packing), Prompts{{}}), Error);
-  CHECK_THROWS_AS(client_inputs(client_model_of(model, packing), Prompts{{1}, {2}}), Error);
-  CHECK_THROWS_AS(client_inputs(client_model_of(model, packing), Prompts{std::vector<int>(17, 1)}), Error);
-  CHECK_THROWS_AS(client_logits(client_model_of(model, packing), {}, Prompts{{1}}), Error);
+  const program::CostModel costs(ckks::Context(ckks::secure_n16()).chain(), {}, {sparse});
+  CHECK(program::bootstrap_kinds(program::plan(program, costs)) == std::set<ckks::BootstrapKind>{{2048}});
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ NormReading attention_reading(const PolynomialModel& model, const Packing& packi
   const LayerWeights& w = weights.layers[layer];
   if (weights.config.block != BlockKind::kPostNorm)
     return reading_of(w.norm1_gamma, w.norm1_beta, model, packing,
-                      layer == 0 && model.client_normalises() ? nullptr : &model.layers[layer].inverse_sqrt);
+                      inverse_sqrt_at(model, Site::kVariance, layer));
   if (layer == 0) return reading_of(weights.embedding_gamma, weights.embedding_beta, model, packing, nullptr);
   const LayerWeights& before = weights.layers[layer - 1];
   return reading_of(before.norm2_gamma, before.norm2_beta, model, packing,

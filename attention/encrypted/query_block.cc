@@ -40,8 +40,7 @@ RowPacking QueryBlock::rows(double score_bound) const {
                   .places = causal_packing_.head_features,
                   .lengths = {},
                   .score_bound = score_bound,
-                  .ciphertexts = score_ciphertexts(),
-                  .divide_later = true};
+                  .ciphertexts = score_ciphertexts()};
   for (int t = 0; t < tokens(); ++t)
     for (int h = 0; h < heads(); ++h) rows.lengths.push_back((key_blocks_ - 1) * tokens() + t + 1);
   return rows;

@@ -10,8 +10,8 @@
 //
 //   O[t, f] = sum_e w_e v_l[key, f]
 //
-// in units of `unit`: AttentionMasks::weigh weighs each pair of blocks, the sums are added, and a form that
-// divides later multiplies them by its factor.
+// in units of `unit`: AttentionMasks::weigh weighs each pair of blocks, the sums are added, and multiplied by the form's
+// factor if it has one.
 #pragma once
 
 #include <vector>

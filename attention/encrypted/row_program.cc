@@ -2,7 +2,7 @@
 
 #include <bit>
 #include <cmath>
-#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -43,10 +43,8 @@ class SlotRows {
   struct Value {
     std::vector<program::Value> slots;  // by ciphertext; one for a number of each row
     double unit = 1;                    // what it stands for is unit * slots,
-    bool over_length = false;           // divided by L,
     bool fresh = false;                 // and it needs no refresh yet
     bool ends_in_zeros = false;         // after the row's end
-    bool has_length = false;            // 1/L is in the slots
     program::Value factor{};            // by factor_unit times which it is still to be multiplied
     double factor_unit = 1;
   };
@@ -57,17 +55,14 @@ class SlotRows {
 
   Value scores(std::vector<program::Value> slots, double input_scale) const {
     PSM_CHECK(slots.size() == static_cast<size_t>(packing_.ciphertexts), slots.size(), " ciphertexts");
-    return {std::move(slots), 1 / input_scale, false, /*fresh=*/true, /*ends_in_zeros=*/true};
+    return {std::move(slots), 1 / input_scale, /*fresh=*/true, /*ends_in_zeros=*/true};
   }
 
   RowWeights weights(Value x) {
     if (!x.factor.valid()) {
-      PSM_CHECK(x.unit == 1 && !x.over_length, "unit ", x.unit);
+      PSM_CHECK(x.unit == 1, "unit ", x.unit);
       return {std::move(x.slots), {}, 1};
     }
-    if (x.over_length)
-      x.factor = builder_.multiply_plain(x.factor, plain(places(std::nullopt, 1, /*over_length=*/true)));
-    x.over_length = false;
     // What follows a row's end goes here.
     if (!x.ends_in_zeros) x.slots = times_places(x, 1 / x.unit);
     return {std::move(x.slots), x.factor, x.unit * x.factor_unit};
@@ -75,15 +70,14 @@ class SlotRows {
 
   Value apply(const approx::Approximation& f, const Value& x, const char* what, double shift = 0,
               double factor = 1) {
-    PSM_CHECK(is_one(x.unit * f.input_scale() * factor) && !x.over_length && !x.factor.valid(), what,
-              ": unit ", x.unit);
+    PSM_CHECK(is_one(x.unit * f.input_scale() * factor) && !x.factor.valid(), what, ": unit ", x.unit);
     Values values = x.slots;
     const double offset = f.input_offset() + f.input_scale() * factor * shift;
     if (std::abs(offset) > kRounding)
       for (program::Value& v : values) v = builder_.add_constant(v, offset);
     if (!x.fresh) values = builder_.refresh(values);
     for (program::Value& v : values) v = nn::build(builder_, f, v, what);
-    return {builder_.refresh(values), f.output_scale(), false, /*fresh=*/true};
+    return {builder_.refresh(values), f.output_scale(), /*fresh=*/true};
   }
 
   Value of_sum(const approx::Approximation& f, const Value& x, double addend, const char* what) {
@@ -93,11 +87,11 @@ class SlotRows {
     ckks::LinearTransform map;
     if (x.ends_in_zeros) {
       in = {builder_.add_all(in)};
-      map = nn::block_sum_map(places(std::nullopt, factor, x.over_length), packing_.places);
+      map = nn::block_sum_map(std::vector<double>(static_cast<size_t>(packing_.places), factor),
+                              packing_.places);
     } else {
       for (size_t m = 0; m < in.size(); ++m)
-        for (ckks::TransformTerm& term :
-             nn::block_sum_map(places(m, factor, x.over_length), packing_.places).terms) {
+        for (ckks::TransformTerm& term : nn::block_sum_map(places(m, factor), packing_.places).terms) {
           term.input = static_cast<int>(m);
           map.terms.push_back(std::move(term));
         }
@@ -109,11 +103,10 @@ class SlotRows {
     return {{builder_.refresh(nn::build(builder_, f, v, what))}, f.output_scale()};
   }
 
-  Value scaled_by(const Value& x, const Value& number) {
-    Value scaled = x;
-    scaled.factor = number.slots[0];
-    scaled.factor_unit = number.unit;
-    return packing_.divide_later ? scaled : divided(scaled);
+  Value scaled_by(Value x, const Value& number) const {
+    x.factor = number.slots[0];
+    x.factor_unit = number.unit;
+    return x;
   }
 
   Value times(Value x, double c) const {
@@ -123,26 +116,11 @@ class SlotRows {
 
   Value power(const Value& base, int p) {
     Value x = divided(base);
-    PSM_CHECK(!x.over_length, "power ", p, " of values over the length");
     for (program::Value& v : x.slots) v = nn::power_of(builder_, v, p);
-    return {.slots = std::move(x.slots),
-            .unit = std::pow(x.unit, p),
-            .ends_in_zeros = x.ends_in_zeros,
-            .has_length = p == packing_.length_root};
+    return {.slots = std::move(x.slots), .unit = std::pow(x.unit, p), .ends_in_zeros = x.ends_in_zeros};
   }
 
-  Value over_length(Value x) const {
-    PSM_CHECK(!x.over_length, "values over the length already");
-    x.over_length = !x.has_length;
-    return x;
-  }
-
-  Value half_sum(const Value& x, const Value& y) {
-    Values halves = times_places(x, 0.5);
-    const Values others = times_places(y, 0.5);
-    for (size_t m = 0; m < halves.size(); ++m) halves[m] = builder_.add(halves[m], others[m]);
-    return {.slots = std::move(halves), .ends_in_zeros = true};
-  }
+  Value over_length(Value powers) const { return powers; }  // the scores hold L^(-1/p)
 
   Value refresh(const Value& x) {
     Value refreshed = divided(x);
@@ -152,14 +130,12 @@ class SlotRows {
   }
 
  private:
-  // `factor`, divided by the length if wanted: in the slots of ciphertext m up to a row's end, or without m in all.
-  std::vector<double> places(std::optional<size_t> m, double factor, bool over_length) const {
+  // `factor` in the slots of ciphertext m up to a row's end.
+  std::vector<double> places(size_t m, double factor) const {
     std::vector<double> places;
     for (int length : packing_.lengths)
-      for (int j = 0; j < packing_.places; ++j) {
-        const bool behind = m && static_cast<int>(*m) * packing_.places + j >= length;
-        places.push_back(behind ? 0 : over_length ? factor / length : factor);
-      }
+      for (int j = 0; j < packing_.places; ++j)
+        places.push_back(static_cast<int>(m) * packing_.places + j < length ? factor : 0);
     return places;
   }
 
@@ -167,8 +143,7 @@ class SlotRows {
   Values times_places(const Value& x, double factor) {
     Values products;
     for (size_t m = 0; m < x.slots.size(); ++m)
-      products.push_back(
-          builder_.multiply_plain(x.slots[m], plain(places(m, x.unit * factor, x.over_length))));
+      products.push_back(builder_.multiply_plain(x.slots[m], plain(places(m, x.unit * factor))));
     return products;
   }
 
@@ -190,7 +165,14 @@ RowWeights in_slots(Builder& builder, const PolynomialRow& row, const RowPacking
                     const Values& scores) {
   SlotRows rows(builder, packing);
   const SlotRows::Value x = rows.scores(scores, row.input_scale(packing.score_bound));
-  return std::visit([&](const auto& each) { return rows.weights(each.run(rows, x)); }, row.recipe);
+  return std::visit(
+      [&](const auto& each) -> RowWeights {
+        if constexpr (std::is_same_v<decltype(each), const ScaledReluRecipe&>)
+          throw Error("scaled ReLU has no form in slots; take another form of attention weights");
+        else
+          return rows.weights(each.run(rows, x));
+      },
+      row.recipe);
 }
 
 std::vector<std::vector<ckks::Complex>> pack_rows(const PolynomialRow& row, const RowPacking& packing,
@@ -198,14 +180,13 @@ std::vector<std::vector<ckks::Complex>> pack_rows(const PolynomialRow& row, cons
   check(packing);
   const auto S = static_cast<size_t>(packing.places);
   const double input_scale = row.input_scale(packing.score_bound);
+  const auto* power = std::get_if<PowerSoftmaxRecipe>(&row.recipe);
   PSM_CHECK(rows.size() == packing.slots / S, "rows ", rows.size());
   std::vector<std::vector<ckks::Complex>> slots(static_cast<size_t>(packing.ciphertexts),
                                                 std::vector<ckks::Complex>(packing.slots));
   for (size_t r = 0; r < rows.size(); ++r) {
     PSM_CHECK(static_cast<int>(rows[r].size()) == packing.lengths[r % packing.lengths.size()], "row ", r);
-    const double root = packing.length_root == 0
-                            ? 1
-                            : std::pow(static_cast<double>(rows[r].size()), -1.0 / packing.length_root);
+    const double root = power ? std::pow(static_cast<double>(rows[r].size()), -1.0 / power->p) : 1;
     for (size_t j = 0; j < rows[r].size(); ++j) slots[j / S][r * S + j % S] = input_scale * root * rows[r][j];
   }
   return slots;

@@ -1,5 +1,5 @@
-// Rows of scores in slots, and their weights as a slot program: every form of
-// attention/reference/polynomial_weights.h on ciphertexts.
+// Rows of scores in slots, and their weights as a slot program: the forms of
+// attention/reference/polynomial_weights.h on ciphertexts, but for scaled ReLU.
 //
 // Packing. slot r S + j of ciphertext m holds input_scale x_e, x_e score number e = m S + j of row r, |x_e|
 // <= R; S is a power of two and all values are real. Row r has L_r entries. The places after them are zero in
@@ -7,13 +7,16 @@
 // LengthAgnosticMaskedAttention). One ciphertext for a row is the simple case. With S the features of a head,
 // lengths t + 1 and more ciphertexts, it is the transformer's packing of scores (encrypted_attention.h).
 //
-// Scales. A slot holds its value divided by a unit, which existing products by plaintexts absorb. So 1/L, an
-// approximation's scales and masks cost no level of their own. Values at refresh candidates stay within [-1,
-// 1].
+// Scales. A slot holds its value divided by a unit, which existing products by plaintexts absorb. So an
+// approximation's scales and masks cost no level of their own. The scores of PowerSoftmax hold L^(-1/p) x_e, as the
+// model's masks make them, so 1/L costs none after x^p. Values at refresh candidates stay within [-1, 1].
+//
+// A row's last factor stays apart. The caller multiplies by it after weighted sums, one product for many weights.
+// Normalise and square has no such factor, because it squares its last quotient.
 //
 // A sum over a row, replicated to its places, is a block-diagonal map (nn/encrypted/encrypted_linear.h) of one
 // level. The model's attention (encrypted_block.h) is PowerSoftmax alone, with 1/L and all masks in its
-// scores. This header has every form, so that all can be planned, predicted and run side by side.
+// scores. Here all forms can be planned, predicted and run side by side.
 #pragma once
 
 #include <span>
@@ -30,23 +33,17 @@ struct RowPacking {
   std::vector<int> lengths;  // L_r; as many as a power of two, repeated until the slots are full
   double score_bound = 0;    // R
   int ciphertexts = 1;       // that hold a row's places
-  // A row's last factor stays apart. The caller multiplies by it after weighted sums, one product for many
-  // weights. Normalise and square has no such factor, because it squares its last quotient.
-  bool divide_later = false;
-  // p: slots are multiplied by L_r^(-1/p), as by the model's masks, so 1/L costs no level after x^p.
-  int length_root = 0;
 };
 
-// The weights of a row are unit * slots * factor. Only with divide_later is the unit not 1 and is there a
-// factor, the same number in all places of a row.
+// The weights of a row are unit * slots * factor, which is the same number in all places of a row.
 struct RowWeights {
   std::vector<program::Value> slots;  // by ciphertext
   program::Value factor;              // none: 1
   double unit = 1;
 };
 
-// Throws psm::Error if scores up to packing.score_bound leave the row's intervals, and unless the places and the number
-// of lengths are powers of two that divide the slots, and each length is in 1 .. S times the ciphertexts.
+// Throws psm::Error for scaled ReLU, if scores up to packing.score_bound leave the row's intervals, and unless the places
+// and the number of lengths are powers of two that divide the slots, and each length is in 1 .. S times the ciphertexts.
 RowWeights in_slots(program::Builder&, const PolynomialRow&, const RowPacking&,
                     const std::vector<program::Value>& scores);
 

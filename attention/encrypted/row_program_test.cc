@@ -18,13 +18,17 @@ namespace psm::attention {
 namespace {
 
 using program::Builder;
-using program::Program;
 using program::SlotVector;
 
 constexpr double kBound = 2;
 constexpr int kPlaces = 8;
 
-RowPacking causal(size_t slots) { return {slots, kPlaces, {1, 2, 3, 4, 5, 6, 7, 8}, kBound}; }
+// Rows of all lengths up to what the ciphertexts hold.
+RowPacking rows_of_all_lengths(size_t slots, int ciphertexts = 1) {
+  RowPacking packing{slots, kPlaces, {}, kBound, ciphertexts};
+  for (int length = 1; length <= kPlaces * ciphertexts; ++length) packing.lengths.push_back(length);
+  return packing;
+}
 
 // exp and 1/x of enough levels for rows of at most so many places.
 PolynomialRow without_maximum(int places) {
@@ -33,11 +37,10 @@ PolynomialRow without_maximum(int places) {
       approx::design_inverse({0.99 * std::exp(-kBound), 1.01 * places * std::exp(kBound)}, 0x1p-9));
 }
 
-// The same for every form.
+// All that run in slots, PowerSoftmax first.
 std::vector<PolynomialRow> all_forms(int places) {
   return {power_softmax_polynomial({.epsilon = 0.2}, {0.2, 0.2 + std::pow(kBound, 4)}, 0x1p-8),
-          scaled_relu_polynomial(kBound, 0x1p-6), without_maximum(places),
-          normalise_square_softmax(kBound, places, 0x1p-6)};
+          without_maximum(places), normalise_square_softmax(kBound, places, 0x1p-6)};
 }
 
 std::vector<std::vector<double>> random_rows(const RowPacking& packing) {
@@ -49,100 +52,12 @@ std::vector<std::vector<double>> random_rows(const RowPacking& packing) {
   return rows;
 }
 
-Program program_of(const PolynomialRow& weights, const RowPacking& packing) {
-  Builder builder(packing.slots);
-  const program::Value scores = builder.input("scores", /*real=*/true);
-  builder.output("weights", in_slots(builder, weights, packing, {scores}).slots[0]);
-  return std::move(builder).finish();
-}
-
-// The largest difference from PolynomialRow::evaluate, places after a row's end included.
-double difference(const SlotVector& slots, const PolynomialRow& weights, const RowPacking& packing,
-                  std::vector<std::vector<double>> rows) {
-  double worst = 0;
-  for (size_t r = 0; r < rows.size(); ++r) {
-    weights.evaluate(rows[r]);
-    rows[r].resize(packing.places);
-    for (int j = 0; j < packing.places; ++j)
-      worst = worse(worst, std::abs(slots[r * packing.places + j] - rows[r][j]));
-  }
-  return worst;
-}
-
-TEST_CASE(
-    "every form gives in slots the weights that it gives in the clear, rows of all lengths side by side") {
-  const RowPacking packing = causal(256);
-  const auto rows = random_rows(packing);
-  for (const PolynomialRow& weights : all_forms(kPlaces)) {
-    CAPTURE(weights.method);
-    const auto result =
-        program::run_twin(program_of(weights, packing), {{"scores", pack_rows(weights, packing, rows)[0]}});
-    CHECK(difference(result.outputs.at("weights"), weights, packing, rows) < 1e-9);
-  }
-}
-
-// Sums over a row, and products by factors where there is no sum, take a level each.
-int levels_in_slots(const PolynomialRow& weights) {
-  return weights.levels + std::max(1, static_cast<int>(weights.parts.size()) - 1);
-}
-
-TEST_CASE("a program takes the levels of its row, and one for each sum over a row") {
-  const RowPacking packing = causal(64);
-  for (const PolynomialRow& weights : all_forms(kPlaces)) {
-    CAPTURE(weights.method);
-    CHECK(program::longest_path(program_of(weights, packing)) == levels_in_slots(weights));
-  }
-}
-
-TEST_CASE("softmax of rows of one place weighs its score with one") {
-  const RowPacking packing{64, 1, {1}, kBound};
-  const PolynomialRow weights = normalise_square_softmax(kBound, 1, 0x1p-6);
-  const auto scores = random_rows(packing);
-  const auto result =
-      program::run_twin(program_of(weights, packing), {{"scores", pack_rows(weights, packing, scores)[0]}});
-  CHECK(difference(result.outputs.at("weights"), weights, packing, scores) < 1e-9);
-  CHECK(program::longest_path(program_of(weights, packing)) == levels_in_slots(weights));
-  CHECK(std::abs(result.outputs.at("weights")[0] - 1.0) <= weights.error_bound);
-}
-
-TEST_CASE("PowerSoftmax is the shallowest of the forms with normalised weights") {
-  const std::vector<PolynomialRow> forms = all_forms(kPlaces);
-  CHECK(levels_in_slots(forms[0]) < levels_in_slots(forms[2]));
-  CHECK(levels_in_slots(forms[0]) < levels_in_slots(forms[3]));
-}
-
-TEST_CASE("on ciphertexts, bootstrapped where the plan says, each form gives its weights") {
-  const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(10);
-  const RowPacking packing = causal(512);
-  const auto rows = random_rows(packing);
-  for (const PolynomialRow& weights : all_forms(kPlaces)) {
-    CAPTURE(weights.method);
-    program::TestMachine setting(spec, program_of(weights, packing));
-    CAPTURE(setting.plan_.bootstraps);
-    const auto outputs = setting.run({{"scores", pack_rows(weights, packing, rows)[0]}});
-    CHECK(difference(outputs.at("weights"), weights, packing, rows) < 1e-3);
-  }
-}
-
-TEST_CASE("parts that are given make softmax") {
-  const ModelConfig softmax{.attention = AttentionKind::kSoftmax};
-  const RowPacking packing = causal(256);
-  const PolynomialRow weights = without_maximum(kPlaces);
-  CHECK(std::isinf(weights.error_bound));
-  for (std::vector<double> row : random_rows(packing)) {
-    std::vector<double> exact(row.size());
-    row_weights(softmax, row.data(), static_cast<int>(row.size()), exact.data());
-    weights.evaluate(row);
-    for (size_t j = 0; j < row.size(); ++j) CHECK(std::abs(row[j] / exact[j] - 1) < 0x1p-7);
-  }
-}
-
 // Rows of scores as inputs of the program.
 std::vector<program::Value> input_rows(Builder& builder, std::map<std::string, SlotVector>& inputs,
-                                       const PolynomialRow& weights, const RowPacking& packing,
+                                       const PolynomialRow& form, const RowPacking& packing,
                                        std::span<const std::vector<double>> rows) {
   std::vector<program::Value> scores;
-  for (const SlotVector& slots : pack_rows(weights, packing, rows)) {
+  for (const SlotVector& slots : pack_rows(form, packing, rows)) {
     const std::string name = "s" + std::to_string(scores.size());
     scores.push_back(builder.input(name, /*real=*/true));
     inputs[name] = slots;
@@ -150,44 +65,104 @@ std::vector<program::Value> input_rows(Builder& builder, std::map<std::string, S
   return scores;
 }
 
-TEST_CASE("rows of several ciphertexts, divided in place or later, weigh as rows in the clear") {
-  RowPacking packing{256, kPlaces, {}, kBound, /*ciphertexts=*/4};
-  for (int length = 1; length <= 32; ++length) packing.lengths.push_back(length);
-  const auto rows = random_rows(packing);
-  const int places = packing.places * packing.ciphertexts;
-  for (const PolynomialRow& weights : all_forms(places)) {
-    CAPTURE(weights.method);
-    for (const int variant : {0, 1, 2}) {
-      CAPTURE(variant);
-      const bool later = variant > 0;
-      packing.divide_later = later;
-      packing.length_root = variant == 2 && weights.method.starts_with("power") ? 4 : 0;
-      Builder builder(packing.slots);
-      std::map<std::string, SlotVector> inputs;
-      const std::vector<program::Value> scores = input_rows(builder, inputs, weights, packing, rows);
-      const RowWeights made = in_slots(builder, weights, packing, scores);
-      const bool squares_last = weights.method.find("normalise and square, ") == 0;
-      const bool divides = weights.method.find("ReLU") == std::string::npos && !squares_last;
-      REQUIRE(made.factor.valid() == (later && divides));
-      REQUIRE(made.slots.size() == 4);
-      for (size_t m = 0; m < made.slots.size(); ++m) {
-        const program::Value whole =
-            made.factor.valid() ? builder.multiply(made.slots[m], made.factor) : made.slots[m];
-        builder.output("w" + std::to_string(m), whole);
+// The weights of random rows as a program, with its inputs.
+struct Weighing {
+  Weighing(const PolynomialRow& form, const RowPacking& packing)
+      : form(form), packing(packing), rows(random_rows(packing)) {
+    Builder builder(packing.slots);
+    const std::vector<program::Value> scores = input_rows(builder, inputs, form, packing, rows);
+    const RowWeights made = in_slots(builder, form, packing, scores);
+    unit = made.unit;
+    for (size_t m = 0; m < made.slots.size(); ++m)
+      builder.output("w" + std::to_string(m),
+                     made.factor.valid() ? builder.multiply(made.slots[m], made.factor) : made.slots[m]);
+    program = std::move(builder).finish();
+  }
+
+  // The largest difference from PolynomialRow::evaluate, places after a row's end included.
+  double difference(const std::map<std::string, SlotVector>& outputs) const {
+    double worst = 0;
+    for (size_t r = 0; r < rows.size(); ++r) {
+      std::vector<double> row = rows[r];
+      form.evaluate(row);
+      row.resize(static_cast<size_t>(packing.places * packing.ciphertexts));
+      for (size_t e = 0; e < row.size(); ++e) {
+        const SlotVector& slots = outputs.at("w" + std::to_string(e / packing.places));
+        worst = worse(worst, std::abs(unit * slots[r * packing.places + e % packing.places] - row[e]));
       }
-      const auto outputs = program::run_twin(std::move(builder).finish(), inputs).outputs;
-      double worst = 0;
-      for (size_t r = 0; r < rows.size(); ++r) {
-        std::vector<double> row = rows[r];
-        weights.evaluate(row);
-        row.resize(static_cast<size_t>(places));
-        for (size_t e = 0; e < row.size(); ++e) {
-          const SlotVector& slots = outputs.at("w" + std::to_string(e / kPlaces));
-          worst = worse(worst, std::abs(made.unit * slots[r * kPlaces + e % kPlaces] - row[e]));
-        }
-      }
-      CHECK(worst < 1e-9);
     }
+    return worst;
+  }
+  double twin_difference() const { return difference(program::run_twin(program, inputs).outputs); }
+
+  const PolynomialRow& form;
+  const RowPacking& packing;
+  std::vector<std::vector<double>> rows;
+  std::map<std::string, SlotVector> inputs;
+  program::Program program;
+  double unit = 1;
+};
+
+TEST_CASE("rows of all lengths side by side, in one ciphertext or several, weigh as rows in the clear") {
+  for (const int ciphertexts : {1, 4}) {
+    const RowPacking packing = rows_of_all_lengths(256, ciphertexts);
+    for (const PolynomialRow& form : all_forms(kPlaces * ciphertexts)) {
+      CAPTURE(form.method);
+      CAPTURE(ciphertexts);
+      CHECK(Weighing(form, packing).twin_difference() < 1e-9);
+    }
+  }
+}
+
+// A sum over a row, or the last product where there is one sum, takes a level.
+int levels_in_slots(const PolynomialRow& form) {
+  return form.levels + std::max(1, static_cast<int>(form.parts.size()) - 1);
+}
+
+TEST_CASE("a program takes the levels of its row, and one for each sum over a row") {
+  const RowPacking packing = rows_of_all_lengths(64);
+  for (const PolynomialRow& form : all_forms(kPlaces)) {
+    CAPTURE(form.method);
+    CHECK(program::longest_path(Weighing(form, packing).program) == levels_in_slots(form));
+  }
+}
+
+TEST_CASE("softmax of rows of one place weighs its score with one") {
+  const RowPacking packing{64, 1, {1}, kBound};
+  const PolynomialRow form = normalise_square_softmax(kBound, 1, 0x1p-6);
+  const Weighing weighing(form, packing);
+  const auto outputs = program::run_twin(weighing.program, weighing.inputs).outputs;
+  CHECK(weighing.difference(outputs) < 1e-9);
+  CHECK(program::longest_path(weighing.program) == levels_in_slots(form));
+  CHECK(std::abs(outputs.at("w0")[0] - 1.0) <= form.error_bound);
+}
+
+TEST_CASE("PowerSoftmax is the shallowest of the forms with normalised weights") {
+  const std::vector<PolynomialRow> forms = all_forms(kPlaces);
+  CHECK(levels_in_slots(forms[0]) < levels_in_slots(forms[1]));
+  CHECK(levels_in_slots(forms[0]) < levels_in_slots(forms[2]));
+}
+
+TEST_CASE("on ciphertexts, bootstrapped where the plan says, each form gives its weights") {
+  const RowPacking packing = rows_of_all_lengths(512);
+  for (const PolynomialRow& form : all_forms(kPlaces)) {
+    CAPTURE(form.method);
+    const Weighing weighing(form, packing);
+    program::TestMachine setting(ckks::insecure_bootstrappable(10), weighing.program);
+    CAPTURE(setting.plan_.bootstraps);
+    CHECK(weighing.difference(setting.run(weighing.inputs)) < 1e-3);
+  }
+}
+
+TEST_CASE("parts that are given make softmax") {
+  const ModelConfig softmax{.attention = AttentionKind::kSoftmax};
+  const PolynomialRow form = without_maximum(kPlaces);
+  CHECK(std::isinf(form.error_bound));
+  for (std::vector<double> row : random_rows(rows_of_all_lengths(256))) {
+    std::vector<double> exact(row.size());
+    row_weights(softmax, row.data(), static_cast<int>(row.size()), exact.data());
+    form.evaluate(row);
+    for (size_t j = 0; j < row.size(); ++j) CHECK(std::abs(row[j] / exact[j] - 1) < 0x1p-7);
   }
 }
 
@@ -213,12 +188,11 @@ SlotVector definition(const QueryBlock& block, const PolynomialRow& form,
   return out;
 }
 
-void compare(const PolynomialRow& form, int key_blocks, int length_root) {
+void compare(const PolynomialRow& form, int key_blocks) {
   CAPTURE(form.method);
   CAPTURE(key_blocks);
   const QueryBlock block(kShape, kTokens, kSlots, key_blocks);
-  RowPacking packing = block.rows(kBound);
-  packing.length_root = length_root;
+  const RowPacking packing = block.rows(kBound);
   const auto rows = random_rows(packing);
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(-1, 1);
@@ -243,24 +217,23 @@ void compare(const PolynomialRow& form, int key_blocks, int length_root) {
 }
 
 TEST_CASE("a block of queries attends to its own keys and to those before, with any weights") {
-  for (const int key_blocks : {1, 2, 3}) {
-    const std::vector<PolynomialRow> forms = all_forms(kTokens * key_blocks);
-    for (const PolynomialRow& form : forms) compare(form, key_blocks, 0);
-    compare(forms[0], key_blocks, 4);
-  }
+  for (const int key_blocks : {1, 2, 3})
+    for (const PolynomialRow& form : all_forms(kTokens * key_blocks)) compare(form, key_blocks);
 }
 
 TEST_CASE("rows that do not fit the slots, or the polynomials, are refused") {
-  const auto build = [](const PolynomialRow& weights, const RowPacking& packing) {
-    program_of(weights, packing);
+  const auto build = [](const PolynomialRow& form, const RowPacking& packing) {
+    Builder builder(packing.slots);
+    in_slots(builder, form, packing, {builder.input("scores", /*real=*/true)});
   };
-  const PolynomialRow relu = scaled_relu_polynomial(kBound, 0x1p-6);
-  CHECK_REFUSED(build(relu, {64, 8, {9}, kBound}), "a row of 9 scores");
-  CHECK_THROWS_AS(build(relu, {64, 8, {0}, kBound}), Error);
-  CHECK_THROWS_AS(build(relu, {64, 6, {1}, kBound}), Error);
-  CHECK_THROWS_AS(build(relu, {64, 8, {1, 2, 3}, kBound}), Error);
-  CHECK_THROWS_AS(build(relu, {64, 64, {1, 2}, kBound}), Error);
-  CHECK_REFUSED(build(relu, {64, 8, {8}, 2 * kBound}), "made for scores up to 2");
+  const PolynomialRow form = without_maximum(kPlaces);
+  CHECK_REFUSED(build(form, {64, 8, {9}, kBound}), "a row of 9 scores");
+  CHECK_THROWS_AS(build(form, {64, 8, {0}, kBound}), Error);
+  CHECK_THROWS_AS(build(form, {64, 6, {1}, kBound}), Error);
+  CHECK_THROWS_AS(build(form, {64, 8, {1, 2, 3}, kBound}), Error);
+  CHECK_THROWS_AS(build(form, {64, 64, {1, 2}, kBound}), Error);
+  CHECK_REFUSED(build(form, {64, 8, {8}, 2 * kBound}), "made for scores up to 2");
+  CHECK_REFUSED(build(scaled_relu_polynomial(kBound, 0x1p-6), {64, 8, {8}, kBound}), "scaled ReLU");
 }
 
 }  // namespace

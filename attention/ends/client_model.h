@@ -33,11 +33,11 @@ struct ClientShape {
   double norm_epsilon = 0;
   bool removes_mean = true;  // LayerNorm
   bool learned_positions = false;
-  bool final_norm = true;         // in front of the unembedding
-  bool sends_state = true;        // x'; false if the first norm is before the first block
-  bool sends_normalised = false;  // h'
-  int power = 0;                  // of PowerSoftmax, which masks of lengths go by
-  int separator = 0;              // the token that ends the first of two texts; 0: no token types
+  bool final_norm = true;        // in front of the unembedding
+  bool sends_state = true;       // x'; false if the first norm is before the first block
+  bool sends_normalised = true;  // h'
+  int power = 0;                 // of PowerSoftmax, which masks of lengths go by
+  int separator = 0;             // the token that ends the first of two texts; 0: no token types
 
   int logit_count() const { return classes > 0 ? classes : vocab; }
   bool operator==(const ClientShape&) const = default;

@@ -38,7 +38,6 @@ ClientModel roberta() {
                     .learned_positions = true,
                     .final_norm = false,
                     .sends_state = false,
-                    .sends_normalised = true,
                     .power = 4},
                    make_packing(config, 4, 64));
 }
@@ -47,7 +46,7 @@ TEST_CASE("of a model without layers the answer is the norm and the unembedding 
   const ClientModel model = neox();
   const std::vector<std::vector<int>> prompts = {{1, 4, 0}, {2}};
   const SlotVectors inputs = client_inputs(model, prompts);
-  REQUIRE(inputs.size() == 1);
+  REQUIRE(inputs.size() == 2);
   const auto logits = client_logits(model, {{"y", inputs.at("x")}}, prompts);
   REQUIRE(logits.size() == prompts.size());
   for (size_t p = 0; p < prompts.size(); ++p) {
@@ -125,9 +124,11 @@ TEST_CASE("answers that are not those of the prompts, or of the model, are refus
     SlotVectors any = {{"y", std::vector<std::complex<double>>(64)}};
     any["logits"] = any["y"];
     CHECK_REFUSED(client_logits(one, any, many), "prompts; the program takes");
+    CHECK_THROWS_AS(client_inputs(one, many), Error);
   }
   CHECK_THROWS_AS(client_inputs(model, longer), Error);
-  CHECK_THROWS_AS(client_inputs(model, std::vector<std::vector<int>>{{5}}), Error);
+  for (const std::vector<int>& wrong : {std::vector<int>{}, {5}, {1, -1}})
+    CHECK_THROWS_AS(client_inputs(model, std::vector<std::vector<int>>{wrong}), Error);
 }
 
 }  // namespace

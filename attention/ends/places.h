@@ -31,6 +31,7 @@ struct FeatureLayout {
   int reals = 0;  // so many of the last, in whole ciphertexts, have no imaginary parts
   int size() const { return static_cast<int>(re.size()); }
   bool is_real(int feature) const { return feature >= size() - reals; }
+  bool operator==(const FeatureLayout&) const = default;
 };
 
 // The layout of `real_features` features in pairs (i, i + half), in whole ciphertexts of `features`.
@@ -60,6 +61,7 @@ struct Places {
   int state_ciphertexts() const { return state.size() / features; }
   bool is_real_state(int ciphertext) const { return state.is_real(ciphertext * features); }
   int class_ciphertexts() const { return classes.size() / features; }  // 0 for a language model
+  bool operator==(const Places&) const = default;
 };
 
 // The client's side. states[p] is the row-major tokens x d matrix of prompt p, with at most T tokens; there

@@ -10,6 +10,7 @@
 #include "attention/files/stored_tensors.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/joined.h"
 
 namespace psm::attention {
 namespace {
@@ -380,13 +381,9 @@ void require_known_head(Members& read, const Known& known) {
   const Json* list = read.find("architectures", Null::kMissing);
   if (list == nullptr || list->array(read.at("architectures")).empty()) return;
   const std::string& name = list->array("")[0].string(read.at("architectures"));
-  std::string readable;
-  for (const std::string_view architecture : known.architectures) {
-    if (architecture == name) return;
-    readable += message(readable.empty() ? "" : ", ", architecture);
-  }
+  if (std::ranges::find(known.architectures, name) != known.architectures.end()) return;
   throw Error(message(read.at("architectures"), ": ", name, " has a head that is not read; of ", known.type,
-                      " these are: ", readable,
+                      " these are: ", joined(known.architectures),
                       "; AutoModel.from_pretrained(FROM).save_pretrained(TO) in Python saves it without"));
 }
 
@@ -396,9 +393,7 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
   const Json json = parse_json(text, what + " (the model's configuration)");
   Members read(json, what);
   const std::string& type = json.at("model_type", what).string(what + ", model_type");
-  std::string types;
   for (const Known& known : known_families()) {
-    types += message(types.empty() ? "" : ", ", known.type);
     if (known.type != type) continue;
     require_known_head(read, known);
     HuggingFaceConfig config{preset(known.family()), known.tied.value_or(false)};
@@ -412,7 +407,8 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
     model.validate();
     return config;
   }
-  throw Error(message(what, ": model_type is ", type, "; of ", types, " a model can be read"));
+  throw Error(message(what, ": model_type is ", type, "; of ", joined(known_families(), ", ", &Known::type),
+                      " a model can be read"));
 }
 
 void require_known_preprocessor(const std::string& text, const std::string& what) {

@@ -43,11 +43,6 @@ HuggingFaceConfig parsed(const std::string& text) {
   return hugging_face_config_from_json(text, "config.json");
 }
 
-std::string with(std::string text, const std::string& from, const std::string& to) {
-  REQUIRE(text.find(from) != std::string::npos);
-  return text.replace(text.find(from), from.size(), to);
-}
-
 TEST_CASE("Pythia's configuration") {
   const HuggingFaceConfig config = parsed(kPythia);
   ModelConfig expected = preset("gpt-neox");
@@ -57,25 +52,26 @@ TEST_CASE("Pythia's configuration") {
   expected.attention = AttentionKind::kSoftmax;
   CHECK(config.model == expected);
   CHECK_FALSE(config.tied);
-  CHECK(parsed(with(kPythia, "\"use_parallel_residual\": true", "\"use_parallel_residual\": false"))
+  CHECK(parsed(replaced(kPythia, "\"use_parallel_residual\": true", "\"use_parallel_residual\": false"))
             .model.block == BlockKind::kPreNorm);
-  CHECK(parsed(with(kPythia, "\"gelu\"", "\"quick_gelu\"")).model.feed_forward == FeedForwardKind::kGelu);
+  CHECK(parsed(replaced(kPythia, "\"gelu\"", "\"quick_gelu\"")).model.feed_forward == FeedForwardKind::kGelu);
 }
 
 TEST_CASE("rotary numbers are found where newer versions keep them") {
   const std::string newer =
       R"("rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5, "rope_theta": 500000.0})";
-  const HuggingFaceConfig config = parsed(with(with(kPythia, "\"rotary_emb_base\": 10000", newer),
-                                               "\"rotary_pct\": 0.25", "\"rotary_pct\": 0.5"));
+  const HuggingFaceConfig config = parsed(replaced(replaced(kPythia, "\"rotary_emb_base\": 10000", newer),
+                                                   "\"rotary_pct\": 0.25", "\"rotary_pct\": 0.5"));
   CHECK(config.model.rotary_fraction == 0.5);
   CHECK(config.model.rotary_base == 500000.0);
   for (const char* type : {"linear", "llama3", "dynamic"})
     for (const char* text : {kPythia, kLlama})
-      CHECK_REFUSED(parsed(with(text, "\"vocab_size\"",
-                                message(R"("rope_parameters": {"type": ")", type, R"("}, "vocab_size")"))),
-                    message("rope_parameters: type is ", type));
+      CHECK_REFUSED(
+          parsed(replaced(text, "\"vocab_size\"",
+                          message(R"("rope_parameters": {"type": ")", type, R"("}, "vocab_size")"))),
+          message("rope_parameters: type is ", type));
   CHECK_THROWS_WITH_AS(
-      parsed(with(kPythia, "\"rotary_emb_base\": 10000", with(newer, "default", "yarn"))),
+      parsed(replaced(kPythia, "\"rotary_emb_base\": 10000", replaced(newer, "default", "yarn"))),
       "config.json, rope_parameters: rope_type is yarn, which is not made here; give another model", Error);
 }
 
@@ -84,34 +80,35 @@ TEST_CASE("RoPE's numbers are refused where versions of transformers take anothe
   const auto refused = [&](const std::string& text) {
     CHECK_REFUSED(parsed(text), "versions of transformers differ");
   };
-  refused(with(kPythia, base, "\"rope_theta\": 500"));
-  refused(with(kPythia, base, "\"rotary_emb_base\": 100, \"rope_theta\": 500"));
-  refused(with(kPythia, base, "\"rotary_emb_base\": 100, \"rope_parameters\": {\"rope_theta\": 500}"));
-  refused(with(kPythia, base, "\"rope_parameters\": {\"partial_rotary_factor\": 0.5}"));
-  refused(with(kPythia, base, "\"partial_rotary_factor\": 0.5"));
-  refused(with(kLlama, "\"rope_scaling\": null", "\"rope_parameters\": {\"rope_theta\": 500}"));
-  CHECK(parsed(with(kPythia, base, "\"rotary_emb_base\": 500, \"rope_theta\": 500.0")).model.rotary_base ==
-        500);
+  refused(replaced(kPythia, base, "\"rope_theta\": 500"));
+  refused(replaced(kPythia, base, "\"rotary_emb_base\": 100, \"rope_theta\": 500"));
+  refused(replaced(kPythia, base, "\"rotary_emb_base\": 100, \"rope_parameters\": {\"rope_theta\": 500}"));
+  refused(replaced(kPythia, base, "\"rope_parameters\": {\"partial_rotary_factor\": 0.5}"));
+  refused(replaced(kPythia, base, "\"partial_rotary_factor\": 0.5"));
+  refused(replaced(kLlama, "\"rope_scaling\": null", "\"rope_parameters\": {\"rope_theta\": 500}"));
+  CHECK(
+      parsed(replaced(kPythia, base, "\"rotary_emb_base\": 500, \"rope_theta\": 500.0")).model.rotary_base ==
+      500);
 }
 
 TEST_CASE("a field that is not known, and null where transformers refuses it, are refused") {
   for (const char* text : {kPythia, kGpt2, kLlama, kRoberta, kVit}) {
-    CHECK_REFUSED(parsed(with(text, "{", "{\"sliding_window\": 4, ")),
+    CHECK_REFUSED(parsed(replaced(text, "{", "{\"sliding_window\": 4, ")),
                   "config.json, sliding_window is not known here");
-    CHECK_NOTHROW(parsed(with(text, "{", "{\"_name_or_path\": \"x\", \"top_p\": null, ")));
+    CHECK_NOTHROW(parsed(replaced(text, "{", "{\"_name_or_path\": \"x\", \"top_p\": null, ")));
   }
   const auto refused = [](const char* text, const char* field, const char* value) {
-    CHECK_REFUSED(parsed(with(text, message("\"", field, "\": ", value), message("\"", field, "\": null"))),
-                  message("config.json: ", field, " is null"));
+    CHECK_REFUSED(
+        parsed(replaced(text, message("\"", field, "\": ", value), message("\"", field, "\": null"))),
+        message("config.json: ", field, " is null"));
   };
   for (const char* text : {kPythia, kRoberta, kVit}) refused(text, "hidden_act", "\"gelu\"");
   refused(kPythia, "use_parallel_residual", "true");
   refused(kPythia, "tie_word_embeddings", "false");
   refused(kLlama, "hidden_act", "\"silu\"");
   refused(kLlama, "attention_bias", "false");
-  CHECK(
-      parsed(with(kLlama, "\"num_key_value_heads\": 4", "\"num_key_value_heads\": null")).model.key_heads() ==
-      8);
+  CHECK(parsed(replaced(kLlama, "\"num_key_value_heads\": 4", "\"num_key_value_heads\": null"))
+            .model.key_heads() == 8);
 }
 
 TEST_CASE("RoBERTa's positions begin behind the padding's") {
@@ -133,7 +130,7 @@ TEST_CASE("BERT's positions begin with the first row, and its two token types pa
   expected.feed_forward = FeedForwardKind::kGeluErf, expected.pooler = false;
   CHECK(config.model == expected);
   CHECK(config.position_rows == 0);
-  CHECK(parsed(with(kBert, "\"type_vocab_size\"", "\"sep_token_id\": 3, \"type_vocab_size\""))
+  CHECK(parsed(replaced(kBert, "\"type_vocab_size\"", "\"sep_token_id\": 3, \"type_vocab_size\""))
             .model.separator == 3);
 }
 
@@ -146,7 +143,7 @@ TEST_CASE("GPT-2's configuration: tied, and with GELU by tanh") {
   CHECK(config.model == expected);
   CHECK(config.model.feed_forward == FeedForwardKind::kGeluTanh);
   CHECK(config.tied);
-  CHECK(parsed(with(kGpt2, "gelu_new", "gelu")).model.feed_forward == FeedForwardKind::kGeluErf);
+  CHECK(parsed(replaced(kGpt2, "gelu_new", "gelu")).model.feed_forward == FeedForwardKind::kGeluErf);
 }
 
 TEST_CASE("a ViT reads images of its size, cut into patches of all channels") {
@@ -157,7 +154,7 @@ TEST_CASE("a ViT reads images of its size, cut into patches of all channels") {
   CHECK(config.model.norm_epsilon == 1e-12);
   REQUIRE(config.images.has_value());
   CHECK(config.images->patch == 16);
-  const HuggingFaceConfig wide = parsed(with(kVit, "\"image_size\": 224", "\"image_size\": [32, 48]"));
+  const HuggingFaceConfig wide = parsed(replaced(kVit, "\"image_size\": 224", "\"image_size\": [32, 48]"));
   CHECK(wide.model.context == 2 * 3 + 1);
   CHECK(wide.images->width == 48);
 }
@@ -168,46 +165,46 @@ TEST_CASE("a Llama has grouped keys and may be tied") {
   CHECK(config.model.key_heads() == 4);
   CHECK(config.model.rotary_dims() == 8);
   CHECK(config.model.norm == NormKind::kRmsNorm);
-  CHECK(
-      parsed(with(kLlama, "\"rope_scaling\": null", "\"partial_rotary_factor\": 0.5")).model.rotary_dims() ==
-      8);
+  CHECK(parsed(replaced(kLlama, "\"rope_scaling\": null", "\"partial_rotary_factor\": 0.5"))
+            .model.rotary_dims() == 8);
 }
 
 TEST_CASE("what is not made here is refused by the key that says it") {
   const auto refused = [](const std::string& text, const char* why) { CHECK_REFUSED(parsed(text), why); };
-  refused(with(kPythia, "gpt_neox", "gptj"),
+  refused(replaced(kPythia, "gpt_neox", "gptj"),
           "model_type is gptj; of gpt_neox, gpt2, llama, bert, roberta, vit a model can be read");
-  refused(with(kVit, "\"patch_size\": 16", "\"patch_size\": 15"),
+  refused(replaced(kVit, "\"patch_size\": 16", "\"patch_size\": 15"),
           "patch_size 15 x 15 for images of 224 x 224");
-  refused(with(kVit, "\"patch_size\": 16", "\"patch_size\": [16, 8]"), "patch_size 16 x 8");
-  refused(with(kVit, "\"image_size\": 224", "\"image_size\": [224]"), "image_size has 1 numbers");
-  refused(with(kVit, "\"num_channels\": 3", "\"num_channels\": 9"), "num_channels is 9");
-  refused(with(kVit, "\"qkv_bias\": true", "\"qkv_bias\": false"), "qkv_bias is false");
-  refused(with(kRoberta, "RobertaForMaskedLM", "RobertaForQuestionAnswering"),
+  refused(replaced(kVit, "\"patch_size\": 16", "\"patch_size\": [16, 8]"), "patch_size 16 x 8");
+  refused(replaced(kVit, "\"image_size\": 224", "\"image_size\": [224]"), "image_size has 1 numbers");
+  refused(replaced(kVit, "\"num_channels\": 3", "\"num_channels\": 9"), "num_channels is 9");
+  refused(replaced(kVit, "\"qkv_bias\": true", "\"qkv_bias\": false"), "qkv_bias is false");
+  refused(replaced(kRoberta, "RobertaForMaskedLM", "RobertaForQuestionAnswering"),
           "RobertaForQuestionAnswering has a head that is not read; of roberta these are: "
           "RobertaForSequenceClassification, RobertaForMaskedLM, RobertaModel");
-  refused(with(kPythia, "\"use_cache\": true", "\"quantization_config\": {\"bits\": 4}"),
+  refused(replaced(kPythia, "\"use_cache\": true", "\"quantization_config\": {\"bits\": 4}"),
           "quantization_config is given");
-  refused(with(kPythia, "\"gelu\"", "\"relu\""), "hidden_act is relu, which is not made here");
-  refused(with(kPythia, "\"hidden_size\": 512", "\"hidden_size\": 513"),
+  refused(replaced(kPythia, "\"gelu\"", "\"relu\""), "hidden_act is relu, which is not made here");
+  refused(replaced(kPythia, "\"hidden_size\": 512", "\"hidden_size\": 513"),
           "width 513 is not a multiple of heads 8");
-  refused(with(kPythia, "\"vocab_size\": 50304", "\"vocab_size\": -1"), "vocab_size");
-  refused(with(kPythia, "\"vocab_size\": 50304", "\"vocab_size\": 1e300"), "vocab_size");
-  refused(with(kPythia, "\"vocab_size\": 50304", "\"top_k\": 1"), "vocab_size");
-  refused(with(kLlama, "\"attention_bias\": false", "\"attention_bias\": true"), "attention_bias is true");
-  refused(with(kLlama, "\"rope_scaling\": null", "\"rope_scaling\": {}"), "rope_scaling is given");
-  refused(with(kLlama, "\"head_dim\": 8", "\"head_dim\": 16"), "head_dim is 16");
-  refused(with(kPythia, "{", "{\"head_dim\": 16, "), "head_dim is 16");
+  refused(replaced(kPythia, "\"vocab_size\": 50304", "\"vocab_size\": -1"), "vocab_size");
+  refused(replaced(kPythia, "\"vocab_size\": 50304", "\"vocab_size\": 1e300"), "vocab_size");
+  refused(replaced(kPythia, "\"vocab_size\": 50304", "\"top_k\": 1"), "vocab_size");
+  refused(replaced(kLlama, "\"attention_bias\": false", "\"attention_bias\": true"),
+          "attention_bias is true");
+  refused(replaced(kLlama, "\"rope_scaling\": null", "\"rope_scaling\": {}"), "rope_scaling is given");
+  refused(replaced(kLlama, "\"head_dim\": 8", "\"head_dim\": 16"), "head_dim is 16");
+  refused(replaced(kPythia, "{", "{\"head_dim\": 16, "), "head_dim is 16");
   // Heads of 64: 0.05 is 3.2 dimensions, of which 3 are rotated; 0.1 is 6.4, of which 6 are.
-  refused(with(kPythia, "\"rotary_pct\": 0.25", "\"rotary_pct\": 0.05"), "an odd number is rotated");
-  CHECK(parsed(with(kPythia, "\"rotary_pct\": 0.25", "\"rotary_pct\": 0.1")).model.rotary_dims() == 6);
-  refused(with(kPythia, "\"rotary_emb_base\": 10000", "\"rope_parameters\": [1, 2]"), "rope_parameters");
-  refused(with(kGpt2, "gelu_new", "relu"), "activation_function is relu");
-  refused(with(kGpt2, "\"n_ctx\": 1024", "\"scale_attn_by_inverse_layer_idx\": true"),
+  refused(replaced(kPythia, "\"rotary_pct\": 0.25", "\"rotary_pct\": 0.05"), "an odd number is rotated");
+  CHECK(parsed(replaced(kPythia, "\"rotary_pct\": 0.25", "\"rotary_pct\": 0.1")).model.rotary_dims() == 6);
+  refused(replaced(kPythia, "\"rotary_emb_base\": 10000", "\"rope_parameters\": [1, 2]"), "rope_parameters");
+  refused(replaced(kGpt2, "gelu_new", "relu"), "activation_function is relu");
+  refused(replaced(kGpt2, "\"n_ctx\": 1024", "\"scale_attn_by_inverse_layer_idx\": true"),
           "scale_attn_by_inverse_layer_idx is true");
-  refused(with(kRoberta, "514", "2"), "leaves no position behind pad_token_id");
-  refused(with(kBert, "\"type_vocab_size\": 2", "\"type_vocab_size\": 1"), "type_vocab_size is 1");
-  refused(with(kBert, "\"vocab_size\": 30522", "\"vocab_size\": 100"), "separator = 102 is no token");
+  refused(replaced(kRoberta, "514", "2"), "leaves no position behind pad_token_id");
+  refused(replaced(kBert, "\"type_vocab_size\": 2", "\"type_vocab_size\": 1"), "type_vocab_size is 1");
+  refused(replaced(kBert, "\"vocab_size\": 30522", "\"vocab_size\": 100"), "separator = 102 is no token");
   refused("[]", "config.json");
   refused("{", "config.json (the model's configuration) ends early, after 1 bytes");
 }

@@ -64,10 +64,9 @@ void drop(nn::Safetensors& file, const char* begin) {
 
 // Says in a folder's config.json that the unembedding is the embedding.
 void tie(const std::string& folder) {
-  std::string config = read_file(folder + "/config.json", 1 << 16);
-  const std::string untied = "\"tie_word_embeddings\": false";
-  config.replace(config.find(untied), untied.size(), "\"tie_word_embeddings\": true");
-  write_file(folder + "/config.json", config);
+  write_file(folder + "/config.json",
+             replaced(read_file(folder + "/config.json", 1 << 16), "\"tie_word_embeddings\": false",
+                      "\"tie_word_embeddings\": true"));
 }
 
 constexpr PatchGrid kImages{6, 4, 2, 3};

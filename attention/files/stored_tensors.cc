@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/joined.h"
 
 namespace psm::attention {
 namespace {
@@ -205,16 +206,9 @@ void for_each_run(int runs, size_t part_size, Visit visit) {
     for (size_t part = 0; part < 3; ++part) visit((3 * r + part) * run, r * run, part, run);
 }
 
-// "3 missing (a, b, ...)"
+// "4 missing (a, b, c and 1 more)"
 std::string some_of(const std::set<std::string>& names, const char* what) {
-  constexpr size_t kShown = 3;
-  std::string text = message(names.size(), " ", what, " (");
-  size_t shown = 0;
-  for (const std::string& name : names) {
-    if (shown == kShown) return text + ", ...)";
-    text += (shown++ > 0 ? ", " : "") + name;
-  }
-  return text + ")";
+  return message(names.size(), " ", what, " (", joined(names, ", ", {}, 3), ")");
 }
 
 void check_names(const nn::Safetensors& file, const std::vector<Stored>& wanted, std::string_view family,

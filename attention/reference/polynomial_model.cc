@@ -71,7 +71,7 @@ PolynomialRow attention_of(const ModelConfig& config, const LayerRanges& ranges,
 }
 
 approx::Approximation inverse_sqrt_of(approx::Interval variance, const PolynomialOptions& options) {
-  return options.inverse_sqrt == DivisionForm::kRelaxed
+  return options.division == DivisionForm::kRelaxed
              ? approx::design_inverse_sqrt(variance, options.norm_error)
              : approx::design_goldschmidt_inverse_sqrt(variance, options.norm_error);
 }
@@ -79,6 +79,16 @@ approx::Approximation inverse_sqrt_of(approx::Interval variance, const Polynomia
 // In the order of FeedForwardKind.
 constexpr approx::Activation kActivations[] = {approx::Activation::kGelu, approx::Activation::kGeluErf,
                                                approx::Activation::kGeluTanh, approx::Activation::kSilu};
+
+LayerApproximations layer_polynomials(const ModelConfig& config, const LayerRanges& ranges,
+                                      const PolynomialOptions& options) {
+  LayerApproximations layer{inverse_sqrt_of(ranges.variance, options), attention_of(config, ranges, options),
+                            approx::design_activation(kActivations[static_cast<size_t>(config.feed_forward)],
+                                                      ranges.gelu_input, options.gelu_error)};
+  if (config.block != BlockKind::kParallel)
+    layer.second_inverse_sqrt = inverse_sqrt_of(ranges.second_variance, options);
+  return layer;
+}
 
 }  // namespace
 
@@ -100,7 +110,7 @@ const approx::Approximation* inverse_sqrt_at(const PolynomialModel& model, Site 
   if (layer == config.layers) return model.final_inverse_sqrt ? &*model.final_inverse_sqrt : nullptr;
   const LayerApproximations& at = model.layers[layer];
   if (site == Site::kSecondVariance) return &*at.second_inverse_sqrt;
-  return layer == 0 && model.client_normalises() ? nullptr : &at.inverse_sqrt;
+  return layer == 0 && config.block != BlockKind::kPostNorm ? nullptr : &at.inverse_sqrt;
 }
 
 ReplacedFunctions polynomial_functions(const PolynomialModel& model) {
@@ -117,28 +127,18 @@ ReplacedFunctions polynomial_functions(const PolynomialModel& model) {
   return functions;
 }
 
-LayerApproximations layer_polynomials(const ModelConfig& config, const LayerRanges& ranges,
-                                      const PolynomialOptions& options) {
-  LayerApproximations layer{inverse_sqrt_of(ranges.variance, options), attention_of(config, ranges, options),
-                            approx::design_activation(kActivations[static_cast<size_t>(config.feed_forward)],
-                                                      ranges.gelu_input, options.gelu_error)};
-  if (config.block != BlockKind::kParallel)
-    layer.second_inverse_sqrt = inverse_sqrt_of(ranges.second_variance, options);
-  return layer;
-}
-
 PolynomialModel make_polynomial(ModelWeights weights, const Ranges& measured,
                                 const PolynomialOptions& options) {
   const ModelConfig config = weights.config;
-  if (config.attention == AttentionKind::kPowerSoftmax && config.form != PowerForm::kLengthAgnostic)
-    throw Error(message("a model with attention ", name_of(config.attention), ", form ", name_of(config.form),
-                        " is no polynomial; train its last stage as power-softmax, length-agnostic"));
   check_shape(measured, config);
   if (options.margin && !(*options.margin >= 1))
     throw Error(message("a margin of ", *options.margin, " shrinks the ranges; give 1 or more"));
-  PolynomialModel model{std::move(weights), measured, widened(measured, options, config), options, {}};
-  for (const LayerRanges& layer : model.ranges.layers)
-    model.layers.push_back(layer_polynomials(config, layer, options));
+  PolynomialModel model{std::move(weights), measured, widened(measured, options, config), {}};
+  for (size_t n = 0; n < model.ranges.layers.size(); ++n) {
+    const bool again = n > 0 && model.ranges.layers[n] == model.ranges.layers[n - 1];
+    model.layers.push_back(again ? model.layers.back()
+                                 : layer_polynomials(config, model.ranges.layers[n], options));
+  }
   if (config.classes > 0 && config.head_has_norm())
     model.final_inverse_sqrt = inverse_sqrt_of(model.ranges.final_variance, options);
   if (config.pooler)

@@ -68,22 +68,13 @@ struct LayerApproximations {
   const approx::Approximation& inverse() const { return attention.parts.front(); }
 };
 
-// Returns the polynomials of a layer with these ranges, which include the margin.
-LayerApproximations layer_polynomials(const ModelConfig&, const LayerRanges&, const PolynomialOptions&);
-
 struct PolynomialModel {
   ModelWeights weights;
   Ranges measured;
   Ranges ranges;  // of the intervals: widened
-  PolynomialOptions options;
   std::vector<LayerApproximations> layers;
   std::optional<approx::Approximation> final_inverse_sqrt = {}, pooler = {};  // of a classifier
   LayerReader read_layer = {};  // for the encrypted compiler, where `weights` has not all of the layers
-
-  // Whether the first layer's first norm is computed by the client, exactly.
-  bool client_normalises() const {
-    return options.client_norm && weights.config.block != BlockKind::kPostNorm;
-  }
 };
 
 // Throws psm::Error if the model has PowerSoftmax in another form than the length-agnostic one, or if the

@@ -120,35 +120,6 @@ double distance(const PolynomialModel& model, const std::vector<int>& tokens) {
                             polynomial_forward(model, tokens).logits);
 }
 
-TEST_CASE("the polynomial model comes closer to the model as its polynomials are given less error") {
-  const ModelWeights weights = random_weights(small(), 5);
-  const auto data = sequences(32, 1);
-  const Ranges ranges = measure_ranges(weights, data);
-  const PolynomialModel coarse =
-      make_polynomial(weights, ranges, {.norm_error = 1e-2, .inverse_error = 1e-2, .gelu_error = 1e-2});
-  const PolynomialModel fine =
-      make_polynomial(weights, ranges, {.norm_error = 1e-6, .inverse_error = 1e-6, .gelu_error = 1e-6});
-  for (size_t i = 0; i < 4; ++i) {
-    CHECK(distance(coarse, data[i]) < 0.3);
-    CHECK(distance(coarse, data[i]) > 1e-5);
-    CHECK(distance(fine, data[i]) < 1e-4);
-  }
-}
-
-TEST_CASE("with several even powers the polynomial model is close to the model") {
-  for (int power : {2, 4, 6, 8, 10}) {
-    CAPTURE(power);
-    ModelConfig config = small();
-    config.power = power, config.epsilon = 0.2;
-    const ModelWeights weights = with_small_scores(config, 0.02f);
-    const auto data = sequences(16, 1);
-    const PolynomialModel model =
-        make_polynomial(weights, measure_ranges(weights, data),
-                        {.norm_error = 1e-6, .inverse_error = 1e-6, .gelu_error = 1e-6});
-    for (size_t i = 0; i < 4; ++i) CHECK(distance(model, data[i]) < 1e-4);
-  }
-}
-
 TEST_CASE(
     "softmax and scaled-ReLU models become polynomials after training, and their scores stay in range") {
   for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kScaledRelu}) {
@@ -158,6 +129,7 @@ TEST_CASE(
     const ModelWeights weights = with_small_scores(config, 0.1f);
     const auto data = sequences(16, 1);
     const Ranges ranges = measure_ranges(weights, data);
+    CHECK(ranges.layers[1].denominator.hi == 0);
     const PolynomialModel coarse =
         make_polynomial(weights, ranges, {.norm_error = 1e-6, .inverse_error = 1e-2, .gelu_error = 1e-6});
     const PolynomialModel fine =
@@ -167,23 +139,6 @@ TEST_CASE(
     CHECK(distance(fine, data[0]) < distance(coarse, data[0]));
     for (const RangeUse& use : count_range_leaves(fine, std::span(data).first(4))) CHECK(use.outside == 0);
   }
-}
-
-TEST_CASE("values that leave their intervals are counted, layer by layer and function by function") {
-  const ModelWeights weights = random_weights(small(), 5);
-  const auto seen = sequences(64, 1);
-  const PolynomialModel model = make_polynomial(weights, measure_ranges(weights, seen), {.margin = 1.5});
-  for (const RangeUse& use : count_range_leaves(model, std::span(seen).first(8))) {
-    CHECK(use.outside == 0);
-    // The client normalises the first layer itself.
-    const bool exact = use.layer == 0 && use.function == "1/sqrt(variance)";
-    CHECK((use.values == 0) == exact);
-    if (!exact) CHECK((use.interval.lo <= use.seen.lo && use.seen.hi <= use.interval.hi));
-  }
-  PolynomialModel narrow = model;
-  narrow.ranges.layers[1].gelu_input /= 8;
-  for (const RangeUse& use : count_range_leaves(narrow, std::span(seen).first(8)))
-    CHECK((use.outside > 0) == (use.layer == 1 && use.function == "gelu"));
 }
 
 TEST_CASE("without a margin 1/x takes no more levels than 1.25 times wider, and holds as much as they do") {
@@ -210,30 +165,6 @@ TEST_CASE("without a margin 1/x takes no more levels than 1.25 times wider, and 
                             make_polynomial(weights, measured, {.division = DivisionForm::kGoldschmidt});
   for (const PolynomialModel* each : {&paper, &iterated})
     CHECK(each->ranges.layers[1].denominator == plain.ranges.layers[1].denominator);
-}
-
-TEST_CASE("a count of values outside the intervals says what was measured before they were widened") {
-  const ModelWeights weights = random_weights(small(), 5);
-  const auto seen = sequences(8, 1);
-  for (const RangeUse& use :
-       count_range_leaves(make_polynomial(weights, measure_ranges(weights, seen)), seen)) {
-    if (use.values == 0) continue;
-    CHECK(use.measured.hi ==
-          doctest::Approx(std::max(use.seen.hi, use.function == "gelu" ? -use.seen.lo : 0)).epsilon(0.01));
-    CHECK(use.interval.hi >= kMargin * use.measured.hi);
-  }
-}
-
-TEST_CASE("options survive their JSON bit by bit") {
-  const PolynomialOptions options{.margin = 1.1,
-                                  .norm_error = 0.1,
-                                  .gelu_error = 3e-5,
-                                  .division = DivisionForm::kGoldschmidt,
-                                  .inverse_sqrt = DivisionForm::kGoldschmidt,
-                                  .client_norm = false};
-  CHECK(options_from_json(options_to_json(options)) == options);
-  CHECK(options_to_json({}).find("margin") == nullptr);
-  CHECK(!options_from_json(options_to_json({})).margin);
 }
 
 TEST_CASE("the paper's polynomials are Goldschmidt's plain iterations, and come back from JSON") {

@@ -104,8 +104,9 @@ void PolynomialRow::evaluate(std::span<double> row) const {
 
 PolynomialRow power_softmax_polynomial(const ModelConfig& config, approx::Interval denominators,
                                        double relative_error, DivisionForm division) {
-  if (config.form == PowerForm::kStable)
-    throw Error("the stable form of PowerSoftmax is for training; train its last stage as length_agnostic");
+  if (config.form != PowerForm::kLengthAgnostic)
+    throw Error(message("a model with attention ", name_of(config.attention), ", form ", name_of(config.form),
+                        " is no polynomial; train its last stage as power-softmax, length-agnostic"));
   const approx::Approximation inverse = division == DivisionForm::kRelaxed
                                             ? approx::design_inverse(denominators, relative_error)
                                             : approx::goldschmidt_inverse(denominators, kPaperIterations);
@@ -114,7 +115,7 @@ PolynomialRow power_softmax_polynomial(const ModelConfig& config, approx::Interv
           {inverse},
           power_levels + inverse.depth() + 1,
           inverse.error_bound(),
-          PowerSoftmaxRecipe{config.form, config.power, config.epsilon, inverse}};
+          PowerSoftmaxRecipe{config.power, config.epsilon, inverse}};
 }
 
 PolynomialRow scaled_relu_polynomial(double score_bound, double absolute_error) {

@@ -3,9 +3,8 @@
 //
 // R = score bound, |x_j| <= R; L = length of the row, 1 <= L <= context. Sums over a row cost no level.
 //
-//   PowerSoftmax            x_j^p (1/D), D the denominator of the form: ceil(log2 p) + d(1/x) + 1 levels.
-//                           The stable form is for training alone: it needs a
-//                           maximum, and without epsilon it is the same function.
+//   PowerSoftmax            (x_j^p / L) (1/D), D = mean_i x_i^p + epsilon: ceil(log2 p) + d(1/x) + 1 levels.
+//                           The other forms are for training alone.
 //   scaled ReLU             (x_j + |x_j|) / (2 L): d(|x|) levels.
 //   exp and division        (tab. softmax_methods_comparison, after NEXUS, ePrint 2024/136, which also
 //                           subtracts the row's maximum)
@@ -50,12 +49,13 @@ namespace psm::attention {
 //     operation                        value                                   levels in slots
 //     apply(f, x, what, shift, c)      f((x_j + shift) c)                      d(f)
 //     of_sum(f, x, addend, what)       f(sum_j x_j + addend), one number       1 + d(f)
-//     scaled_by(x, number)             x_j number                              1, and 1 on x; divide_later: 1 on
-//                                                                              what is not zero after its end
+//     scaled_by(x, number)             x_j number                              in the next operation 1, and 1 on x;
+//                                                                              at the end 1, and 1 on what is not
+//                                                                              zero after a row's end
 //     times(x, c)                      x_j c                                   0, in the next product
 //     power(x, p)                      x_j^p                                   ceil(log2 p)
-//     over_length(x)                   x_j / L                                 0, in the next product
-//     half_sum(x, y)                   (x_j + y_j) / 2                         1
+//     over_length(x)                   x_j / L                                 0, of powers; in the scores
+//     half_sum(x, y)                   (x_j + y_j) / 2                         not in slots
 //     refresh(x)                       x_j
 //
 // There are two readers: doubles, for PolynomialRow::evaluate(), and slot programs
@@ -63,16 +63,14 @@ namespace psm::attention {
 // factors cancel in its weights.
 
 struct PowerSoftmaxRecipe {
-  PowerForm form;
   int p;
   double epsilon;
   approx::Approximation inverse;
 
   template <typename Rows>
   typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
-    auto u = rows.power(x, p);
-    if (form == PowerForm::kLengthAgnostic) u = rows.over_length(u);
-    return rows.scaled_by(u, rows.of_sum(inverse, u, form == PowerForm::kPlain ? 0 : epsilon, "denominator"));
+    const auto u = rows.over_length(rows.power(x, p));
+    return rows.scaled_by(u, rows.of_sum(inverse, u, epsilon, "denominator"));
   }
 };
 
@@ -131,8 +129,7 @@ struct PolynomialRow {
   double input_scale(double score_bound) const;
 };
 
-// D = sum x^p, sum x^p + epsilon, or mean x^p + epsilon by the form; D must lie in `denominators`. Throws
-// psm::Error for the stable form.
+// D must lie in `denominators`. Throws psm::Error for another form than the length-agnostic one.
 PolynomialRow power_softmax_polynomial(const ModelConfig&, approx::Interval denominators,
                                        double relative_error, DivisionForm division = DivisionForm::kRelaxed);
 // The error is absolute, for a row of length 1.

@@ -1,10 +1,12 @@
 #include "attention/shape/config.h"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/joined.h"
 
 namespace psm::attention {
 namespace {
@@ -79,12 +81,10 @@ std::string ModelConfig::without_encrypted_form() const {
 }
 
 size_t place_of(std::string_view name, const Names& of) {
-  std::string known;
-  for (size_t place = 0; place < of.names.size(); ++place) {
-    if (of.names[place] == name) return place;
-    known += (known.empty() ? "" : ", ") + std::string(of.names[place]);
-  }
-  throw Error(message("unknown ", of.what, " \"", name, "\"; use one of: ", known));
+  const auto found = std::ranges::find(of.names, name);
+  if (found == of.names.end())
+    throw Error(message("unknown ", of.what, " \"", name, "\"; use one of: ", joined(of.names)));
+  return static_cast<size_t>(found - of.names.begin());
 }
 
 ModelConfig preset(std::string_view family) {

@@ -89,8 +89,6 @@ void describe(Members& members, PolynomialOptions& options) {
   members("inverse_error", options.inverse_error);
   members("gelu_error", options.gelu_error);
   members("division", options.division);
-  members("inverse_sqrt", options.inverse_sqrt);
-  members("client_norm", options.client_norm);
 }
 
 template <typename Value>
@@ -170,6 +168,10 @@ Json options_to_json(const PolynomialOptions& options) { return to_json(options)
 PolynomialOptions options_from_json(const Json& json) {
   PolynomialOptions options;
   from_json(json, "options of the polynomials", options);
+  if (const Json* by_client = json.find("client_norm"); by_client && !by_client->truth("client_norm"))
+    throw Error(
+        "options of the polynomials: client_norm is false, but clients compute the first norm; polynomialise "
+        "again");
   return options;
 }
 

@@ -25,17 +25,14 @@ struct PolynomialOptions {
   double norm_error = 0x1p-10;    // relative, of 1/sqrt
   double inverse_error = 0x1p-8;  // relative, of 1/x: scales a row of attention, one level less than at 2^-12
   double gelu_error = 0x1p-10;    // absolute; of SiLU and of the head's sigmoid too
-  DivisionForm division = DivisionForm::kRelaxed;      // of 1/x
-  DivisionForm inverse_sqrt = DivisionForm::kRelaxed;  // of 1/sqrt(x)
-  bool client_norm = true;  // the client sends the first layer's normalised state too
+  DivisionForm division = DivisionForm::kRelaxed;
 
   bool operator==(const PolynomialOptions&) const = default;
 };
 
 // The paper's polynomials (app. approximations) instead of those with the fewest levels.
 inline PolynomialOptions paper_polynomials() {
-  return {
-      .margin = kMargin, .division = DivisionForm::kGoldschmidt, .inverse_sqrt = DivisionForm::kGoldschmidt};
+  return {.margin = kMargin, .division = DivisionForm::kGoldschmidt};
 }
 
 }  // namespace psm::attention

@@ -39,6 +39,9 @@ TEST_CASE("random weights have the configuration's sizes, distinct names and val
   CHECK(names.size() == 2 * 16 + 4);
   CHECK(weights.layers[1].wq == random_weights(small(), 1).layers[1].wq);
   CHECK(weights.layers[1].wq != random_weights(small(), 2).layers[1].wq);
+  ModelConfig offsets = small();
+  offsets.score_offset = true;
+  CHECK(random_weights(offsets, 1).layers[0].score_offset == std::vector<float>{4, 4});  // p
 }
 
 TEST_CASE("a fresh classifier takes the place of an encoder's unembedding, or of another classifier") {
@@ -85,42 +88,6 @@ TEST_CASE("layers are drawn one by one from one stream, in every family") {
     CHECK((config.classes > 0 ? all.class_weight : all.unembedding).back() ==
           static_cast<float>(1.0 / std::sqrt(80.0) * last));
   }
-}
-
-TEST_CASE("each family has the parameters of its architecture and no others") {
-  const auto names = [](const char* family, auto change) {
-    ModelConfig config = preset(family);
-    config.vocab = 8, config.context = 4, config.layers = 1, config.width = 8, config.heads = 4,
-    config.ffn = 16;
-    change(config);
-    ModelWeights weights = random_weights(config, 1);
-    CHECK_NOTHROW(weights.validate());
-    std::string all;
-    for_each_parameter(weights,
-                       [&](const std::string& name, const std::vector<float>& values, int rows, int columns) {
-                         all += message(name, " ", rows, "x", columns, " ");
-                         CHECK(values.size() == static_cast<size_t>(rows * columns));
-                       });
-    return all;
-  };
-  CHECK(names("llama", [](ModelConfig& c) { c.kv_heads = 2; }) ==
-        "embedding 8x8 layers.0.norm1_gamma 1x8 layers.0.norm2_gamma 1x8 layers.0.wq 8x8 layers.0.wk 4x8 "
-        "layers.0.wv 4x8 layers.0.wo 8x8 layers.0.w_gate 16x8 layers.0.w_up 16x8 layers.0.w_down 8x16 "
-        "final_gamma 1x8 unembedding 8x8 ");
-  const std::string block =
-      "layers.0.norm1_gamma 1x8 layers.0.norm1_beta 1x8 layers.0.norm2_gamma 1x8 layers.0.norm2_beta 1x8 "
-      "layers.0.wq 8x8 layers.0.bq 1x8 layers.0.wk 8x8 layers.0.bk 1x8 layers.0.wv 8x8 layers.0.bv 1x8 "
-      "layers.0.wo 8x8 layers.0.bo 1x8 layers.0.w_up 16x8 layers.0.b_up 1x16 layers.0.w_down 8x16 "
-      "layers.0.b_down 1x8 ";
-  CHECK(names("roberta", [](ModelConfig& c) { c.classes = 3; }) ==
-        "embedding 8x8 position_embedding 4x8 embedding_gamma 1x8 embedding_beta 1x8 " + block +
-            "pooler_weight 8x8 pooler_bias 1x8 class_weight 3x8 class_bias 1x3 ");
-  CHECK(names("bert", [](ModelConfig& c) { c.classes = 3, c.separator = 2; }) ==
-        "embedding 8x8 position_embedding 4x8 type_embedding 2x8 embedding_gamma 1x8 embedding_beta 1x8 " +
-            block + "pooler_weight 8x8 pooler_bias 1x8 class_weight 3x8 class_bias 1x3 ");
-  CHECK(names("vit", [](ModelConfig& c) { c.classes = 3, c.vocab = 0, c.patch_inputs = 9; }) ==
-        "patch_weight 8x9 patch_bias 1x8 class_token 1x8 position_embedding 4x8 " + block +
-            "final_gamma 1x8 final_beta 1x8 class_weight 3x8 class_bias 1x3 ");
 }
 
 TEST_CASE("weights of another size or with infinities are refused") {

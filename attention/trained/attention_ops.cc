@@ -161,7 +161,7 @@ AttentionTensors<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape&
   op.out.o = tape.tensor(q.rows, q.columns);
   if (options.keep_scores) {
     const int rows = shape.sequences * config.heads * shape.length;
-    op.out.scores = {tape.array(static_cast<size_t>(rows) * length), nullptr, rows, shape.length, nullptr};
+    op.out.scores = {tape.array(static_cast<size_t>(rows) * length), nullptr, rows, shape.length};
   }
   if (options.losses) op.out.loss = tape.tensor(1, 1);
   op.scores = tape.array((3 * kQueries + 1) * length);

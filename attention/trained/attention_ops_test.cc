@@ -18,40 +18,6 @@ ModelConfig with(AttentionKind kind, PowerForm form, int heads = 2, int dims = 2
   return config;
 }
 
-TEST_CASE("the gradient of attention with every kind of weights agrees with finite differences") {
-  for (AttentionKind kind :
-       {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu})
-    for (PowerForm form :
-         {PowerForm::kPlain, PowerForm::kLipschitz, PowerForm::kStable, PowerForm::kLengthAgnostic}) {
-      CAPTURE(name_of(kind));
-      CAPTURE(name_of(form));
-      const ModelConfig config = with(kind, form);
-      nn::GradientCheck({{6, 4}, {6, 4}, {6, 4}})
-          .run([&](nn::Tape<double>& tape,
-                   const Inputs& in) { return attention(tape, kShape, config, in[0], in[1], in[2], {}).o; },
-               1e-5);
-    }
-}
-
-TEST_CASE(
-    "the gradient with score offsets agrees with finite differences, in every form and with odd and even "
-    "roots") {
-  for (PowerForm form :
-       {PowerForm::kPlain, PowerForm::kLipschitz, PowerForm::kStable, PowerForm::kLengthAgnostic})
-    for (const int power : {4, 6}) {
-      CAPTURE(name_of(form));
-      CAPTURE(power);
-      ModelConfig config = with(AttentionKind::kPowerSoftmax, form);
-      config.power = power;
-      nn::GradientCheck({{6, 4}, {6, 4}, {6, 4}, {1, 2}})
-          .run(
-              [&](nn::Tape<double>& tape, const Inputs& in) {
-                return attention(tape, kShape, config, in[0], in[1], in[2], in[3]).o;
-              },
-              1e-5);
-    }
-}
-
 nn::Tensor<float> scores_of(nn::Tape<float>& tape, const AttentionShape& shape, nn::Tensor<float> q,
                             nn::Tensor<float> k, nn::Tensor<float> offsets) {
   return attention(tape, shape, with(AttentionKind::kSoftmax, PowerForm::kStable), q, k, k, offsets,

@@ -8,8 +8,8 @@
 #include "attention/reference/polynomial_model.h"
 #include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
-#include "ckks/base/parallel.h"
 #include "ckks/base/testing/check.h"
+#include "ckks/base/testing/threads.h"
 
 namespace psm::attention {
 namespace {
@@ -61,8 +61,8 @@ TEST_CASE(
         config.attention = kind, config.score_offset = config.block != BlockKind::kParallel;
         const ModelWeights weights = rough_weights(config);
         const SmallData data = data_of(config, 30);
-        const PolynomialModel form = make_polynomial(weights, measure_ranges(weights, data.examples()),
-                                                     {.inverse_error = 1e-2, .client_norm = false});
+        const PolynomialModel form =
+            make_polynomial(weights, measure_ranges(weights, data.examples()), {.inverse_error = 1e-2});
         const ReplacedFunctions functions = polynomial ? polynomial_functions(form) : ReplacedFunctions{};
         std::vector<Shown> shown(30);
         std::vector<std::vector<double>> logits(30);
@@ -97,16 +97,10 @@ TEST_CASE("neither the number of threads nor what else is run changes a bit") {
     });
     return logits;
   };
-  const int threads = thread_count();
-  set_thread_count(1);
-  const auto one = run(data.examples());
-  set_thread_count(3);
-  const auto three = run(data.examples());
-  set_thread_count(threads);
-  CHECK(one == three);
+  const auto all = same_for_any_threads([&] { return run(data.examples()); });
   Examples last;
   last.texts.push_back(data.texts.back());
-  CHECK(run(last)[0] == one.back());
+  CHECK(run(last)[0] == all.back());
 }
 
 TEST_CASE("one example that the model cannot read is an error") {

@@ -126,7 +126,9 @@ void BootstrapPlan::place_factors() {
       coeffs_to_slots_factors(log_slots_, split_butterflies(log_slots_, up_levels, true)), context_.slots());
   if (kind_.sparse()) {
     DiagonalMatrix& last = up.factors.back().matrix;
-    last = last.rows_scaled(halves(slots(), 1, Complex(0, -1)));
+    DiagonalMatrix rows(context_.slots(), 2 * slots());
+    rows.add(0, halves(slots(), 1, Complex(0, -1)));
+    last = rows.times(last);
   }
   pre_rotation_ = -(down.shift + up.shift);
 

@@ -77,7 +77,7 @@ class BootstrapPlan {
   Level raised_level() const {
     return coeffs_to_slots_.front().level + (kind_.of_blocks() ? 1 : 0);  // the rescaling
   }
-  RareMultiple rare_multiple() const { return eval_mod_.rare_multiple(log_slots_ + 1); }
+  double log2_rare_multiple() const { return eval_mod_.log2_rare_multiple(log_slots_ + 1); }
 
   KeyRequest key_request() const;
   size_t key_bytes() const { return key_request().bytes(context_.chain()); }

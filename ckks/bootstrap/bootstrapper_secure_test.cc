@@ -30,7 +30,7 @@ void check_bootstrap(const ParameterSpec& spec, double least_mean, double least_
     std::string name;
     std::vector<Complex> z;
   } cases[] = {
-      {"uniform in [-1,1] + i[-1,1]", uniform_vector(n, 1)},
+      {"uniform in [-1,1] + i[-1,1]", random_slots(1, n)},
       {"constant 1 + i", std::vector<Complex>(n, Complex(1, 1))},
       {"constant 0.3 - 0.7 i", std::vector<Complex>(n, Complex(0.3, -0.7))},
   };
@@ -79,8 +79,8 @@ void check_precision(const BootstrapKind& kind) {
       z[s] = kind.of_blocks() ? z[s / kind.block * kind.block].real() : z[s];
     return z;
   };
-  for (const auto& z : {repeated(uniform_vector(static_cast<int>(kind.period), 1)),
-                        repeated(std::vector<Complex>(kind.period, Complex(1, 1)))}) {
+  for (const auto& z :
+       {repeated(random_slots(1, kind.period)), repeated(std::vector<Complex>(kind.period, Complex(1, 1)))}) {
     party.check(party.bootstrapped(z), z, least);
   }
 }

@@ -76,10 +76,10 @@ DftFactors slots_to_coeffs_factors(int log_slots, std::span<const int> butterfli
   DftFactors out;
   // From the last factor to the first, carrying the rotations to the right.
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    out.factors.insert(
-        out.factors.begin(),
-        {part->matrix.shifted(part->sigma).conjugated_by_rotation(-out.shift), part->step, part->span});
-    out.shift += part->sigma;
+    const int shift = out.shift + part->sigma;
+    out.factors.insert(out.factors.begin(),
+                       {part->matrix.between_rotations(-out.shift, shift), part->step, part->span});
+    out.shift = shift;
   }
   return out;
 }
@@ -88,9 +88,9 @@ DftFactors coeffs_to_slots_factors(int log_slots, std::span<const int> butterfli
   DftFactors out;
   // From the first factor to the last, carrying the rotations to the left.
   for (const Group& part : groups(log_slots, butterflies, true)) {
-    out.shift += part.sigma;
-    out.factors.push_back(
-        {part.matrix.shifted(part.sigma).conjugated_by_rotation(out.shift), part.step, part.span});
+    const int shift = out.shift + part.sigma;
+    out.factors.push_back({part.matrix.between_rotations(shift, -out.shift), part.step, part.span});
+    out.shift = shift;
   }
   return out;
 }

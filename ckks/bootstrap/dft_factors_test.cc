@@ -1,6 +1,6 @@
 #include "ckks/bootstrap/dft_factors.h"
 
-#include "ckks/bootstrap/precision.h"
+#include "ckks/base/random/training_random.h"
 #include "ckks/ring/arithmetic/ntt.h"
 #include "ckks/scheme/encoding/embedding.h"
 #include "ckks/scheme/testing/test_party.h"
@@ -32,7 +32,7 @@ std::vector<Complex> apply(const DftFactors& factors, std::vector<Complex> x) {
 
 TEST_CASE("the factors of SlotsToCoeffs make slots the bit-reversed coefficients of what they leave") {
   const int log_slots = 7;
-  const std::vector<Complex> z = uniform_vector(1 << log_slots, 1);
+  const std::vector<Complex> z = random_slots(1, size_t{1} << log_slots);
   for (const std::vector<int>& split : {std::vector<int>{7}, {3, 4}, {2, 2, 3}, {1, 1, 1, 1, 1, 1, 1}}) {
     const DftFactors factors = slots_to_coeffs_factors(log_slots, split);
     const std::vector<Complex> slots = apply(factors, rotated(z, -factors.shift));
@@ -42,7 +42,7 @@ TEST_CASE("the factors of SlotsToCoeffs make slots the bit-reversed coefficients
 
 TEST_CASE("the factors of CoeffsToSlots bring the bit-reversed coefficients into slots") {
   const int log_slots = 7;
-  const std::vector<Complex> w = uniform_vector(1 << log_slots, 1);
+  const std::vector<Complex> w = random_slots(1, size_t{1} << log_slots);
   for (const std::vector<int>& split : {std::vector<int>{7}, {4, 3}, {2, 2, 2, 1}}) {
     const DftFactors factors = coeffs_to_slots_factors(log_slots, split);
     const std::vector<Complex> out = apply(factors, slots_of_coefficients(w, log_slots));
@@ -52,7 +52,7 @@ TEST_CASE("the factors of CoeffsToSlots bring the bit-reversed coefficients into
 
 TEST_CASE("one rotation before SlotsToCoeffs makes the round trip the identity") {
   const int log_slots = 10;
-  const std::vector<Complex> z = uniform_vector(1 << log_slots, 1);
+  const std::vector<Complex> z = random_slots(1, size_t{1} << log_slots);
   const DftFactors down = slots_to_coeffs_factors(log_slots, split_butterflies(log_slots, 3, false));
   const DftFactors up = coeffs_to_slots_factors(log_slots, split_butterflies(log_slots, 4, true));
   CHECK(max_error(apply(up, apply(down, rotated(z, -down.shift - up.shift))), z) < 1e-12);

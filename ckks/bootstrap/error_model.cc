@@ -57,17 +57,17 @@ class ErrorModel {
     const double coefficient = slots / (2 * n);
 
     // In the scale that ModRaise declares, 2 K' q_0, K' the half width.
-    const EvalModSpec& spec = eval_mod_.spec();
     const double width = eval_mod_.half_width();
     double variance = 0;
-    double raised = 2 * n * (spec.summands / 12.0) / square(2 * width);
+    double raised =
+        2 * n * ((EvalMod::kEphemeralWeight + 1) / 12.0) / square(2 * width);  // I's variance (overflow.h)
     for (const PlacedTransform& t : plan_.coeffs_to_slots()) {
       const double growth = growth_of(t);
       variance = variance * growth + variance_of(t, noise_, raised);
       raised *= growth;
     }
     // v + conj v: twice the real part. What the key switch of conj v adds to re and i im has opposite signs.
-    return coefficient + 2 * variance * square(width * spec.message_ratio);
+    return coefficient + 2 * variance * square(width * eval_mod_.message_ratio());
   }
 
   // What EvalMod adds, at u = i + z / R; its result in units of the message.
@@ -133,17 +133,17 @@ std::vector<ErrorTerm> error_law(const BootstrapPlan& plan, std::span<const doub
   const ErrorModel model(plan);
   const EvalMod& eval_mod = plan.eval_mod().polynomial();
   const double argument = model.argument_variance(size);
-  const int k = eval_mod.spec().k;
+  constexpr int k = EvalMod::kLargestMultiple;
   std::vector<double> probability,
       variance;  // by I; z changes u by 1 / R at most, and the variance as little
   for (int i = -k; i <= k; ++i) {
-    probability.push_back(multiple_probability(plan.context().spec().encapsulation_hamming_weight, i));
+    probability.push_back(multiple_probability(i));
     variance.push_back(model.eval_mod_variance(i));
   }
   std::vector<ErrorTerm> law;
   for (int i = -k; i <= k; ++i)
     for (const double z : components) {
-      const auto result = eval_mod.output_gain() * eval_mod.evaluate(i + z / eval_mod.spec().message_ratio);
+      const auto result = eval_mod.output_gain() * eval_mod.evaluate(i + z / eval_mod.message_ratio());
       for (int other = 0; other <= 2 * k; ++other)
         law.push_back({probability[i + k] * probability[other] * share, static_cast<double>(result) - z,
                        std::sqrt(argument + (variance[i + k] + variance[other]) / 2)});

@@ -48,7 +48,7 @@ TEST_CASE("a bootstrap's errors have the predicted law: mean, worst component an
       CHECK(has_tail(law, 0.02, out, z));  // normal errors would leave a tenth of them
       ++compared;
     };
-    compare(uniform_vector(context.slots(), 1), error_law(plan));
+    compare(random_slots(1, context.slots()), error_law(plan));
     compare(std::vector<Complex>(context.slots()), error_law(plan, {{0.0}}));
   }
   CHECK(compared == 10);

@@ -31,19 +31,19 @@ constexpr Fit kFits[] = {
 
 }  // namespace
 
-EvalMod::EvalMod(const EvalModSpec& spec)
-    : spec_(spec), fitted_ratio_(std::exp2(std::round(std::log2(spec.message_ratio)))) {
+EvalMod::EvalMod(double message_ratio)
+    : message_ratio_(message_ratio), fitted_ratio_(std::exp2(std::round(std::log2(message_ratio)))) {
   const auto* const fit = std::ranges::find(kFits, fitted_ratio_, &Fit::ratio);
   if (fit == std::end(kFits))
     throw Error(message("EvalMod is fitted for a q_0 of 1024 or 2048 times the message's scale, not of ",
-                        spec.message_ratio, " times"));
+                        message_ratio, " times"));
   for (const int64_t coefficient : fit->coefficients)
     series_.coefficients.insert(series_.coefficients.end(),
                                 {std::ldexp(static_cast<double>(coefficient), -42), 0});
   series_.coefficients.pop_back();  // there is no T_31
 
-  const double slope = 2 * std::numbers::pi / spec.message_ratio;
-  output_gain_ = spec.message_ratio * (1 + slope * slope / 8);  // 3/4 of slope^2 / 6
+  const double slope = 2 * std::numbers::pi / message_ratio;
+  output_gain_ = message_ratio * (1 + slope * slope / 8);  // 3/4 of slope^2 / 6
 }
 
 long double EvalMod::evaluate(long double u) const {
@@ -52,24 +52,9 @@ long double EvalMod::evaluate(long double u) const {
   return d;
 }
 
-double EvalMod::max_error(int i) const {
-  long double worst = 0;
-  for (int s = -64; s <= 64; ++s) {
-    const long double z = s / 64.0L;
-    worst = std::max(worst, std::abs(output_gain_ * evaluate(i + z / spec_.message_ratio) - z));
-  }
-  return static_cast<double>(worst);
-}
-
 double EvalMod::sine_error(double z) const {
-  const long double part = std::sin(2 * kPi * z / spec_.message_ratio) / (2 * kPi);
+  const long double part = std::sin(2 * kPi * z / message_ratio_) / (2 * kPi);
   return static_cast<double>(output_gain_ * part - z);
-}
-
-double EvalMod::least_bits() const {
-  double worst = 0;
-  for (int i = -spec_.k; i <= spec_.k; ++i) worst = std::max(worst, max_error(i));
-  return -std::log2(worst);
 }
 
 }  // namespace psm::ckks

@@ -20,7 +20,7 @@
 // 2019/688, which moves Chebyshev nodes there). Around each |I| <= K it has eight points, u = I + cos(pi (s + 1/2) /
 // 8) / R. With v = (h + 1) / 12, the variance of I, their weight is exp(-I^2 / (6 v)) up to |I| = 10, six deviations,
 // and 2^-17 beyond, where I all but never is (overflow.h). Up to kExactUpTo the fit is as good as the sine, and
-// beyond it the value keeps least_bits().
+// beyond it the value keeps 13 bits.
 //
 // Fit and half width use the power of two nearest to R, so all rings share them. Coefficients are rounded to
 // multiples of 2^-42 and written down (eval_mod.cc), so all machines have the same.
@@ -37,47 +37,36 @@
 
 namespace psm::ckks {
 
-// What the fits are for; R is near 2^10 or 2^11.
-struct EvalModSpec {
-  static constexpr int ephemeral_weight = 32;  // h
-  static constexpr int k = 16;                 // |I| <= K
-  // I is the sum of so many variables uniform in (-1/2, 1/2).
-  static constexpr int summands = ephemeral_weight + 1;
-  static constexpr int double_angles = 3;  // r
-  double message_ratio = 2048;             // R
-};
-
 class EvalMod {
  public:
-  static constexpr double kShift = 0.25;  // x is 0 at u = kShift
+  static constexpr int kEphemeralWeight = 32;                          // h
+  static constexpr int kLargestMultiple = (kEphemeralWeight + 1) / 2;  // K (overflow.h)
+  static constexpr int kDoubleAngles = 3;                              // r
+  static constexpr double kShift = 0.25;                               // x is 0 at u = kShift
   // The largest |I| over which a fit adds less than a quarter to the sine's error.
   static constexpr int kExactUpTo = 10;
   // lambda_1 .. lambda_r.
   static constexpr std::array kLambdas{0x1.0fefbe1c2b6c9p+0, 0x1.20dd750429b6dp-1, 0x1.45f306dc9c883p-3};
 
-  // Throws Error for another R.
-  explicit EvalMod(const EvalModSpec& spec);
+  // R near 2^10 or 2^11. Throws Error for another.
+  explicit EvalMod(double message_ratio);
 
-  const EvalModSpec& spec() const { return spec_; }
+  double message_ratio() const { return message_ratio_; }
   const Series& series() const { return series_; }  // d_0 as a series in x
   // The half width of the range of u - 1/4: K + 1/4 + 1/R, so that |x| is at most 1.
-  double half_width() const { return spec_.k + kShift + 1 / fitted_ratio_; }
+  double half_width() const { return kLargestMultiple + kShift + 1 / fitted_ratio_; }
   long double argument(long double u) const { return (u - kShift) / half_width(); }  // x
   double output_gain() const { return output_gain_; }  // R (1 + delta): m R / q_0 ~ gain * d_r
-  int depth() const { return series_.depth() + spec_.double_angles; }
+  int depth() const { return series_.depth() + kDoubleAngles; }
 
   // d_r(u) in plain arithmetic, as the ciphertext computes it.
   long double evaluate(long double u) const;
-  // max over |z| <= 1 of |gain d_r(i + z / R) - z|: the largest error at the multiple I = i.
-  double max_error(int i) const;
   // The error of an exact sine at the value z, which no fit can remove: an odd function of z, near (3/4 z -
   // z^3) (2 pi / R)^2 / 6.
   double sine_error(double z) const;
-  // -log2 of the largest error over all integers up to K.
-  double least_bits() const;
 
  private:
-  EvalModSpec spec_;
+  double message_ratio_;
   double fitted_ratio_;  // the power of two nearest to R
   Series series_;
   double output_gain_;

@@ -1,7 +1,7 @@
 // The multiple of q_0 that ModRaise leaves: how large it can be, and how often it is that large.
 //
 // ModRaise reads c_0 + c_1 s~ modulo q_0 as an integer polynomial t = m + q_0 I. Residues lie in (-q_0/2,
-// q_0/2) (q_0 is odd), and s~ is ternary of Hamming weight h.
+// q_0/2) (q_0 is odd), and s~ is ternary of Hamming weight h = 32.
 //
 // The bound: a coefficient of t is a residue of c_0 plus or minus h residues of c_1, so |t| <= (h + 1) (q_0 -
 // 1)/2, and |m| <= (q_0 - 1)/2. Hence |I| < h/2 + 1, that is |I| <= K = floor((h + 1) / 2), for every key,
@@ -17,26 +17,23 @@
 // residues for continuous; they are multiples of 1 / q_0.
 #pragma once
 
+#include <array>
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <vector>
 
 #include "ckks/base/error.h"
+#include "ckks/bootstrap/eval_mod.h"
 
 namespace psm::ckks {
 
-// K, above.
-inline int largest_multiple(int hamming_weight) { return (hamming_weight + 1) / 2; }
-
 // M_{h+1}(u), by the recurrence of B-splines. Its terms are all positive, so it is exact to a few units in
 // the last place.
-inline double multiple_probability(int hamming_weight, double u) {
-  const int order = hamming_weight + 1;
+inline double multiple_probability(double u) {
+  constexpr int order = EvalMod::kEphemeralWeight + 1;
   // Begins with M_1 at the points u + order/2 - j and ends with M_order at the first of them, each spline
   // with its support moved to [0, n].
   const double first = u + order / 2.0;
-  std::vector<double> spline(static_cast<size_t>(order));
+  std::array<double, order> spline;
   for (int j = 0; j < order; ++j) spline[j] = first - j > 0 && first - j <= 1 ? 1 : 0;
   for (int n = 2; n <= order; ++n) {
     for (int j = 0; j + n <= order; ++j) {
@@ -49,13 +46,11 @@ inline double multiple_probability(int hamming_weight, double u) {
 
 // log2 of the union bound over 2^log_count coefficients of P(|I| > i), for |m| / q_0 <= margin < 1/2;
 // -infinity if that cannot happen.
-inline double log2_multiple_beyond(int hamming_weight, int i, double margin, int log_count) {
-  PSM_CHECK(hamming_weight >= 1 && i >= 0 && margin >= 0 && margin < 0.5, hamming_weight, " ", i, " ",
-            margin);
+inline double log2_multiple_beyond(int i, double margin, int log_count) {
+  PSM_CHECK(i >= 0 && margin >= 0 && margin < 0.5, i, " ", margin);
   // On either side the density falls with the distance from 0, so no offset makes more of it than the margin.
   double sum = 0;
-  for (int j = largest_multiple(hamming_weight); j > i; --j)
-    sum += 2 * multiple_probability(hamming_weight, j - margin);
+  for (int j = EvalMod::kLargestMultiple; j > i; --j) sum += 2 * multiple_probability(j - margin);
   return sum > 0 ? std::log2(sum) + log_count : -std::numeric_limits<double>::infinity();
 }
 

@@ -1,30 +1,14 @@
-// Test vectors, and precision as the bits of the error.
+// Precision as the bits of the error.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <cstdint>
 #include <vector>
 
 namespace psm::ckks {
 
-// n numbers uniform in [-1, 1] + i [-1, 1]; the same for the same seed.
-inline std::vector<std::complex<double>> uniform_vector(int n, uint64_t seed) {
-  uint64_t state = seed;  // a linear congruential generator is enough here
-  const auto next = [&] {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<double>(state >> 11) * 0x1p-52 - 1;
-  };
-  std::vector<std::complex<double>> x(n);
-  for (auto& value : x) {
-    const double re = next();
-    value = {re, next()};
-  }
-  return x;
-}
-
-// Bits of precision over the real and the imaginary parts: -log2 of the mean and of the largest |error|.
+// Over the real and the imaginary parts: -log2 of the mean and of the largest |error|.
 struct Precision {
   double mean, worst;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -29,10 +28,10 @@ const Context& require_bootstrappable(const Context& context) {
                         " levels for SlotsToCoeffs and ", spec.cts_levels, " for CoeffsToSlots; from ",
                         least_down, " and from ", least_up, " to ", most, " are possible"));
   }
-  if (spec.encapsulation_hamming_weight != EvalModSpec::ephemeral_weight) {
+  if (spec.encapsulation_hamming_weight != EvalMod::kEphemeralWeight) {
     throw Error(message("parameters '", spec.name, "' have an ephemeral secret of weight ",
                         spec.encapsulation_hamming_weight, "; EvalMod is fitted for ",
-                        EvalModSpec::ephemeral_weight));
+                        EvalMod::kEphemeralWeight));
   }
   return context;
 }
@@ -95,7 +94,7 @@ Ciphertext apply_in_order(std::span<const EncodedTransform> transforms, const Ev
 
 EvalModStage::EvalModStage(const Context& context)
     : context_(require_bootstrappable(context)),
-      eval_mod_(EvalModSpec{.message_ratio = static_cast<double>(context.q(0)) / lowered_scale(context)}) {
+      eval_mod_(static_cast<double>(context.q(0)) / lowered_scale(context)) {
   const ParameterSpec& spec = context.spec();
   if (eval_mod_.depth() != spec.evalmod_levels) {
     throw Error(message("parameters '", spec.name, "' have ", spec.evalmod_levels,
@@ -104,7 +103,7 @@ EvalModStage::EvalModStage(const Context& context)
   // d_r must come out with scale gain * S_c: square roots upwards give the scale of d_0.
   const Level last = context.compute_level();
   double scale = context.scale(last) * eval_mod_.output_gain();
-  for (int k = 1; k <= EvalModSpec::double_angles; ++k) {
+  for (int k = 1; k <= EvalMod::kDoubleAngles; ++k) {
     scale = std::sqrt(scale * static_cast<double>(context.q(last + k)));
   }
   std::vector<uint64_t> primes;
@@ -115,24 +114,13 @@ EvalModStage::EvalModStage(const Context& context)
 
 void EvalModStage::request_keys(KeyRequest& request) const {
   for (const Level level : series_.relinearisation_levels()) request.need_relinearisation(level);
-  for (int k = EvalModSpec::double_angles; k > 0; --k) {
+  for (int k = EvalMod::kDoubleAngles; k > 0; --k) {
     request.need_relinearisation(context_.compute_level() + k);
   }
 }
 
-std::string RareMultiple::text() const {
-  char text[160];
-  std::snprintf(text, sizeof text,
-                "every multiple of q_0 that can occur is removed; one beyond %d, with probability 2^%.1f a "
-                "bootstrap, leaves its slot %.0f bits",
-                EvalMod::kExactUpTo, log2_probability, std::floor(bits));
-  return text;
-}
-
-RareMultiple EvalModStage::rare_multiple(int log_coefficients) const {
-  return {log2_multiple_beyond(EvalModSpec::ephemeral_weight, EvalMod::kExactUpTo,
-                               1 / eval_mod_.spec().message_ratio, log_coefficients),
-          eval_mod_.least_bits()};
+double EvalModStage::log2_rare_multiple(int log_coefficients) const {
+  return log2_multiple_beyond(EvalMod::kExactUpTo, 1 / eval_mod_.message_ratio(), log_coefficients);
 }
 
 Ciphertext EvalModStage::apply(const Evaluator& evaluator, Ciphertext x) const {

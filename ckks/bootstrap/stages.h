@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <vector>
 
 #include "ckks/bootstrap/dft_factors.h"
@@ -48,15 +47,6 @@ std::vector<EncodedTransform> encode(const Context& context, const Encoder& enco
 Ciphertext apply_in_order(std::span<const EncodedTransform> transforms, const Evaluator& evaluator,
                           Ciphertext x);
 
-// How chance limits a bootstrap's precision. Every multiple of q_0 is removed (overflow.h), but beyond
-// EvalMod::kExactUpTo less exactly: a real or imaginary part with such a multiple keeps `bits`.
-struct RareMultiple {
-  double log2_probability = 0;  // that a bootstrap meets one, at most
-  double bits = 0;
-
-  std::string text() const;
-};
-
 // EvalMod (eval_mod.h) in its place, from evalmod_level down to compute_level. With t = m + q_0 I, |I| <= K, and K'
 // EvalMod's half width, it maps t / (K' q_0) in every (real) slot to m / S_m: the result d ~ m / q_0 is computed at the
 // scale gain * S_c, c the compute level, and then read at the scale S_c, as gain * d ~ m / S_m.
@@ -73,8 +63,9 @@ class EvalModStage {
     return Scale(2 * eval_mod_.half_width() * static_cast<double>(context_.q(0)));
   }
   Scale input_scale() const { return series_.nodes[0].scale; }
-  // For a bootstrap of 2^log_coefficients coefficients.
-  RareMultiple rare_multiple(int log_coefficients) const;
+  // log2 of the probability that a bootstrap of 2^log_coefficients coefficients meets a multiple of q_0 beyond
+  // EvalMod::kExactUpTo, at most (overflow.h). It is removed like any other, but less exactly.
+  double log2_rare_multiple(int log_coefficients) const;
 
   Ciphertext apply(const Evaluator& evaluator, Ciphertext x) const;
 

@@ -57,8 +57,6 @@ void HostEngine::combine(std::span<RnsPoly> out, std::span<const Term> terms) co
     if (terms[0].factor == 1 && terms.size() > 1 && std::abs(terms[1].factor) == 1) {
       (terms[1].factor == 1 ? k.add : k.subtract)(to, first, terms[1].polys[i].limb(j), n, m);
       t = 2;
-    } else if (terms[0].factor == -1) {
-      k.negate(to, first, n, m);
     } else {
       k.scale(to, first, multiplier_of(terms[0].factor, m), n, m);
     }

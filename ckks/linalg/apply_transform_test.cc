@@ -5,7 +5,6 @@
 
 #include "ckks/base/testing/chance.h"
 #include "ckks/base/testing/check.h"
-#include "ckks/linalg/testing/sample.h"
 #include "ckks/scheme/errors/noise.h"
 #include "ckks/scheme/testing/test_party.h"
 
@@ -59,11 +58,11 @@ TEST_CASE("a term that a map repeats counts each time, and no tile has more colu
   Fixture& f = fixture();
   LinearTransform transform{.outputs = 1, .terms = {}};
   for (int t = 0; t < 300; ++t) {
-    std::vector<Complex> weight = sample(16, 0.01 * t);
+    std::vector<Complex> weight = random_slots(t, 16);
     for (Complex& value : weight) value *= 0.1;  // the terms of a source add up its errors
     transform.terms.push_back({.baby = t % 2, .weight = Plain(std::move(weight))});
   }
-  f.check(transform, {sample(f.context.slots(), 0.3)});
+  f.check(transform, {f.random_slots(300)});
   const TransformSchedule schedule = transform_schedule(transform, static_cast<size_t>(f.context.slots()));
   size_t terms = 0;
   for (const TransformBlocks::Block& block : transform_blocks(transform, schedule).blocks)
@@ -79,9 +78,9 @@ TEST_CASE("a banded matrix with periodic diagonals is applied by baby and giant 
   const int slots = f.context.slots();
   for (const int period : {1, 16, slots}) {
     DiagonalMatrix matrix(slots, period);
-    for (int k = -9; k <= 12; ++k) matrix.add(4 * k, sample(period, 0.1 * k + 1));
+    for (int k = -9; k <= 12; ++k) matrix.add(4 * k, random_slots(k, period));
     CAPTURE(period);
-    f.check(baby_step_giant_step(matrix, 4, 4), {sample(slots, 0.77)});
+    f.check(baby_step_giant_step(matrix, 4, 4), {f.random_slots(100)});
   }
 }
 
@@ -98,7 +97,7 @@ TEST_CASE("several inputs, conjugates and outputs share their rotations, periods
           for (const bool conjugate : {false, true}) {
             const int period = (seed % 3 == 0) ? slots : 8 << (seed % 4);
             transform.terms.push_back(
-                {output, giant, input, baby, conjugate, Plain(sample(period, 0.01 * ++seed))});
+                {output, giant, input, baby, conjugate, Plain(random_slots(++seed, period))});
           }
         }
       }
@@ -106,7 +105,7 @@ TEST_CASE("several inputs, conjugates and outputs share their rotations, periods
   }
   // An output of one term, away from giant 0.
   transform.terms.push_back({2, 5, 1, 0, false, Plain::constant({0.5, -0.25})});
-  f.check(transform, {sample(slots, 0.31), sample(slots, 0.53)});
+  f.check(transform, {f.random_slots(1000), f.random_slots(1001)});
 }
 
 TEST_CASE("encoded block by block for one use, the results have the same bits") {
@@ -120,18 +119,18 @@ TEST_CASE("encoded block by block for one use, the results have the same bits") 
       transform.terms.push_back({.output = output,
                                  .giant = baby % 2 == 0 ? 0 : 64,
                                  .baby = baby,
-                                 .weight = Plain(sample(output == 0 ? 8 : slots, 0.02 * baby + output))});
+                                 .weight = Plain(random_slots(2 * baby + output, output == 0 ? 8 : slots))});
     }
   }
   for (const int output : {2, 3})
     transform.terms.push_back(
-        {.output = output, .baby = 50 * output, .weight = Plain(sample(slots, 0.3 * output))});
+        {.output = output, .baby = 50 * output, .weight = Plain(random_slots(1000 + output, slots))});
   const TransformSchedule schedule = transform_schedule(transform, f.context.slots());
   KeyRequest request;
   request_keys(schedule, f.context.chain(), f.level, request);
   const EvaluationKeys keys = f.generator.evaluation_keys(request);
   const Evaluator evaluator(f.context, keys);
-  const Ciphertext input = f.encrypt(sample(slots, 0.4), f.level);
+  const Ciphertext input = f.encrypt(f.random_slots(2000), f.level);
   const Ciphertext* const inputs[] = {&input};
   const Scale scale = f.context.scale(f.level), output_scale = f.context.scale(f.level - 1);
   for (const bool divides_sources : {false, true}) {
@@ -161,8 +160,8 @@ TEST_CASE(
       transform.terms.push_back({.giant = giant,
                                  .baby = baby,
                                  .conjugate = baby == 3,
-                                 .weight = Plain(sample(baby == 1 ? 16 : slots, 0.1 * baby + giant))});
-  transform.terms.push_back({.output = 1, .baby = 5, .weight = Plain(sample(slots, 0.6))});
+                                 .weight = Plain(random_slots(10 * baby + giant, baby == 1 ? 16 : slots))});
+  transform.terms.push_back({.output = 1, .baby = 5, .weight = Plain(random_slots(100, slots))});
   const Scale from(64.0 * static_cast<double>(t.context.q(0))), to = t.context.scale(level - 1);
   KeyRequest request;
   request.need_raised(1, level);
@@ -172,7 +171,7 @@ TEST_CASE(
   }
   t.add_keys(request);
   const Evaluator& e = *t.evaluator;
-  Ciphertext raised = e.mod_raise(e.switch_to_ephemeral(t.encrypt(sample(slots, 0.4), 0)), level);
+  Ciphertext raised = e.mod_raise(e.switch_to_ephemeral(t.encrypt(t.random_slots(101), 0)), level);
   raised.declare_scale(from);
   const Ciphertext switched = e.switch_from_ephemeral(raised);
   std::vector<Ciphertext> out[2];
@@ -209,12 +208,12 @@ TEST_CASE("a diagonal matrix takes no key at all") {
   Fixture& f = fixture();
   const int slots = f.context.slots();
   DiagonalMatrix matrix(slots, slots);
-  matrix.add(0, sample(slots, 0.2));
+  matrix.add(0, random_slots(1, slots));
   const LinearTransform transform = baby_step_giant_step(matrix, 1, 1);
   KeyRequest request;
   request_keys(transform_schedule(transform, f.context.slots()), f.context.chain(), f.level, request);
   CHECK(request.galois_levels.empty());
-  f.check(transform, {sample(slots, 0.77)});
+  f.check(transform, {f.random_slots(2)});
 }
 
 TEST_CASE("inputs of another key pair or of other parameters are refused, rotated or not") {
@@ -223,7 +222,7 @@ TEST_CASE("inputs of another key pair or of other parameters are refused, rotate
       .terms = {{.input = 0, .weight = Plain::constant(1)}, {.input = 1, .weight = Plain::constant(1)}}};
   const EncodedTransform encoded(f.context, f.encoder, sum, f.level, f.context.scale(f.level),
                                  f.context.scale(f.level - 1));
-  Ciphertext a = f.encrypt(sample(f.context.slots(), 0.1), f.level), b = a.clone();
+  Ciphertext a = f.encrypt(f.random_slots(1), f.level), b = a.clone();
   const Ciphertext* const inputs[] = {&a, &b};
   CHECK(encoded.apply(*f.evaluator, inputs).size() == 1);
   ++b.fingerprint.key;
@@ -242,7 +241,7 @@ TEST_CASE("a missing rotation key is refused before any work is done") {
   EvaluationKeys none;
   none.fingerprint = f.secret.fingerprint();
   const Evaluator evaluator(f.context, none);
-  CHECK_THROWS_AS(encoded.apply(evaluator, f.encrypt(sample(slots, 0.1), f.level)), Error);
+  CHECK_THROWS_AS(encoded.apply(evaluator, f.encrypt(f.random_slots(1), f.level)), Error);
 }
 
 }  // namespace

@@ -56,27 +56,15 @@ class DiagonalMatrix {
     }
     return out;
   }
-  // rot_by M rot_{-by}: the same matrix on slots numbered from `by`.
-  DiagonalMatrix conjugated_by_rotation(int by) const {
+  // rot_left M rot_right.
+  DiagonalMatrix between_rotations(int left, int right) const {
     DiagonalMatrix out(slots_, period_);
     std::vector<Complex> moved(period_);
     for (const auto& [k, d] : diagonals_) {
-      for (int j = 0; j < period_; ++j) moved[j] = d[(j + by) & (period_ - 1)];
-      out.add(k, moved);
+      for (int j = 0; j < period_; ++j) moved[j] = d[(j + left) & (period_ - 1)];
+      out.add(left + k + right, moved);
     }
     return out;
-  }
-  // M rot_by: every offset moves.
-  DiagonalMatrix shifted(int by) const {
-    DiagonalMatrix out(slots_, period_);
-    for (const auto& [k, d] : diagonals_) out.add(k + by, d);
-    return out;
-  }
-  // diag(by) M; `by` is one period, a power of two that divides slots().
-  DiagonalMatrix rows_scaled(std::span<const Complex> by) const {
-    DiagonalMatrix factor(slots_, static_cast<int>(by.size()));
-    factor.add(0, by);
-    return factor.times(*this);
   }
   // The same diagonals on more slots, as M acts on vectors that repeat with period slots().
   DiagonalMatrix on_slots(int slots) const {

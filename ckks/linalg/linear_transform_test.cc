@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
-#include "ckks/linalg/testing/sample.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
@@ -14,8 +13,8 @@ namespace {
 TEST_CASE("baby steps and giant steps compute the matrix, negative offsets included") {
   const int slots = 64;
   DiagonalMatrix matrix(slots, 16);
-  for (int k = -10; k <= 13; ++k) matrix.add(2 * k, sample(16, 0.1 * k + 1));
-  const std::vector<Complex> x = sample(slots, 0.77);
+  for (int k = -10; k <= 13; ++k) matrix.add(2 * k, random_slots(k, 16));
+  const std::vector<Complex> x = random_slots(100, slots);
   const std::vector<Complex> expected = matrix.apply(x);
   for (const int babies : {1, 4, 5, 32}) {
     const LinearTransform transform = baby_step_giant_step(matrix, 2, babies);
@@ -25,7 +24,7 @@ TEST_CASE("baby steps and giant steps compute the matrix, negative offsets inclu
 
 TEST_CASE("31 diagonals with 8 babies take 7 hoisted and 3 giant rotations of one offset") {
   DiagonalMatrix matrix(256, 256);
-  for (int k = 0; k < 31; ++k) matrix.add(4 * k, sample(256, k));
+  for (int k = 0; k < 31; ++k) matrix.add(4 * k, random_slots(k, 256));
   const TransformSchedule plan = transform_schedule(baby_step_giant_step(matrix, 4, 8), 256);
   CHECK(plan.counts.hoisted_rotations == 7);
   CHECK(plan.counts.giant_rotations == 3);
@@ -62,37 +61,27 @@ TEST_CASE("a plaintext vector must have a power of two of finite slots") {
 
 DiagonalMatrix matrix(int slots, int period, std::initializer_list<int> offsets) {
   DiagonalMatrix m(slots, period);
-  for (const int k : offsets) m.add(k, sample(period, 1 + 0.37 * k));
+  for (const int k : offsets) m.add(k, random_slots(k, period));
   return m;
 }
 
 TEST_CASE("a product of matrices acts as one after the other, periods mixed") {
   const DiagonalMatrix a = matrix(32, 8, {0, 3, -2}), b = matrix(32, 32, {1, 17});
-  const std::vector<Complex> x = sample(32, 0.7);
+  const std::vector<Complex> x = random_slots(100, 32);
   const DiagonalMatrix product = a.times(b);
   CHECK(product.period() == 32);
   CHECK(max_error(product.apply(x), a.apply(b.apply(x))) < 1e-12);
 }
 
-TEST_CASE("conjugating by a rotation renumbers the slots; shifting rotates the argument") {
+TEST_CASE("rotations on both sides renumber a matrix's slots and arguments") {
   const DiagonalMatrix a = matrix(32, 8, {0, 3, -2});
-  const std::vector<Complex> x = sample(32, 0.7);
-  CHECK(max_error(a.conjugated_by_rotation(5).apply(x), rotated(a.apply(rotated(x, -5)), 5)) < 1e-12);
-  CHECK(max_error(a.shifted(9).apply(x), a.apply(rotated(x, 9))) < 1e-12);
-}
-
-TEST_CASE("rows are scaled by a vector of any period") {
-  const DiagonalMatrix a = matrix(32, 8, {0, 3, -2});
-  const std::vector<Complex> x = sample(32, 0.7), by = sample(16, 0.4);
-  std::vector<Complex> expected = a.apply(x);
-  for (int j = 0; j < 32; ++j) expected[j] *= by[j % 16];
-  CHECK(a.rows_scaled(by).period() == 16);
-  CHECK(max_error(a.rows_scaled(by).apply(x), expected) < 1e-12);
+  const std::vector<Complex> x = random_slots(100, 32);
+  CHECK(max_error(a.between_rotations(5, 9).apply(x), rotated(a.apply(rotated(x, 9)), 5)) < 1e-12);
 }
 
 TEST_CASE("on more slots a matrix does to periodic vectors what it did on few") {
   const DiagonalMatrix a = matrix(16, 8, {0, 3, -2});
-  const std::vector<Complex> x = sample(16, 0.7), y = a.apply(x);
+  const std::vector<Complex> x = random_slots(100, 16), y = a.apply(x);
   const auto twice = [](std::vector<Complex> v) {
     v.resize(32);
     std::copy_n(v.begin(), 16, v.begin() + 16);

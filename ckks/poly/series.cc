@@ -15,17 +15,6 @@ int Series::degree() const {
 
 int Series::depth() const { return std::bit_width(static_cast<unsigned>(degree())); }
 
-long double evaluate(const Series& p, long double x) {
-  long double b1 = 0, b2 = 0;
-  for (int k = p.degree(); k >= 0; --k) {
-    const long double c = p.coefficients.empty() ? 0 : p.coefficients[k];
-    const long double b = (k == 0 ? x : 2 * x) * b1 - b2 + c;
-    b2 = b1;
-    b1 = b;
-  }
-  return b1;
-}
-
 SeriesDivision divide(const Series& p, int m) {
   const int degree = p.degree();
   PSM_CHECK(m >= 1 && degree < 2 * m, "degree ", degree, ", divisor of degree ", m);

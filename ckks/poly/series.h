@@ -6,9 +6,23 @@
 // map into a neighbouring constant, where it costs no level. Immutable data; thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace psm::ckks {
+
+// sum_k c_k T_k(x) by Clenshaw's recurrence b_k = c_k + 2 x b_{k+1} - b_{k+2} (Math. Comp. 9, 1955). Stable on [-1, 1].
+// Real is a floating-point type no narrower than the coefficients', or a vector of such numbers.
+template <typename Real, typename Container>
+Real clenshaw(const Container& c, Real x) {
+  Real next{}, after{};
+  for (size_t k = c.size(); k-- > 1;) {
+    const Real current = c[k] + (x + x) * next - after;
+    after = next;
+    next = current;
+  }
+  return c.empty() ? Real{} : c[0] + x * next - after;
+}
 
 struct Series {
   std::vector<double> coefficients;
@@ -20,8 +34,8 @@ struct Series {
   int depth() const;
 };
 
-// p(x) in plain arithmetic, by Clenshaw's recurrence (Clenshaw, Math. Comp. 9, 1955).
-long double evaluate(const Series&, long double x);
+// p(x) in plain arithmetic.
+inline long double evaluate(const Series& p, long double x) { return clenshaw(p.coefficients, x); }
 
 // p = quotient * T_m + remainder, degree(p) < 2m, degree(remainder) < m, by T_{m+i} = 2 T_m T_i - T_{m-i}.
 struct SeriesDivision {

@@ -37,9 +37,11 @@ TEST_CASE("a plan takes exactly ceil(log2(degree + 1)) levels and ends at the sc
   for (int degree = 1; degree <= 63; ++degree) {
     const Series p = dense(degree);
     const SeriesPlan plan = plan_series(p, 9, Scale(0x1.5p39), Scale(0x1.7p41), kPrimes);
+    CHECK(p.depth() == std::ceil(std::log2(degree + 1)));
     CHECK(plan.nodes.back().level == 9 - p.depth());
     CHECK(plan.nodes.back().scale == 0x1.7p41);
   }
+  CHECK(Series{{1, 0, 0}}.depth() == 0);  // zero leading coefficients do not count
 }
 
 TEST_CASE("every operand is still above the level of the sum that uses it, and every scale is exact") {

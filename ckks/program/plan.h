@@ -18,27 +18,13 @@ namespace psm::program {
 
 inline size_t id(Value value) { return static_cast<size_t>(value.id); }
 
-struct LevelBudget {
-  ckks::Level max_level = 15;    // of a bootstrap's result
-  ckks::Level entry_level = 3;   // of a bootstrap's argument
-  ckks::Level input_level = 15;  // highest level of an input
-  ckks::Level output_level = 0;  // of every output
-  // By name, instead of input_level and output_level: the least level of an output and the highest of an
-  // input of this name.
-  std::map<std::string, ckks::Level> carried{};
-
-  ckks::Level highest_of_input(const std::string& name) const { return carried_or(input_level, name); }
-  ckks::Level lowest_of_output(const std::string& name) const { return carried_or(output_level, name); }
-  ckks::Level carried_or(ckks::Level otherwise, const std::string& name) const {
-    const auto found = carried.find(name);
-    return found == carried.end() ? otherwise : found->second;
-  }
-};
+// What one run hands to the next (a cache), by name: the least level of such an output and the highest of such an input.
+using CarriedLevels = std::map<std::string, ckks::Level>;
 
 // A program with a level for every value and every instruction's arguments.
 struct Plan {
   Program program;  // no kRefresh; kBootstrap with one or two arguments
-  LevelBudget budget;
+  CarriedLevels carried;
   std::vector<ckks::Level> level;            // by value id; -1 for values that no longer exist
   std::vector<ckks::Level> argument_level;   // by instruction: all arguments are brought to it
   std::vector<std::vector<Value>> last_use;  // by instruction: the values that end with it

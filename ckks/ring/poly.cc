@@ -76,6 +76,13 @@ void to_coefficients(RnsPoly& a) {
   a.set_form(Form::kCoefficient);
 }
 
+bool same_bits(const RnsPoly& a, const RnsPoly& b) {
+  if (a.empty() || b.empty()) return a.empty() && b.empty();
+  if (!(a.basis() == b.basis()) || a.form() != b.form()) return false;
+  const RnsPoly x = a.in(nullptr), y = b.in(nullptr);
+  return std::equal(x.limb(0), x.limb(0) + x.bytes() / sizeof(uint64_t), y.limb(0));
+}
+
 std::array<RnsPoly, 2> divide_by_last(const std::array<RnsPoly, 2>& x) {
   PSM_CHECK(x[0].form() == Form::kNtt && x[1].form() == Form::kNtt && x[0].basis() == x[1].basis() &&
             x[0].basis().p == 0 && x[0].basis().q >= 2);

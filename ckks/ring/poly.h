@@ -56,6 +56,8 @@ class RnsPoly {
   Buffer data_;
 };
 
+// The same residues, basis and form, in whatever memory they are.
+bool same_bits(const RnsPoly& a, const RnsPoly& b);
 void to_ntt(RnsPoly& a);
 void to_coefficients(RnsPoly& a);
 // round(x_i / q_l) for polynomials modulo q_0 .. q_l, l >= 1, without the last limb; NTT form in and out.

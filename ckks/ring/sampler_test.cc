@@ -1,6 +1,5 @@
 #include "ckks/ring/sampler.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -13,49 +12,22 @@
 namespace psm::ckks {
 namespace {
 
-TEST_CASE("uniform residues are fixed by seed and domain, and all below q") {
-  Seed seed;
-  seed.bytes[0] = 7;
-  for (double size : {0x1p24, 0x1p40, 0x1p50 - 0x1p30}) {
-    const Modulus q(prime_near(size, 10));
-    std::vector<uint64_t> a(5000), b(5000), other(5000);
-    ChaChaStream first(seed, 1), again(seed, 1), second(seed, 2);
-    sample_uniform(a.data(), a.size(), q, first);
-    sample_uniform(b.data(), b.size(), q, again);
-    sample_uniform(other.data(), other.size(), q, second);
-    CHECK(a == b);
-    CHECK(a != other);
-    CHECK(*std::max_element(a.begin(), a.end()) < q.value);
-  }
-}
-
 TEST_CASE("uniform residues follow the definition word by word") {
-  // With q = 2^49 + ..., about one word in four is rejected.
-  const Modulus q(prime_near(0x1.8p49, 10));
   const Seed seed;
-  std::vector<uint64_t> values(3000);
-  ChaChaStream stream(seed, 5), words(seed, 5);
-  sample_uniform(values.data(), values.size(), q, stream);
-  const uint64_t threshold = (uint64_t{1} << 52) % q.value;
-  for (size_t found = 0; found < values.size();) {
-    uint64_t word;
-    words.fill(&word, sizeof word);
-    const uint128_t product = uint128_t{word % (uint64_t{1} << 52)} * q.value;
-    if (static_cast<uint64_t>(product % (uint128_t{1} << 52)) < threshold) continue;
-    REQUIRE(values[found++] == static_cast<uint64_t>(product >> 52));
+  for (const double size : {0x1p24, 0x1p40, 0x1.8p49}) {  // of the last one word in four is rejected
+    const Modulus q(prime_near(size, 10));
+    std::vector<uint64_t> values(3000);
+    ChaChaStream stream(seed, 5), words(seed, 5);
+    sample_uniform(values.data(), values.size(), q, stream);
+    const uint64_t threshold = (uint64_t{1} << 52) % q.value;
+    for (size_t found = 0; found < values.size();) {
+      uint64_t word;
+      words.fill(&word, sizeof word);
+      const uint128_t product = uint128_t{word % (uint64_t{1} << 52)} * q.value;
+      if (static_cast<uint64_t>(product % (uint128_t{1} << 52)) < threshold) continue;
+      REQUIRE(values[found++] == static_cast<uint64_t>(product >> 52));
+    }
   }
-}
-
-TEST_CASE("uniform residues fill sixteen equal bins evenly") {
-  const Modulus q(prime_near(0x1.3p40, 10));
-  std::vector<uint64_t> values(160000);
-  ChaChaStream stream(Seed{}, 9);
-  sample_uniform(values.data(), values.size(), q, stream);
-  std::array<int, 16> bins{};
-  for (uint64_t value : values) ++bins[value * 16 / q.value];
-  double chi_squared = 0;
-  for (int count : bins) chi_squared += (count - 10000.0) * (count - 10000.0) / 10000.0;
-  CHECK(chi_squared < largest_chi_squared(15));
 }
 
 TEST_CASE("errors have mean zero, the stated deviation and bound, and binomial tails") {

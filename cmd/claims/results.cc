@@ -12,6 +12,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/joined.h"
 #include "cmd/protocol/temporary_folder.h"
 
 namespace psm::cmd {
@@ -75,7 +76,7 @@ std::string filled(const std::string& words, const Result& own, const std::vecto
     std::string seeds;
     const Json& all = own.json.at("seeds", own.name);
     if (!all.is_null())
-      for (const Json& seed : all.array(own.name)) seeds += (seeds.empty() ? "" : ", ") + seed.dump(0);
+      seeds = joined(all.array(own.name), ", ", [](const Json& seed) { return seed.dump(0); });
     std::string run;
     const auto add = [&](const char* what, const std::string& text) {
       if (!text.empty()) run += (run.empty() ? "" : "; ") + (what + text);

@@ -65,7 +65,6 @@ ClientFile roberta() {
                     .learned_positions = true,
                     .final_norm = false,
                     .sends_state = false,
-                    .sends_normalised = true,
                     .power = 4,
                     .separator = 3},
                    {.tokens = 4, .features = 2, .prompts = 2, .causal = false});
@@ -105,21 +104,6 @@ void check_refused(const std::string& why, const std::function<void(ClientFile&)
   CHECK_REFUSED(read_bytes(bytes_of(file)), why);
 }
 
-void check_same(const attention::FeatureLayout& a, const attention::FeatureLayout& b) {
-  CHECK(a.re == b.re);
-  CHECK(a.im == b.im);
-}
-
-void check_same(const attention::Places& a, const attention::Places& b) {
-  CHECK(a.slots == b.slots);
-  CHECK(a.tokens == b.tokens);
-  CHECK(a.features == b.features);
-  CHECK(a.prompts == b.prompts);
-  CHECK(a.causal == b.causal);
-  CHECK(a.length == b.length);
-  check_same(a.state, b.state), check_same(a.classes, b.classes);
-}
-
 using Lists = std::vector<std::vector<float>>;
 Lists lists_of(const attention::ClientModel& model, std::optional<attention::ModelEnd> only = {}) {
   Lists lists;
@@ -152,7 +136,7 @@ TEST_CASE("what is written is read: a language model, a classifier of texts, one
     CHECK(read_client_head(path_of("one.client")).ends(kPass).program_id == file.program_id());
     CHECK(read.logit_error == file.logit_error);
     CHECK(read.model.shape == file.model.shape);
-    check_same(read.model.packing, file.model.packing);
+    CHECK((read.model.packing == file.model.packing));
     CHECK(read.model.residual_scale == file.model.residual_scale);
     CHECK(lists_of(read.model) == lists_of(file.model));
     for (const auto end : {attention::ModelEnd::kInputs, attention::ModelEnd::kOutputs})

@@ -6,13 +6,11 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/utf8.h"
 #include "ckks/scheme/client/decryptor.h"
-#include "ckks/wire/ciphertext_reader.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "cmd/client/client_file.h"
 #include "cmd/client/prompt_record.h"
 #include "cmd/prompts/logits.h"
 #include "cmd/protocol/group_files.h"
-#include "cmd/protocol/notes.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/command.h"
@@ -72,22 +70,21 @@ int decrypt(int argc, char** argv) {
   const PlanEnds ends = client.ends(kPass);
   const double start = seconds_now();
   const ckks::SecretKey secret = wire::read_secret_key(files.secret, context);
-  wire::CiphertextReader file(resolve_user_path(in), context, kMaxCiphertexts);
-  const CiphertextNote note = parse_note<CiphertextNote>(file.note(), in);
-  if (file.fingerprint() != secret.fingerprint())
+  GroupFile<> file(in, context);
+  if (file.reader.fingerprint() != secret.fingerprint())
     throw Error(message(in, " belongs to another key pair than ", keys));
-  const size_t groups = require_groups(file, note, ends, FileOf::kAnswers, context, in, client_path);
+  const size_t groups =
+      require_groups(file.reader, file.note, ends, FileOf::kAnswers, context, in, client_path);
   const std::vector<std::vector<int>> all_lengths =
-      lengths_of(files.prompts(note.request), client.model, groups, in);
+      lengths_of(files.prompts(file.note.request), client.model, groups, in);
 
   const ckks::Decryptor decryptor(secret);
   LogitRows logits;  // a row for each token of each prompt, or each prompt
-  size_t next = 0;
-  for (const auto& lengths : all_lengths) {
+  for (size_t group = 0; group < groups; ++group) {
     attention::SlotVectors outputs;
-    for (const std::string& name : note.names) outputs.emplace(name, decryptor.decrypt(file.load(next++)));
+    for (const auto& [name, answer] : file.load(group)) outputs.emplace(name, decryptor.decrypt(answer));
     std::vector<std::vector<int>> prompts;  // the last step needs only how long they are
-    for (const int length : lengths) prompts.emplace_back(static_cast<size_t>(length), 0);
+    for (const int length : all_lengths[group]) prompts.emplace_back(static_cast<size_t>(length), 0);
     append_logits(client.model, outputs, prompts, logits);
   }
   const double seconds = seconds_now() - start;

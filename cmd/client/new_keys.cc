@@ -1,7 +1,5 @@
 #include "cmd/client/new_keys.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -39,22 +37,12 @@ fs::path folder_of(const KeyFiles& files) { return fs::path(files.secret).parent
 
 }  // namespace
 
-LockedFolder::LockedFolder(const std::string& path, const char* does) : made(fs::create_directories(path)) {
-  descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) throw Error(message("cannot open ", path, ": ", std::strerror(errno)));
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  ::close(descriptor);
-  throw Error(message("another process ", does, " in ", path));
-}
-
-LockedFolder::~LockedFolder() { ::close(descriptor); }
-
 NewKeyFiles::NewKeyFiles(const KeyFiles& places)
     : places_(places),
       making_((folder_of(places) / ".new-keys.part").string()),
       whole_((folder_of(places) / ".new-keys.whole").string()),
       files_(making_),
-      folder_(folder_of(places).string(), "is making keys") {
+      folder_(folder_of(places).string(), "make keys in", "is making keys in") {
   if (fs::exists(whole_)) move_whole();
   for (const std::string& file : all_of(places)) {
     if (fs::exists(file))
@@ -67,7 +55,6 @@ NewKeyFiles::NewKeyFiles(const KeyFiles& places)
 NewKeyFiles::~NewKeyFiles() {
   std::error_code ignored;
   fs::remove_all(making_, ignored);
-  if (folder_.made) fs::remove(folder_of(places_), ignored);  // unless it has keys
 }
 
 void NewKeyFiles::keep() {
@@ -80,7 +67,7 @@ void NewKeyFiles::move_whole() {
   for (size_t i = 0; i < from.size(); ++i)
     if (fs::exists(from[i])) fs::rename(from[i], to[i]);
   fs::remove(whole_);
-  if (::fsync(folder_.descriptor) != 0)
+  if (::fsync(folder_.descriptor()) != 0)
     throw Error(message("cannot make sure of the names of ", places_.secret,
                         " and the files beside it: ", std::strerror(errno)),
                 Error::Kind::kFailed);
@@ -88,31 +75,16 @@ void NewKeyFiles::move_whole() {
 
 void check_key_files(const KeyFiles& files, const ckks::Context& context) {
   const ckks::SecretKey secret = wire::read_secret_key(files.secret, context);
-  const ckks::KeyVerifier verifier(secret);
+  ckks::KeyVerifier verifier(secret);
   verifier.check(wire::read_public_key(files.public_key, context));
   wire::EvaluationKeysReader reader(files.evaluation, context);
-  ckks::EvaluationKeys around;  // ModRaise
   Progress progress("testing keys", static_cast<double>(reader.entries().size()));
   for (const auto& entry : reader.entries()) {
-    ckks::KeySwitchKey key = reader.load(entry);
-    switch (entry.role) {
-      case wire::KeyRole::kRelinearisation:
-        verifier.check_relinearisation(key, message("the key for products at level ", entry.level));
-        break;
-      case wire::KeyRole::kGalois:
-        verifier.check_galois(
-            key, entry.element,
-            message("the key of the Galois element ", entry.element, " at level ", entry.level));
-        break;
-      case wire::KeyRole::kToEphemeral:
-      case wire::KeyRole::kFromEphemeral:
-        around.keys.emplace(ckks::use_of(context, entry), std::move(key));
-        break;
-    }
+    verifier.check(entry.role, entry.element, reader.load(entry));
     progress.advance();
     stop_if_interrupted(kNoKeysKept);
   }
-  if (!around.keys.empty()) verifier.check_encapsulation(around);
+  verifier.finish();
 }
 
 NewKeys make_key_files(const KeyFiles& places, const ckks::Context& context,

@@ -8,6 +8,7 @@
 
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/chain/key_request.h"
+#include "cmd/protocol/locked_folder.h"
 #include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
@@ -18,17 +19,6 @@ struct NewKeys {
   double seconds = 0, check_seconds = 0;
 
   std::string text(const ckks::Context& context, const ckks::KeyRequest& request) const;  // two lines
-};
-
-// A folder that one process at a time uses (on file systems with locks): made unless it exists, open and locked. Throws
-// Error, which says what another process `does` there, if that has it.
-struct LockedFolder {
-  LockedFolder(const std::string& path, const char* does);
-  ~LockedFolder();
-  LockedFolder(const LockedFolder&) = delete;
-  LockedFolder& operator=(const LockedFolder&) = delete;
-  bool made;
-  int descriptor;
 };
 
 // The files of a new key pair, in a folder inside the pair's folder. So a killed process leaves no part of a

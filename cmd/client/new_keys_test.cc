@@ -107,9 +107,7 @@ TEST_CASE("a key with one bit changed is refused") {
   const KeyFiles files(path_of("flipped"));
   make_key_files(files, context(), request());
   const std::string good = read_file(files.evaluation, uint64_t{1} << 32);
-  std::string flipped = good;
-  flipped[good.size() / 2] = static_cast<char>(flipped[good.size() / 2] ^ 16);
-  write_file(files.evaluation, flipped);
+  flipped(files.evaluation, files.evaluation, good.size() / 2);
   CHECK_REFUSED(check_key_files(files, context()), "damaged");
   // The same where the checksum is made of what is wrong: in memory, before it was written.
   write_file(files.evaluation, good);

@@ -68,14 +68,15 @@ program::Constants kept(program::Constants constants, program::PlainKeeper& keep
 // The plans of one token, one for every level of the caches that has a plan: first the plan to take, then the
 // others from the cheapest on. `caches` are the caches' names. Throws Error if there is no plan.
 std::vector<program::Plan> token_plans(const program::Program& program,
-                                       const std::vector<std::string>& caches, program::LevelBudget budget,
+                                       const std::vector<std::string>& caches,
                                        const program::CostModel& costs) {
   std::vector<program::Plan> plans;
   std::string refused;
-  for (ckks::Level level = 0; level <= std::min(budget.max_level, budget.input_level); ++level) {
-    for (const std::string& name : caches) budget.carried[name] = level;
+  for (ckks::Level level = 0; level <= costs.chain().compute_level; ++level) {
+    program::CarriedLevels carried;
+    for (const std::string& name : caches) carried[name] = level;
     try {
-      plans.push_back(program::plan(program, budget, costs));
+      plans.push_back(program::plan(program, costs, carried));
     } catch (const Error& error) {
       refused = error.what();  // too low for what reads it; a higher one may do
     }
@@ -87,7 +88,7 @@ std::vector<program::Plan> token_plans(const program::Program& program,
   const auto dear = std::partition_point(plans.begin(), plans.end(), [&](const program::Plan& plan) {
     return plan.seconds <= kWorthLessMemory * plans.front().seconds;
   });
-  const auto level = [](const program::Plan& plan) { return plan.budget.carried.begin()->second; };
+  const auto level = [](const program::Plan& plan) { return plan.carried.begin()->second; };
   const auto smallest =
       std::min_element(plans.begin(), dear,
                        [&](const program::Plan& a, const program::Plan& b) { return level(a) < level(b); });
@@ -107,11 +108,11 @@ std::vector<program::EntryPoint> plan_text(const ckks::Context& context, const a
   const program::CostModel costs = program::costs_of(context, bootstraps);
   std::vector<program::EntryPoint> entries;
   std::string refused;
-  for (program::Plan& plan : token_plans(token.program, attention::cache_names(packing, config.layers),
-                                         program::budget_of(context), costs)) {
+  for (program::Plan& plan :
+       token_plans(token.program, attention::cache_names(packing, config.layers), costs)) {
     try {
       if (prompt)
-        entries.push_back(entry_of(kPrompt, program::plan(*prompt, plan.budget, costs), "tokens", 1));
+        entries.push_back(entry_of(kPrompt, program::plan(*prompt, costs, plan.carried), "tokens", 1));
       entries.push_back(entry_of(kToken, std::move(plan), "position", 0));
       break;
     } catch (const Error& error) {
@@ -146,9 +147,8 @@ std::vector<program::EntryPoint> plan_entries(const attention::PolynomialModel& 
   std::vector<program::EntryPoint> entries;
   if (purpose == CompiledFor::kPass) {
     const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, {{}});
-    entries.push_back(
-        entry_of(kPass, program::plan(attention::build_program(model, packing, 0, keeper),
-                                      program::budget_of(context), program::costs_of(context, bootstraps))));
+    entries.push_back(entry_of(kPass, program::plan(attention::build_program(model, packing, 0, keeper),
+                                                    program::costs_of(context, bootstraps))));
     entries[0].keys = program::key_request(entries[0].plan, bootstraps);
     return entries;
   }
@@ -285,7 +285,7 @@ Compiled compile_model(const PackedModel& model, const Notes& notes, const ckks:
     client.weights.push_back({weight.name, weight.weight.to_vector()});
   // A full bootstrap's; one of few values overflows less often.
   const double overflow =
-      context.can_bootstrap() ? std::exp2(ckks::BootstrapPlan(context).rare_multiple().log2_probability) : 0;
+      context.can_bootstrap() ? std::exp2(ckks::BootstrapPlan(context).log2_rare_multiple()) : 0;
   for (const program::EntryPoint& entry : program.entries) {
     client.keys.merge(entry.keys);
     PlanEnds ends = ends_of(entry.plan);

@@ -5,6 +5,7 @@
 
 #include "attention/trained/measure.h"
 #include "ckks/base/error.h"
+#include "ckks/base/joined.h"
 #include "ckks/base/random/training_random.h"
 
 namespace psm::cmd {
@@ -41,17 +42,12 @@ constexpr PublishedShape kShapes[] = {
     {"vit-base", "vit", 0, 12, 768, 12, 3072, 0, 0, 1000, 16 * 16 * 3, 197},
 };
 
-std::string names_of_shapes() {
-  std::string names;
-  for (const PublishedShape& shape : kShapes) names += std::string(names.empty() ? "" : ", ") + shape.name;
-  return names;
-}
-
 }  // namespace
 
 ShapeFlags::ShapeFlags(Flags& all, const std::string& default_shape)
     : flags(all),
-      shape(all.text("shape", default_shape, "a published shape: " + names_of_shapes())),
+      shape(all.text("shape", default_shape,
+                     "a published shape: " + joined(kShapes, ", ", &PublishedShape::name))),
       tokens(all.integer("tokens", 128, 2, 4096,
                          "--shape: tokens of a sequence, which take places of a power of two")),
       layers(all.integer("layers", 0, 0, 1000, "--shape: its first layers alone; 0: all")) {}
@@ -65,7 +61,8 @@ attention::ModelConfig ShapeFlags::config() const {
   const auto* of =
       std::ranges::find(kShapes, shape, [](const PublishedShape& s) { return std::string(s.name); });
   if (of == std::end(kShapes))
-    throw Error(message("unknown shape '", shape, "'; there are ", names_of_shapes()));
+    throw Error(
+        message("unknown shape '", shape, "'; there are ", joined(kShapes, ", ", &PublishedShape::name)));
   if (of->fixed_tokens > 0 && flags.given("tokens") && tokens != of->fixed_tokens)
     throw Error(message(shape, " has ", of->fixed_tokens,
                         " tokens, its patches and the class token; give --tokens ", of->fixed_tokens));

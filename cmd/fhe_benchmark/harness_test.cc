@@ -103,7 +103,7 @@ std::string compile_for(const attention::ModelConfig& config, const PromptCodec&
   write_notes(codec, checkpoint.notes, config);
   const std::string model = path_of("poly.safetensors");
   attention::save_checkpoint(model, checkpoint);
-  must("compile", "--model " + model + " --out " + out + kRing);
+  must_run("compile --model " + model + " --out " + out + kRing);
   std::string classes;
   for (const double each : gaps) classes += each > middle ? "1\n" : "0\n";
   return classes;

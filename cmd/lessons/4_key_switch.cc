@@ -9,10 +9,6 @@
 
 using namespace psm::lesson;
 
-bool same(const RnsPoly& a, const RnsPoly& b) {
-  return std::equal(a.limb(0), a.limb(0) + a.bytes() / sizeof(uint64_t), b.limb(0));
-}
-
 Slots turned(Slots z) {
   std::rotate(z.begin(), z.begin() + 1, z.end());
   return z;
@@ -77,8 +73,7 @@ int main() {
       const ckks::Level level = inputs[i].level();
       const KeySwitchKey& key = *party.keys.find(context, KeyRole::kGalois, g, level);
       const Ciphertext yours = rotate_by_textbook(context, inputs[i], g, key);
-      line("the same bits, level " + std::to_string(level),
-           same(yours.c[0], rotated[i].c[0]) && same(yours.c[1], rotated[i].c[1]));
+      line("the same bits, level " + std::to_string(level), same_bits(yours, rotated[i]));
     }
   });
 }

@@ -60,7 +60,7 @@ int main() {
   for (size_t k = 0; k < t.n(); ++k) largest = std::max(largest, std::abs(i_of(t, k)));
   stage("ModRaise", "m became m + q_0 I, at the highest level; this is I.", shown,
         [&](size_t j) { return pair(i_of, t, at[j]); });
-  line("largest |I|, and its bound K", largest, sine.spec().k);
+  line("largest |I|, and its bound K", largest, EvalMod::kLargestMultiple);
   c.declare_scale(plan.eval_mod().raised_scale());  // 2 K' q_0, K' > K: no level
   c = apply_in_order(up, server, std::move(c));
   stage("CoeffsToSlots", "Slots of (I + m / q_0) / K', shown times K'.", c,

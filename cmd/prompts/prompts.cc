@@ -7,6 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/utf8.h"
+#include "ckks/base/joined.h"
 #include "nn/inputs/idx.h"
 #include "nn/text/sentences.h"
 
@@ -100,9 +101,7 @@ std::string PromptCodec::decode(std::span<const int> tokens) const {
     std::erase_if(known, [&](int token) { return token >= tokenizer_->vocab(); });
     return tokenizer_->decode(known);
   }
-  std::string out;
-  for (const int token : tokens) out += (out.empty() ? "" : " ") + symbol(token);
-  return out;
+  return joined(tokens, " ", [this](int token) { return symbol(token); });
 }
 
 std::vector<std::vector<int>> PromptCodec::sample(int count, uint64_t stream) const {

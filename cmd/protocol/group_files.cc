@@ -3,18 +3,9 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
+#include "ckks/base/joined.h"
 
 namespace psm::cmd {
-namespace {
-
-std::string joined(std::span<const std::string> names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
-}
-
-}  // namespace
-
 size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& note,
                       std::span<const PlanEnd> ends, const ckks::Context& context, uint64_t program_id,
                       const std::string& path, const std::string& program_path) {
@@ -23,8 +14,8 @@ size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& 
   }
   const std::vector<std::string> names = names_of(ends);
   if (note.names != names) {
-    throw Error(message(path, " lists the ciphertexts ", joined(note.names), " where the plan of ",
-                        program_path, " has ", joined(names), "; make it anew"));
+    throw Error(message(path, " lists the ciphertexts ", note.names.empty() ? "none" : joined(note.names),
+                        " where the plan of ", program_path, " has ", joined(names), "; make it anew"));
   }
   const auto& heads = file.heads();
   if (heads.empty() || heads.size() % ends.size() != 0) {
@@ -32,12 +23,11 @@ size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& 
   }
   for (size_t i = 0; i < heads.size(); ++i) {
     const PlanEnd& end = ends[i % ends.size()];
-    const double scale = context.scale(end.level);
-    if (heads[i].level == end.level && heads[i].scale == scale) continue;
+    if (is_at(heads[i], end.level, context)) continue;
     throw Error(message(path, ": ciphertext ", i, ", ", end.name, " of group ", i / ends.size(),
                         ", is at level ", heads[i].level, " and scale 2^", std::log2(heads[i].scale),
                         ", the plan of ", program_path, " has level ", end.level, " and scale 2^",
-                        std::log2(scale), "; make it anew"));
+                        std::log2(context.scale(end.level)), "; make it anew"));
   }
   return heads.size() / ends.size();
 }

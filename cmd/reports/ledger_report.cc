@@ -7,6 +7,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/joined.h"
 #include "ckks/base/memory.h"
 #include "ckks/program/planning/meter.h"
 #include "cmd/terminal/html.h"
@@ -20,7 +21,7 @@ using program::LedgerRow;
 using program::LedgerSummary;
 using program::Opcode;
 
-constexpr size_t kCostliest = 10, kMostListed = 8;
+constexpr size_t kCostliest = 10;
 constexpr size_t kPanelRows = 1000, kMostPanels = 4;  // of the chart of levels
 
 // Nothing of what nobody knows.
@@ -37,11 +38,7 @@ std::string detail_of(const Instruction& i, size_t slots) {
     return message(i.plain.real() ? "real vector" : "complex vector",
                    period < slots ? message(" of period ", period) : "");
   }
-  if (!i.offsets.empty()) {
-    std::vector<std::string> offsets;
-    for (const int offset : i.offsets) offsets.push_back(std::to_string(offset));
-    return "by " + list_text(offsets);
-  }
+  if (!i.offsets.empty()) return "by " + joined(i.offsets, ", ", {}, kMostListed);
   if (i.linear) return counted(i.linear->terms.size(), "diagonal");
   if (i.series) return message("degree ", std::max<size_t>(i.series->coefficients.size(), 1) - 1);
   return i.opcode == Opcode::kBootstrap ? "of " + i.bootstrap.text() : "";
@@ -108,12 +105,6 @@ std::string charts(const std::vector<LedgerRow>& all) {
 
 }  // namespace
 
-std::string list_text(const std::vector<std::string>& items) {
-  std::string out;
-  for (size_t i = 0; i < std::min(items.size(), kMostListed); ++i) out += (i > 0 ? ", " : "") + items[i];
-  return items.size() > kMostListed ? message(out, " and ", items.size() - kMostListed, " more") : out;
-}
-
 Figures row_figures(const program::Ledger& ledger, std::span<const LedgerRow> rows) {
   const program::Plan& plan = ledger.plan();
   const program::Program& p = plan.program;
@@ -161,7 +152,8 @@ Figures row_figures(const program::Ledger& ledger, std::span<const LedgerRow> ro
               known(row.predicted_seconds, seconds_text))
         // The widest come last, where they push nothing out of sight.
         .both("label", "label", row.label)
-        .cell("values", message(list_text(names), names.empty() ? "-> %" : " -> %", row.value.id))
+        .cell("values",
+              message(joined(names, ", ", {}, kMostListed), names.empty() ? "-> %" : " -> %", row.value.id))
         .both("detail", "", detail);
   }
   return figures;

@@ -14,8 +14,7 @@
 
 namespace psm::cmd {
 
-// At most the first eight of these texts, with commas.
-std::string list_text(const std::vector<std::string>& items);
+constexpr size_t kMostListed = 8;  // of a list in a cell
 
 // Figures of these rows of the ledger.
 Figures row_figures(const program::Ledger&, std::span<const program::LedgerRow>);

@@ -25,9 +25,8 @@ struct Sample {
       x = b.refresh(x);
     }
     b.output("y", x);
-    ckks::Chain chain = ckks::nominal_chain(ckks::secure_n16());
-    chain.log_n = 9;
-    plan_ = program::plan(std::move(b).finish(), {}, program::CostModel(chain));
+    const ckks::Context context(ckks::insecure_bootstrappable(9));
+    plan_ = program::plan(std::move(b).finish(), program::CostModel(context.chain()));
   }
   program::Ledger ledger() const { return program::Ledger(plan_, std::vector<double>(28, 0x1p40)); }
   std::vector<double> by_value(double each) const { return std::vector<double>(plan_.level.size(), each); }
@@ -103,16 +102,6 @@ TEST_CASE("the file for machines has every row, both sums and the figures of the
   CHECK(json.at("blocks", "file").array("blocks").size() == sample.ledger().summary().size());
   CHECK(json.at("operations", "file").array("operations").size() == 3);
   CHECK(json.at("memory", "file").at("predicted_bytes", "memory").number("bytes") == 7);
-}
-
-TEST_CASE("a file of another kind is refused before the work") {
-  for (const char* path : {"ledger.txt", "json"}) {
-    Command flags("x", "y");
-    const LedgerFlag ledger(flags);
-    std::string name = "x", flag = "--ledger", value = path;
-    char* arguments[] = {name.data(), flag.data(), value.data()};
-    CHECK_THROWS_AS(flags.begin(3, arguments), Error);
-  }
 }
 
 TEST_CASE("the file is its owner's alone: errors and ranges are of decrypted values") {

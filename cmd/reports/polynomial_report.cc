@@ -46,7 +46,8 @@ Figures approximation_figures(const attention::PolynomialModel& model) {
   // exactly.
   for (size_t layer = 0; layer < layers; ++layer) {
     const attention::LayerApproximations& a = model.layers[layer];
-    if (layer > 0 || !model.client_normalises()) row(layer, "norm", a.inverse_sqrt);
+    if (const auto* norm = inverse_sqrt_at(model, attention::Site::kVariance, static_cast<int>(layer)))
+      row(layer, "norm", *norm);
     for (const approx::Approximation& part : a.attention.parts) row(layer, "attention", part);
     if (a.second_inverse_sqrt) row(layer, "second norm", *a.second_inverse_sqrt);
     row(layer, "feed-forward", a.gelu);

@@ -1,6 +1,6 @@
 #include "cmd/reports/polynomial_report.h"
 
-#include "attention/trained/measure.h"
+#include "attention/testing/small_models.h"
 #include "cmd/reports/range_report.h"
 #include "doctest/doctest.h"
 
@@ -12,34 +12,12 @@ struct Row {
   int layer;
 };
 
-// Two layers; random weights with small scores, as range minimisation leaves them, and ranges measured on one
-// example.
 attention::PolynomialModel model_of(const char* family) {
-  attention::ModelConfig config = attention::preset(family);
-  config.vocab = 7, config.context = 5, config.layers = 2, config.width = 16, config.heads = 4,
-  config.ffn = 12;
-  config.epsilon = 0.05;
-  if (config.block != attention::BlockKind::kParallel)
-    config.feed_forward = attention::FeedForwardKind::kGeluErf;
-  if (config.norm == attention::NormKind::kRmsNorm) config.feed_forward = attention::FeedForwardKind::kSwiGlu;
-  if (!config.causal) config.classes = 3;
-  const bool images =
-      attention::preset(family).positions == attention::PositionKind::kLearned && !config.pooler;
-  if (images) config.vocab = 0, config.patch_inputs = 3;
-  attention::ModelWeights weights = attention::random_weights(config, 3);
-  for (attention::LayerWeights& layer : weights.layers)
-    for (float& value : layer.wq) value *= 0.2f;
-  const std::vector<std::vector<int>> texts = {{1, 2, 3, 4, 5}};
-  const std::vector<std::vector<float>> pixels = {{1, 2, 3, -1, -2, 1, 0, 0.5f, 2, 1, 1, -1}};
-  return attention::make_polynomial(weights, images ? attention::measure_ranges(weights, pixels)
-                                                    : attention::measure_ranges(weights, texts));
+  return attention::rough_polynomial(attention::small_family(family), {});
 }
 
 std::vector<attention::RangeUse> uses_of(const attention::PolynomialModel& model) {
-  const std::vector<std::vector<int>> texts = {{6, 5, 4, 3, 2}, {1, 1, 1}};
-  const std::vector<std::vector<float>> pixels = {{3, 2, 1, -1, 0, 1, 0, 0.5f, 2, 0, 1, -2}};
-  return model.weights.config.patch_inputs > 0 ? attention::count_range_leaves(model, pixels)
-                                               : attention::count_range_leaves(model, texts);
+  return attention::count_range_leaves(model, attention::small_data(model.weights.config, 2).examples());
 }
 
 void check(const char* family, const std::vector<Row>& expected) {
@@ -85,19 +63,19 @@ TEST_CASE(
   check("roberta", {{"norm", "1/sqrt(x)", 0},
                     {"attention", "1/x", 0},
                     {"second norm", "1/sqrt(x)", 0},
-                    {"feed-forward", "gelu_erf", 0},
+                    {"feed-forward", "gelu", 0},
                     {"norm", "1/sqrt(x)", 1},
                     {"attention", "1/x", 1},
                     {"second norm", "1/sqrt(x)", 1},
-                    {"feed-forward", "gelu_erf", 1},
+                    {"feed-forward", "gelu", 1},
                     {"head", "sigmoid", 2}});
   check("vit", {{"attention", "1/x", 0},
                 {"second norm", "1/sqrt(x)", 0},
-                {"feed-forward", "gelu_erf", 0},
+                {"feed-forward", "gelu", 0},
                 {"norm", "1/sqrt(x)", 1},
                 {"attention", "1/x", 1},
                 {"second norm", "1/sqrt(x)", 1},
-                {"feed-forward", "gelu_erf", 1},
+                {"feed-forward", "gelu", 1},
                 {"final norm", "1/sqrt(x)", 2}});
 }
 

@@ -6,6 +6,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/files/utf8.h"
+#include "ckks/base/joined.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/reports/ledger_report.h"
@@ -96,7 +97,7 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
       list.push_back(Json::Object{{"name", name}, {"id", value.id}, {"level", level}});
       names.push_back(message(name, " (level ", level, ")"));
     }
-    more.both(what, what, list, list_text(names));
+    more.both(what, what, list, joined(names, ", ", {}, kMostListed));
   };
   named("inputs", plan.program.inputs), named("outputs", plan.program.outputs);
   if (!entry.point->argument.empty()) {
@@ -299,7 +300,7 @@ std::string program_text(const ShownProgram& shown, bool instructions) {
       out +=
           "\n  Slots: \"real 64 / 8\" are real values that repeat after 64 slots and are equal in 8 adjacent "
           "ones.\n\n" +
-          row_figures(entry.ledger, entry.ledger.rows()).table().text(2, std::nullopt);
+          row_figures(entry.ledger, entry.ledger.rows()).table().text();
   }
   return out;
 }

@@ -19,7 +19,7 @@ program::ProgramFile file_of(const ckks::Context& context, program::Program prog
   file.spec = context.spec();
   file.entries.emplace_back();
   file.entries[0].name = "pass";
-  file.entries[0].plan = program::plan(std::move(program), program::budget_of(context), costs);
+  file.entries[0].plan = program::plan(std::move(program), costs);
   return file;
 }
 

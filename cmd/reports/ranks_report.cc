@@ -17,7 +17,7 @@ using program::Opcode;
 using program::Schedule;
 using program::Task;
 
-constexpr int kMostRanks = 64, kMostThreads = 16;
+constexpr int kMostRanks = 64;
 
 // What more ranks would not make shorter.
 const char* limit_of(const Schedule& s) {
@@ -72,29 +72,6 @@ Figures rank_figures(const program::Plan& plan, const program::CostModel& costs,
         .both("keys", "keys", static_cast<int64_t>(reading.keys.count(costs.chain())))
         .number("key_bytes", "bytes of keys", reading.key_bytes(), bytes_text)
         .number("run_bytes", "working memory", reading.run_bytes(), bytes_text);
-  }
-  return figures;
-}
-
-Figures thread_figures(const program::Work& work, const program::KernelSeconds& one,
-                       const program::KernelSeconds& two) {
-  Figures figures({"limited by"});
-  const double alone = one.of(work);
-  for (int threads = 1; threads <= kMostThreads; threads *= 2) {
-    const program::KernelSeconds kernels = program::at_threads(one, two, threads);
-    size_t slowest = 0;  // the kernel that loses most against ideal scaling
-    const auto lost = [&](size_t k) {
-      return work.limbs[k] * (kernels.seconds[k] - one.seconds[k] / threads);
-    };
-    for (size_t k = 1; k < program::kWorkKindCount; ++k)
-      if (lost(k) > lost(slowest)) slowest = k;
-    const double seconds = kernels.of(work);
-    figures.row()
-        .both("threads", "threads", threads)
-        .number("seconds", "a pass", seconds, seconds_text)
-        .number("speedup", "times as fast", seconds > 0 ? alone / seconds : 1, "%.2f")
-        .both("limit", "limited by",
-              threads == 1 ? "" : program::name(static_cast<program::WorkKind>(slowest)));
   }
   return figures;
 }
@@ -165,14 +142,13 @@ RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, boo
        flags.network.empty() ? std::vector{"10GbE", "100GbE"} : std::vector{flags.network.c_str()})
     chosen.push_back({.ranks = static_cast<int>(flags.ranks), .link = program::parse_link(link)});
   std::vector<std::pair<std::string, program::KernelSeconds>> machines = {{shown.machine, shown.kernels}};
-  program::KernelSeconds one, two;  // threads
   if (measured) {
     const int threads = thread_count();
     const auto timed = [&](int count) {
       set_thread_count(count);
       return program::calibrate(*shown.program.context).kernels;
     };
-    one = timed(1), two = timed(2);
+    const program::KernelSeconds one = timed(1), two = timed(2);
     set_thread_count(threads);
     machines.clear();
     for (const int cores : {2, 16})
@@ -182,20 +158,19 @@ RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, boo
     const std::string& name = entry.point->name;
     const program::Plan& plan = entry.point->plan;
     std::string tables;
-    SvgFigure figure("Several ranks, or threads");
-    SvgPanel& panel = figure.panel("as fast as one", "ranks, threads", "times");
+    SvgFigure figure("Several ranks");
+    SvgPanel& panel = figure.panel("as fast as one", "ranks", "times");
     panel.x_log = panel.y_log = true;
-    // `plotted`: the member that the speedup is drawn over, if it is.
     const auto add = [&](const std::string& key, const std::string& title, const Figures& figures,
-                         const char* plotted) {
+                         bool plotted) {
       const Json rows = figures.json();
       text += message("\n", name, ": ", title, "\n", figures.table().text());
       json[name][key] = Json::Object{{"of", title}, {"rows", rows}};
       tables += html_of(figures.table(), title);
-      if (plotted == nullptr) return;
+      if (!plotted) return;
       PlotPoints points;
       for (const Json& row : rows.array(key))
-        points.emplace_back(row.at(plotted, key).number(key), row.at("speedup", key).number(key));
+        points.emplace_back(row.at("ranks", key).number(key), row.at("speedup", key).number(key));
       panel.line(title, std::move(points));
     };
     size_t links = 0;
@@ -206,16 +181,13 @@ RanksReport::RanksReport(const ShownProgram& shown, const RanksFlags& flags, boo
         add(message("ranks_", links++),
             message("ranks of ", machine, ", latency ", format("%.0f us, ", 1e6 * options.link.latency),
                     bytes_text(options.link.bandwidth), "/s"),
-            count_figures(plan, costs, options, known), "ranks");
+            count_figures(plan, costs, options, known), true);
     }
     const auto& [machine, kernels] = machines.front();
     const program::CostModel costs = shown.costs_with(kernels);
     const Schedule s = program::schedule(plan, costs, chosen.front());
     add("by_rank", message(chosen.front().ranks, " ranks of ", machine),
-        rank_figures(plan, costs, chosen.front(), s), nullptr);
-    if (measured)
-      add("threads", "one process, measured with 1 and 2 threads, predicted beyond",
-          thread_figures(entry.reading.work, one, two), "threads");
+        rank_figures(plan, costs, chosen.front(), s), false);
     html += html_tagged("h2", name + " on several ranks") + "\n" + lanes(s) + figure.text() + tables;
   }
 }

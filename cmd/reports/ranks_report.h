@@ -1,6 +1,5 @@
 // A report of how a program would run on several ranks (ckks/program/ranks/schedule.h), predicted: for 1 to 64 of them,
-// for each rank of a chosen number, and for one process with more threads. The page has a drawing with a lane for each
-// rank.
+// and for each rank of a chosen number. The page has a drawing with a lane for each rank.
 #pragma once
 
 #include <string>

@@ -27,30 +27,6 @@ std::vector<int> draw(int64_t count, size_t total) {
   return {drawn.begin(), drawn.end()};
 }
 
-// A file of prompts or answers of the request that was committed to, a pass after the other.
-class Groups {
- public:
-  Groups(const std::string& path, FileOf kind, const PlannedPass& pass, const CommitmentNote& challenge,
-         ckks::Fingerprint keys, const std::string& program)
-      : file_(resolve_user_path(path), *pass.context, kMaxCiphertexts),
-        note_(parse_note<CiphertextNote>(file_.note(), path)) {
-    const size_t groups = require_groups(file_, note_, pass.ends(), kind, *pass.context, path, program);
-    if (note_.request != challenge.request || groups != challenge.roots.size())
-      throw Error(message(path, " belongs to another request than the challenge"));
-    if (file_.fingerprint() != keys) throw Error(message(path, " belongs to another key pair than --keys"));
-  }
-  program::NamedCiphertexts load(size_t group) {
-    program::NamedCiphertexts loaded;
-    for (size_t i = 0; i < note_.names.size(); ++i)
-      loaded.emplace(note_.names[i], file_.load(group * note_.names.size() + i));
-    return loaded;
-  }
-
- private:
-  wire::CiphertextReader file_;
-  const CiphertextNote note_;
-};
-
 // The openings of all groups. Throws Error unless the file has what the challenge asks for, under these keys, at the
 // plan's levels and scales.
 std::vector<program::Opening> read_openings(const std::string& path, const ckks::Context& context,
@@ -73,8 +49,7 @@ std::vector<program::Opening> read_openings(const std::string& path, const ckks:
     for (size_t i = 0; i < asked[group].proved.size(); ++i)
       openings[group].proofs.push_back(std::move(note.proofs[proof++]));
     for (const program::Value value : asked[group].ciphertexts) {
-      const ckks::Level level = steps.plan().level[program::id(value)];
-      if (file.heads()[at].level != level || file.heads()[at].scale != context.scale(level))
+      if (!is_at(file.heads()[at], steps.plan().level[program::id(value)], context))
         throw Error(message(path, ": value ", value.id, " is at another level or scale than in the program"));
       openings[group].ciphertexts.emplace(value.id, file.load(at++));
     }
@@ -119,8 +94,18 @@ int audit(int argc, char** argv) {
   const CommitmentNote challenge = read_challenge(resolve_user_path(challenge_path), steps, pass.program_id);
   wire::EvaluationKeysReader key_reader(resolve_user_path(keys_path), context);
   const ckks::Fingerprint pair = key_reader.fingerprint();
-  Groups prompts(in, FileOf::kPrompts, pass, challenge, pair, program_path),
-      answers(answers_path, FileOf::kAnswers, pass, challenge, pair, program_path);
+  const auto of_request = [&](const std::string& path, FileOf kind) {
+    GroupFile<> file(path, context);
+    const size_t groups =
+        require_groups(file.reader, file.note, pass.ends(), kind, context, path, program_path);
+    if (file.note.request != challenge.request || groups != challenge.roots.size())
+      throw Error(message(path, " belongs to another request than the challenge"));
+    if (file.reader.fingerprint() != pair)
+      throw Error(message(path, " belongs to another key pair than --keys"));
+    return file;
+  };
+  GroupFile<> prompts = of_request(in, FileOf::kPrompts),
+              answers = of_request(answers_path, FileOf::kAnswers);
   const std::vector<program::Opening> openings =
       read_openings(resolve_user_path(openings_path), context, steps, challenge, pair);
 

@@ -48,16 +48,15 @@ class Request {
     std::string shown, in, out, state;  // `shown`: as the user named it
   };
 
-  Request(Paths paths, const wire::CiphertextReader& file, const PlannedPass& pass,
-          const std::string& program)
+  Request(Paths paths, const GroupFile<>& file, const PlannedPass& pass, const std::string& program)
       : paths_(std::move(paths)),
         pass_(pass),
-        keys_(file.fingerprint()),
-        checksum_(file.checksum()),
-        note_(parse_note<CiphertextNote>(file.note(), paths_.shown)),
-        groups_(
-            require_groups(file, note_, pass.ends(), FileOf::kPrompts, *pass.context, paths_.shown, program)),
-        state_(paths_.state, pass, file, groups_) {
+        keys_(file.reader.fingerprint()),
+        checksum_(file.reader.checksum()),
+        note_(file.note),
+        groups_(require_groups(file.reader, note_, pass.ends(), FileOf::kPrompts, *pass.context, paths_.shown,
+                               program)),
+        state_(paths_.state, pass, file.reader, groups_) {
     AtomicFile probe(paths_.out);
   }
 
@@ -71,8 +70,8 @@ class Request {
   // With `digests`, a line of text for each instruction is added to it. `committed` may be null.
   void run(Passes& server, RunFigures& figures, Progress& progress, size_t before, std::string* digests,
            CommittedPasses* committed) {
-    wire::CiphertextReader file(paths_.in, *pass_.context, kMaxCiphertexts);
-    if (file.checksum() != checksum_) throw Error(paths_.shown + " changed after it was checked");
+    GroupFile<> file(paths_.shown, *pass_.context);
+    if (file.reader.checksum() != checksum_) throw Error(paths_.shown + " changed after it was checked");
     if (const std::string saved = state_.text(); !saved.empty())
       print(paths_.shown, " goes on from its state: ", saved, " are done\n");
     for (size_t group = state_.answers().size(); group < groups_; ++group) {
@@ -97,8 +96,8 @@ class Request {
   }
 
  private:
-  void run_group(wire::CiphertextReader& file, size_t group, Passes& server, RunFigures& figures,
-                 Progress& progress, size_t before, std::string* digests, CommittedPasses* committed) {
+  void run_group(GroupFile<>& file, size_t group, Passes& server, RunFigures& figures, Progress& progress,
+                 size_t before, std::string* digests, CommittedPasses* committed) {
     program::RunOptions options;
     RunDigests of_run;
     if (digests != nullptr) of_run.watch(options);
@@ -112,10 +111,7 @@ class Request {
     if (auto checkpoint = state_.take_checkpoint()) {
       result = server.resume(std::move(*checkpoint), options);
     } else {
-      std::map<std::string, ckks::Ciphertext> inputs;
-      for (size_t i = 0; i < note_.names.size(); ++i)
-        inputs.emplace(note_.names[i], file.load(group * note_.names.size() + i));
-      result = server.run(inputs, options);
+      result = server.run(file.load(group), options);
       figures.add_pass(result);
     }
     for (const uint64_t digest : of_run.take()) *digests += hex(digest) + "\n";
@@ -162,12 +158,11 @@ class Request {
 // Whether `out` answers every group of this very request. What cannot be read answers none.
 bool is_answered(const std::string& in, const std::string& out, const ckks::Context& context) {
   try {
-    const wire::CiphertextReader asked(in, context, kMaxCiphertexts), found(out, context, kMaxCiphertexts);
-    const CiphertextNote request = parse_note<CiphertextNote>(asked.note(), in),
-                         answer = parse_note<CiphertextNote>(found.note(), out);
+    const GroupFile<> asked(in, context), found(out, context);
     // As many groups: a group has a ciphertext of each name.
-    return answer.request == request.request &&
-           found.heads().size() * request.names.size() == asked.heads().size() * answer.names.size();
+    return found.note.request == asked.note.request &&
+           found.reader.heads().size() * asked.note.names.size() ==
+               asked.reader.heads().size() * found.note.names.size();
   } catch (const Error&) {
     return false;
   }
@@ -313,7 +308,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
                 Error::Kind::kFailed);
   };
   const auto opened = [&](Request::Paths paths) {
-    const wire::CiphertextReader file(paths.in, context, kMaxCiphertexts);
+    const GroupFile<> file(paths.shown, context);
     auto request = std::make_unique<Request>(std::move(paths), file, pass, program_path);
     if (key_reader.fingerprint() != request->keys())
       throw Error(message(request->paths().shown, " belongs to another key pair than ", keys_path));

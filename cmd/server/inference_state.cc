@@ -7,8 +7,19 @@
 #include <filesystem>
 
 #include "ckks/base/files/file.h"
+#include "cmd/protocol/group_files.h"
 
 namespace psm::cmd {
+namespace {
+
+// The note of a file. The keys are in its head.
+struct GroupNote {
+  static constexpr NoteKind kKind = NoteKind::kGroup;
+  static constexpr const char* kWhat = "state of an interrupted run";
+
+  uint64_t program = 0, request = 0, group = 0;  // the program's id; a checksum of the request
+  int next_instruction = 0;
+};
 
 template <typename Tables>
 void describe(Tables& t, GroupNote& note) {
@@ -16,20 +27,16 @@ void describe(Tables& t, GroupNote& note) {
   wire::integer(t, note.next_instruction);
 }
 
-void write_group(const std::string& path, const ckks::Context& context, ckks::Fingerprint keys,
-                 const GroupNote& note, const LiveValues& live) {
-  wire::CiphertextWriter writer(path, context, keys, note_text(note));
-  for (const auto& [value, ciphertext] : live) writer.write(*ciphertext);
-  writer.commit();
-}
+}  // namespace
 
-program::RunState read_group(ByteSource source, const ckks::Context& context, const program::Plan& plan,
-                             ckks::Fingerprint keys, const GroupNote& expected) {
-  const std::string path = source.name();
-  wire::CiphertextReader file(std::move(source), context, plan.level.size());
+program::RunState InferenceState::load(size_t group) const {
+  const program::Plan& plan = pass_.plan;
+  const ckks::Context& context = *pass_.context;
+  const std::string path = this->path(group);
+  wire::CiphertextReader file(path, context, plan.level.size());
   const auto note = parse_note<GroupNote>(file.note(), path);
-  if (file.fingerprint() != keys || note.program != expected.program || note.request != expected.request ||
-      note.group != expected.group) {
+  if (file.fingerprint() != keys_ || note.program != pass_.program_id || note.request != request_ ||
+      note.group != group) {
     throw Error(message(path, " is the state of another run; remove it, or give another --state"));
   }
   program::RunState checkpoint;
@@ -40,10 +47,7 @@ program::RunState read_group(ByteSource source, const ckks::Context& context, co
   const std::vector<program::Value> needed = program::live_after(plan, checkpoint.next_instruction - 1);
   const auto& heads = file.heads();
   bool fits = heads.size() == needed.size();
-  for (size_t i = 0; fits && i < heads.size(); ++i) {
-    const ckks::Level level = plan.level[needed[i].id];
-    fits = heads[i].level == level && heads[i].scale == context.scale(level);
-  }
+  for (size_t i = 0; fits && i < heads.size(); ++i) fits = is_at(heads[i], plan.level[needed[i].id], context);
   if (!fits) throw Error(message(path, " does not hold what the plan needs there; remove it"));
   for (size_t i = 0; i < heads.size(); ++i) checkpoint.live.emplace_back(needed[i], file.load(i));
   return checkpoint;
@@ -62,7 +66,7 @@ InferenceState::InferenceState(const std::string& folder, const PlannedPass& pas
   const program::Plan& plan = pass_.plan;
   while (answers_.size() < groups_ && std::filesystem::exists(path(answers_.size()))) {
     const size_t group = answers_.size();
-    program::RunState saved = read_group(path(group), *pass_.context, plan, keys_, note_of(group));
+    program::RunState saved = load(group);
     if (saved.next_instruction < plan.program.instructions.size()) {
       saved_ = saved.next_instruction;
       checkpoint_ = std::move(saved);
@@ -94,7 +98,10 @@ std::string InferenceState::text() const {
 void InferenceState::save(size_t next_instruction, const LiveValues& live) {
   const size_t group = answers_.size();
   try {
-    write_group(path(group), *pass_.context, keys_, note_of(group, next_instruction), live);
+    const GroupNote note{pass_.program_id, request_, group, static_cast<int>(next_instruction)};
+    wire::CiphertextWriter writer(path(group), *pass_.context, keys_, note_text(note));
+    for (const auto& [value, ciphertext] : live) writer.write(*ciphertext);
+    writer.commit();
     saved_ = next_instruction;
   } catch (const Error& error) {
     std::fprintf(stderr, "warning: %s; the run goes on, and would resume from what was saved before\n",

@@ -13,31 +13,15 @@
 #include "ckks/base/error.h"
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/wire/ciphertext_reader.h"
-#include "cmd/protocol/notes.h"
 #include "cmd/server/planned_pass.h"
 
 namespace psm::cmd {
 
-// The note of a file. The keys are in its head.
-struct GroupNote {
-  static constexpr NoteKind kKind = NoteKind::kGroup;
-  static constexpr const char* kWhat = "state of an interrupted run";
-
-  uint64_t program = 0, request = 0, group = 0;  // the program's id; a checksum of the request
-  int next_instruction = 0;
-};
-
-// `live`: the values of program::live_after(plan, next_instruction - 1), in its order.
-using LiveValues = std::vector<std::pair<program::Value, const ckks::Ciphertext*>>;
-void write_group(const std::string& path, const ckks::Context& context, ckks::Fingerprint keys,
-                 const GroupNote& note, const LiveValues& live);
-// Throws Error if the file belongs to another group or other keys, or lacks values that the plan needs there.
-program::RunState read_group(ByteSource source, const ckks::Context& context, const program::Plan& plan,
-                             ckks::Fingerprint keys, const GroupNote& expected);
-
 class InferenceState {
  public:
   using Outputs = std::map<std::string, ckks::Ciphertext>;
+  // The values of program::live_after(plan, next_instruction - 1), in its order.
+  using LiveValues = std::vector<std::pair<program::Value, const ckks::Ciphertext*>>;
 
   // Makes the folder unless it exists, and reads its files. Throws Error if it cannot be written to or
   // belongs to another run.
@@ -60,9 +44,8 @@ class InferenceState {
 
  private:
   std::string path(size_t group) const { return message(folder_, "/group-", group); }
-  GroupNote note_of(size_t group, size_t next_instruction = 0) const {
-    return {pass_.program_id, request_, group, static_cast<int>(next_instruction)};
-  }
+  // Throws Error if the file belongs to another group or other keys, or lacks values that the plan needs there.
+  program::RunState load(size_t group) const;
   void save(size_t next_instruction, const LiveValues& live);
 
   std::string folder_;

@@ -1,6 +1,7 @@
 #include "cmd/study/experiment.h"
 
 #include "ckks/base/error.h"
+#include "ckks/base/joined.h"
 #include "train/stages/recipe.h"
 
 namespace psm::cmd {
@@ -187,12 +188,7 @@ std::span<const Experiment> experiments() {
 }
 
 const Experiment& experiment_named(std::string_view name) {
-  std::string known;
-  for (const Experiment& experiment : experiments()) {
-    if (experiment.name == name) return experiment;
-    known += message(experiment.name, ", ");
-  }
-  throw Error(message("there is no experiment '", name, "'; there are: ", known, "all"));
+  return named(experiments(), name, &Experiment::name, "experiment");
 }
 
 std::string command_of(const Experiment& experiment) {

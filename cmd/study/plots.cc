@@ -16,6 +16,7 @@ namespace psm::cmd {
 namespace {
 
 constexpr int kScores = 64;
+constexpr int kSamples = 2001;       // of a division's domain
 constexpr double kWanted = 0x1p-12;  // relative error of the division
 
 std::vector<double> weights_of(const std::vector<double>& scores, int power) {
@@ -35,18 +36,6 @@ double correlation(std::vector<double> a, std::vector<double> b) {
     for (double& value : *x) value -= mean;
   }
   return cosine(a, b);
-}
-
-// The largest relative error on points of the domain that are denser towards its small end.
-double measured_error(const approx::Approximation& inverse) {
-  constexpr int kSamples = 2000;
-  const approx::Interval domain = inverse.domain();
-  double largest = 0;
-  for (int i = 0; i <= kSamples; ++i) {
-    const double x = domain.lo * std::pow(domain.hi / domain.lo, static_cast<double>(i) / kSamples);
-    largest = std::max(largest, inverse.error_at(std::clamp(x, domain.lo, domain.hi)));
-  }
-  return largest;
 }
 
 }  // namespace
@@ -88,7 +77,7 @@ void plot_division_error(StudyResult& result) {
     PlotPoints points;
     for (double exponent = -6; exponent <= 0; exponent += 0.125) {
       const double epsilon = std::pow(10.0, exponent);
-      points.emplace_back(epsilon, measured_error(approx::goldschmidt_inverse(domain_of(epsilon), n)));
+      points.emplace_back(epsilon, worst_error(approx::goldschmidt_inverse(domain_of(epsilon), n), kSamples));
     }
     panel.line(message(n, " iterations"), std::move(points));
   }
@@ -98,7 +87,8 @@ void plot_division_error(StudyResult& result) {
   for (const double epsilon : {1e-5, 1e-4, 1e-3, 1e-2, 1e-1}) {
     std::vector<std::string> row = {format("%.0e", epsilon)};
     for (const int n : {9, 15, 21})
-      row.push_back(format("%.1e", measured_error(approx::goldschmidt_inverse(domain_of(epsilon), n))));
+      row.push_back(
+          format("%.1e", worst_error(approx::goldschmidt_inverse(domain_of(epsilon), n), kSamples)));
     row.push_back(std::to_string(approx::design_inverse(domain_of(epsilon), kWanted).depth()));
     table.row(row);
   }

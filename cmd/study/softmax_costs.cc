@@ -60,27 +60,26 @@ struct BlockPlan {
             const ckks::Context& crypto, const program::CostModel& costs)
       : block(shape.config(), kTokens, static_cast<size_t>(crypto.slots()), key_blocks),
         packing(block.rows(method.score_bound)) {
-    packing.length_root = method.length_root;
     program::Builder builder(packing.slots);
-    program::LevelBudget budget = program::budget_of(crypto);
+    program::CarriedLevels carried;
     const ckks::Level level = ckks::Level::at(crypto.compute_level() - kLevelsBefore);
     for (int c = 0; c < shape.ciphertexts; ++c) {
       std::vector<program::Value> scores, values;
       for (int i = 0; i < block.score_ciphertexts(); ++i) {
-        budget.carried.emplace(score_name(c, i), level);
+        carried.emplace(score_name(c, i), level);
         scores.push_back(builder.input(score_name(c, i), /*real=*/true));
       }
       for (int l = 0; l < key_blocks; ++l) {
-        budget.carried.emplace(value_name(c, l), level);
+        carried.emplace(value_name(c, l), level);
         values.push_back(builder.input(value_name(c, l)));
       }
       const attention::QueryBlock::Output sums = block.attend(builder, method.row, packing, scores, values);
       unit = sums.unit;
-      budget.carried.emplace(sums_name(c), level);
+      carried.emplace(sums_name(c), level);
       builder.output(sums_name(c), sums.sum);
     }
     program = std::move(builder).finish();
-    plan = program::plan(program, budget, costs);
+    plan = program::plan(program, costs, carried);
   }
 
   static std::string score_name(int c, int i) { return message("scores ", c, " ", i); }

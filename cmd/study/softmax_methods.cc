@@ -52,8 +52,7 @@ SoftmaxMethod power_method(const ScoreRows& model, attention::DivisionForm divis
           .row = attention::power_softmax_polynomial(model.config, denominators, kMethodError, division),
           .model = &model,
           // L^(-1/p) x, which the slots hold, is within the root of the mean of x^p.
-          .score_bound = std::pow(denominators.hi, 1.0 / p),
-          .length_root = p};
+          .score_bound = std::pow(denominators.hi, 1.0 / p)};
 }
 
 }  // namespace

@@ -15,7 +15,6 @@ struct SoftmaxMethod {
   attention::PolynomialRow row;
   const ScoreRows* model;  // its exact weights are what `row` stands for
   double score_bound = 0;  // of RowPacking
-  int length_root = 0;     // of RowPacking
 };
 
 constexpr double kMethodError = 0x1p-8;

@@ -117,9 +117,8 @@ class Sweep {
     weights.config.epsilon = recipe.inference_epsilon;
     if (!row.scaled) return weights;
     TrainingRandom random(kScaleSeed);
-    train::Batch examples;
-    source_.draw(kScaleSequences, random, examples);
-    return train::with_score_scale(std::move(weights), examples, recipe.mean_denominator);
+    return train::with_score_scale(std::move(weights), source_.draw(kScaleSequences, random),
+                                   recipe.mean_denominator);
   }
 
   train::TrainerOptions training(const Row& row, uint64_t seed) const {

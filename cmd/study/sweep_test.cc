@@ -115,9 +115,11 @@ TEST_CASE("the experiments on text run; models are shared, and a second run give
   CHECK(contains(items_of("range-loss", options), "denominator from"));
 }
 
-TEST_CASE("sweeps on text run, and say something of every training") {
+TEST_CASE("sweeps on text run, of --text where it is given, and say something of every training") {
   set_thread_count(1);
-  const StudyOptions options = options_of(1e-4, "sweeps", novels("sweep data"));
+  StudyOptions options = options_of(1e-4, "sweeps", fresh_folder("no novels"));
+  CHECK_REFUSED(items_of("epsilon", options), "--data");
+  options.text = novels("sweep data") + "/text/gutenberg7-train.txt";
   for (const char* name : {"power", "stable", "epsilon", "depth"}) {
     CAPTURE(name);
     const Experiment& experiment = experiment_named(name);
@@ -130,15 +132,6 @@ TEST_CASE("sweeps on text run, and say something of every training") {
       if (item.at("kind", name).string(name) == "table") found += item.at("rows", name).array(name).size();
     CHECK(found == rows);
   }
-}
-
-TEST_CASE("--text takes the novels' place") {
-  set_thread_count(1);
-  const std::string folder = novels("text only");
-  StudyOptions options = options_of(1e-4, "own text", fresh_folder("no novels"));
-  CHECK_REFUSED(items_of("epsilon", options), "--data");
-  options.text = folder + "/text/gutenberg7-train.txt";
-  CHECK(contains(items_of("epsilon", options), "epsilon = 0.1"));
 }
 
 std::string halves(const std::string& name) {

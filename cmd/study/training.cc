@@ -13,6 +13,7 @@
 #include "ckks/base/files/hex.h"
 #include "ckks/base/files/json_parser.h"
 #include "cmd/terminal/table.h"
+#include "cmd/training/training_run.h"
 
 namespace psm::cmd {
 
@@ -58,24 +59,21 @@ void read_record(const std::string& path, Trained& trained) {
   if (!std::filesystem::exists(path)) return;
   const Json json = parse_json(read_file(path, kMaxRecord), path);
   trained.diverged = json.at("diverged", path).string(path + ": diverged");
-  for (const Json& point : json.at("curve", path).array(path + ": curve")) {
-    const auto whole = [&](const char* member) {
-      return static_cast<size_t>(point.at(member, path).integer(path + ": " + member, 0, INT64_MAX));
-    };
-    const Json& nats = point.at("cross_entropy", path);  // null: beyond all numbers
+  for (const Json& point : json.at("curve", path).array(path + ": curve"))
     trained.curve.push_back(
-        {whole("step"),
-         {whole("scored"), whole("correct"), nats.is_null() ? std::nan("") : nats.number(path)}});
-  }
+        {static_cast<size_t>(point.at("step", path).integer(path + ": step", 0, INT64_MAX)),
+         evaluation_from(point, path)});
 }
 
 void write_record(const std::string& path, const Trained& trained) {
   Json json;
   json["diverged"] = trained.diverged;
   json["curve"] = Json::Array{};
-  for (const auto& [step, e] : trained.curve)
-    json["curve"].push_back(Json::Object{
-        {"step", step}, {"scored", e.scored}, {"correct", e.correct}, {"cross_entropy", e.cross_entropy}});
+  for (const auto& [step, evaluation] : trained.curve) {
+    Json point = evaluation_json(evaluation);
+    point["step"] = static_cast<int64_t>(step);
+    json["curve"].push_back(std::move(point));
+  }
   write_file(path, json.dump(1) + "\n");
 }
 

@@ -15,6 +15,7 @@ constexpr double kWidth = 760, kPanelHeight = 330;
 constexpr double kLeft = 84, kRight = 24, kBottom = 50, kTitle = 40;
 constexpr double kPanelTitle = 26, kLegendRow = 20, kTop = 12;  // from a panel's upper end to its axes
 constexpr double kLetter = 6.7;                                 // of text in a legend
+constexpr double kLegendLine = 48;                              // and what stands before it
 constexpr double kStroke = 1.6;
 constexpr size_t kColours = 6;
 constexpr const char* kDashes = " stroke-dasharray=\"6 4\"";
@@ -96,39 +97,26 @@ void draw_line(std::string& out, const PlotPoints& points, const Axis& x, const 
          tick_text(kStroke) + "\" stroke-linejoin=\"round\"" + (dashed ? kDashes : "") + "/>\n";
 }
 
-// A legend's entries, from left to right and row by row.
-struct Legend {
-  struct Entry {
-    double x;
-    int row;
-  };
-  std::vector<Entry> entries;
-  int rows = 1;
-};
-
-Legend lay_out_legend(const SvgPanel& panel, double left, double right) {
-  constexpr double kLine = 48;  // of an entry's width
-  Legend legend;
-  double x = left;
-  const auto add = [&](const std::string& name) {
-    const double width = kLine + kLetter * static_cast<double>(name.size());
-    if (x > left && x + width > right) x = left, ++legend.rows;
-    legend.entries.push_back({x, legend.rows - 1});
-    x += width;
-  };
-  for (const SvgPanel::Line& line : panel.lines) add(line.name);
-  for (const auto& [name, value] : panel.levels) add(name);
+std::vector<std::string> legend_names(const SvgPanel& panel) {
+  std::vector<std::string> names;
+  for (const SvgPanel::Line& line : panel.lines) names.push_back(line.name);
+  for (const auto& [name, value] : panel.levels) names.push_back(name);
   for (const auto& [name, xs] : panel.marks)
-    if (!xs.empty()) add(name);
-  return legend;
+    if (!xs.empty()) names.push_back(name);
+  return names;
 }
 
-void draw_panel(std::string& out, const SvgPanel& panel, double top,
-                const std::map<std::string, size_t>& colours) {
+void draw_panel(std::string& out, const SvgPanel& panel, double top, const PlotColours& colours) {
   const double left = kLeft, right = kWidth - kRight;
-  const Legend legend = lay_out_legend(panel, left, right);
+  const std::vector<std::string> legend = legend_names(panel);
+  size_t longest = 0;
+  for (const std::string& name : legend) longest = std::max(longest, name.size());
+  const double cell = kLegendLine + kLetter * static_cast<double>(longest);
+  const auto columns = std::max<size_t>(1, static_cast<size_t>((right - left) / cell));
+  const auto legend_rows = static_cast<double>((legend.size() + columns - 1) / columns);
   const double legend_top = top + (panel.title.empty() ? 0 : kPanelTitle) + kTop;
-  const double upper = legend_top + kLegendRow * legend.rows, lower = top + kPanelHeight - kBottom;
+  const double upper = legend_top + kLegendRow * std::max(1.0, legend_rows),
+               lower = top + kPanelHeight - kBottom;
   std::vector<double> xs, ys;
   for (const SvgPanel::Line& line : panel.lines)
     for (const auto& [px, py] : line.points) {
@@ -165,19 +153,18 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top,
   text_at(out, 18, (upper + lower) / 2, turned.c_str(), panel.y_label);
 
   size_t index = 0;
-  const auto legend_entry = [&](const std::string& name, const std::string& colour, bool dashed) {
-    const Legend::Entry& entry = legend.entries[index++];
-    const double y = legend_top + kLegendRow * entry.row;
+  const auto legend_entry = [&](const std::string& colour, bool dashed) {
+    const double at = left + cell * static_cast<double>(index % columns);
+    const double y = legend_top + kLegendRow * static_cast<double>(index / columns);
     const std::string style = colour + " stroke-width=\"2\"" + (dashed ? kDashes : "");
-    segment(out, entry.x, y, entry.x + 24, y, style.c_str());
-    text_at(out, entry.x + 30, y + 4, "class=\"tick\"", name);
+    segment(out, at, y, at + 24, y, style.c_str());
+    text_at(out, at + 30, y + 4, "class=\"tick\"", legend[index++]);
   };
   for (size_t i = 0; i < panel.lines.size(); ++i) {
-    const std::string& name = panel.lines[i].name;
-    const size_t colour = colours.at(name);
+    const size_t colour = colours.at(panel.lines[i].name);
     const bool dashed = i % 2 == 1;  // two on top of each other are both seen
     draw_line(out, panel.lines[i].points, x, y, colour, dashed);
-    legend_entry(name, class_of(colour), dashed);
+    legend_entry(class_of(colour), dashed);
   }
   for (const auto& [name, value] : panel.levels) {
     const std::string colour = class_of(colours.at(name));
@@ -185,14 +172,33 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top,
       const std::string style = colour + " stroke-width=\"" + tick_text(kStroke) + "\"" + kDashes;
       segment(out, left, y(value), right, y(value), style.c_str());
     }
-    legend_entry(name, colour, true);
+    legend_entry(colour, true);
   }
   for (const auto& [name, xs] : panel.marks) {
     if (xs.empty()) continue;
     const char* style = "class=\"mark\" stroke-width=\"1.2\" stroke-dasharray=\"2 3\"";
     for (const double at : xs)
       if (x.shows(at)) segment(out, x(at), upper, x(at), lower, style);
-    legend_entry(name, "class=\"mark\"", true);
+    legend_entry("class=\"mark\"", true);
+  }
+}
+
+// Gives all lines and levels of a panel colours. A new name gets the one that is rarest in this panel, among these the
+// rarest in all panels.
+void add_colours(const SvgPanel& panel, PlotColours& colours) {
+  std::vector<std::string> names;
+  for (const SvgPanel::Line& line : panel.lines) names.push_back(line.name);
+  for (const auto& [name, value] : panel.levels) names.push_back(name);
+  std::array<std::pair<int, int>, kColours> uses{};  // in this panel, in all
+  for (const auto& [name, colour] : colours) {
+    uses[colour].first += std::ranges::find(names, name) != names.end();
+    ++uses[colour].second;
+  }
+  for (const std::string& name : names) {
+    const auto rarest = std::min_element(uses.begin(), uses.end());
+    if (!colours.emplace(name, static_cast<size_t>(rarest - uses.begin())).second) continue;
+    ++rarest->first;
+    ++rarest->second;
   }
 }
 
@@ -209,24 +215,6 @@ std::string heard(const std::string& title, const std::deque<SvgPanel>& panels) 
 
 }  // namespace
 
-const std::map<std::string, size_t>& PlotColours::of(const SvgPanel& panel) {
-  std::vector<std::string> names;
-  for (const SvgPanel::Line& line : panel.lines) names.push_back(line.name);
-  for (const auto& [name, value] : panel.levels) names.push_back(name);
-  std::array<std::pair<int, int>, kColours> uses{};  // in this panel, in all
-  for (const auto& [name, number] : numbers_) {
-    uses[number].first += std::find(names.begin(), names.end(), name) != names.end();
-    ++uses[number].second;
-  }
-  for (const std::string& name : names) {
-    const auto rarest = std::min_element(uses.begin(), uses.end());
-    if (!numbers_.emplace(name, static_cast<size_t>(rarest - uses.begin())).second) continue;
-    ++rarest->first;
-    ++rarest->second;
-  }
-  return numbers_;
-}
-
 SvgPanel& SvgFigure::panel(std::string title, std::string x_label, std::string y_label) {
   return panels_.emplace_back(
       SvgPanel{.title = std::move(title), .x_label = std::move(x_label), .y_label = std::move(y_label)});
@@ -239,11 +227,12 @@ std::string SvgFigure::text() const {
                     "\" role=\"img\" aria-label=\"" + xml_escape(heard(title_, panels_)) + "\">\n<title>" +
                     xml_escape(title_) + "</title>\n<style>" + kPlotStyle +
                     "</style>\n<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n";
-  PlotColours own;
+  PlotColours own, &colours = colours_ != nullptr ? *colours_ : own;
   text_at(out, kLeft, 26, "class=\"title\"", title_);
   double top = kTitle;
   for (const SvgPanel& panel : panels_) {
-    draw_panel(out, panel, top, (colours_ != nullptr ? *colours_ : own).of(panel));
+    add_colours(panel, colours);
+    draw_panel(out, panel, top, colours);
     top += kPanelHeight;
   }
   return out + "</svg>\n";

@@ -55,20 +55,12 @@ struct SvgPanel {
   std::vector<Band> bands = {};
 };
 
-// Colours of curves, by name.
-class PlotColours {
- public:
-  // Numbers from 0 for all lines and levels of a panel. A name from another panel keeps its number. A new
-  // name gets the number that is rarest in this panel, among these the rarest in all panels.
-  const std::map<std::string, size_t>& of(const SvgPanel& panel);
-
- private:
-  std::map<std::string, size_t> numbers_;
-};
+// Colours of curves by name, from 0.
+using PlotColours = std::map<std::string, size_t>;
 
 class SvgFigure {
  public:
-  // Figures of one page may share `colours`, which must outlive them.
+  // Figures of one page may share `colours`, which must outlive them: text() adds those of new names.
   explicit SvgFigure(std::string title, PlotColours* colours = nullptr)
       : title_(std::move(title)), colours_(colours) {}
   // The reference stays valid while the figure lives.

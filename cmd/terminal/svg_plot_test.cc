@@ -58,21 +58,21 @@ TEST_CASE("a figure has its panels, lines, levels and escaped names") {
 
 TEST_CASE("a curve has the same colour in every panel, and new ones of a panel have different ones") {
   PlotColours colours;
-  SvgPanel first, second, third;
-  for (const char* name : {"a", "b", "c"}) first.line(name, {});
-  for (const char* name : {"d", "e", "c", "f"}) second.line(name, {});
-  second.level("bound", 1);
-  for (const char* name : {"bound", "b", "g", "h", "i", "j"}) third.line(name, {});
-  const auto of = [&](const SvgPanel& panel) {
+  const auto draw = [&](const std::vector<std::string>& lines, const std::vector<std::string>& levels) {
+    const PlotColours before = colours;
+    SvgFigure figure("", &colours);
+    SvgPanel& panel = figure.panel("", "x", "y");
+    for (const std::string& name : lines) panel.line(name, {});
+    for (const std::string& name : levels) panel.level(name, 1);
+    figure.text();
     std::set<size_t> different;
-    for (const SvgPanel::Line& line : panel.lines) different.insert(colours.of(panel).at(line.name));
-    CHECK(different.size() == panel.lines.size());
+    for (const std::string& name : lines) different.insert(colours.at(name));
+    CHECK(different.size() == lines.size());
+    for (const auto& [name, colour] : before) CHECK(colours.at(name) == colour);
   };
-  of(first);
-  const auto before = colours.of(first);
-  of(second);
-  of(third);
-  for (const auto& [name, number] : before) CHECK(colours.of(third).at(name) == number);
+  draw({"a", "b", "c"}, {});
+  draw({"d", "e", "c", "f"}, {"bound"});
+  draw({"bound", "b", "g", "h", "i", "j"}, {});
 }
 
 TEST_CASE("a figure has a name and a summary for who hears it, and colours for the dark") {

@@ -1,13 +1,9 @@
 // Tables for people: aligned columns.
 #pragma once
 
-#include <unistd.h>
-
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "ckks/base/progress.h"
 #include "cmd/terminal/units.h"
 
 namespace psm::cmd {
@@ -18,10 +14,7 @@ class Table {
   // `words`: headings of columns of words.
   explicit Table(std::vector<std::string> heading, const std::vector<std::string>& words = {});
   void row(std::vector<std::string> cells);
-  // Each line starts with `indent` spaces. If the terminal is too narrow for the table, each row becomes
-  // lines of "heading: cell".
-  std::string text(int indent = 2) const { return text(indent, terminal_columns(STDOUT_FILENO)); }
-  std::string text(int indent, std::optional<size_t> columns) const;
+  std::string text() const;
   const std::vector<std::vector<std::string>>& rows() const { return rows_; }  // the heading first
   bool left(size_t column) const { return left_[column]; }
 

@@ -93,6 +93,15 @@ inline std::string text_in(const std::string& out) {
   return out.substr(begin + 7, out.find('\n', begin + 1) - begin - 7);
 }
 
+// Writes `from` to `to` with one bit of each of these bytes changed. Returns `to`.
+inline std::string flipped(const std::string& from, const std::string& to, size_t begin, size_t count = 1) {
+  std::string bytes = read_file(from, uint64_t{1} << 32);
+  REQUIRE(begin + count <= bytes.size());
+  for (size_t at = begin; at < begin + count; ++at) bytes[at] = static_cast<char>(bytes[at] ^ 4);
+  write_file(to, bytes);
+  return to;
+}
+
 // Replaces the first `what`, which must exist.
 inline void replace(std::string& text, const std::string& what, const std::string& by) {
   const size_t at = text.find(what);

@@ -14,16 +14,9 @@ namespace psm::cmd {
 
 const std::string kRing = " --insecure --log-n 11";
 
-inline Outcome run(const std::string& command, const std::string& arguments) {
-  return run_command_line(command + " " + arguments);
-}
-inline Outcome must(const std::string& command, const std::string& arguments) {
-  return must_run(command + " " + arguments);
-}
-
 // Writes NAME.program and NAME.client in the test's folder.
 inline void compile(const std::string& model, const std::string& name, const std::string& ring = kRing) {
-  must("compile", "--model " + model + " --out " + path_of(name) + ring);
+  must_run("compile --model " + model + " --out " + path_of(name) + ring);
 }
 
 struct SmallModel {
@@ -60,7 +53,7 @@ inline void make_pipeline() {
   if (std::filesystem::exists(kKeys)) return;
   make_model(kModel, 1);
   compile(kModel, "model");
-  must("keygen", "--client " + kClient + " --out " + kKeys + " --insecure");
+  must_run("keygen --client " + kClient + " --out " + kKeys + " --insecure");
 }
 
 // Flags of encrypt and decrypt; and of infer, from and to files of the test's folder.
@@ -81,10 +74,10 @@ inline Outcome decrypt_and_compare(const std::string& decrypt, const std::string
   const std::string logits = path_of("logits");
   std::filesystem::remove(logits);
   const Outcome decrypted =
-      must("decrypt", decrypt + " --logits " + logits + " --json " + path_of("answers.json"));
+      must_run("decrypt " + decrypt + " --logits " + logits + " --json " + path_of("answers.json"));
   CHECK(contains(decrypted.out, "Do not share decrypted values"));
-  Outcome compared = run("compare", "--client " + client + " --program " + program + " --logits " + logits +
-                                        " " + prompts + " --json " + path_of("compared.json"));
+  Outcome compared = run_command_line("compare --client " + client + " --program " + program + " --logits " +
+                                      logits + " " + prompts + " --json " + path_of("compared.json"));
   compared.err = decrypted.err + compared.err;
   return compared;
 }
@@ -110,9 +103,9 @@ inline Json answer_and_compare(const std::string& name, const std::string& keys,
                                double bound = 0x1p-7) {
   const std::string file = path_of(name), client = file + ".client", program = file + ".program",
                     with = "--client " + client + " --keys " + keys + " --insecure ";
-  must("encrypt", with + prompts + " --check " + program + " --out " + file + ".ct");
-  must("infer", infer_flags(name + ".ct", name + ".answers", keys + "/evaluation.keys", program) + "--json " +
-                    file + ".json");
+  must_run("encrypt " + with + prompts + " --check " + program + " --out " + file + ".ct");
+  must_run("infer " + infer_flags(name + ".ct", name + ".answers", keys + "/evaluation.keys", program) +
+           "--json " + file + ".json");
   return must_agree(with + "--in " + file + ".answers", client, program, prompts, bound);
 }
 

@@ -1,10 +1,13 @@
 // A small model of random weights, a text, and its requests. For tests of conversations in one process.
 #pragma once
 
-#include <random>
+#include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
@@ -15,6 +18,7 @@
 #include "cmd/generation/client/text_model.h"
 #include "cmd/generation/frames.h"
 #include "cmd/generation/server/text_program.h"
+#include "cmd/generation/server/text_server.h"
 #include "cmd/generation/text_ends.h"
 
 namespace psm::cmd {
@@ -23,22 +27,12 @@ constexpr int kContext = 16, kVocab = 13;
 inline const std::vector<int> kText{1, 7, 3, 12, 0, 5, 5, 2, 9, 4, 11, 6, 8, 10, 1, 3};
 
 inline attention::Checkpoint small_model(uint64_t seed) {
-  const attention::ModelConfig config{.vocab = kVocab,
-                                      .context = kContext,
-                                      .layers = 2,
-                                      .width = 16,
-                                      .heads = 2,
-                                      .ffn = 32,
-                                      .rotary_fraction = 0.5,
-                                      .epsilon = 0.2,
-                                      .norm_epsilon = 1e-5};
+  attention::ModelConfig config = attention::small_config(16, 2, 32);
+  config.epsilon = 0.2;
   attention::Checkpoint checkpoint;
   checkpoint.weights = attention::random_weights(config, seed);
-  std::mt19937_64 random(seed);
-  std::vector<std::vector<int>> sequences(64);
-  for (auto& sequence : sequences)
-    for (int t = 0; t < kContext; ++t) sequence.push_back(static_cast<int>(random() % kVocab));
-  checkpoint.ranges = attention::measure_ranges(checkpoint.weights, sequences);
+  checkpoint.ranges =
+      attention::measure_ranges(checkpoint.weights, attention::small_data(config, 64).examples());
   checkpoint.polynomial = attention::PolynomialOptions{.margin = 2};
   return checkpoint;
 }
@@ -70,5 +64,28 @@ inline Frame request_for(const TextModel& d, const ckks::SecretKey& secret, Fram
   writer.commit();
   return frame;
 }
+
+// A client's way to a server in its own process.
+class DirectChannel final : public Channel {
+ public:
+  using Watch = std::function<void(const Frame& request, const Frame& answer)>;
+  // `watch` sees each request with its answer. The server outlives the object.
+  explicit DirectChannel(TextServer& server, Watch watch = {})
+      : server_(server),
+        watch_(std::move(watch)),
+        answer_(Frame{FrameKind::kReady, note_text(server.greeting())}) {}
+  void send(FrameKind kind, std::string_view payload) override {
+    const Frame request{kind, std::string(payload)};
+    answer_ = server_.reply_or_refuse(request);
+    if (watch_) watch_(request, *answer_);
+  }
+  std::optional<Frame> receive(uint64_t) override { return std::exchange(answer_, std::nullopt); }
+  std::string gone() const override { return "the server has nothing more to say"; }
+
+ private:
+  TextServer& server_;
+  Watch watch_;
+  std::optional<Frame> answer_;
+};
 
 }  // namespace psm::cmd

@@ -6,9 +6,9 @@
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/random/training_random.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/precision.h"
-#include "ckks/program/planning/calibrate.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/client/decryptor.h"
@@ -17,10 +17,6 @@
 
 namespace psm::cmd {
 namespace {
-
-using program::EffortSum;
-using program::Work;
-using program::WorkKind;
 
 constexpr int kSparseSlots = 1 << 10;
 
@@ -34,8 +30,7 @@ class Suite {
         generator_(secret_),
         encryptor_(secret_) {}
 
-  BenchFigures run() {
-    kernels_ = program::calibrate(context_).kernels;
+  Figures run() {
     transforms();
     operations();
     bootstrap();
@@ -44,37 +39,20 @@ class Suite {
   }
 
  private:
-  void add(const char* name, int limbs, Times times, const Work& work) {
-    const double median = 1e3 * times.median, kernels = 1e3 * kernels_.of(work);
-    row_name_ = message(name, ", ", limbs, " limbs");
-    row_ = &figures_.operations.row()
-                .both("name", "operation", name)
-                .both("limbs", "limbs", limbs)
-                .both("threads", "threads", thread_count())
-                .json("backend", ckks::kernels().name)
-                .number("median_ms", "median ms", median, "%.4g")
-                .number("min_ms", "min ms", 1e3 * times.least, "%.4g")
-                .number("kernels_ms", "kernels ms", kernels, "%.4g")
-                .cell("of kernels", format("%.2fx", median / kernels));
-  }
-
-  // What only the last row has.
-  void more(const char* figure, double value) {
-    row_->json(figure, value);
-    detail(figure, format("%.4g", value));
-  }
-  void more_bytes(const char* figure, size_t bytes) {
-    row_->json(figure, bytes);
-    detail(figure, bytes_text(static_cast<double>(bytes)));
-  }
-  void detail(const char* figure, const std::string& text) {
-    figures_.details.row().cell("operation", row_name_).cell("figure", figure).cell("value", text);
+  Figures::Row& add(const char* name, int limbs, Times times) {
+    return figures_.row()
+        .both("name", "operation", name)
+        .both("limbs", "limbs", limbs)
+        .both("threads", "threads", thread_count())
+        .json("backend", ckks::kernels().name)
+        .number("median_ms", "median ms", 1e3 * times.median, "%.4g")
+        .number("min_ms", "min ms", 1e3 * times.least, "%.4g");
   }
 
   template <typename Body>
-  void time(const char* name, int limbs, const Work& work, const Body& body) {
+  void time(const char* name, int limbs, const Body& body) {
     starting(name);
-    add(name, limbs, measure(options_.repetitions, body), work);
+    add(name, limbs, measure(options_.repetitions, body));
   }
 
   void starting(const char* name) const { options_.starting(message("timing ", name)); }
@@ -83,26 +61,15 @@ class Suite {
     return ckks::expand(encryptor_.encrypt(encoder_.encode(values, level)));
   }
 
-  Work of_rotations(ckks::Level level, int64_t count) const {
-    EffortSum sum(context_.chain());
-    sum.rotate(level, count);
-    return sum.effort.work;
-  }
-
   void transforms() {
     const int threads = thread_count();
-    const program::KernelSeconds all = kernels_;
     set_thread_count(1);
-    kernels_ = program::calibrate(context_).kernels;
     const ckks::Ring& ring = context_.ring();
     Buffer limb(ring.n());
     for (size_t i = 0; i < limb.size(); ++i) limb[i] = ring.q(0).value - 1 - i;
-    Work work;
-    work[WorkKind::kNtt] = 1;
-    time("ntt_forward", 1, work, [&] { ckks::kernels().ntt_forward(limb.data(), limb.data(), ring.ntt(0)); });
-    time("ntt_inverse", 1, work, [&] { ckks::kernels().ntt_inverse(limb.data(), limb.data(), ring.ntt(0)); });
+    time("ntt_forward", 1, [&] { ckks::kernels().ntt_forward(limb.data(), limb.data(), ring.ntt(0)); });
+    time("ntt_inverse", 1, [&] { ckks::kernels().ntt_inverse(limb.data(), limb.data(), ring.ntt(0)); });
     set_thread_count(threads);
-    kernels_ = all;
   }
 
   void operations() {
@@ -115,41 +82,26 @@ class Suite {
     }
     const ckks::EvaluationKeys keys = generator_.evaluation_keys(request);
     const ckks::Evaluator evaluator(context_, keys);
-    const std::vector<ckks::Complex> x = ckks::uniform_vector(context_.slots(), 1);
+    const std::vector<ckks::Complex> x = random_slots(1, context_.slots());
 
-    Work encoding;
-    encoding[WorkKind::kNtt] = kFew;
-    time("encode", kFew, encoding, [&] { encoder_.encode(x, kFew - 1); });
+    time("encode", kFew, [&] { encoder_.encode(x, kFew - 1); });
 
     for (const int limbs : {kFew, kMany}) {
       const ckks::Level level = ckks::level_of({limbs, 0});
       const ckks::Ciphertext a = encrypt(x, level);
-      time("rotate", limbs, of_rotations(level, 1), [&] { evaluator.rotate(a, 1); });
+      time("rotate", limbs, [&] { evaluator.rotate(a, 1); });
     }
     const ckks::Ciphertext a = encrypt(x, kMany - 1);
-    {
-      // What a second rotation of the same ciphertext adds.
-      const Work both = of_rotations(kMany - 1, 2), single = of_rotations(kMany - 1, 1);
-      Work further;
-      for (size_t i = 0; i < program::kWorkKindCount; ++i) further.limbs[i] = both.limbs[i] - single.limbs[i];
-      const ckks::Hoisted hoisted = evaluator.hoist(a);
-      time("rotate_hoisted", kMany, further, [&] { evaluator.apply_galois(hoisted, g); });
-    }
+    const ckks::Hoisted hoisted = evaluator.hoist(a);
+    time("rotate_hoisted", kMany, [&] { evaluator.apply_galois(hoisted, g); });  // a further rotation
     for (const int limbs : {kFew, kMany}) {
       const ckks::Level level = ckks::level_of({limbs, 0});
       const ckks::Ciphertext b = encrypt(x, level), c = encrypt(x, level);
-      // A relinearisation is a rotation's key switch, after a tensor product.
-      Work work = of_rotations(level, 1);
-      work[WorkKind::kPermute] = 0;
-      work[WorkKind::kTensor] += limbs;
-      time("multiply_relinearise", limbs, work, [&] { evaluator.multiply(b, c); });
+      time("multiply_relinearise", limbs, [&] { evaluator.multiply(b, c); });
     }
     const ckks::Plaintext plain = encoder_.encode(x, kMany - 1);
-    EffortSum product(context_.chain()), rescaling(context_.chain());
-    product.multiply_plain(kMany - 1, x.size(), x.size());
-    time("multiply_plain", kMany, product.effort.work, [&] { evaluator.multiply_plain(a, plain); });
-    rescaling.rescale(kMany - 1);
-    time("rescale", kMany, rescaling.effort.work, [&] { evaluator.rescale(a); });
+    time("multiply_plain", kMany, [&] { evaluator.multiply_plain(a, plain); });
+    time("rescale", kMany, [&] { evaluator.rescale(a); });
   }
 
   void bootstrap() {
@@ -162,28 +114,25 @@ class Suite {
       keys.reset();  // one set of keys in memory
       keys.emplace(generator_.evaluation_keys(request));
     });
-    Work making;  // b = -a s + e + ...: a transform of e and a product for each limb of b
-    making[WorkKind::kNtt] = making[WorkKind::kMultiply] =
-        static_cast<double>(keys->bytes()) / (2.0 * static_cast<double>(context_.chain().limb_bytes()));
-    add("bootstrap_keygen", context_.max_level() + 1, times, making);
-    more_bytes("key_bytes", keys->bytes());
+    add("bootstrap_keygen", context_.max_level() + 1, times)
+        .both("key_bytes", "keys", keys->bytes(), bytes_text(static_cast<double>(keys->bytes())));
 
-    refresh("bootstrap_full", bootstrapper, *keys, context_.slots());
-    more("log_qp", context_.log2_qp());
-    more_bytes("peak_rss_bytes", static_cast<size_t>(peak_resident_bytes()));
+    Figures::Row& row = refresh("bootstrap_full", bootstrapper, *keys, context_.slots());
+    const auto peak = peak_resident_bytes();
+    row.number("log_qp", "log2(QP)", context_.log2_qp(), "%.4g")
+        .both("peak_rss_bytes", "peak", peak, bytes_text(static_cast<double>(peak)));
   }
 
   void sparse_bootstrap() {
     const int n = std::min(kSparseSlots, context_.slots() / 4);
     const ckks::Bootstrapper bootstrapper(context_, encoder_, {static_cast<size_t>(n)});
     const ckks::EvaluationKeys keys = generator_.evaluation_keys(bootstrapper.plan().key_request());
-    refresh("bootstrap_sparse", bootstrapper, keys, n);
-    more("slots", n);
+    refresh("bootstrap_sparse", bootstrapper, keys, n).both("slots", "slots", n);
   }
 
   // Bootstraps of n complex values. The run that is not timed serves a constant, whose error is another.
-  void refresh(const char* name, const ckks::Bootstrapper& bootstrapper, const ckks::EvaluationKeys& keys,
-               int n) {
+  Figures::Row& refresh(const char* name, const ckks::Bootstrapper& bootstrapper,
+                        const ckks::EvaluationKeys& keys, int n) {
     starting(name);
     const ckks::Evaluator evaluator(context_, keys);
     const ckks::Decryptor decryptor(secret_);
@@ -193,7 +142,7 @@ class Suite {
       z.resize(expected.size());
       return ckks::precision(z, expected);
     };
-    const std::vector<ckks::Complex> random = ckks::uniform_vector(n, 1),
+    const std::vector<ckks::Complex> random = random_slots(1, n),
                                      constant(static_cast<size_t>(n), ckks::Complex(1, 1));
     const ckks::Precision of_constant =
         precision_of(bootstrapper.apply(evaluator, encrypt(constant, entry)), constant);
@@ -202,11 +151,11 @@ class Suite {
     const Times times =
         time_runs(options_.bootstrap_repetitions, 0, [&] { out = bootstrapper.apply(evaluator, in); });
     const ckks::Precision of_random = precision_of(out, random);
-    add(name, out.level() + 1, times, program::figures_of(bootstrapper.plan(), {}).effort.work);
-    more("usable_levels", out.level() - entry);
-    more("precision_mean_bits", of_random.mean);
-    more("precision_min_bits", std::min(of_random.worst, of_constant.worst));
-    more_bytes("key_bytes", keys.bytes());
+    return add(name, out.level() + 1, times)
+        .both("usable_levels", "levels", out.level() - entry)
+        .number("precision_mean_bits", "mean bits", of_random.mean, "%.4g")
+        .number("precision_min_bits", "least bits", std::min(of_random.worst, of_constant.worst), "%.4g")
+        .both("key_bytes", "keys", keys.bytes(), bytes_text(static_cast<double>(keys.bytes())));
   }
 
   const ckks::Context& context_;
@@ -215,15 +164,12 @@ class Suite {
   ckks::SecretKey secret_;
   ckks::KeyGenerator generator_;
   ckks::SeededEncryptor encryptor_;
-  program::KernelSeconds kernels_;
-  BenchFigures figures_;
-  Figures::Row* row_ = nullptr;  // the last one
-  std::string row_name_;
+  Figures figures_;
 };
 
 }  // namespace
 
-BenchFigures ckks_suite(const ckks::Context& context, const SuiteOptions& options) {
+Figures ckks_suite(const ckks::Context& context, const SuiteOptions& options) {
   PSM_CHECK(context.can_bootstrap(), context.spec().name);
   PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1);
   return Suite(context, options).run();

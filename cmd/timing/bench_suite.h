@@ -1,6 +1,4 @@
-// The suite `ckks` of //cmd:bench: the operations of the scheme and its bootstrap, timed and compared with the time of
-// their kernels: the work that the cost model counts (ckks/program/planning/cost_model.h), at the calibrated seconds of
-// each kernel. Embedding and drawing of random numbers are left out of that.
+// The suite `ckks` of //cmd:bench: the operations of the scheme and its bootstrap, timed.
 //
 // Times are by the clock: medians and minima of at least SuiteOptions::repetitions runs after one that is not
 // counted, and of more where a run is short. A row that is named like an operation of Evaluator times that
@@ -14,13 +12,8 @@
 
 namespace psm::cmd {
 
-struct BenchFigures {
-  Figures operations;  // a row each
-  Figures details;     // for people: what only one row has, such as precisions
-};
-
-// The context must be able to bootstrap. With the threads and the backend in use.
-BenchFigures ckks_suite(const ckks::Context& context, const SuiteOptions& options);
+// A row for each operation. The context must be able to bootstrap. With the threads and the backend in use.
+Figures ckks_suite(const ckks::Context& context, const SuiteOptions& options);
 
 // What a run needs at its peak, the bootstrap with its keys; predicted.
 size_t ckks_suite_bytes(const ckks::Context& context);

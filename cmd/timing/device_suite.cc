@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "ckks/base/error.h"
+#include "ckks/base/random/training_random.h"
 #include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/bootstrap/precision.h"
 #include "ckks/device/counting_device.h"
 #include "ckks/device/device_engine.h"
 #include "ckks/ring/kernels/backend.h"
@@ -32,15 +32,6 @@ void add_entry(const ckks::LaunchLog::Entry& entry, Figures::Row& row) {
   row.both("launches", "launches", entry.launches)
       .both("bytes", "bytes", entry.work.bytes, bytes_text(bytes))
       .both("products", "products", entry.work.products, format("%.3g", products));
-}
-
-bool same(const ckks::Ciphertext& there, const ckks::Ciphertext& here) {
-  const ckks::Ciphertext x = there.in(nullptr);
-  const auto equal = [](const ckks::RnsPoly& a, const ckks::RnsPoly& b) {
-    return a.basis() == b.basis() &&
-           std::equal(a.limb(0), a.limb(0) + a.bytes() / sizeof(uint64_t), b.limb(0));
-  };
-  return equal(x.c[0], here.c[0]) && equal(x.c[1], here.c[1]);
 }
 
 // What one run asks for.
@@ -164,9 +155,10 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
     const Operation& operation = operations[i];
     starting(operation.name);
     const ckks::Ciphertext x =
-        encryptor.encrypt(here.encoder.encode(ckks::uniform_vector(context.slots(), 1), operation.level));
+        encryptor.encrypt(here.encoder.encode(random_slots(1, context.slots()), operation.level));
     const ckks::Ciphertext moved = x.in(device);
-    const bool same_bits = same(operation.apply(there, moved), operation.apply(here, x));
+    const ckks::Ciphertext theirs = operation.apply(there, moved), ours = operation.apply(here, x);
+    const bool same_bits = ckks::same_bits(theirs.c[0], ours.c[0]) && ckks::same_bits(theirs.c[1], ours.c[1]);
     const Times times = measure(options.repetitions, [&] {
       const ckks::Ciphertext result = operation.apply(there, moved);
       uint64_t word;

@@ -1,7 +1,6 @@
 #include "cmd/timing/model_suite.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <map>
 #include <numeric>
 
@@ -29,44 +28,6 @@ struct PassTimes {
   std::vector<double> seconds, encode_seconds;  // the second are part of the first
 };
 
-struct Part {
-  double seconds = 0, encoding = 0, predicted = 0;
-};
-using Parts = std::map<std::string, Part>;
-
-// In the order of the names, those that the plan lacks with zeros.
-Figures part_figures(const char* what, std::initializer_list<const char*> names, Parts parts, double pass) {
-  Figures figures;
-  for (const char* name : names) {
-    const Part& part = parts[name];
-    figures.row()
-        .both("name", what, name)
-        .number("seconds", "seconds", part.seconds, "%.2f")
-        .cell("share", percent(part.seconds / pass))
-        .number("encoding", "of them encoding", part.encoding, "%.2f")
-        .number("predicted", "predicted", part.predicted, "%.2f");
-  }
-  PSM_CHECK(parts.size() == names.size(), what);  // no part has another name
-  return figures;
-}
-
-// What an instruction computes, by the labels of attention/encrypted. All bootstraps together are a part of their own.
-const char* computed_part(const Instruction& instruction) {
-  const auto is_in = [&](const char* label) { return instruction.label.find(label) != std::string::npos; };
-  if (instruction.opcode == Opcode::kBootstrap) return "bootstraps";
-  const bool map = instruction.opcode == Opcode::kLinear;
-  if (is_in("/ norm")) return "inverse_square_root";  // behind the matrices that it divides
-  if (is_in("/ query, key, value")) return "linear_query_key_value_up";
-  if (is_in("/ output")) return "linear_output_down";
-  if (map && is_in("/ feed-forward")) return "linear_query_key_value_up";
-  if (is_in("/ attention / scores")) return map ? "masks" : "scores";
-  if (is_in("/ attention / values")) return map ? "masks" : "times_values";
-  if (is_in("/ attention / power")) return "powers";
-  if (is_in("/ attention / denominator") || is_in("/ attention / division")) return "inverse";
-  if (is_in("/ gelu")) return "gelu";
-  return "other";
-}
-
 // A linear map counts as its products; its rotations are taken out of that.
 const char* operation_part(Opcode opcode) {
   static const std::map<Opcode, const char*> kParts{{Opcode::kBootstrap, "bootstrap"},
@@ -93,24 +54,12 @@ double predicted_products(const Instruction& instruction, size_t slots, ckks::Le
   return costs.kernels().of(work);
 }
 
-Figures by_computation(const program::Plan& plan, const PassTimes& times,
-                       const std::vector<double>& predicted, double pass) {
-  Parts parts;
-  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
-    Part& part = parts[computed_part(plan.program.instructions[i])];
-    part.seconds += times.seconds[i];
-    part.encoding += times.encode_seconds[i];
-    part.predicted += predicted[i];
-  }
-  return part_figures("by what is computed",
-                      {"linear_query_key_value_up", "linear_output_down", "masks", "scores", "times_values",
-                       "powers", "inverse", "gelu", "inverse_square_root", "bootstraps", "other"},
-                      std::move(parts), pass);
-}
-
 Figures by_operation(const program::Plan& plan, const PassTimes& times,
                      const RunFigures::Prediction& prediction, double pass) {
-  Parts parts;
+  struct Part {
+    double seconds = 0, predicted = 0;
+  };
+  std::map<std::string, Part> parts;
   Part &encode = parts["encode"], &rotate = parts["rotate"];
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
@@ -130,11 +79,17 @@ Figures by_operation(const program::Plan& plan, const PassTimes& times,
     part.seconds += seconds;
     part.predicted += expected;
   }
-  encode.encoding = encode.seconds;
-  return part_figures(
-      "by operation",
-      {"bootstrap", "encode", "rotate", "plaintext_products", "ciphertext_products", "polynomials", "other"},
-      std::move(parts), pass);
+  Figures figures;
+  for (const char* name : {"bootstrap", "encode", "rotate", "plaintext_products", "ciphertext_products",
+                           "polynomials", "other"}) {
+    const Part& part = parts[name];
+    figures.row()
+        .both("name", "by operation", name)
+        .number("seconds", "seconds", part.seconds, "%.2f")
+        .cell("share", percent(part.seconds / pass))
+        .number("predicted", "predicted", part.predicted, "%.2f");
+  }
+  return figures;
 }
 
 // Seconds of a forward transform of one limb on one thread: a unit of time that depends on the machine alone.
@@ -149,7 +104,8 @@ double transform_seconds(const ckks::Ring& ring) {
 ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector<std::vector<int>>& prompts,
                        ckks::Device* device, const SuiteOptions& options) {
   PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1, options.repetitions);
-  if (prompts.empty() || prompts.size() > static_cast<size_t>(d.packing.prompts))
+  PSM_CHECK(!prompts.empty());
+  if (prompts.size() > static_cast<size_t>(d.packing.prompts))
     throw Error(message(prompts.size(), " prompts do not share a pass; give 1 to ", d.packing.prompts));
   ModelTimes times{.ledger = program::Ledger(d.plan, d.context->scales())};
   Figures passes, launches;
@@ -213,7 +169,6 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   const RunFigures::Prediction& predicted = figures.predict_seconds();
   times.ledger.set_seconds(parts.seconds);
   times.ledger.set_predicted_seconds(predicted.instructions);
-  const Figures computations = by_computation(d.plan, parts, predicted.instructions, pass);
   const Figures operations = by_operation(d.plan, parts, predicted, pass);
   times.run = figures.figures();
   Figures head;
@@ -267,10 +222,8 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
     if (!key.empty()) times.json[key] = value;
   times.json["versus_twin"] = c.json();
   times.json["seconds_of_passes"] = Json(Json::Array(seconds.begin(), seconds.end()));
-  times.json["by_computation"] = computations.json();
   times.json["by_operation"] = operations.json();
-  times.text =
-      passes.table().text() + "\n" + computations.table().text() + "\n" + operations.table().text() + "\n";
+  times.text = passes.table().text() + "\n" + operations.table().text() + "\n";
   if (!launches.empty()) {
     times.json["by_block_program"] = launches.json();
     times.text += launches.table().text() + "\n";

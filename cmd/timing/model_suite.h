@@ -6,14 +6,10 @@
 // does not depend on the machine's load and clock. On a device a pass ends with its outputs at the host. One
 // more pass, which waits for each instruction, gives the parts.
 //
-// The seconds of the median warm pass are split in two ways, whose parts each add up to the pass:
-//   by what is computed    the functions of the model, with the encoding of their plaintexts; bootstraps are a part of
-//                          their own, wherever they stand
-//   by operation           bootstrap, encode, rotate, plaintext_products, ciphertext_products (with relinearisation and
-//                          rescaling), polynomials (Chebyshev series), other. The seconds of a linear map are split into
-//                          plaintext products and rotations in the proportion that the cost model predicts
-// Predictions are the plan's. The plan knows the seconds of encoding only for a whole pass, so predictions in
-// the first breakdown exclude it.
+// The seconds of the median warm pass are given by operation: bootstrap, encode, rotate, plaintext_products,
+// ciphertext_products (with relinearisation and rescaling), polynomials (Chebyshev series), other. They add up to the
+// pass. Those of a linear map are split into plaintext products and rotations in the proportion that the cost model
+// predicts. Predictions are the plan's.
 #pragma once
 
 #include <string>
@@ -35,7 +31,7 @@ struct ModelTimes {
   Json json = {};          // all figures
 };
 
-// `name` is the model's. `prompts`: at most as many as share ciphertexts. A null device is the processor. Throws Error,
+// `name` is the model's. `prompts`: one at least, and at most as many as share ciphertexts. A null device is the processor. Throws Error,
 // before any key is made, if memory does not suffice, or if the prompts leave the interval of a polynomial. A device
 // keeps as many encoded weights as it has room for. The deployment must outlive the result.
 ModelTimes model_suite(Deployment& deployment, const std::string& name,

@@ -1,18 +1,207 @@
 // bazel run //cmd:approx -- FUNCTION [flags]: fits a function as a slot program and prints its certificate.
+#include <algorithm>
 #include <cmath>
+#include <random>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "approx/absolute_value.h"
+#include "approx/activation.h"
+#include "approx/exponential.h"
+#include "approx/inverse.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "cmd/reports/approx_report.h"
+#include "ckks/base/joined.h"
+#include "ckks/base/parallel.h"
+#include "ckks/program/machines/twin.h"
 #include "cmd/terminal/command.h"
-#include "cmd/terminal/units.h"
+#include "cmd/terminal/figures.h"
+#include "cmd/terminal/svg_plot.h"
+#include "nn/encrypted/encrypted_function.h"
 
 namespace psm::cmd {
 namespace {
 
-int approx(int argc, char** argv) {
+using approx::Approximation;
+using approx::Interval;
+using Found = std::vector<Approximation>;
+
+constexpr size_t kTwinSlots = 1024;
+constexpr int kPlotPoints = 1200;
+
+std::string scientific(double value) { return format("%.3g", value); }
+
+const char* name_of(approx::ErrorKind kind) {
+  return kind == approx::ErrorKind::kRelative ? "relative" : "absolute";
+}
+
+// Sigmoid, GELU and SiLU.
+template <approx::Activation kFunction>
+Found find_activation(Interval domain, double error) {
+  return {approx::design_activation(kFunction, domain.hi, error)};
+}
+
+enum class DomainShape { kEnds, kRadius };
+
+// The error is relative for inverse, inverse_sqrt and exp, absolute for the others.
+struct Function {
+  const char* name;
+  DomainShape shape;
+  Found (*find)(Interval domain, double error);  // the best first; empty if the error cannot be reached
+  Approximation (*of_paper)(Interval domain, double error) = nullptr;  // where it has one
+};
+constexpr Function kFunctions[] = {
+    {"inverse", DomainShape::kEnds, [](Interval x, double e) { return Found{approx::design_inverse(x, e)}; },
+     approx::design_goldschmidt_inverse},
+    {"inverse_sqrt", DomainShape::kEnds, approx::inverse_sqrt_families,
+     approx::design_goldschmidt_inverse_sqrt},
+    {"sigmoid", DomainShape::kRadius, find_activation<approx::Activation::kSigmoid>},
+    {"gelu", DomainShape::kRadius, find_activation<approx::Activation::kGelu>},
+    {"gelu_erf", DomainShape::kRadius, find_activation<approx::Activation::kGeluErf>},
+    {"gelu_tanh", DomainShape::kRadius, find_activation<approx::Activation::kGeluTanh>},
+    {"silu", DomainShape::kRadius, find_activation<approx::Activation::kSilu>},
+    {"exp", DomainShape::kEnds, [](Interval x, double e) { return Found{approx::design_exp(x, e)}; }},
+    {"abs", DomainShape::kRadius,
+     [](Interval x, double e) { return Found{approx::design_absolute_value(x.hi, e)}; }},
+};
+
+PlotPoints sample(const Approximation& a, double (Approximation::*value)(double) const) {
+  PlotPoints points(kPlotPoints + 1);
+  for (int i = 0; i <= kPlotPoints; ++i) {
+    const double x = a.domain().point(static_cast<double>(i) / kPlotPoints);
+    points[i] = {x, (a.*value)(x)};
+  }
+  return points;
+}
+
+std::string number_text(double value) { return format("%.15g", value); }
+
+// What methods are compared by.
+void add_costs(const Approximation& a, Figures::Row& row) {
+  row.both("method", "method", a.method())
+      .both("levels", "levels", a.depth())
+      .both("products", "ciphertext products", a.multiplications())
+      .both("degree", "degree", static_cast<int64_t>(a.degree()))
+      .both("error_bound", message("proven ", name_of(a.error_kind()), " error"), a.error_bound(),
+            scientific(a.error_bound()) + " = " + power_of_two_text(a.error_bound()));
+}
+
+// Approximations with this error at most. `paper`: by the paper's plain iteration.
+Found find_approximations(const Function& function, Interval domain, double error, bool paper) {
+  if (paper && !function.of_paper)
+    throw Error(
+        message("--paper is for inverse and inverse_sqrt, not for ", function.name, "; leave it out"));
+  Found found = paper ? Found{function.of_paper(domain, error)} : function.find(domain, error);
+  if (found.empty())
+    throw Error(message(function.name, ": no program of 24 levels has error ", error, " on [", domain.lo,
+                        ", ", domain.hi, "]; narrow the interval or allow a larger error"));
+  return found;
+}
+
+// Measurements of a run of the program.
+struct Measurement {
+  double worst_error = 0;  // over `points` points: half of them evenly spaced, half drawn with the seed
+  double worst_at = 0;
+  int points = 0;
+  double program_difference = 0;  // |twin - evaluate|, normalised
+  double largest_output = 0;      // |out|, normalised
+};
+
+Measurement measure(const Approximation& a, int points, uint64_t seed) {
+  Measurement m;
+  m.points = points;
+  std::vector<double> x(points), error(points);
+  std::mt19937_64 random(seed);
+  const int even = points / 2;
+  for (int i = 0; i < points; ++i) {
+    const double share = i < even ? static_cast<double>(i) / (even > 1 ? even - 1 : 1)
+                                  : static_cast<double>(random() >> 11) * 0x1p-53;
+    x[i] = a.domain().point(share);
+  }
+  parallel_for(0, x.size(), [&](size_t i) { error[i] = a.error_at(x[i]); });
+  for (int i = 0; i < points; ++i)
+    if (error[i] >= m.worst_error) {
+      m.worst_error = error[i];
+      m.worst_at = x[i];
+    }
+
+  program::Builder builder(kTwinSlots);
+  const program::Value v = builder.input("v", true);
+  builder.output("out", nn::build(builder, a, v, "the input"));
+  const program::Program program = std::move(builder).finish();
+  program::SlotVector input(kTwinSlots);
+  for (size_t i = 0; i < kTwinSlots; ++i)
+    input[i] =
+        a.input_scale() * a.domain().point(static_cast<double>(i) / (kTwinSlots - 1)) + a.input_offset();
+  const program::TwinResult twin = program::run_twin(program, {{"v", input}});
+  const program::SlotVector& out = twin.outputs.at("out");
+  for (size_t i = 0; i < kTwinSlots; ++i) {
+    m.program_difference =
+        std::max(m.program_difference, std::abs(out[i] - a.evaluate_normalised(input[i].real())));
+    m.largest_output = std::max(m.largest_output, std::abs(out[i]));
+  }
+  return m;
+}
+
+// The methods that reach the error, compared.
+Figures family_figures(std::span<const Approximation> approximations) {
+  Figures figures;
+  for (const Approximation& a : approximations) add_costs(a, figures.row());
+  return figures;
+}
+
+// The certificate of the first one with its measurement; the others are for machines.
+Figures approx_figures(std::span<const Approximation> approximations, const Measurement& m) {
+  const Approximation& a = approximations.front();
+  Figures figures;
+  Figures::Row& row = figures.row();
+  row.json("function", a.function())
+      .both("domain", "interval", Json::Array{a.domain().lo, a.domain().hi},
+            range_text(a.domain().lo, a.domain().hi, "%.15g"))
+      .json("error_kind", name_of(a.error_kind()))
+      .both("certificate", "proof", a.certificate());
+  add_costs(a, row);
+  row.json("input_scale", a.input_scale())
+      .json("input_offset", a.input_offset())
+      .cell("input", "v = " + number_text(a.input_scale()) + " x" +
+                         (a.input_offset() == 0 ? ""
+                                                : (a.input_offset() < 0 ? " - " : " + ") +
+                                                      number_text(std::fabs(a.input_offset()))))
+      .both("input_range", "range of v", Json::Array{a.input_range().lo, a.input_range().hi},
+            range_text(a.input_range().lo, a.input_range().hi, "%.6g"))
+      .json("output_scale", a.output_scale())
+      .json("measured", Json::Object{{"points", m.points},
+                                     {"worst_error", m.worst_error},
+                                     {"worst_at", m.worst_at},
+                                     {"largest_output", m.largest_output},
+                                     {"program_difference", m.program_difference}})
+      .cell("measured error", scientific(m.worst_error) + " at x = " + format("%.6g", m.worst_at) +
+                                  format(", the worst of %.0f points", m.points))
+      .cell("output", "P(x) = " + number_text(a.output_scale()) + " out, |out| at most " +
+                          format("%.6g", m.largest_output))
+      .cell("program less formula", scientific(m.program_difference) + " at most, on the twin")
+      .json("other_methods", family_figures(approximations.subspan(1)).json());
+  return figures;
+}
+
+// Panels: the function with the polynomial, and the error with its bound.
+std::string plot_svg(const Approximation& a) {
+  SvgFigure figure(a.name() + format(" (depth %.0f)", a.depth()));
+  const bool wide = a.domain().lo > 0 && a.domain().hi > 20 * a.domain().lo;
+  SvgPanel& values = figure.panel("function and polynomial", "x", a.function());
+  values.x_log = values.y_log = wide;
+  values.line(a.function(), sample(a, &Approximation::exact));
+  values.line("polynomial", sample(a, &Approximation::evaluate));
+  SvgPanel& errors = figure.panel(std::string(name_of(a.error_kind())) + " error", "x", "error");
+  errors.x_log = wide;
+  errors.y_log = true;
+  errors.line("error", sample(a, &Approximation::error_at));
+  errors.level("proven bound", a.error_bound());
+  return figure.text();
+}
+
+int approx_command(int argc, char** argv) {
   Command flags(
       "bazel run //cmd:approx -- FUNCTION [flags]",
       "Approximates a function by a polynomial that runs on encrypted slots, and proves its error.\n\n"
@@ -22,7 +211,8 @@ int approx(int argc, char** argv) {
       "  bazel run //cmd:approx -- gelu --radius 8 --bits 10 --plot gelu.svg\n"
       "gelu is z sigmoid(1.702 z), the paper's; gelu_erf is z Phi(z), by the error function;\n"
       "gelu_tanh is GPT-2's, which is near it; silu is z sigmoid(z).");
-  const std::vector<std::string>& words = flags.words("FUNCTION", 1, 1, approx_functions());
+  const std::vector<std::string>& words =
+      flags.words("FUNCTION", 1, 1, joined(kFunctions, ", ", &Function::name));
   const double infinity = 1e300;
   const double& min =
       flags.number("min", 1e-3, -infinity, infinity, "lower end of the interval; for exp -8 unless given");
@@ -45,22 +235,21 @@ int approx(int argc, char** argv) {
   if (flags.given("plot") && !plot.ends_with(".svg"))
     throw Error(message("--plot ", plot, " does not end in .svg, and the plot is one; give such a name"));
 
-  const std::string& function = words[0];
-  approx::Interval domain{-radius, radius};
-  if (domain_shape(function) == DomainShape::kRadius) {
+  const Function& function = named(kFunctions, words[0], &Function::name, "function");
+  Interval domain{-radius, radius};
+  if (function.shape == DomainShape::kRadius) {
     if (flags.given("min") || flags.given("max"))
-      throw Error(message(function, " takes --radius, not --min and --max: its interval is symmetric"));
+      throw Error(message(function.name, " takes --radius, not --min and --max: its interval is symmetric"));
   } else {
     if (flags.given("radius"))
-      throw Error(message(function, " takes --min and --max, not --radius: its interval is not symmetric"));
-    const bool exponential = function == "exp";
+      throw Error(
+          message(function.name, " takes --min and --max, not --radius: its interval is not symmetric"));
+    const bool exponential = words[0] == "exp";
     domain = {exponential && !flags.given("min") ? -8 : min, exponential && !flags.given("max") ? 0 : max};
   }
-  const std::vector<approx::Approximation> found =
-      find_approximations(function, domain, std::exp2(-bits), paper);
-  const approx::Approximation& chosen = found.front();
-  const ApproxMeasurement measurement =
-      measure(chosen, static_cast<int>(points), static_cast<uint64_t>(seed));
+  const Found found = find_approximations(function, domain, std::exp2(-bits), paper);
+  const Approximation& chosen = found.front();
+  const Measurement measurement = measure(chosen, static_cast<int>(points), static_cast<uint64_t>(seed));
   if (found.size() > 1) print(family_figures(found).table().text(), "\n");
   const Figures figures = approx_figures(found, measurement);
   print("  ", chosen.name(), "\n", figures.lines());
@@ -80,4 +269,4 @@ int approx(int argc, char** argv) {
 }  // namespace
 }  // namespace psm::cmd
 
-int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::approx, argc, argv); }
+int main(int argc, char** argv) { return psm::cmd::run(psm::cmd::approx_command, argc, argv); }

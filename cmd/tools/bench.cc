@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <ranges>
 #include <string>
 #include <vector>
 
 #include "ckks/base/error.h"
+#include "ckks/base/joined.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
 #include "ckks/program/planning/calibrate.h"
@@ -127,10 +129,9 @@ Json time_ckks(const Bench& bench) {
           bytes_text(static_cast<double>(context->chain().ciphertext_bytes(level))), ", a key ",
           bytes_text(static_cast<double>(context->chain().key_bytes(level))), "\n");
   }
-  const BenchFigures figures = ckks_suite(*context, bench.options());
-  print_table(figures.operations);
-  print_table(figures.details);
-  return figures.operations.json();
+  const Figures figures = ckks_suite(*context, bench.options());
+  print_table(figures);
+  return figures.json();
 }
 
 Json time_kernels(const Bench& bench) {
@@ -212,8 +213,7 @@ struct Suite {
 
 const std::vector<Suite> kSuites{
     {"ckks",
-     "operations of the scheme and its bootstrap, medians and minima by the clock, compared with the "
-     "time of their kernels as predictions count it; about a minute",
+     "operations of the scheme and its bootstrap, medians and minima by the clock; about a minute",
      {},
      time_ckks},
     {"kernels",
@@ -222,7 +222,7 @@ const std::vector<Suite> kSuites{
      time_kernels},
     {"model",
      "encrypted passes of a whole model, a shape with random weights or a trained one: the first, warm "
-     "ones and bootstraps between them; seconds by what is computed and by operation, memory, and the "
+     "ones and bootstraps between them; seconds by operation, memory, and the "
      "answer compared with the twin's; Pythia 70M takes some twenty minutes on two cores and 12 GB",
      {"shape", "tokens", "layers", "model", "seed", "text", "prompts", "ledger", "device"},
      time_model},
@@ -238,20 +238,18 @@ void require_flags(const Flags& flags, const Suite& suite) {
   for (const char* name :
        {"shape", "tokens", "layers", "model", "seed", "text", "prompts", "ledger", "device"}) {
     if (!flags.given(name) || std::ranges::find(suite.flags, name) != suite.flags.end()) continue;
-    std::string takers;
-    for (const Suite& other : kSuites)
-      if (std::ranges::find(other.flags, name) != other.flags.end())
-        takers += (takers.empty() ? "--suite " : " and --suite ") + std::string(other.name);
-    throw Error(message("--", name, " is for ", takers));
+    const auto takes = [&](const Suite& other) {
+      return std::ranges::find(other.flags, name) != other.flags.end();
+    };
+    throw Error(message("--", name, " is for --suite ",
+                        joined(kSuites | std::views::filter(takes), " and --suite ", &Suite::name)));
   }
 }
 
 int bench(int argc, char** argv) {
-  std::string names, help = "Times one of these:";
-  for (const Suite& suite : kSuites) {
-    names += (names.empty() ? "" : ", ") + std::string(suite.name);
-    help += message("\n", suite.name, ": ", suite.what);
-  }
+  const std::string names = joined(kSuites, ", ", &Suite::name);
+  std::string help = "Times one of these:";
+  for (const Suite& suite : kSuites) help += message("\n", suite.name, ": ", suite.what);
   Command flags("bazel run //cmd:bench -- --suite NAME [flags]", help);
   const std::string& name = flags.text("suite", "ckks", "what to time: " + names);
   const Bench bench(flags);

@@ -30,7 +30,8 @@ void print_plan(const Deployment& d, const RunFigures& figures) {
   const ckks::Context& context = *d.context;
   print("  ", context.describe(), "\n");
   print("  ", context.compute_level() - context.entry_level(), " usable levels between two bootstraps\n");
-  print("  bootstraps: ", d.bootstraps.at({}).rare_multiple().text(), "\n");
+  print("  a bootstrap removes all multiples of q_0, those beyond ", ckks::EvalMod::kExactUpTo,
+        " (probability ", format("2^%.1f", d.bootstraps.at({}).log2_rare_multiple()), ") less exactly\n");
   print("  ", counted(static_cast<size_t>(d.packing.prompts), "prompt"), " of ", d.packing.tokens, " tokens ",
         d.packing.prompts == 1 ? "fills" : "share", " a ciphertext of ", context.slots(), " slots\n");
   print("  ", d.plan.program.instructions.size(), " instructions, ", d.plan.bootstraps, " bootstraps, ",

@@ -1,76 +1,123 @@
 // How good a checkpoint is on unseen data: the model as trained, and its polynomial form if it has one.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "attention/reference/polynomial_model.h"
+#include "attention/trained/batched_model.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "cmd/prompts/prompt_form.h"
-#include "cmd/reports/logits_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 #include "train/data/documents.h"
 #include "train/evaluation/evaluation.h"
-#include "train/evaluation/polynomial_evaluation.h"
+#include "train/harness/harness_scores.h"
+#include "train/harness/harness_tasks.h"
 
 namespace psm::cmd {
 namespace {
 
-// The scores of a model as trained, which must compute.
-train::Evaluation evaluate_trained(const attention::ModelWeights& weights, const train::Batch& batch) {
-  const train::Evaluation e = train::evaluate(weights, batch);
-  if (!std::isfinite(e.cross_entropy))
-    throw Error("the model's logits are not finite, so it computes nothing; mend its weights",
-                Error::Kind::kFailed);
-  return e;
+// The model as trained and, if it has one, its polynomial form, with their names.
+void for_each_form(
+    const attention::Checkpoint& checkpoint,
+    const std::function<void(const std::string& form, const attention::BatchedModel&)>& visit) {
+  visit("trained", attention::BatchedModel(checkpoint.weights));
+  if (!checkpoint.ranges || !checkpoint.polynomial) return;
+  const attention::PolynomialModel model =
+      attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
+  visit("polynomial", attention::BatchedModel(model.weights, attention::polynomial_functions(model)));
 }
 
-// An imported model, and its polynomial form if it has one, on the documents of a text: nats a token.
-Json evaluate_documents(const attention::Checkpoint& checkpoint, const nn::Tokenizer& tokenizer,
-                        const std::string& text_path) {
+// What a model is scored on, and how its figures are called.
+struct HeldOut {
+  train::Batch batch = {};
+  std::vector<std::vector<int>> documents = {};  // in place of a batch
+  std::vector<train::ScoredText> windows = {};   // of the documents
+  bool counts_right = false;                     // there are right answers, and not a language's tokens
+  double bytes_per_target = 0;                   // where there are none
+  const char *accuracy = "accuracy", *positions = "positions";
+};
+
+// Every token of a text's documents.
+HeldOut documents_of(const std::string& text_path, const nn::Tokenizer& tokenizer, int context) {
   if (text_path.empty()) throw Error("a model with a tokenizer is scored on a text; give it with --text");
   constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
-  const std::vector<train::Batch> batches =
-      train::document_batches(train::encode_documents(read_file(text_path, kMaxTextBytes), tokenizer),
-                              checkpoint.weights.config.context);
-  double scored = 0, bytes = 0;
-  for (const train::Batch& batch : batches) {
-    const auto targets = static_cast<double>(batch.scored());
-    scored += targets, bytes += targets * train::bytes_per_target(batch, tokenizer);
+  HeldOut test{.documents = train::encode_documents(read_file(text_path, kMaxTextBytes), tokenizer),
+               .positions = "tokens"};
+  std::vector<int> targets;
+  for (const std::span<const int> window : train::document_windows(test.documents, context)) {
+    test.windows.push_back({window, window.size() - 1});
+    targets.insert(targets.end(), window.begin() + 1, window.end());
   }
+  test.bytes_per_target = train::bytes_per_target(targets, tokenizer);
+  return test;
+}
+
+// Scores all forms. The model as trained must compute.
+Json score_forms(const attention::Checkpoint& checkpoint, const HeldOut& test) {
   Figures figures;
-  const auto row = [&](const char* form, const auto& evaluate) {
-    train::Evaluation e;
-    for (const train::Batch& batch : batches) {
-      const train::Evaluation part = evaluate(batch);
-      e.scored += part.scored, e.correct += part.correct;
-      e.cross_entropy += part.cross_entropy * static_cast<double>(part.scored) / scored;
-    }
-    return figures.row()
-        .cell("form", form)
-        .cell("attention", std::string(attention::name_of(checkpoint.weights.config.attention)))
-        .number("nats_a_token", "nats a token", e.cross_entropy, "%.4f")
-        .number("perplexity", "perplexity", e.perplexity(), "%.4f")
-        .number("bits_per_byte", "bits a byte", train::bits_per_byte(e, bytes / scored), "%.4f")
-        .json("accuracy", e.accuracy())
-        .cell("accuracy", percent(e.accuracy()))
-        .both("tokens", "tokens", static_cast<int64_t>(e.scored))
-        .object();
-  };
-  Json json = row("as trained",
-                  [&](const train::Batch& batch) { return evaluate_trained(checkpoint.weights, batch); });
-  if (checkpoint.ranges && checkpoint.polynomial) {
-    const attention::PolynomialModel model =
-        attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
-    json["polynomial"] = row(
-        "polynomial", [&](const train::Batch& batch) { return train::evaluate_polynomial(model, batch); });
-  }
+  Json json;
+  for_each_form(checkpoint, [&](const std::string& form, const attention::BatchedModel& model) {
+    const bool polynomial = form == "polynomial";
+    const char* const progress = polynomial ? "scoring the polynomial model" : "";
+    const train::Evaluation e = test.windows.empty()
+                                    ? train::evaluate(model, test.batch, progress)
+                                    : train::evaluation_of(train::score_texts(model, test.windows, progress));
+    if (!polynomial && !std::isfinite(e.cross_entropy))
+      throw Error("the model's logits are not finite, so it computes nothing; mend its weights",
+                  Error::Kind::kFailed);
+    Figures::Row& row = figures.row().cell("form", form);
+    row.json("accuracy", e.accuracy()).cell(test.accuracy, percent(e.accuracy()));
+    if (!test.counts_right) row.number("nats_a_token", "nats a token", e.cross_entropy, "%.4f");
+    row.number("perplexity", "perplexity", e.perplexity(), "%.4f")
+        .both("positions", test.positions, static_cast<int64_t>(e.scored));
+    if (!test.counts_right)
+      row.number("bits_per_byte", "bits a byte", train::bits_per_byte(e, test.bytes_per_target), "%.4f");
+    json[form] = row.object();
+  });
   print(figures.table().text());
   return json;
 }
 
+// Adds a list of rows to each example: a row of logits for each token, or one for a classifier. In fp32
+// (attention/trained/batched_model.h).
+void add_rows(const std::string& form, const attention::BatchedModel& model,
+              const attention::Examples& examples, std::vector<Json>& all) {
+  const char* const what = form == "trained" ? "model" : "polynomial form";
+  model.run(examples, {}, [&](const attention::BatchedPart& part) {
+    const nn::Tensor<float>& logits = part.out.logits;
+    for (size_t i = 0; i < part.examples.size(); ++i) {
+      const int length = model.config().outputs(part.lengths[i]);
+      const int first = static_cast<int>(i) * model.config().outputs(part.length);
+      Json rows = Json::Array{};
+      for (int t = 0; t < length; ++t) {
+        const std::span<const float> z(logits.row(first + t), static_cast<size_t>(logits.columns));
+        // A norm whose sum of squares overflows leaves zeros.
+        if (!std::ranges::all_of(z, [](float v) { return std::isfinite(v); }) ||
+            std::ranges::all_of(z, [](float v) { return v == 0; }))
+          throw Error(message("the ", what, "'s logits for input ", part.examples[i],
+                              " are not finite or all zero, so it computes nothing; mend its weights, or "
+                              "keep the input in its ranges"),
+                      Error::Kind::kFailed);
+        rows.push_back(Json::Array(z.begin(), z.end()));
+      }
+      all[part.examples[i]][form] = std::move(rows);
+    }
+  });
+}
+
 // Writes the logits of the prompts, or of the one whose tokens have the numbers `ids`: "3,0,7".
+//
+//     {"examples": [{"tokens": [..], "trained": [[..], ..], "polynomial": [[..], ..]}, ..]}
+//
+// Images have no "tokens"; "polynomial" is there if the model has that form.
 void write_logits(const attention::Checkpoint& checkpoint, const PromptFlags& prompt_flags, std::string ids,
                   const std::string& path) {
   const attention::ModelConfig& config = checkpoint.weights.config;
@@ -82,9 +129,88 @@ void write_logits(const attention::Checkpoint& checkpoint, const PromptFlags& pr
   const std::vector<std::vector<int>> prompts =
       ids.empty() ? prompt_flags.read(codec_of(config, checkpoint.notes), longest_prompt(config))
                   : std::vector<std::vector<int>>{PromptCodec(config.vocab, config.classes).encode(ids)};
-  write_file(resolve_user_path(path),
-             logits_json(checkpoint, PromptExamples(config, prompts)).dump(0) + "\n");
+  const PromptExamples read(config, prompts);
+  const attention::Examples& examples = read;
+  std::vector<Json> all(examples.size());
+  for (size_t i = 0; i < examples.texts.size(); ++i)
+    all[i]["tokens"] = Json::Array(examples.texts[i].begin(), examples.texts[i].end());
+  for_each_form(checkpoint, [&](const std::string& form, const attention::BatchedModel& model) {
+    add_rows(form, model, examples, all);
+  });
+  write_file(resolve_user_path(path), Json(Json::Object{{"examples", Json(std::move(all))}}).dump(0) + "\n");
   print("wrote the logits of ", counted(prompts.size(), "input"), " to ", path, "\n");
+}
+
+// "lambada_openai,piqa".
+std::vector<train::HarnessTask> tasks_from(const std::string& names) {
+  std::vector<train::HarnessTask> tasks;
+  for (size_t begin = 0; begin <= names.size();) {
+    const size_t end = std::min(names.find(',', begin), names.size());
+    const train::HarnessTask& task =
+        train::harness_task_named(std::string_view(names).substr(begin, end - begin));
+    for (const train::HarnessTask& other : tasks)
+      if (other.name == task.name) throw Error(message("task ", task.name, " is given twice; give it once"));
+    tasks.push_back(task);
+    begin = end + 1;
+  }
+  return tasks;
+}
+
+// Scores all forms on FOLDER/NAME.jsonl of every task. All files are read before the first is scored.
+Json score_tasks(const attention::Checkpoint& checkpoint, const nn::Tokenizer& tokenizer,
+                 const std::vector<train::HarnessTask>& tasks, const std::string& folder,
+                 const train::HarnessOptions& options) {
+  struct LoadedTask {
+    train::HarnessTask task;
+    std::string path;
+    std::vector<train::TaskExample> examples;
+  };
+  std::vector<LoadedTask> loaded;
+  for (const train::HarnessTask& task : tasks) {
+    const std::string path = folder + "/" + std::string(task.name) + ".jsonl";
+    loaded.push_back({task, path, train::read_task(task, path)});
+  }
+  Table table({"task", "form", "n", "metric", "value", "+- stderr", "chance"});
+  std::string notes;
+  Json all = Json::Object{{"shots", static_cast<int64_t>(options.shots)},
+                          {"seed", static_cast<int64_t>(options.seed)}};
+  const auto report = [&](const std::string& form, const train::HarnessTask& task,
+                          const train::HarnessScores& scores, int vocab) {
+    const std::string name(task.name);
+    const size_t left_out = scores.examples.size() - scores.scored();
+    Json& json = all[form][name];
+    json["examples"] = static_cast<int64_t>(scores.scored());
+    json["left_out"] = static_cast<int64_t>(left_out);
+    json["cut"] = static_cast<int64_t>(scores.cut);
+    json["not_a_number"] = static_cast<int64_t>(scores.not_a_number);
+    for (const train::HarnessMetric& metric : train::harness_metrics(task, scores, vocab)) {
+      const auto text = [&](double value) {
+        if (std::isnan(value)) return std::string("-");
+        return format(metric.name == "perplexity" ? "%.4g" : "%.4f", value);
+      };
+      table.row({name, form, std::to_string(scores.scored()), metric.name, text(metric.value),
+                 text(metric.standard_error), text(metric.chance)});
+      json[metric.name] = Json::Object{
+          {"value", metric.value}, {"standard_error", metric.standard_error}, {"chance", metric.chance}};
+    }
+    const auto note = [&](size_t count, const char* what) {
+      if (count > 0) notes += message("  ", name, ", ", form, ": ", what, ": ", count, "\n");
+    };
+    note(left_out, "examples left out, their continuation longer than the context");
+    note(scores.cut, "examples with a context cut from the left");
+    note(scores.not_a_number, "likelihoods that are no numbers, which lose against all others");
+  };
+  for_each_form(checkpoint, [&](const std::string& form, const attention::BatchedModel& model) {
+    for (const LoadedTask& task : loaded)
+      report(form, task.task,
+             train::score_task(
+                 task.task, task.examples, task.path, tokenizer, model.config().context,
+                 [&](std::span<const train::ScoredText> texts) { return train::score_texts(model, texts); },
+                 options),
+             model.config().vocab);
+  });
+  print(table.text(), notes);
+  return all;
 }
 
 int evaluate_command(int argc, char** argv) {
@@ -147,45 +273,26 @@ int evaluate_command(int argc, char** argv) {
       throw Error(
           "the model has no tokenizer, and tasks are texts; import one that has, or keep it with "
           "--tokenizer");
-    const TaskReport report = score_tasks(checkpoint, *tokenizer, wanted, resolve_user_path(dir),
-                                          {.shots = static_cast<size_t>(shots),
-                                           .limit = static_cast<size_t>(limit),
-                                           .seed = prompt_flags.seed()});
-    print(report.table.text());
-    for (const std::string& note : report.notes) print("  ", note, "\n");
-    flags.write_json(report.json);
+    flags.write_json(score_tasks(checkpoint, *tokenizer, wanted, resolve_user_path(dir),
+                                 {.shots = static_cast<size_t>(shots),
+                                  .limit = static_cast<size_t>(limit),
+                                  .seed = prompt_flags.seed()}));
     return 0;
   }
   if (flags.given("windows") && !(tokenizer && trained_here(checkpoint)))
     throw Error("--windows are cut from a text that //cmd:train was given; leave it out for this model");
+  HeldOut test;
   if (tokenizer && classes == 0 && !trained_here(checkpoint)) {
-    flags.write_json(evaluate_documents(checkpoint, *tokenizer, data.text));
-    return 0;
+    test = documents_of(data.text, *tokenizer, checkpoint.weights.config.context);
+  } else {
+    const Task task = Task::of(checkpoint, data);
+    test.batch = task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX);
+    test.counts_right = task.counts_right();
+    test.bytes_per_target = task.bytes_per_target(test.batch);
+    if (task.recall_task()) test.accuracy = "recall";
+    if (task.is_classifier()) test.positions = "examples";
   }
-  const Task task = Task::of(checkpoint, data);
-  const train::Batch test = task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX);
-  const bool recall = task.counts_right();
-  const double bytes = task.bytes_per_target(test);
-  Figures figures;
-  Json json;
-  const auto row = [&](const char* name, const train::Evaluation& e) {
-    Figures::Row& row = figures.row().cell("form", name);
-    row.json("accuracy", e.accuracy())
-        .cell(task.recall_task() ? "recall" : "accuracy", percent(e.accuracy()))
-        .number("perplexity", "perplexity", e.perplexity(), "%.4f")
-        .both("positions", task.is_classifier() ? "examples" : "positions", static_cast<int64_t>(e.scored));
-    if (!recall) row.number("bits_per_byte", "bits a byte", train::bits_per_byte(e, bytes), "%.4f");
-    json[name] = row.object();
-  };
-  row("trained", evaluate_trained(checkpoint.weights, test));
-  if (checkpoint.ranges && checkpoint.polynomial) {
-    row("polynomial",
-        train::evaluate_polynomial(
-            attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial),
-            test));
-  }
-  print(figures.table().text());
-  flags.write_json(json);
+  flags.write_json(score_forms(checkpoint, test));
   return 0;
 }
 

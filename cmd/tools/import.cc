@@ -15,6 +15,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/joined.h"
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
@@ -86,10 +87,7 @@ std::shared_ptr<const nn::Tokenizer> find_tokenizer(const std::string& asked, co
 }
 
 std::string list_text(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 3;
-  std::string text = names.empty() ? "nothing" : message(names.size(), ": ");
-  for (size_t i = 0; i < std::min(kShown, names.size()); ++i) text += (i > 0 ? ", " : "") + names[i];
-  return names.size() > kShown ? text + ", ..." : text;
+  return names.empty() ? "nothing" : message(names.size(), ": ", joined(names, ", ", {}, 3));
 }
 
 Json to_json(const std::vector<std::string>& names) { return Json::Array(names.begin(), names.end()); }

@@ -6,6 +6,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/joined.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
 #include "cmd/claims/data_files.h"
@@ -19,11 +20,7 @@
 namespace psm::cmd {
 namespace {
 
-std::string labels_of(const Experiment& experiment) {
-  std::string labels;
-  for (const std::string_view label : experiment.labels) labels += message(labels.empty() ? "" : ", ", label);
-  return labels;
-}
+std::string labels_of(const Experiment& experiment) { return joined(experiment.labels); }
 
 constexpr uint64_t kMaxFile = 16 << 20;
 

@@ -9,6 +9,7 @@
 #include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/joined.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
 #include "cmd/training/training_run.h"
@@ -84,9 +85,7 @@ int tokenizer(int argc, char** argv) {
                                                         : nn::load_tokenizer(file);
   if (!tokenizer) throw Error(message(tokenizer_path, " keeps no tokenizer; give the tokenizer's own file"));
   const std::vector<int> tokens = tokenizer->encode(input());
-  std::string line;
-  for (const int token : tokens) line += (line.empty() ? "" : " ") + std::to_string(token);
-  line += "\n";
+  const std::string line = joined(tokens, " ") + "\n";
   if (!out.empty()) {
     write_file(resolve_user_path(out), line);
   } else if (std::fwrite(line.data(), 1, line.size(), stdout) != line.size()) {

@@ -34,17 +34,6 @@ constexpr std::pair<const char*, StageScore TaskScores::*> kScores[] = {
     {"ranges", &TaskScores::ranges},
     {"polynomial", &TaskScores::polynomial}};
 
-StageScore score_from(const Json& json) {
-  StageScore score;
-  score.scored = static_cast<size_t>(json.at("scored", "scores").integer("scored", 0, INT64_MAX));
-  score.correct = static_cast<size_t>(
-      json.at("correct", "scores").integer("correct", 0, static_cast<int64_t>(score.scored)));
-  const Json& nats = json.at("cross_entropy", "scores");  // null: not finite
-  score.cross_entropy = nats.is_null() ? std::nan("") : nats.number("cross_entropy");
-  score.tokens = json.at("tokens", "scores").integer("tokens", 0, INT64_MAX);
-  return score;
-}
-
 const char* title_of(attention::AttentionKind kind) {
   return kind == attention::AttentionKind::kPowerSoftmax ? "PowerSoftmax"
          : kind == attention::AttentionKind::kScaledRelu ? "scaled ReLU"
@@ -169,7 +158,7 @@ train::RecipeOptions Task::recipe(size_t text_steps, uint64_t seed) const {
 }
 
 double Task::bytes_per_target(const train::Batch& batch) const {
-  return counts_right() ? 0 : psm::train::bytes_per_target(batch, *codec.tokenizer());
+  return counts_right() ? 0 : psm::train::bytes_per_target(batch.targets, *codec.tokenizer());
 }
 
 TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
@@ -228,16 +217,29 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
   return run;
 }
 
+Json evaluation_json(const train::Evaluation& evaluation) {
+  return Json::Object{{"scored", static_cast<int64_t>(evaluation.scored)},
+                      {"correct", static_cast<int64_t>(evaluation.correct)},
+                      {"cross_entropy", evaluation.cross_entropy}};
+}
+
+train::Evaluation evaluation_from(const Json& json, const std::string& what) {
+  const auto count = [&](const char* name, int64_t most) {
+    return json.at(name, what).integer(what + ": " + name, 0, most);
+  };
+  const int64_t scored = count("scored", INT64_MAX), correct = count("correct", scored);
+  const Json& nats = json.at("cross_entropy", what);  // null: not finite
+  return {static_cast<size_t>(scored), static_cast<size_t>(correct),
+          nats.is_null() ? std::nan("") : nats.number(what + ": cross_entropy")};
+}
+
 Json scores_json(const TaskScores& scores) {
   Json json;
   json["data"] = scores.data;
   for (const auto& [name, member] : kScores) {
     const StageScore& score = scores.*member;
     if (score.scored == 0) continue;
-    Json& entry = json[name];
-    entry["scored"] = static_cast<int64_t>(score.scored);
-    entry["correct"] = static_cast<int64_t>(score.correct);
-    entry["cross_entropy"] = score.cross_entropy;
+    Json& entry = json[name] = evaluation_json(score);
     entry["tokens"] = score.tokens;
   }
   return json;
@@ -256,7 +258,9 @@ TaskScores read_scores(const attention::Checkpoint& checkpoint) {
       parse_json(found->second, "the checkpoint's note \"scores\"", {.max_bytes = 4096, .max_depth = 3});
   scores.data = json.at("data", "scores").string("data");
   for (const auto& [name, member] : kScores)
-    if (const Json* entry = json.find(name)) scores.*member = score_from(*entry);
+    if (const Json* entry = json.find(name))
+      scores.*member = {evaluation_from(*entry, "scores"),
+                        entry->at("tokens", "scores").integer("scores: tokens", 0, INT64_MAX)};
   return scores;
 }
 

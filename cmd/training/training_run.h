@@ -94,6 +94,10 @@ struct TrainingRun {
 TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
                        const attention::Checkpoint* from = nullptr);
 
+Json evaluation_json(const train::Evaluation& evaluation);
+// Throws Error, which begins with `what`, on other JSON.
+train::Evaluation evaluation_from(const Json& json, const std::string& what);
+
 // The scores in a checkpoint, of the models that it came from.
 void write_scores(const TaskScores& scores, attention::Checkpoint& checkpoint);
 TaskScores read_scores(const attention::Checkpoint& checkpoint);  // zero where the checkpoint does not say

@@ -145,7 +145,6 @@ struct Tensor {
   Scalar* value = nullptr;
   Gradient<Scalar> grad;
   int rows = 0, columns = 0;
-  Bf16Copy* copy = nullptr;  // of a tape's tensor that products in bf16 may read: its values', once one did
 
   size_t size() const { return static_cast<size_t>(rows) * columns; }
   Scalar* row(int r) const { return value + static_cast<size_t>(r) * columns; }
@@ -175,9 +174,8 @@ class Tape {
 
   // A tensor with an undefined value. Its gradient is undefined, or absent on a tape without gradients.
   Tensor<Scalar> tensor(int rows, int columns) {
-    Tensor<Scalar> t{nullptr, nullptr, rows, columns, nullptr};
+    Tensor<Scalar> t{nullptr, nullptr, rows, columns};
     t.value = array(t.size());
-    if (precision_ == Precision::kBf16) t.copy = new (arena_.allocate(sizeof(Bf16Copy))) Bf16Copy;
     if (gradients_ == Gradients::kNone) return t;
     typedef PlacedGradient<Scalar> Placed;
     t.grad = Gradient<Scalar>(new (arena_.allocate(sizeof(Placed))) Placed{&arena_, &gradient_memory_});

@@ -125,22 +125,8 @@ TEST_CASE("programs of exp and |x| agree with evaluate(), and what is refreshed 
 }
 
 TEST_CASE("programs of 1/sqrt(x) agree with evaluate(), and what is refreshed stays within [-1, 1]") {
-  const auto check = [](const Approximation& f) { checked(f, 1e-9 + std::min(1.0, f.error_bound())); };
-  for (const Interval domain : {Interval{1e-3, 8}, Interval{0.5, 0.6}, Interval{10, 1e5}}) {
-    for (const int iterations : {1, 2, 4, 7, 12}) {
-      check(approx::goldschmidt_inverse_sqrt(domain, iterations));
-      check(approx::goldschmidt_inverse_sqrt(domain, iterations, true));
-    }
-    for (const int start_levels : {2, 4, 5}) {
-      const auto start = approx::inverse_sqrt_start(domain, start_levels);
-      for (const int iterations : {1, 3})
-        if (start) check(approx::start_goldschmidt_inverse_sqrt(*start, iterations));
-    }
-    for (const int degree : {15, 31, 100}) {
-      const auto series = approx::series_inverse_sqrt(domain, degree);
-      if (series) check(*series);
-    }
-  }
+  for (const Approximation& f : approx::inverse_sqrt_examples())
+    checked(f, 1e-9 + std::min(1.0, f.error_bound()));
 }
 
 TEST_CASE(
@@ -159,17 +145,17 @@ TEST_CASE(
 }
 
 TEST_CASE("a division deeper than the levels at hand is planned with bootstraps between its iterations") {
-  const auto bootstraps = [](const Approximation& inverse, int usable_levels) {
-    Builder builder(1 << 15);
+  const auto bootstraps = [](const Approximation& inverse) {
+    ckks::ParameterSpec spec = ckks::insecure_bootstrappable(10);
+    spec.compute_levels = 9;
+    const ckks::Context context(spec);
+    Builder builder(static_cast<size_t>(context.slots()));
     builder.output("out", build(builder, inverse, builder.input("v", true)));
-    const auto top = ckks::Level::at(3 + usable_levels);
-    const program::LevelBudget budget{
-        .max_level = top, .entry_level = 3, .input_level = top, .output_level = 3};
-    return program::plan(std::move(builder).finish(), budget).bootstraps;
+    return program::plan(std::move(builder).finish(), program::CostModel(context.chain())).bootstraps;
   };
-  CHECK(bootstraps(approx::relaxed_goldschmidt_inverse({1e-3, 1}, 8), 9) == 0);
-  // 22 levels, nine at a time; u and out share a bootstrap.
-  CHECK(bootstraps(approx::goldschmidt_inverse({1e-3, 1}, 21), 9) == 2);
+  CHECK(bootstraps(approx::relaxed_goldschmidt_inverse({1e-3, 1}, 8)) == 0);
+  // 22 levels, nine before each bootstrap and eleven after the last; u and out share one.
+  CHECK(bootstraps(approx::goldschmidt_inverse({1e-3, 1}, 21)) == 2);
 }
 
 TEST_CASE("a series of up to half as many terms more than a power of two is multiplied a level earlier") {

@@ -9,20 +9,8 @@
 namespace psm::nn {
 namespace {
 
-constexpr int kEdge = 16;  // rows and words of a tile
-constexpr int kLine = 16;  // words
-
 int rounded_up(int count, int unit) { return (count + unit - 1) / unit * unit; }
 int pairs_of(int count) { return (count + 1) / 2; }
-
-// A first-level cache of 64 sets begins anew after 64 lines. Rows of up to 16 lines need one between them.
-std::ptrdiff_t row_words(int columns) {
-  const int lines = rounded_up(pairs_of(columns), kLine) / kLine;
-  int distance = lines + 1;
-  if (lines > 16)
-    while (distance % 64 < 16 || distance % 64 > 48) ++distance;
-  return static_cast<std::ptrdiff_t>(distance) * kLine;
-}
 
 constexpr int kPackedBytes = 512 << 10;    // of B packed at once
 constexpr int kPanelBytes = 1024;          // of a column of a panel: 32 columns stay in the first-level cache
@@ -36,20 +24,13 @@ thread_local GrowingBuffer panels_buffer, rows_buffer, turned_buffer;
 struct Factor {
   const float* first;
   std::ptrdiff_t stride, step;
-  Bf16Copy copy;  // rows in it are those of memory
 
   // Factors of a matrix that is read along its rows as the sum goes on, or across them.
-  static Factor along(Matrix<float> x) { return {x.values, x.row, 1, x.copy}; }
-  static Factor across(Matrix<float> x) {
-    // With one number a row it is the same as `along` from here on.
-    return {x.values, 1, x.row, x.row == 1 ? Bf16Copy{} : x.copy};
-  }
+  static Factor along(Matrix<float> x) { return {x.values, x.row, 1}; }
+  static Factor across(Matrix<float> x) { return {x.values, 1, x.row}; }
 
-  // Where there is a copy the one of i and l that goes along a row is even.
   Factor from(std::ptrdiff_t i, std::ptrdiff_t l) const {
-    const std::ptrdiff_t pairs = step == 1 ? i * copy.row + l / 2 : l * copy.row + i / 2;
-    return {first + i * stride + l * step, stride, step,
-            copy.pairs ? Bf16Copy{copy.pairs + pairs, copy.row} : Bf16Copy{}};
+    return {first + i * stride + l * step, stride, step};
   }
 };
 
@@ -85,7 +66,7 @@ struct Fp32Operands {
 
   // For several panels A is packed: in place its rows, where they are a power of two long, would lie in the
   // same few sets of the cache, and each step of A' in another line.
-  static bool in_place(Factor, int panels) { return panels == 1; }
+  static bool in_place(int panels) { return panels == 1; }
   static Rows<float> rows(const SimdKernels&, Factor a, int depth, int block, const float* packed) {
     if (packed == nullptr) return {a.first, a.stride, a.step, block * a.stride};
     const std::ptrdiff_t whole = static_cast<std::ptrdiff_t>(block) * depth;
@@ -126,7 +107,7 @@ struct Bf16Operands {
       uint32_t* const begin = packed + j / width * panel;
       std::fill(begin + (columns - j < width ? 0 : pairs_of(depth) * width), begin + panel, 0u);
     }
-    if (b.step != 1) return zip(kernels, b, depth, columns, packed, width, panel);
+    if (b.step != 1) return kernels.zip_bf16(b.first, b.step, depth, columns, packed, width, panel);
     auto* const paired = turned_buffer.at_least<uint32_t>(static_cast<size_t>(width) * pairs_of(depth));
     for (int j = 0; j < columns; j += width, packed += panel) {
       const int here = std::min(width, columns - j);
@@ -135,12 +116,11 @@ struct Bf16Operands {
     }
   }
 
-  static bool in_place(Factor a, int) { return a.step == 1 && a.copy.pairs; }
+  static bool in_place(int) { return false; }  // it has to be rounded
   // Where operands are padded a kernel takes rows of pairs alone.
   static bool turned(const SimdKernels& kernels, Factor a) { return a.step != 1 && kernels.bf16_padding > 1; }
   static Rows<uint32_t> rows(const SimdKernels& kernels, Factor a, int depth, int block,
                              const uint32_t* packed) {
-    if (packed == nullptr) return {a.copy.pairs, a.copy.row, 1, block * a.copy.row};
     const std::ptrdiff_t row_steps = steps(kernels, depth), whole = block * row_steps;
     if (a.step == 1 || turned(kernels, a)) return {packed, row_steps, 1, whole};
     return {packed, 1, block, whole};
@@ -152,28 +132,18 @@ struct Bf16Operands {
     if (a.step == 1) {
       kernels.pair_bf16(a.first, a.stride, rows, depth, packed, row_steps);
     } else if (!turned(kernels, a)) {
-      return zip(kernels, a, depth, rows, packed, block, block * row_steps);
+      return kernels.zip_bf16(a.first, a.step, depth, rows, packed, block, block * row_steps);
     } else {
       auto* const zipped = turned_buffer.at_least<uint32_t>(static_cast<size_t>(block) * pairs_of(depth));
       for (int i = 0; i < rows; i += block) {
         const int here = std::min(block, rows - i);
-        zip(kernels, a.from(i, 0), depth, here, zipped, block, 0);
+        kernels.zip_bf16(a.from(i, 0).first, a.step, depth, here, zipped, block, 0);
         kernels.transpose(zipped, block, pairs_of(depth), here, packed + i * row_steps, row_steps);
       }
     }
     for (int row = 0; row < rows; ++row)
       std::fill(packed + row * row_steps + pairs_of(depth), packed + (row + 1) * row_steps, 0u);
     std::fill(packed + rows * row_steps, packed + rounded_up(rows, kernels.bf16_padding) * row_steps, 0u);
-  }
-
- private:
-  // Rows of a factor that is read across them, two by two, in panels of `width` columns.
-  static void zip(const SimdKernels& kernels, Factor x, int depth, int columns, uint32_t* packed, int width,
-                  std::ptrdiff_t panel) {
-    if (x.copy.pairs)
-      kernels.zip_pairs(x.copy.pairs, x.copy.row, depth, columns, packed, width, panel);
-    else
-      kernels.zip_bf16(x.first, x.step, depth, columns, packed, width, panel);
   }
 };
 
@@ -196,7 +166,7 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
   const int column_bytes =
       static_cast<int>(sizeof(Item)) * Operands::steps(kernels, std::min(k, kDepthBlock));
   const int column_block = kPackedBytes / (column_bytes * width) * width;
-  const bool in_place = Operands::in_place(a, (n + width - 1) / width);
+  const bool in_place = Operands::in_place((n + width - 1) / width);
 
   for (int depth0 = 0; depth0 < k; depth0 += kDepthBlock) {
     const int depth = std::min(kDepthBlock, k - depth0);
@@ -254,19 +224,6 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
 }
 
 }  // namespace
-
-size_t bf16_copy_words(int rows, int columns) {
-  return static_cast<size_t>(rounded_up(rows, kEdge)) * static_cast<size_t>(row_words(columns));
-}
-
-Bf16Copy bf16_copy(const float* x, int rows, int columns, uint32_t* memory) {
-  const std::ptrdiff_t row = row_words(columns);
-  const int pairs = pairs_of(columns), padded = rounded_up(pairs, kEdge);
-  simd_kernels().pair_bf16(x, columns, rows, columns, memory, row);
-  for (int r = 0; r < rounded_up(rows, kEdge); ++r)
-    std::fill(memory + r * row + (r < rows ? pairs : 0), memory + r * row + padded, 0u);
-  return {memory, row};
-}
 
 void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, float alpha, Matrix<float> a,
                Matrix<float> b, float beta, const float* d, int d_row, float* c, int c_row) {

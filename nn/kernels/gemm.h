@@ -6,8 +6,7 @@
 // everything.
 //
 // Precision kBf16 rounds both factors to bf16 while packing and sums products in fp32. It uses AMX's tiles or
-// AVX512_BF16 if the processor has them (simd_kernels.h). A factor of several products may come with a rounded copy.
-// alpha, beta and C are always fp32.
+// AVX512_BF16 if the processor has them (simd_kernels.h). alpha, beta and C are always fp32.
 //
 // Deterministic: each element of C is summed by one thread in the same order (depth blocks in sequence, fused
 // multiply-adds inside), whatever the number of threads. Packing buffers are kept per thread and only grow.
@@ -38,23 +37,6 @@ class GrowingBuffer {
   Buffer buffer_;
 };
 
-// A matrix rounded to bf16 once, for several products of Precision::kBf16. They read it in place of the fp32 numbers:
-// half the bytes, with bit-identical results.
-//
-// A word is a pair of neighbours in a row, the one of even index in the lower half; what is beyond the last
-// column is zero. Kernels read several rows side by side, 1 KiB of each. The distance of rows puts these into
-// different sets of a first-level cache, and lets tiles of 16 rows and 16 words be read at the edges.
-struct Bf16Copy {
-  const uint32_t* pairs = nullptr;  // null: there is none
-  std::ptrdiff_t row = 0;           // words from one row to the next
-};
-
-// Words of memory that a copy takes.
-size_t bf16_copy_words(int rows, int columns);
-
-// Copies x, rows x columns without gaps, to `memory`, aligned to 64 bytes; rounds to nearest, ties to even.
-Bf16Copy bf16_copy(const float* x, int rows, int columns, uint32_t* memory);
-
 // The precision to which a matrix product rounds its factors. kBf16: 8 bits of significand, the exponents of fp32.
 // Everything but the factors of products stays fp32, sums included.
 enum class Precision { kFp32, kBf16 };
@@ -72,7 +54,6 @@ template <typename Scalar>
 struct Matrix {
   const Scalar* values;
   int row;
-  Bf16Copy copy = {};  // of these numbers, read in their place by products of kBf16
 };
 
 // C <- alpha * op(A) op(B) + beta * D. D has C's shape and may be C; with d_row = 0 it is one row that is

@@ -6,21 +6,32 @@
 #include "ckks/base/error.h"
 
 namespace psm::nn {
-
-const SimdSet simd_sets[kSimdSets] = {{"amxbf16", simd_kernels_amxbf16},
-                                      {"avx512bf16", simd_kernels_avx512bf16},
-                                      {"avx512", simd_kernels_avx512},
-                                      {"avx2", simd_kernels_avx2},
-                                      {"scalar", simd_kernels_scalar}};
-
 namespace {
 
+#if defined(__x86_64__)
+#define PSM_PROCESSOR_HAS(feature) __builtin_cpu_supports(feature)
+#else
+#define PSM_PROCESSOR_HAS(feature) false
+#endif
+
 const SimdKernels& choose() {
+  const bool avx2 = PSM_PROCESSOR_HAS("avx2") && PSM_PROCESSOR_HAS("fma");
+  const bool avx512 = PSM_PROCESSOR_HAS("avx512f") && PSM_PROCESSOR_HAS("avx512dq");
+  const bool bf16 = avx512 && PSM_PROCESSOR_HAS("avx512bw") && PSM_PROCESSOR_HAS("avx512bf16");
+  const struct {
+    const char* name;
+    bool in_processor;
+    const SimdKernels* (*kernels)();
+  } sets[] = {{"amxbf16", bf16, simd_kernels_amxbf16},  // the best first
+              {"avx512bf16", bf16, simd_kernels_avx512bf16},
+              {"avx512", avx512, simd_kernels_avx512},
+              {"avx2", avx2, simd_kernels_avx2},
+              {"scalar", true, simd_kernels_scalar}};
   const char* asked = std::getenv("PSM_SIMD");
   bool reached = asked == nullptr;
-  for (const SimdSet& set : simd_sets) {
+  for (const auto& set : sets) {
     reached = reached || std::string_view(set.name) == asked;
-    const SimdKernels* kernels = reached ? set.kernels() : nullptr;
+    const SimdKernels* kernels = reached && set.in_processor ? set.kernels() : nullptr;
     if (kernels) return *kernels;
   }
   throw Error(

@@ -1,8 +1,8 @@
 // The inner loops of training, in five sets: baseline (4 lanes), AVX2 + FMA (8), AVX-512 (16), AVX-512 with
 // products of bf16 pairs (16), and the last with AMX's tiles for those products. The same source
-// (simd_kernels_impl.h, vector extensions) is compiled five times, each in its own file with its own compiler
-// flags. The set is chosen once, at run time, by the processor's abilities. Without a unit for bf16 pairs,
-// fp32 computes their products.
+// (simd_kernels_impl.h, vector extensions) is compiled five times, each time with its own compiler flags. The
+// set is chosen once, at run time, by the processor's abilities. Without a unit for bf16 pairs, fp32 computes
+// their products.
 //
 // Results differ between instruction sets in the last bits (fused or separate rounding), never between thread
 // counts: an element's operations and their order do not depend on how the work was divided.
@@ -94,10 +94,6 @@ struct SimdKernels {
   // processor's unit turns subnormal numbers into zeros.
   void (*zip_bf16)(const float* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs, int width,
                    std::ptrdiff_t panel);
-  // The same panels from rows of pairs, as pair_bf16() writes them. `width` is even; x_row counts pairs,
-  // `columns` numbers.
-  void (*zip_pairs)(const uint32_t* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs,
-                    int width, std::ptrdiff_t panel);
   // pairs[r * pairs_row + i] <- (x[r * x_row + 2i], x[r * x_row + 2i + 1]); with zero for a column beyond the
   // last.
   void (*pair_bf16)(const float* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs,
@@ -127,19 +123,12 @@ const RowKernels<double>& row_kernels();
 // x^n by repeated squaring, as the kernels do it.
 double integer_power(double x, int n);
 
-// All sets, the best first; kernels() gives nullptr if the build, the processor or the system lacks the set.
-struct SimdSet {
-  const char* name;
-  const SimdKernels* (*kernels)();
-};
-constexpr int kSimdSets = 5;
-extern const SimdSet simd_sets[kSimdSets];
-
+// Each set, for processors that have it; nullptr if those that this is built for lack it.
 const SimdKernels* simd_kernels_scalar();
 const SimdKernels* simd_kernels_avx2();
 const SimdKernels* simd_kernels_avx512();
 const SimdKernels* simd_kernels_avx512bf16();
-// Asks the system once for the use of tiles. Returns nullptr also if it refuses.
+// Asks the processor for tiles, and the system once for their use. Returns nullptr also if one of them refuses.
 const SimdKernels* simd_kernels_amxbf16();
 
 }  // namespace psm::nn

@@ -6,16 +6,12 @@
 // the latency of the unit, and each factor that is loaded is used twice.
 #include "nn/kernels/simd_kernels.h"
 
-#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512BF16__) && \
-    defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__linux__)
+#if defined(PSM_LANES) && defined(__linux__)
 #include <cpuid.h>
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PSM_LANES 16
-#define PSM_BF16_UNIT
-#define PSM_SIMD_NAME "amxbf16"
 #include "nn/kernels/simd_kernels_impl.h"
 
 namespace psm::nn {
@@ -170,8 +166,7 @@ bool system_permits_tiles() {
 }  // namespace
 
 const SimdKernels* simd_kernels_amxbf16() {
-  const bool supported = simd_kernels_avx512bf16() && processor_has_tiles() && system_permits_tiles();
-  return supported ? &kTileKernels : nullptr;
+  return processor_has_tiles() && system_permits_tiles() ? &kTileKernels : nullptr;
 }
 }  // namespace psm::nn
 #else

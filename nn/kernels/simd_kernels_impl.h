@@ -1,6 +1,6 @@
-// The kernels of simd_kernels.h for vectors of PSM_LANES floats. One file for each instruction set includes
-// this, with its own flags. So everything here and in the headers that it includes has internal linkage and
-// calls no inline function of a library: the linker could keep the copy compiled with these flags for all.
+// The kernels of simd_kernels.h for vectors of PSM_LANES floats, compiled for each instruction set with its own
+// flags. So everything here and in the headers that it includes has internal linkage and calls no inline
+// function of a library: the linker could keep the copy compiled with these flags for all.
 #include "nn/kernels/simd_kernels.h"
 #include "nn/kernels/simd_products_impl.h"
 #include "nn/kernels/simd_rows_impl.h"
@@ -19,7 +19,6 @@ constexpr SimdKernels kKernels = {
     .tile_bf16 = tile_dispatch<Bf16Pairs>,
     .copy_panels = zip_rows<CopiedRows>,
     .zip_bf16 = zip_rows<Fp32Rows>,
-    .zip_pairs = zip_rows<PairRows>,
     .pair_bf16 = pair_bf16_of,
     .transpose = transpose_of,
     .rows = {swish_array, swish_vjp_array, highest_of, magnitude_of, peak_of, dot_of, scale_of,

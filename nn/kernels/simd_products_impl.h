@@ -151,12 +151,11 @@ inline Words neighbours(Words first, Words last) {
 #endif
 }
 
-// The inputs of zip_rows(): numbers to be copied, fp32 numbers to be rounded, or pairs that are rounded already. zip()
-// turns `count` numbers of one row, or of two, into words. A missing second row is null and counts as zeros.
+// The inputs of zip_rows(): numbers to be copied, or fp32 numbers to be rounded. zip() turns `count` numbers of one
+// row, or of two, into words. A missing second row is null and counts as zeros.
 struct CopiedRows {
   typedef uint32_t Item;
-  static constexpr int kRows = 1;     // that become one
-  static constexpr int kNumbers = 1;  // of an item
+  static constexpr int kRows = 1;  // that become one
   static void zip(const Item* row, const Item*, int count, uint32_t* to) {
     map_row(
         static_cast<size_t>(count), reinterpret_cast<float*>(to), [](Floats x) { return x; },
@@ -167,49 +166,11 @@ struct CopiedRows {
 struct Fp32Rows {
   typedef float Item;
   static constexpr int kRows = 2;
-  static constexpr int kNumbers = 1;
   static void zip(const Item* low, const Item* high, int count, uint32_t* to) {
     for_lanes(static_cast<size_t>(count), [&](auto at) {
       const Words above = high ? (Words)at.take(high) : Words{};
       at.put(reinterpret_cast<float*>(to), (Floats)paired((Words)at.take(low), above));
     });
-  }
-};
-
-struct PairRows {
-  typedef uint32_t Item;
-  static constexpr int kRows = 2;
-  static constexpr int kNumbers = 2;
-  static void zip(const Item* low, const Item* high, int count, uint32_t* to) {
-    const int whole = count / (2 * kLanes) * (2 * kLanes), rest = count - whole;
-    Words first, last;
-    for (int i = 0; i < whole; i += 2 * kLanes) {
-      interleave(load_words(low + i / 2), high ? load_words(high + i / 2) : Words{}, first, last);
-      store_words(to + i, first);
-      store_words(to + i + kLanes, last);
-    }
-    if (rest == 0) return;
-    const auto tail = [&](const Item* row) {
-      return row ? (Words)load_part(reinterpret_cast<const float*>(row + whole / 2), (rest + 1) / 2)
-                 : Words{};
-    };
-    interleave(tail(low), tail(high), first, last);
-    auto* const end = reinterpret_cast<float*>(to + whole);
-    store_part(end, (Floats)first, rest < kLanes ? rest : kLanes);
-    if (rest > kLanes) store_part(end + kLanes, (Floats)last, rest - kLanes);
-  }
-
- private:
-  // Numbers of two rows one above the other: those of the first half of the pairs, and of the last.
-  static void interleave(Words low, Words high, Words& first, Words& last) {
-    const Words even = (low & 0xFFFFu) | high << 16, odd = low >> 16 | (high & 0xFFFF0000u);
-    Words lower, upper;
-    for (int lane = 0; lane < kLanes; ++lane) {
-      lower[lane] = lane / 2 + lane % 2 * kLanes;
-      upper[lane] = lower[lane] + kLanes / 2;
-    }
-    first = shuffled(even, odd, lower);
-    last = shuffled(even, odd, upper);
   }
 };
 
@@ -221,15 +182,14 @@ template <typename Rows>
 void zip_rows(const typename Rows::Item* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* zipped,
               int width, std::ptrdiff_t panel) {
   constexpr int kRows = Rows::kRows;
-  const int items = (columns + Rows::kNumbers - 1) / Rows::kNumbers;
-  const int fitting = kNumbersAhead / items & ~1;
+  const int fitting = kNumbersAhead / columns & ~1;
   const int ahead = fitting < 2 ? 2 : fitting < kRowsAhead ? fitting : kRowsAhead;
   for (int l = 0; l < rows; l += kRows, x += kRows * x_row, zipped += width) {
     for (int next = ahead; next < ahead + kRows && l + next < rows; ++next)
-      for (int i = 0; i < items; i += 16) __builtin_prefetch(x + next * x_row + i);
+      for (int i = 0; i < columns; i += 16) __builtin_prefetch(x + next * x_row + i);
     uint32_t* to = zipped;
     for (int first = 0; first < columns; first += width, to += panel) {
-      const typename Rows::Item* const low = x + first / Rows::kNumbers;
+      const typename Rows::Item* const low = x + first;
       Rows::zip(low, kRows == 2 && l + 1 < rows ? low + x_row : nullptr,
                 columns - first < width ? columns - first : width, to);
     }

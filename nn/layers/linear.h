@@ -1,9 +1,6 @@
 // y = x W' + b:  x is tokens x in, W is out x in (row-major, as checkpoints have it), b has out entries.
 //
 //     dx += dy W        dW += dy' x        db += column sums of dy
-//
-// In bf16, x and dy are rounded once for all products: x's copy serves all layers that read x, forward and
-// backward.
 #pragma once
 
 #include "nn/autograd/tape.h"
@@ -19,37 +16,22 @@ struct LinearOp {
 
   void forward() {
     gemm_plus(precision, Transpose::kNo, Transpose::kYes, {y.rows, y.columns, x.columns}, Scalar(1),
-              factor(x), {w.value, x.columns}, Scalar(b.value ? 1 : 0), b.value, 0, y.value, y.columns);
+              {x.value, x.columns}, {w.value, x.columns}, Scalar(b.value ? 1 : 0), b.value, 0, y.value,
+              y.columns);
   }
 
   void backward() {
-    const Matrix<Scalar> dy = output_gradient();
+    const Matrix<Scalar> dy{y.grad, y.columns};
     const Scalar before = x.first_gradient() ? 0 : 1;  // what was in x's gradient counts
     gemm<Scalar>(precision, Transpose::kNo, Transpose::kNo, {x.rows, x.columns, y.columns}, Scalar(1), dy,
                  {w.value, x.columns}, before, x.grad, x.columns);
     const Scalar old = w.first_gradient() ? 0 : 1;
     gemm<Scalar>(precision, Transpose::kYes, Transpose::kNo, {y.columns, x.columns, x.rows}, Scalar(1), dy,
-                 factor(x), old, w.grad, x.columns);
+                 {x.value, x.columns}, old, w.grad, x.columns);
     if (!b.value) return;
     b.start_gradient();
     for (int r = 0; r < y.rows; ++r)
       row_kernels<Scalar>().accumulate(b.grad, y.grad_row(r), static_cast<size_t>(y.columns));
-  }
-
- private:
-  static Matrix<Scalar> factor(const Tensor<Scalar>& t) {
-    return {t.value, t.columns, t.copy ? *t.copy : Bf16Copy{}};
-  }
-
-  Matrix<Scalar> output_gradient() const {
-    if constexpr (std::is_same_v<Scalar, float>)
-      if (precision == Precision::kBf16) {
-        thread_local GrowingBuffer memory;
-        return {y.grad, y.columns,
-                bf16_copy(y.grad, y.rows, y.columns,
-                          memory.at_least<uint32_t>(bf16_copy_words(y.rows, y.columns)))};
-      }
-    return {y.grad, y.columns};
   }
 };
 
@@ -57,10 +39,6 @@ struct LinearOp {
 template <typename Scalar>
 Tensor<Scalar> linear(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> w, Tensor<Scalar> b) {
   PSM_CHECK(w.columns == x.columns, w.columns, " ", x.columns);
-  if constexpr (std::is_same_v<Scalar, float>)
-    if (x.copy && x.copy->pairs == nullptr)
-      *x.copy = bf16_copy(x.value, x.rows, x.columns,
-                          tape.template array_of<uint32_t>(bf16_copy_words(x.rows, x.columns)));
   return tape.record(LinearOp<Scalar>{x, w, b, tape.tensor(x.rows, w.rows), tape.precision()});
 }
 

@@ -47,8 +47,8 @@ class DataSource {
   virtual int patch_inputs() const { return 0; }  // 0: tokens
   // Identifies the data: two sources with the same description give the same examples.
   virtual std::string description() const = 0;
-  // Fills `batch` with fresh training examples; its vectors keep their capacity.
-  virtual void draw(int sequences, TrainingRandom& random, Batch& batch) const = 0;
+  // Fresh training examples.
+  virtual Batch draw(int sequences, TrainingRandom& random) const = 0;
   // Examples never used for training, the same at each call with the same arguments.
   virtual Batch validation(int sequences) const = 0;
 };

@@ -1,7 +1,6 @@
 #include "train/data/documents.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "ckks/base/error.h"
 #include "nn/text/bpe/tokenizer_json.h"
@@ -36,9 +35,8 @@ std::vector<std::vector<int>> encode_documents(std::string_view text, const nn::
   return documents;
 }
 
-std::vector<Batch> document_batches(std::span<const std::vector<int>> documents, int context) {
-  constexpr size_t kMostPlaces = 1 << 24;     // of a batch of several windows
-  std::vector<std::span<const int>> windows;  // of tokens to read, and one more to predict
+std::vector<std::span<const int>> document_windows(std::span<const std::vector<int>> documents, int context) {
+  std::vector<std::span<const int>> windows;
   for (const std::vector<int>& document : documents)
     for (size_t begin = 0; begin + 1 < document.size(); begin += static_cast<size_t>(context)) {
       const size_t length = std::min<size_t>(document.size() - 1 - begin, static_cast<size_t>(context));
@@ -46,23 +44,7 @@ std::vector<Batch> document_batches(std::span<const std::vector<int>> documents,
     }
   if (windows.empty())
     throw Error("the text has no token to predict; give one with a document of two tokens or more");
-  // Windows of a batch are alike in length: all take the places of the longest.
-  std::ranges::stable_sort(windows, std::ranges::greater(), [](const auto& window) { return window.size(); });
-  std::vector<Batch> batches;
-  for (size_t begin = 0, count; begin < windows.size(); begin += count) {
-    const size_t longest = windows[begin].size() - 1;
-    count = std::min(windows.size() - begin, std::max<size_t>(1, kMostPlaces / longest));
-    Batch& batch = batches.emplace_back();
-    batch.start_texts(static_cast<int>(count), static_cast<int>(longest));
-    for (size_t s = 0; s < count; ++s) {
-      const std::span<const int> window = windows[begin + s];
-      const auto to = static_cast<std::ptrdiff_t>(s * longest);
-      batch.lengths.push_back(static_cast<int>(window.size()) - 1);
-      std::copy(window.begin(), window.end() - 1, batch.tokens.begin() + to);
-      std::copy(window.begin() + 1, window.end(), batch.targets.begin() + to);
-    }
-  }
-  return batches;
+  return windows;
 }
 
 }  // namespace psm::train

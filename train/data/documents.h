@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "nn/text/bpe/tokenizer.h"
-#include "train/data/data.h"
 
 namespace psm::train {
 
@@ -21,8 +20,8 @@ std::vector<std::string_view> split_documents(std::string_view text);
 // Throws psm::Error if the tokenizer cannot encode a document.
 std::vector<std::vector<int>> encode_documents(std::string_view text, const nn::Tokenizer& tokenizer);
 
-// Batches for evaluate(), the longest windows first. Filling does not count (Batch::lengths). Throws psm::Error if
-// nothing is to be predicted.
-std::vector<Batch> document_batches(std::span<const std::vector<int>> documents, int context);
+// The windows: up to `context` tokens to read, and one more. Views of the documents. Throws psm::Error if nothing is to
+// be predicted.
+std::vector<std::span<const int>> document_windows(std::span<const std::vector<int>> documents, int context);
 
 }  // namespace psm::train

@@ -54,11 +54,12 @@ ImageData ImageData::from_files(const std::string& images, const std::string& la
   return ImageData(std::move(both.images), std::move(both.labels), options, images);
 }
 
-void ImageData::start(int sequences, Batch& batch) const {
-  batch.sequences = sequences;
-  batch.length = context();
+Batch ImageData::blank(int sequences) const {
+  Batch batch;
+  batch.sequences = sequences, batch.length = context();
   batch.targets.resize(static_cast<size_t>(sequences));
   batch.patches.resize(static_cast<size_t>(sequences) * inputs());
+  return batch;
 }
 
 void ImageData::write(size_t index, int down, int across, int s, Batch& batch) const {
@@ -72,8 +73,8 @@ void ImageData::write(size_t index, int down, int across, int s, Batch& batch) c
   batch.targets[s] = labels_.entries[index];
 }
 
-void ImageData::draw(int sequences, TrainingRandom& random, Batch& batch) const {
-  start(sequences, batch);
+Batch ImageData::draw(int sequences, TrainingRandom& random) const {
+  Batch batch = blank(sequences);
   const auto moves = static_cast<uint64_t>(2 * options_.shift + 1);
   for (int s = 0; s < sequences; ++s) {
     // Held out is the last image of every `held_out_every`; the others, numbered without those:
@@ -83,11 +84,11 @@ void ImageData::draw(int sequences, TrainingRandom& random, Batch& batch) const 
     const int across = static_cast<int>(random.integer(moves)) - options_.shift;
     write(index, down, across, s, batch);
   }
+  return batch;
 }
 
 Batch ImageData::validation(int sequences) const {
-  Batch batch;
-  start(std::min(sequences, static_cast<int>(held_out_images())), batch);
+  Batch batch = blank(std::min(sequences, static_cast<int>(held_out_images())));
   for (int s = 0; s < batch.sequences; ++s)
     write((static_cast<size_t>(s) + 1) * held_out_every() - 1, 0, 0, s, batch);
   return batch;

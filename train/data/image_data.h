@@ -34,7 +34,7 @@ class ImageData final : public DataSource {
   int classes() const override { return classes_; }
   int patch_inputs() const override { return grid().patch_inputs(); }
   std::string description() const override { return description_; }
-  void draw(int sequences, TrainingRandom& random, Batch& batch) const override;
+  Batch draw(int sequences, TrainingRandom& random) const override;
   // The first of the held-out images, not moved; fewer if there are fewer.
   Batch validation(int sequences) const override;
 
@@ -47,7 +47,7 @@ class ImageData final : public DataSource {
 
  private:
   size_t held_out_every() const { return static_cast<size_t>(options_.held_out_every); }
-  void start(int sequences, Batch& batch) const;
+  Batch blank(int sequences) const;
   // Inputs of a batch per image.
   size_t inputs() const {
     return static_cast<size_t>(grid().patches()) * static_cast<size_t>(patch_inputs());

@@ -63,8 +63,7 @@ TEST_CASE("every fifth image is held out, the others are drawn, all with their l
   }
   CHECK(held_out == std::set<int>{4, 9, 14, 19});
   TrainingRandom random(1);
-  Batch batch;
-  images.draw(400, random, batch);
+  const Batch batch = images.draw(400, random);
   for (int s = 0; s < 400; ++s) {
     drawn.insert(found(batch, s).first);
     CHECK(batch.targets[s] == found(batch, s).first % 3);
@@ -76,8 +75,7 @@ TEST_CASE("every fifth image is held out, the others are drawn, all with their l
 TEST_CASE("training images are moved by up to the shift in both directions") {
   std::set<int> places;
   TrainingRandom random(1);
-  Batch batch;
-  data(1).draw(400, random, batch);
+  const Batch batch = data(1).draw(400, random);
   for (int s = 0; s < 400; ++s) places.insert(found(batch, s).second);
   CHECK(places.size() == 9);
 }

@@ -68,34 +68,32 @@ LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
                          vocab(), " tokens, context ", context_, ", checksum ", checksum);
 }
 
-void LabelledTextData::fill(const std::vector<const Text*>& texts, Batch& batch) const {
+Batch LabelledTextData::batch_of(const std::vector<const Text*>& texts) const {
   size_t longest = 0;
   for (const Text* text : texts) longest = std::max(longest, text->tokens.size());
-  batch.sequences = static_cast<int>(texts.size());
-  batch.length = static_cast<int>(longest);
+  Batch batch;
+  batch.sequences = static_cast<int>(texts.size()), batch.length = static_cast<int>(longest);
   batch.tokens.assign(texts.size() * longest, *tokenizer_->end());
-  batch.targets.clear(), batch.lengths.clear();
   for (size_t s = 0; s < texts.size(); ++s) {
     const std::vector<int>& tokens = texts[s]->tokens;
     std::ranges::copy(tokens, batch.tokens.begin() + static_cast<std::ptrdiff_t>(s * longest));
     batch.lengths.push_back(static_cast<int>(tokens.size()));
     batch.targets.push_back(texts[s]->label);
   }
+  return batch;
 }
 
-void LabelledTextData::draw(int sequences, TrainingRandom& random, Batch& batch) const {
+Batch LabelledTextData::draw(int sequences, TrainingRandom& random) const {
   std::vector<const Text*> texts;
   for (int s = 0; s < sequences; ++s) texts.push_back(&training_[random.integer(training_.size())]);
-  fill(texts, batch);
+  return batch_of(texts);
 }
 
 Batch LabelledTextData::validation(int sequences) const {
   std::vector<const Text*> texts;
   for (const Text& text : std::span(held_out_).first(std::min<size_t>(held_out_.size(), sequences)))
     texts.push_back(&text);
-  Batch batch;
-  fill(texts, batch);
-  return batch;
+  return batch_of(texts);
 }
 
 }  // namespace psm::train

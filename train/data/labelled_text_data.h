@@ -35,7 +35,7 @@ class LabelledTextData final : public DataSource {
   int classes() const override { return classes_; }
   std::string description() const override { return description_; }
   // Draws uniformly.
-  void draw(int sequences, TrainingRandom& random, Batch& batch) const override;
+  Batch draw(int sequences, TrainingRandom& random) const override;
   // The first of the held-out texts; fewer if there are fewer.
   Batch validation(int sequences) const override;
 
@@ -47,7 +47,7 @@ class LabelledTextData final : public DataSource {
     int label;
   };
 
-  void fill(const std::vector<const Text*>& texts, Batch& batch) const;
+  Batch batch_of(const std::vector<const Text*>& texts) const;
 
   int context_, classes_ = 0;
   std::shared_ptr<const nn::Tokenizer> tokenizer_;

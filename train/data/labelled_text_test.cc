@@ -187,9 +187,8 @@ TEST_CASE("training texts alone are drawn, each with its label, and batches end 
   std::set<std::pair<std::vector<int>, int>> seen;
   std::set<int> lengths;
   TrainingRandom random(1);
-  Batch batch;
   for (int i = 0; i < 50; ++i) {
-    data.draw(2, random, batch);
+    const Batch batch = data.draw(2, random);
     lengths.insert(batch.length);
     CHECK(batch.length == std::max(batch.lengths[0], batch.lengths[1]));
     const auto texts = batch.texts();

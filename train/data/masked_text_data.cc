@@ -27,23 +27,19 @@ int mask_of(const nn::Tokenizer& tokenizer) {
 
 MaskedTextData::MaskedTextData(TextData text) : text_(std::move(text)), mask_(mask_of(*text_.tokenizer())) {}
 
-void MaskedTextData::draw(int sequences, TrainingRandom& random, Batch& batch) const {
-  Batch windows;
-  text_.draw(sequences, random, windows);
-  mask(windows, random, batch);
+Batch MaskedTextData::draw(int sequences, TrainingRandom& random) const {
+  return mask(text_.draw(sequences, random), random);
 }
 
 Batch MaskedTextData::validation(int sequences) const {
   TrainingRandom random(kHiddenSeed);
-  Batch batch;
-  mask(text_.validation(sequences), random, batch);
-  return batch;
+  return mask(text_.validation(sequences), random);
 }
 
-void MaskedTextData::mask(const Batch& windows, TrainingRandom& random, Batch& batch) const {
+Batch MaskedTextData::mask(const Batch& windows, TrainingRandom& random) const {
   const nn::Tokenizer& tokenizer = *text_.tokenizer();
+  Batch batch;
   batch.sequences = windows.sequences, batch.length = context();
-  batch.tokens.clear(), batch.targets.clear();
   const auto append = [&](int token, int target) {
     batch.tokens.push_back(token), batch.targets.push_back(target);
   };
@@ -63,6 +59,7 @@ void MaskedTextData::mask(const Batch& windows, TrainingRandom& random, Batch& b
     }
     if (place + 1 == windows.length) append(*tokenizer.end(), -1);
   }
+  return batch;
 }
 
 }  // namespace psm::train

@@ -22,14 +22,14 @@ class MaskedTextData final : public DataSource {
   int vocab() const override { return text_.vocab(); }
   int context() const override { return text_.context() + around(*text_.tokenizer()); }
   std::string description() const override { return "masked " + text_.description(); }
-  void draw(int sequences, TrainingRandom& random, Batch& batch) const override;
+  Batch draw(int sequences, TrainingRandom& random) const override;
   // The same tokens are hidden at each call.
   Batch validation(int sequences) const override;
 
   const std::shared_ptr<const nn::Tokenizer>& tokenizer() const { return text_.tokenizer(); }
 
  private:
-  void mask(const Batch& windows, TrainingRandom& random, Batch& batch) const;
+  Batch mask(const Batch& windows, TrainingRandom& random) const;
 
   TextData text_;
   int mask_;

@@ -23,20 +23,20 @@ class RecallTask final : public DataSource {
     return message("recall of ", options_.pairs, " pairs from ", options_.keys, " keys and ", options_.values,
                    " values in ", options_.length, " tokens");
   }
-  void draw(int sequences, TrainingRandom& random, Batch& batch) const override {
+  Batch draw(int sequences, TrainingRandom& random) const override {
+    Batch batch;
     batch.start_texts(sequences, options_.length);
     for (int s = 0; s < sequences; ++s) {
       const size_t begin = static_cast<size_t>(s) * options_.length;
       nn::draw_recall(options_, random, batch.tokens.data() + begin, batch.targets.data() + begin);
     }
+    return batch;
   }
   Batch validation(int sequences) const override { return test(sequences, 0); }
   // Unseen sequences from another stream than training and validation. `stream` >= 1 selects a test set.
   Batch test(int sequences, uint64_t stream) const {
     TrainingRandom random = nn::held_out_recall(stream);
-    Batch batch;
-    draw(sequences, random, batch);
-    return batch;
+    return draw(sequences, random);
   }
 
   int queries_per_sequence() const { return options_.length / 2 - options_.pairs; }

@@ -14,8 +14,7 @@ TEST_CASE("every sequence pairs distinct keys with values and asks for nothing e
   CHECK(task.vocab() == 48);
   CHECK(task.queries_per_sequence() == 24);
   TrainingRandom random(3);
-  Batch batch;
-  task.draw(50, random, batch);
+  const Batch batch = task.draw(50, random);
   CHECK(batch.scored() == 50 * 24);
   for (int s = 0; s < 50; ++s) {
     const int* tokens = &batch.tokens[s * 64];

@@ -91,9 +91,11 @@ void TextData::copy(size_t begin, int sequence, Batch& batch) const {
   std::copy_n(tokens_.begin() + begin + 1, context(), batch.targets.begin() + at);
 }
 
-void TextData::draw(int sequences, TrainingRandom& random, Batch& batch) const {
+Batch TextData::draw(int sequences, TrainingRandom& random) const {
+  Batch batch;
   batch.start_texts(sequences, context());
   for (int s = 0; s < sequences; ++s) copy(apart_ * random.integer(windows(split_, apart_)), s, batch);
+  return batch;
 }
 
 Batch TextData::validation(int sequences) const {

@@ -34,7 +34,7 @@ class TextData final : public DataSource {
   int context() const override { return context_; }
   std::string description() const override { return description_; }
   // Draws windows at uniformly random places of the training part.
-  void draw(int sequences, TrainingRandom& random, Batch& batch) const override;
+  Batch draw(int sequences, TrainingRandom& random) const override;
   // Windows spread evenly over the held-out part, at most as many as fit without overlap.
   Batch validation(int sequences) const override;
 

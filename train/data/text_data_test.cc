@@ -20,8 +20,7 @@ TEST_CASE("windows predict the next byte and training never sees the held-out pa
   const TextData data(text, 8);
   CHECK(data.training_tokens() == 900);
   TrainingRandom random(3);
-  Batch batch;
-  data.draw(500, random, batch);
+  const Batch batch = data.draw(500, random);
   CHECK(batch.scored() == 500 * 8);
   for (int s = 0; s < 500; ++s)
     for (int i = 0; i < 8; ++i) {
@@ -40,8 +39,7 @@ TEST_CASE("a second text is held out whole, and its bytes are in the alphabet") 
   CHECK(data.training_tokens() == 100);
   CHECK(data.held_out_tokens() == 40);
   TrainingRandom random(3);
-  Batch batch;
-  data.draw(500, random, batch);
+  const Batch batch = data.draw(500, random);
   for (int token : batch.targets) CHECK(token < 2);
   for (int token : data.validation(1000).tokens) CHECK(token == 2);
   const TextData other(std::string(50, 'a') + std::string(50, 'b'), std::string(40, 'd'), 8);
@@ -94,9 +92,8 @@ TEST_CASE("of sequences training draws the first nine tenths, validation shows t
   const TextData data = sequences(numbered(20));
   CHECK(data.context() == 2);
   CHECK(data.vocab() == 24);
-  Batch batch;
   TrainingRandom random(1);
-  data.draw(500, random, batch);
+  const Batch batch = data.draw(500, random);
   std::set<int> first;
   for (int s = 0; s < 500; ++s) {
     first.insert(batch.tokens[2 * s]);
@@ -147,34 +144,22 @@ TEST_CASE("a document is encoded behind the token that begins a text") {
 
 TEST_CASE("every token but the first of a document is predicted once, whatever the context") {
   const std::vector<std::vector<int>> documents = {{0, 1, 2, 3, 4, 5, 6}, {7}, {8, 9}};
-  Batch batch = document_batches(documents, 100).at(0);
-  CHECK(batch.sequences == 2);
-  CHECK(batch.length == 6);
-  CHECK(batch.tokens == std::vector<int>{0, 1, 2, 3, 4, 5, 8, 0, 0, 0, 0, 0});
-  CHECK(batch.targets == std::vector<int>{1, 2, 3, 4, 5, 6, 9, -1, -1, -1, -1, -1});
-  CHECK(batch.lengths == std::vector<int>{6, 1});
-  batch = document_batches(documents, 4).at(0);
-  CHECK(batch.sequences == 3);
-  CHECK(batch.tokens == std::vector<int>{0, 1, 2, 3, 4, 5, 0, 0, 8, 0, 0, 0});
-  CHECK(batch.targets == std::vector<int>{1, 2, 3, 4, 5, 6, -1, -1, 9, -1, -1, -1});
-  CHECK(batch.lengths == std::vector<int>{4, 2, 1});
-  CHECK(document_batches(documents, 3).at(0).scored() == 7);
-  CHECK(document_batches(documents, 1).at(0).scored() == 7);
-}
-
-TEST_CASE("one long document does not make the short ones take its memory") {
-  std::vector<std::vector<int>> documents(40'000, {1, 2});
-  documents.emplace_back(100'001, 3);
-  size_t places = 0, scored = 0;
-  for (const Batch& batch : document_batches(documents, 1 << 17))
-    places += batch.tokens.size(), scored += batch.scored();
-  CHECK(scored == 140'000);
-  CHECK(places < 17'000'000);
+  const auto windows = [&](int context) {
+    std::vector<std::vector<int>> copies;
+    for (const auto window : document_windows(documents, context))
+      copies.emplace_back(window.begin(), window.end());
+    return copies;
+  };
+  using Windows = std::vector<std::vector<int>>;
+  CHECK(windows(100) == Windows{{0, 1, 2, 3, 4, 5, 6}, {8, 9}});
+  CHECK(windows(4) == Windows{{0, 1, 2, 3, 4}, {4, 5, 6}, {8, 9}});
+  CHECK(windows(3) == Windows{{0, 1, 2, 3}, {3, 4, 5, 6}, {8, 9}});
+  CHECK(windows(1).size() == 7);
 }
 
 TEST_CASE("documents in which nothing follows are refused") {
   const std::vector<std::vector<int>> documents = {{5}, {}};
-  CHECK_THROWS_AS(document_batches(documents, 4), Error);
+  CHECK_THROWS_AS(document_windows(documents, 4), Error);
 }
 
 constexpr int kStart = 2, kEnd = 3, kMask = 4, kFirst = 5, kLetters = 4;
@@ -195,8 +180,7 @@ TEST_CASE("windows are enclosed as two texts; few tokens are scored, and most of
   const MaskedTextData data(TextData(cycle(1000), 13, masking_letters()));
   REQUIRE(data.context() == 16);
   TrainingRandom random(1);
-  Batch batch;
-  data.draw(500, random, batch);
+  const Batch batch = data.draw(500, random);
   REQUIRE(batch.length == 16);
   REQUIRE(batch.tokens.size() == 500 * 16);
   int hidden = 0, kept = 0;

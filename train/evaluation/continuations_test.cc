@@ -1,11 +1,12 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "attention/reference/polynomial_model.h"
 #include "attention/trained/measure.h"
-#include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/check.h"
+#include "ckks/base/testing/threads.h"
 #include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/tokenizer.h"
 #include "train/evaluation/evaluation.h"
@@ -40,16 +41,22 @@ Texts random_texts(size_t count) {
 }
 
 // The definition, from the logits of a forward pass in double precision.
-ContinuationScore expected(const attention::ForwardResult& forward, const ScoredText& text) {
-  ContinuationScore score{.greedy = true};
+Score expected(const attention::ForwardResult& forward, const ScoredText& text) {
+  Score score{.scored = text.scored};
   for (size_t i = text.tokens.size() - text.scored; i < text.tokens.size(); ++i) {
     const double* z = forward.logits.data() + (i - 1) * kVocab;
     double sum = 0;
     for (int j = 0; j < kVocab; ++j) sum += std::exp(z[j]);
-    for (int j = 0; j < kVocab; ++j) score.greedy = score.greedy && z[j] <= z[text.tokens[i]];
+    score.correct += *std::max_element(z, z + kVocab) == z[text.tokens[i]];
     score.log_likelihood += z[text.tokens[i]] - std::log(sum);
   }
   return score;
+}
+
+void check_score(const Score& score, const Score& right) {
+  CHECK(score.scored == right.scored);
+  CHECK(score.correct == right.correct);
+  CHECK(score.log_likelihood == doctest::Approx(right.log_likelihood).epsilon(1e-5));
 }
 
 std::span<const int> read(const ScoredText& text) { return text.tokens.first(text.tokens.size() - 1); }
@@ -63,11 +70,9 @@ TEST_CASE("the trained model's likelihoods, in batches, are those of its forward
     REQUIRE(scores.size() == texts.scored.size());
     int greedy = 0;
     for (size_t i = 0; i < scores.size(); ++i) {
-      const ContinuationScore right =
-          expected(attention::reference_forward(weights, read(texts.scored[i])), texts.scored[i]);
-      CHECK(scores[i].log_likelihood == doctest::Approx(right.log_likelihood).epsilon(1e-5));
-      CHECK(scores[i].greedy == right.greedy);
-      greedy += scores[i].greedy;
+      check_score(scores[i],
+                  expected(attention::reference_forward(weights, read(texts.scored[i])), texts.scored[i]));
+      greedy += scores[i].greedy();
     }
     CHECK(greedy > 0);
     CHECK(greedy < 300);
@@ -83,35 +88,26 @@ TEST_CASE("a polynomial model's likelihoods are those of its forward pass") {
       attention::make_polynomial(weights, attention::measure_ranges(weights, whole));
   const auto scores = score_texts(
       attention::BatchedModel(polynomial.weights, attention::polynomial_functions(polynomial)), texts.scored);
-  for (size_t i = 0; i < scores.size(); ++i) {
-    const ContinuationScore right =
-        expected(attention::polynomial_forward(polynomial, whole[i]), texts.scored[i]);
-    CHECK(scores[i].log_likelihood == doctest::Approx(right.log_likelihood).epsilon(1e-5));
-    CHECK(scores[i].greedy == right.greedy);
-  }
+  for (size_t i = 0; i < scores.size(); ++i)
+    check_score(scores[i], expected(attention::polynomial_forward(polynomial, whole[i]), texts.scored[i]));
 }
 
-TEST_CASE("the number of threads changes no bit, nor does a second call") {
+TEST_CASE("the number of threads changes no bit") {
   const Texts texts = random_texts(200);
   const attention::ModelWeights weights = attention::random_weights(small(), 5);
   const attention::BatchedModel model(weights);
-  const int threads = thread_count();
-  set_thread_count(1);
-  const auto one = score_texts(model, texts.scored);
-  set_thread_count(3);
-  const auto three = score_texts(model, texts.scored), again = score_texts(model, texts.scored);
-  set_thread_count(threads);
-  for (size_t i = 0; i < one.size(); ++i) {
-    CHECK(one[i].log_likelihood == three[i].log_likelihood);
-    CHECK(three[i].log_likelihood == again[i].log_likelihood);
-  }
+  same_for_any_threads([&] {
+    std::vector<double> likelihoods;
+    for (const Score& score : score_texts(model, texts.scored)) likelihoods.push_back(score.log_likelihood);
+    return likelihoods;
+  });
 }
 
 TEST_CASE("logits that are no numbers give a likelihood that is none") {
   attention::ModelWeights weights = attention::random_weights(small(), 5);
   weights.unembedding[3] = std::numeric_limits<float>::quiet_NaN();
   const Texts texts = random_texts(2);
-  for (const ContinuationScore& score : score_texts(attention::BatchedModel(weights), texts.scored))
+  for (const Score& score : score_texts(attention::BatchedModel(weights), texts.scored))
     CHECK(std::isnan(score.log_likelihood));
 }
 
@@ -129,20 +125,17 @@ TEST_CASE("a model that is no causal language model and a token of another vocab
 
 TEST_CASE("a guess among n equal tokens of b bytes costs log2(n) / b bits a byte") {
   const nn::Tokenizer tokenizer(nn::train_byte_bpe("abab abab abab", {.vocab = 259, .special = {}}), "test");
-  Batch batch;
-  batch.targets = {tokenizer.encode("abab")[0], -1, tokenizer.encode("a")[0]};
+  const std::vector<int> targets = {tokenizer.encode("abab")[0], -1, tokenizer.encode("a")[0]};
   const Evaluation guess{.scored = 2, .cross_entropy = std::log(256.0)};
-  const double bytes = bytes_per_target(batch, tokenizer);
+  const double bytes = bytes_per_target(targets, tokenizer);
   CHECK(bytes == 2.5);
   CHECK(bits_per_byte(guess, bytes) == doctest::Approx(8 / 2.5));
 }
 
 TEST_CASE("characters are a byte each, and where nothing is scored there are none") {
-  Batch batch;
-  batch.targets = {0, 1, -1, 1};
-  CHECK(bytes_per_target(batch, *nn::alphabet_of("ab")) == 1);
-  batch.targets = {-1};
-  CHECK(bytes_per_target(batch, *nn::alphabet_of("ab")) == 0);
+  const auto letters = nn::alphabet_of("ab");
+  CHECK(bytes_per_target(std::vector<int>{0, 1, -1, 1}, *letters) == 1);
+  CHECK(bytes_per_target(std::vector<int>{-1}, *letters) == 0);
   CHECK(bits_per_byte({}, 0) == 0);
 }
 

@@ -48,7 +48,7 @@ std::vector<EncodedPrompt> encode_example(const HarnessTask& task, std::span<con
 }
 
 ExampleScore score_example(const TaskExample& example, std::span<const EncodedPrompt> prompts,
-                           std::span<const ContinuationScore> scores, size_t& not_a_number) {
+                           std::span<const Score> scores, size_t& not_a_number) {
   constexpr double kLost = -std::numeric_limits<double>::infinity();
   std::vector<double> plain, normalised;
   for (size_t c = 0; c < scores.size(); ++c) {
@@ -63,7 +63,7 @@ ExampleScore score_example(const TaskExample& example, std::span<const EncodedPr
   };
   const size_t gold = example.gold;
   const bool alone = scores.size() == 1;
-  return {.correct = alone ? scores[gold].greedy && plain[gold] > kLost : chosen(plain),
+  return {.correct = alone ? scores[gold].greedy() && plain[gold] > kLost : chosen(plain),
           .correct_normalised = !alone && chosen(normalised),
           .log_likelihood = plain[gold],
           .tokens = static_cast<double>(prompts[gold].scored),
@@ -96,8 +96,8 @@ HarnessScores score_task(const HarnessTask& task, std::span<const TaskExample> e
       for (const EncodedPrompt& prompt : encoded.back()) texts.push_back({prompt.tokens, prompt.scored});
       result.cut += std::ranges::any_of(encoded.back(), &EncodedPrompt::cut);
     }
-    const std::vector<ContinuationScore> scores = score(texts);
-    std::span<const ContinuationScore> rest = scores;
+    const std::vector<Score> scores = score(texts);
+    std::span<const Score> rest = scores;
     for (size_t i = 0; i < here; ++i) {
       const std::vector<EncodedPrompt>& prompts = encoded[i];
       std::optional<ExampleScore>& example = result.examples.emplace_back();

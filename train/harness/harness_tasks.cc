@@ -3,6 +3,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/joined.h"
 #include "ckks/base/random/training_random.h"
 #include "nn/text/lines.h"
 
@@ -106,12 +107,7 @@ std::vector<int> encode(const std::string& text, const nn::Tokenizer& tokenizer)
 std::span<const HarnessTask> harness_tasks() { return kTasks; }
 
 const HarnessTask& harness_task_named(std::string_view name) {
-  std::string known;
-  for (const HarnessTask& task : kTasks) {
-    if (task.name == name) return task;
-    known += (known.empty() ? "" : ", ") + std::string(task.name);
-  }
-  throw Error(message("there is no task '", name, "'; there are: ", known));
+  return named(kTasks, name, &HarnessTask::name, "task");
 }
 
 std::vector<TaskExample> parse_task(const HarnessTask& task, std::string_view text, const std::string& what) {

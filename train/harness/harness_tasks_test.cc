@@ -249,11 +249,11 @@ struct ListScorer {
   int context = 64;
   std::vector<std::string> shown = {};  // every text
 
-  std::vector<ContinuationScore> operator()(std::span<const ScoredText> texts) {
-    std::vector<ContinuationScore> scores;
+  std::vector<Score> operator()(std::span<const ScoredText> texts) {
+    std::vector<Score> scores;
     for (const ScoredText& text : texts) {
       const double likelihood = likelihoods.at(shown.size());
-      scores.push_back({likelihood, likelihood > -1});
+      scores.push_back({.scored = 1, .correct = likelihood > -1, .log_likelihood = likelihood});
       shown.emplace_back(text.tokens.begin(), text.tokens.end());
     }
     return scores;

@@ -1,8 +1,8 @@
 // The families besides GPT-NeoX under the trainer: they learn, and with the same bits for every number of
 // threads.
 
-#include "ckks/base/parallel.h"
 #include "ckks/base/testing/check.h"
+#include "ckks/base/testing/threads.h"
 #include "nn/text/bpe/tokenizer_json.h"
 #include "train/data/masked_text_data.h"
 #include "train/evaluation/evaluation.h"
@@ -32,9 +32,9 @@ class Majority : public DataSource {
   int patch_inputs() const override { return options_.images ? 2 : 0; }
   std::string description() const override { return "majority"; }
 
-  void draw(int sequences, TrainingRandom& random, Batch& batch) const override {
+  Batch draw(int sequences, TrainingRandom& random) const override {
+    Batch batch;
     batch.sequences = sequences, batch.length = context();
-    batch.tokens.clear(), batch.patches.clear(), batch.lengths.clear(), batch.targets.clear();
     for (int s = 0; s < sequences; ++s) {
       const int symbols = options_.images        ? 5
                           : options_.symbols > 0 ? options_.symbols
@@ -51,13 +51,12 @@ class Majority : public DataSource {
       if (!options_.images) batch.lengths.push_back(symbols);
       batch.targets.push_back(2 * ones > symbols);
     }
+    return batch;
   }
 
   Batch validation(int sequences) const override {
     TrainingRandom random(99);
-    Batch batch;
-    draw(sequences, random, batch);
-    return batch;
+    return draw(sequences, random);
   }
 
  private:
@@ -94,23 +93,17 @@ TEST_CASE("an encoder of texts of several lengths and one of images learn which 
 
 TEST_CASE(
     "encoders give the same bits for every number of threads, and their steps ask the system for no memory") {
-  const int before = thread_count();
   for (const bool images : {false, true}) {
     const Majority data(images);
-    std::vector<std::vector<float>> results;
-    for (const int threads : {1, 2, 3}) {
-      set_thread_count(threads);
+    same_for_any_threads([&] {
       Trainer trainer(attention::random_weights(model_for(data), 1), data, options());
       trainer.step();
       const size_t growths = trainer.memory_growths();
       for (int i = 0; i < 3; ++i) trainer.step();
       CHECK(trainer.memory_growths() == growths);
-      results.push_back(trainer.state().values);
-    }
-    CHECK(results[0] == results[1]);
-    CHECK(results[0] == results[2]);
+      return trainer.state().values;
+    });
   }
-  set_thread_count(before);
 }
 
 TEST_CASE("what fills a batch up changes no bit of what the model gives") {
@@ -174,9 +167,10 @@ TEST_CASE(
     "an image with a value that is not finite is an error of its own in training, evaluation and ranges") {
   struct Broken final : public Majority {
     Broken() : Majority(true) {}
-    void draw(int sequences, TrainingRandom& random, Batch& batch) const override {
-      Majority::draw(sequences, random, batch);
+    Batch draw(int sequences, TrainingRandom& random) const override {
+      Batch batch = Majority::draw(sequences, random);
       batch.patches[3 * 10 + 4] = std::nanf("");
+      return batch;
     }
   } broken;
   const attention::ModelWeights weights = attention::random_weights(model_for(broken), 1);

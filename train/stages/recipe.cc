@@ -18,9 +18,7 @@ uint64_t derived_seed(uint64_t seed, uint64_t part) { return TrainingRandom(seed
 
 Batch training_examples(const DataSource& source, int sequences, uint64_t seed) {
   TrainingRandom random(seed);
-  Batch batch;
-  source.draw(sequences, random, batch);
-  return batch;
+  return source.draw(sequences, random);
 }
 
 class Recipe {

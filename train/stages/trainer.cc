@@ -97,7 +97,7 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
 
 StepReport Trainer::step() {
   const uint64_t random_before = random_.state();
-  source_.draw(options_.batch, random_, batch_);
+  batch_ = source_.draw(options_.batch, random_);
   batch_.require_finite();
   const double scale = 1.0 / static_cast<double>(std::max<size_t>(1, batch_.scored()));
   parallel_for(0, parts_.size(), [&](size_t p) { forward(*parts_[p], scale); });

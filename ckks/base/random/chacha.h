@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace psm {
 
@@ -19,8 +20,12 @@ struct Seed {
 
 // Writes blocks counter, counter + 1, ..., counter + blocks - 1 (64 bytes each) to out.
 // Key and nonce are little-endian words. Runs in time independent of key and output.
-void chacha20_blocks(const std::array<uint32_t, 8>& key, uint64_t nonce, uint64_t counter, uint8_t* out,
-                     size_t blocks);
+using BlockFunction = void(const std::array<uint32_t, 8>& key, uint64_t nonce, uint64_t counter, uint8_t* out,
+                           size_t blocks);
+BlockFunction chacha20_blocks;
+
+// The block functions that this processor can run, the fastest first. All write the same bytes.
+std::span<BlockFunction* const> chacha20_block_functions();
 
 // The bytes of ChaCha20(seed, domain), from counter 0 on. Equal seeds and domains give equal streams, on
 // every machine; distinct domains give independent streams. For public randomness only: who knows the seed

@@ -14,7 +14,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
-#include "ckks/base/random/chacha_vector.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/child.h"
 #include "doctest/doctest.h"
@@ -37,16 +36,21 @@ TEST_CASE("the ChaCha20 block of RFC 8439, section 2.3.2") {
         "d2826446079faa0914c2d705d98b02a2b5129cd1de164eb9cbd083e8a2503c4e");
 }
 
-TEST_CASE("the fast block function gives the reference's bytes for any number of blocks") {
+TEST_CASE("every block function gives, for any number of blocks, what the portable one gives one by one") {
   const std::array<uint32_t, 8> key = {1, 2, 3, 4, 5, 6, 7, 0xffffffff};
   for (uint64_t counter : {uint64_t{0}, uint64_t{0xfffffff8}, ~uint64_t{0} - 7}) {
     for (size_t blocks : {1, 3, 7, 8, 9, 15, 16, 17, 32, 40, 67}) {
       std::vector<uint8_t> expected(64 * blocks), actual(64 * blocks);
-      chacha_internal::blocks_scalar(key.data(), 0x0123456789abcdef, counter, expected.data(), blocks);
-      chacha20_blocks(key, 0x0123456789abcdef, counter, actual.data(), blocks);
-      CAPTURE(counter);
-      CAPTURE(blocks);
-      REQUIRE(actual == expected);
+      const std::span<BlockFunction* const> functions = chacha20_block_functions();
+      for (size_t i = 0; i < blocks; ++i)
+        functions.back()(key, 0x0123456789abcdef, counter + i, expected.data() + 64 * i, 1);
+      for (size_t i = 0; i < functions.size(); ++i) {
+        CAPTURE(i);
+        CAPTURE(counter);
+        CAPTURE(blocks);
+        functions[i](key, 0x0123456789abcdef, counter, actual.data(), blocks);
+        REQUIRE(actual == expected);
+      }
     }
   }
 }

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
+#include <vector>
 
 #include "ckks/base/error.h"
 
@@ -55,5 +57,16 @@ class TrainingRandom {
 
   uint64_t state_;
 };
+
+// Numbers uniform in [-1, 1] + i [-1, 1].
+inline std::vector<std::complex<double>> random_slots(uint64_t seed, size_t count) {
+  TrainingRandom random(seed);
+  std::vector<std::complex<double>> values(count);
+  for (auto& value : values) {
+    const double re = random.uniform(-1, 1);
+    value = {re, random.uniform(-1, 1)};
+  }
+  return values;
+}
 
 }  // namespace psm

@@ -20,6 +20,13 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// A text with `to` in place of the first `from`, which must be in it.
+inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
 // The message of the Error that body() throws; empty if it throws none. Checks the error's exit code, if one is given.
 template <typename Body>
 std::string refusal_of(const Body& body, int exit_code = 0) {

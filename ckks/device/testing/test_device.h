@@ -11,14 +11,10 @@
 
 namespace psm::ckks {
 
-inline bool tests_emulate() {
-  const char* const name = std::getenv("PSM_DEVICE");
-  return name == nullptr || std::string(name) != "cuda";
-}
-
 inline std::unique_ptr<Device> test_device(const EmulationOptions& options) {
-  if (tests_emulate()) return std::make_unique<EmulatedDevice>(options);
-  return open_cuda_device();
+  const char* const name = std::getenv("PSM_DEVICE");
+  if (name != nullptr && std::string(name) == "cuda") return open_cuda_device();
+  return std::make_unique<EmulatedDevice>(options);
 }
 
 }  // namespace psm::ckks

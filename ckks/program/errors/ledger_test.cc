@@ -20,9 +20,8 @@ struct Sample {
     }
     turned = b.rotate_all(square, std::vector<int>{1, 2});
     b.output("y", b.add(turned[0], turned[1]));
-    ckks::Chain chain = ckks::nominal_chain(ckks::secure_n16());
-    chain.log_n = 9;
-    plan_ = plan(std::move(b).finish(), {}, CostModel(chain));
+    const ckks::Context context(ckks::insecure_bootstrappable(9));
+    plan_ = plan(std::move(b).finish(), CostModel(context.chain()));
   }
   Value x, square;
   std::vector<Value> turned;

@@ -72,7 +72,7 @@ TEST_CASE(
   for (int i = 0; i < 17; ++i) x = b.refresh(b.multiply_constant(x, -1));
   b.output("y", b.series(x, {{0, 0.5, 0.25, 0.25}}));
   const ckks::Context context(ckks::insecure_bootstrappable(11));
-  const Plan p = plan(std::move(b).finish(), budget_of(context), CostModel(context.chain()));
+  const Plan p = plan(std::move(b).finish(), CostModel(context.chain()));
   REQUIRE(p.bootstraps == 1);
   const std::map<std::string, SlotVector> inputs{{"x", SlotVector(kSlots, 0.85)}};
   const TwinResult clean = run_twin(p.program, inputs);

@@ -8,6 +8,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/joined.h"
 #include "ckks/base/random/sha256.h"
 #include "ckks/wire/scheme_tables.h"
 
@@ -261,12 +262,10 @@ const Constants& EntryPoint::constants(int value) const {
 }
 
 const EntryPoint& ProgramFile::entry(const std::string& name) const {
-  std::string names;
-  for (const EntryPoint& entry : entries) {
-    if (entry.name == name) return entry;
-    names += (names.empty() ? "" : ", ") + entry.name;
-  }
-  throw Error(message("the program has no entry point '", name, "'; it has ", names));
+  const auto found = std::ranges::find(entries, name, &EntryPoint::name);
+  if (found != entries.end()) return *found;
+  throw Error(message("the program has no entry point '", name, "'; it has ",
+                      joined(entries, ", ", &EntryPoint::name)));
 }
 
 uint64_t ProgramFile::id() const {

@@ -163,8 +163,6 @@ class EncryptedMachine::Run {
               ciphertext.level(), " instead of ", plan_.level[id(value)]);
     PSM_CHECK(ciphertext.scale() == context_.scale(ciphertext.level()), "value ", value.id, " has the scale ",
               ciphertext.scale());
-    live_bytes_ += ciphertext.bytes();
-    result_.peak_bytes = std::max(result_.peak_bytes, live_bytes_);
     values_[id(value)] = std::move(ciphertext);
   }
   void store(size_t result, ckks::Ciphertext ciphertext) {
@@ -172,13 +170,9 @@ class EncryptedMachine::Run {
   }
 
   void release(Value value) {
-    if (!shared_.contains(value.id)) live_bytes_ -= values_[id(value)].bytes();
     values_[id(value)] = ckks::Ciphertext();
-    for (auto at = lowered_.lower_bound({value.id, 0});
-         at != lowered_.end() && at->first.first == value.id;) {
-      live_bytes_ -= at->second.bytes();
+    for (auto at = lowered_.lower_bound({value.id, 0}); at != lowered_.end() && at->first.first == value.id;)
       at = lowered_.erase(at);
-    }
   }
 
   const ckks::Ciphertext& argument(size_t i) {
@@ -190,12 +184,9 @@ class EncryptedMachine::Run {
     const bool elsewhere = whole.memory() != memory();  // a shared input, on its way to a device
     if (whole.level() == level && !elsewhere) return whole;
     const auto [found, is_new] = lowered_.try_emplace({value.id, level});
-    if (is_new) {
+    if (is_new)
       found->second = elsewhere ? evaluator_.drop_to_level(whole.in(memory()), level)
                                 : evaluator_.drop_to_level(whole, level);
-      live_bytes_ += found->second.bytes();
-      result_.peak_bytes = std::max(result_.peak_bytes, live_bytes_);
-    }
     return found->second;
   }
 
@@ -399,7 +390,6 @@ class EncryptedMachine::Run {
   std::map<int, ckks::Ciphertext> downloaded_;
   std::deque<ckks::ProductCiphertext> sums_;  // of this instruction and the next ones
   RunResult result_;
-  size_t live_bytes_ = 0;
   size_t index_ = 0;
   const Instruction* instruction_ = nullptr;
   bool is_exchanged_ = false;

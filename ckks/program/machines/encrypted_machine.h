@@ -64,7 +64,6 @@ struct RunResult {
   std::map<std::string, ckks::Ciphertext> outputs;
   std::vector<double> seconds;         // by instruction; 0 for those before a resumption
   std::vector<double> encode_seconds;  // of these, spent encoding plaintexts
-  size_t peak_bytes = 0;               // of live ciphertexts
 };
 
 class EncryptedMachine {

@@ -25,7 +25,7 @@ struct Sample {
     b.output("1", apply(x, shared));
     b.output("2", apply(y, shared));
     b.output("3", apply(y, map(2)));
-    plan_ = plan(std::move(b).finish(), {}, model_);
+    plan_ = plan(std::move(b).finish(), model_);
   }
   size_t bytes() const {  // of one map, all at level 1
     return size_t{16} * 256 * static_cast<size_t>(2 + model_.chain().special_primes(1));
@@ -44,7 +44,7 @@ struct Sample {
     }
     return offsets;
   }
-  CostModel model_;
+  CostModel model_{ckks::Context(ckks::secure_n16()).chain()};
   Plan plan_;
 };
 

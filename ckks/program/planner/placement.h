@@ -42,13 +42,11 @@ class Placement {
     }
   };
 
-  // The program outlives the object and has no dead code.
-  Placement(const Program& program, const LevelBudget& budget, const CostModel& model)
-      : program_(program), budget_(budget), kinds_(model.bootstraps()) {
-    for (BootstrapFigures& kind : kinds_) kind.output_level = std::min(kind.output_level, budget.max_level);
-    kinds_[0].entry_level = budget.entry_level, kinds_[0].output_level = budget.max_level;
-    const ckks::Level top = std::max(budget.max_level, budget.input_level);
-    for (ckks::Level level = 0; level < top; ++level) drop_seconds_.push_back(model.drop_seconds(level));
+  // The program and the model outlive the object. The program has no dead code.
+  Placement(const Program& program, const CostModel& model, const CarriedLevels& carried = {})
+      : program_(program), kinds_(model.bootstraps()), max_level_(model.chain().compute_level) {
+    for (ckks::Level level = 0; level < max_level_; ++level)
+      drop_seconds_.push_back(model.drop_seconds(level));
     for (size_t i = 0; i < program.instructions.size(); ++i) {
       const Instruction& instruction = program.instructions[i];
       Step step{.kind = Step::Kind::kOther,
@@ -72,9 +70,9 @@ class Placement {
           const Value argument = instruction.arguments[k];
           candidates_.push_back({i, k, program.values[id(argument)].is_real, kinds_of(argument.id)});
         }
-      } else if (step.depth <= top) {
+      } else if (step.depth <= max_level_) {
         const std::vector<double> seconds =
-            model.seconds_by_level(instruction, program, ckks::Level::at(step.depth), top);
+            model.seconds_by_level(instruction, program, ckks::Level::at(step.depth), max_level_);
         seconds_.insert(seconds_.end(), seconds.begin(), seconds.end());
       } else {
         seconds_.push_back(0);
@@ -84,9 +82,14 @@ class Placement {
     }
     need_.resize(program.values.size());
     used_levels_.resize(program.values.size());
+    const auto level_of = [&](const NamedValue& end, ckks::Level otherwise) {
+      const auto found = carried.find(end.name);
+      return found == carried.end() ? otherwise : found->second;
+    };
     highest_of_input_.resize(program.values.size());
     for (const NamedValue& input : program.inputs)
-      highest_of_input_[id(input.value)] = budget.highest_of_input(input.name);
+      highest_of_input_[id(input.value)] = level_of(input, max_level_);
+    for (const NamedValue& output : program.outputs) lowest_of_output_.push_back(level_of(output, 0));
     find_ranks();
     find_units();
   }
@@ -95,6 +98,7 @@ class Placement {
   const BootstrapFigures& kind(const Choice& choice, size_t candidate) const {
     return kinds_[kind_index(candidate, choice[candidate])];
   }
+  ckks::Level highest_of_input(Value input) const { return highest_of_input_[id(input)]; }
   // Levels needed by each value (by id), and the outcome.
   Outcome evaluate(const Choice& choice, std::vector<ckks::Level>* needs = nullptr) {
     Outcome outcome = pass([&](size_t candidate, int) { return choice[candidate]; });
@@ -107,7 +111,7 @@ class Placement {
     if (choices() <= kExhaustive) return exhaustive();
     std::vector<Choice> starts{Choice(candidates_.size(), kNone), everything(), start_as_late_as_possible()};
     const int step = is_wide() ? kThresholdStep : 1;
-    for (int threshold = budget_.max_level - 1; threshold >= budget_.output_level; threshold -= step)
+    for (int threshold = max_level_ - 1; threshold >= 0; threshold -= step)
       starts.push_back(start_above(threshold));
     std::vector<std::pair<Outcome, Choice>> ranked;
     for (Choice& start : starts) {
@@ -302,8 +306,8 @@ class Placement {
           outcome.seconds += drop_seconds_[target];
       }
     };
-    for (const NamedValue& output : program_.outputs)
-      use(output.value.id, budget_.lowest_of_output(output.name), bit(budget_.lowest_of_output(output.name)));
+    for (size_t o = 0; o < program_.outputs.size(); ++o)
+      use(program_.outputs[o].value.id, lowest_of_output_[o], bit(lowest_of_output_[o]));
     for (size_t i = steps_.size(); i-- > 0;) {
       const Step& step = steps_[i];
       if (step.kind == Step::Kind::kRefresh) {
@@ -476,9 +480,9 @@ class Placement {
   }
 
   const Program& program_;
-  LevelBudget budget_;
-  std::vector<BootstrapFigures> kinds_;  // the full one first; their levels are within the budget
-  std::vector<double> drop_seconds_;     // by target level
+  const std::vector<BootstrapFigures>& kinds_;  // the full one first
+  const ckks::Level max_level_;                 // of a bootstrap's result and of an input
+  std::vector<double> drop_seconds_;            // by target level
   std::vector<Candidate> candidates_;
   std::vector<std::vector<size_t>> groups_;  // candidates of each kRefresh
   std::vector<std::vector<size_t>>
@@ -489,6 +493,7 @@ class Placement {
   std::vector<int> operands_;               // of all steps: values, arguments first, then results
   std::vector<double> seconds_;             // of all steps, by level of their results
   std::vector<ckks::Level> highest_of_input_;  // by value
+  std::vector<ckks::Level> lowest_of_output_;  // by output
   std::vector<ckks::Level> need_;              // scratch: by value
   std::vector<uint64_t> used_levels_;          // scratch: by value, bit l = used at level l
   size_t ranks_ = 0;

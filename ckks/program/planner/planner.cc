@@ -41,10 +41,11 @@ std::string end_of_critical_path(const Program& program, const std::vector<ckks:
 }
 
 [[noreturn]] void refuse(const Program& program, const Placement& placement, const Placement::Choice& choice,
-                         const std::vector<ckks::Level>& needs, const LevelBudget& budget) {
+                         const std::vector<ckks::Level>& needs) {
   std::vector<char> bootstrapped(program.values.size(), 0);
   std::vector<int> top(program.values.size());  // of bootstrapped ones and inputs
-  for (const NamedValue& input : program.inputs) top[id(input.value)] = budget.highest_of_input(input.name);
+  for (const NamedValue& input : program.inputs)
+    top[id(input.value)] = placement.highest_of_input(input.value);
   for (size_t c = 0; c < choice.size(); ++c) {
     if (!choice[c]) continue;
     const Placement::Candidate& candidate = placement.candidates()[c];
@@ -152,18 +153,11 @@ void divide_sources(Plan& plan, const CostModel& model) {
   }
 }
 
-void check_budget(const LevelBudget& budget, const ckks::Chain& chain, size_t slots) {
-  if (budget.entry_level < 0 || budget.entry_level > budget.max_level || budget.output_level < 0 ||
-      budget.max_level > chain.max_level || budget.input_level > chain.max_level ||
-      budget.output_level > budget.max_level)
-    throw Error(message("a level budget with entry ", budget.entry_level, ", top ", budget.max_level,
-                        ", inputs ", budget.input_level, ", outputs ", budget.output_level,
-                        " does not fit a chain of ", chain.max_level,
-                        " levels; entry and output lie below the top"));
-  for (const auto& [name, level] : budget.carried)
-    if (level < 0 || level > budget.max_level || level > budget.input_level)
+void check_fits(const CarriedLevels& carried, const ckks::Chain& chain, size_t slots) {
+  for (const auto& [name, level] : carried)
+    if (level < 0 || level > chain.compute_level)
       throw Error(message("'", name, "' is to be carried at level ", level, "; from 0 to ",
-                          std::min(budget.max_level, budget.input_level), " is possible"));
+                          chain.compute_level, " is possible"));
   if (slots != size_t{1} << (chain.log_n - 1))
     throw Error(message("a program on ", slots, " slots does not fit a ring of degree 2^", chain.log_n,
                         "; it must use all N/2 slots"));
@@ -202,22 +196,22 @@ Program without_dead_code(const Program& program) {
   return result;
 }
 
-Plan plan(const Program& program, const LevelBudget& budget, const CostModel& model) {
+Plan plan(const Program& program, const CostModel& model, const CarriedLevels& carried) {
   validate(program);
-  check_budget(budget, model.chain(), program.slots);
+  check_fits(carried, model.chain(), program.slots);
   for (const Instruction& instruction : program.instructions)
     if (instruction.opcode == Opcode::kBootstrap)
       throw Error(
           message(describe(instruction), ": the program is planned already; plan the one it was made from"));
   Program live = without_dead_code(program);
-  Placement placement(live, budget, model);
+  Placement placement(live, model, carried);
   const Placement::Choice choice = placement.search();
   std::vector<ckks::Level> needs;
   const Placement::Outcome outcome = placement.evaluate(choice, &needs);
-  if (outcome.missing > 0) refuse(live, placement, choice, needs, budget);
+  if (outcome.missing > 0) refuse(live, placement, choice, needs);
 
   Plan result;
-  result.budget = budget;
+  result.carried = carried;
   result.seconds = outcome.seconds;
   std::vector<Value> stands_for;
   std::vector<Instruction> instructions = emit(live, placement, choice, stands_for);
@@ -229,14 +223,12 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
 
   result.level.assign(needs.size(), -1);
   for (const Instruction& instruction : result.program.instructions) {
-    ckks::Level level = budget.output_level;
+    ckks::Level level = 0;
     for (Value value : instruction.results) level = std::max(level, needs[id(value)]);
     for (Value value : instruction.results) result.level[id(value)] = level;
     const bool bootstrap = instruction.opcode == Opcode::kBootstrap;
-    const ckks::Level entry = instruction.bootstrap.sparse()
-                                  ? model.bootstrap(instruction.bootstrap).entry_level
-                                  : budget.entry_level;
-    result.argument_level.push_back(bootstrap ? entry : level + depth(instruction));
+    result.argument_level.push_back(bootstrap ? model.bootstrap(instruction.bootstrap).entry_level
+                                              : level + depth(instruction));
     request_keys(instruction, model.chain(), result.argument_level.back(), result.keys);
   }
   divide_sources(result, model);

@@ -3,11 +3,10 @@
 // Levels. For a choice of bootstraps one pass from the last instruction to the first gives every value the
 // lowest level that its uses need (as late as possible):
 //     need(argument) = max over uses of  need(results of the use) + depth(use);
-//     an output needs output_level; the argument of a bootstrap needs exactly entry_level.
-// A choice is feasible if no bootstrap result needs more than max_level and no input more than input_level. A
-// cache, which one run hands to the next, has a level by name, for the output and for the input. A sparse
-// bootstrap has an entry level and a highest result of its own (cost_model.h). A value used below its level
-// is brought down once for each level of use (Evaluator::drop_to_level).
+//     an output needs level 0; the argument of a bootstrap needs exactly its entry level.
+// A choice is feasible if no bootstrap result needs more than that bootstrap reaches (cost_model.h) and no input more
+// than the chain's compute_level. What one run hands to the next has the carried level instead, as an output and as an
+// input. A value used below its level is brought down once for each level of use (Evaluator::drop_to_level).
 //
 // Choice. The candidates are the values in kRefresh groups. Two real values share one bootstrap (a + i b),
 // inside a group, or across groups that do not depend on each other. A single one costs less than two. The
@@ -36,7 +35,7 @@ namespace psm::program {
 // Removes instructions, results, offsets and terms whose values reach no output. Inputs stay.
 Program without_dead_code(const Program&);
 
-Plan plan(const Program&, const LevelBudget& = {}, const CostModel& = CostModel());
+Plan plan(const Program&, const CostModel&, const CarriedLevels& carried = {});
 
 // The longest period among the values that may be refreshed. A sparse bootstrap must hold it.
 size_t longest_refreshed(const Program&);

@@ -154,7 +154,7 @@ class CostModel {
   // `bootstraps` are the kinds that are offered, the full one first. A full one is always offered, between
   // the levels of the chain; its figures are nominal if they are not given. Keys of a sparse one pay if many
   // values use it, so the caller decides which kinds are offered.
-  explicit CostModel(ckks::Chain chain = ckks::nominal_chain(ckks::secure_n16()), KernelSeconds kernels = {},
+  explicit CostModel(ckks::Chain chain, KernelSeconds kernels = {},
                      std::vector<BootstrapFigures> bootstraps = {});
 
   const ckks::Chain& chain() const { return chain_; }

@@ -8,13 +8,6 @@
 
 namespace psm::program {
 
-LevelBudget budget_of(const ckks::Context& context) {
-  return {.max_level = context.compute_level(),
-          .entry_level = context.entry_level(),
-          .input_level = context.compute_level(),
-          .output_level = 0};
-}
-
 namespace {
 
 using Transforms = std::span<const ckks::PlacedTransform>;
@@ -26,7 +19,7 @@ void add_transforms(Transforms transforms, EffortSum& sum) {
 void add_eval_mod(const ckks::EvalModStage& stage, const ckks::Context& context, EffortSum& sum) {
   sum.add(context.evalmod_level(), 1);
   sum.series(stage.series().nodes);
-  for (int k = stage.polynomial().spec().double_angles; k > 0; --k) {
+  for (int k = ckks::EvalMod::kDoubleAngles; k > 0; --k) {
     const ckks::Level level = context.compute_level() + k;
     sum.multiply(level);
     sum.relinearise_rescale(level);

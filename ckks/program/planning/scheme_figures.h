@@ -9,9 +9,6 @@
 
 namespace psm::program {
 
-// The budget of a context: results at most at the level after a bootstrap, outputs at level 0.
-LevelBudget budget_of(const ckks::Context&);
-
 // Work, key-switches and keys of one bootstrap. Seconds are predicted from the kernels; a caller may replace
 // them by a measured time.
 BootstrapFigures figures_of(const ckks::BootstrapPlan&, const KernelSeconds&);

@@ -12,7 +12,6 @@ class RankPlanner {
  public:
   RankPlanner(const Plan& whole, const Schedule& schedule, int rank, bool from_start)
       : whole_(whole), rank_(rank), here_(schedule.level.size(), 0) {
-    plan_.budget = whole.budget;
     plan_.inputs_come_late = true;
     plan_.level = schedule.level;
     plan_.program.slots = whole.program.slots;

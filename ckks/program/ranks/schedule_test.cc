@@ -15,15 +15,12 @@ namespace {
 constexpr size_t kSlots = 512;
 const LinkModel kFast{1e-5, 1e9}, kSlow{1e-2, 1e5};
 
-CostModel model() {
-  ckks::Chain chain = ckks::nominal_chain(ckks::secure_n16());
-  chain.log_n = 10;
-  return CostModel(chain);
+const CostModel& model() {
+  static const CostModel costs(ckks::Context(ckks::insecure_bootstrappable(10)).chain());
+  return costs;
 }
 
-Plan planned(Builder& b) {
-  return plan(std::move(b).finish(), {.max_level = 13, .entry_level = 2, .input_level = 13}, model());
-}
+Plan planned(Builder& b) { return plan(std::move(b).finish(), model()); }
 
 // Random instructions in three blocks: maps of several outputs, hoisted rotations, sums and products.
 Plan random_plan(uint64_t seed) {
@@ -164,7 +161,7 @@ TEST_CASE("bootstraps that do not wait for one another run at the same time") {
   Builder b(kSlots);
   for (int i = 0; i < 4; ++i) {
     Value x = b.input(message("x", i));
-    for (int k = 0; k < 11; ++k) x = b.square(x);
+    for (int k = 0; k < 13; ++k) x = b.square(x);
     x = b.refresh(x);
     for (int k = 0; k < 3; ++k) x = b.square(x);
     b.output(message("y", i), x);

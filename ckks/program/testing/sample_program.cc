@@ -47,7 +47,7 @@ SampleProgram::SampleProgram(PlainKeeper* keeper) : context(ckks::insecure_boots
   }
   const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(context, {{}});
   entry.name = "pass";
-  entry.plan = plan(std::move(b).finish(), budget_of(context), costs_of(context, bootstraps));
+  entry.plan = plan(std::move(b).finish(), costs_of(context, bootstraps));
   entry.keys = key_request(entry.plan, bootstraps);
   entry.argument = "length";
   entry.first = 1;

@@ -33,7 +33,7 @@ TestMachine::TestMachine(const ckks::ParameterSpec& spec, Program source,
     : program(std::move(source)),
       party(spec),
       model(model_for(party.context, sparse)),
-      plan_(plan(program, budget_of(party.context), model)),
+      plan_(plan(program, model)),
       bootstrappers(ckks::make_bootstrappers(party.context, party.encoder, bootstrap_kinds(plan_))) {
   party.add_keys(key_request(plan_, ckks::plan_bootstraps(party.context, bootstrap_kinds(plan_))));
   machine = std::make_unique<EncryptedMachine>(plan_, party.encoder, *party.evaluator, &bootstrappers);

@@ -92,6 +92,8 @@ const Rule kRules[] = {
      "add plain [layer 0]: result 1073741824 is outside"},
     {"an output that is none", [](const Edited& e) { e.program.outputs[0].value.id = -1; },
      "pass: output 'deep' is never defined"},
+    {"an output under one name", [](const Edited& e) { e.program.outputs.push_back(e.program.outputs[0]); },
+     "pass: output 'deep' appears twice"},
     {"the period of a product",
      [](const Edited& e) { e.program.values[e.result(Opcode::kMultiplyPlain)].period = 64; },
      "multiply plain [layer 0]: its result 2 repeats with period 512 at best"},
@@ -120,6 +122,12 @@ const Rule kRules[] = {
      "bootstrap [layer 0]: it enters at level 1, not 2"},
     {"its result", [](const Edited& e) { e.level(Opcode::kBootstrap) = good().context->compute_level() + 1; },
      "bootstrap [layer 0]: its result"},
+    {"a pair of real values",
+     [](const Edited& e) {
+       Instruction& pair = e.the(Opcode::kBootstrap);
+       pair.arguments.assign(2, {0}), pair.results.push_back(pair.results[0]);
+     },
+     "bootstrap [layer 0]: value 0 is complex"},
     {"a kind that is possible", [](const Edited& e) { e.set_kind(3, 0); }, "is not possible"},
     {"a kind that keeps the value", [](const Edited& e) { e.set_kind(32, 1); }, "would lose"},
     {"few kinds",

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "ckks/base/error.h"
+#include "ckks/base/joined.h"
 #include "ckks/ring/kernels/backend_list.h"
 
 namespace psm::ckks {
@@ -37,14 +38,11 @@ const Kernels& kernels() { return *selected().load(std::memory_order_relaxed); }
 void use_backend(const Kernels& backend) { selected().store(&backend); }
 
 void select_backend(const std::string& name) {
-  std::string names;
-  for (const Kernels* backend : available_backends()) {
-    if (backend->name == name) {
-      return use_backend(*backend);
-    }
-    names += std::string(names.empty() ? "" : ", ") + backend->name;
-  }
-  throw Error(message("no backend \"", name, "\" on this processor; there are: ", names));
+  const std::vector<const Kernels*> available = available_backends();
+  for (const Kernels* backend : available)
+    if (backend->name == name) return use_backend(*backend);
+  throw Error(message("no backend \"", name,
+                      "\" on this processor; there are: ", joined(available, ", ", &Kernels::name)));
 }
 
 }  // namespace psm::ckks

@@ -1,5 +1,4 @@
-// The AVX2 backend: four residues at a time in doubles; see avx2.h for the arithmetic and its ranges. What
-// moves or compares words alone is left to the reference or to the compiler's vectors.
+// The AVX2 backend: four residues at a time in doubles; see avx2.h for the arithmetic and its ranges.
 #include "ckks/ring/kernels/avx2.h"
 #include "ckks/ring/kernels/backend_list.h"
 #include "ckks/ring/kernels/ntt_avx2.h"
@@ -7,24 +6,6 @@
 
 namespace psm::ckks {
 namespace {
-
-// x + q where x, taken with a sign, is below zero, else x; without a branch: residues may be secret.
-inline uint64_t add_if_negative(uint64_t x, uint64_t q) { return x + (q & (0 - (x >> 63))); }
-
-void add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
-  const uint64_t q = modulus.value;
-  for (size_t i = 0; i < n; ++i) out[i] = add_if_negative(a[i] + b[i] - q, q);
-}
-
-void subtract(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
-  const uint64_t q = modulus.value;
-  for (size_t i = 0; i < n; ++i) out[i] = add_if_negative(a[i] - b[i], q);
-}
-
-void negate(uint64_t* out, const uint64_t* a, size_t n, const Modulus& modulus) {
-  const uint64_t q = modulus.value;
-  for (size_t i = 0; i < n; ++i) out[i] = add_if_negative(0 - a[i], q);
-}
 
 // One product alone needs no wide sums.
 void one_or_more_tensor_products(uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64_t* const* a0,

@@ -7,24 +7,6 @@
 namespace psm::ckks {
 namespace {
 
-void add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
-  const Vector q = broadcast(modulus.value);
-  for (size_t i = 0; i < n; i += 8) store(out + i, subtract_if_at_least(add(load(a + i), load(b + i)), q));
-}
-
-void subtract(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
-  const Vector q = broadcast(modulus.value);
-  for (size_t i = 0; i < n; i += 8) {
-    const Vector difference = sub(load(a + i), load(b + i));
-    store(out + i, min(difference, add(difference, q)));  // below zero it wraps, and adding q unwraps it
-  }
-}
-
-void negate(uint64_t* out, const uint64_t* a, size_t n, const Modulus& modulus) {
-  const Vector q = broadcast(modulus.value);
-  for (size_t i = 0; i < n; i += 8) store(out + i, subtract_if_at_least(sub(q, load(a + i)), q));
-}
-
 void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
                        size_t n) {
   const __m512d magic = _mm512_set1_pd(0x1p52);  // an integer below it is the low bits of the sum with it

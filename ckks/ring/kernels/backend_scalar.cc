@@ -14,10 +14,6 @@ void subtract(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, con
   for (size_t i = 0; i < n; ++i) out[i] = sub_mod(a[i], b[i], q);
 }
 
-void negate(uint64_t* out, const uint64_t* a, size_t n, const Modulus& q) {
-  for (size_t i = 0; i < n; ++i) out[i] = negate_mod(a[i], q);
-}
-
 void multiply(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q) {
   for (size_t i = 0; i < n; ++i) out[i] = mul_mod(a[i], b[i], q);
 }

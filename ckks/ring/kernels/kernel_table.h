@@ -14,7 +14,6 @@ constexpr Kernels table_of_kernels(const char* name) {
       .ntt_inverse = ntt_inverse,
       .add = add,
       .subtract = subtract,
-      .negate = negate,
       .multiply = multiply,
       .multiply_add = multiply_add,
       .scale = scale,

@@ -30,10 +30,9 @@ struct Kernels {
   void (*ntt_forward)(uint64_t* out, const uint64_t* a, const NttView& tables);
   void (*ntt_inverse)(uint64_t* out, const uint64_t* a, const NttView& tables);
 
-  // out = a + b, a - b, -a, a * b, out + a * b.
+  // out = a + b, a - b, a * b, out + a * b.
   void (*add)(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q);
   void (*subtract)(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q);
-  void (*negate)(uint64_t* out, const uint64_t* a, size_t n, const Modulus& q);
   void (*multiply)(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q);
   void (*multiply_add)(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q);
 

@@ -1,4 +1,4 @@
-// Products and sums of them, for every backend that works on vectors. A file that is compiled for one instruction set
+// Sums and products, for every backend that works on vectors. A file that is compiled for one instruction set
 // includes this after its own names for
 //     Residues, kLanes                     a vector of kLanes residues, 4 or 8
 //     load_residues, store_residues        from and to words
@@ -22,6 +22,20 @@ constexpr size_t kAhead = 1024;  // bytes of a factor or a key that are asked fo
 constexpr int kVectorsOfEight = 8 / kLanes;
 
 inline void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p) + kAhead, _MM_HINT_T0); }
+
+// x + q where x, taken with a sign, is below zero, else x; without a branch: residues may be secret.
+inline uint64_t add_if_negative(uint64_t x, uint64_t q) { return x + (q & (0 - (x >> 63))); }
+
+// These two are left to the compiler's vectors.
+void add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
+  const uint64_t q = modulus.value;
+  for (size_t i = 0; i < n; ++i) out[i] = add_if_negative(a[i] + b[i] - q, q);
+}
+
+void subtract(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
+  const uint64_t q = modulus.value;
+  for (size_t i = 0; i < n; ++i) out[i] = add_if_negative(a[i] - b[i], q);
+}
 
 void multiply(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
   const auto m = broadcast(modulus);

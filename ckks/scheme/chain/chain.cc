@@ -125,30 +125,4 @@ std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double
   return gadgets;
 }
 
-Chain levels_of(const ParameterSpec& spec) {
-  const auto entry = Level::at(spec.stc_levels), compute = entry + spec.compute_levels,
-             evalmod = compute + spec.evalmod_levels;
-  return {.log_n = spec.log_n,
-          .entry_level = entry,
-          .compute_level = compute,
-          .evalmod_level = evalmod,
-          .max_level = evalmod + spec.cts_levels};
-}
-
-Chain nominal_chain(const ParameterSpec& spec) {
-  Chain chain = levels_of(spec);
-  chain.q_bits = {spec.q0_bits};
-  const auto append = [&](int count, int bits) { chain.q_bits.insert(chain.q_bits.end(), count, bits); };
-  append(spec.stc_levels, spec.stc_bits);
-  append(spec.compute_levels, spec.compute_bits);
-  append(spec.evalmod_levels, spec.evalmod_bits);
-  append(spec.cts_levels, spec.cts_bits);
-  chain.bands = gadgets_of(spec, std::vector<double>(chain.q_bits.begin(), chain.q_bits.end()),
-                           spec.p_count * spec.p_bits);
-  int most = 0;
-  for (const Gadget& band : chain.bands) most = std::max(most, band.p_count);
-  chain.p_bits.assign(most, spec.p_bits);
-  return chain;
-}
-
 }  // namespace psm::ckks

@@ -1,6 +1,6 @@
 // A modulus chain as plain data: how many levels there are and what each is for, how large the primes are,
 // and how key switching decomposes. All that costs depend on is here, but no prime, no table and no secret.
-// Planners, meters and cost models take a chain: that of a Context (context.h) or a nominal one.
+// Planners, meters and cost models take that of a Context (context.h).
 //
 // Notation: level l has l + 1 limbs, of N = 2^log_n words each; q_0 .. q_L are the primes, p_0 .. the special ones.
 #pragma once
@@ -72,12 +72,5 @@ struct Chain {
 // Returns the gadget of each band of a chain with primes of these sizes and special primes of log2_p bits at
 // the top. A gadget without digits has a prime that is larger than its P.
 std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double> log2_q, double log2_p);
-
-// The chain of a specification with its ring degree and levels only, without primes or bands.
-Chain levels_of(const ParameterSpec& spec);
-
-// The chain of a specification before any prime is found. A prime near 2^40 counts 40 bits, although one
-// above 2^40 has 41.
-Chain nominal_chain(const ParameterSpec& spec);
 
 }  // namespace psm::ckks

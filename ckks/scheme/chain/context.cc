@@ -51,8 +51,12 @@ double nominal(int bits) { return bits == kMaxModulusBits ? 0x1p50 - 0x1p26 : st
 
 Context::Context(const ParameterSpec& spec) : spec_(spec) {
   check_shape(spec);
-  chain_ = levels_of(spec);
-  const Level max_level = chain_.max_level;
+  chain_.log_n = spec.log_n;
+  chain_.entry_level = Level::at(spec.stc_levels);
+  chain_.compute_level = chain_.entry_level + spec.compute_levels;
+  chain_.evalmod_level = chain_.compute_level + spec.evalmod_levels;
+  const Level max_level = chain_.evalmod_level + spec.cts_levels;
+  chain_.max_level = max_level;
 
   std::vector<uint64_t> used;
   const auto take = [&](double target) {

@@ -111,32 +111,6 @@ TEST_CASE("a digit has no more primes than one basis conversion takes, however l
   CHECK(context.chain().bands.back().digits.size() == 3);
 }
 
-TEST_CASE(
-    "before primes are found a chain has the levels, bands and digits that they give it, and sizes within a "
-    "bit") {
-  for (const ParameterSpec& spec : shipped_specs()) {
-    CAPTURE(spec.name);
-    const Chain nominal = nominal_chain(spec);
-    const Context context(spec);
-    const Chain& found = context.chain();
-    CHECK(nominal.log_n == found.log_n);
-    CHECK(nominal.entry_level == found.entry_level);
-    CHECK(nominal.compute_level == found.compute_level);
-    CHECK(nominal.max_level == found.max_level);
-    REQUIRE(nominal.q_bits.size() == found.q_bits.size());
-    for (size_t i = 0; i < found.q_bits.size(); ++i)
-      CHECK(std::abs(nominal.q_bits[i] - found.q_bits[i]) <= 1);
-    CHECK(nominal.p_bits.size() == found.p_bits.size());
-    for (Level level = 0; level <= found.max_level; ++level) {
-      CHECK(nominal.band(level) == found.band(level));
-      CHECK(nominal.special_primes(level) == found.special_primes(level));
-      REQUIRE(nominal.digits(level) == found.digits(level));
-      for (int i = 0; i < found.digits(level); ++i)
-        CHECK(nominal.digit(i, level).end == found.digit(i, level).end);
-    }
-  }
-}
-
 TEST_CASE("every shipped set keeps within the bound of its secret, with the ephemeral secret at q_0 p_0") {
   const std::vector<ParameterSpec> specs = shipped_specs();
   std::set<std::string> names;

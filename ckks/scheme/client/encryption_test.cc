@@ -25,16 +25,6 @@ struct Shared {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Shared, "what was encrypted under the public key is decrypted, at every level") {
-  const Slots x = t.random_slots(1);
-  for (Level level = 0; level <= 4; ++level) {
-    const Ciphertext c = t.encrypt(x, level);
-    CHECK(c.level() == level);
-    CHECK(c.scale() == t.context.scale(level));
-    CHECK(max_error(t.decrypt(c), x) < 1e-6);
-  }
-}
-
 TEST_CASE_FIXTURE(Shared,
                   "a scale beyond what the decoder reads is divided down first: the values come back") {
   const Slots x = t.random_slots(8);
@@ -62,11 +52,6 @@ TEST_CASE_FIXTURE(Shared, "a scale that leaves no room for a value below the mod
   CHECK_REFUSED(t.decrypt(c), "no room");
   c.declare_scale(Scale());
   CHECK_THROWS_AS(t.decrypt(c), Error);
-}
-
-TEST_CASE_FIXTURE(Shared, "a periodic plaintext encrypts to its repetition") {
-  const Slots x = t.random_slots(2, 8), y = t.decrypt(t.encrypt(x, 2));
-  CHECK(max_error(y, map(y, [&](size_t i) { return x[i % 8]; })) < 1e-6);
 }
 
 TEST_CASE_FIXTURE(Shared,

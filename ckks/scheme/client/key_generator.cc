@@ -8,16 +8,6 @@
 #include "ckks/ring/sampler.h"
 
 namespace psm::ckks {
-namespace {
-
-void check_level(const Context& context, Level level) {
-  if (level < 0 || level > context.max_level()) {
-    throw Error(
-        message("a key for level ", level, " was asked for, but levels go from 0 to ", context.max_level()));
-  }
-}
-
-}  // namespace
 
 uint64_t special_product(const Context& context, int p_count, const Modulus& m) {
   uint64_t product = 1;
@@ -25,8 +15,30 @@ uint64_t special_product(const Context& context, int p_count, const Modulus& m) 
   return product;
 }
 
-RnsPoly target_of(const SecretKey& secret, GaloisElement g) {
-  return automorphism(secret.poly(), inverse_element(g, secret.context().log_n()));
+SwitchedSecrets::SwitchedSecrets(const SecretKey& secret, const RnsPoly& ephemeral, const KeyName& name)
+    : from_(&secret.poly()), to_(&secret.poly()) {
+  const Ring& ring = secret.context().ring();
+  const auto turned = [&] {
+    return automorphism(secret.poly(), inverse_element(name.element, secret.context().log_n()));
+  };
+  switch (name.role) {
+    case KeyRole::kRelinearisation:
+      made_ = RnsPoly::secret(ring, ring.full_basis(), Form::kNtt);
+      multiply(made_, secret.poly(), secret.poly());
+      from_ = &made_;
+      break;
+    case KeyRole::kGalois:
+      made_ = turned();
+      to_ = &made_;
+      break;
+    case KeyRole::kToEphemeral:
+      to_ = &ephemeral;
+      break;
+    case KeyRole::kFromEphemeral:
+      made_ = turned();
+      from_ = &ephemeral, to_ = &made_;
+      break;
+  }
 }
 
 PublicKey KeyGenerator::public_key() {
@@ -40,36 +52,31 @@ PublicKey KeyGenerator::public_key() {
   return key;
 }
 
-KeySwitchKey KeyGenerator::switching_key(const RnsPoly& s_from, const RnsPoly& s_to, const KeyName& name) {
+KeySwitchKey KeyGenerator::switching_key(const KeyName& name, const RnsPoly& ephemeral) {
   const Ring& ring = context_.ring();
+  const SwitchedSecrets secrets(secret_, ephemeral, name);
   KeySwitchKey key{fresh_seed(), name.level, name.p_count, {}, secret_.fingerprint()};
   for (int i = 0; i < name.digits; ++i) {
     RnsPoly a(ring, {name.level + 1, name.p_count}, Form::kNtt);
     expand_seed(key.seed, i, a);
-    RnsPoly b = encrypt_zero(a, s_to, error_random_);
+    RnsPoly b = encrypt_zero(a, secrets.to(), error_random_);
     const DigitRange range = key_digit(context_.chain(), name, i);
     for (int j = range.begin; j < range.end; ++j) {
       const Modulus& m = ring.q(j);
       const Multiplier p_product = make_multiplier(special_product(context_, name.p_count, m), m);
-      kernels().scale_add(b.limb(j), s_from.limb(j), p_product, ring.n(), m);
+      kernels().scale_add(b.limb(j), secrets.from().limb(j), p_product, ring.n(), m);
     }
     key.digits.push_back({PackedPoly(b), PackedPoly(a)});
   }
   return key;
 }
 
-KeySwitchKey KeyGenerator::relinearisation(Level level) {
-  check_level(context_, level);
-  RnsPoly square = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
-  multiply(square, secret_.poly(), secret_.poly());
-  return switching_key(square, secret_.poly(),
-                       key_name(context_.chain(), KeyRole::kRelinearisation, 0, level));
-}
-
-KeySwitchKey KeyGenerator::galois(GaloisElement g, Level level) {
-  check_level(context_, level);
-  return switching_key(secret_.poly(), target_of(secret_, g),
-                       key_name(context_.chain(), KeyRole::kGalois, g, level));
+KeySwitchKey KeyGenerator::one_key(KeyRole role, GaloisElement g, Level level) {
+  if (level < 0 || level > context_.max_level()) {
+    throw Error(
+        message("a key for level ", level, " was asked for, but levels go from 0 to ", context_.max_level()));
+  }
+  return switching_key(key_name(context_.chain(), role, g, level), {});
 }
 
 RnsPoly KeyGenerator::ephemeral_secret() {
@@ -89,23 +96,9 @@ void KeyGenerator::make(const KeyRequest& request,
                         const std::function<void(const KeyName&, KeySwitchKey)>& take) {
   RnsPoly ephemeral;
   for (const KeyName& name : request.keys(context_.chain())) {
-    KeySwitchKey key;
-    switch (name.role) {
-      case KeyRole::kRelinearisation:
-        key = relinearisation(name.level);
-        break;
-      case KeyRole::kGalois:
-        key = galois(name.element, name.level);
-        break;
-      case KeyRole::kToEphemeral:
-        ephemeral = ephemeral_secret();
-        key = switching_key(secret_.poly(), ephemeral, name);  // the one key under it: modulus q_0 p_0
-        break;
-      case KeyRole::kFromEphemeral:
-        key = switching_key(ephemeral, target_of(secret_, name.element), name);
-        break;
-    }
-    take(name, std::move(key));
+    // The one key under the ephemeral secret, with the modulus q_0 p_0, comes before those from it.
+    if (name.role == KeyRole::kToEphemeral) ephemeral = ephemeral_secret();
+    take(name, switching_key(name, ephemeral));
   }
 }
 

@@ -18,16 +18,29 @@ namespace psm::ckks {
 // P, the product of p_count special primes, modulo one of the primes of q.
 uint64_t special_product(const Context& context, int p_count, const Modulus& m);
 
-// sigma_g^{-1}(s): what the keys of the Galois element g switch to.
-RnsPoly target_of(const SecretKey& secret, GaloisElement g);
+// The secrets that a key switches from and to, by its role. `ephemeral` is that of ModRaise, for the keys around it; it
+// and the secret key outlive the object.
+class SwitchedSecrets {
+ public:
+  SwitchedSecrets(const SecretKey& secret, const RnsPoly& ephemeral, const KeyName& name);
+  SwitchedSecrets(const SwitchedSecrets&) = delete;
+  SwitchedSecrets& operator=(const SwitchedSecrets&) = delete;
+
+  const RnsPoly& from() const { return *from_; }
+  const RnsPoly& to() const { return *to_; }
+
+ private:
+  RnsPoly made_;  // s^2 or sigma_g^{-1}(s)
+  const RnsPoly *from_, *to_;
+};
 
 class KeyGenerator {
  public:
   explicit KeyGenerator(const SecretKey& secret) : secret_(secret), context_(secret.context()) {}
 
   PublicKey public_key();
-  KeySwitchKey relinearisation(Level level);
-  KeySwitchKey galois(GaloisElement g, Level level);
+  KeySwitchKey relinearisation(Level level) { return one_key(KeyRole::kRelinearisation, 0, level); }
+  KeySwitchKey galois(GaloisElement g, Level level) { return one_key(KeyRole::kGalois, g, level); }
 
   // Makes all keys of a request: one at a time for take(), or together. Among them are those around ModRaise
   // (ePrint 2022/024): s -> s~ at modulus q_0 p_0, and s~ -> sigma_g^{-1}(s) at Q_level P. The ephemeral secret s~ is
@@ -36,8 +49,9 @@ class KeyGenerator {
   EvaluationKeys evaluation_keys(const KeyRequest& request, const std::function<void()>& after_each = {});
 
  private:
-  // The key that switches from s_from to s_to: digit i of b carries P g_i s_from.
-  KeySwitchKey switching_key(const RnsPoly& s_from, const RnsPoly& s_to, const KeyName& name);
+  // Digit i of b carries P g_i s', s' the secret that the key switches from.
+  KeySwitchKey switching_key(const KeyName& name, const RnsPoly& ephemeral);
+  KeySwitchKey one_key(KeyRole role, GaloisElement g, Level level);
   RnsPoly ephemeral_secret();
 
   const SecretKey& secret_;

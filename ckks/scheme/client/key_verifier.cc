@@ -20,6 +20,23 @@ namespace {
       Error::Kind::kFailed);
 }
 
+std::string what_is(const KeyName& name) {
+  switch (name.role) {
+    case KeyRole::kRelinearisation:
+      return message("the key for products at level ", name.level);
+    case KeyRole::kGalois:
+      return message("the key of the Galois element ", name.element, " at level ", name.level);
+    case KeyRole::kToEphemeral:
+      return "the key before ModRaise";
+    case KeyRole::kFromEphemeral:
+      return message("the key behind ModRaise of the Galois element ", name.element, " at level ",
+                     name.level);
+  }
+  return {};
+}
+
+constexpr const char* kAround = "the set of keys around ModRaise";
+
 // b + a s in NTT form, of one limb; s is modulo all primes.
 Buffer phase(const RnsPoly& a, const RnsPoly& b, const RnsPoly& s, int j) {
   const Ring& ring = a.ring();
@@ -86,48 +103,34 @@ void KeyVerifier::check(const PublicKey& key) const {
     fail("the public key");
 }
 
-void KeyVerifier::check_relinearisation(const KeySwitchKey& key, const std::string& what) const {
-  RnsPoly square = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
-  multiply(square, secret_.poly(), secret_.poly());
-  check_switch(key, KeyRole::kRelinearisation, square, secret_.poly(), what);
-}
-
-void KeyVerifier::check_galois(const KeySwitchKey& key, GaloisElement element,
-                               const std::string& what) const {
-  check_switch(key, KeyRole::kGalois, secret_.poly(), target_of(secret_, element), what);
-}
-
-void KeyVerifier::check_encapsulation(const EvaluationKeys& around) const {
-  const char *all = "the set of keys around ModRaise", *before = "the key before ModRaise";
-  const KeySwitchKey* to_ephemeral = nullptr;
-  RnsPoly ephemeral;
-  for (const auto& [use, key] : around.keys) {  // in the order of the roles
-    const auto& [role, element, band] = use;
-    if (role == KeyRole::kToEphemeral && to_ephemeral == nullptr) {
-      to_ephemeral = &key;
-      continue;
-    }
-    if (role != KeyRole::kFromEphemeral || to_ephemeral == nullptr) fail(all);
-    const std::string behind =
-        message("the key behind ModRaise of the Galois element ", element, " at level ", key.level);
-    const RnsPoly target = target_of(secret_, element);
-    if (ephemeral.empty()) {
-      check_shape(key, key_name(context_.chain(), role, element, key.level), behind);
-      ephemeral = secret_poly(context_.ring(), context_.ring().full_basis(), ephemeral_of(key, target));
-    }
-    check_switch(key, role, ephemeral, target, behind);
+void KeyVerifier::check(KeyRole role, GaloisElement element, const KeySwitchKey& key) {
+  if (role == KeyRole::kToEphemeral) {
+    if (to_ephemeral_) fail(kAround);
+    to_ephemeral_ = key.in(nullptr);
+    return;
   }
-  if (ephemeral.empty()) fail(all);
-  if (to_ephemeral->level != 0) fail(before);
-  check_switch(*to_ephemeral, KeyRole::kToEphemeral, secret_.poly(), ephemeral, before);
+  const KeyName name = key_name(context_.chain(), role, element, key.level);
+  check_shape(name, key);
+  if (role == KeyRole::kFromEphemeral && ephemeral_.empty())
+    ephemeral_ = secret_poly(context_.ring(), context_.ring().full_basis(), ephemeral_of(name, key));
+  check_switch(name, key);
+}
+
+void KeyVerifier::finish() {
+  if (to_ephemeral_.has_value() == ephemeral_.empty()) fail(kAround);
+  if (!to_ephemeral_) return;
+  const KeyName name = key_name(context_.chain(), KeyRole::kToEphemeral, 0, 0);
+  check_shape(name, *to_ephemeral_);
+  check_switch(name, *to_ephemeral_);
 }
 
 // e + P s~ is e modulo the special primes, and P s~ more modulo q_0.
-SecretVector<int32_t> KeyVerifier::ephemeral_of(const KeySwitchKey& key, const RnsPoly& target) const {
+SecretVector<int32_t> KeyVerifier::ephemeral_of(const KeyName& name, const KeySwitchKey& key) const {
   const Ring& ring = context_.ring();
+  const SwitchedSecrets secrets(secret_, ephemeral_, name);
   const RnsPoly a = key.digits[0].a.unpack(), b = key.digits[0].b.unpack();
   const auto residues = [&](int j) {
-    Buffer x = phase(a, b, target, j);
+    Buffer x = phase(a, b, secrets.to(), j);
     kernels().ntt_inverse(x.data(), x.data(), ring.ntt(a.prime_index(j)));
     return x;
   };
@@ -148,22 +151,22 @@ SecretVector<int32_t> KeyVerifier::ephemeral_of(const KeySwitchKey& key, const R
   return secret;
 }
 
-void KeyVerifier::check_shape(const KeySwitchKey& key, const KeyName& name, const std::string& what) const {
+void KeyVerifier::check_shape(const KeyName& name, const KeySwitchKey& key) const {
   const Basis basis{name.level + 1, name.p_count};
-  bool good = key.fingerprint == secret_.fingerprint() && key.p_count == name.p_count &&
-              key.digits.size() == static_cast<size_t>(name.digits);
+  bool good = key.fingerprint == secret_.fingerprint() && key.level == name.level &&
+              key.p_count == name.p_count && key.digits.size() == static_cast<size_t>(name.digits);
   for (const KeySwitchKey::Digit& digit : key.digits)
     good = good && digit.a.basis() == basis && digit.b.basis() == basis;
-  if (!good) fail(what);
+  if (!good) fail(what_is(name));
 }
 
-void KeyVerifier::check_switch(const KeySwitchKey& key, KeyRole role, const RnsPoly& from, const RnsPoly& to,
-                               const std::string& what) const {
-  const KeyName name = key_name(context_.chain(), role, 0, key.level);
-  check_shape(key, name, what);
+void KeyVerifier::check_switch(const KeyName& name, const KeySwitchKey& key) const {
+  const SwitchedSecrets secrets(secret_, ephemeral_, name);
   for (size_t d = 0; d < key.digits.size(); ++d) {
-    const Carried carried{&from, key_digit(context_.chain(), name, static_cast<int>(d)), name.p_count};
-    if (!is_small(context_, key.digits[d].a.unpack(), key.digits[d].b.unpack(), to, carried)) fail(what);
+    const Carried carried{&secrets.from(), key_digit(context_.chain(), name, static_cast<int>(d)),
+                          name.p_count};
+    if (!is_small(context_, key.digits[d].a.unpack(), key.digits[d].b.unpack(), secrets.to(), carried))
+      fail(what_is(name));
   }
 }
 

@@ -8,11 +8,11 @@
 // This checks the whole key, not only its effect on one ciphertext. Nobody kept the ephemeral secret of the
 // keys around ModRaise. It follows from the first that switches from it, and must have the right weight.
 //
-// Every check throws Error with `what` in front. No branch and no address depends on the secret or on an
+// A check that fails throws Error, which names the key. No branch and no address depends on the secret or on an
 // error, but the result of a check is public.
 #pragma once
 
-#include <string>
+#include <optional>
 
 #include "ckks/scheme/client/secret_key.h"
 #include "ckks/scheme/public/ciphertext.h"
@@ -25,19 +25,19 @@ class KeyVerifier {
   explicit KeyVerifier(const SecretKey& secret) : secret_(secret), context_(secret.context()) {}
 
   void check(const PublicKey& key) const;
-  void check_relinearisation(const KeySwitchKey& key, const std::string& what) const;
-  void check_galois(const KeySwitchKey& key, GaloisElement element, const std::string& what) const;
-  // All keys around ModRaise, and no others: one to the ephemeral secret, the rest from it.
-  void check_encapsulation(const EvaluationKeys& around) const;
+  // One after another, those of one pair. The key to the ephemeral secret waits for finish().
+  void check(KeyRole role, GaloisElement element, const KeySwitchKey& key);
+  void finish();
 
  private:
-  void check_shape(const KeySwitchKey& key, const KeyName& name, const std::string& what) const;
-  void check_switch(const KeySwitchKey& key, KeyRole role, const RnsPoly& from, const RnsPoly& to,
-                    const std::string& what) const;
-  SecretVector<int32_t> ephemeral_of(const KeySwitchKey& from_ephemeral, const RnsPoly& target) const;
+  void check_shape(const KeyName& name, const KeySwitchKey& key) const;
+  void check_switch(const KeyName& name, const KeySwitchKey& key) const;
+  SecretVector<int32_t> ephemeral_of(const KeyName& name, const KeySwitchKey& from_ephemeral) const;
 
   const SecretKey& secret_;
   const Context& context_;
+  std::optional<KeySwitchKey> to_ephemeral_;
+  RnsPoly ephemeral_;  // once it is known
 };
 
 }  // namespace psm::ckks

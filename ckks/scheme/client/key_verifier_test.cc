@@ -30,6 +30,12 @@ void change(KeySwitchKey& key, size_t digit, int64_t by, int only = -1) {
   key.digits[digit].b = PackedPoly(b);
 }
 
+void check_all(KeyVerifier& verifier, const EvaluationKeys& keys) {
+  for (const auto& [use, key] : keys.keys)
+    verifier.check(std::get<KeyRole>(use), std::get<GaloisElement>(use), key);
+  verifier.finish();
+}
+
 struct Keys {
   const Context context{insecure_bootstrappable(10)};
   const SecretKey secret = SecretKey::generate(context);
@@ -39,8 +45,9 @@ struct Keys {
                            secret.fingerprint().key};
   KeyGenerator generator{secret}, false_generator{impostor};
 
-  void check_refused(const std::string& what, const std::function<void(const KeyVerifier&)>& check) const {
-    const std::string why = refusal_of([&] { check(KeyVerifier(secret)); }, 1);
+  void check_refused(const std::string& what, const std::function<void(KeyVerifier&)>& check) const {
+    KeyVerifier verifier(secret);
+    const std::string why = refusal_of([&] { check(verifier); }, 1);
     CAPTURE(why);
     CHECK(contains(why, ": " + what + " is not what it should be"));
   }
@@ -64,9 +71,8 @@ constexpr int64_t kFar = 2 * kErrorBound + 1;  // further than any two errors ar
 }  // namespace
 
 TEST_CASE_FIXTURE(Keys, "what the generator makes passes, at the top of every band and below it") {
-  const KeyVerifier verifier(secret);
+  KeyVerifier verifier(secret);
   verifier.check(generator.public_key());
-  verifier.check_encapsulation(around(generator));
   std::set<Level> levels;
   for (const Gadget& band : context.chain().bands) {
     levels.insert(band.top);
@@ -76,10 +82,11 @@ TEST_CASE_FIXTURE(Keys, "what the generator makes passes, at the top of every ba
   const GaloisElement rotation = galois_element(context, 3), conjugation = galois_element(context, 0, true);
   for (const Level level : levels) {
     CAPTURE(int{level});
-    verifier.check_relinearisation(generator.relinearisation(level), "r");
-    verifier.check_galois(generator.galois(rotation, level), rotation, "g");
-    verifier.check_galois(generator.galois(conjugation, level), conjugation, "g");
+    verifier.check(KeyRole::kRelinearisation, 0, generator.relinearisation(level));
+    for (const GaloisElement g : {rotation, conjugation})
+      verifier.check(KeyRole::kGalois, g, generator.galois(g, level));
   }
+  check_all(verifier, around(generator));
 }
 
 TEST_CASE("the same under a dense secret") {
@@ -87,19 +94,19 @@ TEST_CASE("the same under a dense secret") {
   const Context dense(spec);
   const SecretKey key = SecretKey::generate(dense);
   KeyGenerator keys(key);
-  const KeyVerifier verifier(key);
+  KeyVerifier verifier(key);
   verifier.check(keys.public_key());
-  verifier.check_relinearisation(keys.relinearisation(dense.compute_level()), "r");
-  KeyRequest raised;
-  raised.need_raised(1, dense.max_level());
-  raised.need_raised(kTurn, dense.max_level());
-  verifier.check_encapsulation(keys.evaluation_keys(raised));
+  KeyRequest request;
+  request.need_relinearisation(dense.compute_level());
+  request.need_raised(1, dense.max_level());
+  request.need_raised(kTurn, dense.max_level());
+  check_all(verifier, keys.evaluation_keys(request));
 }
 
 TEST_CASE_FIXTURE(
     Keys, "a public key of another secret, of another pair, or changed in one coefficient is refused") {
   const auto refused = [&](const PublicKey& key) {
-    check_refused("the public key", [&](const KeyVerifier& v) { v.check(key); });
+    check_refused("the public key", [&](KeyVerifier& v) { v.check(key); });
   };
   refused(false_generator.public_key());
   PublicKey key = generator.public_key();
@@ -118,14 +125,14 @@ TEST_CASE_FIXTURE(Keys, "a key without its error would tell the secret, and is r
   const RnsPoly s = secret.poly().clone_prefix(key.a.basis());
   multiply(key.b, key.a, s);
   subtract(key.b, RnsPoly::zero(context.ring(), key.b.basis(), Form::kNtt), key.b);
-  check_refused("the public key", [&](const KeyVerifier& v) { v.check(key); });
+  check_refused("the public key", [&](KeyVerifier& v) { v.check(key); });
 }
 
 TEST_CASE_FIXTURE(Keys, "a relinearisation key is refused where any part of it is another") {
   const Level level = context.compute_level();
   const auto refused = [&](const KeySwitchKey& key) {
-    check_refused("the key of r",
-                  [&](const KeyVerifier& v) { v.check_relinearisation(key, "the key of r"); });
+    check_refused(message("the key for products at level ", key.level),
+                  [&](KeyVerifier& v) { v.check(KeyRole::kRelinearisation, 0, key); });
   };
   refused(false_generator.relinearisation(level));
   refused(generator.galois(galois_element(context, 1), level));
@@ -154,8 +161,8 @@ TEST_CASE_FIXTURE(Keys, "a Galois key of another element, level or secret is ref
   const Level level = context.compute_level();
   const GaloisElement element = galois_element(context, 3);
   const auto refused = [&](const KeySwitchKey& key) {
-    check_refused("the key of g",
-                  [&](const KeyVerifier& v) { v.check_galois(key, element, "the key of g"); });
+    check_refused(message("the key of the Galois element ", element, " at level ", key.level),
+                  [&](KeyVerifier& v) { v.check(KeyRole::kGalois, element, key); });
   };
   refused(generator.galois(galois_element(context, -3), level));
   refused(generator.galois(galois_element(context, 3, true), level));
@@ -187,7 +194,7 @@ TEST_CASE_FIXTURE(
   const auto refused = [&](const std::string& what, const std::function<void(EvaluationKeys&)>& change) {
     EvaluationKeys keys = around(generator);
     change(keys);
-    check_refused(what, [&](const KeyVerifier& v) { v.check_encapsulation(keys); });
+    check_refused(what, [&](KeyVerifier& v) { check_all(v, keys); });
   };
   const std::pair<GaloisElement, Level> places[] = {{1, Level(1)}, {1, top}, {kTurn, top}};
   EvaluationKeys again = around(generator), other = around(false_generator);
@@ -220,14 +227,10 @@ TEST_CASE_FIXTURE(
   refused(behind(kTurn, top), [&](EvaluationKeys& k) {
     key_of(k, KeyRole::kFromEphemeral, kTurn, top) = generator.galois(kTurn, top);
   });
-  // One key is missing, there is one of another role, or none is there.
+  // One of them is missing, or there are two.
   refused(all, [&](EvaluationKeys& k) { k.keys.erase({KeyRole::kToEphemeral, 0, 0}); });
-  refused(all, [&](EvaluationKeys& k) { k.keys.clear(); });
   refused(all, [&](EvaluationKeys& k) {
     std::erase_if(k.keys, [](const auto& key) { return std::get<0>(key.first) == KeyRole::kFromEphemeral; });
-  });
-  refused(all, [&](EvaluationKeys& k) {
-    k.keys.emplace(EvaluationKeys::Use{KeyRole::kRelinearisation, 0, 0}, generator.relinearisation(0));
   });
   refused(all, [&](EvaluationKeys& k) {
     k.keys.emplace(EvaluationKeys::Use{KeyRole::kToEphemeral, 1, 0},
@@ -244,9 +247,10 @@ TEST_CASE_FIXTURE(Keys, "an ephemeral secret of another weight is refused") {
   const SecretKey same(other, std::move(coefficients), secret.fingerprint().key);
   KeyGenerator generator(same);
   EvaluationKeys keys = around(generator);
-  KeyVerifier(same).check_encapsulation(keys);
+  KeyVerifier verifier(same);
+  check_all(verifier, keys);
   for (auto& [use, key] : keys.keys) key.fingerprint = secret.fingerprint();
-  check_refused("the ephemeral secret", [&](const KeyVerifier& v) { v.check_encapsulation(keys); });
+  check_refused("the ephemeral secret", [&](KeyVerifier& v) { check_all(v, keys); });
 }
 
 }  // namespace psm::ckks

@@ -73,6 +73,10 @@ void compare_at(TestParty& t, Level level, Comparison& compare) {
   compare("subtraction", rms_error(t.decrypt(e.sub(a, b)), difference), std::hypot(fresh, fresh));
   compare("addition of a plaintext", rms_error(t.decrypt(e.add_plain(s, t.encoder.encode(y, level))), sum),
           std::hypot(seeded, model.encoding(scale)));
+  compare("addition of a repeated plaintext",
+          rms_error(t.decrypt(e.add_plain(s, t.encoder.encode(part, level))),
+                    map(x, [&](size_t i) { return x[i] + part[i % part.size()]; })),
+          std::hypot(seeded, model.encoding(scale, static_cast<int>(part.size()))));
 
   const Slots in = t.decrypt(s);
   const double key_switch = model.key_switch(level, scale);
@@ -98,7 +102,7 @@ void compare_at(TestParty& t, Level level, Comparison& compare) {
           std::hypot(std::sqrt(2.0) * division, std::sqrt(3.0) * digits));
 }
 
-// Everything that costs a level.
+// Everything that costs a level, and leaves the scale canonical.
 void compare_down_from(TestParty& t, Level level, Comparison& compare) {
   const NoiseModel model(t.context);
   const Evaluator& e = *t.evaluator;
@@ -109,6 +113,7 @@ void compare_down_from(TestParty& t, Level level, Comparison& compare) {
   const double fresh = model.encryption(scale);
   const auto own = [&](const char* operation, const Ciphertext& result, const Slots& expected,
                        double predicted) {
+    CHECK(result.scale() == t.context.scale(result.level()));
     compare(operation, rms_error(t.decrypt(result), expected), predicted);
   };
   // What relinearisation and rescale add to a sum of `terms` products.
@@ -248,7 +253,7 @@ TEST_CASE(
   }
   MESSAGE("worst: ", compare.worst());
   CHECK(runs == 2 * 2 * (4 + 4 + 4 + 6 + 4));
-  CHECK(compare.counts().size() == 13 + 11 + 1);
+  CHECK(compare.counts().size() == 14 + 11 + 1);
   for (const auto& [operation, count] : compare.counts()) {
     CAPTURE(operation);
     CHECK(count >= (operation == "ModRaise" ? 10 : runs - 20));  // ten sets of keys, each at level 0 twice

@@ -23,9 +23,7 @@ TestParty& party() {
     const Context& context = fresh->context;
     KeyRequest request;
     request.need_relinearisation(kTop);
-    for (int offset : {1, 2, 5, 64, -3}) request.need_galois(galois_element(context, offset), kTop);
-    request.need_galois(galois_element(context, 0, true), kTop);
-    request.need_galois(galois_element(context, 5, true), kTop);
+    for (int offset : {1, 64}) request.need_galois(galois_element(context, offset), kTop);
     request.need_galois(galois_element(context, 7), 3);
     fresh->add_keys(request);
     return fresh;
@@ -42,16 +40,15 @@ constexpr double kTolerance = 1e-6;
 
 }  // namespace
 
-// A slot is at most sqrt(2), and a result takes in the errors of six factors at most, or of one ModRaise. What operations
-// add by themselves is less than what encryption does (scheme/errors/noise_test.cc).
+// A result takes in the errors of three ciphertexts at most, or of one ModRaise. What operations add by themselves is
+// less than what encryption does (scheme/errors/noise_test.cc).
 TEST_CASE("chance leaves less than the tolerance, but once in a million cases") {
   const auto largest = [](const Context& context, double error) {
     return largest_laplace(2 * static_cast<size_t>(context.slots())) * error;
   };
   const Context leveled(insecure_leveled(11, kTop)), raised(insecure_bootstrappable(10));
   for (Level level = 0; level <= kTop; ++level)
-    CHECK(largest(leveled, 6 * std::sqrt(2.0) * NoiseModel(leveled).encryption(leveled.scale(level))) <
-          kTolerance);
+    CHECK(largest(leveled, 3 * NoiseModel(leveled).encryption(leveled.scale(level))) < kTolerance);
   const NoiseModel model(raised);
   for (Level level = 0; level <= raised.max_level(); ++level)
     CHECK(largest(raised, model.encryption(raised.scale(level))) < kTolerance);
@@ -59,27 +56,7 @@ TEST_CASE("chance leaves less than the tolerance, but once in a million cases") 
                                    model.key_switch(raised.max_level(), raised.scale(0)))) < kTolerance);
 }
 
-TEST_CASE_FIXTURE(Shared, "sums, differences and negatives are those of the slots") {
-  const Slots x = t.random_slots(1), y = t.random_slots(2);
-  const Ciphertext a = t.encrypt(x, kTop), b = t.encrypt(y, kTop);
-  CHECK(max_error(t.decrypt(e.add(a, b)), map(x, [&](size_t i) { return x[i] + y[i]; })) < kTolerance);
-  CHECK(max_error(t.decrypt(e.sub(a, b)), map(x, [&](size_t i) { return x[i] - y[i]; })) < kTolerance);
-  CHECK(max_error(t.decrypt(e.negate(a)), map(x, [&](size_t i) { return -x[i]; })) < kTolerance);
-  Ciphertext c = a.clone();
-  e.add_inplace(c, b);
-  CHECK(max_error(t.decrypt(c), map(x, [&](size_t i) { return x[i] + y[i]; })) < kTolerance);
-}
-
-TEST_CASE_FIXTURE(Shared, "a plaintext can be added, full or periodic") {
-  const Slots x = t.random_slots(3), y = t.random_slots(4), short_y = t.random_slots(5, 16);
-  const Ciphertext a = t.encrypt(x, 3);
-  CHECK(max_error(t.decrypt(e.add_plain(a, t.encoder.encode(y, 3))),
-                  map(x, [&](size_t i) { return x[i] + y[i]; })) < kTolerance);
-  CHECK(max_error(t.decrypt(e.add_plain(a, t.encoder.encode(short_y, 3))),
-                  map(x, [&](size_t i) { return x[i] + short_y[i % 16]; })) < kTolerance);
-}
-
-TEST_CASE_FIXTURE(Shared, "scalars: addition and product by a complex number and by i") {
+TEST_CASE_FIXTURE(Shared, "scalars: addition and product by a complex number, by i and by -1") {
   const Slots x = t.random_slots(6);
   const Ciphertext a = t.encrypt(x, kTop);
   const std::complex<double> c(0.625, -1.75);
@@ -87,6 +64,7 @@ TEST_CASE_FIXTURE(Shared, "scalars: addition and product by a complex number and
   const Ciphertext product = e.rescale(e.multiply_scalar(a, c));
   CHECK(product.scale() == t.context.scale(kTop - 1));
   CHECK(max_error(t.decrypt(product), map(x, [&](size_t i) { return x[i] * c; })) < kTolerance);
+  CHECK(max_error(t.decrypt(e.negate(a)), map(x, [&](size_t i) { return -x[i]; })) < kTolerance);
   const std::complex<double> powers[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
   for (int k : {-1, 0, 1, 2, 3}) {
     CAPTURE(k);
@@ -109,109 +87,15 @@ TEST_CASE(
   }
 }
 
-TEST_CASE_FIXTURE(Shared, "multiplying by a plaintext, full or periodic, multiplies slots and scales") {
-  const Slots x = t.random_slots(7);
-  const Ciphertext a = t.encrypt(x, kTop);
-  for (size_t period : {size_t{1}, size_t{2}, size_t{64}, size_t{1024}}) {
-    CAPTURE(period);
-    const Slots y = t.random_slots(8, period);
-    const Plaintext plain = t.encoder.encode(y, kTop);
-    CHECK(plain.values_per_limb() == static_cast<int>(2 * period));
-    Ciphertext product = e.multiply_plain(a, plain);
-    CHECK(product.scale() == a.scale() * plain.scale());
-    product = e.rescale(product);
-    CHECK(product.scale() == t.context.scale(kTop - 1));
-    CHECK(max_error(t.decrypt(product), map(x, [&](size_t i) { return x[i] * y[i % period]; })) < kTolerance);
-  }
-}
-
-TEST_CASE_FIXTURE(Shared,
-                  "a product, rescaled, has the canonical scale one level down, all the way to level 0") {
-  const Slots x = t.random_slots(9);
-  Slots expected = x;
-  Ciphertext a = t.encrypt(x, kTop);
-  for (Level level = kTop; level > 0; --level) {
-    a = level % 2 == 0 ? e.rescale(e.multiply(a, a)) : e.multiply_rescale(a, a);
-    expected = map(expected, [&](size_t i) { return expected[i] * expected[i]; });
-    CAPTURE(level);
-    CHECK(a.level() == level - 1);
-    CHECK(a.scale() == t.context.scale(level - 1));
-    CHECK(max_error(t.decrypt(a), expected) < 4 * kTolerance);
-    // Keep |slots| below 1 by construction: |x|^2 <= 2 at first.
-    if (level > 1) {
-      expected = map(expected, [&](size_t i) { return expected[i] * 0.5; });
-      a = t.encrypt(expected, level - 1);
-    }
-  }
-}
-
-TEST_CASE_FIXTURE(Shared, "the merged division by P q_l equals relinearisation followed by rescaling") {
-  const Slots x = t.random_slots(10), y = t.random_slots(11);
-  const Ciphertext a = t.encrypt(x, 4), b = t.encrypt(y, 4);
-  const Slots expected = map(x, [&](size_t i) { return x[i] * y[i]; });
-  const Ciphertext merged = e.multiply_rescale(a, b), separate = e.rescale(e.multiply(a, b));
-  CHECK(merged.scale() == separate.scale());
-  CHECK(merged.level() == separate.level());
-  CHECK(max_error(t.decrypt(merged), expected) < kTolerance);
-  CHECK(max_error(t.decrypt(separate), expected) < kTolerance);
-}
-
-TEST_CASE_FIXTURE(Shared, "a sum of products needs one relinearisation") {
-  const Slots x = t.random_slots(12), y = t.random_slots(13), z = t.random_slots(14);
-  const Ciphertext a = t.encrypt(x, 5), b = t.encrypt(y, 5), c = t.encrypt(z, 5);
-  const Factors factors[] = {{&a, &b}, {&b, &c}, {&c, &a}};
-  const ProductCiphertext sum = e.sum_of_products(factors);
-  const Slots expected = map(x, [&](size_t i) { return x[i] * y[i] + y[i] * z[i] + z[i] * x[i]; });
-  CHECK(max_error(t.decrypt(e.rescale(e.relinearise(sum))), expected) < kTolerance);
-
+TEST_CASE_FIXTURE(Shared, "sums of products that are made together are the same as one by one") {
+  const Ciphertext a = t.encrypt(t.random_slots(12), 5), b = t.encrypt(t.random_slots(13), 5),
+                   c = t.encrypt(t.random_slots(14), 5);
   const std::vector<Factors> several[] = {{{&c, &c}, {&a, &b}},
                                           {{&a, &b}, {&b, &c}, {&c, &a}, {&a, &a}, {&b, &b}}};
   const std::vector<ProductCiphertext> together = e.sums_of_products(several);
   REQUIRE(together.size() == 2);
   for (size_t i = 0; i < 2; ++i)
     CHECK(same_bits(e.relinearise(together[i]), e.relinearise(e.sum_of_products(several[i]))));
-}
-
-TEST_CASE_FIXTURE(Shared, "rotating by k moves slot s + k to slot s, at every level, one by one or hoisted") {
-  const Slots x = t.random_slots(15);
-  for (Level level = 0; level <= kTop; ++level) {
-    CAPTURE(level);
-    const Ciphertext a = t.encrypt(x, level);
-    const int offsets[] = {0, 1, 2, 5, 64, -3};
-    const Hoisted hoisted = e.hoist(a);
-    for (size_t k = 0; k < std::size(offsets); ++k) {
-      CAPTURE(offsets[k]);
-      CHECK(max_error(t.decrypt(e.rotate(hoisted, offsets[k])), rotated(x, offsets[k])) < kTolerance);
-      CHECK(max_error(t.decrypt(e.rotate(a, offsets[k])), rotated(x, offsets[k])) < kTolerance);
-    }
-  }
-}
-
-TEST_CASE("a sum over Galois elements is the sum of the single ones, the identity and conjugation included") {
-  TestParty t(insecure_leveled(10, 6));
-  const std::vector<GaloisElement> elements = {1, galois_element(t.context, 3), galois_element(t.context, -8),
-                                               galois_element(t.context, 5, true)};
-  KeyRequest request;
-  for (const GaloisElement g : elements) request.need_galois(g, 6);
-  t.add_keys(request);
-  const Slots x = t.random_slots(7);
-  const Ciphertext a = t.encrypt(x, 6);
-  Ciphertext expected = a.clone();
-  for (size_t k = 1; k < elements.size(); ++k) {
-    t.evaluator->add_inplace(expected, t.evaluator->apply_galois(a, elements[k]));
-  }
-  CHECK(max_error(t.decrypt(t.evaluator->sum_galois(a, elements)), t.decrypt(expected)) < kTolerance);
-  const std::vector<GaloisElement> unknown = {1, galois_element(t.context, 4)};
-  CHECK_THROWS_AS(t.evaluator->sum_galois(a, unknown), Error);
-}
-
-TEST_CASE_FIXTURE(Shared, "conjugation conjugates every slot, and composes with a rotation") {
-  const Slots x = t.random_slots(16);
-  const Ciphertext a = t.encrypt(x, 3);
-  CHECK(max_error(t.decrypt(e.conjugate(a)), map(x, [&](size_t i) { return std::conj(x[i]); })) < kTolerance);
-  const Slots r = rotated(x, 5);
-  CHECK(max_error(t.decrypt(e.rotate(e.hoist(a), 5, true)),
-                  map(r, [&](size_t i) { return std::conj(r[i]); })) < kTolerance);
 }
 
 TEST_CASE_FIXTURE(
@@ -236,18 +120,6 @@ TEST_CASE_FIXTURE(
   check(e.giant_step(turned, g, nullptr), rotated(x, 128));
   check(e.giant_step(turned, g, &b), sum(rotated(x, 128), y));
   check(e.giant_step(turned, g, &turned), sum(rotated(x, 128), rotated(x, 64)));
-}
-
-TEST_CASE_FIXTURE(Shared, "drop_to_level reaches the canonical scale of any lower level") {
-  const Slots x = t.random_slots(20);
-  const Ciphertext a = t.encrypt(x, kTop);
-  for (Level level = kTop; level >= 0; --level) {
-    CAPTURE(level);
-    const Ciphertext lower = e.drop_to_level(a, level);
-    CHECK(lower.level() == level);
-    CHECK(lower.scale() == t.context.scale(level));
-    CHECK(max_error(t.decrypt(lower), x) < kTolerance);
-  }
 }
 
 TEST_CASE_FIXTURE(Shared,
@@ -281,6 +153,8 @@ TEST_CASE_FIXTURE(Shared, "a level that does not exist is refused") {
 
 TEST_CASE_FIXTURE(Shared, "a missing or too short key is refused by the name of its rotation") {
   const Ciphertext a = t.encrypt(t.random_slots(23), 4);
+  CHECK(same_bits(e.rotate(a, 0), a));  // needs none
+  CHECK_REFUSED(e.sum_galois(a, {{1, galois_element(t.context, 9)}}), "rotation by 9 ");
   CHECK_REFUSED(e.rotate(a, 9), "rotation by 9 ");
   CHECK_REFUSED(e.apply_galois(a, galois_element(t.context, 9, true)), "conjugation and rotation by 9 ");
   CHECK_REFUSED(e.rotate(a, 7), "rotation by 7 (Galois element");

@@ -41,11 +41,6 @@ RnsPoly lift(const RnsPoly& x, int begin, int end, Basis to) {
 
 }  // namespace
 
-RnsPoly mod_up(const Context& context, const RnsPoly& c, int digit, int p_count) {
-  const DigitRange primes = context.digit(digit, level_of(c.basis()));
-  return lift(c, primes.begin, primes.end, {c.basis().q, p_count});
-}
-
 std::array<RnsPoly, 2> sum_over_digits(const Context& context, const RnsPoly& c, const KeySwitchKey& key) {
   const Level level = level_of(c.basis());
   const Basis basis{level + 1, key.p_count};
@@ -54,7 +49,8 @@ std::array<RnsPoly, 2> sum_over_digits(const Context& context, const RnsPoly& c,
   std::array<RnsPoly, 2> x = {RnsPoly::zero(c.ring(), basis, Form::kNtt),
                               RnsPoly::zero(c.ring(), basis, Form::kNtt)};
   for (int i = 0; i < context.digit_count(level); ++i) {
-    RnsPoly d = mod_up(context, coefficients, i, key.p_count);
+    const DigitRange primes = context.digit(i, level);
+    RnsPoly d = lift(coefficients, primes.begin, primes.end, basis);
     to_ntt(d);
     multiply_add(x[0], d, key.digits[i].b.unpack().clone_prefix(basis));
     multiply_add(x[1], d, key.digits[i].a.unpack().clone_prefix(basis));

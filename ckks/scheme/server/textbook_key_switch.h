@@ -25,9 +25,6 @@
 
 namespace psm::ckks::textbook {
 
-// c: coefficients, no special primes. The result: coefficients modulo Q_l and p_count special primes.
-RnsPoly mod_up(const Context& context, const RnsPoly& c, int digit, int p_count);
-
 // c and the sums (x_0, x_1): NTT form.
 std::array<RnsPoly, 2> sum_over_digits(const Context& context, const RnsPoly& c, const KeySwitchKey& key);
 

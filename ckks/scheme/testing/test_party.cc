@@ -35,14 +35,24 @@ Ciphertext TestParty::encrypt(const Slots& values, Level level) {
   return encryptor.encrypt(encoder.encode(values, level));
 }
 
-Slots TestParty::random_slots(uint64_t seed, size_t count) const {
-  TrainingRandom random(seed);
-  Slots values(count == 0 ? static_cast<size_t>(context.slots()) : count);
-  for (auto& value : values) {
-    const double re = random.uniform(-1, 1);
-    value = {re, random.uniform(-1, 1)};
+std::vector<ParameterSpec> small_sets() {
+  ParameterSpec tight = insecure_leveled(10, 5);
+  tight.p_count = 1;
+  ParameterSpec small = insecure_leveled(10, 6);
+  small.log_scale = small.compute_bits = 24;
+  small.q0_bits = small.p_bits = 32;
+  small.p_count = 2;
+  return {insecure_leveled(11, 6), tight, small, insecure_bootstrappable(10)};
+}
+
+std::set<Level> levels_of_bands(const Context& context) {
+  std::set<Level> levels;
+  Level lowest = 0;
+  for (const Gadget& band : context.chain().bands) {
+    levels.insert({lowest, Level::at((lowest + band.top) / 2), band.top});
+    lowest = band.top + 1;
   }
-  return values;
+  return levels;
 }
 
 Slots rotated(const Slots& slots, int offset) {
@@ -58,13 +68,6 @@ RnsPoly random_poly(const Ring& ring, Basis basis, uint64_t seed) {
   for (int j = 0; j < c.limbs(); ++j)
     for (size_t k = 0; k < c.n(); ++k) c.limb(j)[k] = random.integer(c.modulus(j).value);
   return c;
-}
-
-bool same_bits(const RnsPoly& a, const RnsPoly& b) {
-  if (a.empty() || b.empty()) return a.empty() && b.empty();
-  if (!(a.basis() == b.basis()) || a.form() != b.form()) return false;
-  const RnsPoly x = a.in(nullptr), y = b.in(nullptr);
-  return std::equal(x.limb(0), x.limb(0) + x.bytes() / sizeof(uint64_t), y.limb(0));
 }
 
 bool same_bits(std::span<const RnsPoly> a, std::span<const RnsPoly> b) {

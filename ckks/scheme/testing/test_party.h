@@ -4,6 +4,7 @@
 
 #include <complex>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -31,8 +32,10 @@ class TestParty {
   Slots decode(const Plaintext& plain) const {
     return decryptor.decoder().decode(plain.expand(), plain.scale());
   }
-  // Uniform in [-1, 1] + i [-1, 1]; repeatable.
-  Slots random_slots(uint64_t seed, size_t count = 0) const;
+  // All slots, unless a number of them is given.
+  Slots random_slots(uint64_t seed, size_t count = 0) const {
+    return psm::random_slots(seed, count > 0 ? count : static_cast<size_t>(context.slots()));
+  }
 
   Context context;
   Encoder encoder;
@@ -44,6 +47,12 @@ class TestParty {
   EvaluationKeys keys;
   std::unique_ptr<Evaluator> evaluator;
 };
+
+// Chains with one digit and with several, digits as large as P, short and long primes, and all bands of one that
+// bootstraps.
+std::vector<ParameterSpec> small_sets();
+// The lowest and the highest level of each band, and one in between.
+std::set<Level> levels_of_bands(const Context& context);
 
 // Slot s + offset moves to slot s.
 Slots rotated(const Slots& slots, int offset);
@@ -58,8 +67,7 @@ Slots map(const Slots& like, const Function& f) {
 
 RnsPoly random_poly(const Ring& ring, Basis basis, uint64_t seed);
 
-// The same residues, basis and form, in whatever memory they are; of ciphertexts the same scale too.
-bool same_bits(const RnsPoly& a, const RnsPoly& b);
+// As those of RnsPoly; of ciphertexts the same scale too.
 bool same_bits(std::span<const RnsPoly> a, std::span<const RnsPoly> b);
 bool same_bits(const Ciphertext& a, const Ciphertext& b);
 

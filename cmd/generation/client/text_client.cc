@@ -1,7 +1,5 @@
 #include "cmd/generation/client/text_client.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -68,11 +66,7 @@ TextRecord TextRecord::parse(const std::string& note, const std::string& path, i
 }
 
 TextFolder::TextFolder(std::string folder) : folder_(std::move(folder)) {
-  if (!folder_.empty()) lock_.emplace(folder_, "goes on with the text");
-}
-
-TextFolder::~TextFolder() {
-  if (!folder_.empty()) ::rmdir(folder_.c_str());
+  if (!folder_.empty()) lock_.emplace(folder_, "keep a text in", "goes on with the text in");
 }
 
 std::optional<std::string> TextFolder::read(const char* file, uint64_t longest) const {
@@ -170,21 +164,21 @@ attention::SlotVectors TextClient::answer_to(const TextNote& expected, Answer an
   const std::vector<PlanEnd> ends = d_.outputs(expected.first, window_);
   const Frame frame = receive(longest_file(*d_.context, ends));
   if (frame.kind != FrameKind::kAnswer) throw Error("the server sent something else than an answer");
-  wire::CiphertextReader file(ByteSource("the server's answer", frame.payload), *d_.context, ends.size());
-  const TextNote note = parse_note<TextNote>(file.note(), "the server's answer");
-  require_groups(file, note, ends, *d_.context, d_.id, "the server's answer", "the client");
+  const char* const what = "the server's answer";
+  GroupFile<TextNote> file(what, frame.payload, *d_.context, ends.size());  // one group
+  const TextNote& note = file.note;
+  require_groups(file.reader, note, ends, *d_.context, d_.id, what, "the client");
   if (note.request != expected.request || note.first != expected.first || note.count != expected.count)
     throw Error("the server's answer is to another request");
   const ptrdiff_t shift = static_cast<ptrdiff_t>(note.count - 1) * d_.file.model.packing.features;
   attention::SlotVectors outputs;
-  for (size_t i = 0; i < ends.size(); ++i) {
-    const ckks::Ciphertext ciphertext = file.load(i);
+  for (const auto& [name, ciphertext] : file.load(0)) {
     ckks::require_owner(ciphertext, secret_);
     if (answer == Answer::kDropped) continue;
     std::vector<std::complex<double>> slots = decryptor_.decrypt(ciphertext);
     ++decrypted_;
     std::rotate(slots.begin(), slots.begin() + shift, slots.end());
-    outputs.emplace(ends[i].name, std::move(slots));
+    outputs.emplace(name, std::move(slots));
   }
   return outputs;
 }

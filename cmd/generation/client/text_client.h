@@ -22,9 +22,9 @@
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/encoding/encoder.h"
-#include "cmd/client/new_keys.h"
 #include "cmd/generation/client/text_model.h"
 #include "cmd/generation/frames.h"
+#include "cmd/protocol/locked_folder.h"
 #include "cmd/protocol/notes.h"
 
 namespace psm::cmd {
@@ -79,9 +79,6 @@ class TextFolder {
  public:
   // Makes the folder unless it exists, and locks it. Empty: nothing is kept. Throws Error if another process has it.
   explicit TextFolder(std::string folder);
-  ~TextFolder();  // removes it if nothing came into it
-  TextFolder(const TextFolder&) = delete;
-  TextFolder& operator=(const TextFolder&) = delete;
 
   // Its files; one that is not there is read as nothing.
   static constexpr const char *kRecord = "/text.record", *kRequest = "/request.ct";

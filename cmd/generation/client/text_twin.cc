@@ -1,6 +1,7 @@
 #include "cmd/generation/client/text_twin.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "ckks/base/error.h"
@@ -52,25 +53,17 @@ TextTwin::Logits TextTwin::run(const char* entry, int argument, std::span<const 
 
 std::string TextComparison::text() const {
   Table table({"position", "same argmax", "margin", "KL", "max |error|", "predicted std"});
-  for (const Position& p : positions)
+  double variance = 0;  // the mean one
+  for (const Position& p : positions) {
     table.row({std::to_string(p.position), p.same ? "yes" : "no", format("%.3g", p.margin),
                format("%.2g", p.kl), format("%.2g", p.max_abs), format("%.2g", p.predicted_std)});
-  std::string out =
-      table.text() + message("  same argmax as the clear program's at ", percent(all.agreement_all()), " of ",
-                             positions.size(), " positions, mean KL ", format("%.2g", all.kl),
-                             ", max |error| ", format("%.2g", all.max_abs), "\n");
-  if (all.clear_positions > 0)
-    out += message("  where its two best logits are 4 predicted deviations apart: ", all.agree_clear, " of ",
-                   all.clear_positions, "\n");
-  return out;
+    variance += p.predicted_std * p.predicted_std / static_cast<double>(positions.size());
+  }
+  return table.text() + all.text(std::sqrt(variance));
 }
 
 Json TextComparison::json() const {
-  Json json;
-  json["top1"] = all.agreement_all();
-  json["kl_mean"] = all.kl;
-  json["max_abs"] = all.max_abs;
-  json["positions"] = static_cast<int64_t>(positions.size());
+  Json json = all.json();
   Json& rows = json["by_position"] = Json::Array();
   for (const Position& p : positions) {
     rows.push_back(Json::Object{{"position", p.position},

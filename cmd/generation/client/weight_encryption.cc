@@ -8,8 +8,8 @@
 #include "ckks/base/random/random.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/encoding/encoder.h"
-#include "ckks/wire/ciphertext_reader.h"
 #include "cmd/generation/text_ends.h"
+#include "cmd/protocol/group_files.h"
 #include "cmd/terminal/command.h"
 
 namespace psm::cmd {
@@ -34,9 +34,8 @@ void describe(Tables& t, WeightsOwner& owner) {
 std::optional<uint64_t> encrypted_weights_in(const KeyFiles& files, const ckks::SecretKey& secret,
                                              const TextModel& model) {
   if (!std::filesystem::exists(files.weights)) return std::nullopt;
-  wire::CiphertextReader file(files.weights, secret.context(), kMaxWeights);
-  const WeightNote note = parse_note<WeightNote>(file.note(), files.weights);
-  if (file.fingerprint() != secret.fingerprint())
+  const GroupFile<WeightNote> file(files.weights, secret.context(), kMaxWeights);
+  if (file.reader.fingerprint() != secret.fingerprint())
     throw Error(message("the weights of ", files.weights,
                         " are under another key pair than the client's: who holds a key opens all that is "
                         "under it, so one party must own model and data; another party's model is not run"));
@@ -45,10 +44,10 @@ std::optional<uint64_t> encrypted_weights_in(const KeyFiles& files, const ckks::
     throw Error(message(what, " is missing: it says which model ", files.weights,
                         " is of; remove that file, and the weights are encrypted anew"));
   const auto owner = parse_note<WeightsOwner>(read_file(what, kMaxRecord), what);
-  if (owner.weights != note.request || owner.client != model.file.id)
+  if (owner.weights != file.note.request || owner.client != model.file.id)
     throw Error(
         message(files.weights, " holds the weights of another model; give other --keys, or remove it"));
-  return note.request;
+  return file.note.request;
 }
 
 WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secret, const TextModel& model) {

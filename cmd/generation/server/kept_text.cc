@@ -1,12 +1,5 @@
 #include "cmd/generation/server/kept_text.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -37,28 +30,12 @@ void write_all(wire::CiphertextWriter& writer, const std::vector<std::string>& n
 
 }  // namespace
 
-KeptText::Lock::Lock(const std::string& folder) {
-  if (folder.empty()) return;
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  descriptor = ::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (descriptor < 0)
-    throw Error(message("cannot keep a text in ", folder, ": ",
-                        failed ? failed.message() : std::strerror(errno), "; give another --state"));
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
-  // A server whose client is gone finishes its token first.
-  std::fprintf(stderr, "waiting for another server that has %s\n", folder.c_str());
-  while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
-  }
-}
-
-KeptText::Lock::~Lock() {
-  if (descriptor >= 0) ::close(descriptor);
-}
-
 KeptText::KeptText(const std::string& folder, const TextEnds& ends, ckks::Fingerprint keys)
-    : folder_(folder), lock_(folder), ends_(ends), keys_(keys) {
-  if (folder_.empty() || !std::filesystem::exists(path())) return;
+    : folder_(folder), ends_(ends), keys_(keys) {
+  if (folder_.empty()) return;
+  // A server whose client is gone finishes its token first.
+  lock_.emplace(folder_, "keep a text in", nullptr);
+  if (!std::filesystem::exists(path())) return;
   const ckks::Context& context = *ends_.context;
   const std::vector<std::string> names = names_of(ends_.caches);
   wire::CiphertextReader file(path(), context, kMaxCiphertexts);
@@ -74,13 +51,13 @@ KeptText::KeptText(const std::string& folder, const TextEnds& ends, ckks::Finger
   bool fits = note.request != 0 && cached >= 1 && cached <= ends_.tokens && note.first >= window &&
               file.heads().size() == kept.size() && note.names.size() + names.size() == kept.size();
   for (size_t i = 0; fits && i < kept.size(); ++i)
-    fits = file.heads()[i].level == kept[i].level && file.heads()[i].scale == context.scale(kept[i].level) &&
+    fits = is_at(file.heads()[i], kept[i].level, context) &&
            (i < names.size() || note.names[i - names.size()] == kept[i].name);
   if (!fits) throw Error(message(path(), " does not hold what this program keeps of a text; remove it"));
   for (size_t i = 0; i < kept.size(); ++i) {
     ckks::Ciphertext value = file.load(i);
     if (i < names.size()) {
-      caches_.emplace(kept[i].name, value);
+      caches_.emplace(kept[i].name, packed(value));
     } else {
       answer_.emplace(kept[i].name, std::move(value));
     }
@@ -90,21 +67,21 @@ KeptText::KeptText(const std::string& folder, const TextEnds& ends, ckks::Finger
 }
 
 Ciphertexts KeptText::caches() const {
-  Ciphertexts caches;
-  for (const auto& [name, cache] : caches_) caches.emplace(name, cache.unpack());
-  if (text() != 0) return caches;
   const ckks::Context& context = *ends_.context;
+  Ciphertexts caches;
   for (const PlanEnd& cache : ends_.caches) {
-    const ckks::Basis basis{cache.level + 1, 0};
-    const auto zero = [&] { return ckks::RnsPoly::zero(context.ring(), basis, ckks::Form::kNtt); };
-    caches.emplace(cache.name, ckks::Ciphertext({zero(), zero()}, context.scale(cache.level), keys_));
+    const auto half = [&](size_t i) {
+      if (text() != 0) return caches_.at(cache.name)[i].unpack();
+      return ckks::RnsPoly::zero(context.ring(), {cache.level + 1, 0}, ckks::Form::kNtt);
+    };
+    caches.emplace(cache.name, ckks::Ciphertext({half(0), half(1)}, context.scale(cache.level), keys_));
   }
   return caches;
 }
 
 size_t KeptText::cache_bytes() const {
   size_t bytes = 0;
-  for (const auto& [name, cache] : caches_) bytes += cache.bytes();
+  for (const auto& [name, cache] : caches_) bytes += cache[0].bytes() + cache[1].bytes();
   return bytes;
 }
 
@@ -131,7 +108,7 @@ void KeptText::keep(const TextNote& note, int window, Ciphertexts outputs) {
     writer.commit();
   }
   caches_.clear();
-  for (const auto& [name, cache] : caches) caches_.emplace(name, cache);
+  for (const auto& [name, cache] : caches) caches_.emplace(name, packed(cache));
   answer_ = std::move(outputs);
   last_ = note;
   window_ = window;

@@ -6,16 +6,18 @@
 // are refused. Only one server at a time may use a folder.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
-#include "ckks/scheme/server/packed_ciphertext.h"
+#include "ckks/ring/packed_poly.h"
 #include "cmd/generation/text_ends.h"
+#include "cmd/protocol/group_files.h"
+#include "cmd/protocol/locked_folder.h"
 
 namespace psm::cmd {
-
-using Ciphertexts = std::map<std::string, ckks::Ciphertext>;  // by name
 
 // A prompt and a token answer with the same names; their levels may differ.
 class KeptText {
@@ -38,24 +40,20 @@ class KeptText {
   void keep(const TextNote& note, int window, Ciphertexts outputs);
 
  private:
-  // Locks the folder if there is one.
-  struct Lock {
-    explicit Lock(const std::string& folder);
-    ~Lock();
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
-    int descriptor = -1;
-  };
-
   std::string path() const { return folder_ + "/text.ct"; }
 
   std::string folder_;
-  const Lock lock_;
+  std::optional<LockedFolder> lock_;
   const TextEnds& ends_;
   const ckks::Fingerprint keys_;
   TextNote last_;  // of the answer
   int window_ = 0;
-  std::map<std::string, ckks::PackedCiphertext> caches_;
+  // Packed to the bits of their primes: two thirds of the memory.
+  using Packed = std::array<ckks::PackedPoly, 2>;
+  static Packed packed(const ckks::Ciphertext& x) {
+    return {ckks::PackedPoly(x.c[0]), ckks::PackedPoly(x.c[1])};
+  }
+  std::map<std::string, Packed> caches_;
   Ciphertexts answer_;
 };
 

@@ -9,7 +9,6 @@
 #include "ckks/program/verify/verify.h"
 #include "ckks/scheme/chain/key_request.h"
 #include "ckks/scheme/public/keys.h"
-#include "ckks/wire/ciphertext_reader.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/generation/server/kept_text.h"
 #include "cmd/generation/text_ends.h"
@@ -76,8 +75,7 @@ class EncryptedWeights {
 
  private:
   std::string path_;
-  wire::CiphertextReader file_;
-  WeightNote note_;
+  GroupFile<WeightNote> file_;
 };
 
 }  // namespace psm::cmd

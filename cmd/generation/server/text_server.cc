@@ -45,22 +45,16 @@ Greeting TextServer::greeting() const {
 
 std::pair<TextNote, Ciphertexts> TextServer::read(const std::string& bytes,
                                                   const std::vector<PlanEnd>& ends) const {
-  wire::CiphertextReader file(ByteSource("the request", bytes), *d_.context, ends.size());
-  std::pair<TextNote, Ciphertexts> request;
-  auto& [note, inputs] = request;
-  note = parse_note<TextNote>(file.note(), "the request");
-  if (file.fingerprint() != own_.evaluator.keys().fingerprint)
+  GroupFile<TextNote> file("the request", bytes, *d_.context, ends.size());  // one group
+  if (file.reader.fingerprint() != own_.evaluator.keys().fingerprint)
     throw Error("the request is under another key pair than the server's evaluation keys");
-  const size_t groups = require_groups(file, note, ends, *d_.context, d_.id, "the request", "the server's");
-  if (groups != 1) throw Error(message("the request holds ", groups, " inputs; send one at a time"));
-  if (note.request == 0) throw Error("the request is of no text");
-  for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
-  return request;
+  require_groups(file.reader, file.note, ends, *d_.context, d_.id, "the request", "the server's");
+  if (file.note.request == 0) throw Error("the request is of no text");
+  return {file.note, file.load(0)};
 }
 
 void TextServer::run(program::EncryptedMachine& machine, const TextNote& request, int window,
                      Ciphertexts inputs, program::RunOptions options) {
-  if (digests_ != nullptr) digests_->watch(options);
   program::RunResult result = machine.run(inputs, options);
   inputs.clear();
   Memory* const memory = own_.evaluator.engine().memory();
@@ -160,17 +154,6 @@ void TextServer::serve(FrameChannel& client) {
     const Frame answer = reply_or_refuse(*request);
     client.send(answer.kind, answer.payload);
   }
-}
-
-DirectChannel::DirectChannel(TextServer& server, Watch watch)
-    : server_(server),
-      watch_(std::move(watch)),
-      answer_(Frame{FrameKind::kReady, note_text(server.greeting())}) {}
-
-void DirectChannel::send(FrameKind kind, std::string_view payload) {
-  const Frame request{kind, std::string(payload)};
-  answer_ = server_.reply_or_refuse(request);
-  if (watch_) watch_(request, *answer_);
 }
 
 }  // namespace psm::cmd

@@ -10,9 +10,7 @@
 // another text is kept; a token that was computed already, that leaves a gap, or that is beyond T.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +23,6 @@
 #include "cmd/generation/server/text_program.h"
 #include "cmd/generation/text_ends.h"
 #include "cmd/server/chosen_engine.h"
-#include "cmd/server/run_digests.h"
 
 namespace psm::cmd {
 
@@ -46,8 +43,6 @@ class TextServer {
   Frame reply_or_refuse(const Frame& request);
   // Serves until the client closes its pipe. Throws Error for a malformed frame, after telling the client.
   void serve(FrameChannel& client);
-  // Every run from now on adds to `digests`, by instruction of the prompt's or the token's plan.
-  void keep_digests(RunDigests& digests) { digests_ = &digests; }
 
  private:
   void prompt(const std::string& file);
@@ -58,7 +53,6 @@ class TextServer {
            program::RunOptions options);
 
   const TextProgram& d_;
-  RunDigests* digests_ = nullptr;
   HeldKeys keys_;
   KeptText kept_;
   const Ciphertexts weights_;
@@ -66,22 +60,6 @@ class TextServer {
   const ChosenEngine own_;
   std::unique_ptr<program::EncryptedMachine> token_machine_;  // from the first token on
   Json runs_ = Json::Array();                                 // seconds of each, and what is kept encoded
-};
-
-// A client's way to a server in its own process.
-class DirectChannel final : public Channel {
- public:
-  using Watch = std::function<void(const Frame& request, const Frame& answer)>;
-  // `watch` sees each request with its answer. The server outlives the object.
-  explicit DirectChannel(TextServer& server, Watch watch = {});
-  void send(FrameKind kind, std::string_view payload) override;
-  std::optional<Frame> receive(uint64_t) override { return std::exchange(answer_, std::nullopt); }
-  std::string gone() const override { return "the server has nothing more to say"; }
-
- private:
-  TextServer& server_;
-  Watch watch_;
-  std::optional<Frame> answer_;
 };
 
 }  // namespace psm::cmd

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
+#include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -57,135 +58,93 @@ std::vector<Word> count_words(std::string_view text, const Tokenizer& bytes) {
   return words;
 }
 
+// Pairs of neighbours in the words, whose rows of ids become shorter with each merge.
 class PairTrainer {
  public:
   PairTrainer(BpeSpec& spec, const std::vector<Word>& words) : spec_(spec), words_(words) {
-    size_t size = 1;
-    for (const Word& word : words) size += word.text.size() + 1;
-    if (size > std::numeric_limits<int32_t>::max())
-      throw Error(
-          message("the text has ", size, " bytes of distinct words, more than 2^31; give a part of it"));
     int byte_token[kBytes];
-    for (int t = static_cast<int>(spec.added.size()); t < static_cast<int>(spec.tokens.size()); ++t) {
-      const std::string& token = spec.tokens[t];
-      byte_token[static_cast<unsigned char>(token[0])] = t;
-    }
-    row_.reserve(size);
-    row_.push_back(kBorder);
+    for (int t = static_cast<int>(spec.added.size()); t < static_cast<int>(spec.tokens.size()); ++t)
+      byte_token[static_cast<unsigned char>(spec.tokens[t][0])] = t;
+    Pairs found;
     for (size_t w = 0; w < words.size(); ++w) {
+      std::vector<int>& row = rows_.emplace_back();
       for (const char byte : words[w].text) {
-        row_.push_back(byte_token[static_cast<unsigned char>(byte)]);
-        const int at = static_cast<int>(row_.size()) - 1;
-        if (row(at - 1) >= 0) add({at - 1, static_cast<int>(w)}, row(at - 1), row(at));
+        row.push_back(byte_token[static_cast<unsigned char>(byte)]);
+        if (row.size() > 1) add(found, row[row.size() - 2], row.back(), w);
       }
-      row_.push_back(kBorder);
     }
-    queue_fresh();
+    apply(found);
   }
 
   void run(int vocab) {
     Progress progress("merging pairs", vocab);
-    while (static_cast<int>(spec_.tokens.size()) < vocab && !heap_.empty()) {
-      std::pop_heap(heap_.begin(), heap_.end());
-      const Candidate best = heap_.back();
-      heap_.pop_back();
-      const auto found = pairs_.find(best.pair);
-      if (found->second.count < best.count) {  // other merges took some of its places
-        queue(best.pair, found->second.count);
-        continue;
-      }
-      // Out of the map first: merging adds pairs to it.
-      const std::vector<Place> places = std::move(found->second.places);
-      pairs_.erase(found);
-      merge(best.pair, places);
-      queue_fresh();
+    while (static_cast<int>(spec_.tokens.size()) < vocab && !queue_.empty()) {
+      const auto [_, left, right] = *queue_.begin();
+      merge(left, right);
       progress.set(static_cast<double>(spec_.tokens.size()));
     }
   }
 
  private:
-  // Words stand in one row, a border before and behind each. A token's id stands on its first and on its last
-  // byte.
-  static constexpr int kBorder = -1, kInside = -2;
-
-  struct Place {
-    int at, word;
-  };
   struct Pair {
     int64_t count = 0;
-    std::vector<Place> places;  // where it stood at some time, in order
+    std::vector<size_t> words;  // where it stood when the younger of its tokens was made
   };
-  struct Candidate {
-    int64_t count;
-    uint64_t pair;
-    bool operator<(const Candidate& other) const {
-      return count != other.count ? count < other.count : pair > other.pair;
+  typedef std::map<std::pair<int, int>, Pair> Pairs;
+
+  void add(Pairs& changes, int left, int right, size_t word) {
+    Pair& pair = changes[{left, right}];
+    pair.count += words_[word].count;
+    if (pair.words.empty() || pair.words.back() != word) pair.words.push_back(word);
+  }
+
+  // Adds the changes' counts. A pair comes up only while the younger of its tokens is made.
+  void apply(Pairs& changes) {
+    for (auto& [ids, change] : changes) {
+      Pair& pair = pairs_[ids];
+      queue_.erase({-pair.count, ids.first, ids.second});
+      pair.count += change.count;
+      if (!change.words.empty()) pair.words = std::move(change.words);
+      if (pair.count >= kLeastCount) queue_.insert({-pair.count, ids.first, ids.second});
     }
-  };
-
-  static uint64_t key(int left, int right) {
-    return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
-  }
-  int& row(int at) { return row_[at]; }
-  int length(int token) const { return static_cast<int>(spec_.tokens[token].size()); }
-  int64_t count_of(const Place& place) const { return words_[place.word].count; }
-
-  // All places of a pair come up while the younger of its tokens is made, from left to right.
-  void add(const Place& place, int left, int right) {
-    Pair& pair = pairs_[key(left, right)];
-    if (pair.places.empty()) fresh_.push_back(key(left, right));
-    pair.count += count_of(place);
-    pair.places.push_back(place);
   }
 
-  // A pair that is being merged has nothing left to count.
-  void remove(const Place& place, int left, int right) {
-    const auto found = pairs_.find(key(left, right));
-    if (found != pairs_.end()) found->second.count -= count_of(place);
-  }
-
-  // Merges the pair at the places where it still stands.
-  void merge(uint64_t pair, const std::vector<Place>& places) {
-    const int left = static_cast<int>(pair >> 32), right = static_cast<int>(pair & 0xffffffff);
-    const int left_size = length(left), right_size = length(right);
+  void merge(int left, int right) {
     const int token = static_cast<int>(spec_.tokens.size());
     spec_.tokens.push_back(spec_.tokens[left] + spec_.tokens[right]);
     spec_.merges.emplace_back(left, right);
-    for (const Place& place : places) {
-      const int middle = place.at + left_size, end = middle + right_size;
-      if (row(place.at) != left || row(middle) != right) continue;
-      const int before = row(place.at - 1), behind = row(end);
-      if (before >= 0) {
-        const Place previous{place.at - length(before), place.word};
-        remove(previous, before, left);
-        add(previous, before, token);
+    Pairs changes;
+    for (const size_t w : pairs_[{left, right}].words) {
+      std::vector<int>& row = rows_[w];
+      size_t to = 0;
+      for (size_t from = 0; from < row.size(); ++from, ++to) {
+        row[to] = row[from];
+        if (row[to] != left || from + 1 == row.size() || row[from + 1] != right) continue;
+        row[to] = token;
+        ++from;
+        if (to > 0) {
+          changes[{row[to - 1], left}].count -= words_[w].count;
+          add(changes, row[to - 1], token, w);
+        }
+        if (from + 1 < row.size()) {
+          changes[{right, row[from + 1]}].count -= words_[w].count;
+          add(changes, token, row[from + 1], w);
+        }
       }
-      if (behind >= 0) {
-        remove({middle, place.word}, right, behind);
-        add(place, token, behind);
-      }
-      row(middle - 1) = row(middle) = kInside;
-      row(place.at) = row(end - 1) = token;
+      row.resize(to);
     }
-  }
-
-  void queue(uint64_t pair, int64_t count) {
-    if (count < kLeastCount) return;
-    heap_.push_back({count, pair});
-    std::push_heap(heap_.begin(), heap_.end());
-  }
-
-  void queue_fresh() {
-    for (const uint64_t pair : fresh_) queue(pair, pairs_[pair].count);
-    fresh_.clear();
+    apply(changes);
+    const auto merged = pairs_.find({left, right});
+    queue_.erase({-merged->second.count, left, right});
+    pairs_.erase(merged);
   }
 
   BpeSpec& spec_;
   const std::vector<Word>& words_;
-  std::vector<int> row_;
-  std::unordered_map<uint64_t, Pair> pairs_;
-  std::vector<uint64_t> fresh_;  // not in the heap yet
-  std::vector<Candidate> heap_;  // every other pair once, with its count or a larger one of before
+  std::vector<std::vector<int>> rows_;
+  Pairs pairs_;
+  // -count, left, right: the most frequent first, of equals that of least ids.
+  std::set<std::tuple<int64_t, int, int>> queue_;
 };
 
 }  // namespace

@@ -14,8 +14,8 @@
 // (nn/text/bpe/byte_level.h), the merged tokens in order of their merges. No two merges make the same bytes,
 // because the merges inside a token do not depend on its neighbours.
 //
-// A heap holds the pairs, and every pair the places where it stood. So the cost of a merge is proportional to the
-// places that it changes. Besides the text, this takes 4 bytes for each byte of distinct words and 8 for each place.
+// A queue holds the pairs, and every pair the words in which it stood. So the cost of a merge is proportional to the
+// length of these words.
 #pragma once
 
 #include <memory>
@@ -43,7 +43,7 @@ struct BpeTrainerOptions {
 // say what they mean at the ends of a text (nn/text/bpe/tokenizer_json.h).
 //
 // Throws psm::Error on a text that is empty or not UTF-8, on a vocabulary without room for bytes and special tokens or
-// above 2^20, on special tokens that are empty, not UTF-8, a single byte or equal, and on 2^31 bytes of distinct words.
+// above 2^20, and on special tokens that are empty, not UTF-8, a single byte or equal.
 BpeSpec train_byte_bpe(std::string_view text, const BpeTrainerOptions& options);
 
 }  // namespace psm::nn

@@ -26,11 +26,6 @@ BpeSpec small_spec() {
 
 BpeSpec read(const std::string& json) { return read_tokenizer_json(json, "test"); }
 
-std::string with(std::string json, const std::string& from, const std::string& to) {
-  REQUIRE(json.find(from) != std::string::npos);
-  return json.replace(json.find(from), from.size(), to);
-}
-
 std::vector<std::string> words(const std::string& text, WordRule rule = WordRule::kGpt2) {
   std::vector<std::string> out;
   for (size_t at = 0; at < text.size();) {
@@ -72,7 +67,6 @@ TEST_CASE("numbers one by one, and words that are tokens whole") {
   const Tokenizer digits(spec, "test");
   digits.for_each_word("the 12\u0663 a", [&](std::string_view word) { cut.emplace_back(word); });
   CHECK(cut == Words{"the", " ", "1", "2", "\u0663", " a"});
-  CHECK(tokenizer_json(read(tokenizer_json(spec, 0)), 0) == tokenizer_json(spec, 0));
 
   spec = small_spec();
   spec.rule = WordRule::kLlama3;
@@ -107,14 +101,12 @@ TEST_CASE("pairs are merged by rank, added tokens are found first, and the text 
   CHECK_THROWS_WITH_AS(tokenizer.encode("ab\xff"), "the text is not UTF-8 at byte 2; convert it", Error);
 }
 
-TEST_CASE("a tokenizer survives its written form") {
+TEST_CASE("characters are composed, and a text gets a space in front") {
   BpeSpec spec = small_spec();
+  const std::vector<int> expected = Tokenizer(spec, "test").encode(" the caf\u00e9");
   spec.nfc = true;
   spec.prefix = SpacePrefix::kPieces;
-  const Tokenizer tokenizer(spec, "test");
-  const Tokenizer again(read(tokenizer_json(spec, 0)), "test");
-  CHECK(tokenizer_json(again.spec(), 0) == tokenizer_json(spec, 0));
-  CHECK(again.encode("the cafe\u0301") == tokenizer.encode(" the caf\u00e9"));
+  CHECK(Tokenizer(spec, "test").encode("the cafe\u0301") == expected);
 }
 
 TEST_CASE("vocabularies whose parts do not fit together are refused") {
@@ -138,7 +130,7 @@ TEST_CASE("files that are damaged or ask for what is not supported are refused")
   const std::string good = tokenizer_json(small_spec(), 2);
   CHECK_NOTHROW(Tokenizer(read(good), "test"));
   const auto refused = [&](const std::string& from, const std::string& to) {
-    CHECK_THROWS_AS(Tokenizer(read(with(good, from, to)), "test"), Error);
+    CHECK_THROWS_AS(Tokenizer(read(replaced(good, from, to)), "test"), Error);
   };
   refused("\"type\": \"BPE\"", "\"type\": \"Unigram\"");
   refused("\"type\": \"ByteLevel\"", "\"type\": \"Whitespace\"");
@@ -158,7 +150,7 @@ TEST_CASE("files that the tokenizers library rejects, or reads with other ids, a
   const std::string good = tokenizer_json(small_spec(), 0);
   const auto refused = [&](const std::string& from, const std::string& to, const char* why) {
     CAPTURE(to);
-    CHECK_REFUSED(Tokenizer(read(with(good, from, to)), "test"), why);
+    CHECK_REFUSED(Tokenizer(read(replaced(good, from, to)), "test"), why);
   };
   refused("\"1.0\"", "\"2.0\"", "version \"2.0\" is not known");
   refused("\"1.0\"", "1", "version");

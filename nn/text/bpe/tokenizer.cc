@@ -119,11 +119,8 @@ class PairMerger {
 }  // namespace
 
 struct Tokenizer::Words {
-  struct Range {
-    size_t begin, count;  // in `tokens`
-  };
-  std::unordered_map<std::string, Range, StringHash, std::equal_to<>> ranges;
-  std::vector<int> tokens, row;
+  std::unordered_map<std::string, std::vector<int>, StringHash, std::equal_to<>> known;
+  std::vector<int> row;
   PairMerger merger;
 };
 
@@ -311,10 +308,8 @@ void Tokenizer::append_characters(std::string_view word, std::vector<int>& token
 }
 
 void Tokenizer::encode_word(std::string_view word, Words& words, std::vector<int>& tokens) const {
-  const auto known = words.ranges.find(word);
-  if (known != words.ranges.end()) {
-    const auto first = words.tokens.begin() + static_cast<std::ptrdiff_t>(known->second.begin);
-    tokens.insert(tokens.end(), first, first + static_cast<std::ptrdiff_t>(known->second.count));
+  if (const auto known = words.known.find(word); known != words.known.end()) {
+    tokens.insert(tokens.end(), known->second.begin(), known->second.end());
     return;
   }
   words.row.clear();
@@ -327,9 +322,7 @@ void Tokenizer::encode_word(std::string_view word, Words& words, std::vector<int
     words.merger.run(words.row, [&](int left, int right) { return merge(left, right); });
   tokens.insert(tokens.end(), words.row.begin(), words.row.end());
   const bool repeats = spec_.kind == BpeKind::kBytes || spec_.kind == BpeKind::kWordPiece;
-  if (!repeats || words.ranges.size() == kMaxWords) return;
-  words.ranges.emplace(word, Words::Range{words.tokens.size(), words.row.size()});
-  words.tokens.insert(words.tokens.end(), words.row.begin(), words.row.end());
+  if (repeats && words.known.size() < kMaxWords) words.known.emplace(word, words.row);
 }
 
 std::vector<int> Tokenizer::encode(std::string_view text) const {

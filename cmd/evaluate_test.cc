@@ -5,11 +5,11 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
-#include "cmd/reports/logits_report.h"
 #include "cmd/testing/test_commands.h"
 #include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/tokenizer.h"
+#include "train/harness/harness_tasks.h"
 
 namespace psm::cmd {
 namespace {
