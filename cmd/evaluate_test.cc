@@ -54,6 +54,14 @@ std::string tasks_folder() {
   return folder;
 }
 
+TEST_CASE("every token of a text but the first is scored, in windows of the model's context") {
+  attention::save_checkpoint(path_of("text.safetensors"), small_model(false));
+  write_file(path_of("text.txt"), std::string(70, 'a'));
+  const Json scored =
+      figures_of("evaluate --model " + path_of("text.safetensors") + " --text " + path_of("text.txt"));
+  CHECK(number_in(scored, "trained", "positions") == 69);
+}
+
 TEST_CASE("all tasks are scored on the model and its polynomial form") {
   const std::string model = path_of("model.safetensors"), folder = tasks_folder(), figures = path_of("json");
   attention::save_checkpoint(model, small_model(true));

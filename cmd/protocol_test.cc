@@ -306,6 +306,17 @@ TEST_CASE("a state that cannot be kept is refused before a key is read") {
   }
 }
 
+TEST_CASE("a run that is killed, also while it goes on, ends with the same answer") {
+  prepare();
+  const std::string state = path_of("again"), mark = path_of("mark"),
+                    infer = "infer " + infer_flags("prompts.ct", "again.ct") + " --state " + state;
+  for (int i = 0; i < 4; ++i)
+    run_command_line(infer,
+                     ": >" + mark + "; " + signalled("KILL", "[ " + state + "/group-0 -nt " + mark + " ]"));
+  must_run(infer);
+  CHECK(read_file(path_of("again.ct"), 1 << 26) == read_file(path_of(answers()), 1 << 26));
+}
+
 TEST_CASE("what is interrupted says so and leaves nothing half made") {
   prepare();
   const std::string folder = path_of("interrupted_keys");

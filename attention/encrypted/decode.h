@@ -41,7 +41,7 @@
 // all slots; all others have F. The program depends on t only through constants (PositionConstants).
 //
 // Levels: q, k, v and up take 2 + products_depth() of 1/sqrt, in which the 1 for the matrix and 2 for masks
-// are hidden; they take 3 if h' is given. So does up of a pre-norm layer. Then attention takes 2 (scores) +
+// are hidden; they take 3 in the first layer, which is given h'. So does up of a pre-norm layer. Then attention takes 2 (scores) +
 // ceil(log2 p) + 1 (values) + 2 (output), and in parallel, from the powers on, depth of 1/x + 2. The hidden units take
 // depth of gelu + 1, one more in SwiGLU. A cache keeps its level: additions are lowered to it. CarriedLevels
 // tell the planner this level, also for the prompt's program.

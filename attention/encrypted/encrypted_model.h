@@ -19,7 +19,7 @@ program::Program build_program(const PolynomialModel&, const Packing&, int cache
 
 // A model that is only a shape, for the meter: weights without entries, of which the same programs are built, and the
 // polynomials that the ranges of ShapeRanges need. These are about those of the model of Pythia 70M's shape in
-// attention/PAPER.md, with a margin of 1.5.
+// attention/PAPER.md, with a margin of 1.5 that they include: that of the options is not used.
 struct ShapeRanges {
   approx::Interval variance{0.8, 10};
   approx::Interval denominator{1e-3, 1};

@@ -25,8 +25,11 @@ TEST_CASE("a long prompt has its heads spread over ciphertexts, a head's feature
   };
   ModelConfig padded = small_config(24, 3, 40), grouped = small_config(32, 4, 48);
   padded.score_offset = true, grouped.kv_heads = 2;
+  ModelConfig sixth = padded;
+  sixth.power = 6;
   for (Case each : {Case{small_config(16, 2, 32), 64, 256, 2},
                     {padded, 64, 256, 1},  // a head's place is empty
+                    {sixth, 64, 256, 1},
                     {grouped, 64, 512, 2},
                     {small_config(32, 2, 32), 128, 1024, 4},
                     {small_config(64, 2, 64), 128, 2048, 8},
@@ -37,8 +40,9 @@ TEST_CASE("a long prompt has its heads spread over ciphertexts, a head's feature
     const Packing packing = spread_heads(make_packing(each.model, each.tokens, each.slots), each.model);
     REQUIRE(packing.head_parts > 1);
     CHECK(packing.head_features == each.lanes);
-    CHECK(twin_error(each.model, each.slots,
-                     {.norm_error = 1e-3, .inverse_error = 1e-3, .gelu_error = 1e-3}) < 1e-8);
+    CHECK(
+        twin_error(each.model, each.slots, {.norm_error = 1e-3, .inverse_error = 1e-3, .gelu_error = 1e-3}) <
+        (each.model.power > 4 ? 1e-7 : 1e-8));
   }
 }
 

@@ -78,6 +78,8 @@ const Variant kVariants[] = {
      [](ModelConfig& c) { c.context = 60, c.heads = 2, c.kv_heads = 1, c.score_offset = true; }},
     {"llama", "of more units than a ciphertext",
      [](ModelConfig& c) { c.width = 32, c.heads = 8, c.ffn = 88; }},
+    {"gpt-neox", "a long prompt",  // heads spread over ciphertexts
+     [](ModelConfig& c) { c.context = 128, c.width = 16, c.heads = 2, c.ffn = 16; }},
     {"bert", "as it is", [](ModelConfig&) {}},
     {"roberta", "as it is", [](ModelConfig&) {}},
     {"roberta", "one head", [](ModelConfig& c) { c.heads = 1; }},
@@ -167,11 +169,12 @@ TEST_CASE(
     "on ciphertexts of a small ring every family errs from its twin by what is predicted, and has the same "
     "bits on three ranks") {
   const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(11);
-  for (const auto& [family, what] : std::map<std::string, std::string>{{"gpt-neox", "sequential"},
-                                                                       {"gpt2", "as it is"},
-                                                                       {"llama", "as it is"},
-                                                                       {"roberta", "as it is"},
-                                                                       {"vit", "as it is"}}) {
+  for (const auto& [family, what] : std::multimap<std::string, std::string>{{"gpt-neox", "sequential"},
+                                                                            {"gpt-neox", "a long prompt"},
+                                                                            {"gpt2", "as it is"},
+                                                                            {"llama", "as it is"},
+                                                                            {"roberta", "as it is"},
+                                                                            {"vit", "as it is"}}) {
     CAPTURE(family);
     const Variant* variant = std::find_if(std::begin(kVariants), std::end(kVariants), [&](const Variant& v) {
       return v.family == family && v.what == what;
@@ -206,7 +209,8 @@ TEST_CASE(
       // Keys and errors repeat from run to run (repeatable_random), so chance decides nothing here. Elsewhere, where a
       // last bit differs, another draw of them meets these bounds: nearly all of the error follows values.
       CHECK(measured < 2 * predicted[output.value.id]);
-      CHECK(measured > predicted[output.value.id] / 2);
+      // The prediction is up to 5 times too large for long prompts.
+      CHECK(measured > predicted[output.value.id] / (what == "a long prompt" ? 8 : 2));
     }
   }
 }

@@ -1,8 +1,8 @@
 // Rows of scores in slots, and their weights as a slot program: the forms of
 // attention/reference/polynomial_weights.h on ciphertexts, but for scaled ReLU.
 //
-// Packing. slot r S + j of ciphertext m holds input_scale x_e, x_e score number e = m S + j of row r, |x_e|
-// <= R; S is a power of two and all values are real. Row r has L_r entries. The places after them are zero in
+// Packing. slot r S + j of ciphertext m holds input_scale x_e (for PowerSoftmax also L^(-1/p), see Scales), x_e score
+// number e = m S + j of row r, |x_e| <= R; S is a power of two and all values are real. Row r has L_r entries. The places after them are zero in
 // the input and in the output: the product that makes the scores includes the multiplying mask (eq.
 // LengthAgnosticMaskedAttention). One ciphertext for a row is the simple case. With S the features of a head,
 // lengths t + 1 and more ciphertexts, it is the transformer's packing of scores (encrypted_attention.h).
@@ -35,7 +35,7 @@ struct RowPacking {
   int ciphertexts = 1;       // that hold a row's places
 };
 
-// The weights of a row are unit * slots * factor, which is the same number in all places of a row.
+// The weights of a row are unit * slots * factor. The factor is the same number in all places of the row.
 struct RowWeights {
   std::vector<program::Value> slots;  // by ciphertext
   program::Value factor;              // none: 1

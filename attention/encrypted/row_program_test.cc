@@ -73,6 +73,7 @@ struct Weighing {
     const std::vector<program::Value> scores = input_rows(builder, inputs, form, packing, rows);
     const RowWeights made = in_slots(builder, form, packing, scores);
     unit = made.unit;
+    CHECK(made.factor.valid() != form.method.starts_with("normalise and square, "));
     for (size_t m = 0; m < made.slots.size(); ++m)
       builder.output("w" + std::to_string(m),
                      made.factor.valid() ? builder.multiply(made.slots[m], made.factor) : made.slots[m]);

@@ -126,7 +126,7 @@ TEST_CASE("every function of a family is counted, and none of its values lies ou
       if (use.values == 0) continue;
       // What was measured, before it was widened.
       const double most = use.measured.lo < 0 ? std::max(use.seen.hi, -use.seen.lo) : use.seen.hi;
-      CHECK(use.measured.hi == doctest::Approx(most).epsilon(0.1));
+      CHECK(use.measured.hi == doctest::Approx(most).epsilon(0.01));
       CHECK(use.interval.hi >= kMargin * use.measured.hi);
     }
   }

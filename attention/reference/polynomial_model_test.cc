@@ -120,6 +120,20 @@ double distance(const PolynomialModel& model, const std::vector<int>& tokens) {
                             polynomial_forward(model, tokens).logits);
 }
 
+TEST_CASE("models of other powers than four are their exact models up to the polynomials' errors") {
+  for (const int power : {2, 8}) {
+    CAPTURE(power);
+    ModelConfig config = small();
+    config.power = power, config.epsilon = 0.2;
+    const ModelWeights weights = with_small_scores(config, 0.02f);
+    const auto data = sequences(16, 1);
+    const PolynomialModel model =
+        make_polynomial(weights, measure_ranges(weights, data),
+                        {.norm_error = 1e-6, .inverse_error = 1e-6, .gelu_error = 1e-6});
+    CHECK(distance(model, data[0]) < 1e-4);
+  }
+}
+
 TEST_CASE(
     "softmax and scaled-ReLU models become polynomials after training, and their scores stay in range") {
   for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kScaledRelu}) {

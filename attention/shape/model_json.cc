@@ -172,6 +172,10 @@ PolynomialOptions options_from_json(const Json& json) {
     throw Error(
         "options of the polynomials: client_norm is false, but clients compute the first norm; polynomialise "
         "again");
+  const std::string division(name_of(options.division));
+  if (const Json* root = json.find("inverse_sqrt"); root && root->string("inverse_sqrt") != division)
+    throw Error(message("options of the polynomials: inverse_sqrt is ", root->string("inverse_sqrt"),
+                        " and division ", division, ", but 1/sqrt goes as 1/x does; polynomialise again"));
   return options;
 }
 

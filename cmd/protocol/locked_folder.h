@@ -1,4 +1,4 @@
-// A folder that one process at a time uses, on file systems with locks.
+// A folder that one process of a client uses at a time, on file systems with locks.
 #pragma once
 
 #include <fcntl.h>
@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -18,7 +17,7 @@ namespace psm::cmd {
 class LockedFolder {
  public:
   // Makes the folder unless it exists, and locks it. Throws Error if it `cannot` ("make keys in") be made or opened, or
-  // if another process `does` that ("is making keys in"). If `does` is null, waits for that one.
+  // if another process `does` that ("is making keys in").
   LockedFolder(const std::string& path, const char* cannot, const char* does) : path_(path) {
     std::error_code failed;
     made_ = std::filesystem::create_directories(path, failed);
@@ -27,13 +26,8 @@ class LockedFolder {
       throw Error(
           message("cannot ", cannot, " ", path, ": ", failed ? failed.message() : std::strerror(errno)));
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-    if (does != nullptr) {
-      ::close(descriptor_);
-      throw Error(message("another process ", does, " ", path));
-    }
-    std::fprintf(stderr, "waiting for another process that has %s\n", path.c_str());
-    while (::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
-    }
+    ::close(descriptor_);
+    throw Error(message("another process ", does, " ", path));
   }
   // Removes the folder if it was made here and nothing is in it.
   ~LockedFolder() {

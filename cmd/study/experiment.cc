@@ -188,7 +188,10 @@ std::span<const Experiment> experiments() {
 }
 
 const Experiment& experiment_named(std::string_view name) {
-  return named(experiments(), name, &Experiment::name, "experiment");
+  for (const Experiment& experiment : experiments())
+    if (experiment.name == name) return experiment;
+  throw Error(message("there is no experiment '", name,
+                      "'; there are: ", joined(experiments(), ", ", &Experiment::name), ", all"));
 }
 
 std::string command_of(const Experiment& experiment) {

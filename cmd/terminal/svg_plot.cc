@@ -97,10 +97,15 @@ void draw_line(std::string& out, const PlotPoints& points, const Axis& x, const 
          tick_text(kStroke) + "\" stroke-linejoin=\"round\"" + (dashed ? kDashes : "") + "/>\n";
 }
 
-std::vector<std::string> legend_names(const SvgPanel& panel) {
+std::vector<std::string> coloured_names(const SvgPanel& panel) {
   std::vector<std::string> names;
   for (const SvgPanel::Line& line : panel.lines) names.push_back(line.name);
   for (const auto& [name, value] : panel.levels) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> legend_names(const SvgPanel& panel) {
+  std::vector<std::string> names = coloured_names(panel);
   for (const auto& [name, xs] : panel.marks)
     if (!xs.empty()) names.push_back(name);
   return names;
@@ -186,9 +191,7 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top, const PlotC
 // Gives all lines and levels of a panel colours. A new name gets the one that is rarest in this panel, among these the
 // rarest in all panels.
 void add_colours(const SvgPanel& panel, PlotColours& colours) {
-  std::vector<std::string> names;
-  for (const SvgPanel::Line& line : panel.lines) names.push_back(line.name);
-  for (const auto& [name, value] : panel.levels) names.push_back(name);
+  const std::vector<std::string> names = coloured_names(panel);
   std::array<std::pair<int, int>, kColours> uses{};  // in this panel, in all
   for (const auto& [name, colour] : colours) {
     uses[colour].first += std::ranges::find(names, name) != names.end();

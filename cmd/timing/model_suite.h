@@ -31,8 +31,9 @@ struct ModelTimes {
   Json json = {};          // all figures
 };
 
-// `name` is the model's. `prompts`: one at least, and at most as many as share ciphertexts. A null device is the processor. Throws Error,
-// before any key is made, if memory does not suffice, or if the prompts leave the interval of a polynomial. A device
+// `name` is the model's. `prompts`: one at least, and at most as many as share ciphertexts. A null device is the
+// processor. Throws Error, before any key is made, if memory does not suffice, or if the prompts leave the interval of a
+// polynomial. A device
 // keeps as many encoded weights as it has room for. The deployment must outlive the result.
 ModelTimes model_suite(Deployment& deployment, const std::string& name,
                        const std::vector<std::vector<int>>& prompts, ckks::Device* device,

@@ -1,6 +1,5 @@
 // Models of other programs as checkpoints of this one, with their tokenizers; and back into transformers'
 // files.
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>

@@ -271,6 +271,10 @@ TEST_CASE(
                          {9, 600, 20},
                          {33, 47, 65},
                          {27, 25, 40},
+                         {2, 33, 20},
+                         {7, 33, 20},
+                         {8, 33, 20},
+                         {11, 33, 20},
                          {16, 32, 64}})
     for (Precision precision : {Precision::kFp32, Precision::kBf16})
       for (Transpose ta : {Transpose::kNo, Transpose::kYes})
@@ -302,9 +306,13 @@ TEST_CASE(
             // Each product, each sum and each scaling rounds to 2^-24 of what it is part of, and those of the
             // unit for bf16 may be cut off at 2^-23.
             bool right = true;
-            for (size_t i = 0; i < c.size(); ++i)
+            double worst = 0;
+            for (size_t i = 0; i < c.size(); ++i) {
               right = right && std::abs(c[i] - exact[i]) <= std::ldexp(2.0 * k + 5, -23) * magnitude[i];
+              worst = worse(worst, std::abs(c[i] - exact[i]));
+            }
             CHECK(right);
+            CHECK(worst < (1e-6 * k + 1e-5) * (std::abs(alpha) + std::abs(beta)));
           }
 }
 

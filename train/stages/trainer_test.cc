@@ -91,6 +91,14 @@ TEST_CASE("losses of a training with bf16 products are those of fp32 within 0.5%
   }
 }
 
+TEST_CASE("steps after the first ask the system for no memory") {
+  Trainer trainer(fresh(), kSmallTask, small_options());
+  trainer.step();
+  const size_t growths = trainer.memory_growths();
+  for (int i = 0; i < 3; ++i) trainer.step();
+  CHECK(trainer.memory_growths() == growths);
+}
+
 TEST_CASE("range losses shrink what they act on") {
   const attention::ModelWeights initial = fresh();
   auto range_loss_after = [&](double RangeLosses::*weight, int steps) {

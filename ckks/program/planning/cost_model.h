@@ -11,8 +11,6 @@
 // the ModDown (double hoisting), and a giant keeps c_0 extended and needs one ModDown, of c_1. If the map
 // divides its sources, every baby has a ModDown of its own, products have no limbs of P, and the first giant of a chain
 // needs none.
-//
-// Plain data only. So the model also serves chains that this machine cannot run.
 #pragma once
 
 #include <array>

@@ -314,8 +314,8 @@ Ciphertext Evaluator::apply_galois(const Hoisted& a, GaloisElement g) const {
       source.scale(), source.fingerprint};
 }
 
-Ciphertext Evaluator::rotate(const Hoisted& a, int offset, bool conjugate) const {
-  return apply_galois(a, galois_element(context_, offset, conjugate));
+Ciphertext Evaluator::rotate(const Hoisted& a, int offset) const {
+  return apply_galois(a, galois_element(context_, offset));
 }
 
 Ciphertext Evaluator::apply_galois(const Ciphertext& a, GaloisElement g) const {

@@ -100,7 +100,7 @@ class Evaluator {
   // `a` must outlive the result.
   Hoisted hoist(const Ciphertext& a) const;
   Ciphertext apply_galois(const Hoisted& a, GaloisElement g) const;
-  Ciphertext rotate(const Hoisted& a, int offset, bool conjugate = false) const;
+  Ciphertext rotate(const Hoisted& a, int offset) const;
 
   // sum_g sigma_g(a), with one decomposition and one division by P for all of them. g = 1 needs no key.
   Ciphertext sum_galois(const Ciphertext& a, std::span<const GaloisElement> elements) const;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "ckks/base/error.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {

@@ -1,5 +1,12 @@
 #include "cmd/generation/server/kept_text.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -30,12 +37,29 @@ void write_all(wire::CiphertextWriter& writer, const std::vector<std::string>& n
 
 }  // namespace
 
-KeptText::KeptText(const std::string& folder, const TextEnds& ends, ckks::Fingerprint keys)
-    : folder_(folder), ends_(ends), keys_(keys) {
-  if (folder_.empty()) return;
+// A file of its own, because client and server may be given the same folder.
+KeptText::Lock::Lock(const std::string& folder) {
+  if (folder.empty()) return;
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  descriptor = ::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (descriptor < 0)
+    throw Error(message("cannot keep a text in ", folder, ": ",
+                        failed ? failed.message() : std::strerror(errno), "; give another --state"));
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
   // A server whose client is gone finishes its token first.
-  lock_.emplace(folder_, "keep a text in", nullptr);
-  if (!std::filesystem::exists(path())) return;
+  std::fprintf(stderr, "waiting for another server that has %s\n", folder.c_str());
+  while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+KeptText::Lock::~Lock() {
+  if (descriptor >= 0) ::close(descriptor);
+}
+
+KeptText::KeptText(const std::string& folder, const TextEnds& ends, ckks::Fingerprint keys)
+    : folder_(folder), lock_(folder), ends_(ends), keys_(keys) {
+  if (folder_.empty() || !std::filesystem::exists(path())) return;
   const ckks::Context& context = *ends_.context;
   const std::vector<std::string> names = names_of(ends_.caches);
   wire::CiphertextReader file(path(), context, kMaxCiphertexts);
