@@ -40,6 +40,7 @@ TEST_CASE("--paper is the plain iteration; else 1/sqrt(x) has several methods") 
   const Json json = figures_of(root + "1e-2");
   CHECK(number_in(json, "levels") == 6);
   CHECK(json.at("other_methods", "json").array("methods").size() == 3);
+  CHECK(json.at("chebyshev_series", "json").array("series").size() == 1);
   check_refused("approx gelu --paper", "not for gelu; leave it out");
 }
 

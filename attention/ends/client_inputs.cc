@@ -74,7 +74,7 @@ SlotVectors client_inputs(const ClientModel& model, const Examples& examples, in
     for (size_t c = 0; c < names.size(); ++c) inputs[names[c]] = std::move(packed[c]);
   };
   if (shape.sends_state) pack("x", states);
-  if (shape.sends_normalised) pack("h", normalised);
+  pack("h", normalised);
   if (packing.has_length_mask())
     inputs["lengths"] =
         pack_lengths(packing, lengths, [&](int length) { return row_scale(length - 1, shape.power); });

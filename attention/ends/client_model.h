@@ -4,7 +4,7 @@
 // The client embeds its prompts (tokens or patches, with learned positions and token types), removes the mean of every
 // token's features if the norm is LayerNorm, and sends
 //     x'  = (E[token] - mean) / R         (residual_scale; input "x", or "x0", "x1" ... of a wide model)
-//     h'  = N without gamma, beta          (input "h" ..., where sends_normalised)
+//     h'  = N without gamma, beta          (input "h" ...)
 // For a kPostNorm model, whose first norm is before the first block, it sends h' alone. For bidirectional
 // models of texts it also sends the mask of their lengths (input "lengths", slots filled by pack_lengths).
 //
@@ -33,11 +33,10 @@ struct ClientShape {
   double norm_epsilon = 0;
   bool removes_mean = true;  // LayerNorm
   bool learned_positions = false;
-  bool final_norm = true;        // in front of the unembedding
-  bool sends_state = true;       // x'; false if the first norm is before the first block
-  bool sends_normalised = true;  // h'
-  int power = 0;                 // of PowerSoftmax, which masks of lengths go by
-  int separator = 0;             // the token that ends the first of two texts; 0: no token types
+  bool final_norm = true;   // in front of the unembedding
+  bool sends_state = true;  // x'; false if the first norm is before the first block
+  int power = 0;            // of PowerSoftmax, which masks of lengths go by
+  int separator = 0;        // the token that ends the first of two texts; 0: no token types
 
   int logit_count() const { return classes > 0 ? classes : vocab; }
   bool operator==(const ClientShape&) const = default;

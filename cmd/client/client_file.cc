@@ -27,10 +27,12 @@ void describe(Tables& t, attention::ClientShape& shape) {
   size(t, shape.classes, 0, "number of classes"), size(t, shape.patch_inputs, 0, "patch");
   size(t, shape.power, 1, "power"), size(t, shape.separator, 0, "separator");
   t.number(shape.norm_epsilon);
+  bool sends_normalised = true;
   for (bool* property : {&shape.removes_mean, &shape.learned_positions, &shape.final_norm, &shape.sends_state,
-                         &shape.sends_normalised})
+                         &sends_normalised})
     wire::flag(t, *property);
   if constexpr (!Tables::kReads) return;
+  if (!sends_normalised) t.refuse("its client does not send the normalised state");
   if (!std::isfinite(shape.norm_epsilon) || shape.norm_epsilon < 0) t.refuse("its norm divides by no number");
   if ((shape.vocab > 0) == (shape.patch_inputs > 0) || (shape.vocab == 0 && shape.classes == 0))
     t.refuse("its model reads neither tokens nor patches, or both");

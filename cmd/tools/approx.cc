@@ -106,6 +106,7 @@ struct Measurement {
   int points = 0;
   double program_difference = 0;  // |twin - evaluate|, normalised
   double largest_output = 0;      // |out|, normalised
+  Json series = Json::Array{};    // Chebyshev coefficients, in the order of the program
 };
 
 Measurement measure(const Approximation& a, int points, uint64_t seed) {
@@ -130,6 +131,11 @@ Measurement measure(const Approximation& a, int points, uint64_t seed) {
   const program::Value v = builder.input("v", true);
   builder.output("out", nn::build(builder, a, v, "the input"));
   const program::Program program = std::move(builder).finish();
+  for (const program::Instruction& instruction : program.instructions)
+    if (instruction.opcode == program::Opcode::kSeries) {
+      const std::vector<double>& coefficients = instruction.series->coefficients;
+      m.series.push_back(Json::Array(coefficients.begin(), coefficients.end()));
+    }
   program::SlotVector input(kTwinSlots);
   for (size_t i = 0; i < kTwinSlots; ++i)
     input[i] =
@@ -181,6 +187,7 @@ Figures approx_figures(std::span<const Approximation> approximations, const Meas
       .cell("output", "P(x) = " + number_text(a.output_scale()) + " out, |out| at most " +
                           format("%.6g", m.largest_output))
       .cell("program less formula", scientific(m.program_difference) + " at most, on the twin")
+      .json("chebyshev_series", m.series)
       .json("other_methods", family_figures(approximations.subspan(1)).json());
   return figures;
 }
