@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "approx/domain.h"
 #include "ckks/base/error.h"
 
 namespace psm::approx {

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "approx/domain.h"
 #include "approx/remez.h"
 #include "ckks/base/error.h"
 
@@ -78,17 +77,6 @@ long double ellipse_rho(long double radius, long double height) {
   return std::exp(std::asinh(height / radius));
 }
 
-// A lower estimate of the interpolant's error, from points between its nodes.
-double interpolation_error(const RealFunction& f, int degree) {
-  const Coefficients c = chebyshev_interpolate(f, degree);
-  long double worst = 0;
-  for (int i = 0; i <= degree + 1; ++i) {
-    const long double t = std::cos(kPi * i / (degree + 1));
-    worst = std::max(worst, std::fabs(f(t) - clenshaw(c, t)));
-  }
-  return static_cast<double>(worst);
-}
-
 // out = v / 2 + sum_k c_k T_k(2 v^2 - 1), all divided by `radius` beforehand.
 Steps gated_steps(std::vector<double> coefficients) {
   Steps s;
@@ -99,18 +87,14 @@ Steps gated_steps(std::vector<double> coefficients) {
   return s;
 }
 
-}  // namespace
+MinimaxFit fit(Activation f, double radius, int degree) {
+  return remez(
+      fitted(f, radius), [](long double) { return 1.0L; }, degree, 1e-3L);
+}
 
-double activation(Activation f, double z) { return gated(f).exact(z); }
-
-Approximation activation_series(Activation f, double radius, int degree) {
+// The polynomial with the coefficients of such a fit.
+Approximation certified(Activation f, double radius, int degree, Coefficients c) {
   const Gated& g = gated(f);
-  check_activation_radius(radius, g.name);
-  PSM_CHECK(1 <= degree && degree <= kMaxActivationDegree, "degree ", degree);
-  const RealFunction r = fitted(f, radius);
-  Coefficients c = remez(
-                       r, [](long double) { return 1.0L; }, degree, 1e-3L)
-                       .coefficients;
   long double rho = ellipse_rho(radius, g.height), bound = g.bound, scale = radius;
   Steps steps;
   if (f == Activation::kSigmoid) {
@@ -124,7 +108,7 @@ Approximation activation_series(Activation f, double radius, int degree) {
     rho *= rho;
     steps = gated_steps(to_double(c));
   }
-  const double error = certified_error(to_double(c), r, rho, bound);
+  const double error = certified_error(to_double(c), fitted(f, radius), rho, bound);
   return Approximation(
       {.function = g.name,
        .method = message("minimax of degree ", degree, f == Activation::kSigmoid ? "" : " in z^2"),
@@ -138,18 +122,26 @@ Approximation activation_series(Activation f, double radius, int degree) {
       steps, g.exact);
 }
 
-// The interpolant's error is at most 1 + Lambda times the minimax error, Lambda < 5 up to degree 511 (Lebesgue's
-// constant of the Chebyshev points), so a degree whose interpolant misses by more is not worth a fit.
+}  // namespace
+
+double activation(Activation f, double z) { return gated(f).exact(z); }
+
+Approximation activation_series(Activation f, double radius, int degree) {
+  check_activation_radius(radius, gated(f).name);
+  PSM_CHECK(1 <= degree && degree <= kMaxActivationDegree, "degree ", degree);
+  return certified(f, radius, degree, fit(f, radius, degree).coefficients);
+}
+
 Approximation design_activation(Activation f, double radius, double absolute_error) {
   const char* name = gated(f).name;
   check_activation_radius(radius, name);
   check_error(absolute_error, name);
-  const RealFunction r = fitted(f, radius);
   const double scale = f == Activation::kSigmoid ? 1 : radius;
   for (int degree = 1; degree <= kMaxActivationDegree; degree = 2 * degree + 1) {
-    if (interpolation_error(r, degree) * scale > 6 * absolute_error) continue;
-    Approximation candidate = activation_series(f, radius, degree);
-    if (candidate.error_bound() <= absolute_error) return candidate;
+    const MinimaxFit candidate = fit(f, radius, degree);
+    if (candidate.lower_bound * scale > absolute_error) continue;  // no certificate could show it
+    Approximation approximation = certified(f, radius, degree, candidate.coefficients);
+    if (approximation.error_bound() <= absolute_error) return approximation;
   }
   throw Error(message(name, ": no polynomial of degree ", kMaxActivationDegree, " has error ", absolute_error,
                       " on [", -radius, ", ", radius,

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "approx/chebyshev.h"
-#include "approx/domain.h"
 #include "ckks/base/error.h"
 
 namespace psm::approx {

@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "approx/domain.h"
-
 namespace psm::approx {
 namespace {
 

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "approx/domain.h"
 #include "approx/remez.h"
 
 namespace psm::approx {
@@ -14,29 +13,24 @@ namespace {
 
 constexpr int kMaxRootIterations = 30;
 constexpr int kMaxSeriesDegree = 1023;
-constexpr int kMaxRootStartLevels = 8;
 
 double exact_inverse_sqrt(double x) { return 1 / std::sqrt(x); }
 
 // Constants of the folded iteration; index i belongs to B_i and Z_i, i = 0 .. K - 1.
 struct FoldedRoot {
-  std::vector<double> start;       // series of Z_0 (empty: Z_0 = 1)
-  std::vector<double> start_core;  // series of B_0
-  std::vector<double> a;           // A_i
-  std::vector<double> nu;          // scales Z_i after its product; nu_0 is unused
-  std::vector<int> multiple;       // m_i; m_0 is unused
-  long double input = 1;           // mu_0
-  long double output = 1;          // what Z_K must be multiplied by to be z_K
+  std::vector<double> a;      // A_i
+  std::vector<double> nu;     // scales Z_i after its product; nu_0 is unused
+  std::vector<int> multiple;  // m_i; m_0 is unused
+  long double input = 1;      // mu_0
+  long double output = 1;     // what Z_K must be multiplied by to be z_K
 
   Steps steps() const {
     Steps s;
-    const bool started = !start.empty();
     Steps::Value b = Steps::kArgument, z = Steps::kArgument;
-    if (started) b = s.series(Steps::kArgument, start_core), z = s.series(Steps::kArgument, start);
     for (size_t i = 0; i < a.size(); ++i) {
-      if (i > 0 || started) b = s.refresh(b), z = s.refresh(z);
+      if (i > 0) b = s.refresh(b), z = s.refresh(z);
       const Steps::Value f = s.add_constant(s.negate(b), a[i]);
-      z = i > 0 || started ? s.multiply(z, f) : f;
+      z = i > 0 ? s.multiply(z, f) : f;
       if (i + 1 == a.size()) break;
       z = s.multiply_constant(z, nu[i + 1]);
       b = s.times_integer(s.multiply(s.multiply(b, f), f), multiple[i + 1]);
@@ -135,47 +129,6 @@ Approximation goldschmidt_inverse_sqrt(Interval domain, int iterations, bool rel
   facts.input_scale = static_cast<double>(folded.input / domain.hi);
   facts.input_range = {static_cast<double>(folded.input * e), static_cast<double>(folded.input)};
   facts.output_scale = static_cast<double>(output / std::sqrt(static_cast<long double>(domain.hi)));
-  return Approximation(std::move(facts), folded.steps(), exact_inverse_sqrt);
-}
-
-std::optional<InverseSqrtStart> inverse_sqrt_start(Interval domain, int levels) {
-  check_positive(domain, "1/sqrt(x)");
-  PSM_CHECK(1 <= levels && levels <= kMaxRootStartLevels, "levels ", levels);
-  InverseSqrtStart start{domain, levels, minimax_inverse_sqrt(domain, (1 << levels) - 1), 0};
-  start.error = certified_inverse_sqrt_error(to_double(start.p), domain);
-  if (!(start.error < 1)) return std::nullopt;
-  return start;
-}
-
-Approximation start_goldschmidt_inverse_sqrt(const InverseSqrtStart& start, int iterations) {
-  PSM_CHECK(1 <= iterations && iterations <= kMaxRootIterations, "iterations ", iterations);
-  const Interval domain = start.domain;
-  const Coefficients& p = start.p;
-  const long double d = start.error;
-  const Iteration it = iterate((1 - d) * (1 - d) / ((1 + d) * (1 + d)), iterations, true);
-  FoldedRoot folded = fold(it);
-  const long double low = std::sqrt(it.e.back());
-
-  // z_0 = p / (1 + d), so that b_0 = y z_0^2 lies in [e_0, 1].
-  const Coefficients y{static_cast<long double>(domain.midpoint()),
-                       static_cast<long double>(domain.width()) / 2};
-  const Coefficients b = chebyshev_product(chebyshev_product(p, p), y);
-  folded.start_core = scaled(b, folded.input / ((1 + d) * (1 + d)));
-  const long double start_scale =
-      std::sqrt(static_cast<long double>(domain.lo)) / (1 + d);  // p <= (1 + d) / sqrt(lo)
-  folded.start = scaled(p, start_scale);
-
-  Approximation::Facts facts =
-      facts_for(domain, message("start of degree ", (1 << start.levels) - 1, " and relaxed Goldschmidt, ",
-                                iterations, iterations == 1 ? " iteration" : " iterations"));
-  facts.certificate = message("start: range of y p^2 by grid and second derivative (relative error ",
-                              start.error, "); then closed form");
-  facts.error_bound =
-      static_cast<double>((1 - low) / (1 + low) + 0x1p-49L * iterations * sum_of_absolute(p) *
-                                                      std::sqrt(static_cast<long double>(domain.hi)));
-  facts.input_scale = domain.to_unit_scale();
-  facts.input_offset = domain.to_unit_offset();
-  facts.output_scale = static_cast<double>(folded.output * (2 / (1 + low)) / (start_scale * (1 + d)));
   return Approximation(std::move(facts), folded.steps(), exact_inverse_sqrt);
 }
 

@@ -8,9 +8,6 @@
 //   relaxed:  the alpha_i, beta_i for which b f^2 maps [e_i, 1] onto [e_{i+1}, 1] with the largest e_{i+1}:
 //     its maximum is 1 and its two ends are equal, so alpha_i^2 = 27 / (4 (1 + sqrt(e_i) + e_i)),
 //     beta_i = 4 alpha_i^3 / 27, e_{i+1} = (alpha_i - beta_i)^2. Final factor 2 / (1 + sqrt(e_K)).
-//   with a start:  p of degree 2^s - 1, the minimax polynomial of 1/sqrt(y) (relative error d): z_0 = p,
-//     b_0 = y p^2 as a series of its own, one level deeper; scaled to [e_0, 1], e_0 = ((1-d)/(1+d))^2, and
-//     relaxed from there.
 //
 // The encrypted form has the constants folded: with B_i = mu_i b_i, mu_i = (mu_{i+1} beta_i^2 /
 // m_{i+1})^(1/3) for small integers m (additions) that keep mu_i <= 1, and A_i = mu_i alpha_i / beta_i,
@@ -21,33 +18,19 @@
 // so K iterations cost 2K - 1 levels (K >= 2). Every factor is
 // largest at x = lo; all B_i and Z_i stay within [-1, 1] and may be refreshed between iterations.
 //
-// Certificate: the recurrence of e_i (closed form); for the start certified_inverse_sqrt_error (remez.h).
+// Certificate: the recurrence of e_i (closed form); of the series certified_inverse_sqrt_error (remez.h).
 #pragma once
 
 #include <optional>
 
 #include "approx/approximation.h"
-#include "approx/chebyshev.h"
 
 namespace psm::approx {
 
 // The paper's iteration, or the relaxed one: 1 <= iterations <= 30.
 Approximation goldschmidt_inverse_sqrt(Interval domain, int iterations, bool relaxed = false);
 
-// A start of degree 2^levels - 1, levels in 1 .. 8. Empty if its relative error reaches 1, because then
-// nothing can be proven.
-struct InverseSqrtStart {
-  Interval domain;
-  int levels = 0;
-  Coefficients p;    // ~ 1/sqrt(x) in t in [-1, 1]
-  double error = 0;  // d, proven
-};
-std::optional<InverseSqrtStart> inverse_sqrt_start(Interval domain, int levels);
-
-// iterations >= 1; depth start.levels + 2 * iterations.
-Approximation start_goldschmidt_inverse_sqrt(const InverseSqrtStart& start, int iterations);
-
-// The minimax polynomial alone, as one Series instruction; 1 <= degree <= 1023. Empty if its error reaches 1.
+// The minimax polynomial, as one Series instruction; 1 <= degree <= 1023. Empty if its error reaches 1.
 std::optional<Approximation> series_inverse_sqrt(Interval domain, int degree);
 
 }  // namespace psm::approx

@@ -117,22 +117,20 @@ TEST_CASE("K iterations for 1/sqrt(x) take 2K - 1 levels, the first being affine
   for (const int iterations : {2, 3, 8}) {
     CHECK(goldschmidt_inverse_sqrt({0.01, 1}, iterations).depth() == 2 * iterations - 1);
     CHECK(goldschmidt_inverse_sqrt({0.01, 1}, iterations, true).depth() == 2 * iterations - 1);
-    CHECK(start_goldschmidt_inverse_sqrt(*inverse_sqrt_start({0.01, 1}, 3), iterations).depth() ==
-          3 + 2 * iterations);
   }
   CHECK(goldschmidt_inverse_sqrt({0.01, 1}, 1).depth() == 0);
 }
 
 TEST_CASE(
-    "relaxing saves iterations for 1/sqrt(x): five instead of nine for range 1e2 and relative error 2^-12") {
-  CHECK(goldschmidt_inverse_sqrt({0.01, 1}, 8).error_bound() > 0x1p-12);
-  CHECK(goldschmidt_inverse_sqrt({0.01, 1}, 9).error_bound() < 0x1p-12);
+    "five relaxed iterations for 1/sqrt(x), and not four, have relative error 2^-12 on a range of 1e2") {
   CHECK(goldschmidt_inverse_sqrt({0.01, 1}, 4, true).error_bound() > 0x1p-12);
   CHECK(goldschmidt_inverse_sqrt({0.01, 1}, 5, true).error_bound() < 0x1p-12);
 }
 
 TEST_CASE("the certificates for 1/sqrt(x) hold and are attained") {
   for (const Approximation& root : inverse_sqrt_examples()) check_promises(root, 0.97, 1e-8);
+  // An error of the size of the argument's rounding.
+  check_promises(*series_inverse_sqrt({2.5e-4, 1}, 900), 0);
 }
 
 TEST_CASE("a series too short to be positive has no certificate") {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
-#include "approx/domain.h"
 #include "approx/goldschmidt.h"
 #include "approx/goldschmidt_sqrt.h"
 #include "ckks/base/error.h"
@@ -13,12 +13,7 @@ namespace {
 
 constexpr int kMaxLevels = 24;
 constexpr int kMaxSeriesLevels = 10;
-constexpr int kMaxStartLevels = 7;
 constexpr int kMaxIterations = (kMaxLevels + 1) / 2;  // of 1/sqrt(x)
-
-bool cheaper(const Approximation& a, const Approximation& b) {
-  return a.depth() != b.depth() ? a.depth() < b.depth() : a.multiplications() < b.multiplications();
-}
 
 // The first size in [first, last] whose member of a family has the error.
 template <typename Factory>
@@ -52,33 +47,10 @@ std::optional<Approximation> shortest_series(Interval domain, double relative_er
   return std::nullopt;
 }
 
-// The best start with relaxed iterations of at most `max_depth` levels.
-std::optional<Approximation> best_start(Interval domain, double relative_error, int max_depth) {
-  std::optional<Approximation> best;
-  for (int levels = 1; levels <= std::min(kMaxStartLevels, max_depth - 2); ++levels) {
-    const std::optional<InverseSqrtStart> start = inverse_sqrt_start(domain, levels);
-    if (!start) continue;
-    const int room = (best ? best->depth() : max_depth) - levels;
-    std::optional<Approximation> candidate = first_within(relative_error, 1, room / 2, [&](int iterations) {
-      return start_goldschmidt_inverse_sqrt(*start, iterations);
-    });
-    if (candidate && (!best || cheaper(*candidate, *best))) best = std::move(candidate);
-  }
-  return best;
-}
-
 // The first of Goldschmidt's iterations (goldschmidt_sqrt.h).
 std::optional<Approximation> first_inverse_sqrt(Interval domain, double relative_error, bool relaxed) {
   return first_within(relative_error, 1, kMaxIterations,
                       [&](int iterations) { return goldschmidt_inverse_sqrt(domain, iterations, relaxed); });
-}
-
-std::vector<Approximation> best_first(std::initializer_list<std::optional<Approximation>> found) {
-  std::vector<Approximation> families;
-  for (const std::optional<Approximation>& candidate : found)
-    if (candidate) families.push_back(*candidate);
-  std::stable_sort(families.begin(), families.end(), cheaper);
-  return families;
 }
 
 void check(const char* function, Interval domain, double relative_error) {
@@ -88,8 +60,9 @@ void check(const char* function, Interval domain, double relative_error) {
 
 Approximation found(std::optional<Approximation> best, const char* what, Interval domain, double error) {
   if (best) return *best;
-  throw Error(message(what, ": no program of ", kMaxLevels, " levels has relative error ", error, " on [",
-                      domain.lo, ", ", domain.hi, "]; narrow the interval or allow a larger error"));
+  throw Error(message(what, ": no program that is tried here, of at most ", kMaxLevels,
+                      " levels, has relative error ", error, " on [", domain.lo, ", ", domain.hi,
+                      "]; narrow the interval or allow a larger error"));
 }
 
 }  // namespace
@@ -108,12 +81,11 @@ Interval inverse_reach(Interval domain, double relative_error) {
 
 Approximation design_inverse_sqrt(Interval domain, double relative_error) {
   check("1/sqrt(x)", domain, relative_error);
-  const std::optional<Approximation> series = shortest_series(domain, relative_error);
-  const std::vector<Approximation> families =
-      best_first({series, best_start(domain, relative_error, series ? series->depth() : kMaxLevels),
-                  first_inverse_sqrt(domain, relative_error, /*relaxed=*/true)});
-  return found(families.empty() ? std::nullopt : std::optional(families.front()), "1/sqrt(x)", domain,
-               relative_error);
+  // The minimax series has the fewest levels, except that an affine function takes none.
+  std::optional<Approximation> best = shortest_series(domain, relative_error),
+                               relaxed = first_inverse_sqrt(domain, relative_error, /*relaxed=*/true);
+  if (relaxed && (!best || relaxed->depth() < best->depth())) best = std::move(relaxed);
+  return found(std::move(best), "1/sqrt(x)", domain, relative_error);
 }
 
 Approximation design_goldschmidt_inverse(Interval domain, double relative_error) {
@@ -127,13 +99,6 @@ Approximation design_goldschmidt_inverse_sqrt(Interval domain, double relative_e
   check("1/sqrt(x)", domain, relative_error);
   return found(first_inverse_sqrt(domain, relative_error, /*relaxed=*/false),
                "1/sqrt(x) by Goldschmidt's plain iteration", domain, relative_error);
-}
-
-std::vector<Approximation> inverse_sqrt_families(Interval domain, double relative_error) {
-  check("1/sqrt(x)", domain, relative_error);
-  return best_first({shortest_series(domain, relative_error), best_start(domain, relative_error, kMaxLevels),
-                     first_inverse_sqrt(domain, relative_error, /*relaxed=*/true),
-                     first_inverse_sqrt(domain, relative_error, /*relaxed=*/false)});
 }
 
 }  // namespace psm::approx

@@ -5,17 +5,17 @@
 // outside (0, 1), and if no method reaches the error.
 #pragma once
 
-#include <vector>
-
 #include "approx/approximation.h"
 
 namespace psm::approx {
 
 // The relaxed iteration. Its polynomial is the best of degree 2^n - 1, so no polynomial reaches the error in
-// fewer than n levels. Its 2n - 2 products are no more than those of a series.
+// fewer than n levels. Its 2n - 2 products are no more than those of a series of that degree.
 Approximation design_inverse(Interval domain, double relative_error);
 
-// The minimax series, a minimax start with relaxed iterations, or relaxed iterations alone.
+// The minimax series; or relaxed iterations, where one is enough, and where no series of degree 1023 has the
+// error (at 2^-12: hi / lo above 80,000). Beyond the series errors below about hi / lo 2^-46 are refused: the
+// iterations' rounding is as large.
 Approximation design_inverse_sqrt(Interval domain, double relative_error);
 
 // The widest interval from the same lo on which design_inverse() takes no more levels than on `domain`. A
@@ -26,9 +26,5 @@ Interval inverse_reach(Interval domain, double relative_error);
 // The paper's plain iterations alone, the fewest that reach the error.
 Approximation design_goldschmidt_inverse(Interval domain, double relative_error);
 Approximation design_goldschmidt_inverse_sqrt(Interval domain, double relative_error);
-
-// The candidates of the design, the best first: from each family of goldschmidt_sqrt.h the member with the
-// fewest levels that reaches the error, if 24 levels suffice. The paper's plain iteration is among them.
-std::vector<Approximation> inverse_sqrt_families(Interval domain, double relative_error);
 
 }  // namespace psm::approx

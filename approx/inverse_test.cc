@@ -8,15 +8,6 @@
 namespace psm::approx {
 namespace {
 
-TEST_CASE("a designed inverse has the error asked for, with the fewest levels") {
-  const Approximation inverse = design_inverse({1e-3, 1}, 0x1p-12);
-  CHECK(inverse.depth() == 8);
-  CHECK(inverse.error_bound() <= 0x1p-12);
-  CHECK(worst_error(inverse, 10001) <= inverse.error_bound());
-  CHECK(design_inverse({1e-3, 1}, 1e-3).depth() == 7);
-  CHECK(design_inverse({0.9, 1}, 0.1).depth() == 0);
-}
-
 TEST_CASE("an inverse reaches upwards as far as its levels hold, and no further") {
   for (const double error : {0x1p-8, 0x1p-12})
     for (const double ratio : {1.1, 2.0, 7.0, 14.2, 420.0, 422.0, 1000.0, 1684.0, 1e6}) {
@@ -49,7 +40,13 @@ TEST_CASE("a designed inverse square root has the error asked for, with the fewe
     double ratio, error;
     int depth;
   };
-  for (const Case c : {Case{4, 0x1p-12, 3}, {100, 0x1p-12, 6}, {1e3, 0x1p-12, 7}, {1e3, 0x1p-20, 8}}) {
+  // The first and the last are relaxed iterations: one is affine, and no series is long enough for 1e5.
+  for (const Case c : {Case{1.05, 0x1p-8, 0},
+                       {4, 0x1p-12, 3},
+                       {100, 0x1p-12, 6},
+                       {1e3, 0x1p-12, 7},
+                       {1e3, 0x1p-20, 8},
+                       {1e5, 0x1p-12, 17}}) {
     const Approximation root = design_inverse_sqrt({2, 2 * c.ratio}, c.error);
     CAPTURE(root.name());
     CHECK(root.depth() == c.depth);
@@ -63,14 +60,7 @@ TEST_CASE("only the ratio of the ends counts") {
   CHECK(a.depth() == b.depth());
   CHECK(a.error_bound() == doctest::Approx(b.error_bound()).scale(0));
   CHECK(a.evaluate(0.5) * 0.5 == doctest::Approx(b.evaluate(500) * 500).epsilon(1e-10));
-}
-
-TEST_CASE("families are listed best first, the paper's iteration among them") {
-  const std::vector<Approximation> root = inverse_sqrt_families({1e-2, 1}, 0x1p-12);
-  REQUIRE(root.size() == 4);
-  CHECK(root[0].depth() == 6);
-  CHECK(root[3].depth() == 17);
-  for (const Approximation& member : root) CHECK(member.error_bound() <= 0x1p-12);
+  CHECK(design_inverse({0.9, 1}, 0.1).depth() == 0);
 }
 
 TEST_CASE("Goldschmidt's plain iteration for 1/x takes the fewest iterations that have the error") {

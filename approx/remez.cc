@@ -146,7 +146,9 @@ double certified_inverse_sqrt_error(std::span<const double> series, Interval dom
   const SeriesRange range = certified_range(b, std::max(seen(b, 1) * 5e-3L, 1e-16L));
   if (range.lo <= 0 || clenshaw(p, 1.0L) <= 0) return std::numeric_limits<double>::infinity();
   const long double error = std::max(std::sqrt(range.hi) - 1, 1 - std::sqrt(range.lo));
-  return static_cast<double>(error + rounding(p) * std::sqrt(static_cast<long double>(domain.hi)));
+  // evaluate() rounds t to some units of 2^-54, which moves an x near lo by as much of hi.
+  const long double argument = 0x1p-52L * domain.hi / domain.lo;
+  return static_cast<double>(error + argument + rounding(p) * std::sqrt(static_cast<long double>(domain.hi)));
 }
 
 MinimaxFit remez(const RealFunction& f, const RealFunction& weight, int degree, long double tolerance) {

@@ -106,6 +106,8 @@ TEST_CASE("files of other requests, challenges and programs are refused") {
   check_refused(
       inferred("prompts.ct", "none.ct") + " --commit " + path_of("none") + " --state " + path_of("state"),
       "without --state");
+  check_refused(drawn("commitment", "none", 1) + " --openings x", "--openings does not go with --commitment");
+  check_refused(audited("challenge") + " --steps 2", "--steps is for --commitment");
 }
 
 TEST_CASE("a challenge whose root or steps are not those of the run is refused") {
@@ -123,12 +125,7 @@ TEST_CASE("a challenge whose root or steps are not those of the run is refused")
   check_refused(audited("forged"), "asks for step");
 }
 
-TEST_CASE("openings that were cut or altered are refused") {
-  const std::string bytes = read_file(path_of("openings.ct"), 1 << 30);
-  for (const size_t size : {bytes.size() - 1, bytes.size() / 2, size_t{200}, size_t{0}}) {
-    write_file(path_of("cut.ct"), bytes.substr(0, size));
-    check_refused(audited("challenge", "cut.ct"), "cut.ct");
-  }
+TEST_CASE("openings that were altered are refused") {
   // Whole files, with checksums that are right, by a server that wants to deceive.
   auto forged = note_of<OpeningNote>("openings.ct");
   rewrite("openings.ct", "forged.ct", note_text(forged), 0);

@@ -126,7 +126,6 @@ TEST_CASE(
     CHECK(number_in(rows[i], "least_ms") > 0);
     CHECK(number_in(rows[i], "least_ms") <= number_in(rows[i], "median_ms"));
     CHECK(number_in(rows[i], "bytes") > 0);
-    CHECK(number_in(only_counted[i], "bytes") == number_in(rows[i], "bytes"));
     CHECK(only_counted[i].find("median_ms") == nullptr);
     // The sum of its parts: at least the time of all bytes, and of all launches.
     CHECK(number_in(only_counted[i], "predicted_ms") >=
@@ -136,8 +135,6 @@ TEST_CASE(
   CHECK(number_in(rows[1], "launches") == 8);
   CHECK(number_in(rows[2], "launches") == 9);  // the products of the two ciphertexts before it
   CHECK(number_in(rows[3], "launches") > 50 * number_in(rows[1], "launches"));
-  // A ring this small does nothing for as long as a launch takes.
-  CHECK(number_in(rows[1], "small_launches") == number_in(rows[1], "launches"));
   CHECK(number_in(counted, "pass", "peak_bytes") > number_in(counted, "pass", "key_bytes"));
   for (const char* part : {"preparation", "run"}) CHECK(number_in(counted, "pass", part, "bytes") > 0);
 }
@@ -150,8 +147,6 @@ TEST_CASE("flags of the suite model are refused elsewhere, and those of shapes b
                 "--device is for --suite model and --suite device");
   check_refused("bench --suite model --model x --layers 2" + kSmall, "--layers is for --shape");
   check_refused("bench --suite model --text x" + kSmall, "--text is for a --model");
-  check_refused("bench --suite model --shape pythia-7m" + kSmall, "unknown shape 'pythia-7m'");
-  check_refused("bench --suite model --layers 7" + kSmall, "has 6 layers");
 }
 
 TEST_CASE("an unknown suite, an unknown backend and a small ring without --insecure are refused with 2") {

@@ -65,6 +65,10 @@ TEST_CASE("an imported RoBERTa is scored, trained on with a shorter context, and
             path_of("poly.safetensors"));
   CHECK(examples("evaluate --model " + path_of("poly.safetensors") + " --sentences " + texts, "polynomial") ==
         12);
+  const std::string windows = " --windows 5 --sentences " + texts + " --model " + final_model;
+  check_refused("evaluate" + windows, "leave it out for this model");
+  check_refused("polynomialise" + windows + " --out " + path_of("x"),
+                "--windows are those of a held-out text");
 
   // QNLI's pairs, of the same tokens and classes.
   output_of("train --from " + model + " --sentences " + pairs + " --out " + path_of("qnli") + kShort);
@@ -139,9 +143,8 @@ TEST_CASE("an encoder of which transformers would count other positions is not w
   CHECK_FALSE(std::filesystem::exists(path_of("y")));
   const std::string folder = path_of("padded");
   write_roberta(folder);
-  std::string config = read_file(folder + "/config.json", 1 << 16);
-  replace(config, "\"pad_token_id\": 1", "\"pad_token_id\": 2");
-  write_file(folder + "/config.json", config);
+  const std::string config = read_file(folder + "/config.json", 1 << 16);
+  write_file(folder + "/config.json", replaced(config, "\"pad_token_id\": 1", "\"pad_token_id\": 2"));
   check_refused("import --from " + folder + " --out " + path_of("z"), "token 2 stands at an end");
 }
 
@@ -150,7 +153,7 @@ TEST_CASE("logits are written for texts, pairs, token numbers and images, those 
                     json = path_of("l.json");
   write_roberta(folder);
   output_of("import --from " + folder + " --out " + model);
-  write_file(path_of("lines.txt"), "g1 g2\nb3\tb4 b5\n");
+  write_file(path_of("lines.txt"), "g1 g2\r\nb3\tb4 b5\n");
   output_of("evaluate --model " + model + " --prompts " + path_of("lines.txt") + " --logits " + json);
   const attention::ModelWeights weights = attention::load_checkpoint(model).weights;
   const nn::Tokenizer tokenizer(tokenizer_spec(), "test");

@@ -1,5 +1,6 @@
 // A server and its client in one process, on a ring that offers no security; cmd/generate_test.cc has them in two. The
 // weights are the server's, or encrypted; cmd/secret_weights_test.cc looks for those in a server's memory.
+#include <csignal>
 #include <filesystem>
 #include <optional>
 
@@ -15,7 +16,8 @@
 #include "cmd/generation/server/text_program.h"
 #include "cmd/generation/server/text_server.h"
 #include "cmd/generation/text_ends.h"
-#include "cmd/protocol/group_files.h"
+#include "cmd/protocol/child_process.h"
+#include "cmd/protocol/notes.h"
 #include "cmd/testing/test_text.h"
 
 namespace psm::cmd {
@@ -179,6 +181,21 @@ TEST_CASE("the program's logits are the polynomial model's") {
   }
 }
 
+TEST_CASE("the twin is told whether a value that leaves its range is an error") {
+  for (const bool strict : {false, true}) {
+    const std::string bytes = wire::to_bytes(TwinMessage{.strict = strict});
+    CHECK(wire::from_bytes<TwinMessage>(bytes, "a message").strict == strict);
+  }
+}
+
+TEST_CASE("a child whose end the system does not tell has not succeeded, and no exit status is made up") {
+  ChildProcess child({"cat"});
+  ::signal(SIGCHLD, SIG_IGN);
+  CHECK(child.wait() == 1);
+  ::signal(SIGCHLD, SIG_DFL);
+  CHECK(child.ending() == "'cat' ended; its exit status is not known");
+}
+
 TEST_CASE("the server holds the keys of a pass or of a token, never both, and a text does not notice") {
   const TextProgram& d = parties().program;
   const ckks::Chain& chain = d.context->chain();
@@ -278,7 +295,7 @@ TEST_CASE(
   CHECK(server.kept().next() == 16);
 }
 
-TEST_CASE("what a folder keeps of another program or key pair, or in another shape, is refused") {
+TEST_CASE("what a folder keeps of another program or key pair, or in a file that was cut, is refused") {
   const Parties& p = parties();
   const std::string state = path_of("kept");
   TestServer(state).answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
@@ -295,16 +312,11 @@ TEST_CASE("what a folder keeps of another program or key pair, or in another sha
   CHECK_REFUSED(TestServer{state}, "truncated");
 }
 
-TEST_CASE("weights are encoded once, and a server keeps its levels from token to token") {
+TEST_CASE("weights are encoded once, and not again from token to token") {
   const Parties& p = parties();
   TestServer server;
   server.answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
-  for (int t = 3; t < 6; ++t) {
-    server.answer(p.request(FrameKind::kToken, 5, t, {kText[t]}));
-    const Ciphertexts caches = server.kept().caches();
-    CHECK(caches.size() == p.program.caches.size());
-    for (const auto& [name, level] : p.program.caches) CHECK(caches.at(name).level() == level);
-  }
+  for (int t = 3; t < 6; ++t) server.answer(p.request(FrameKind::kToken, 5, t, {kText[t]}));
   const Json figures = parse_json(server.answer({FrameKind::kFigures, {}}), "figures");
   const Json::Array& runs = figures.at("runs", "figures").array("runs");
   REQUIRE(runs.size() == 4);
@@ -328,17 +340,6 @@ TEST_CASE("a text of weights that the server cannot read is the clear model's, u
     const std::vector<double> a = same.after(text, false).clear, b = twin.after(text, false).clear;
     for (size_t i = 0; i < kVocab; ++i) CHECK(a[i] == doctest::Approx(b[i]).epsilon(1e-6));
   }
-}
-
-TEST_CASE("the file of weights has a seed in place of half of each ciphertext") {
-  const Parties& p = blind();
-  CHECK(p.figures.count == p.model.weights.size());
-  CHECK(static_cast<double>(p.figures.file_bytes) <
-        0.55 * static_cast<double>(group_bytes(*p.model.context, p.model.weights)));
-  wire::CiphertextReader file(p.files.weights, *p.model.context, kMaxWeights);
-  for (const auto& head : file.heads()) CHECK(head.seeded);
-  CHECK(std::filesystem::status(p.files.weights_owner).permissions() ==
-        (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
 }
 
 TEST_CASE("a program with encrypted weights is the same file for other weights with these intervals") {

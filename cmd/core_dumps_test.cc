@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -17,10 +18,13 @@ TEST_CASE("no command that holds a secret key or what was decrypted leaves a cor
   rlimit limit;
   REQUIRE(getrlimit(RLIMIT_CORE, &limit) == 0);
   if (limit.rlim_max == 0) return say_skipped("core files are forbidden here already");
-  // Nobody writes to the pipe, so who opens it waits there until it is killed.
+  // There is no such client file and no such model, so each command fails before it has read anything. It says so into
+  // a full pipe that nobody reads, and waits there until it is killed.
   const std::string pipe = path_of("pipe"), forbidden = path_of("forbidden"), nowhere = path_of("nowhere"),
-                    client = " --client " + pipe, model = " --model " + pipe;
+                    client = " --client " + nowhere, model = " --model " + nowhere;
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string fill = "exec 3<>" + pipe + "; dd if=/dev/zero of=" + pipe +
+                           " bs=4096 count=1024 oflag=nonblock status=none 2>&-; ";
   // Soft limit and hard limit are 0; or ten seconds went by.
   const std::string looked = "grep -qs '^Max core file size *0 *0 ' /proc/$$/limits && : >" + forbidden +
                              " || [ $((looks=looks+1)) = 2000 ]";
@@ -29,9 +33,11 @@ TEST_CASE("no command that holds a secret key or what was decrypted leaves a cor
         "encrypt --keys " + nowhere + " --out " + nowhere + ".ct" + client,
         "decrypt --keys " + nowhere + " --in " + nowhere + client, "compare --program x --prompt x" + client,
         "demo" + model, "generate --program x --prompt x" + client, "bench --suite model" + model,
-        "study run power --out " + nowhere + " --text " + pipe}) {
+        "study run power --out " + path_of("study") + " --text " + nowhere}) {
     CAPTURE(command);
-    run_command_line(command, "ulimit -S -c $(ulimit -H -c); " + signalled("KILL", looked));
+    const std::string line = fill + "ulimit -S -c $(ulimit -H -c); " + signalled("KILL", looked) +
+                             located(command) + " >/dev/null 2>&3 </dev/null";
+    REQUIRE(std::system(line.c_str()) != -1);
     CHECK(std::filesystem::remove(forbidden));
   }
 }

@@ -13,7 +13,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/testing/check.h"
-#include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/fuzz.h"
 #include "ckks/base/testing/repeatable_random.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/program/planner/planner.h"

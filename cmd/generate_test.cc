@@ -28,10 +28,13 @@ void prepare() {
     CHECK_MESSAGE(contains(out, file.path().string()), file.path().string());
 }
 
+const std::string kCompiled = " --client " + kKeys + "/text.client --program " + kKeys + "/text.program ";
+
 std::string arguments(const std::string& rest, const std::string& keys = kKeys) {
-  return "generate --insecure --reuse-keys --model " + kModel + (keys.empty() ? "" : " --keys " + keys) +
-         " " + rest;
+  return "generate --insecure --reuse-keys" + kCompiled + "--keys " + keys + " " + rest;
 }
+// With no files but the model.
+std::string of_model(const std::string& rest) { return "generate --model " + kModel + kRing + " " + rest; }
 
 std::string server(const std::string& rest = "") {
   return located("serve") + " --insecure --program " + kKeys + "/text.program --keys " + kKeys +
@@ -40,18 +43,28 @@ std::string server(const std::string& rest = "") {
 
 std::string text_of(const std::string& rest) { return text_in(output_of(arguments(rest))); }
 
+// The first tokens of the text after kPrompt, which takes all places; made once.
+std::string first_tokens(int count) {
+  static const std::string whole = text_of("--tokens 12" + kPrompt);
+  size_t end = 0;
+  for (int token = 0; token < count; ++token) end = whole.find(' ', end + 1);
+  return whole.substr(0, end);
+}
+
 void refused_here(const std::string& rest, const std::string& why) { check_refused(arguments(rest), why); }
 
-TEST_CASE("one command generates on ciphertexts what the clear program generates") {
+TEST_CASE("one command generates on ciphertexts what the clear program generates, and its window slides") {
   prepare();
-  const std::string out = output_of(
-      arguments("--tokens 12 --compare --json " + path_of("run.json") + kPrompt + " --log-n 11", ""));
+  static_assert(kPromptTokens + 14 - 1 > kPlaces);
+  const std::string out =
+      output_of(of_model("--tokens 14 --window slide --compare --json " + path_of("run.json") + kPrompt));
   CHECK(out.find("the program's own text in the clear, the same: " + text_in(out)) != std::string::npos);
   CHECK(out.find("tested: the public key and every evaluation key") != std::string::npos);
+  CHECK(count(out, "(a whole pass)") == 2);
   const Json json = json_in("run.json");
   const auto number = [&](const char* name) { return json.at(name, "run").number(name); };
-  CHECK(number("tokens") == 12);
-  CHECK(number("decrypted_ciphertexts") == 12);
+  CHECK(number("tokens") == 14);
+  CHECK(number("decrypted_ciphertexts") == 14);
   CHECK(number("seconds_prompt") > 0);
   CHECK(number("seconds_per_token") > 0);
   CHECK(number("ratio_token_to_pass") > 0);
@@ -64,7 +77,7 @@ TEST_CASE("one command generates on ciphertexts what the clear program generates
   CHECK(out.find("keys and values of ") != std::string::npos);
   CHECK(number("peak_rss_bytes") > number("cache_bytes"));
   const Json& agreement = json.at("agreement", "run");
-  CHECK(agreement.at("positions", "a").number("positions") == 12);
+  CHECK(agreement.at("positions", "a").number("positions") == 14);
   // Chance cannot reach these bounds: thousands of predicted deviations (ckks/base/testing/chance.h).
   CHECK(agreement.at("kl_mean", "a").number("kl") < 1e-4);
   CHECK(agreement.at("max_abs", "a").number("max") < 0.1);
@@ -73,7 +86,7 @@ TEST_CASE("one command generates on ciphertexts what the clear program generates
 
 TEST_CASE("the server may compute on a device: the same text, and one line where there is none") {
   prepare();
-  CHECK(text_of("--tokens 2 --device emulated" + kPrompt) == text_of("--tokens 2" + kPrompt));
+  CHECK(text_of("--tokens 2 --device emulated" + kPrompt) == first_tokens(2));
   refused_here("--tokens 2 --device gpu" + kPrompt,
                "--device gpu is not known; there are: cpu, cuda, emulated");
   refused_here("--tokens 2 --device emulated --server true" + kPrompt, "--device is for a server");
@@ -95,8 +108,7 @@ TEST_CASE("a run that stopped goes on from its state, and ends as one that did n
 TEST_CASE("a run that is killed or interrupted, or whose server goes, keeps its tokens") {
   prepare();
   const std::string state = path_of("interrupted"), out = path_of("out"),
-                    run = arguments("--tokens 10" + kPrompt + " --state " + state),
-                    whole = text_of("--tokens 10" + kPrompt);
+                    run = arguments("--tokens 10" + kPrompt + " --state " + state);
   const auto signalled_at = [&](const std::string& signal, int tokens) {
     return run_command_line(
         run, ": >" + out + "; " +
@@ -109,13 +121,12 @@ TEST_CASE("a run that is killed or interrupted, or whose server goes, keeps its 
   check_refused(run + " --server true", "the same command goes on");
   const std::string resumed = output_of(run);
   CHECK(contains(resumed, "resumed after "));
-  CHECK(text_in(resumed) == whole);
+  CHECK(text_in(resumed) == first_tokens(10));
 }
 
 TEST_CASE("a server elsewhere is a command that speaks through pipes; what is none is said to be none") {
   prepare();
-  const std::string whole = text_of("--tokens 3" + kPrompt);
-  CHECK(text_of("--tokens 3" + kPrompt + " --server \"exec " + server() + "\"") == whole);
+  CHECK(text_of("--tokens 3" + kPrompt + " --server \"exec " + server() + "\"") == first_tokens(3));
   const auto refuses = [](const std::string& command, const std::string& why) {
     refused_here("--tokens 3" + kPrompt + " --server \"" + command + "\"", why);
   };
@@ -124,7 +135,7 @@ TEST_CASE("a server elsewhere is a command that speaks through pipes; what is no
   refuses("kill -9 \\$\\$", "ended by signal 9 (Killed); ");
   refuses("echo welcome to this machine", "no frame");
   refuses("printf '\\001\\000\\000\\000\\144\\000\\000\\000\\000\\000\\000\\000{}'",
-          "in the middle of a frame");
+          "in the middle of a frame: '/bin/sh -c printf");
   refuses(server("--state /proc/none"), "cannot keep a text");
   refuses(server("--program twice"), "given twice");
   // It greets for ever, does not end, or does not read.
@@ -154,11 +165,15 @@ TEST_CASE("a server elsewhere is a command that speaks through pipes; what is no
 TEST_CASE("keys of one text make no second one unbidden, and a prompt comes from a file or standard input") {
   prepare();
   const std::string keys = path_of("once"), file = path_of("prompt"),
-                    once = "generate --insecure --log-n 11 --tokens 1 --model " + kModel + " --keys " + keys;
+                    once = "generate --insecure --tokens 1" + kCompiled + "--keys " + keys;
   write_file(file, "k0 v1 k2 v3 k0\n");
   const std::string out = output_of(once + " --prompt-file " + file);
   CHECK(out.find("in this text: at most 2^-") != std::string::npos);
   check_refused(once + kPrompt, "--reuse-keys");
+  const int descriptor = ::open(keys.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  REQUIRE(::flock(descriptor, LOCK_EX | LOCK_NB) == 0);
+  check_refused(once + kPrompt, "another process begins a text under the keys in " + keys);
+  ::close(descriptor);
   check_refused(once + kPrompt + " --prompt-file " + file, "give --prompt or");
   const std::string again =
       located(once) + " --reuse-keys --prompt-file - <" + file + " >" + path_of("typed") + " 2>&1";
@@ -166,14 +181,11 @@ TEST_CASE("keys of one text make no second one unbidden, and a prompt comes from
   CHECK(text_in(read_file(path_of("typed"), 1 << 16)) == text_in(out));
 }
 
-TEST_CASE(
-    "a text's folder is one process's at a time, and its files are its owner's alone and closed on exec") {
+TEST_CASE("a text's folder is one process's at a time, and closed on exec") {
   prepare();
   const std::string state = path_of("locked");
-  text_of("--tokens 1" + kPrompt + " --state " + state);
-  for (const auto& file : std::filesystem::recursive_directory_iterator(state))
-    if (file.is_regular_file())
-      CHECK((file.status().permissions() & std::filesystem::perms(077)) == std::filesystem::perms::none);
+  // Where no token comes after the first, none is timed.
+  CHECK_FALSE(contains(output_of(arguments("--tokens 1" + kPrompt + " --state " + state)), "\na token "));
   const int descriptor = ::open(state.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   REQUIRE(::flock(descriptor, LOCK_EX | LOCK_NB) == 0);
   refused_here("--tokens 2 --state " + state, "another process goes on with the text in " + state);
@@ -189,10 +201,12 @@ TEST_CASE("other models, keys, texts and settings than those of a state are refu
   const std::string state = path_of("kept"), other = path_of("other.safetensors"), more = " --state " + state;
   const std::string begun = text_of("--tokens 4" + kPrompt + more);
   make_model(other, 2);
-  check_refused("generate --insecure --reuse-keys --keys " + kKeys + " --tokens 6 --model " + other + more,
+  // In a folder of its own, with the same keys: the model is compiled into it.
+  const std::string others = path_of("others"), other_keys = path_of("other-keys");
+  std::filesystem::copy(kKeys, others);
+  check_refused("generate --insecure --reuse-keys --keys " + others + " --tokens 6 --model " + other + more,
                 "another program");
-  const std::string other_keys = path_of("other-keys");
-  output_of(arguments("--tokens 0 --log-n 11", other_keys));
+  output_of(arguments("--tokens 0", other_keys));
   check_refused(arguments("--tokens 6" + more, other_keys), "another key pair");
   refused_here("--tokens 6 --prompt \"k0 v1 k2 v3 k1\"" + more, "another text");
   refused_here("--tokens 6 --temperature 1" + more, "--temperature 0");
@@ -225,15 +239,12 @@ TEST_CASE("what cannot be generated is refused before anything is computed") {
   check_refused("generate --tokens 3", "--model and --client");
   const std::string unmade = " --for text --out " + path_of("unmade");
   check_refused("compile --shape bert-base" + unmade, "tokens one by one need a causal language model");
-  check_refused("compile --shape pythia-70m --layers 7" + unmade, "has 6 layers, not 7");
   check_refused("compile --for texts --model " + kModel + " --out x", "pass, text, encrypted-weights");
-  check_refused("compile --model " + kModel + " --layers 1" + unmade, "--layers is for --shape");
-  check_refused("compile --model " + kModel + " --prompts 1" + unmade, "a text is one sequence");
   CHECK_FALSE(std::filesystem::exists(path_of("unmade.program")));
   const std::string client = "generate --insecure --tokens 3" + kPrompt + " --client ";
   check_refused(client + kKeys + "/text.client", "--program is needed");
   check_refused(client + kKeys + "/text.client --log-n 11", "--log-n is for --model");
-  refused_here("--tokens 3 --program x" + kPrompt, "--program is for --client");
+  check_refused(of_model("--tokens 3 --program x" + kPrompt), "--program is for --client");
   compile(kModel, "pass");
   const std::string program = " --program " + path_of("pass.program");
   check_refused(client + path_of("pass.client") + program, "compile it with --for text");
@@ -248,8 +259,8 @@ TEST_CASE("keys that nobody asked to keep are gone after a run, however it ends"
   const fs::path temporary = path_of("temporary");
   fs::create_directory(temporary);
   const std::string command = "TMPDIR=" + temporary.string() + " exec " +
-                              located(arguments("--log-n 11 --tokens 3" + kPrompt, "")) + " >" +
-                              path_of("interrupted.out") + " 2>&1";
+                              located(of_model("--tokens 3" + kPrompt)) + " >" + path_of("interrupted.out") +
+                              " 2>&1";
   const auto within_a_minute = [](auto&& holds) {
     for (int i = 0; i < 60000 && !holds(); ++i) usleep(1000);
     return holds();
@@ -276,26 +287,9 @@ TEST_CASE("keys that nobody asked to keep are gone after a run, however it ends"
     CHECK(WIFSIGNALED(status));
     CHECK(within_a_minute([&] { return fs::is_empty(temporary); }));
   }
-  REQUIRE(run_command_line(arguments("--log-n 11 --tokens 1" + kPrompt, ""),
-                           "export TMPDIR=" + temporary.string() + "; ")
+  REQUIRE(run_command_line(of_model("--tokens 1" + kPrompt), "export TMPDIR=" + temporary.string() + "; ")
               .exit_code == 0);
   CHECK(fs::is_empty(temporary));
-}
-
-TEST_CASE("where no token comes after the first, none is timed") {
-  prepare();
-  const std::string out =
-      output_of(arguments("--log-n 11 --encrypted-weights --tokens 1 --compare" + kPrompt, ""));
-  CHECK(out.find("in the clear, the same: ") != std::string::npos);
-  CHECK(out.find("\na token ") == std::string::npos);
-}
-
-TEST_CASE("beyond the places of a model its window slides") {
-  prepare();
-  const std::string out = output_of(arguments("--tokens 14 --window slide --compare" + kPrompt));
-  CHECK(out.find("the program's own text in the clear, the same: ") != std::string::npos);
-  CHECK(count(out, "(a whole pass)") == 2);
-  static_assert(kPromptTokens + 14 - 1 > kPlaces);
 }
 
 TEST_CASE("random weights of a published shape, few layers") {

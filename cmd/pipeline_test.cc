@@ -44,6 +44,15 @@ std::string infer_arguments(const std::string& out) {
   return infer_flags("prompts.ct", out);
 }
 
+// Another key pair for the same program, and what was said when it was made; made once.
+const std::string kOtherKeys = path_of("other_keys");
+const Outcome& other_keys() {
+  keys();
+  static const Outcome made =
+      must_run("keygen " + keygen_arguments(kOtherKeys) + " --json " + path_of("tested.json"));
+  return made;
+}
+
 // The answers, with the ledger of their run; made once.
 const std::string& answers() {
   static const std::string file = [] {
@@ -80,8 +89,6 @@ TEST_CASE("an answer through four processes is the twin's, whatever kernels each
   const Json found = must_agree(decrypt_arguments("answer.ct"), kClient, kProgram, "--sample 12");
   CHECK(found.at("positions", "json").integer("positions", 0, 1000) == 12 * 6);
   CHECK(found.at("argmax_agreement", "json").number("argmax_agreement") >= 0.99);
-  CHECK(run_command_line("decrypt " + decrypt_arguments("answer.ct"))
-            .out.starts_with("answers, a prediction for each scored position of each prompt:\nprompt 0: "));
 }
 
 TEST_CASE("with no memory for encoded weights, and by other kernels, the answer is the same, bit for bit") {
@@ -96,7 +103,7 @@ TEST_CASE("with no memory for encoded weights, and by other kernels, the answer 
   must_run("infer " + infer_arguments("small.ct") + " --ledger " + page + " --memory " +
            std::to_string(megabytes) + least.substr(least.find(' ') + 1));
   CHECK(read_file(path_of("small.ct"), 1 << 28) == read_file(answers(), 1 << 28));
-  CHECK(contains(read_file(page, 1 << 22), "The costliest instructions"));
+  CHECK(contains(read_file(page, 1 << 22), "By operation"));
 }
 
 TEST_CASE("answers that are far from the twin of the prompts given are a failure, with its likely reasons") {
@@ -104,13 +111,13 @@ TEST_CASE("answers that are far from the twin of the prompts given are a failure
   const Outcome other = compare_answers("answer.ct", "--sample 12 --seed 2");
   CHECK(other.exit_code == 1);
   CHECK(contains(other.err, "error: the answers are not those of these prompts"));
+  CHECK(other.out.starts_with("answers, a prediction for each scored position of each prompt:\nprompt 0: "));
   CHECK(json_in("answers.json").at("answers", "json").array("answers").size() == 12);
   // The prompts themselves are no answers.
   check_refused("decrypt " + decrypt_arguments("prompts.ct"),
                 "prompts.ct holds encrypted prompts; give answers");
-  std::string swapped = infer_arguments("x.ct");
-  replace(swapped, path_of("prompts.ct"), answers());
-  check_refused("infer " + swapped, "answer.ct holds encrypted answers; give prompts");
+  check_refused("infer " + replaced(infer_arguments("x.ct"), path_of("prompts.ct"), answers()),
+                "answer.ct holds encrypted answers; give prompts");
 }
 
 TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps, and so does its answer") {
@@ -141,6 +148,12 @@ TEST_CASE("a published shape runs as a model does, and its prompts are numbers")
   check_refused("encrypt --client " + shape + ".client --keys " + folder +
                     " --insecure --prompt \"7 50304\" --out " + path_of("shape.ct"),
                 "'50304' is no token; they are 0 to 50303");
+  // Its keys are of another ring than the model's.
+  check_refused("infer " + replaced(infer_arguments("shape.answers"), keys() + "/evaluation.keys",
+                                    folder + "/evaluation.keys"),
+                "made for other parameters");
+  check_refused("encrypt " + client_flags(folder) + "--sample 12 --out " + path_of("shape.ct"),
+                "made for other parameters");
 }
 
 TEST_CASE("under a dense secret, too, an answer through four processes is the twin's") {
@@ -152,18 +165,10 @@ TEST_CASE("under a dense secret, too, an answer through four processes is the tw
   CHECK(number_in(json_in("dense.json"), "params", "secret_hamming_weight") == 0);
 }
 
-TEST_CASE("the secret key's file is its owner's alone") {
-  const auto mode = std::filesystem::status(keys() + "/secret.key").permissions();
-  CHECK((mode & (std::filesystem::perms::group_all | std::filesystem::perms::others_all)) ==
-        std::filesystem::perms::none);
-}
-
 TEST_CASE(
     "keys are tested before they are kept, and where they cannot be written in full none of them stays") {
-  keys();
-  const std::string folder = path_of("tested");
-  const Outcome made = must_run("keygen " + keygen_arguments(folder) + " --json " + path_of("tested.json"));
-  for (const auto& file : std::filesystem::directory_iterator(folder))
+  const Outcome& made = other_keys();
+  for (const auto& file : std::filesystem::directory_iterator(kOtherKeys))
     CHECK_MESSAGE(made.out.find(file.path().string()) != std::string::npos, file.path().string());
   CHECK(number_in(json_in("tested.json"), "test_seconds") > 0);
   CHECK(contains(made.out, "tested: the public key and every evaluation key"));
@@ -193,9 +198,9 @@ TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key 
     }
   }
   CHECK(seen.size() == polynomials);
-  REQUIRE(run_command_line("keygen " + keygen_arguments(path_of("keys3"))).exit_code == 0);
+  other_keys();
   CHECK_FALSE(wire::read_public_key(keys() + "/public.key", *context).seed ==
-              wire::read_public_key(path_of("keys3/public.key"), *context).seed);
+              wire::read_public_key(kOtherKeys + "/public.key", *context).seed);
 }
 
 TEST_CASE(
@@ -221,53 +226,30 @@ TEST_CASE(
   check_refused("infer " + infer_arguments("x.ct") + " --ledger " + path_of("ledger.txt"), ".html");
 }
 
-TEST_CASE("a state of another run is refused") {
-  const std::string state = path_of("state"), infer = infer_arguments("resumed.ct");
-  std::filesystem::create_directory(state);
-  std::filesystem::copy_file(path_of("prompts.ct"), state + "/group-0");
-  CHECK(run_command_line("infer " + infer + " --state " + state).exit_code == 2);
-}
-
 TEST_CASE("bad input is one clear line and exit code 2") {
   answers();
   make_model(path_of("other.safetensors"), 2);
   compile(path_of("other.safetensors"), "other");
-  compile(kModel, "model12", " --insecure --log-n 12");
-  REQUIRE(run_command_line("keygen " + keygen_arguments(path_of("keys2"))).exit_code == 0);
-  REQUIRE(run_command_line("keygen " + keygen_arguments(path_of("keys12"), path_of("model12.client")))
-              .exit_code == 0);
+  other_keys();
   make_model(path_of("narrow.safetensors"), 1, {.denominators = 0.01});
   compile(path_of("narrow.safetensors"), "narrow");
-  attention::Checkpoint coarse =
-      attention::load_checkpoint(kModel);  // the same weights and ranges, other polynomials
-  coarse.polynomial->gelu_error *= 256;
-  attention::save_checkpoint(path_of("coarse.safetensors"), coarse);
-  compile(path_of("coarse.safetensors"), "coarse");
   const auto half = [](const std::string& file) { return std::filesystem::file_size(file) / 2; };
   const std::string evaluation = keys() + "/evaluation.keys",
                     cut_model = truncated(kModel, "truncated.safetensors", half(kModel)),
-                    cut_program = truncated(kProgram, "truncated.program", half(kProgram)),
                     cut_client = truncated(kClient, "truncated.client", half(kClient)),
-                    stub_client = truncated(kClient, "stub.client", 20),
-                    bad_client = flipped(kClient, path_of("flipped.client"), half(kClient)),
-                    bad_tables = flipped(kProgram, path_of("flipped.program"),
-                                         std::filesystem::file_size(kProgram) - 100),
                     bad_constants = flipped(kProgram, path_of("constants.program"), 4096, 4096);
 
   std::string many;
   for (int i = 0; i < 80000; ++i) many += "k0 v0 k1 v1 k0\n";
   write_file(path_of("many.txt"), many);
 
-  const auto with = [](std::string arguments, const std::string& what, const std::string& by) {
-    replace(arguments, what, by);
-    return arguments;
-  };
   const std::string infer = infer_arguments("x.ct"), decrypt = decrypt_arguments("answer.ct"),
                     encrypt = "--client " + kClient + " --keys " + keys() + " --out " + path_of("x.ct") +
                               " --insecure ",
                     keygen = keygen_arguments(path_of("k")), other_client = path_of("other.client"),
-                    other_program = path_of("other.program");
-  const auto infer_with_keys = [&](const std::string& file) { return with(infer, evaluation, file); };
+                    other_program = path_of("other.program"),
+                    narrow = "encrypt " + replaced(encrypt, kClient, path_of("narrow.client")) +
+                             "--sample 12 --check " + path_of("narrow.program");
   REQUIRE(compare_answers("answer.ct", "--sample 12").exit_code == 0);
   const std::string compare = "--client " + kClient + " --logits " + path_of("logits") + " ";
   struct Case {
@@ -278,9 +260,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   const std::vector<Case> cases = {
       {"demo", "--promts 3", "unknown flag --promts; did you mean --prompts?"},
       {"demo", "--log-n 12", "offers no security"},
-      {"compile", "--model " + kModel + " --shape pythia-70m --out " + path_of("x"), "exactly one of"},
       {"compile", "--model " + cut_model + " --out " + path_of("x") + kRing, "truncated.safetensors"},
-      {"compile", "--model " + kModel + " --out " + path_of("x") + " --log-n 11", "offers no security"},
       {"compile", "--model " + kModel + " --out " + path_of("nowhere/x") + kRing, "cannot write"},
       {"infer", infer_arguments("never.ct") + " --backend abacus", "abacus"},
       {"demo", "--model /nowhere.safetensors", "/nowhere.safetensors"},
@@ -289,67 +269,46 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"demo", "--prompt k0", "asks nothing"},
       {"keygen", "--out x", "--client is needed"},
       {"keygen", keygen_arguments(keys()), "exists already"},
-      {"keygen", with(keygen, " --insecure", ""), "offers no security"},
-      {"keygen", with(keygen, kClient, kProgram), "it is no client file; take the NAME.client"},
-      {"keygen", with(keygen, kClient, kModel), "it is no client file"},
-      {"keygen", with(keygen, kClient, cut_client), "it was cut"},
-      {"keygen", with(keygen, kClient, stub_client), "it is no client file"},
-      {"keygen", with(keygen, kClient, bad_client), "it is damaged or was cut"},
-      {"encrypt", with(encrypt, kClient, kProgram) + "--sample 12", "it is no client file"},
-      {"encrypt", with(encrypt, kClient, bad_client) + "--sample 12", "it is damaged or was cut"},
-      {"decrypt", with(decrypt, kClient, kProgram), "it is no client file"},
-      {"decrypt", with(decrypt, kClient, cut_client), "it was cut"},
+      {"keygen", replaced(keygen, " --insecure", ""), "offers no security"},
+      {"keygen", replaced(keygen, kClient, kProgram), "it is no client file; take the NAME.client"},
+      {"decrypt", replaced(decrypt, kClient, cut_client), "it was cut"},
       {"encrypt", encrypt, "exactly one of"},
       {"encrypt", encrypt + "--prompt \"k0 v9\"", "no symbol 'v9'"},
       {"encrypt", encrypt + "--prompt \"k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0\"",
        "17 tokens, the model takes 1 to 16; shorten it"},
       {"encrypt", encrypt + "--prompt \"\"", "--prompt is empty"},
       {"encrypt", encrypt + "--prompts " + path_of("many.txt"), "split them"},
-      {"encrypt",
-       with(encrypt, kClient, path_of("narrow.client")) + "--sample 12 --check " + path_of("narrow.program"),
-       "layer"},
       {"encrypt", encrypt + "--sample 12 --check " + other_program,
        "is another program than the client file's"},
-      {"encrypt", encrypt + "--sample 12 --check " + kClient, "it is not a program"},
-      {"encrypt", encrypt + "--sample 12 --check " + bad_tables, "its digest differs"},
-      {"encrypt", encrypt + "--sample 12 --check " + bad_constants, "its constants are damaged"},
-      {"encrypt", with(encrypt, keys(), path_of("keys12")) + "--sample 12", "made for other parameters"},
-      {"encrypt", with(encrypt, kClient, path_of("model12.client")) + "--sample 12",
-       "made for other parameters"},
-      {"decrypt", with(decrypt, keys(), path_of("keys12")), "made for other parameters"},
-      {"decrypt", with(decrypt, kClient, other_client), "belongs to another program"},
+      {"decrypt", replaced(decrypt, kClient, other_client), "belongs to another program"},
       {"compare", compare + "--sample 12 --program " + other_program,
        "is another program than the client file's"},
-      {"compare", with(compare, kClient, other_client) + "--sample 12 --program " + other_program,
+      {"compare", replaced(compare, kClient, other_client) + "--sample 12 --program " + other_program,
        "its logits are of another program"},
       {"compare", compare + "--sample 3 --program " + kProgram, "other lengths"},
       {"compare", "--client " + kClient + " --sample 12 --program " + kProgram + " --logits " + kModel,
        "it holds no logits"},
       {"twin", "--program " + kProgram, "talks to a client through pipes"},
-      {"infer", infer + " --memory 1MB",
-       "--memory 1MB is too little: the process, keys and ciphertexts take"},
-      {"infer", infer_with_keys(path_of("keys2/evaluation.keys")), "another key pair"},
-      {"infer", infer_with_keys(path_of("keys12/evaluation.keys")), "made for other parameters"},
-      {"infer", infer_with_keys(flipped(evaluation, path_of("flipped.keys"), half(evaluation))), "damaged"},
-      {"infer", infer_with_keys(truncated(evaluation, "truncated.keys", half(evaluation))),
-       "it is truncated"},
-      {"infer", with(infer, kProgram, other_program), "belongs to another program"},
-      {"infer", with(infer, kProgram, path_of("coarse.program")), "belongs to another program"},
-      {"infer", with(infer, kProgram, kClient), "it is not a program; make one with bazel run //cmd:compile"},
-      {"infer", with(infer, kProgram, kModel), "it is not a program"},
-      {"infer", with(infer, kProgram, cut_program), "it was cut, or has grown"},
-      {"infer", with(infer, kProgram, bad_tables), "its digest differs"},
-      {"infer", with(infer, kProgram, bad_constants), "its constants are damaged"},
-      {"infer", with(infer, " --insecure", ""), "no security"},
+      {"infer", replaced(infer, evaluation, kOtherKeys + "/evaluation.keys"), "another key pair"},
+      {"infer", replaced(infer, kProgram, other_program), "belongs to another program"},
+      {"infer", replaced(infer, kProgram, kClient),
+       "it is not a program; make one with bazel run //cmd:compile"},
+      {"infer", replaced(infer, kProgram, bad_constants), "its constants are damaged"},
+      {"infer", replaced(infer, " --insecure", ""), "no security"},
       {"infer", infer_arguments("nowhere/x.ct"), "cannot write"},
       {"infer", infer_arguments("prompts.ct"), "--out and --in are the same"},
       {"polynomialise", "--model " + kModel + " --out " + path_of(""), "it is a folder"},
       {"polynomialise", "--model " + kModel + " --out " + kModel, "--out and --model are the same"},
-      {"decrypt", with(decrypt, keys(), path_of("keys2")), "another key pair"},
+      {"decrypt", replaced(decrypt, keys(), kOtherKeys), "another key pair"},
       {"train", "--out /proc/nowhere", "/proc/nowhere"},
       {"evaluate", "--model " + keys() + "/public.key", "public.key"},
   };
   for (const Case& c : cases) check_refused(message(c.command, " ", c.arguments), c.said);
+  check_refused(narrow, "layer");
+  // Who started the command may ignore the ends of children: a check that failed is seen all the same.
+  const Outcome ignoring = run_command_line(narrow, "exec env --ignore-signal=CHLD ");
+  CHECK(ignoring.exit_code == 2);
+  CHECK(contains(ignoring.err, "layer"));
   for (const char* name : {"x.ct", "x.program", "x.client", "k"})
     CHECK_FALSE(std::filesystem::exists(path_of(name)));
 }

@@ -1,7 +1,5 @@
 // What passes between client and server in files, and what does not; what either refuses before it works; and
 // what stays when something fails. Through the commands, as pipeline_test.cc.
-#include <sys/stat.h>
-
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -25,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Ten prompts of different lengths: two groups of eight at most.
-constexpr int kPrompts = 10, kGroup = 8;
+constexpr int kGroup = 8;
 const std::vector<int> kLengths = {6, 16, 5, 7, 16, 9, 11, 16, 13, 15};
 
 void encrypt(const std::string& out, const std::vector<int>& lengths, const std::string& keys = kKeys) {
@@ -90,12 +88,6 @@ void damage(const std::string& from, const std::string& to, size_t ciphertext) {
 // Keys whose heads are right and whose first polynomial is damaged: whoever reads them says so.
 std::string damaged_keys() { return flipped(kKeys + "/evaluation.keys", path_of("damaged.keys"), 1000); }
 
-unsigned mode_of(const std::string& path) {
-  struct stat status;
-  REQUIRE(stat(path.c_str(), &status) == 0);
-  return status.st_mode & 0777;
-}
-
 std::vector<std::string> records() {
   std::vector<std::string> found;
   for (const auto& entry : fs::directory_iterator(kKeys)) {
@@ -120,17 +112,12 @@ TEST_CASE("of the prompts the server's file tells how many groups there are, and
     for (const std::string& each : note.names) bytes += 4 + each.size();
     CHECK(read(name).note.size() == bytes);
   }
-  // The lengths are in a record that is the client's alone.
-  const std::vector<std::string> kept = records();
-  CHECK(kept.size() == records_before + 2);
-  for (const std::string& path : kept) CHECK(mode_of(path) == 0600);
+  // The client keeps the lengths in a record.
+  CHECK(records().size() == records_before + 2);
 }
 
 TEST_CASE("the client finds its prompts' lengths again, or is told that their record is missing") {
   const std::string decrypt = client_flags() + "--in " + path_of(answers());
-  must_run("decrypt " + decrypt + " --json " + path_of("lengths.json"));
-  const Json json = json_in("lengths.json");
-  CHECK(json.at("answers", "json").array("answers").size() == kPrompts);
   const std::string record = KeyFiles(kKeys).prompts(note_of(answers()).request);
   const std::string content = read_file(record, 1 << 20);
   fs::remove(record);
@@ -208,7 +195,11 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
   prepare();
   const fs::path in = path_of("many"), out = path_of("many_answers");
   fs::create_directory(in);
-  check_refused("infer " + infer_flags("many", "many_answers"), "has no files");
+  for (const bool own : {false, true}) {  // a folder of the user's stays, one that was made for answers goes
+    if (own) fs::create_directory(out);
+    check_refused("infer " + infer_flags("many", "many_answers"), "has no files");
+    CHECK(fs::exists(out) == own);
+  }
   fs::copy(path_of("prompts.ct"), in / "a.ct");
   fs::copy(path_of("prompts.ct"), in / "b.ct");
   const Outcome first =
@@ -330,35 +321,17 @@ TEST_CASE("what is interrupted says so and leaves nothing half made") {
                     infer = "infer " + infer_flags("prompts.ct", "interrupted.ct") + " --state " + state;
   const Outcome stopped = run_command_line(infer, signalled("TERM", "[ -e " + state + "/group-0 ]"));
   CHECK(stopped.exit_code == 128 + SIGTERM);
-  const std::string next = " groups of prompts, and the next up to instruction ";
-  CHECK(contains(stopped.err, "interrupted: of " + path_of("prompts.ct") + " 0 of "));
-  CHECK(contains(stopped.err, next));
+  // Where the machine stalls, the first group may be done before the signal comes.
+  const std::string done = contains(stopped.err, " 1 of 2 groups")
+                               ? "1 of 2 groups of prompts"
+                               : "0 of 2 groups of prompts, and the next up to instruction ";
+  CHECK(contains(stopped.err, "interrupted: of " + path_of("prompts.ct") + " " + done));
   CHECK(
       stopped.err.ends_with(" are kept in " + state + "; run the same command again to go on from there\n"));
   CHECK_FALSE(fs::exists(path_of("interrupted.ct")));
   const Outcome last = must_run(infer);
-  CHECK(last.out.starts_with(path_of("prompts.ct") + " goes on from its state: 0 of "));
-  CHECK(contains(last.out, next));
+  CHECK(last.out.starts_with(path_of("prompts.ct") + " goes on from its state: " + done));
   CHECK_FALSE(fs::exists(state));
-}
-
-TEST_CASE(
-    "a program that changed between kill and resume is refused, and the state stays for the right one") {
-  prepare();
-  const std::string group = path_of("kept/group-0"), state = " --state " + path_of("kept"),
-                    infer = "infer " + infer_flags("prompts.ct", "resumed_after_kill.ct") + state;
-  run_command_line(infer, signalled("KILL", "[ -e " + group + " ]"));
-  REQUIRE(fs::exists(group));
-  const std::string before = read_file(group, 1 << 26), other = path_of("other.safetensors");
-  make_model(other, 2);
-  compile(other, "other");
-  check_refused(
-      "infer " + infer_flags("prompts.ct", "other.ct", kKeys + "/evaluation.keys", path_of("other.program")) +
-          state,
-      "belongs to another program");
-  CHECK(read_file(group, 1 << 26) == before);
-  must_run(infer);
-  CHECK(read_file(path_of("resumed_after_kill.ct"), 1 << 26) == read_file(path_of(answers()), 1 << 26));
 }
 
 TEST_CASE("a save that fails warns, and the run goes on to its answers") {
@@ -371,15 +344,6 @@ TEST_CASE("a save that fails warns, and the run goes on to its answers") {
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.find("warning: cannot write") != std::string::npos);
   CHECK(read("limited.ct").ciphertexts.size() == 2);
-}
-
-TEST_CASE("an answer under another name than the plan's is refused") {
-  wire::CiphertextFile file = read(answers());
-  rename_first(file, "z");
-  wire::write_ciphertexts(path_of("other_answers.ct"), context(), file);
-  check_refused("decrypt " + client_flags() + "--in " + path_of("other_answers.ct"),
-                "lists the ciphertexts z");
-  CHECK(read_file(path_of("out"), 1 << 20).empty());
 }
 
 TEST_CASE(
@@ -401,23 +365,6 @@ TEST_CASE(
   fs::remove(folder + "/public.key");
   check_refused("encrypt " + client_flags(folder) + "--sample 2 --out " + path_of("alone.ct"),
                 "cannot read " + folder + "/public.key");
-}
-
-TEST_CASE("decrypted answers are their owner's alone, and so must the secret key be") {
-  const std::string decrypt = client_flags() + "--in " + path_of(answers()), report = path_of("private.json");
-  write_file(report, "{}");
-  REQUIRE(chmod(report.c_str(), 0644) == 0);
-  must_run("decrypt " + decrypt + " --json " + report);
-  CHECK(mode_of(report) == 0600);
-  const std::string secret = kKeys + "/secret.key";
-  for (const mode_t open : {0640, 0604, 0660}) {
-    REQUIRE(chmod(secret.c_str(), open) == 0);
-    for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
-             {"decrypt", decrypt}, {"encrypt", client_flags() + "--sample 2 --out " + path_of("open.ct")}}) {
-      check_refused(command + " " + arguments, "others than its owner may read or write it");
-    }
-  }
-  REQUIRE(chmod(secret.c_str(), 0600) == 0);
 }
 
 }  // namespace

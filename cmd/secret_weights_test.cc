@@ -1,5 +1,5 @@
-// Text generated with encrypted weights by two processes: what it costs, every kind of bad input, and that neither
-// the memory of the server nor its files hold the weights.
+// Text generated with encrypted weights by two processes: what it costs, what is missing or does not go together, and
+// that neither the memory of the server nor its files hold the weights.
 #include <signal.h>
 
 #include <algorithm>
@@ -29,23 +29,32 @@ const std::string kPrompt = " --prompt \"k0 v1 k2 v3 k0\"";
 
 const std::string kPlainKeys = path_of("plain-keys");  // for plaintext weights
 
+// `compiled`: the folder of the program.
+std::string arguments(const std::string& rest, const std::string& keys, const std::string& compiled) {
+  return "generate --insecure --reuse-keys --client " + compiled + "/text.client --program " + compiled +
+         "/text.program --keys " + keys + " " + rest;
+}
 std::string arguments(const std::string& rest, const std::string& keys = kKeys) {
-  return "generate --insecure --reuse-keys --log-n 11 --model " + kModel + " --keys " + keys + " " + rest;
+  return arguments(rest, keys, keys);
 }
 
-// The model; keys for both kinds of weights, and the encrypted weights.
+// The model; what was compiled, and keys, for both kinds of weights; and the encrypted weights.
 void prepare() {
   if (fs::exists(kPlainKeys)) return;
   make_model(kModel, 1);
-  output_of(arguments("--encrypted-weights --tokens 0"));
-  output_of(arguments("--tokens 0", kPlainKeys));
+  const std::string make = "generate --model " + kModel + kRing + " --tokens 0 --keys ";
+  output_of(make + kKeys + " --encrypted-weights");
+  output_of(make + kPlainKeys);
 }
 
 TEST_CASE("encrypted weights give the text of plaintext ones, and the figures say what they cost") {
   prepare();
-  const std::string out = output_of(
-      arguments("--encrypted-weights --compare --tokens 4 --json " + path_of("run.json") + kPrompt));
+  const std::string out =
+      output_of(arguments("--compare --tokens 4 --json " + path_of("run.json") + kPrompt));
   CHECK(text_in(out) == text_in(output_of(arguments("--tokens 4" + kPrompt, kPlainKeys))));
+  const std::string first = output_of(arguments("--tokens 1 --device emulated" + kPrompt));
+  CHECK_FALSE(contains(first, "\na token "));  // the only step is on a prompt
+  CHECK(text_in(out).starts_with(text_in(first)));
   CHECK(out.find("(5 tokens, one by one)") != std::string::npos);
   CHECK(out.find("the program's own text in the clear, the same: " + text_in(out)) != std::string::npos);
   const Json json = json_in("run.json");
@@ -57,43 +66,20 @@ TEST_CASE("encrypted weights give the text of plaintext ones, and the figures sa
   CHECK(number(json.at("agreement", "run"), "max_abs") < 0.1);
 }
 
-TEST_CASE("a run that stopped goes on from its state, and a server on a device gives the same text") {
+TEST_CASE("weights or keys that are missing, and what goes with no encrypted weights, are refused") {
   prepare();
-  const std::string state = " --state " + path_of("state");
-  const std::string whole = text_in(output_of(arguments("--encrypted-weights --tokens 5" + kPrompt)));
-  output_of(arguments("--encrypted-weights --tokens 2" + kPrompt + state));
-  CHECK(text_in(output_of(arguments("--encrypted-weights --tokens 5" + state))) == whole);
-  CHECK(whole.starts_with(
-      text_in(output_of(arguments("--encrypted-weights --tokens 1 --device emulated" + kPrompt)))));
-  // Its text is of these weights, and no other server's.
-  check_refused(arguments("--tokens 6" + state), "another program, or of other weights");
-}
-
-TEST_CASE(
-    "weights of another owner or model, damaged ones and what goes with no encrypted weights are refused") {
-  prepare();
-  const std::string more = "--encrypted-weights --tokens 2" + kPrompt, other = path_of("other-keys");
+  const std::string more = "--tokens 2" + kPrompt;
   check_refused(arguments(more + " --window slide"), "--window slide is for plaintext weights");
-  output_of(arguments("--encrypted-weights --tokens 0", other));
-  // A model under its owner's key, and prompts under another party's.
-  const std::string mixed = path_of("mixed");
-  fs::copy(kKeys, mixed);
-  fs::copy(other + "/weights.ct", mixed + "/weights.ct", fs::copy_options::overwrite_existing);
-  check_refused(arguments(more, mixed), "another party's model is not run");
-  const auto served = [&](const std::string& weights) {
-    return arguments(more + " --server \"" + located("serve") + " --insecure --program " + kKeys +
-                     "/text.program --keys " + kKeys + "/evaluation.keys" + weights + "\"");
-  };
-  check_refused(served(" --weights " + other + "/weights.ct"), "one party must own model and data");
-  fs::remove(mixed + "/secret.key");
-  check_refused(arguments(more, mixed), "without the keys that it is under");
-  flipped(other + "/weights.ct", other + "/weights.ct", fs::file_size(other + "/weights.ct") / 2);
-  check_refused(arguments(more, other), "weights.ct");
-  check_refused(served(""), "this program has no weights; give --weights");
+  const std::string keyless = path_of("keyless"), fresh = path_of("fresh");
+  fs::copy(kKeys, keyless);
+  fs::remove(keyless + "/secret.key");
+  check_refused(arguments(more, keyless), "without the keys that it is under");
+  check_refused(arguments(more + " --server \"" + located("serve") + " --insecure --program " + kKeys +
+                          "/text.program --keys " + kKeys + "/evaluation.keys\""),
+                "this program has no weights; give --weights");
   check_refused("serve --program x --keys y", "through pipes");
   check_refused("serve --keys y", "program");
-  const std::string fresh = path_of("fresh");
-  output_of(arguments("--encrypted-weights --tokens 0", fresh));
+  fs::copy(kKeys, fresh);
   fs::remove(fresh + "/weights.ct");
   check_refused(arguments(more + " --server true", fresh), "needs weights that the server has already");
 }
@@ -211,13 +197,16 @@ TEST_CASE(
   REQUIRE(of_program.size() > 5);
   REQUIRE(all.size() > 20);
   const std::string more = " --tokens 8" + kPrompt, blind = path_of("blind"), plain = path_of("plain");
-  CHECK(count_in_server("--encrypted-weights --state " + blind + more, all) == 0);
+  CHECK(count_in_server("--state " + blind + more, all) == 0);
   CHECK(count_in_server("--state " + plain + more, of_program, kPlainKeys) == of_program.size());
   std::vector<char> seen(all.size());
   for (const std::string& file : {kKeys + "/text.program", kKeys + "/weights.ct", kKeys + "/evaluation.keys",
                                   blind + "/server/text.ct"})
     CHECK(count_in(read_file(file, 1 << 28), all, seen) == 0);
   CHECK(count_in(read_file(kModel, 1 << 28), all, seen) > 10);  // as stored
+  // A text is of these weights, and no other server's.
+  check_refused(arguments("--tokens 6 --state " + blind, kKeys, kPlainKeys),
+                "another program, or of other weights");
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refus
   const auto with = [&](const std::string& from, const std::string& to) {
     nn::Safetensors changed = whole;
     std::string& text = changed.metadata.at("config");
-    replace(text, from, to);
+    text = replaced(text, from, to);
     nn::write_safetensors(path, changed);
   };
   with("\"power\":4", "\"power\":5");
@@ -134,11 +134,34 @@ TEST_CASE(
   CHECK(scores.find("replaced") != nullptr);
   CHECK_FALSE(std::filesystem::exists(path_of("continued/softmax.safetensors")));
 
-  // The same weights, entering at the ranges: the same end.
+  // The same weights, entering at the ranges: the same end. The score of a polynomial model made of them goes.
   const std::string power = path_of("continued/power_softmax.safetensors");
-  must_run("train --out " + path_of("ranged") + small + " --from " + power);
+  attention::Checkpoint scored = trained;
+  TaskScores with_polynomial = read_scores(scored);
+  with_polynomial.polynomial = with_polynomial.trained;
+  write_scores(with_polynomial, scored);
+  attention::save_checkpoint(path_of("scored.safetensors"), scored);
+  must_run("train --out " + path_of("ranged") + small + " --from " + path_of("scored.safetensors"));
   CHECK(read_file(path_of("ranged/final.safetensors"), 1 << 20) ==
         read_file(path_of("continued/final.safetensors"), 1 << 20));
+  // Scores on other data are no scores of this run.
+  with_polynomial.data = "other";
+  write_scores(with_polynomial, scored);
+  attention::save_checkpoint(path_of("scored.safetensors"), scored);
+  const Json moved =
+      figures_of("train --out " + path_of("moved") + small + " --from " + path_of("scored.safetensors"))
+          .at("scores", "json");
+  CHECK(moved.find("softmax") == nullptr);
+  CHECK(moved.find("replaced") == nullptr);
+  CHECK(moved.find("ranges") != nullptr);
+  write_file(path_of("longer.txt"), kText + "the quick");
+  const std::string final_model = path_of("continued/final.safetensors");
+  const Json elsewhere = figures_of("polynomialise --model " + final_model + " --text " +
+                                    path_of("longer.txt") + " --out " + path_of("longer"))
+                             .at("scores", "json");
+  CHECK(elsewhere.find("ranges") == nullptr);
+  CHECK(elsewhere.find("polynomial") != nullptr);
+  CHECK(read_scores(attention::load_checkpoint(path_of("longer"))).ranges.scored > 0);
 
   // The paper as printed, all in one flag, and what goes before it.
   const std::string paper = "train --paper" + small + " --from " + softmax + " --out ";

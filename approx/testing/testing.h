@@ -16,9 +16,6 @@ inline std::vector<Approximation> inverse_sqrt_examples() {
     for (const int iterations : {1, 2, 4, 7, 12})
       for (const bool relaxed : {false, true})
         all.push_back(goldschmidt_inverse_sqrt(domain, iterations, relaxed));
-    for (const int start_levels : {2, 4, 5})
-      if (const auto start = inverse_sqrt_start(domain, start_levels))
-        for (const int iterations : {1, 3}) all.push_back(start_goldschmidt_inverse_sqrt(*start, iterations));
     for (const int degree : {15, 31, 100})
       if (const auto series = series_inverse_sqrt(domain, degree)) all.push_back(*series);
   }

@@ -27,8 +27,7 @@ using program::Program;
 using program::Value;
 using Values = std::vector<Value>;
 
-constexpr size_t kLeastPlaces =
-    4;  // for rotations to the places of a cache (PositionConstants::place_offsets)
+constexpr size_t kLeastPlaces = 4;  // for rotations to the places of a cache (PositionConstants::to_place)
 
 }  // namespace
 
@@ -136,9 +135,10 @@ class Decoder {
   }
 
   // The new x'; the token enters keys and values.
-  Values layer(const Stream& stream, const FoldedLayer& folded, const LayerApproximations& polynomials,
-               Values& keys, Values& values) {
+  Values layer(const Stream& stream, FoldedLayer folded, const LayerApproximations& polynomials, Values& keys,
+               Values& values) {
     ++layer_;
+    put_values_in_unit(folded);
     score_ = std::pow(std::abs(folded.row_sum_factor), 1.0 / power_);
     Projections projected = project(stream, folded, polynomials);
     for (size_t c = 0; c < keys.size(); ++c) {
@@ -186,8 +186,9 @@ class Decoder {
                             const ckks::Plain scale = factor(t);
                             if (!weight.has_data()) return ckks::Plain::shape_only(scale.period(), false);
                             std::vector<ckks::Complex> slots = scale.to_vector();
+                            const ckks::PlainValues weights = weight.values();
                             for (size_t slot = 0; slot < slots.size(); ++slot)
-                              slots[slot] *= weight.at(slot % weight.period());
+                              slots[slot] *= weights[slot % weights.size()];
                             return ckks::Plain(std::move(slots));
                           }));
   }
@@ -202,11 +203,9 @@ class Decoder {
                       const LayerApproximations& polynomials) {
     const char* label = sequential_ ? "query, key, value" : "query, key, value, up";
     Builder::Scope scope(builder_, label);
-    std::vector<nn::SlotMatrix> matrices = {folded.q, folded.k, in_unit(folded.v, folded)};
-    if (!sequential_) matrices.insert(matrices.end(), folded.feed.begin(), folded.feed.end());
     const bool normalised = !stream.h.empty();
-    const Values all = in_regions(normalised ? stream.h : stream.x, nn::above_one_another(matrices), project_,
-                                  of_state_, label);
+    const Values all = in_regions(normalised ? stream.h : stream.x, nn::above_one_another(folded.projections),
+                                  project_, of_state_, label);
     // half |s|^{1/p} (t + 1)^{-1/p} e^{i theta t}
     const PlainAt query_factor = [power = power_, score = score_, theta = theta_,
                                   F = static_cast<size_t>(packing_.features)](int t) {
@@ -230,7 +229,6 @@ class Decoder {
       parts = nn::products_with_inverse_deviation(builder_, stream.x, folded.norm, polynomials.inverse_sqrt,
                                                   parts, &weights_, name("variance"));
     // What q, k and v have besides W x', as their masks leave it.
-    const std::vector<ckks::Plain> v_bias = in_unit(folded.v_bias, folded);
     const auto with_bias = [&](size_t part, const std::vector<ckks::Plain>& bias, const char* which, size_t c,
                                const PlainAt& factor) {
       const Value value = parts[part + c];
@@ -242,7 +240,7 @@ class Decoder {
       projected.q.push_back(with_bias(0, folded.q_bias, "bias of query ", c, query_factor));
     for (size_t c = 0; c < keys; ++c) {
       projected.k.push_back(with_bias(heads, folded.k_bias, "bias of key ", c, key_factor_));
-      projected.v.push_back(with_bias(heads + keys, v_bias, "bias of value ", c, value_factor));
+      projected.v.push_back(with_bias(heads + keys, folded.v_bias, "bias of value ", c, value_factor));
     }
     if (!sequential_)
       projected.half =
@@ -271,7 +269,7 @@ class Decoder {
 
   Values with_bias_of_feed(Values halves, const FoldedLayer& folded) {
     const std::span<const ckks::Plain> bias(folded.feed_bias);
-    const size_t blocks = bias.size() / folded.feed.size();  // of a matrix
+    const size_t blocks = bias.size() / (gated_ ? 2 : 1);  // of a matrix
     for (size_t i = 0; i < halves.size() && !bias.empty(); ++i) {
       const size_t matrix = i / ffn_.size(), stack = i % ffn_.size();
       const char* which = gated_ && matrix == 0 ? "bias of gate" : "bias of up";
@@ -283,19 +281,15 @@ class Decoder {
   }
 
   // v / value_range. Slots of q and k lie next to v's, and their masks would leak a part of a much larger v.
-  static nn::SlotMatrix in_unit(nn::SlotMatrix v, const FoldedLayer& folded) {
+  static void put_values_in_unit(FoldedLayer& folded) {
+    nn::SlotMatrix& v = folded.projections[2];
     for (double& entry : v.entries) entry /= folded.value_range;
-    return v;
-  }
-
-  static std::vector<ckks::Plain> in_unit(std::vector<ckks::Plain> biases, const FoldedLayer& folded) {
-    for (ckks::Plain& v : biases) {
-      if (!v.has_data()) continue;
-      std::vector<ckks::Complex> values = v.to_vector();
+    for (ckks::Plain& bias : folded.v_bias) {
+      if (!bias.has_data()) continue;
+      std::vector<ckks::Complex> values = bias.to_vector();
       for (ckks::Complex& value : values) value /= folded.value_range;
-      v = ckks::Plain(std::move(values));
+      bias = ckks::Plain(std::move(values));
     }
-    return biases;
   }
 
   Value query(const Values& projected, size_t c, const PlainAt& factor) {
@@ -468,14 +462,14 @@ DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& 
   Stream stream{state("x"), state("h")};
   for (int n = 0; n < config.layers; ++n) {
     Builder::Scope scope(builder, "layer " + std::to_string(n));
-    const FoldedLayer layer = fold_layer(model, packing, n);
+    FoldedLayer layer = fold_layer(model, packing, n);
     Values keys, values;
     for (int c = 0; c < packing.key_ciphertexts(); ++c) {
       keys.push_back(builder.input(cache_name(packing, n, "keys", c), false, packing.period()));
       values.push_back(builder.input(cache_name(packing, n, "values", c), false, packing.period()));
     }
     if (stream.h.empty()) stream.x = builder.refresh(stream.x);
-    stream = {decoder.layer(stream, layer, model.layers[n], keys, values), {}};
+    stream = {decoder.layer(stream, std::move(layer), model.layers[n], keys, values), {}};
     for (int c = 0; c < packing.key_ciphertexts(); ++c) {
       builder.output(cache_name(packing, n, "keys", c), keys[c]);
       builder.output(cache_name(packing, n, "values", c), values[c]);

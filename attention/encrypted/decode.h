@@ -69,7 +69,7 @@
 namespace psm::attention {
 
 // The parts of a decoding program that depend on the token's position t: plaintexts, and rotations to the
-// token's place in a cache. Levels and instructions do not, so one plan serves all positions (with_constants in plan.h).
+// token's place in a cache. Levels and instructions do not, so one plan serves all positions (program::Constants).
 //
 // A rotation by up to P places leads from a region to place t. It is made of two rotations, near + far, of G
 // and P / G kinds, none of them zero. So all positions have the same instructions, and keys are needed for G

@@ -265,7 +265,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
     const program::TwinResult twin = program::run_twin(plan.program, exact);
     program::TwinOptions options{
         .on_range = program::TwinOptions::OnRange::kCount,
-        .noise_std = program::predicted_noise(plan, noise, bootstrap.rounding, twin.observations),
+        .noise_std = program::predicted_noise(plan, noise, bootstrap.rounding, twin.observations).own,
         .noise_seed = run + 1,
         .bootstrap_error = bootstrap.follows};
     for (const auto& [name, value] : plan.program.inputs)  // a cache comes with its error

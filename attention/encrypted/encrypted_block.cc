@@ -147,10 +147,8 @@ Projections EncryptedBlocks::project(Stream& stream, const FoldedLayer& folded,
                                      const LayerApproximations& polynomials) const {
   const bool feeds = config_.block == BlockKind::kParallel, normalised = !stream.h.empty();
   Builder::Scope scope(builder_, feeds ? "query, key, value, up" : "query, key, value");
-  std::vector<nn::SlotMatrix> matrices = {folded.q, folded.k, folded.v};
-  if (feeds) matrices.insert(matrices.end(), folded.feed.begin(), folded.feed.end());
   if (!normalised) stream.x = builder_.refresh(stream.x);
-  Values all = nn::encrypted_linear(builder_, normalised ? stream.h : stream.x, matrices);
+  Values all = nn::encrypted_linear(builder_, normalised ? stream.h : stream.x, folded.projections);
   if (!normalised)
     all = nn::products_with_inverse_deviation(builder_, stream.x, folded.norm, polynomials.inverse_sqrt, all);
   const size_t heads = static_cast<size_t>(packing_.head_ciphertexts()),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -40,15 +41,20 @@ std::vector<std::string> cache_names(const Packing& packing, int layers) {
 program::Constants prompt_constants(const program::Program& program, const Packing& packing, int layers,
                                     int tokens) {
   require_one_sequence(packing, tokens);
-  const std::vector<std::string> names = cache_names(packing, layers);
+  const std::vector<std::string> list = cache_names(packing, layers);
+  const std::set<std::string> names(list.begin(), list.end());
+  std::map<int, const program::Instruction*> makers;  // of the caches, by result
+  for (const program::NamedValue& output : program.outputs)
+    if (names.contains(output.name)) makers[output.value.id] = nullptr;
+  for (const program::Instruction& instruction : program.instructions)
+    if (const auto maker = makers.find(instruction.results[0].id); maker != makers.end())
+      maker->second = &instruction;
   std::map<ckks::Plain::Identity, ckks::Plain> cut;  // the mask of keys is one for all layers
   program::Constants constants;
   for (const program::NamedValue& output : program.outputs) {
-    if (std::find(names.begin(), names.end(), output.name) == names.end()) continue;
-    const auto made =
-        std::find_if(program.instructions.begin(), program.instructions.end(),
-                     [&](const program::Instruction& i) { return i.results[0] == output.value; });
-    PSM_CHECK(made != program.instructions.end() && made->opcode == program::Opcode::kMultiplyPlain);
+    if (!names.contains(output.name)) continue;
+    const program::Instruction* const made = makers.at(output.value.id);
+    PSM_CHECK(made != nullptr && made->opcode == program::Opcode::kMultiplyPlain);
     const auto [found, is_new] = cut.try_emplace(made->plain.identity());
     if (is_new) {
       std::vector<ckks::Complex> mask = made->plain.to_vector();

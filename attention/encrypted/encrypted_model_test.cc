@@ -44,6 +44,12 @@ TEST_CASE("a long prompt has its heads spread over ciphertexts, a head's feature
         twin_error(each.model, each.slots, {.norm_error = 1e-3, .inverse_error = 1e-3, .gelu_error = 1e-3}) <
         (each.model.power > 4 ? 1e-7 : 1e-8));
   }
+  const auto is_spread = [](const ModelConfig& config, int tokens, size_t slots) {
+    return spread_heads(make_packing(config, tokens, slots), config).head_parts > 1;
+  };
+  CHECK_FALSE(is_spread(padded, 16, 64));  // short
+  padded.causal = false, padded.positions = PositionKind::kLearned;
+  CHECK_FALSE(is_spread(padded, 64, 256));
 }
 
 ModelConfig demonstration(int layers) {

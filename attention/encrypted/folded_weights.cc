@@ -314,9 +314,9 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
     folded.denominator_offset.emplace_back(std::move(offset));
   }
   const double value_scale = folded.value_range / value_bound;
-  folded.q = to_attention.matrix(w.wq, packing.heads, packing.state, query_scale);
-  folded.k = to_attention.matrix(w.wk, packing.keys, packing.state, query_scale);
-  folded.v = to_attention.matrix(w.wv, packing.keys, packing.state, value_scale);
+  folded.projections.push_back(to_attention.matrix(w.wq, packing.heads, packing.state, query_scale));
+  folded.projections.push_back(to_attention.matrix(w.wk, packing.keys, packing.state, query_scale));
+  folded.projections.push_back(to_attention.matrix(w.wv, packing.keys, packing.state, value_scale));
   folded.o = writing.matrix(w.wo, value_bound, packing.heads);
   folded.q_bias = shift(packing.heads, to_attention.bias(w.wq, w.bq), query_scale);
   folded.k_bias = shift(packing.keys, to_attention.bias(w.wk, w.bk), query_scale);
@@ -326,14 +326,15 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   const double gelu_scale = polynomials.gelu.input_scale() / 2;
   double down_scale = polynomials.gelu.output_scale(), up_scale = gelu_scale;
   const Vector up_bias = to_feed.bias(w.w_up, w.b_up);
+  std::vector<nn::SlotMatrix>& feed = config.block == BlockKind::kParallel ? folded.projections : folded.feed;
   if (config.feed_forward == FeedForwardKind::kSwiGlu) {
-    folded.feed.push_back(to_feed.matrix(w.w_gate, packing.ffn, packing.state, gelu_scale));
+    feed.push_back(to_feed.matrix(w.w_gate, packing.ffn, packing.state, gelu_scale));
     folded.feed_bias = shift(packing.ffn, to_feed.bias(w.w_gate, {}), gelu_scale);
     const double bound = to_feed.bound(w.w_up, up_bias);  // U
     up_scale = 1 / (2 * bound);
     down_scale *= bound;
   }
-  folded.feed.push_back(to_feed.matrix(w.w_up, packing.ffn, packing.state, up_scale));
+  feed.push_back(to_feed.matrix(w.w_up, packing.ffn, packing.state, up_scale));
   for (ckks::Plain& bias : shift(packing.ffn, up_bias, up_scale)) folded.feed_bias.push_back(std::move(bias));
   folded.down = writing.matrix(w.w_down, down_scale, packing.ffn);
 

@@ -43,8 +43,10 @@ struct FoldedSkip {
 };
 
 struct FoldedLayer {
-  nn::SlotMatrix q, k, v, o, down;
-  std::vector<nn::SlotMatrix> feed;      // what the functions of the hidden units read: SwiGLU's gate, and up
+  // q, k, v; of a parallel block also the matrices of `feed`, which is then empty.
+  std::vector<nn::SlotMatrix> projections;
+  std::vector<nn::SlotMatrix> feed;  // what the functions of the hidden units read: SwiGLU's gate, and up
+  nn::SlotMatrix o, down;
   FoldedSkip skip = {}, feed_skip = {};  // kPostNorm: of attention and of the feed-forward part
   // One token's plaintext for each ciphertext of the output; the first four are empty where the model has neither
   // biases nor beta.

@@ -16,16 +16,11 @@ using program::Builder;
 using Values = std::vector<program::Value>;
 
 void check(const RowPacking& packing) {
-  const auto places = static_cast<size_t>(packing.places);
-  if (packing.places < 1 || packing.ciphertexts < 1 || !std::has_single_bit(places) ||
-      !std::has_single_bit(packing.lengths.size()) || packing.slots % (places * packing.lengths.size()) != 0)
-    throw Error(message("rows of ", packing.places, " places in ", packing.lengths.size(),
-                        " lengths do not fill ", packing.slots,
-                        " slots; give powers of two that divide them"));
-  const int there = packing.places * packing.ciphertexts;
-  for (int length : packing.lengths)
-    if (length < 1 || length > there)
-      throw Error(message("a row of ", length, " scores does not fit ", there, " places"));
+  const auto places = static_cast<size_t>(packing.places), rows = packing.lengths.size();
+  PSM_CHECK(std::has_single_bit(places) && std::has_single_bit(rows) && packing.slots % (places * rows) == 0,
+            packing.places, " places in ", rows, " lengths of ", packing.slots, " slots");
+  for (const int length : packing.lengths)
+    PSM_CHECK(length >= 1 && length <= packing.places * packing.ciphertexts, length);
 }
 
 ckks::Plain plain(const std::vector<double>& values) {
@@ -42,8 +37,7 @@ class SlotRows {
  public:
   struct Value {
     std::vector<program::Value> slots;  // by ciphertext; one for a number of each row
-    double unit = 1;                    // what it stands for is unit * slots,
-    bool fresh = false;                 // and it needs no refresh yet
+    double unit = 1;                    // what it stands for is unit * slots
     bool ends_in_zeros = false;         // after the row's end
     program::Value factor{};            // by factor_unit times which it is still to be multiplied
     double factor_unit = 1;
@@ -55,7 +49,7 @@ class SlotRows {
 
   Value scores(std::vector<program::Value> slots, double input_scale) const {
     PSM_CHECK(slots.size() == static_cast<size_t>(packing_.ciphertexts), slots.size(), " ciphertexts");
-    return {std::move(slots), 1 / input_scale, /*fresh=*/true, /*ends_in_zeros=*/true};
+    return {std::move(slots), 1 / input_scale, /*ends_in_zeros=*/true};
   }
 
   RowWeights weights(Value x) {
@@ -68,6 +62,7 @@ class SlotRows {
     return {std::move(x.slots), x.factor, x.unit * x.factor_unit};
   }
 
+  // x: the scores, which need no refresh yet. No recipe applies a function later.
   Value apply(const approx::Approximation& f, const Value& x, const char* what, double shift = 0,
               double factor = 1) {
     PSM_CHECK(is_one(x.unit * f.input_scale() * factor) && !x.factor.valid(), what, ": unit ", x.unit);
@@ -75,9 +70,8 @@ class SlotRows {
     const double offset = f.input_offset() + f.input_scale() * factor * shift;
     if (std::abs(offset) > kRounding)
       for (program::Value& v : values) v = builder_.add_constant(v, offset);
-    if (!x.fresh) values = builder_.refresh(values);
     for (program::Value& v : values) v = nn::build(builder_, f, v, what);
-    return {builder_.refresh(values), f.output_scale(), /*fresh=*/true};
+    return {builder_.refresh(values), f.output_scale()};
   }
 
   Value of_sum(const approx::Approximation& f, const Value& x, double addend, const char* what) {
@@ -122,11 +116,9 @@ class SlotRows {
 
   Value over_length(Value powers) const { return powers; }  // the scores hold L^(-1/p)
 
-  Value refresh(const Value& x) {
-    Value refreshed = divided(x);
-    refreshed.slots = builder_.refresh(refreshed.slots);
-    refreshed.fresh = true;
-    return refreshed;
+  Value refresh(Value x) {
+    x.slots = builder_.refresh(x.slots);
+    return x;
   }
 
  private:

@@ -42,8 +42,8 @@ struct RowWeights {
   double unit = 1;
 };
 
-// Throws psm::Error for scaled ReLU, if scores up to packing.score_bound leave the row's intervals, and unless the places
-// and the number of lengths are powers of two that divide the slots, and each length is in 1 .. S times the ciphertexts.
+// The places and the number of lengths are powers of two that divide the slots, each length is in 1 .. S times the
+// ciphertexts. Throws psm::Error for scaled ReLU, and if scores up to packing.score_bound leave the row's intervals.
 RowWeights in_slots(program::Builder&, const PolynomialRow&, const RowPacking&,
                     const std::vector<program::Value>& scores);
 

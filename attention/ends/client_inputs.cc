@@ -75,9 +75,7 @@ SlotVectors client_inputs(const ClientModel& model, const Examples& examples, in
   };
   if (shape.sends_state) pack("x", states);
   pack("h", normalised);
-  if (packing.has_length_mask())
-    inputs["lengths"] =
-        pack_lengths(packing, lengths, [&](int length) { return row_scale(length - 1, shape.power); });
+  if (packing.has_length_mask()) inputs["lengths"] = pack_lengths(packing, lengths, shape.power);
   return inputs;
 }
 

@@ -52,34 +52,6 @@ TEST_CASE("half a ciphertext that is left is one of real features") {
   }
 }
 
-TEST_CASE("every real feature has one place, and rotary pairs share a slot") {
-  for (const ModelConfig& config :
-       {shape(48, 3, 100), shape(512, 8, 2048), shape(20, 4, 8), shape(160, 8, 100)}) {
-    const Packing p = make_packing(config, 16, 1 << 10);
-    auto features = [](const FeatureLayout& layout) {
-      std::multiset<int> all;
-      for (int i = 0; i < layout.size(); ++i)
-        for (int real : {layout.re[i], layout.im[i]})
-          if (real >= 0) all.insert(real);
-      return all;
-    };
-    auto numbers = [](int count) {
-      std::multiset<int> all;
-      for (int i = 0; i < count; ++i) all.insert(i);
-      return all;
-    };
-    CHECK(features(p.state) == numbers(config.width));
-    CHECK(features(p.heads) == numbers(config.width));
-    CHECK(features(p.ffn) == numbers(config.ffn));
-    for (int h = 0; h < config.heads; ++h)
-      for (int c = 0; 2 * c < config.rotary_dims(); ++c) {
-        const size_t f = static_cast<size_t>(h * p.head_features + c);
-        CHECK(p.heads.re[f] == h * config.head_dim() + c);
-        CHECK(p.heads.im[f] == h * config.head_dim() + c + config.rotary_dims() / 2);
-      }
-  }
-}
-
 TEST_CASE(
     "a head of queries stands in the place of the keys that it reads, in a ciphertext that shares theirs") {
   const auto check = [](int heads, int kv, int tokens, int of_queries, int of_keys) {
@@ -135,27 +107,8 @@ TEST_CASE(
 
 TEST_CASE("an architecture without an encrypted form is refused with what differs") {
   ModelConfig config = shape(16, 4, 8);
-  CHECK_NOTHROW(make_packing(config, 8, 128));
   config.causal = false, config.rotary_fraction = 1;
   CHECK_REFUSED(make_packing(config, 8, 128), "no encrypted form: causal is false where positions is rotary");
-  config.positions = PositionKind::kLearned;
-  CHECK_NOTHROW(make_packing(config, 8, 128));
-  config.attention = AttentionKind::kSoftmax;
-  CHECK_REFUSED(make_packing(config, 8, 128), "attention is softmax");
-}
-
-TEST_CASE("of a bidirectional model the prompts of a token stand side by side, and so do their masks") {
-  ModelConfig config = shape(12, 2, 8);
-  config.causal = false, config.positions = PositionKind::kLearned;
-  const Packing p = make_packing(config, 8, 512, 2);
-  CHECK(p.token_stride() == 2 * p.features);
-  const int lengths[] = {8, 3};
-  const auto mask = pack_lengths(p, lengths, [](int length) { return 1.0 / length; });
-  for (size_t s = 0; s < 512; ++s) {
-    const size_t t = s / (2 * static_cast<size_t>(p.features)) % 8;
-    const int length = lengths[s / static_cast<size_t>(p.features) % 2];
-    CHECK(mask[s] == (static_cast<int>(t) < length ? 1.0 / length : 0.0));
-  }
 }
 
 TEST_CASE("what does not fit is refused") {
@@ -168,7 +121,7 @@ TEST_CASE("what does not fit is refused") {
   CHECK_THROWS_AS(pack_states(p, 12, {}), Error);
 }
 
-TEST_CASE("fewer prompts than places repeat with their period, whatever their number") {
+TEST_CASE("a packing for fewer prompts than places holds a power of two of them, and has their period") {
   const ModelConfig config = shape(64, 2, 128);
   const Packing all = make_packing(config, 16, 4096), two = make_packing(config, 16, 4096, 2);
   REQUIRE(all.prompts == 8);
@@ -177,16 +130,6 @@ TEST_CASE("fewer prompts than places repeat with their period, whatever their nu
   CHECK(two.period() == 1024);
   CHECK(make_packing(config, 16, 4096, 3).prompts == 4);
   CHECK(make_packing(config, 16, 4096, 100).prompts == 8);
-  const std::vector<double> first(16 * 64, 0.25), second(5 * 64, -0.5);
-  for (const auto& prompts : {std::vector<std::vector<double>>{first}, {first, second}}) {
-    const auto packed = pack_states(two, 64, prompts);
-    REQUIRE(packed.size() == 1);
-    REQUIRE(packed[0].size() == 4096);
-    for (size_t s = 0; s < packed[0].size(); ++s) CHECK(packed[0][s] == packed[0][s % 1024]);
-    CHECK(packed[0][512] ==
-          (prompts.size() == 1 ? std::complex<double>(0.25, 0.25) : std::complex<double>(-0.5, -0.5)));
-  }
-  CHECK_THROWS_AS(pack_states(two, 64, std::vector<std::vector<double>>(3, first)), Error);
 }
 
 }  // namespace

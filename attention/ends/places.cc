@@ -71,11 +71,11 @@ std::vector<std::vector<std::complex<double>>> pack_states(const Places& places,
 }
 
 std::vector<std::complex<double>> pack_lengths(const Places& places, std::span<const int> lengths,
-                                               FunctionRef<double(int length)> value) {
+                                               int power) {
   std::vector<std::complex<double>> mask(places.slots);
   for (size_t slot = 0; slot < places.slots; ++slot) {
     const auto [t, prompt] = place_of(places, slot, lengths.size());
-    if (t < lengths[prompt]) mask[slot] = value(lengths[prompt]);
+    if (t < lengths[prompt]) mask[slot] = row_scale(lengths[prompt] - 1, power);
   }
   return mask;
 }

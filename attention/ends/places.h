@@ -21,8 +21,6 @@
 #include <span>
 #include <vector>
 
-#include "ckks/base/function_ref.h"
-
 namespace psm::attention {
 
 // The real features in the real and in the imaginary parts; -1 if there is none (zero).
@@ -75,10 +73,9 @@ std::vector<std::vector<double>> unpack_states(const Places&, int width,
                                                std::span<const std::vector<std::complex<double>>> ciphertexts,
                                                int prompts);
 
-// A mask of the prompts' lengths: every slot of token t of a prompt of L tokens has value(L) if t < L, else
+// A mask of the prompts' lengths: every slot of token t of a prompt of L tokens has L^{-1/p} if t < L, else
 // 0. Places are those of pack_states.
-std::vector<std::complex<double>> pack_lengths(const Places&, std::span<const int> lengths,
-                                               FunctionRef<double(int length)> value);
+std::vector<std::complex<double>> pack_lengths(const Places&, std::span<const int> lengths, int power);
 
 // (t + 1)^{-1/p}, t + 1 the length of token t's row: it makes row sums means.
 double row_scale(int token, int power);

@@ -8,7 +8,7 @@
 #include "attention/files/stored_tensors.h"
 #include "attention/trained/measure.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/fuzz.h"
 #include "ckks/base/testing/runfile.h"
 #include "nn/testing/fuzz_safetensors.h"
 

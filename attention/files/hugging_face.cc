@@ -84,9 +84,10 @@ void add_prefix(nn::Safetensors& file, const ModelConfig& config) {
   for (nn::SkippedTensor& tensor : file.skipped) tensor.name = prefix + tensor.name;
 }
 
-void drop_ignored(nn::Safetensors& file, std::string_view family, std::vector<std::string>& ignored) {
+// Drops the tensors whose names is_one() picks, and notes them.
+void drop_ignored(nn::Safetensors& file, std::vector<std::string>& ignored, const auto& is_one) {
   const auto drop = [&](const auto& tensor) {
-    const bool drops = is_ignored(tensor.name, family);
+    const bool drops = is_one(tensor.name);
     if (drops) ignored.push_back(tensor.name);
     return drops;
   };
@@ -199,10 +200,8 @@ bool averages_tokens(const fs::path& folder) {
 void read_mean_pooling(nn::Safetensors& file, const FreshHead& head, const std::string& path,
                        ImportedModel& out) {
   out.weights.config.pooler = false, out.weights.config.mean_pooling = true;
-  std::erase_if(file.tensors, [&](const auto& tensor) {
-    const bool drops = tensor.name.starts_with("bert.pooler.") || tensor.name.starts_with("classifier.");
-    if (drops) out.ignored.push_back(tensor.name);
-    return drops;
+  drop_ignored(file, out.ignored, [](const std::string& name) {
+    return name.starts_with("bert.pooler.") || name.starts_with("classifier.");
   });
   find_head(file, head, out);
   take_stored_tensors(file, out.weights, path);
@@ -264,7 +263,7 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
   ImportedModel out;
   out.weights.config = config.model;
   const std::string_view family = family_of(config.model);
-  drop_ignored(file, family, out.ignored);
+  drop_ignored(file, out.ignored, [&](const std::string& name) { return is_ignored(name, family); });
   if (family == "bert") rename_norms(file);
   add_prefix(file, config.model);
   nn::require_finite(file, weights_path);

@@ -48,8 +48,8 @@ struct FreshHead {
 // tensors. Takes the memory of the values in fp32 and of one tensor.
 ImportedModel read_hugging_face(const std::string& folder, const FreshHead& head = {});
 
-// Writes both files into an existing folder, so that transformers reads the same model. Each is written whole
-// or not at all. `images`: for a ViT. Throws psm::Error on a model that transformers does not have
+// Writes both files into a folder, which is made if it is missing, so that transformers reads the same model. Each is
+// written whole or not at all. `images`: for a ViT. Throws psm::Error on a model that transformers does not have
 // (hugging_face_config.h).
 void write_hugging_face(const std::string& folder, const ModelWeights& weights,
                         const std::optional<PatchGrid>& images = {});

@@ -1,7 +1,7 @@
 #include "attention/files/hugging_face_config.h"
 
 #include "ckks/base/testing/check.h"
-#include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/fuzz.h"
 
 namespace psm::attention {
 namespace {
@@ -111,16 +111,6 @@ TEST_CASE("a field that is not known, and null where transformers refuses it, ar
             .model.key_heads() == 8);
 }
 
-TEST_CASE("RoBERTa's positions begin behind the padding's") {
-  const HuggingFaceConfig config = parsed(kRoberta);
-  CHECK(config.model.context == 512);
-  CHECK(config.position_rows == 2);
-  CHECK(config.token_types == 1);
-  CHECK(config.model.block == BlockKind::kPostNorm);
-  CHECK_FALSE(config.model.causal);
-  CHECK(config.model.norm_epsilon == 1e-5);
-}
-
 TEST_CASE("BERT's positions begin with the first row, and its two token types part at [SEP]") {
   const HuggingFaceConfig config = parsed(kBert);
   ModelConfig expected = preset("bert");
@@ -144,29 +134,6 @@ TEST_CASE("GPT-2's configuration: tied, and with GELU by tanh") {
   CHECK(config.model.feed_forward == FeedForwardKind::kGeluTanh);
   CHECK(config.tied);
   CHECK(parsed(replaced(kGpt2, "gelu_new", "gelu")).model.feed_forward == FeedForwardKind::kGeluErf);
-}
-
-TEST_CASE("a ViT reads images of its size, cut into patches of all channels") {
-  const HuggingFaceConfig config = parsed(kVit);
-  CHECK(config.model.context == 14 * 14 + 1);
-  CHECK(config.model.patch_inputs == 3 * 16 * 16);
-  CHECK(config.model.feed_forward == FeedForwardKind::kGeluErf);
-  CHECK(config.model.norm_epsilon == 1e-12);
-  REQUIRE(config.images.has_value());
-  CHECK(config.images->patch == 16);
-  const HuggingFaceConfig wide = parsed(replaced(kVit, "\"image_size\": 224", "\"image_size\": [32, 48]"));
-  CHECK(wide.model.context == 2 * 3 + 1);
-  CHECK(wide.images->width == 48);
-}
-
-TEST_CASE("a Llama has grouped keys and may be tied") {
-  const HuggingFaceConfig config = parsed(kLlama);
-  CHECK(config.tied);
-  CHECK(config.model.key_heads() == 4);
-  CHECK(config.model.rotary_dims() == 8);
-  CHECK(config.model.norm == NormKind::kRmsNorm);
-  CHECK(parsed(replaced(kLlama, "\"rope_scaling\": null", "\"partial_rotary_factor\": 0.5"))
-            .model.rotary_dims() == 8);
 }
 
 TEST_CASE("what is not made here is refused by the key that says it") {

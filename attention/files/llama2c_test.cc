@@ -3,8 +3,7 @@
 #include <cstring>
 
 #include "ckks/base/testing/check.h"
-#include "ckks/base/testing/check_fuzz.h"
-#include "ckks/base/testing/shared_data.h"
+#include "ckks/base/testing/fuzz.h"
 
 namespace psm::attention {
 namespace {
@@ -94,15 +93,6 @@ TEST_CASE("a value that is not finite is refused with its file and parameter") {
   weights.layers[1].w_up[0] = std::nanf("");
   CHECK_REFUSED(read(file_of(weights, true, true)),
                 "model.bin: parameter layers.1.w_up holds a value that is not finite");
-}
-
-TEST_CASE("stories260K is read with all its parameters" * doctest::test_suite("external")) {
-  const auto path = shared_data("model/stories260K.bin");
-  if (!path) return;
-  const ModelWeights weights = read_llama2c(*path);
-  CHECK(weights.config.layers == 5);
-  CHECK(weights.config.key_heads() == 4);
-  CHECK(weights.parameters() == 260032 + 512 * 64);  // the unembedding is counted, though it is the embedding
 }
 
 TEST_CASE("whatever the header says, what is read is no larger than the file") {

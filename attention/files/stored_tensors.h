@@ -2,8 +2,8 @@
 //
 //     family     models that have    names begin with        query, key and value
 //     vit        patches             vit., classifier.       a tensor each
-//     bert       those and token     bert., classifier.      a tensor each
-//                types
+//     bert       post-norm blocks    bert., classifier.      a tensor each
+//                and token types
 //     roberta    post-norm blocks    roberta., classifier.   a tensor each
 //     llama      SwiGLU              model., lm_head.        a tensor each
 //     gpt2       learned positions   transformer., lm_head.  one tensor, the three parts one after the other

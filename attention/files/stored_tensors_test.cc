@@ -39,17 +39,6 @@ TEST_CASE("a matrix of one row stays a matrix") {
   CHECK(named(tensors, "model.layers.0.mlp.up_proj.weight").shape == std::vector<int64_t>{1, 2});
 }
 
-TEST_CASE("query, key and value of each head lie together in GPT-NeoX's tensor") {
-  ModelWeights weights = tiny("gpt-neox");
-  for (int i = 0; i < 8; ++i) {
-    const float x = static_cast<float>(i);
-    weights.layers[0].bq[i] = x, weights.layers[0].bk[i] = 10 + x, weights.layers[0].bv[i] = 20 + x;
-  }
-  CHECK(named(stored_tensors(weights), "gpt_neox.layers.0.attention.query_key_value.bias").values ==
-        std::vector<float>{0, 1, 10, 11, 20, 21, 2, 3, 12, 13, 22, 23,
-                           4, 5, 14, 15, 24, 25, 6, 7, 16, 17, 26, 27});
-}
-
 TEST_CASE("what no family has is stored under our own name") {
   ModelWeights weights = tiny("gpt-neox");
   ModelConfig config = weights.config;

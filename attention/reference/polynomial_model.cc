@@ -13,19 +13,20 @@
 namespace psm::attention {
 namespace {
 
-ForwardResult run(const ModelWeights& weights, const ModelInput& input, const ReferenceHooks& hooks) {
+ForwardResult run(const ModelWeights& weights, const ModelInput& input, const ReplacedFunctions& functions,
+                  const Observe& shown) {
   const std::vector<float> flat = flatten(weights);
   std::vector<double> values(flat.begin(), flat.end());
   Model<double> model(weights.config, values.data(), nullptr);
-  model.functions = &hooks;
+  model.functions = &functions;
   nn::Tape<double> tape(nn::Gradients::kNone);
   ForwardTensors<double> out;
-  out.keep_scores = static_cast<bool>(hooks.observe);
+  out.keep_scores = static_cast<bool>(shown);
   model.forward(tape, input, out);
-  if (hooks.observe) {
+  if (shown) {
     const size_t examples[] = {0};
     const int lengths[] = {input.length};
-    observe(weights.config, PartOf<double>{examples, input.length, lengths, out}, 0, hooks.observe);
+    observe(weights.config, PartOf<double>{examples, input.length, lengths, out}, 0, shown);
   }
   const auto list = [](const nn::Tensor<double>& x) {
     return std::vector<double>(x.value, x.value + x.size());
@@ -93,16 +94,16 @@ LayerApproximations layer_polynomials(const ModelConfig& config, const LayerRang
 }  // namespace
 
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const int> tokens,
-                                const ReferenceHooks& hooks) {
+                                const ReplacedFunctions& functions, const Observe& observe) {
   require_readable(weights.config, tokens);
-  return run(weights, {.length = static_cast<int>(tokens.size()), .tokens = tokens}, hooks);
+  return run(weights, {.length = static_cast<int>(tokens.size()), .tokens = tokens}, functions, observe);
 }
 
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const float> patches,
-                                const ReferenceHooks& hooks) {
+                                const ReplacedFunctions& functions, const Observe& observe) {
   require_readable(weights.config, patches);
   const int count = static_cast<int>(patches.size()) / weights.config.patch_inputs;
-  return run(weights, {.length = count + 1, .patches = patches}, hooks);
+  return run(weights, {.length = count + 1, .patches = patches}, functions, observe);
 }
 
 const approx::Approximation* inverse_sqrt_at(const PolynomialModel& model, Site site, int layer) {

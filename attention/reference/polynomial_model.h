@@ -30,19 +30,17 @@
 #include "attention/shape/polynomial_options.h"
 #include "attention/shape/ranges.h"
 #include "attention/shape/weights.h"
+#include "attention/trained/batched_model.h"
 
 namespace psm::attention {
 
 // One sequence through a model in double precision: training's forward pass (attention/trained/model.h) on doubles.
 // transformers_facts_test.cc compares it with the models of transformers.
 //
-// A hook sees every value whose range matters. Every non-polynomial function can be replaced by its polynomial, which
-// turns it into the polynomial model that the slot programs of attention/encrypted must reproduce. For many examples
-// use attention/trained/batched_model.h, which does the same on floats.
-
-struct ReferenceHooks : ReplacedFunctions {
-  Observe observe;  // may be empty
-};
+// `observe` sees every value whose range matters; it may be empty. Every non-polynomial function can be
+// replaced by its polynomial, which turns the model into the polynomial one that the slot programs of
+// attention/encrypted must reproduce. For many examples use attention/trained/batched_model.h, which does the
+// same on floats.
 
 struct ForwardResult {
   std::vector<double> hidden;  // [tokens][d], after the last layer, before the final norm
@@ -50,12 +48,12 @@ struct ForwardResult {
 };
 
 // Runs the model in config.form. Throws psm::Error on tokens that the model cannot read (examples.h).
-// Thread-safe as far as the hooks are.
+// Thread-safe as far as the functions are.
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const int> tokens,
-                                const ReferenceHooks& hooks = {});
+                                const ReplacedFunctions& functions = {}, const Observe& observe = {});
 // The same for a model of patches: those of one image, patch by patch.
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const float> patches,
-                                const ReferenceHooks& hooks = {});
+                                const ReplacedFunctions& functions = {}, const Observe& observe = {});
 
 // The polynomials of one layer.
 struct LayerApproximations {
@@ -87,9 +85,14 @@ const approx::Approximation* inverse_sqrt_at(const PolynomialModel&, Site site, 
 // The polynomials in place of the model's functions. The model must outlive them.
 ReplacedFunctions polynomial_functions(const PolynomialModel&);
 
+// The polynomial model in fp32, for many examples. The model must outlive it.
+inline BatchedModel batched(const PolynomialModel& model) {
+  return BatchedModel(model.weights, polynomial_functions(model));
+}
+
 // The polynomial model in double precision, token by token. The slot program must reproduce it.
 ForwardResult polynomial_forward(const PolynomialModel& model, const auto& example) {
-  return reference_forward(model.weights, example, {polynomial_functions(model), {}});
+  return reference_forward(model.weights, example, polynomial_functions(model));
 }
 
 }  // namespace psm::attention

@@ -1,6 +1,5 @@
 #include "attention/reference/polynomial_model.h"
 
-#include <cmath>
 #include <random>
 
 #include "approx/inverse.h"
@@ -8,95 +7,21 @@
 #include "attention/shape/model_json.h"
 #include "attention/testing/small_models.h"
 #include "attention/trained/measure.h"
-#include "attention/trained/power_softmax.h"
 #include "ckks/base/testing/check.h"
 
 namespace psm::attention {
 namespace {
 
-ModelConfig tiny() {
-  ModelConfig config{.vocab = 7, .context = 6, .layers = 2, .width = 8, .heads = 2, .ffn = 12};
-  config.rotary_fraction = 0.5, config.epsilon = 0.01;
-  return config;
-}
-
 ModelConfig small() {
   return {.vocab = 11, .context = 8, .layers = 2, .width = 16, .heads = 2, .ffn = 32, .rotary_fraction = 0.5};
 }
 
-TEST_CASE("a later token does not change what an earlier one gives") {
-  const ModelWeights weights = random_weights(tiny(), 3);
-  const std::vector<int> one = {1, 2, 3, 4}, other = {1, 2, 3, 6};
-  const ForwardResult a = reference_forward(weights, one), b = reference_forward(weights, other);
-  CHECK(largest_difference(std::span(a.logits).first(3 * 7), std::span(b.logits).first(3 * 7)) == 0);
-  CHECK(largest_difference(a.logits, b.logits) > 0);
-  CHECK(a.hidden.size() == 4 * 8);
-}
-
-TEST_CASE("with an untouched residual stream the model is the unembedding of the normed embedding") {
-  ModelWeights weights = random_weights(tiny(), 4);
-  for (LayerWeights& layer : weights.layers) {
-    layer.wo.assign(layer.wo.size(), 0.0f);
-    layer.w_down.assign(layer.w_down.size(), 0.0f);
-  }
-  const ForwardResult result = reference_forward(weights, std::vector<int>{5});
-  double mean = 0, square = 0, logit = 0;
-  for (int f = 0; f < 8; ++f) mean += weights.embedding[5 * 8 + f] / 8.0;
-  for (int f = 0; f < 8; ++f) square += std::pow(weights.embedding[5 * 8 + f] - mean, 2) / 8;
-  for (int f = 0; f < 8; ++f)
-    logit +=
-        weights.unembedding[2 * 8 + f] * (weights.embedding[5 * 8 + f] - mean) / std::sqrt(square + 1e-5);
-  CHECK(result.logits[2] == doctest::Approx(logit));
-}
-
-TEST_CASE("the scores depend on the distance of two tokens alone when everything rotates") {
-  ModelConfig config = tiny();
-  config.rotary_fraction = 1.0, config.layers = 1;
-  const ModelWeights weights = random_weights(config, 5);
-  std::vector<std::vector<double>> rows;
-  ReferenceHooks hooks;
-  hooks.observe = [&](Site site, int, int, std::span<const double> values) {
-    if (site == Site::kScores) rows.emplace_back(values.begin(), values.end());
-  };
-  reference_forward(weights, std::vector<int>{2, 2, 2, 2}, hooks);
-  REQUIRE(rows.size() == 8);                         // 2 heads x 4 positions, head by head
-  CHECK(rows[3][0] != doctest::Approx(rows[3][3]));  // the distance matters
-  CHECK(rows[3][1] == doctest::Approx(rows[2][0]));  // distance 2 from position 3 and from position 2
-  CHECK(rows[7][2] == doctest::Approx(rows[5][0]).epsilon(1e-12));  // distance 1, other head
-}
-
-TEST_CASE("every site is observed and exact replacements change nothing") {
-  const ModelWeights weights = random_weights(tiny(), 6);
-  int seen[static_cast<int>(Site::kPoolerInput) + 1] = {};
-  ReferenceHooks hooks;
-  hooks.observe = [&](Site site, int, int, std::span<const double>) { ++seen[static_cast<int>(site)]; };
-  hooks.inverse_square_root = [](Site, int, double v) { return 1 / std::sqrt(v); };
-  double factor = 1;
-  hooks.row_weights = [&](int, std::span<double> row) {
-    const double mean = length_agnostic_denominator(weights.config, row.data(), static_cast<int>(row.size()));
-    for (double& s : row) s = factor * s * s * s * s / (mean * static_cast<double>(row.size()));
-  };
-  hooks.gelu = [](int, std::span<double> inputs) {
-    for (double& z : inputs) z /= 1 + std::exp(-1.702 * z);
-  };
-  const std::vector<int> tokens = {0, 6, 3};
-  const ForwardResult a = reference_forward(weights, tokens), b = reference_forward(weights, tokens, hooks);
-  CHECK(largest_difference(a.logits, b.logits) < 1e-12);
-  CHECK(seen[static_cast<int>(Site::kResidual)] == 3 * 3);
-  CHECK(seen[static_cast<int>(Site::kVariance)] == 3 * 3);
-  CHECK(seen[static_cast<int>(Site::kScores)] == 2 * 2 * 3);
-  CHECK(seen[static_cast<int>(Site::kDenominator)] == 2 * 2 * 3);
-  CHECK(seen[static_cast<int>(Site::kGeluInput)] == 2 * 3);
-  factor = 1.01;
-  CHECK(largest_difference(a.logits, reference_forward(weights, tokens, hooks).logits) > 0);
-}
-
 TEST_CASE("prompts that the model cannot take are refused") {
-  const ModelWeights weights = random_weights(tiny(), 7);
+  const ModelWeights weights = random_weights(small(), 7);
   CHECK_THROWS_AS(reference_forward(weights, std::vector<int>{}), Error);
-  CHECK_THROWS_AS(reference_forward(weights, std::vector<int>{7}), Error);
+  CHECK_THROWS_AS(reference_forward(weights, std::vector<int>{11}), Error);
   CHECK_THROWS_AS(reference_forward(weights, std::vector<int>{-1}), Error);
-  CHECK_THROWS_AS(reference_forward(weights, std::vector<int>(7, 1)), Error);
+  CHECK_THROWS_AS(reference_forward(weights, std::vector<int>(9, 1)), Error);
 }
 
 std::vector<std::vector<int>> sequences(int count, uint64_t seed) {
@@ -118,20 +43,6 @@ ModelWeights with_small_scores(const ModelConfig& config, float factor) {
 double distance(const PolynomialModel& model, const std::vector<int>& tokens) {
   return largest_difference(reference_forward(model.weights, tokens).logits,
                             polynomial_forward(model, tokens).logits);
-}
-
-TEST_CASE("models of other powers than four are their exact models up to the polynomials' errors") {
-  for (const int power : {2, 8}) {
-    CAPTURE(power);
-    ModelConfig config = small();
-    config.power = power, config.epsilon = 0.2;
-    const ModelWeights weights = with_small_scores(config, 0.02f);
-    const auto data = sequences(16, 1);
-    const PolynomialModel model =
-        make_polynomial(weights, measure_ranges(weights, data),
-                        {.norm_error = 1e-6, .inverse_error = 1e-6, .gelu_error = 1e-6});
-    CHECK(distance(model, data[0]) < 1e-4);
-  }
 }
 
 TEST_CASE(

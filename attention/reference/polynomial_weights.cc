@@ -27,7 +27,8 @@ struct ClearRows {
   using Value = std::vector<double>;
 
   Value apply(const approx::Approximation& f, Value x, const char*, double shift = 0, double factor = 1) {
-    for (double& entry : x) entry = f.evaluate((entry + shift) * factor);
+    for (double& entry : x) entry = (entry + shift) * factor;
+    f.evaluate(std::span(x));
     return x;
   }
   double of_sum(const approx::Approximation& f, const Value& x, double addend, const char*) {
@@ -46,10 +47,6 @@ struct ClearRows {
   }
   Value over_length(Value x) {
     for (double& entry : x) entry /= static_cast<double>(x.size());
-    return x;
-  }
-  Value half_sum(Value x, const Value& y) {
-    for (size_t j = 0; j < x.size(); ++j) x[j] = (x[j] + y[j]) / 2;
     return x;
   }
   Value refresh(Value x) { return x; }

@@ -55,7 +55,6 @@ namespace psm::attention {
 //     times(x, c)                      x_j c                                   0, in the next product
 //     power(x, p)                      x_j^p                                   ceil(log2 p)
 //     over_length(x)                   x_j / L                                 0, of powers; in the scores
-//     half_sum(x, y)                   (x_j + y_j) / 2                         not in slots
 //     refresh(x)                       x_j
 //
 // There are two readers: doubles, for PolynomialRow::evaluate(), and slot programs
@@ -77,10 +76,11 @@ struct PowerSoftmaxRecipe {
 struct ScaledReluRecipe {
   approx::Approximation absolute;
 
-  template <typename Rows>
-  typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
-    const auto size = rows.apply(absolute, x, "score");
-    return rows.half_sum(rows.over_length(x), rows.over_length(size));
+  // On doubles alone: it has no form in slots.
+  std::vector<double> run(auto&, std::vector<double> x) const {
+    const auto length = static_cast<double>(x.size());
+    for (double& score : x) score = (score / length + absolute.evaluate(score) / length) / 2;
+    return x;
   }
 };
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "approx/exponential.h"
-#include "approx/inverse.h"
 #include "attention/trained/power_softmax.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/check.h"
@@ -94,19 +92,6 @@ TEST_CASE("scores beyond the bound break the replacement of softmax") {
   const std::vector<Row> rows = {{-20, 0, 20}};
   const PolynomialRow polynomial = normalise_square_softmax(2, 8, 0x1p-8);
   CHECK(!(worst_error(softmax, polynomial, rows) <= polynomial.error_bound));
-}
-
-TEST_CASE("levels are counted from the parts") {
-  const PolynomialRow divided =
-      softmax_without_maximum(approx::design_exp({-4, 4}, 0x1p-11),
-                              approx::design_inverse({std::exp(-4), 64 * std::exp(4)}, 0x1p-10));
-  REQUIRE(divided.parts.size() == 2);
-  CHECK(divided.levels == divided.parts[0].depth() + divided.parts[1].depth() + 1);
-  const PolynomialRow square = normalise_square_softmax(4, 64, 0x1p-8);
-  int levels = square.parts[0].depth();
-  for (size_t round = 1; round < square.parts.size(); ++round) levels += square.parts[round].depth() + 3;
-  CHECK(square.levels == levels);
-  CHECK(divided.levels < square.levels);
 }
 
 TEST_CASE("PowerSoftmax as a polynomial is within the division's error, for every even power") {

@@ -22,20 +22,30 @@ struct Functions {
   std::vector<RangeUse> uses;
   std::map<std::pair<Site, int>, size_t> index;
 
+  // In the order of computation, without the norms that the client computes exactly.
   explicit Functions(const PolynomialModel& model) {
     const ModelConfig& config = model.weights.config;
+    const bool post_norm = config.block == BlockKind::kPostNorm;
     for (int n = 0; n < config.layers; ++n) {
       const LayerRanges &ranges = model.ranges.layers[n], &measured = model.measured.layers[n];
-      append(Site::kVariance, n, "1/sqrt(variance)", ranges.variance, measured.variance);
+      const auto norm = [&] {
+        if (inverse_sqrt_at(model, Site::kVariance, n) != nullptr)
+          append(Site::kVariance, n, "1/sqrt(variance)", ranges.variance, measured.variance);
+      };
+      const auto second_norm = [&] {
+        append(Site::kSecondVariance, n, "1/sqrt(second variance)", ranges.second_variance,
+               measured.second_variance);
+      };
+      if (!post_norm) norm();
       if (config.attention == AttentionKind::kPowerSoftmax)
         append(Site::kDenominator, n, "1/denominator", ranges.denominator, measured.denominator);
       else
         append(Site::kScores, n, "score", around_zero(ranges.score), around_zero(measured.score));
-      if (config.block != BlockKind::kParallel)
-        append(Site::kSecondVariance, n, "1/sqrt(second variance)", ranges.second_variance,
-               measured.second_variance);
+      if (post_norm) norm();
+      if (config.block == BlockKind::kPreNorm) second_norm();
       append(Site::kGeluInput, n, config.feed_forward == FeedForwardKind::kSwiGlu ? "silu" : "gelu",
              around_zero(ranges.gelu_input), around_zero(measured.gelu_input));
+      if (post_norm) second_norm();
     }
     if (model.final_inverse_sqrt)
       append(Site::kVariance, config.layers, "1/sqrt(variance)", model.ranges.final_variance,
@@ -63,24 +73,21 @@ std::vector<RangeUse> count_range_leaves(const PolynomialModel& model, const Exa
   const auto see = [&](std::vector<RangeUse>& uses, Site site, int layer, std::span<const double> values) {
     const auto found = functions.index.find({site, layer});
     if (found == functions.index.end()) return;
-    const bool norm = site == Site::kVariance || site == Site::kSecondVariance;
-    if (norm && inverse_sqrt_at(model, site, layer) == nullptr) return;
     RangeUse& use = uses[found->second];
     for (double value : values) add(use, {value, value}, 1, !use.interval.contains(value));
   };
-  BatchedModel(model.weights, polynomial_functions(model))
-      .run(examples, {.keep_scores = true, .progress = "counting values outside the intervals"},
-           [&](const BatchedPart& part) {
-             std::vector<RangeUse> uses = functions.uses;
-             for (size_t i = 0; i < part.examples.size(); ++i)
-               observe(model.weights.config, part, i,
-                       [&](Site site, int layer, int, std::span<const double> values) {
-                         see(uses, site, layer, values);
-                       });
-             const std::lock_guard lock(mutex);
-             for (size_t u = 0; u < uses.size(); ++u)
-               add(all[u], uses[u].seen, uses[u].values, uses[u].outside);
-           });
+  batched(model).run(examples, {.keep_scores = true, .progress = "counting values outside the intervals"},
+                     [&](const BatchedPart& part) {
+                       std::vector<RangeUse> uses = functions.uses;
+                       for (size_t i = 0; i < part.examples.size(); ++i)
+                         observe(model.weights.config, part, i,
+                                 [&](Site site, int layer, int, std::span<const double> values) {
+                                   see(uses, site, layer, values);
+                                 });
+                       const std::lock_guard lock(mutex);
+                       for (size_t u = 0; u < uses.size(); ++u)
+                         add(all[u], uses[u].seen, uses[u].values, uses[u].outside);
+                     });
   return all;
 }
 

@@ -10,8 +10,8 @@
 
 namespace psm::attention {
 
-// Counts for one layer and function. The first entry with a count above 0 names the layer that causes the
-// rest.
+// Counts for one layer and function. Entries follow the computation, so the first with a value outside names the layer
+// that causes the rest. A norm that the client computes exactly has no entry.
 struct RangeUse {
   int layer = 0;         // the number of layers: the head
   std::string function;  // "1/sqrt(variance)", "1/sqrt(second variance)", "1/denominator" or "score" (all but

@@ -37,17 +37,6 @@ TEST_CASE("the presets become whole with their sizes, and GPT-NeoX's is the defa
   CHECK_THROWS_AS(preset("gpt-5"), Error);
 }
 
-TEST_CASE("grouped queries share keys, and learned positions rotate nothing") {
-  ModelConfig config = small();
-  config.width = 16, config.heads = 4;
-  CHECK(config.key_heads() == 4);
-  config.kv_heads = 2, config.rotary_fraction = 1;
-  CHECK(config.key_width() == 8);
-  CHECK(config.rotary_dims() == 4);
-  config.positions = PositionKind::kLearned;
-  CHECK(config.rotary_dims() == 0);
-}
-
 TEST_CASE("impossible configurations, and parts that do not fit together, are refused with the reason") {
   auto refused = [](const std::string& why, auto change) {
     ModelConfig config = small();

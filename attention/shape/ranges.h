@@ -9,6 +9,7 @@
 
 #include "approx/interval.h"
 #include "attention/shape/config.h"
+#include "ckks/base/error.h"
 
 namespace psm::attention {
 
@@ -35,10 +36,13 @@ struct Ranges {
   bool operator==(const Ranges&) const = default;
 };
 
-// The smallest ranges that hold both.
-Ranges join(const Ranges&, const Ranges&);
-
 // Throws psm::Error if the ranges are not of a model of this shape.
-void check_shape(const Ranges&, const ModelConfig&);
+inline void check_shape(const Ranges& ranges, const ModelConfig& config) {
+  if (ranges.layers.size() != static_cast<size_t>(config.layers) ||
+      ranges.residual.size() != static_cast<size_t>(config.width))
+    throw Error(message("ranges of ", ranges.layers.size(), " layers and width ", ranges.residual.size(),
+                        " for a model of ", config.layers, " layers and width ", config.width,
+                        "; measure them again"));
+}
 
 }  // namespace psm::attention

@@ -18,26 +18,6 @@ ModelConfig with(AttentionKind kind, PowerForm form, int heads = 2, int dims = 2
   return config;
 }
 
-nn::Tensor<float> scores_of(nn::Tape<float>& tape, const AttentionShape& shape, nn::Tensor<float> q,
-                            nn::Tensor<float> k, nn::Tensor<float> offsets) {
-  return attention(tape, shape, with(AttentionKind::kSoftmax, PowerForm::kStable), q, k, k, offsets,
-                   {.keep_scores = true})
-      .scores;
-}
-
-TEST_CASE("offsets are added to the scores that the mask leaves, each head's own") {
-  std::vector<float> q = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, k = q, offsets = {0.5f, -3}, grad(12);
-  nn::Tape<float> tape;
-  const AttentionShape shape{1, 3};
-  const nn::Tensor<float> queries{q.data(), grad.data(), 3, 4}, keys{k.data(), grad.data(), 3, 4};
-  const nn::Tensor<float> plain = scores_of(tape, shape, queries, keys, {});
-  const nn::Tensor<float> moved = scores_of(tape, shape, queries, keys, {offsets.data(), grad.data(), 1, 2});
-  for (int head = 0; head < 2; ++head)
-    for (int t = 0; t < 3; ++t)
-      for (int j = 0; j < 3; ++j)
-        CHECK(moved.row(head * 3 + t)[j] == (j <= t ? plain.row(head * 3 + t)[j] + offsets[head] : 0));
-}
-
 // Losses of which only one is on.
 const ScoreLosses kEachLoss[] = {
     {.peak = 0.7}, {.excess = 0.3, .limit = 0.6}, {.denominator_excess = 0.4, .denominator_limit = 0.5}};
@@ -47,14 +27,14 @@ TEST_CASE("the gradient of every loss of scores agrees with finite differences")
     ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
     config.power = power;
     for (const ScoreLosses& losses : kEachLoss)
-      nn::GradientCheck({{6, 4}, {6, 4}, {6, 4}, {1, 2}})
-          .run(
-              [&](nn::Tape<double>& tape, const Inputs& in) {
-                const auto [o, scores, loss] =
-                    attention(tape, kShape, config, in[0], in[1], in[2], in[3], {.losses = &losses});
-                return nn::add_scaled(tape, nn::excess_loss(tape, o, nullptr, 0.1, 1.0), loss, 0.9);
-              },
-              1e-5);
+      nn::check_gradient(
+          {{6, 4}, {6, 4}, {6, 4}, {1, 2}},
+          [&](nn::Tape<double>& tape, const Inputs& in) {
+            const auto [o, scores, loss] =
+                attention(tape, kShape, config, in[0], in[1], in[2], in[3], {.losses = &losses});
+            return nn::add_scaled(tape, nn::excess_loss(tape, o, nullptr, 0.1, 1.0), loss, 0.9);
+          },
+          1e-5);
   }
 }
 
@@ -67,17 +47,20 @@ TEST_CASE(
       const AttentionShape shape{2, 3, padded ? lengths : nullptr};
       ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic, 4);
       config.kv_heads = 2, config.causal = causal;
-      nn::GradientCheck({{6, 8}, {6, 4}, {6, 4}})
-          .run([&](nn::Tape<double>& tape,
-                   const Inputs& in) { return attention(tape, shape, config, in[0], in[1], in[2], {}).o; },
-               1e-5);
+      const std::vector<nn::Shape> inputs{{6, 8}, {6, 4}, {6, 4}};
+      nn::check_gradient(
+          inputs,
+          [&](nn::Tape<double>& tape, const Inputs& in) {
+            return attention(tape, shape, config, in[0], in[1], in[2], {}).o;
+          },
+          1e-5);
       for (const ScoreLosses& losses : kEachLoss)
-        nn::GradientCheck({{6, 8}, {6, 4}, {6, 4}})
-            .run(
-                [&](nn::Tape<double>& tape, const Inputs& in) {
-                  return attention(tape, shape, config, in[0], in[1], in[2], {}, {.losses = &losses}).loss;
-                },
-                1e-5);
+        nn::check_gradient(
+            inputs,
+            [&](nn::Tape<double>& tape, const Inputs& in) {
+              return attention(tape, shape, config, in[0], in[1], in[2], {}, {.losses = &losses}).loss;
+            },
+            1e-5);
     }
 }
 
@@ -158,34 +141,6 @@ TEST_CASE("losses of scores are those of their definition, over what the mask an
     CHECK(expected > 1);
     CHECK(loss.value[0] == doctest::Approx(expected).epsilon(1e-5));
   }
-}
-
-TEST_CASE("what comes after a query does not reach it, and a softmax row's weights sum to one") {
-  const size_t size = size_t{2} * 150 * 8;
-  const std::vector<float> q = random_values(size, 1), k = random_values(size, 2), v = random_values(size, 3);
-  // The output of the sequences where row t and all later rows of k and v are changed to `to`.
-  const auto output = [&](int t, float to, bool change) {
-    std::vector<float> keys = k, values = v, queries = q, grad(size);
-    for (int b = 0; b < 2 && change; ++b)
-      for (int i = (b * 150 + t) * 8; i < (b + 1) * 150 * 8; ++i) keys[i] = values[i] = to;
-    nn::Tape<float> tape;
-    const nn::Tensor<float> o =
-        attention<float>(tape, kLong, with(AttentionKind::kSoftmax, PowerForm::kStable, 2, 4),
-                         {queries.data(), grad.data(), 300, 8}, {keys.data(), grad.data(), 300, 8},
-                         {values.data(), grad.data(), 300, 8}, {})
-            .o;
-    return std::vector<float>(o.value, o.value + o.size());
-  };
-  const std::vector<float> whole = output(0, 0, false);
-  for (const int t : {1, 63, 64, 65, 149}) {
-    const std::vector<float> changed = output(t, 5.0f, true);
-    for (int b = 0; b < 2; ++b) {
-      CHECK(
-          std::equal(whole.begin() + b * 1200, whole.begin() + b * 1200 + t * 8, changed.begin() + b * 1200));
-      CHECK(whole[b * 1200 + t * 8] != changed[b * 1200 + t * 8]);
-    }
-  }
-  for (const float o : output(0, 1.0f, true)) CHECK(o == doctest::Approx(1));  // every value is one
 }
 
 TEST_CASE(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -15,91 +16,91 @@ namespace psm::attention {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kNoLayer = std::numeric_limits<int>::max();
 
-void include(approx::Interval& interval, double value) { interval = approx::hull(interval, {value, value}); }
+// What was seen of a model's values.
+struct Seen {
+  std::vector<double> residual;  // of each feature that norms read: the largest
+  // The values of a site in a layer lie between these. Sites that the architecture does not have are missing.
+  std::map<std::pair<Site, int>, approx::Interval> hulls = {};
+  int broken_layer = kNoLayer;  // the first with a value that is not finite
 
-Ranges nothing(const ModelConfig& config) {
-  Ranges ranges;
-  ranges.residual.assign(static_cast<size_t>(config.width), 0.0);
-  constexpr approx::Interval kNothing{kInfinity, -kInfinity};
-  ranges.layers.assign(static_cast<size_t>(config.layers),
-                       {.variance = kNothing, .denominator = kNothing, .second_variance = kNothing});
-  ranges.final_variance = kNothing;
+  void add(Site site, int layer, const approx::Interval& values) {
+    const auto [place, is_new] = hulls.try_emplace({site, layer}, values);
+    if (!is_new) place->second = approx::hull(place->second, values);
+  }
+
+  void join(const Seen& more) {
+    for (size_t f = 0; f < residual.size(); ++f) residual[f] = std::max(residual[f], more.residual[f]);
+    for (const auto& [place, values] : more.hulls) add(place.first, place.second, values);
+    broken_layer = std::min(broken_layer, more.broken_layer);
+  }
+};
+
+// The values of a site (functions.h).
+void see(const ModelConfig& config, Seen& seen, Site site, int layer, std::span<const double> values) {
+  if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); }))
+    seen.broken_layer = std::min(seen.broken_layer, layer);
+  if (site != Site::kResidual && site != Site::kSum) {
+    approx::Interval all{kInfinity, -kInfinity};
+    for (const double value : values) all = approx::hull(all, {value, value});
+    return seen.add(site, layer, all);
+  }
+  // What norms read, feature by feature.
+  const bool behind = layer == config.layers;
+  if (site == Site::kResidual && (config.block == BlockKind::kPostNorm || (behind && config.classes == 0)))
+    return;
+  const bool centred = config.norm == NormKind::kLayerNorm && !(behind && site == Site::kSum);
+  double sum = 0;
+  for (const double value : values) sum += value;
+  const double mean = centred ? sum / static_cast<double>(values.size()) : 0;
+  for (size_t f = 0; f < values.size(); ++f)
+    seen.residual[f] = std::max(seen.residual[f], std::abs(values[f] - mean));
+}
+
+// Throws psm::Error if a value is not finite: no polynomial holds on it.
+Ranges ranges_of(const ModelConfig& config, Seen seen) {
+  if (seen.broken_layer != kNoLayer)
+    throw Error(message(
+        "measuring ranges: values ",
+        seen.broken_layer == config.layers ? "after the last layer" : message("of layer ", seen.broken_layer),
+        " are not finite; train the model further, or measure on other data"));
+  const auto hull = [&](Site site, int layer) {
+    const auto found = seen.hulls.find({site, layer});
+    return found == seen.hulls.end() ? approx::Interval{0, 0} : found->second;
+  };
+  const auto largest = [&](Site site, int layer) {
+    const approx::Interval values = hull(site, layer);
+    return std::max({0.0, values.hi, -values.lo});  // 0.0 and not -0.0
+  };
+  Ranges ranges{.residual = std::move(seen.residual),
+                .layers = {},
+                .final_variance = hull(Site::kVariance, config.layers),
+                .pooler_input = largest(Site::kPoolerInput, config.layers)};
+  for (int n = 0; n < config.layers; ++n)
+    ranges.layers.push_back({.variance = hull(Site::kVariance, n),
+                             .denominator = hull(Site::kDenominator, n),
+                             .score = largest(Site::kScores, n),
+                             .gelu_input = largest(Site::kGeluInput, n),
+                             .second_variance = hull(Site::kSecondVariance, n)});
   return ranges;
 }
 
-// Intervals of what the architecture does not have.
-void drop_unmeasured(Ranges& ranges) {
-  const auto drop = [](approx::Interval& interval) {
-    if (interval.lo > interval.hi) interval = {0, 0};
-  };
-  for (LayerRanges& layer : ranges.layers) {
-    drop(layer.denominator);
-    drop(layer.second_variance);
-  }
-  drop(ranges.final_variance);
-}
+Seen nothing(const ModelConfig& config) { return {std::vector<double>(static_cast<size_t>(config.width))}; }
 
-double largest_of(std::span<const double> values) {
-  double largest = 0;
-  for (double value : values) largest = std::max(largest, std::abs(value));
-  return largest;
-}
-
-// What norms read, feature by feature.
-void see_residual(bool centred, Ranges& seen, std::span<const double> x) {
-  double sum = 0;
-  for (double value : x) sum += value;
-  const double mean = centred ? sum / static_cast<double>(x.size()) : 0;
-  for (size_t f = 0; f < x.size(); ++f) seen.residual[f] = std::max(seen.residual[f], std::abs(x[f] - mean));
-}
-
-// The values of a site (functions.h).
-void see(const ModelConfig& config, Ranges& seen, Site site, int layer, std::span<const double> values) {
-  const bool behind = layer == config.layers, post_norm = config.block == BlockKind::kPostNorm;
-  const bool centred = config.norm == NormKind::kLayerNorm;
-  LayerRanges none, &at = behind ? none : seen.layers[layer];
-  switch (site) {
-    case Site::kResidual:
-      if (!post_norm && (!behind || config.classes > 0)) see_residual(centred, seen, values);
-      break;
-    case Site::kSum:
-      see_residual(centred && !behind, seen, values);
-      break;
-    case Site::kVariance:
-      include(behind ? seen.final_variance : at.variance, values[0]);
-      break;
-    case Site::kScores:
-      at.score = std::max(at.score, largest_of(values));
-      break;
-    case Site::kDenominator:
-      include(at.denominator, values[0]);
-      break;
-    case Site::kGeluInput:
-      at.gelu_input = std::max(at.gelu_input, largest_of(values));
-      break;
-    case Site::kSecondVariance:
-      include(at.second_variance, values[0]);
-      break;
-    case Site::kPoolerInput:
-      seen.pooler_input = std::max(seen.pooler_input, largest_of(values));
-      break;
-  }
-}
-
-Ranges measured(const ModelWeights& weights, const Examples& examples, const BatchedOptions& options) {
+Seen measured(const ModelWeights& weights, const Examples& examples, const BatchedOptions& options) {
   if (examples.size() == 0) throw Error("no sequences to measure ranges on; give at least one");
   const ModelConfig& config = weights.config;
-  Ranges all = nothing(config);
+  Seen all = nothing(config);
   std::mutex mutex;
   BatchedModel(weights).run(examples, options, [&](const BatchedPart& part) {
-    Ranges seen = nothing(config);
+    Seen seen = nothing(config);
     for (size_t i = 0; i < part.examples.size(); ++i)
       observe(config, part, i, [&](Site site, int layer, int, std::span<const double> values) {
         see(config, seen, site, layer, values);
       });
     const std::lock_guard lock(mutex);
-    all = join(all, seen);
+    all.join(seen);
   });
   return all;
 }
@@ -109,23 +110,20 @@ constexpr const char* kProgress = "measuring ranges";
 }  // namespace
 
 Ranges measure_ranges(const ModelWeights& weights, const Examples& examples) {
-  Ranges all = measured(weights, examples, {.keep_scores = true, .progress = kProgress});
-  drop_unmeasured(all);
-  return all;
+  return ranges_of(weights.config, measured(weights, examples, {.keep_scores = true, .progress = kProgress}));
 }
 
 Ranges measure_ranges(ModelWeights& weights, const LayerReader& read, const Examples& examples) {
-  Ranges all = nothing(weights.config);
+  Seen all = nothing(weights.config);
   std::vector<std::vector<float>> states;
   Progress progress(kProgress, weights.config.layers);
   for (int n = 0; n < weights.config.layers; ++n) {
     LayerWeights norms = std::exchange(weights.layers[n], read(n));
-    all = join(all, measured(weights, examples, {.keep_scores = true, .layer = n, .states = &states}));
+    all.join(measured(weights, examples, {.keep_scores = true, .layer = n, .states = &states}));
     weights.layers[n] = std::move(norms);  // a copy would leave the memory in place
     progress.advance();
   }
-  drop_unmeasured(all);
-  return all;
+  return ranges_of(weights.config, std::move(all));
 }
 
 }  // namespace psm::attention

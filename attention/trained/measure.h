@@ -8,7 +8,7 @@
 
 namespace psm::attention {
 
-// Throws psm::Error without examples, and on one that the model cannot read.
+// Throws psm::Error without examples, on one that the model cannot read, and if one of its values is not finite.
 Ranges measure_ranges(const ModelWeights& weights, const Examples& examples);
 
 // The same with one layer in memory at a time, and the states of all examples: `read` gives the layers, of which

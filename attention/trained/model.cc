@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "attention/shape/examples.h"
-#include "attention/trained/key_value_cache.h"
 #include "ckks/base/error.h"
 #include "nn/layers/activations.h"
 #include "nn/layers/embedding.h"
@@ -101,7 +100,7 @@ void Model<Scalar>::end_gradients() {
 }
 
 template <typename Scalar>
-nn::Tensor<Scalar> Model<Scalar>::embedded(nn::Tape<Scalar>& tape, const ModelInput& input, int first,
+nn::Tensor<Scalar> Model<Scalar>::embedded(nn::Tape<Scalar>& tape, const ModelInput& input,
                                            ForwardTensors<Scalar>& out) const {
   nn::Tensor<Scalar> x;
   if (config.patch_inputs > 0) {
@@ -118,12 +117,8 @@ nn::Tensor<Scalar> Model<Scalar>::embedded(nn::Tape<Scalar>& tape, const ModelIn
       append_token_types(input.tokens.subspan(begin, length), config.separator, out.token_types);
     x = nn::embed(tape, std::span<const int>(out.token_types), type_embedding, x);
   }
-  if (config.positions == PositionKind::kLearned) {
-    // Later positions are read on tapes without gradients.
-    const nn::Tensor<Scalar> rows{
-        position_embedding.row(first), {}, position_embedding.rows - first, position_embedding.columns};
-    x = nn::add_positions(tape, x, first == 0 ? position_embedding : rows, input.length);
-  }
+  if (config.positions == PositionKind::kLearned)
+    x = nn::add_positions(tape, x, position_embedding, input.length);
   if (config.block == BlockKind::kPostNorm)
     x = nn::norm(tape, x, embedding_gamma, embedding_beta, config.norm_epsilon);
   return x;
@@ -145,23 +140,20 @@ nn::Tensor<Scalar> Model<Scalar>::norm_at(Site site, int layer, nn::Tape<Scalar>
 template <typename Scalar>
 nn::Tensor<Scalar> Model<Scalar>::attend(nn::Tape<Scalar>& tape, const AttentionShape& shape,
                                          const Layer& layer, nn::Tensor<Scalar> n,
-                                         KeyValueCache<Scalar>* past, ForwardTensors<Scalar>& out) const {
-  const int first = past ? past->tokens() : 0, index = static_cast<int>(&layer - layers.data());
+                                         ForwardTensors<Scalar>& out) const {
+  const int index = static_cast<int>(&layer - layers.data());
   RowFunction replaced;
   if (functions && functions->row_weights)
     replaced = [&](std::span<double> row) { functions->row_weights(index, row); };
   const auto rotated = [&](nn::Tensor<Scalar> w, nn::Tensor<Scalar> b, int heads) {
-    return nn::rotate_pairs(tape, rotary_, nn::linear(tape, n, w, b), shape.length, heads, first);
+    return nn::rotate_pairs(tape, rotary_, nn::linear(tape, n, w, b), shape.length, heads);
   };
   const auto q = rotated(layer.wq, layer.bq, config.heads),
              k = rotated(layer.wk, layer.bk, config.key_heads());
   const auto v = nn::linear(tape, n, layer.wv, layer.bv);
-  AttentionTensors<Scalar> mixture;
-  if (past)
-    mixture.o = past->attend(tape, static_cast<size_t>(index), q, k, v, layer.score_offset);
-  else
-    mixture = attention(tape, shape, config, q, k, v, layer.score_offset,
-                        {out.keep_scores, out.score_losses, replaced ? &replaced : nullptr});
+  const AttentionTensors<Scalar> mixture =
+      attention(tape, shape, config, q, k, v, layer.score_offset,
+                {out.keep_scores, out.score_losses, replaced ? &replaced : nullptr});
   out.scores.push_back(mixture.scores);
   out.score_loss.push_back(mixture.loss);
   out.mixed.push_back(mixture.o);
@@ -228,33 +220,20 @@ void Model<Scalar>::forward(nn::Tape<Scalar>& tape, const ModelInput& input,
   out.clear(std::max(0, input.layer));
   nn::Tensor<Scalar> x;
   if (input.layer <= 0) {
-    x = embedded(tape, input, 0, out);
+    x = embedded(tape, input, out);
   } else {
     x = tape.tensor(static_cast<int>(size / one) * length, config.width);
     PSM_CHECK(input.layer < config.layers && input.state.size() == x.size(), input.layer);
     std::copy(input.state.begin(), input.state.end(), x.value);
   }
   const std::span<const Layer> all(layers);
-  blocks(tape, shape, x, alone ? all.subspan(static_cast<size_t>(input.layer), 1) : all, nullptr, out);
+  blocks(tape, shape, x, alone ? all.subspan(static_cast<size_t>(input.layer), 1) : all, out);
   if (!alone || input.layer + 1 == config.layers) out.logits = head(tape, out.residual.back(), input, out);
 }
 
 template <typename Scalar>
-void Model<Scalar>::read_next(nn::Tape<Scalar>& tape, std::span<const int> tokens,
-                              KeyValueCache<Scalar>& past, ForwardTensors<Scalar>& out) const {
-  PSM_CHECK(config.causal && config.patch_inputs == 0 && !functions);
-  const AttentionShape shape{static_cast<int>(tokens.size()), 1};
-  out.clear();
-  blocks(tape, shape, embedded(tape, {.length = 1, .tokens = tokens}, past.tokens(), out), layers, &past,
-         out);
-  out.logits = head(tape, out.residual.back(), {.length = 1}, out);
-  past.advance();
-}
-
-template <typename Scalar>
 void Model<Scalar>::blocks(nn::Tape<Scalar>& tape, const AttentionShape& shape, nn::Tensor<Scalar> x,
-                           std::span<const Layer> computed, KeyValueCache<Scalar>* past,
-                           ForwardTensors<Scalar>& out) const {
+                           std::span<const Layer> computed, ForwardTensors<Scalar>& out) const {
   for (const Layer& layer : computed) {
     const int n = static_cast<int>(&layer - layers.data());
     const auto norm1 = [&](nn::Tensor<Scalar> y) {
@@ -270,16 +249,16 @@ void Model<Scalar>::blocks(nn::Tape<Scalar>& tape, const AttentionShape& shape, 
     switch (config.block) {
       case BlockKind::kParallel: {
         const auto n1 = norm1(x), n2 = norm2(x);
-        const auto attended = attend(tape, shape, layer, n1, past, out);
+        const auto attended = attend(tape, shape, layer, n1, out);
         x = nn::add(tape, x, attended, feed(tape, layer, n2, out));
         break;
       }
       case BlockKind::kPreNorm:
-        x = nn::add(tape, x, attend(tape, shape, layer, norm1(x), past, out));
+        x = nn::add(tape, x, attend(tape, shape, layer, norm1(x), out));
         x = nn::add(tape, x, feed(tape, layer, norm2(x), out));
         break;
       case BlockKind::kPostNorm:
-        x = norm1(nn::add(tape, x, attend(tape, shape, layer, x, past, out)));
+        x = norm1(nn::add(tape, x, attend(tape, shape, layer, x, out)));
         x = norm2(nn::add(tape, x, feed(tape, layer, x, out)));
         break;
     }

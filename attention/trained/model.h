@@ -19,9 +19,6 @@
 
 namespace psm::attention {
 
-template <typename Scalar>
-class KeyValueCache;  // key_value_cache.h
-
 // A stretch of the flat array: one parameter.
 struct ParameterSlice {
   std::string name;
@@ -100,10 +97,6 @@ class Model {
 
   // Records the forward pass and fills `out`, whose vectors keep their capacity from step to step.
   void forward(nn::Tape<Scalar>& tape, const ModelInput& input, ForwardTensors<Scalar>& out) const;
-  // Reads the next token of each sequence of a causal model of tokens, and computes the row of logits after
-  // each. Has no backward pass.
-  void read_next(nn::Tape<Scalar>& tape, std::span<const int> tokens, KeyValueCache<Scalar>& past,
-                 ForwardTensors<Scalar>& out) const;
 
   Model(const Model&) = delete;  // tensors point into it
   Model& operator=(const Model&) = delete;
@@ -119,19 +112,15 @@ class Model {
   nn::Tensor<Scalar> pooler_weight, pooler_bias, class_weight, class_bias;
 
  private:
-  // Embeds the tokens from position `first` on.
-  nn::Tensor<Scalar> embedded(nn::Tape<Scalar>& tape, const ModelInput& input, int first,
+  nn::Tensor<Scalar> embedded(nn::Tape<Scalar>& tape, const ModelInput& input,
                               ForwardTensors<Scalar>& out) const;
   // A norm with the exact or the replaced 1/sqrt.
   nn::Tensor<Scalar> norm_at(Site site, int layer, nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x,
                              nn::Tensor<Scalar> gamma, nn::Tensor<Scalar> beta) const;
-  // past: tokens before the shape's, or null.
   nn::Tensor<Scalar> attend(nn::Tape<Scalar>& tape, const AttentionShape& shape, const Layer& layer,
-                            nn::Tensor<Scalar> n, KeyValueCache<Scalar>* past,
-                            ForwardTensors<Scalar>& out) const;
+                            nn::Tensor<Scalar> n, ForwardTensors<Scalar>& out) const;
   void blocks(nn::Tape<Scalar>& tape, const AttentionShape& shape, nn::Tensor<Scalar> x,
-              std::span<const Layer> computed, KeyValueCache<Scalar>* past,
-              ForwardTensors<Scalar>& out) const;
+              std::span<const Layer> computed, ForwardTensors<Scalar>& out) const;
   nn::Tensor<Scalar> feed(nn::Tape<Scalar>& tape, const Layer& layer, nn::Tensor<Scalar> n,
                           ForwardTensors<Scalar>& out) const;
   nn::Tensor<Scalar> head(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, const ModelInput& input,

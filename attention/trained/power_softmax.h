@@ -16,7 +16,6 @@
 #include <cstddef>
 
 #include "attention/shape/config.h"
-#include "ckks/base/error.h"
 #include "nn/kernels/simd_kernels.h"
 
 namespace psm::attention {
@@ -41,17 +40,9 @@ Scalar stretch_of(const ModelConfig& config, const Scalar* x, int length) {
 // The denominator D of w_j = y_j^p / D, in each form, from sum_i y_i^p.
 template <typename Scalar>
 Scalar denominator(const ModelConfig& config, Scalar sum, int length) {
-  switch (config.form) {
-    case PowerForm::kPlain:
-      return sum;
-    case PowerForm::kLipschitz:
-    case PowerForm::kStable:
-      return sum + static_cast<Scalar>(config.epsilon);
-    case PowerForm::kLengthAgnostic:
-      return sum + static_cast<Scalar>(config.epsilon * length);
-  }
-  PSM_CHECK(false, "unknown form ", static_cast<int>(config.form));
-  return sum;
+  if (config.form == PowerForm::kPlain) return sum;
+  const int terms = config.form == PowerForm::kLengthAgnostic ? length : 1;
+  return sum + static_cast<Scalar>(config.epsilon * terms);
 }
 
 // Writes the weights w of a row of scores x.

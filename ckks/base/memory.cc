@@ -19,6 +19,14 @@ uint64_t number_in(const std::string& path, std::string_view key = {}) {
   return file >> value ? value : 0;
 }
 
+// This process's control group: "/" at the root of a container, empty if the system does not tell.
+std::string control_group() {
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);)
+    if (line.starts_with("0::/")) return line.substr(3);
+  return "";
+}
+
 uint64_t kibibytes(const char* path, const char* key) { return 1024 * number_in(path, key); }
 
 }  // namespace
@@ -31,22 +39,24 @@ std::string processor_name() {
   return "unknown processor";
 }
 
-uint64_t control_group_available_bytes(const char* folder) {
-  const std::string at = folder;
-  const uint64_t limit = number_in(at + "/memory.max");
-  if (limit == 0) return UINT64_MAX;
-  const uint64_t files =
-      number_in(at + "/memory.stat", "inactive_file") + number_in(at + "/memory.stat", "active_file");
-  const uint64_t current = number_in(at + "/memory.current");
-  const uint64_t used = current - std::min(current, files);
-  return limit - std::min(limit, used);
+uint64_t control_group_available_bytes(const std::string& root, std::string group) {
+  uint64_t available = UINT64_MAX;
+  for (;; group.erase(group.rfind('/'))) {
+    const std::string at = root + group;
+    const uint64_t limit = number_in(at + "/memory.max"), current = number_in(at + "/memory.current");
+    const uint64_t files =
+        number_in(at + "/memory.stat", "inactive_file") + number_in(at + "/memory.stat", "active_file");
+    const uint64_t used = current - std::min(current, files);
+    if (limit > 0) available = std::min(available, limit - std::min(limit, used));
+    if (group.empty()) return available;
+  }
 }
 
 uint64_t peak_resident_bytes() { return kibibytes("/proc/self/status", "VmHWM:"); }
 uint64_t current_resident_bytes() { return kibibytes("/proc/self/status", "VmRSS:"); }
 uint64_t available_memory_bytes() {
   uint64_t available = kibibytes("/proc/meminfo", "MemAvailable:");
-  available = std::min(available, control_group_available_bytes("/sys/fs/cgroup"));  // of a container
+  available = std::min(available, control_group_available_bytes("/sys/fs/cgroup", control_group()));
   // The address space of this process (ulimit -v).
   rlimit address_space{};
   if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY) {

@@ -13,8 +13,9 @@ uint64_t peak_resident_bytes();  // of this process so far
 uint64_t current_resident_bytes();
 // What could still be taken without swapping, within the limits of the container and of this process.
 uint64_t available_memory_bytes();
-// What the control group (version 2) of this folder could still take: its limit less its use. Pages of files
-// do not count as used, because the kernel drops them when memory is wanted. UINT64_MAX without a limit.
-uint64_t control_group_available_bytes(const char* folder);
+// What a control group (version 2) could still take, "/a/b" below the folder `root`: its limit less its use, or
+// that of a group around it if it is less. Pages of files do not count as used, because the kernel drops them when
+// memory is wanted. UINT64_MAX without a limit.
+uint64_t control_group_available_bytes(const std::string& root, std::string group);
 
 }  // namespace psm

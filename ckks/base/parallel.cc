@@ -67,9 +67,14 @@ class ThreadPool {
   // Returns whether the pool ran the loop; it does not while it runs the loop of another caller.
   bool run(size_t begin, size_t end, int threads, FunctionRef<void(size_t, size_t)> piece) {
     if (busy_.test_and_set(std::memory_order_acquire)) return false;
-    start_workers(threads - 1);
     const auto count = static_cast<size_t>(threads);
-    if (count > shares_.size()) shares_ = std::vector<Share>(count);
+    try {
+      start_workers(threads - 1);
+      if (count > shares_.size()) shares_ = std::vector<Share>(count);
+    } catch (...) {  // no memory
+      busy_.clear(std::memory_order_release);
+      throw;
+    }
     for (size_t t = 0; t < count; ++t) {
       shares_[t].next.store(begin + (end - begin) * t / count, std::memory_order_relaxed);
       shares_[t].end = begin + (end - begin) * (t + 1) / count;

@@ -8,13 +8,6 @@
 
 namespace psm {
 
-std::optional<size_t> terminal_columns(int descriptor) {
-  winsize size = {};
-  if (isatty(descriptor) != 1 || ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-    return std::nullopt;
-  return size.ws_col;
-}
-
 Progress::Progress(std::string what, double total)
     : what_(std::move(what)),
       total_(total),
@@ -59,8 +52,9 @@ void Progress::show() {
   std::snprintf(line, sizeof line, "%s [%s] %3.0f%%  %.0f s, about %.0f s left  %s", what_.c_str(), bar,
                 100 * fraction, seconds, left, note_.c_str());
   // A line that wraps could not be drawn over.
-  const int columns = static_cast<int>(terminal_columns(STDERR_FILENO).value_or(sizeof line));
-  std::fprintf(stderr, "\r\033[K%.*s", columns - 1, line);
+  winsize size = {};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  std::fprintf(stderr, "\r\033[K%.*s", (known ? size.ws_col : int{sizeof line}) - 1, line);
   std::fflush(stderr);
 }
 

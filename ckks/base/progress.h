@@ -8,13 +8,9 @@
 
 #include <chrono>
 #include <mutex>
-#include <optional>
 #include <string>
 
 namespace psm {
-
-// The width of a descriptor's terminal. Returns nullopt if it is no terminal or does not tell its width.
-std::optional<size_t> terminal_columns(int descriptor);
 
 class Progress {
  public:

@@ -50,14 +50,6 @@ TEST_CASE("the factors of CoeffsToSlots bring the bit-reversed coefficients into
   }
 }
 
-TEST_CASE("one rotation before SlotsToCoeffs makes the round trip the identity") {
-  const int log_slots = 10;
-  const std::vector<Complex> z = random_slots(1, size_t{1} << log_slots);
-  const DftFactors down = slots_to_coeffs_factors(log_slots, split_butterflies(log_slots, 3, false));
-  const DftFactors up = coeffs_to_slots_factors(log_slots, split_butterflies(log_slots, 4, true));
-  CHECK(max_error(apply(up, apply(down, rotated(z, -down.shift - up.shift))), z) < 1e-12);
-}
-
 TEST_CASE(
     "offsets are one-sided multiples of the step, and diagonals have the period of the largest butterfly") {
   const DftFactors up = coeffs_to_slots_factors(15, std::vector<int>{4, 4, 4, 3});

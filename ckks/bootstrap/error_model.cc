@@ -51,9 +51,6 @@ class ErrorModel {
       size *= growth;
     }
     slots += square(noise_.mod_raise(lowered_scale(context_)));
-    if (plan_.kind().of_blocks())
-      slots += square(noise_.raised_digit(plan_.raised_level(), lowered_scale(context_))) +
-               square(noise_.rescale(lowered_scale(context_)));
     const double coefficient = slots / (2 * n);
 
     // In the scale that ModRaise declares, 2 K' q_0, K' the half width.
@@ -117,9 +114,8 @@ class ErrorModel {
 
 }  // namespace
 
-double BootstrapError::rms() const { return std::hypot(polynomial, rounding); }
-
 std::vector<ErrorTerm> error_law(const BootstrapPlan& plan, std::span<const double> components) {
+  PSM_CHECK(!plan.kind().sparse(), "the law is that of a full bootstrap, not of ", plan.kind().text());
   std::vector<double> uniform;
   for (int i = 0; i < kComponents; ++i) uniform.push_back((2 * i + 1.0) / kComponents - 1);
   if (components.empty()) components = uniform;

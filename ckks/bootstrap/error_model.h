@@ -1,4 +1,4 @@
-// The expected error of a bootstrap, known before any key exists.
+// The expected error of a full bootstrap, known before any key exists.
 //
 // Values are in units of the message; a component is the real or the imaginary part of a slot. The error of a
 // component is d(I, z) + g: z the component, I the multiple of q_0 that it carries through EvalMod.
@@ -35,14 +35,13 @@ struct ErrorTerm {
   double probability, d, deviation;
 };
 
-// The law for components that take each of these values equally often, or are uniform in [-1, 1] if none are
-// given.
+// The law of a full bootstrap (PSM_CHECK), for components that take each of these values equally often, or are
+// uniform in [-1, 1] if none are given.
 std::vector<ErrorTerm> error_law(const BootstrapPlan& plan, std::span<const double> components = {});
 
 // For uniform components in [-1, 1].
 struct BootstrapError {
   double polynomial, rounding;  // root mean squares of d and g
-  double rms() const;
 };
 BootstrapError predict_error(const BootstrapPlan& plan);
 

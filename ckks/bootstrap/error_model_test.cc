@@ -1,5 +1,6 @@
 #include "ckks/bootstrap/error_model.h"
 
+#include "ckks/base/testing/child.h"
 #include "ckks/bootstrap/testing/least_precision.h"
 #include "ckks/bootstrap/testing/test_bootstrap.h"
 
@@ -52,6 +53,12 @@ TEST_CASE("a bootstrap's errors have the predicted law: mean, worst component an
     compare(std::vector<Complex>(context.slots()), error_law(plan, {{0.0}}));
   }
   CHECK(compared == 10);
+}
+
+TEST_CASE("a sparse bootstrap, whose trace and recombination the law leaves out, is refused") {
+  const Context context(insecure_bootstrappable(10));
+  const BootstrapPlan sparse(context, {64});
+  CHECK(is_stopped([&] { error_law(sparse); }));
 }
 
 }  // namespace

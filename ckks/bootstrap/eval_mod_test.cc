@@ -65,13 +65,5 @@ TEST_CASE("over the improbable integers up to K the value keeps at least 13 bits
   }
 }
 
-TEST_CASE("the double angles reproduce the sine") {
-  const EvalMod eval_mod(2048);
-  for (double u = -8; u <= 8; u += 1) {
-    const long double d = eval_mod.evaluate(u + 0.0005L);
-    CHECK(std::abs(static_cast<double>(d) - std::sin(2 * M_PI * 0.0005) / (2 * M_PI)) < 0x1p-30);
-  }
-}
-
 }  // namespace
 }  // namespace psm::ckks

@@ -1,6 +1,7 @@
 #include "ckks/device/device.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -64,7 +65,11 @@ void Device::give_back(uint64_t* data, size_t words) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
   given_back(data, words);
   in_use_ -= bytes_taken(words);
-  free_.add(reinterpret_cast<uint8_t*>(data), bytes_taken(words));
+  try {
+    free_.add(reinterpret_cast<uint8_t*>(data), bytes_taken(words));
+  } catch (const std::bad_alloc&) {
+    // The host's heap has no room to note the range: it may be lost.
+  }
 }
 
 void Device::copy(uint64_t* to, const uint64_t* from, size_t words) {

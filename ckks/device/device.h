@@ -20,9 +20,6 @@
 
 namespace psm::ckks {
 
-// The work of a GPU in the time between two launches, 2 us of an H200. A launch with less work is small.
-constexpr Work kSmallWork{8 << 20, 2 << 20};
-
 // A log of what a device was asked to do.
 struct LaunchLog {
   struct Entry {
@@ -33,7 +30,6 @@ struct LaunchLog {
     void add(const Entry& more);
   };
   std::map<std::string, Entry> programs;  // by name
-  Entry small;                            // of them all, launches that a GPU ends before it has the next
   uint64_t uploaded_bytes = 0, downloaded_bytes = 0;
 
   Entry total() const;
@@ -56,9 +52,7 @@ class Device : public Memory {
   void launch(const Program& program) {
     static_assert(std::is_trivially_copyable_v<Program> && sizeof(Program) <= kMaxProgramBytes);
     const std::lock_guard<std::mutex> lock(mutex_);
-    const Work work = program.work();
-    log_.programs[Program::kName].add({1, work});
-    if (work.bytes < kSmallWork.bytes && work.products < kSmallWork.products) log_.small.add({1, work});
+    log_.programs[Program::kName].add({1, program.work()});
     run(AllPrograms::index_of<Program>(), &program, program.blocks(), program.threads());
   }
 

@@ -107,7 +107,7 @@ Permutation DeviceEngine::permutation(GaloisElement g) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = permutations_.find(g); found != permutations_.end()) return found->second;
   const auto table = automorphism_table(g, ring().log_n());
-  const AutomorphismView& view = table->view();
+  const AutomorphismView view = *table;
   return permutations_[g] = {keep(std::span<const uint32_t>(view.blocks, view.n / 8)),
                              keep(std::span<const uint64_t>(view.permutations[0], 64))};
 }
@@ -120,8 +120,9 @@ uint64_t* DeviceEngine::here(RnsPoly& poly) const { return const_cast<uint64_t*>
 
 template <NttDirection kDirection>
 void DeviceEngine::transform_rows(int log_n, std::vector<NttTask>& tasks) const {
-  in_batches(views_, log_n, tasks,
-             [&](const NttBatch& batch) { device_.launch(NttRows<kDirection>{batch}); });
+  in_batches(views_, log_n, tasks, [&](const NttBatch& batch) {
+    device_.launch(NttRows<kDirection>{{}, batch});
+  });
 }
 template void DeviceEngine::transform_rows<NttDirection::kForward>(int, std::vector<NttTask>&) const;
 
@@ -228,7 +229,7 @@ void DeviceEngine::multiply_sums(std::span<const Sum> sums) const {
 
 Engine::Pair DeviceEngine::raise(const std::array<RnsPoly, 2>& a, Level level) const {
   const size_t n = ring().n();
-  const DeviceConverter& by = converter(converters_.lift(level));
+  const DeviceConverter& by = converter(converters_.lift(1, level));
   Pair out = make_pair({level + 1, 0});
   Buffer coefficients = room(2);
   std::vector<NttTask> inverse, forward;
@@ -277,7 +278,7 @@ Buffer DeviceEngine::residues(const CoefficientTile& tile, Basis basis) const {
   // One plaintext lies as its transforms do.
   const bool is_spread = tile.plaintexts() > 1;
   Buffer apart = is_spread ? Buffer(out.size(), &device_) : Buffer();
-  ReduceCoefficients reduce{all};
+  ReduceCoefficients reduce{{all, {}}};
   if (is_spread) reduce.out = apart.data();
   device_.launch(reduce);
   std::vector<NttTask> tasks;
@@ -287,8 +288,22 @@ Buffer DeviceEngine::residues(const CoefficientTile& tile, Basis basis) const {
   }
   transform_columns<NttDirection::kForward>(log_values, tasks);
   transform_rows<NttDirection::kForward>(log_values, tasks);
-  if (is_spread) device_.launch(SpreadValues{all, reduce.out});
+  if (is_spread) device_.launch(SpreadValues{{all, {}}, reduce.out});
   return out;
+}
+
+EvaluationKeys unwritten_keys(const Context& context, const KeyRequest& request, Memory& memory) {
+  EvaluationKeys keys;
+  keys.fingerprint = {context.fingerprint(), 0};
+  for (const KeyName& name : request.keys(context.chain())) {
+    KeySwitchKey key{.level = name.level, .p_count = name.p_count, .fingerprint = keys.fingerprint};
+    const Basis basis{name.level + 1, name.p_count};
+    for (int d = 0; d < name.digits; ++d)
+      key.digits.push_back(
+          {PackedPoly(context.ring(), basis, &memory), PackedPoly(context.ring(), basis, &memory)});
+    keys.keys.emplace(use_of(context, name), std::move(key));
+  }
+  return keys;
 }
 
 }  // namespace psm::ckks

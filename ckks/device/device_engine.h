@@ -15,6 +15,7 @@
 #include "ckks/device/device.h"
 #include "ckks/engine/converters.h"
 #include "ckks/engine/engine.h"
+#include "ckks/scheme/chain/key_request.h"
 
 namespace psm::ckks {
 
@@ -142,5 +143,8 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   mutable std::map<int, const double*> p_products_;
   mutable std::map<GaloisElement, Permutation> permutations_;
 };
+
+// Keys of the sizes of a request, with undefined contents, for a device that does not compute.
+EvaluationKeys unwritten_keys(const Context& context, const KeyRequest& request, Memory& memory);
 
 }  // namespace psm::ckks

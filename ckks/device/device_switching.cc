@@ -82,8 +82,8 @@ Digits DeviceEngine::digits_of(const RnsPoly& c, int p_count, bool raised) const
   std::vector<NttTask> inverse, forward;
   std::vector<Conversion> conversions;
   for (int d = 0; d < digits.count; ++d) {
-    const DeviceConverter& by =
-        converter(raised ? converters_.lift_to_special(p_count) : converters_.mod_up(level, d, p_count));
+    const DeviceConverter& by = converter(raised ? converters_.lift(ring().q_count(), p_count)
+                                                 : converters_.mod_up(level, d, p_count));
     const int sources = by.host->source_count(), targets = by.host->target_count();
     const DigitRange own = digits.own(context(), d);
     uint64_t* const extension = digits.extensions[d].data();

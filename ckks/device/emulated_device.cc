@@ -77,6 +77,7 @@ EmulatedDevice::EmulatedDevice(const EmulationOptions& options) : options_(optio
 EmulatedDevice::~EmulatedDevice() { munmap(mapping_, options_.arena_bytes + kPage); }
 
 void EmulatedDevice::run(size_t program, const void* fields, uint32_t blocks, uint32_t threads) {
+  if (!options_.computes) return;
   const Run entry = AllPrograms::Table<Emulation, Run>::kEntries[program];
   const std::vector<uint32_t> order = thread_order(options_.order, threads);
   const bool reversed = options_.order == ThreadOrder::kReversed;
@@ -88,11 +89,13 @@ void EmulatedDevice::run(size_t program, const void* fields, uint32_t blocks, ui
 }
 
 void EmulatedDevice::copy_words(uint64_t* to, const uint64_t* from, size_t words) {
+  if (!options_.computes) return;
   const Access open(*this);
   std::copy_n(from, words, to);
 }
 
 void EmulatedDevice::taken(uint64_t* data, size_t words) {
+  if (!options_.computes) return;
   const size_t end = static_cast<size_t>(reinterpret_cast<uint8_t*>(data + words + kMarks) - begin_);
   used_ = std::max(used_, (end + kPage - 1) / kPage * kPage);
   const Access open(*this);
@@ -101,6 +104,7 @@ void EmulatedDevice::taken(uint64_t* data, size_t words) {
 }
 
 void EmulatedDevice::given_back(uint64_t* data, size_t words) noexcept {
+  if (!options_.computes) return;
   const Access open(*this);
   for (size_t i = 0; i < kMarks; ++i) {
     PSM_CHECK(data[words + i] == kMark, "a program wrote beyond a block of ", words, " words");

@@ -6,6 +6,10 @@
 // open only during launches and copies, and the process stops at the access. A program writes beyond a block
 // of memory: marks after each block are checked when it comes back. A program reads memory or shared words
 // that were not written: both are first filled with a pattern that is not a residue.
+//
+// A device that does not compute logs every request and does nothing else. Launches, copies and memory of an
+// engine do not depend on residues. So a program of any size has the same log and the same peak of memory as
+// on a GPU, in little time. Results are undefined, and downloads change nothing.
 #pragma once
 
 #include "ckks/device/device.h"
@@ -18,6 +22,7 @@ struct EmulationOptions {
   ThreadOrder order = ThreadOrder::kForward;
   bool guarded = true;                    // costs system calls that grow with the memory in use
   size_t arena_bytes = size_t{64} << 30;  // of addresses; what nobody touches takes no memory
+  bool computes = true;                   // false: there is no memory behind the addresses
 };
 
 class EmulatedDevice final : public Device {

@@ -3,7 +3,7 @@
 //     mod_up      the primes of a digit -> all others of q_0 .. q_level and p_count special ones
 //     mod_down    p_count special primes -> q_0 .. q_level: round(x / P); with a rescaling these and q_level
 //                 -> q_0 .. q_{level-1}: round(x / (P q_level)), also without special primes
-//     lift        q_0 -> q_1 .. q_level, or the first p_count special primes
+//     lift        q_0 -> `count` primes from index `first` on, such as q_1 .. q_level or special primes
 //
 // Thread-safe.
 #pragma once
@@ -49,9 +49,10 @@ class Converters {
     if (rescales) sources.push_back(level);
     return kept(std::move(sources), std::move(targets));
   }
-  const BasisConverter& lift(Level level) const { return lift(1, level); }
-  const BasisConverter& lift_to_special(int p_count) const {
-    return lift(context_.ring().q_count(), p_count);
+  const BasisConverter& lift(int first, int count) const {
+    Primes targets(static_cast<size_t>(count));
+    std::iota(targets.begin(), targets.end(), first);
+    return kept({0}, std::move(targets));
   }
 
   // [P]_{q_j} for the product P of the first p_count special primes.
@@ -62,11 +63,6 @@ class Converters {
 
  private:
   using Primes = std::vector<int>;
-  const BasisConverter& lift(int first, int count) const {
-    Primes targets(static_cast<size_t>(count));
-    std::iota(targets.begin(), targets.end(), first);
-    return kept({0}, std::move(targets));
-  }
   const BasisConverter& kept(Primes sources, Primes targets) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     const std::pair key(std::move(sources), std::move(targets));

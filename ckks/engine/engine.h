@@ -1,4 +1,4 @@
-// Engine: some twenty operations on whole polynomials. The evaluator, linear maps, series, bootstraps and
+// Engine: thirteen operations on whole polynomials. The evaluator, linear maps, series, bootstraps and
 // encrypted programs do nothing else to residues. Levels, scales, keys, schedules and refusals are theirs; an
 // engine knows bases and residues.
 //

@@ -34,11 +34,11 @@ void for_each_tile(size_t n, size_t size, const Function& f) {
   parallel_for(0, n / size, [&](size_t tile) { f(tile * size); });
 }
 
-// A change of basis of one polynomial, whole limbs: out[t] from y[s], the results of inverse_transform(s).
+// A change of basis of one polynomial, whole limbs (BasisConverter::convert).
 struct Conversion {
   const BasisConverter* converter;
-  std::vector<const uint64_t*> y;
-  std::vector<uint64_t*> out;
+  const uint64_t* y;
+  uint64_t* out;
 };
 
 void convert(const std::vector<Conversion>& conversions, size_t n) {
@@ -46,7 +46,7 @@ void convert(const std::vector<Conversion>& conversions, size_t n) {
   parallel_for(0, conversions.size() * stretches, [&](size_t index) {
     const Conversion& c = conversions[index / stretches];
     const size_t begin = index % stretches * stretch;
-    c.converter->convert(c.out.data(), c.y.data(), begin, begin + stretch);
+    c.converter->convert(c.out, c.y, n, begin, begin + stretch);
   });
 }
 
@@ -69,11 +69,7 @@ class Remainders {
   // Makes the remainders from the residues.
   void convert() {
     std::vector<Conversion> conversions;
-    for (size_t i = 0; i < polys_; ++i) {
-      Conversion& c = conversions.emplace_back(&converter_);
-      for (int s = 0; s < converter_.source_count(); ++s) c.y.push_back(residues(i, s));
-      for (int j = 0; j < converter_.target_count(); ++j) c.out.push_back(remainder(i, j));
-    }
+    for (size_t i = 0; i < polys_; ++i) conversions.push_back({&converter_, residues(i, 0), remainder(i, 0)});
     psm::ckks::convert(conversions, n_);
   }
 
@@ -110,13 +106,8 @@ Digits HostEngine::split(const RnsPoly& c, int p_count) const {
 
   std::vector<Conversion> conversions;
   for (int d = 0; d < digits.count; ++d) {
-    Conversion& c = conversions.emplace_back(converters[d]);
-    for (int i = 0; i < converters[d]->source_count(); ++i) {
-      c.y.push_back(y.data() + static_cast<size_t>(converters[d]->source(i)) * n);
-    }
-    for (int t = 0; t < converters[d]->target_count(); ++t) {
-      c.out.push_back(digits.extensions[d].data() + static_cast<size_t>(t) * n);
-    }
+    const auto first = static_cast<size_t>(context().digit(d, level).begin);
+    conversions.push_back({converters[d], y.data() + first * n, digits.extensions[d].data()});
   }
   convert(conversions, n);
   return digits;

@@ -111,10 +111,11 @@ constexpr size_t kShortRun = 4;
 
 // Sums that use the same sources with plaintexts of the same period: one modular matrix product.
 struct WeightTile {
-  std::vector<int> sources;  // columns
-  std::vector<int> sums;     // rows
-  int values_per_limb = 0;   // of each plaintext
-  bool accumulate = false;   // false: the first to write its sums
+  std::vector<int> sources{};  // columns
+  std::vector<int> sums{};     // rows
+  int values_per_limb = 0;     // of each plaintext
+  bool accumulate = false;     // false: the first to write its sums
+  std::vector<int> terms{};    // of the map, rows x columns: what the weights encode
   // Limb after limb. If the plaintexts are constant on runs longer than kShortRun: matrices one after
   // another, as Kernels::run_matrix_product takes them; otherwise plaintext after plaintext, row after row.
   Buffer weights{};

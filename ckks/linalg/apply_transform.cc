@@ -34,10 +34,9 @@ class WeightEncoder {
     return out;
   }
 
-  WeightBlock block(const TransformBlocks::Block& block) const {
-    WeightBlock out{block.first_source, block.last_source, basis_, {}};
-    for (const TransformBlocks::Tile& tile : block.tiles) out.tiles.push_back(encode(tile));
-    return out;
+  void fill(WeightBlock& block) const {
+    block.basis = basis_;
+    for (WeightTile& tile : block.tiles) tile.weights = encode(tile);
   }
 
  private:
@@ -45,12 +44,8 @@ class WeightEncoder {
     return encoder_.coefficients(transform_.terms[term].weight.values(), level_, scale_);
   }
 
-  WeightTile encode(const TransformBlocks::Tile& tile) const {
-    const size_t values = 2 * tile.period;
-    WeightTile out{.sources = tile.sources,
-                   .sums = tile.sums,
-                   .values_per_limb = static_cast<int>(values),
-                   .accumulate = tile.accumulate};
+  Buffer encode(const WeightTile& tile) const {
+    const auto values = static_cast<size_t>(tile.values_per_limb);
     Buffer joined(tile.terms.size() * values);
     auto* const to = reinterpret_cast<double*>(joined.data());
     std::vector<double> largest(tile.terms.size());
@@ -59,14 +54,13 @@ class WeightEncoder {
       std::copy_n(c.data(), values, to + t * values);
       largest[t] = c.largest;
     });
-    out.weights = encoder_.maker().residues({.coefficients = {to, joined.size()},
-                                             .values = values,
-                                             .largest = *std::max_element(largest.begin(), largest.end()),
-                                             .rows = tile.sums.size(),
-                                             .cols = tile.sources.size(),
-                                             .by_runs = out.by_runs(ring_.n())},
-                                            basis_);
-    return out;
+    return encoder_.maker().residues({.coefficients = {to, joined.size()},
+                                      .values = values,
+                                      .largest = *std::max_element(largest.begin(), largest.end()),
+                                      .rows = tile.sums.size(),
+                                      .cols = tile.sources.size(),
+                                      .by_runs = tile.by_runs(ring_.n())},
+                                     basis_);
   }
 
   const Ring& ring_;
@@ -208,14 +202,14 @@ EncodedTransform::EncodedTransform(const Context& context, const Encoder& encode
   const WeightEncoder encode(context, encoder, transform, level,
                              weight_scale(context, level, input_scale, output_scale));
   for (const std::vector<int>& terms : blocks_.lone_terms) lone_.push_back(encode.lone(terms));
-  for (const TransformBlocks::Block& block : blocks_.blocks) weights_.push_back(encode.block(block));
+  for (WeightBlock& block : blocks_.blocks) encode.fill(block);
 }
 
 size_t EncodedTransform::bytes() const {
   size_t sum = 0;
   for (const std::vector<Plaintext>& plaintexts : lone_)
     for (const Plaintext& plaintext : plaintexts) sum += plaintext.bytes();
-  for (const WeightBlock& block : weights_)
+  for (const WeightBlock& block : blocks_.blocks)
     for (const WeightTile& tile : block.tiles) sum += tile.weights.size() * sizeof(uint64_t);
   return sum;
 }
@@ -224,11 +218,11 @@ std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
                                                 std::span<const Ciphertext* const> inputs) const {
   return Application{schedule_, blocks_, level_, input_scale_, output_scale_}.run(
       evaluator, inputs, [&](size_t g, const auto& use) { use(lone_[g]); },
-      [&](size_t b, const auto& use) { use(weights_[b]); });
+      [&](size_t b, const auto& use) { use(blocks_.blocks[b]); });
 }
 
 Ciphertext EncodedTransform::apply(const Evaluator& evaluator, const Ciphertext& input) const {
-  PSM_CHECK(outputs() == 1, outputs(), " outputs");
+  PSM_CHECK(schedule_.results.size() == 1, schedule_.results.size(), " outputs");
   const Ciphertext* inputs[] = {&input};
   return std::move(apply(evaluator, inputs)[0]);
 }
@@ -238,19 +232,27 @@ std::vector<Ciphertext> encode_and_apply(const Context& context, const Encoder& 
                                          Scale output_scale, const Evaluator& evaluator,
                                          std::span<const Ciphertext* const> inputs, double& encode_seconds) {
   const TransformSchedule schedule = transform_schedule(transform, context.slots());
-  const TransformBlocks blocks = transform_blocks(transform, schedule);
+  TransformBlocks blocks = transform_blocks(transform, schedule);
   const WeightEncoder encode(context, encoder, transform, level,
                              weight_scale(context, level, input_scale, output_scale));
   const auto timed = [&](const auto& make) {
     const auto start = std::chrono::steady_clock::now();
-    auto made = make();
+    make();
     encode_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return made;
   };
   return Application{schedule, blocks, level, input_scale, output_scale}.run(
       evaluator, inputs,
-      [&](size_t g, const auto& use) { use(timed([&] { return encode.lone(blocks.lone_terms[g]); })); },
-      [&](size_t b, const auto& use) { use(timed([&] { return encode.block(blocks.blocks[b]); })); });
+      [&](size_t g, const auto& use) {
+        std::vector<Plaintext> plaintexts;
+        timed([&] { plaintexts = encode.lone(blocks.lone_terms[g]); });
+        use(plaintexts);
+      },
+      [&](size_t b, const auto& use) {
+        WeightBlock& block = blocks.blocks[b];
+        timed([&] { encode.fill(block); });
+        use(block);
+        for (WeightTile& tile : block.tiles) tile.weights = {};
+      });
 }
 
 }  // namespace psm::ckks

@@ -39,7 +39,6 @@ class EncodedTransform {
                    Level level, Scale input_scale, Scale output_scale);
 
   const TransformSchedule& schedule() const { return schedule_; }
-  int outputs() const { return static_cast<int>(schedule_.results.size()); }
   size_t bytes() const;  // of the encoded diagonals
 
   // Throws Error if a key is missing.
@@ -48,11 +47,10 @@ class EncodedTransform {
 
  private:
   TransformSchedule schedule_;
-  TransformBlocks blocks_;
+  TransformBlocks blocks_;  // with their weights
   Level level_;
   Scale input_scale_, output_scale_;
   std::vector<std::vector<Plaintext>> lone_;  // as blocks_.lone_terms
-  std::vector<WeightBlock> weights_;          // as blocks_.blocks
 };
 
 // The same results for a transform whose plaintexts are not kept: only those of the largest block are in

@@ -65,8 +65,8 @@ TEST_CASE("a term that a map repeats counts each time, and no tile has more colu
   f.check(transform, {f.random_slots(300)});
   const TransformSchedule schedule = transform_schedule(transform, static_cast<size_t>(f.context.slots()));
   size_t terms = 0;
-  for (const TransformBlocks::Block& block : transform_blocks(transform, schedule).blocks)
-    for (const TransformBlocks::Tile& tile : block.tiles) {
+  for (const WeightBlock& block : transform_blocks(transform, schedule).blocks)
+    for (const WeightTile& tile : block.tiles) {
       CHECK(tile.sources.size() <= 2);
       terms += tile.terms.size();
     }

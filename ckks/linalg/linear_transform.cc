@@ -25,10 +25,12 @@ std::vector<std::vector<Complex>> LinearTransform::apply(std::span<const std::ve
   std::vector<std::vector<Complex>> out(outputs, std::vector<Complex>(slots));
   for (const TransformTerm& term : terms) {
     const std::vector<Complex>& x = inputs[term.input];
+    const PlainValues weight = term.weight.values();
     for (size_t s = 0; s < slots; ++s) {
       const size_t inner = s + static_cast<size_t>(term.giant);
       const Complex value = x[(inner + term.baby) & mask];
-      out[term.output][s] += term.weight.at(inner) * (term.conjugate ? std::conj(value) : value);
+      out[term.output][s] +=
+          weight[inner & (weight.size() - 1)] * (term.conjugate ? std::conj(value) : value);
     }
   }
   return out;

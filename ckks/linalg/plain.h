@@ -64,6 +64,7 @@ class Plain {
   Identity identity() const { return {store_.get(), has_data() ? index_ : 0}; }
   PlainValues values() const;
   std::vector<Complex> to_vector() const;  // empty without values
+  // Reads all values of a store; a loop over slots takes values() once.
   Complex at(size_t slot) const { return values()[slot & (period() - 1)]; }
   double mean_square() const;  // of the values
   // Slots of one period that may differ from zero.

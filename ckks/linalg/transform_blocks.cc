@@ -77,7 +77,7 @@ TransformBlocks transform_blocks(const LinearTransform& transform, const Transfo
   std::vector<char> written(schedule.accumulators.size(), 0);
   for (size_t b = 0; b < rows.size(); ++b) {
     const int first = static_cast<int>(b) * together;
-    TransformBlocks::Block block{first, std::min(first + together, source_count)};
+    WeightBlock block{first, std::min(first + together, source_count), {}, {}};
     std::map<std::tuple<bool, size_t, int, std::vector<int>>, size_t> tile_of;
     for (auto& [key, columns] : rows[b]) {
       const auto [accumulator, period] = key;
@@ -98,15 +98,19 @@ TransformBlocks transform_blocks(const LinearTransform& transform, const Transfo
         written[accumulator] = 1;
         const auto [it, is_new] =
             tile_of.try_emplace({accumulate, period, time, sources}, block.tiles.size());
-        if (is_new) block.tiles.push_back({.sources = sources, .period = period, .accumulate = accumulate});
-        TransformBlocks::Tile& tile = block.tiles[it->second];
+        if (is_new) {
+          block.tiles.push_back({.sources = sources,
+                                 .values_per_limb = 2 * static_cast<int>(period),
+                                 .accumulate = accumulate});
+        }
+        WeightTile& tile = block.tiles[it->second];
         tile.sums.push_back(accumulator);
         tile.terms.insert(tile.terms.end(), terms.begin(), terms.end());
         columns = std::move(again);
       }
     }
     std::stable_partition(block.tiles.begin(), block.tiles.end(),
-                          [](const TransformBlocks::Tile& tile) { return !tile.accumulate; });
+                          [](const WeightTile& tile) { return !tile.accumulate; });
     result.blocks.push_back(std::move(block));
   }
   return result;
@@ -115,9 +119,10 @@ TransformBlocks transform_blocks(const LinearTransform& transform, const Transfo
 size_t largest_block_values(const LinearTransform& transform, const TransformSchedule& schedule) {
   const TransformBlocks blocks = transform_blocks(transform, schedule);
   size_t largest = 0;
-  for (const TransformBlocks::Block& block : blocks.blocks) {
+  for (const WeightBlock& block : blocks.blocks) {
     size_t values = 0;
-    for (const TransformBlocks::Tile& tile : block.tiles) values += tile.terms.size() * tile.period;
+    for (const WeightTile& tile : block.tiles)
+      values += tile.terms.size() * static_cast<size_t>(tile.values_per_limb / 2);
     largest = std::max(largest, values);
   }
   for (const std::vector<int>& terms : blocks.lone_terms) {

@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "ckks/engine/operands.h"
 #include "ckks/linalg/linear_transform.h"
 
 namespace psm::ckks {
@@ -18,23 +19,11 @@ namespace psm::ckks {
 constexpr int kDividedTogether = 64;
 
 struct TransformBlocks {
-  struct Tile {
-    std::vector<int> sources{};  // columns, of summed_sources
-    std::vector<int> sums{};     // rows: accumulators of the schedule
-    size_t period = 0;           // of each weight
-    bool accumulate = false;     // false: the first to write its sums
-    std::vector<int> terms{};    // rows x columns
-  };
-  // Sources [first_source, last_source); tiles that do not accumulate come first.
-  struct Block {
-    int first_source, last_source;
-    std::vector<Tile> tiles{};
-  };
-
   std::vector<char> is_lone;                 // of each accumulator
   std::vector<std::vector<int>> lone_terms;  // together, four at most
   std::vector<int> summed_sources;           // of the schedule: those of all other terms
-  std::vector<Block> blocks;
+  // Without weights and their basis. Their sources are places in summed_sources, their sums accumulators of the schedule.
+  std::vector<WeightBlock> blocks;
 };
 
 TransformBlocks transform_blocks(const LinearTransform& transform, const TransformSchedule& schedule);

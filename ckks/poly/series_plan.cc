@@ -97,12 +97,6 @@ int SeriesPlan::products() const {
   return count;
 }
 
-int SeriesPlan::relinearised_limbs() const {
-  int count = 0;
-  for (const Level level : relinearisation_levels()) count += level + 1;
-  return count;
-}
-
 SeriesPlan plan_series(const Series& p, Level input_level, Scale input_scale, Scale output_scale,
                        std::span<const uint64_t> primes) {
   const int degree = p.degree();
@@ -112,7 +106,12 @@ SeriesPlan plan_series(const Series& p, Level input_level, Scale input_scale, Sc
                         input_level, ": bootstrap earlier or lower the degree"));
   }
   PSM_CHECK(static_cast<size_t>(input_level) < primes.size(), "level ", input_level, " of ", primes.size());
-  const auto work = [](const SeriesPlan& of) { return std::pair(of.relinearised_limbs(), of.products()); };
+  // Limbs that are relinearised, and products.
+  const auto work = [](const SeriesPlan& of) {
+    int limbs = 0;
+    for (const Level level : of.relinearisation_levels()) limbs += level + 1;
+    return std::pair(limbs, of.products());
+  };
   std::optional<SeriesPlan> best;
   for (int baby_steps = 2; baby_steps <= 64 && baby_steps <= 2 * degree; baby_steps *= 2) {
     SeriesPlan plan = Planner(baby_steps, input_level, input_scale, primes).run(p, output_scale);

@@ -52,8 +52,6 @@ struct SeriesPlan {
   int products() const;  // ciphertext x ciphertext products
   int relinearisations() const { return static_cast<int>(relinearisation_levels().size()); }
   std::vector<Level> relinearisation_levels() const;  // of the keys of nodes with products
-  // Key-switch work, for comparing plans: sum over relinearisations of (limbs at that level).
-  int relinearised_limbs() const;
 };
 
 // Plans p(x) for x at `input_level` with `input_scale`; the result has level input_level - p.depth() and exactly

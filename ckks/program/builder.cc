@@ -24,16 +24,10 @@ std::vector<Value> Builder::append(Instruction instruction, const std::vector<ch
   for (size_t r = 0; r < real.size(); ++r) {
     instruction.results.push_back(Value{program_.value_count()});
     program_.values.push_back({real[r] != 0, periods[r]});
-    conjugate_of_.push_back(-1);
   }
   instruction.label = label_;
   program_.instructions.push_back(std::move(instruction));
   return program_.instructions.back().results;
-}
-
-bool Builder::are_real_together(Value a, Value b) const {
-  require(a), require(b);
-  return (is_real(a) && is_real(b)) || conjugate_of_[a.id] == b.id || conjugate_of_[b.id] == a.id;
 }
 
 Value Builder::input(const std::string& name, bool real, size_t period) {
@@ -56,7 +50,7 @@ ckks::Plain Builder::kept(ckks::Plain plain) const {
 }
 
 Value Builder::add(Value a, Value b) {
-  return append({.opcode = Opcode::kAdd, .arguments = {a, b}}, are_real_together(a, b));
+  return append({.opcode = Opcode::kAdd, .arguments = {a, b}}, is_real(a) && is_real(b));
 }
 
 Value Builder::add_all(std::span<const Value> values) {
@@ -73,8 +67,7 @@ Value Builder::add_all(std::span<const Value> values) {
 }
 
 Value Builder::subtract(Value a, Value b) {
-  const bool real = is_real(a) && is_real(b);
-  return append({.opcode = Opcode::kSubtract, .arguments = {a, b}}, real);
+  return append({.opcode = Opcode::kSubtract, .arguments = {a, b}}, is_real(a) && is_real(b));
 }
 
 Value Builder::with_plain(Opcode opcode, Value a, ckks::Plain plain) {
@@ -84,7 +77,7 @@ Value Builder::with_plain(Opcode opcode, Value a, ckks::Plain plain) {
 }
 
 Value Builder::multiply(Value a, Value b) {
-  return append({.opcode = Opcode::kMultiply, .arguments = {a, b}}, are_real_together(a, b));
+  return append({.opcode = Opcode::kMultiply, .arguments = {a, b}}, is_real(a) && is_real(b));
 }
 
 Value Builder::sum_of_products(std::span<const std::pair<Value, Value>> pairs) {
@@ -93,7 +86,7 @@ Value Builder::sum_of_products(std::span<const std::pair<Value, Value>> pairs) {
   Instruction instruction{.opcode = Opcode::kSumOfProducts};
   bool real = true;
   for (const auto& [a, b] : pairs) {
-    real = are_real_together(a, b) && real;
+    real = real && is_real(a) && is_real(b);
     instruction.arguments.push_back(a);
     instruction.arguments.push_back(b);
   }
@@ -119,9 +112,7 @@ std::vector<Value> Builder::rotate_all(Value a, std::span<const int> offsets) {
 
 Value Builder::conjugate(Value a) {
   if (is_real(a)) return a;
-  const Value result = append({.opcode = Opcode::kConjugate, .arguments = {a}}, false);
-  conjugate_of_[result.id] = a.id;
-  return result;
+  return append({.opcode = Opcode::kConjugate, .arguments = {a}}, false);
 }
 
 Value Builder::sum_over_rotations(Value a, size_t period) {

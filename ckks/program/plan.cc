@@ -60,13 +60,6 @@ void request_keys(const Instruction& instruction, const ckks::Chain& chain, ckks
       needs.need_relinearisation(at);
 }
 
-Plan with_constants(Plan plan, const Constants& constants, const ckks::Chain& chain) {
-  plan.program = with_constants(std::move(plan.program), constants);
-  for (size_t i = 0; i < plan.program.instructions.size(); ++i)
-    request_keys(plan.program.instructions[i], chain, plan.argument_level[i], plan.keys);
-  return plan;
-}
-
 std::set<ckks::BootstrapKind> bootstrap_kinds(const Plan& plan) {
   std::set<ckks::BootstrapKind> kinds;
   for (const Instruction& instruction : plan.program.instructions)

@@ -44,9 +44,6 @@ void complete(Plan&);
 // Adds the keys of an instruction whose arguments are at `level`. A bootstrap's own keys come on top.
 void request_keys(const Instruction&, const ckks::Chain&, ckks::Level level, ckks::KeyRequest&);
 
-// The plan of a run with these constants; its keys serve both.
-Plan with_constants(Plan, const Constants&, const ckks::Chain&);
-
 // Which bootstraps the plan has.
 std::set<ckks::BootstrapKind> bootstrap_kinds(const Plan&);
 

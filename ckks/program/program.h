@@ -175,8 +175,8 @@ class PlainKeeper {
 // Builds a Program. Every member appends at most one instruction and returns its results; add_all,
 // twice_real_part, sum_over_rotations and sum_of_rotations append a few. A request that cannot be met (a
 // value of another builder, a period that does not divide n) throws psm::Error. Realness is inferred: sums,
-// products, rotations, series and maps of real values with real weights are real, and so are x * conj(x) and
-// x + conj(x). Periods are inferred too: a result has the longest period of its arguments and plaintexts.
+// products, rotations, series and maps of real values with real weights are real. Periods are inferred too: a
+// result has the longest period of its arguments and plaintexts.
 class Builder {
  public:
   // With a keeper, the program holds the keeper's vectors instead of those given.
@@ -201,7 +201,7 @@ class Builder {
   Value rotate(Value a, int offset) { return rotate_all(a, {&offset, 1})[0]; }  // offset 0: the value itself
   std::vector<Value> rotate_all(Value, std::span<const int> offsets);  // hoisted; an offset 0 is free
   Value conjugate(Value);                                              // a real value is its own conjugate
-  Value twice_real_part(Value a) { return add(a, conjugate(a)); }      // marked real
+  Value twice_real_part(Value a) { return mark_real(add(a, conjugate(a))); }
   // sum_k rot_{k period}(a) over the repetitions of `period` in that of a, sum_of_rotations() of them. The sum
   // repeats with `period`.
   Value sum_over_rotations(Value a, size_t period);
@@ -245,14 +245,11 @@ class Builder {
     require(value);
     return program_.values[value.id];
   }
-  // Whether their product and their sum are real: both values are, or one is the other's conjugate.
-  bool are_real_together(Value, Value) const;
   Value with_plain(Opcode, Value, ckks::Plain);
   ckks::Plain kept(ckks::Plain) const;
   Program program_;
   PlainKeeper* keeper_;
   std::string label_;
-  std::vector<int> conjugate_of_;  // by value id: the value that it is the conjugate of, or -1
 };
 
 }  // namespace psm::program

@@ -46,20 +46,20 @@ BasisConverter::BasisConverter(const Ring& ring, std::vector<int> sources, std::
   }
 }
 
-void BasisConverter::convert(uint64_t* const* out, const uint64_t* const* y, size_t begin, size_t end) const {
+void BasisConverter::convert(uint64_t* out, const uint64_t* y, size_t n, size_t begin, size_t end) const {
   const size_t in = sources_.size();
   std::array<const uint64_t*, kMaxSources + 1> tile_in;
   std::array<uint64_t*, 64> tile_out;
   PSM_CHECK(targets_.size() <= tile_out.size(), targets_.size(), " targets");
   alignas(64) std::array<uint64_t, kTile> multiple;
   for (size_t tile = begin; tile < end; tile += kTile) {
-    const size_t n = std::min(kTile, end - tile);
-    for (size_t i = 0; i < in; ++i) tile_in[i] = y[i] + tile;
-    for (size_t j = 0; j < targets_.size(); ++j) tile_out[j] = out[j] + tile;
-    kernels().nearest_multiples(multiple.data(), tile_in.data(), reciprocals_.data(), in, n);
+    const size_t size = std::min(kTile, end - tile);
+    for (size_t i = 0; i < in; ++i) tile_in[i] = y + i * n + tile;
+    for (size_t j = 0; j < targets_.size(); ++j) tile_out[j] = out + j * n + tile;
+    kernels().nearest_multiples(multiple.data(), tile_in.data(), reciprocals_.data(), in, size);
     tile_in[in] = multiple.data();
     kernels().basis_convert(tile_out.data(), targets_.size(), tile_in.data(), in + 1, matrix_.data(),
-                            target_moduli_.data(), n);
+                            target_moduli_.data(), size);
   }
 }
 

@@ -38,8 +38,9 @@ class BasisConverter {
   std::span<const uint64_t> matrix() const { return matrix_; }
   std::span<const double> reciprocals() const { return reciprocals_; }
 
-  // Coefficients [begin, end) (multiples of 8): out[j] from y[i], the results of inverse_transform(i).
-  void convert(uint64_t* const* out, const uint64_t* const* y, size_t begin, size_t end) const;
+  // Coefficients [begin, end) (multiples of 8) of limbs of n: target j at out + j n, from the results of
+  // inverse_transform(i) at y + i n.
+  void convert(uint64_t* out, const uint64_t* y, size_t n, size_t begin, size_t end) const;
 
  private:
   std::vector<int> sources_, targets_;

@@ -56,7 +56,9 @@ PackedPoly PackedPoly::read(const Ring& ring, Basis basis, FunctionRef<void(uint
 bool PackedPoly::in_range() const {
   std::atomic<bool> all = true;
   parallel_for(0, limbs(), [&](int j) {
-    if (!packed_below(limb(j), ring_->n(), ring_->modulus(prime_index(j)).value)) all = false;
+    Buffer residues(ring_->n());
+    const uint64_t q = ring_->modulus(prime_index(j)).value;
+    if (!unpack_residues(residues.data(), limb(j), ring_->n(), q)) all = false;
   });
   return all;
 }

@@ -1,7 +1,7 @@
 #include "ckks/ring/sampler.h"
 
-#include <algorithm>
 #include <array>
+#include <bit>
 
 namespace psm::ckks {
 namespace {
@@ -16,14 +16,15 @@ inline uint64_t count_ones(uint64_t x) {
 
 }  // namespace
 
-void sample_uniform(uint64_t* out, size_t n, const Modulus& q, ChaChaStream& stream) {
-  constexpr uint64_t kMask = (uint64_t{1} << 52) - 1;
+void sample_uniform(uint64_t* out, size_t n, const Modulus& q, const Seed& seed, uint64_t stream) {
+  constexpr uint64_t kMask = (uint64_t{1} << 52) - 1, kBlocks = 64;
   const uint64_t threshold = (uint64_t{1} << 52) % q.value;
-  std::array<uint64_t, 512> words;
-  for (size_t done = 0; done < n;) {
-    const size_t drawn = std::min(words.size(), n - done);
-    stream.fill(words.data(), drawn * sizeof(uint64_t));
-    for (size_t i = 0; i < drawn; ++i) {
+  const auto key = std::bit_cast<std::array<uint32_t, 8>>(seed.bytes);
+  std::array<uint64_t, 8 * kBlocks> words;
+  size_t done = 0;
+  for (uint64_t counter = 0; done < n; counter += kBlocks) {
+    chacha20_blocks(key, stream, counter, reinterpret_cast<uint8_t*>(words.data()), kBlocks);
+    for (size_t i = 0; i < words.size() && done < n; ++i) {
       const uint128_t product = uint128_t{words[i] & kMask} * q.value;
       out[done] = static_cast<uint64_t>(product >> 52);
       done += (static_cast<uint64_t>(product) & kMask) >= threshold;

@@ -24,10 +24,11 @@ constexpr int kErrorCoins = 21;
 constexpr double kErrorStandardDeviation = 3.2403703492039302;  // sqrt(kErrorCoins / 2)
 constexpr int kErrorBound = kErrorCoins;
 
-// n residues uniform in [0, q). A word of the stream with the low 52 bits u gives floor(u q / 2^52) if u q
-// mod 2^52 >= 2^52 mod q, and is dropped otherwise (D. Lemire, ACM TOMACS 29(1), 2019). The residues are
-// exactly uniform, and the stream fixes them on every machine.
-void sample_uniform(uint64_t* out, size_t n, const Modulus& q, ChaChaStream& stream);
+// n residues uniform in [0, q), from the words of ChaCha20 with the seed as key and `stream` as nonce, from counter 0
+// on. A word with the low 52 bits u gives floor(u q / 2^52) if u q mod 2^52 >= 2^52 mod q, and is dropped
+// otherwise (D. Lemire, ACM TOMACS 29(1), 2019). The residues are exactly uniform, the same on every machine, and
+// independent for distinct streams. For public randomness only: who knows the seed knows everything drawn from it.
+void sample_uniform(uint64_t* out, size_t n, const Modulus& q, const Seed& seed, uint64_t stream);
 
 // n independent errors.
 SecretVector<int32_t> sample_error(size_t n, SecureRandom& random);

@@ -12,10 +12,6 @@ uint64_t ciphertext_payload(const ckks::Context& context, ckks::Level level, boo
   return kCiphertextPrefix + polynomial + (seeded ? sizeof(Seed::bytes) : polynomial);
 }
 
-uint64_t ciphertext_bytes(const ckks::Context& context, ckks::Level level) {
-  return record_bytes(ciphertext_payload(context, level, false));
-}
-
 CiphertextWriter::CiphertextWriter(const Destination& destination, const ckks::Context& context,
                                    ckks::Fingerprint fingerprint, const std::string& note)
     : context_(context), writer_(destination, {FileKind::kCiphertexts, context.spec(), fingerprint}) {

@@ -18,8 +18,6 @@ enum CiphertextTag : uint32_t { kNoteTag = 1, kCiphertextTag = 2, kSeededCiphert
 // What a ciphertext's record holds: level and scale, then c_0, and c_1 or its seed.
 constexpr uint64_t kCiphertextPrefix = 4 + 8;
 uint64_t ciphertext_payload(const ckks::Context& context, ckks::Level level, bool seeded);
-// With the record's head and checksum.
-uint64_t ciphertext_bytes(const ckks::Context& context, ckks::Level level);
 
 class CiphertextWriter {
  public:

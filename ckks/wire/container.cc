@@ -32,7 +32,7 @@ void describe(Tables& t, Header& header) {
   for_each_number(header.spec, [&](int& value) { integer(t, value); });
   t.number(insecure);
   if (insecure > 1) t.refuse("its header is damaged");
-  t.text(header.spec.name);
+  name(t, header.spec.name);
   header.kind = static_cast<FileKind>(kind), header.spec.insecure = insecure != 0;
 }
 
@@ -78,7 +78,6 @@ void ContainerWriter::raw(const void* data, size_t bytes) {
   } else {
     memory_->append(static_cast<const char*>(data), bytes);
   }
-  bytes_ += bytes;
 }
 
 void ContainerWriter::begin(uint32_t tag, uint64_t length) {
@@ -143,9 +142,6 @@ ContainerReader::ContainerReader(ByteSource source, FileKind kind) : source_(std
   TableReader tables(bytes.data() + kBehindVersion, size - kBehindVersion,
                      message("cannot use ", source_.name(), ": "));
   describe(tables, header_);
-  for (const char c : header_.spec.name) {
-    if (c < 0x20 || c > 0x7e) refuse("its header is damaged (the name of its parameters is not printable)");
-  }
   if (header_.kind != kind) refuse(message("it holds ", name(header_.kind), ", expected ", name(kind)));
 }
 

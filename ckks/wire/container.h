@@ -58,7 +58,6 @@ class ContainerWriter {
 
   // Writes the end record and puts the file in its place.
   void commit();
-  uint64_t bytes_written() const { return bytes_; }
 
  private:
   void raw(const void* data, size_t bytes);
@@ -66,7 +65,7 @@ class ContainerWriter {
   std::optional<AtomicFile> file_;
   std::string* memory_ = nullptr;
   FileKind kind_;
-  uint64_t records_ = 0, bytes_ = 0, left_ = 0, checksum_ = 0;
+  uint64_t records_ = 0, left_ = 0, checksum_ = 0;
 };
 
 class ContainerReader {

@@ -16,13 +16,6 @@ uint64_t key_bytes(const ckks::Context& context, const ckks::KeyName& key) {
                             ckks::packed_bytes(context.ring(), ckks::Basis{key.level + 1, key.p_count});
 }
 
-const char* name(KeyRole role) {
-  constexpr const char* kNames[] = {"of no role", "for products", "of the Galois element",
-                                    "to the ephemeral secret",
-                                    "from the ephemeral secret for the Galois element"};
-  return kNames[static_cast<size_t>(role)];
-}
-
 // Reads and checks what stands before a key's polynomials, and that the record is as long as they are.
 std::pair<ckks::KeyName, Seed> read_prefix(ContainerReader& reader, const RecordHeader& record,
                                            const ckks::Context& context) {
@@ -92,7 +85,7 @@ EvaluationKeysReader::EvaluationKeysReader(ByteSource source, const ckks::Contex
   for (uint64_t position = reader_.position(); reader_.next(record); position = reader_.position()) {
     const Entry entry{read_prefix(reader_, record, context).first, position, record_bytes(record.length)};
     if (!index_.emplace(ckks::use_of(context, entry), entries_.size()).second)
-      reader_.refuse(message("it holds two keys ", name(entry.role), " ", entry.element));
+      reader_.refuse(message("it holds ", text(entry), " twice"));
     entries_.push_back(entry);
     reader_.skip();
   }
@@ -124,11 +117,10 @@ ckks::KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
 
 const EvaluationKeysReader::Entry& EvaluationKeysReader::find(const ckks::KeyName& wanted) const {
   const auto found = index_.find(ckks::use_of(context_, wanted));
-  const std::string text = message(name(wanted.role), " ", wanted.element);
-  if (found == index_.end()) reader_.refuse(message("it lacks the key ", text, "; make keys for this model"));
+  if (found == index_.end()) reader_.refuse(message("it lacks ", text(wanted), "; make keys for this model"));
   const Entry& entry = entries_[found->second];
   if (entry.level < wanted.level) {
-    reader_.refuse(message("its key ", text, " serves levels up to ", entry.level, ", level ", wanted.level,
+    reader_.refuse(message(text(entry), " serves levels up to ", entry.level, ", level ", wanted.level,
                            " is needed; make keys for this model"));
   }
   return entry;

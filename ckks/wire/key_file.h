@@ -23,7 +23,6 @@ class EvaluationKeysWriter {
   // `element`: of kGalois and kFromEphemeral, else 0.
   void write(KeyRole role, ckks::GaloisElement element, const ckks::KeySwitchKey& key);
   void commit() { writer_.commit(); }
-  uint64_t bytes_written() const { return writer_.bytes_written(); }
 
  private:
   const ckks::Context& context_;

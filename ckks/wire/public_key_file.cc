@@ -33,8 +33,7 @@ ckks::PublicKey read_public_key(ByteSource source, const ckks::Context& context)
   reader.read(key.seed.bytes.data(), sizeof key.seed.bytes);
   key.b = read_polynomial(reader, context.ring(), basis);
   reader.end();
-  key.a = ckks::RnsPoly(context.ring(), basis, ckks::Form::kNtt);
-  ckks::expand_seed(key.seed, 0, key.a);
+  key.a = ckks::expand_seed(key.seed, 0, context.ring(), basis);
   key.fingerprint = reader.header().fingerprint;
   if (reader.next(record)) reader.refuse("it holds more than a public key");
   return key;

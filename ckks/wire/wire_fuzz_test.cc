@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/allocation_meter.h"
-#include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/fuzz.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/scheme/client/encryptor.h"

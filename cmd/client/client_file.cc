@@ -99,6 +99,7 @@ void check(ClientFile& file, const wire::TableReader& tables) {
     tables.refuse("its prompts are longer than its places");
   if (file.model.residual_scale.size() != static_cast<size_t>(shape.width))
     tables.refuse("its residual ranges are not those of its model");
+  if (shape.classes == 0 && !shape.final_norm) tables.refuse("its language model has no final norm");
   places.state = attention::state_layout(shape.width, places.features);
   places.classes = attention::halves(shape.classes, places.features);
   for (const ClientEntry& entry : file.entries)

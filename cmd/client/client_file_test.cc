@@ -10,7 +10,7 @@
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/allocation_meter.h"
 #include "ckks/base/testing/check.h"
-#include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/fuzz.h"
 #include "cmd/testing/test_commands.h"
 
 namespace psm::cmd {
@@ -236,6 +236,9 @@ TEST_CASE("a file that lies is refused: its model") {
     check_refused("not positive", [&](ClientFile& f) { f.model.residual_scale[1] = scale; });
   for (const double error : {-1.0, static_cast<double>(nan), HUGE_VAL})
     check_refused("is no size", [&](ClientFile& f) { f.logit_error = error; });
+  for (const double overflow : {-1.0, static_cast<double>(nan), HUGE_VAL})
+    check_refused("probability of an overflow", [&](ClientFile& f) { f.entries[1].overflow = overflow; });
+  check_refused("no final norm", [](ClientFile& f) { f.model.shape.final_norm = false; });
   check_refused("divides by no number", [&](ClientFile& f) { f.model.shape.norm_epsilon = -1; });
   check_refused("neither tokens nor patches", [&](ClientFile& f) { f.model.shape.patch_inputs = 3; });
   for (auto* file : {neox, vit})

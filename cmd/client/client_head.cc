@@ -60,7 +60,9 @@ void check(ClientHead& head, const wire::TableReader& tables) {
     tables.refuse(message("it asks for ", count, " keys; at most ", ClientHead::kMostKeys));
   if (!head.keys.raised_levels.empty() && !head.context->can_bootstrap())
     tables.refuse("it asks for a bootstrap's keys, and its parameters have none");
-  for (const ClientEntry& entry : head.entries)
+  for (const ClientEntry& entry : head.entries) {
+    if (!std::isfinite(entry.overflow) || entry.overflow < 0)
+      tables.refuse("its probability of an overflow is negative or no number");
     for (const std::vector<PlanEnd>* ends : {&entry.inputs, &entry.outputs}) {
       if (ends->empty()) tables.refuse(message("entry point ", entry.name, " takes or makes 0 ciphertexts"));
       try {
@@ -70,6 +72,7 @@ void check(ClientHead& head, const wire::TableReader& tables) {
       }
       for (const PlanEnd& end : *ends) require_level(end.level);
     }
+  }
 }
 
 }  // namespace

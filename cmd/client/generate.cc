@@ -20,6 +20,7 @@
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/protocol/child_process.h"
 #include "cmd/protocol/group_files.h"
+#include "cmd/protocol/locked_folder.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/protocol/temporary_folder.h"
 #include "cmd/terminal/command.h"
@@ -291,10 +292,16 @@ int generate(int argc, char** argv) {
 
   const bool resumed = record.has_value();
   const std::string used = key_folder + "/text.made";
-  if (!record && !reuse_keys && std::filesystem::exists(used))
-    throw Error(
-        message("a text was generated under the keys of ", key_folder,
-                " already; a published text is a decryption, so give a new --keys folder, or --reuse-keys"));
+  std::optional<LockedFolder> lock;  // no other text begins under these keys until this one is marked
+  if (!record && !reuse_keys) {
+    // A folder that is that of the state too is locked already.
+    if (state_path.empty() || !std::filesystem::equivalent(folder.path(), key_folder))
+      lock.emplace(key_folder, "begin a text under the keys in", "begins a text under the keys in");
+    if (std::filesystem::exists(used))
+      throw Error(message(
+          "a text was generated under the keys of ", key_folder,
+          " already; a published text is a decryption, so give a new --keys folder, or --reuse-keys"));
+  }
   if (!record) {
     record = TextRecord{.text = fresh_identifier(),
                         .program = model.id,
@@ -332,6 +339,7 @@ int generate(int argc, char** argv) {
     FrameChannel channel(process.from(), process.to(), "the server", [&] { return process.ending(); });
     TextClient client(model, *secret, channel, *record, folder);
     write_file(used, "");
+    lock.reset();
     print("the server is ready after ", seconds_text(seconds_now() - starting), "\nprompt (",
           counted(begun.size(), "token"), "): ", visible(codec.decode(begun)), "\n");
     if (resumed)

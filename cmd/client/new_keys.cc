@@ -108,7 +108,7 @@ NewKeys make_key_files(const KeyFiles& places, const ckks::Context& context,
     stop_if_interrupted(kNoKeysKept);
   });
   writer.commit();
-  keys.file_bytes = writer.bytes_written();
+  keys.file_bytes = wire::evaluation_keys_file_bytes(context, request);
   keys.seconds = seconds_now() - start;
   check_key_files(files, context);
   stop_if_interrupted(kNoKeysKept);

@@ -28,9 +28,6 @@ struct TwinMessage {
   bool strict = true;   // a value that leaves its range is an error
   bool shares = false;  // nothing is run: the slots serve all runs from now on
   attention::SlotVectors slots{};
-
-  std::string text() const;
-  static TwinMessage parse(const std::string& bytes);  // throws Error for anything else
 };
 
 template <typename Tables>
@@ -46,11 +43,6 @@ void describe(Tables& t, TwinMessage& m) {
       value = {re, im};
     });
   });
-}
-
-inline std::string TwinMessage::text() const { return wire::to_bytes(*this); }
-inline TwinMessage TwinMessage::parse(const std::string& bytes) {
-  return wire::from_bytes<TwinMessage>(bytes, "a message");
 }
 
 // What goes over the pipes: frames (cmd/generation/frames.h) of tables (ckks/wire/tables.h). A request is a kToken; its
@@ -75,9 +67,9 @@ class TwinProcess {
   }
   // Throws Error if a value leaves its range, and names operation and layer.
   Outputs run(const TwinMessage& request) {
-    channel_.send(FrameKind::kToken, request.text());
-    Outputs outputs{TwinMessage::parse(reply()).slots, {}};
-    if (request.noisy) outputs.noisy = TwinMessage::parse(reply()).slots;
+    channel_.send(FrameKind::kToken, wire::to_bytes(request));
+    Outputs outputs{slots(), {}};
+    if (request.noisy) outputs.noisy = slots();
     return outputs;
   }
 
@@ -88,6 +80,7 @@ class TwinProcess {
     if (frame->kind == FrameKind::kRefused) throw Error(frame->payload);
     return std::move(frame->payload);
   }
+  attention::SlotVectors slots() { return wire::from_bytes<TwinMessage>(reply(), "a message").slots; }
 
   ChildProcess process_;
   FrameChannel channel_;

@@ -122,7 +122,8 @@ std::vector<program::EntryPoint> plan_text(const ckks::Context& context, const a
   if (entries.empty()) throw Error(refused);
   program::EntryPoint& last = entries.back();
   for (const int position : token.constants.all_rotations(config.context))
-    last.plan.keys = program::with_constants(last.plan, token.constants.at(position), context.chain()).keys;
+    for (const auto& [place, constant] : program::exchanged(last.plan.program, token.constants.at(position)))
+      program::request_keys(constant, context.chain(), last.plan.argument_level[place], last.plan.keys);
   for (int place = 0; place < config.context; ++place) {
     last.by_argument.push_back(kept(token.constants.at(place), keeper));
     if (prompt)
@@ -172,7 +173,7 @@ Json costs_of(const ckks::Context& context, const program::EntryPoint& entry) {
       program::costs_of(context, ckks::plan_bootstraps(context, program::bootstrap_kinds(entry.plan))));
   Json json;
   json["run_bytes"] = reading.run_bytes();
-  json["key_bytes"] = reading.key_bytes();
+  json["key_bytes"] = reading.key_bytes;
   for (size_t kind = 0; kind < program::kWorkKindCount; ++kind)
     json["limbs"][program::name(static_cast<program::WorkKind>(kind))] = reading.work.limbs[kind];
   return json;
@@ -318,9 +319,9 @@ TwinPrediction predict(const program::Plan& plan, const program::Program& progra
   program::TwinOptions options{.on_range = on_range, .bootstrap_error = bootstrap.follows};
   program::TwinsResult clear = program::run_twins(program, inputs, options);
   TwinPrediction found;
-  found.own_error = program::predicted_noise(plan, noise, bootstrap.rounding, clear.observations);
-  found.accumulated_error =
-      program::accumulated_noise(plan, noise, found.own_error, clear.apart, clear.observations);
+  program::PredictedNoise errors =
+      program::predicted_noise(plan, noise, bootstrap.rounding, clear.observations, clear.apart);
+  found.own_error = std::move(errors.own), found.accumulated_error = std::move(errors.accumulated);
   options.on_range = program::TwinOptions::OnRange::kCount;
   options.noise_std = found.own_error;
   LogitRows noisy;

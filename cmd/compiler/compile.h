@@ -2,7 +2,7 @@
 //
 // It reads and folds the weights layer by layer, so that only one layer is in memory. It places the
 // bootstraps and gives every value its level, by nominal costs, so that the same model gives the same file on
-// every machine. It lists the keys, and runs the program once in the clear to predict its errors.
+// every machine. It lists the keys, and runs the program in the clear to predict its errors.
 #pragma once
 
 #include <string>

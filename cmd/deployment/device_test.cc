@@ -3,10 +3,10 @@
 #include <string>
 
 #include "ckks/base/error.h"
+#include "ckks/base/testing/check.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/device/emulated_device.h"
 #include "cmd/deployment/deployment.h"
-#include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
@@ -46,7 +46,10 @@ TEST_CASE("a pass that is counted asks for what a pass on the emulated device as
   CHECK(deployment.device_room == (device.arena_bytes() - counted.peak_bytes) / 10 * 9);
   CHECK(deployment.reading.run_bytes() == host_bytes);
   const ckks::EmulatedDevice small({.arena_bytes = counted.peak_bytes - 1});
-  CHECK_THROWS_AS(fit_to_device(&small, deployment), Error);
+  DeviceFlag::require_room(&small, counted.peak_bytes - 1);
+  CHECK_REFUSED(fit_to_device(&small, deployment),
+                message("the device has ", (counted.peak_bytes - 1) >> 20,
+                        " MiB of memory, and this run needs ", counted.peak_bytes >> 20, " MiB"));
 }
 
 }  // namespace

@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include "ckks/base/error.h"
@@ -35,11 +33,6 @@ void await(int pipe, short event) {
 }
 
 }  // namespace
-
-FrameChannel::FrameChannel(int in, int out, std::string peer, std::function<std::string()> ending)
-    : in_(in), out_(out), peer_(std::move(peer)), ending_(std::move(ending)) {
-  std::signal(SIGPIPE, SIG_IGN);
-}
 
 void FrameChannel::send(FrameKind kind, std::string_view payload) {
   std::vector<uint8_t> head;

@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace psm::cmd {
 
@@ -51,10 +52,11 @@ class Channel {
 // A pair of pipes.
 class FrameChannel final : public Channel {
  public:
-  // The descriptors stay the caller's. `peer` names the other side in messages. From here on, writing into a
-  // closed pipe is an error and does not end the process. `ending` says how the other side ended, if this
-  // side can know; it is called when the pipe is closed.
-  FrameChannel(int in, int out, std::string peer, std::function<std::string()> ending = {});
+  // The descriptors stay the caller's. `peer` names the other side in messages. `ending` says how the other side
+  // ended, if this side can know; it is called when the pipe is closed. Writing into a closed pipe is an error in a
+  // command, which does not end by SIGPIPE (run_command()).
+  FrameChannel(int in, int out, std::string peer, std::function<std::string()> ending = {})
+      : in_(in), out_(out), peer_(std::move(peer)), ending_(std::move(ending)) {}
 
   void send(FrameKind kind, std::string_view payload) override;
   std::optional<Frame> receive(uint64_t longest) override;

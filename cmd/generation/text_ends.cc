@@ -44,7 +44,8 @@ TextEnds::TextEnds(PlanEnds prompt, PlanEnds token)
 
 uint64_t longest_file(const ckks::Context& context, const std::vector<PlanEnd>& ends) {
   uint64_t bytes = wire::container_bytes(context.spec()) + wire::record_bytes(wire::kMaxNoteBytes);
-  for (const PlanEnd& end : ends) bytes += wire::ciphertext_bytes(context, end.level);
+  for (const PlanEnd& end : ends)
+    bytes += wire::record_bytes(wire::ciphertext_payload(context, end.level, false));
   return bytes;
 }
 

@@ -74,6 +74,8 @@ int main() {
     const Ciphertext whole = Bootstrapper(context, party.encoder).apply(server, input);
     line("as Bootstrapper has them", party.decrypt(whole) == out);
     const double error = rms_error(out, z) / std::sqrt(2);
-    line("error of re and im, predicted", bits(error), bits(predict_error(plan).rms()));
+    const BootstrapError predicted = predict_error(plan);
+    line("error of re and im, predicted", bits(error),
+         bits(std::hypot(predicted.polynomial, predicted.rounding)));
   });
 }

@@ -4,7 +4,7 @@
 
 #include "approx/goldschmidt.h"
 #include "approx/inverse.h"
-#include "train/evaluation/polynomial_evaluation.h"
+#include "attention/reference/polynomial_model.h"
 #include "train/stages/recipe.h"
 
 using namespace psm::lesson;
@@ -61,7 +61,7 @@ int main() {
     const PolynomialModel polynomial = make_polynomial(weights, ranges);
     line(name, trainer.steps(), format("%.1f", time),
          evaluate(weights, unseen).accuracy(),
-         evaluate_polynomial(polynomial, unseen).accuracy());
+         evaluate(batched(polynomial), unseen).accuracy());
     return ranges;
   };
   const Ranges wide = train("to be right", {});

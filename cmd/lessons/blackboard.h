@@ -2,7 +2,6 @@
 // lessons_test.cc reads them back. Also the way around a function that the reader has not written yet.
 #pragma once
 
-#include <chrono>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ckks/base/clock.h"
 #include "cmd/terminal/table.h"
 
 namespace psm {
@@ -68,9 +68,9 @@ inline std::string cell(std::complex<double> z) {
 // The seconds of a piece of work.
 template <typename Work>
 double seconds(Work&& work) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = seconds_now();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return seconds_now() - start;
 }
 
 // A name and its values, in columns of one width.

@@ -17,6 +17,9 @@ namespace psm::lesson::toy {
 
 using Poly = std::vector<uint64_t>;
 using Slots = std::vector<std::complex<double>>;
+struct Pair {  // encrypts m: c_0 + c_1 s = m + e
+  Poly c0, c1;
+};
 
 inline constexpr int kLogN = 6, kN = 1 << kLogN, kSlots = kN / 2;
 inline const NttTables ntt(kLogN, Modulus(prime_near(0x1p49, kLogN)));

@@ -42,13 +42,5 @@ TEST_CASE("a position: largest entries, their margin, and the divergence of what
         doctest::Approx(0));
 }
 
-TEST_CASE("equal logits agree everywhere") {
-  const std::vector<std::vector<double>> twin{{0, 1}, {5, -5}};
-  const Comparison c = compare_logits(twin, twin, 0);
-  CHECK(c.agreement() == 1);
-  CHECK(c.agreement_all() == 1);
-  CHECK(c.mse == 0);
-}
-
 }  // namespace
 }  // namespace psm::cmd

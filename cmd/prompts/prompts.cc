@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <sstream>
+#include <string_view>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/utf8.h"
 #include "ckks/base/joined.h"
 #include "nn/inputs/idx.h"
+#include "nn/text/lines.h"
 #include "nn/text/sentences.h"
 
 namespace psm::cmd {
@@ -187,9 +189,9 @@ std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec, int lo
   } else if (flags_.given("sample")) {
     prompts = codec.sample(static_cast<int>(sample_), seed());
   } else {
-    std::istringstream lines(read_file(resolve_user_path(file_), kMaxPromptBytes));
-    for (std::string line; std::getline(lines, line);)
-      if (!line.empty()) prompts.push_back(codec.encode(line));
+    const std::string content = read_file(resolve_user_path(file_), kMaxPromptBytes);
+    for (const std::string_view line : nn::lines_of(content))
+      if (!line.empty()) prompts.push_back(codec.encode(std::string(line)));
     if (prompts.empty()) throw Error(message(file_, " holds no prompt"));
   }
   require_answerable(prompts, codec, longest);

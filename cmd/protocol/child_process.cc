@@ -20,6 +20,8 @@ extern char** environ;
 namespace psm::cmd {
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command, int64_t patience) : patience_(patience) {
+  // Whoever started this process may ignore the ends of children: then waitpid(2) would not tell how one ended.
+  ::signal(SIGCHLD, SIG_DFL);
   int request[2], answer[2];
   if (::pipe2(request, O_CLOEXEC) != 0 || ::pipe2(answer, O_CLOEXEC) != 0)
     throw Error(message("cannot make a pipe: ", std::strerror(errno)), Error::Kind::kFailed);
@@ -57,8 +59,10 @@ void ChildProcess::finish() {
   ::close(to_);
   ::close(from_);
   if (interrupted()) ::kill(process_, SIGTERM);
-  for (; ::waitpid(process_, &status_, WNOHANG) == 0; ::usleep(1000))
+  pid_t ended = 0;
+  for (; (ended = ::waitpid(process_, &status_, WNOHANG)) == 0; ::usleep(1000))
     if (patience_-- == 0) ::kill(process_, SIGKILL);
+  known_ = ended > 0;
   process_ = -1;
 }
 
@@ -72,11 +76,13 @@ std::string ChildProcess::output() {
 
 int ChildProcess::wait() {
   finish();
+  if (!known_) return 1;
   return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_);
 }
 
 std::string ChildProcess::ending() {
   finish();
+  if (!known_) return message("'", command_, "' ended; its exit status is not known");
   if (WIFSIGNALED(status_))
     return message("'", command_, "' was ended by signal ", WTERMSIG(status_), " (",
                    ::strsignal(WTERMSIG(status_)), ")");

@@ -24,7 +24,8 @@ class ChildProcess {
   int to() const { return to_; }
   // Everything that it prints until it closes its output.
   std::string output();
-  // Closes the pipes and waits. Returns the exit status, or, like shells, 128 plus the signal.
+  // Closes the pipes and waits. Returns the exit status, or, like shells, 128 plus the signal; 1 if the system does not
+  // tell.
   int wait();
   // Closes the pipes, waits, and says how it ended: "'COMMAND' ended with exit status 1".
   std::string ending();
@@ -36,6 +37,7 @@ class ChildProcess {
   int64_t patience_;
   pid_t process_ = -1;  // none after finish()
   int from_ = -1, to_ = -1, status_ = 0;
+  bool known_ = false;  // status_
 };
 
 // Returns the path of a command of this repository: in the running program's folder, in a package next to

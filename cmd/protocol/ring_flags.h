@@ -58,7 +58,7 @@ inline Json parameters_json(const ckks::Context& context) {
                       {"log_p", context.log2_p(context.max_level())},
                       {"log_qp", context.log2_qp()},
                       {"secret_hamming_weight", context.spec().secret_hamming_weight},
-                      {"security_bits", ckks::claimed_security_bits(context.spec())},
+                      {"security_bits", context.spec().insecure ? 0 : ckks::kSecurityBits},
                       {"usable_levels", context.compute_level() - context.entry_level()},
                       {"name", context.spec().name}};
 }

@@ -21,7 +21,6 @@ using program::LedgerRow;
 using program::LedgerSummary;
 using program::Opcode;
 
-constexpr size_t kCostliest = 10;
 constexpr size_t kPanelRows = 1000, kMostPanels = 4;  // of the chart of levels
 
 // Nothing of what nobody knows.
@@ -80,8 +79,6 @@ std::string charts(const std::vector<LedgerRow>& all) {
     line(panel_of(begin == 0 ? "Level of the results" : "", "level", part), "level", part,
          [](const LedgerRow& r) { return static_cast<double>(r.level); });
   }
-  line(panel_of("Ciphertexts in memory", "ciphertexts", rows), "ciphertexts", rows,
-       [](const LedgerRow& r) { return static_cast<double>(r.live); });
   if (std::ranges::any_of(rows, [](const LedgerRow& r) { return r.predicted_std || r.measured_std; })) {
     SvgPanel& panel =
         panel_of("Error of a slot: standard deviation of re and of im", "log2 of the error", rows);
@@ -134,8 +131,7 @@ Figures row_figures(const program::Ledger& ledger, std::span<const LedgerRow> ro
         .json("block", static_cast<int64_t>(p.values[id].block))
         .cell("slots", message(p.values[id].is_real ? "real" : "complex",
                                p.values[id].period < p.slots ? message(" ", p.values[id].period) : "",
-                               p.values[id].block > 1 ? message(" / ", p.values[id].block) : ""))
-        .json("live", row.live);
+                               p.values[id].block > 1 ? message(" / ", p.values[id].block) : ""));
     if (row.range)
       out.json("min_re", row.range->min_re)
           .json("max_re", row.range->max_re)
@@ -188,9 +184,7 @@ Figures sum_figures(const std::vector<LedgerSummary>& groups, const char* what) 
 }
 
 std::string ledger_html(const program::Ledger& ledger) {
-  return charts(ledger.rows()) +
-         html_of(row_figures(ledger, ledger.costliest(kCostliest)).table(), "The costliest instructions") +
-         html_of(sum_figures(ledger.summary(), "block").table(), "By block") +
+  return charts(ledger.rows()) + html_of(sum_figures(ledger.summary(), "block").table(), "By block") +
          html_of(sum_figures(ledger.by_kind(), "operation").table(), "By operation") +
          "<details><summary>One row for every result</summary>" +
          html_of(row_figures(ledger, ledger.rows()).table(), "Results") + "</details>\n";

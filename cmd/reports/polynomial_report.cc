@@ -44,13 +44,16 @@ Figures approximation_figures(const attention::PolynomialModel& model) {
   };
   // The number of layers stands for what comes after them. The first layer's norm may be the client's, who computes it
   // exactly.
+  const bool post_norm = model.weights.config.block == attention::BlockKind::kPostNorm;
   for (size_t layer = 0; layer < layers; ++layer) {
     const attention::LayerApproximations& a = model.layers[layer];
-    if (const auto* norm = inverse_sqrt_at(model, attention::Site::kVariance, static_cast<int>(layer)))
-      row(layer, "norm", *norm);
+    const auto* norm = inverse_sqrt_at(model, attention::Site::kVariance, static_cast<int>(layer));
+    if (norm && !post_norm) row(layer, "norm", *norm);
     for (const approx::Approximation& part : a.attention.parts) row(layer, "attention", part);
-    if (a.second_inverse_sqrt) row(layer, "second norm", *a.second_inverse_sqrt);
+    if (norm && post_norm) row(layer, "norm", *norm);
+    if (a.second_inverse_sqrt && !post_norm) row(layer, "second norm", *a.second_inverse_sqrt);
     row(layer, "feed-forward", a.gelu);
+    if (post_norm) row(layer, "second norm", *a.second_inverse_sqrt);
   }
   if (model.final_inverse_sqrt) row(layers, "final norm", *model.final_inverse_sqrt);
   if (model.pooler) row(layers, "head", *model.pooler);
@@ -70,7 +73,6 @@ Figures approximation_figures(const attention::PolynomialModel& model) {
 Figures range_use_figures(const std::vector<attention::RangeUse>& uses, int layers) {
   Figures figures;
   for (const attention::RangeUse& use : uses) {
-    if (use.values == 0) continue;  // the first norm, where it is the client's
     figures.row()
         .both("function", "function", use.function)
         .both("layer", "layer", use.layer,

@@ -14,9 +14,9 @@
 
 namespace psm::cmd {
 
-// Every polynomial, layer by layer, with its "place": norm, attention, second norm (of a sequential block),
-// feed-forward, final norm or head. Attention's rows have no interval: {"function": "attention", "layer", "method",
-// "depth", "error_bound", "relative"}.
+// Every polynomial, in the order of computation, with its "place": norm, attention, second norm (of a sequential
+// block), feed-forward, final norm or head. Attention's rows have no interval: {"function": "attention", "layer",
+// "method", "depth", "error_bound", "relative"}.
 Figures approximation_figures(const attention::PolynomialModel& model);
 
 Figures range_use_figures(const std::vector<attention::RangeUse>& uses, int layers);

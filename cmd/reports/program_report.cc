@@ -21,22 +21,8 @@ using program::Opcode;
 constexpr size_t kLongestName = 200;
 constexpr size_t kMostShown = 16;  // of what is not folded
 
-// What a file calls something, for people.
 std::string name_text(const std::string& name) {
   return name.size() > kLongestName ? visible(name.substr(0, kLongestName)) + " ..." : visible(name);
-}
-
-void make_visible(program::ProgramFile& file) {
-  const auto each = [](std::string& name) { name = name_text(name); };
-  each(file.spec.name);
-  for (program::EntryPoint& entry : file.entries) {
-    each(entry.name), each(entry.argument);
-    program::Program& p = entry.plan.program;
-    for (Instruction& instruction : p.instructions) each(instruction.label);
-    for (program::RangeCheck& check : p.checks) each(check.what);
-    for (auto* named : {&p.inputs, &p.outputs})
-      for (program::NamedValue& value : *named) each(value.name);
-  }
 }
 
 // about.`what`.`entry`, if it is an array of so many numbers.
@@ -86,7 +72,7 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
       .number("full_bootstraps", "time of so many full bootstraps",
               entry.full_bootstrap > 0 ? reading.seconds / entry.full_bootstrap : 0, "%.1f")
       .both("keys", "keys", static_cast<int64_t>(reading.keys.count(chain)))
-      .number("key_bytes", "bytes of keys", reading.key_bytes(), bytes_text)
+      .number("key_bytes", "bytes of keys", reading.key_bytes, bytes_text)
       .number("run_bytes", "working memory", reading.run_bytes(), bytes_text);
   Figures::Row& more = figures.row();
   const auto named = [&](const char* what, const std::vector<program::NamedValue>& values) {
@@ -123,14 +109,6 @@ Figures entry_figures(const ShownProgram& shown, const ShownEntry& entry) {
                 shown.encode_seconds_per_byte * reading.plaintext_bytes, seconds_text);
   const double kept = reading.kept_plaintext_bytes();  // encoded, by a run of whole passes
   more.cell("bootstraps", bootstraps_text(entry))
-      .json("highest_level", int{reading.highest_level})
-      .json("lowest_level", int{reading.lowest_level})
-      .cell("levels", message("inputs at ", int{reading.input_level}, " at most, work at ",
-                              int{reading.lowest_level}, " to ", int{reading.highest_level}))
-      .both(
-          "program_rotation_keys", "rotation keys", reading.program_rotation_keys,
-          message(reading.program_rotation_keys, " for the program (", bytes_text(reading.program_key_bytes),
-                  "), bootstraps add ", bytes_text(reading.bootstrap_key_bytes)))
       .number("peak_bytes", "memory at its peak", reading.peak_bytes(), bytes_text)
       .number("bootstrap_bytes", "  bootstraps", reading.bootstrap_bytes, bytes_text)
       .both("ciphertext_bytes", "  ciphertexts", reading.peak_ciphertext_bytes,
@@ -171,16 +149,6 @@ Figures kernel_figures(const ShownProgram& shown, const program::MeterReading& r
         .number("seconds", "seconds", seconds, seconds_text)
         .cell("share", reading.seconds > 0 ? percent(seconds / reading.seconds) : "");
   }
-  return figures;
-}
-
-Figures key_figures(const program::MeterReading& reading) {
-  Figures figures;
-  for (const auto& [level, of_level] : reading.keys_by_level)
-    figures.row()
-        .both("level", "level", int{level})
-        .both("keys", "keys", of_level.count)
-        .number("bytes", "bytes", of_level.bytes, bytes_text);
   return figures;
 }
 
@@ -244,8 +212,7 @@ std::string entry_html(const ShownProgram& shown, const ShownEntry& entry) {
   std::string out = html_tagged("h2", "Entry point " + entry.point->name) + "\n" +
                     html_cards(figures.front().facts()) + html_lines(figures.back().facts()) +
                     html_of(count_figures(entry.reading).table(), "operations") +
-                    html_of(kernel_figures(shown, entry.reading).table(), "kernels") +
-                    html_of(key_figures(entry.reading).table(), "keys by level");
+                    html_of(kernel_figures(shown, entry.reading).table(), "kernels");
   if (const auto [checks, beyond] = check_figures(entry); !checks.empty()) {
     const size_t count = checks.table().rows().size() - 1;
     const std::string summary =
@@ -266,7 +233,6 @@ ShownProgram::ShownProgram(program::VerifiedProgram verified, const std::string&
       kernels(measured ? measured->kernels : program::KernelSeconds{}),
       machine(measured ? message("this machine", measured->caveat()) : "a nominal machine at N = 2^16"),
       encode_seconds_per_byte(measured ? program::encode_seconds_per_byte(*program.context) : 0) {
-  make_visible(program.file);
   if (!entry.empty()) program.file.entry(entry);  // or throw
   const program::CostModel costs = costs_with(kernels);
   const Json& about = program.file.about;
@@ -284,7 +250,8 @@ ShownProgram::ShownProgram(program::VerifiedProgram verified, const std::string&
 }
 
 program::CostModel ShownProgram::costs_with(const program::KernelSeconds& seconds) const {
-  std::set<ckks::BootstrapKind> kinds;
+  // The full bootstrap is planned too, whether or not a plan has it: a pass is compared with its seconds.
+  std::set<ckks::BootstrapKind> kinds{ckks::BootstrapKind{}};
   for (const program::EntryPoint& entry : program.file.entries)
     kinds.merge(program::bootstrap_kinds(entry.plan));
   return program::costs_of(*program.context, ckks::plan_bootstraps(*program.context, kinds), seconds);
@@ -294,8 +261,8 @@ std::string program_text(const ShownProgram& shown, bool instructions) {
   std::string out = shown.name + "\n" + head_figures(shown).lines();
   for (const ShownEntry& entry : shown.entries) {
     out += "\nentry point " + entry.point->name + "\n" + entry_figures(shown, entry).lines() + "\n" +
-           count_figures(entry.reading).table().text() + "\n" + key_figures(entry.reading).table().text() +
-           "\n" + sum_figures(entry.ledger.summary(), "block").table().text();
+           count_figures(entry.reading).table().text() + "\n" +
+           sum_figures(entry.ledger.summary(), "block").table().text();
     if (instructions)
       out +=
           "\n  Slots: \"real 64 / 8\" are real values that repeat after 64 slots and are equal in 8 adjacent "
@@ -312,7 +279,6 @@ Json program_json(const ShownProgram& shown, bool instructions) {
     Json of_entry = entry_figures(shown, entry).object();
     of_entry["operations"] = count_figures(entry.reading).json();
     of_entry["kernels"] = kernel_figures(shown, entry.reading).json();
-    of_entry["keys_by_level"] = key_figures(entry.reading).json();
     of_entry["blocks"] = sum_figures(entry.ledger.summary(), "block").json();
     of_entry["range_checks"] = check_figures(entry).first.json();
     if (instructions) of_entry["results"] = row_figures(entry.ledger, entry.ledger.rows()).json();

@@ -1,8 +1,9 @@
 // A report of a program and its cost, for people and machines: //cmd:show for a file, //cmd:compile --dry-run
 // for a program that is not written.
 //
-// Names in a file are anybody's. All of them are made visible (cmd/terminal/units.h) and cut once, so that none can
-// move the cursor of a terminal, hide what follows it, or fill the screen.
+// What reads a file refuses names that are no short lines of plain text (wire::name). The file's own name and what
+// `about` says are made visible and cut, so that they cannot move the cursor of a terminal, hide what follows, or fill
+// the screen.
 //
 // Two members of the file's `about` are shown if they have the right number of entries. Both are objects with
 // an array for each entry point, by name:
@@ -35,7 +36,7 @@ struct ShownProgram {
   ShownProgram(program::VerifiedProgram program, const std::string& name,
                const program::Calibration* machine = nullptr, const std::string& entry = "");
 
-  // With every kind of bootstrap that the entry points have.
+  // With every kind of bootstrap that the entry points have, and the full one.
   program::CostModel costs_with(const program::KernelSeconds& seconds) const;
 
   program::VerifiedProgram program;

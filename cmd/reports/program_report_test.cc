@@ -141,8 +141,8 @@ TEST_CASE("the page shows each bootstrap, costs, ranges and every instruction, a
   const program::Plan& plan = shown.entries[0].point->plan;
   const std::string page = program_page(shown);
   CHECK(count(page, "<svg") == 1);
-  CHECK(count(page, "class=\"panel\"") == 4);  // levels, memory, errors, seconds
-  CHECK(count(page, "stroke-dasharray=\"2 3\"") == 4 * plan.bootstraps);
+  CHECK(count(page, "class=\"panel\"") == 3);  // levels, errors, seconds
+  CHECK(count(page, "stroke-dasharray=\"2 3\"") == 3 * plan.bootstraps);
   CHECK(count(page, "<h2>") == 1);
   CHECK(count(page, "<script") == 0);
   CHECK(count(page, "http") == 1);  // the namespace of SVG
@@ -185,7 +185,7 @@ TEST_CASE("a long program is drawn in rows, each instruction once") {
   writer.finish(file);
   const std::string page = program_page(shown_of(path_of("long.program"), ""));
   CHECK(count(page, ">layer 3</text>") == 1);  // where it fits
-  CHECK(count(page, "class=\"frame\"") == 3 + 2);
+  CHECK(count(page, "class=\"frame\"") == 3 + 1);
   CHECK(count(page.substr(page.find("<details>")), "<tr><td>2500</td>") == 1);
 }
 

@@ -70,7 +70,7 @@ Figures rank_figures(const program::Plan& plan, const program::CostModel& costs,
         .number("share", "of a pass", s.seconds > 0 ? seconds / s.seconds : 0, percent)
         .number("sent_bytes", "sends", sent_bytes(s, rank), bytes_text)
         .both("keys", "keys", static_cast<int64_t>(reading.keys.count(costs.chain())))
-        .number("key_bytes", "bytes of keys", reading.key_bytes(), bytes_text)
+        .number("key_bytes", "bytes of keys", reading.key_bytes, bytes_text)
         .number("run_bytes", "working memory", reading.run_bytes(), bytes_text);
   }
   return figures;

@@ -76,11 +76,17 @@ int audit(int argc, char** argv) {
   const std::string& answers_path = flags.text("answers", "", "the encrypted answers");
   const FileRingFlags ring(flags);
   flags.begin(argc, argv, {"program"});
+  const bool draws = flags.given("commitment");
+  for (const char* flag : {"challenge", "openings", "keys", "in", "answers"})
+    if (draws && flags.given(flag))
+      throw Error(message("--", flag, " does not go with --commitment; leave it out"));
+  for (const char* flag : {"out", "steps"})
+    if (!draws && flags.given(flag)) throw Error(message("--", flag, " is for --commitment"));
   const PlannedPass pass(program::load_program(resolve_user_path(program_path)));
   const program::Steps steps(pass.plan);
   const ckks::Context& context = *pass.context;
   ring.require_security(context);
-  if (flags.given("commitment")) {
+  if (draws) {
     flags.require("out");
     CommitmentNote note = read_commitment(resolve_user_path(commitment), steps, pass.program_id);
     const size_t total = note.roots.size() * steps.size();
@@ -112,8 +118,9 @@ int audit(int argc, char** argv) {
   ckks::KeyRequest needed;
   double run_bytes = 0;
   for (const int step : challenge.challenged) {
-    const PlannedPass part(
-        pass.context, program::plan_of(steps, static_cast<size_t>(step) % steps.size(), context.chain()));
+    const PlannedPass part(pass.context,
+                           program::plan_of(steps, static_cast<size_t>(step) % steps.size(), context.chain()),
+                           pass.bootstraps);
     needed.merge(part.keys);
     run_bytes = std::max(run_bytes, part.reading.run_bytes());
   }
@@ -124,7 +131,7 @@ int audit(int argc, char** argv) {
     program::check_opening(steps, context.chain(), challenge.roots[group],
                            challenged_in(challenge, group, steps), openings[group], prompts.load(group),
                            answers.load(group), [&](program::Plan plan, const program::RunOptions& options) {
-                             const PlannedPass part(pass.context, std::move(plan));
+                             const PlannedPass part(pass.context, std::move(plan), pass.bootstraps);
                              Server(part, keys).run({}, options);
                            });
   }

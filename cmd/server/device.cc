@@ -1,7 +1,6 @@
 #include "cmd/server/device.h"
 
 #include "ckks/base/error.h"
-#include "ckks/device/counting_device.h"
 #include "ckks/device/cuda/cuda_device.h"
 #include "ckks/device/device_engine.h"
 #include "ckks/device/emulated_device.h"
@@ -14,7 +13,6 @@ namespace {
 Json json_of(const ckks::LaunchLog& log) {
   const ckks::LaunchLog::Entry total = log.total();
   return Json::Object{{"launches", total.launches},
-                      {"small_launches", log.small.launches},
                       {"bytes", total.work.bytes},
                       {"products", total.work.products},
                       {"uploaded_bytes", log.uploaded_bytes},
@@ -73,7 +71,7 @@ DevicePass count_pass(const PlannedPass& planned) {
   const ckks::Context& context = *planned.context;
   const program::Plan& plan = planned.plan;
   DevicePass pass;
-  ckks::CountingDevice device;
+  ckks::EmulatedDevice device({.arena_bytes = size_t{1} << 40, .computes = false});
   {
     const ckks::EvaluationKeys keys = unwritten_keys(context, planned.keys, device);
     const ckks::DeviceEngine engine(context, device);

@@ -1,6 +1,6 @@
 // Who computes on ciphertexts: --device, --backend, and what a model's pass asks of a device.
 //
-// A pass is counted without running it (ckks/device/counting_device.h): launches, bytes and products of all
+// A pass is counted without running it (ckks/device/emulated_device.h): launches, bytes and products of all
 // instructions, the predicted time, and the device's peak memory.
 #pragma once
 

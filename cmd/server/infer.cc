@@ -177,15 +177,24 @@ Request::Paths paths_in(const std::string& in, const std::string& out, const std
   return {(std::filesystem::path(in) / name).string(), file(in), file(out), state.empty() ? "" : file(state)};
 }
 
+// A folder for answers of which none came, if it was made for them.
+struct RemovedIfEmpty {
+  ~RemovedIfEmpty() {
+    if (made) ::rmdir(path.c_str());
+  }
+  const std::string path;
+  bool made = false;
+};
+
 // One file; or of a folder all files whose answers are not there yet, by name.
 std::vector<Request::Paths> requests(const std::string& in, const std::string& out, const std::string& state,
-                                     const ckks::Context& context) {
+                                     const ckks::Context& context, RemovedIfEmpty& out_folder) {
   namespace fs = std::filesystem;
-  const std::string from = resolve_user_path(in), to = resolve_user_path(out),
-                    states = resolve_user_path(state);
+  const std::string from = resolve_user_path(in), states = resolve_user_path(state);
+  const std::string& to = out_folder.path;
   if (!fs::is_directory(from)) return {{in, from, to, states}};
   std::error_code failed;
-  fs::create_directories(to, failed);
+  out_folder.made = fs::create_directories(to, failed);
   if (!fs::is_directory(to)) throw Error(message(in, " is a folder, and ", out, " is none; give one"));
   if (!states.empty()) fs::create_directories(states, failed);
   std::vector<Request::Paths> all;
@@ -203,12 +212,6 @@ std::vector<Request::Paths> requests(const std::string& in, const std::string& o
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.in < b.in; });
   return all;
 }
-
-// A folder for answers of which none came.
-struct RemovedIfEmpty {
-  ~RemovedIfEmpty() { ::rmdir(path.c_str()); }
-  const std::string path;
-};
 
 // `ranks`: null if this process is alone.
 int infer(int argc, char** argv, Ranks* ranks) {
@@ -287,19 +290,24 @@ int infer(int argc, char** argv, Ranks* ranks) {
     return 0;
   }
   const InterruptionWatch watch;
-  const RemovedIfEmpty out_folder{leads ? resolve_user_path(out) : ""};  // rank 0 ends last
+  RemovedIfEmpty out_folder{resolve_user_path(out)};  // which rank 0 makes, and it ends last
   std::vector<std::unique_ptr<Request>> all;
   size_t groups = 0, most_groups = 0, answered = 0;
   std::string unanswered;  // files of a folder, where one that is wrong holds up no other
   const auto attempt = [&](const std::string& shown, auto&& action) {
     if (!is_folder) return action();
+    const auto leave_out = [&](const char* why) {
+      std::fprintf(stderr, "warning: %s is not answered: %s\n", shown.c_str(), why);
+      unanswered += (unanswered.empty() ? "" : ", ") + shown;
+    };
     try {
       action();
     } catch (const Interrupted&) {
       throw;
     } catch (const Error& error) {
-      std::fprintf(stderr, "warning: %s is not answered: %s\n", shown.c_str(), error.what());
-      unanswered += (unanswered.empty() ? "" : ", ") + shown;
+      leave_out(error.what());
+    } catch (const std::bad_alloc&) {
+      leave_out("out of memory");
     }
   };
   const auto require_all = [&] {
@@ -315,7 +323,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
     return request;
   };
   if (leads) {
-    for (Request::Paths& paths : requests(in, out, state_path, context)) {
+    for (Request::Paths& paths : requests(in, out, state_path, context, out_folder)) {
       attempt(std::string(paths.shown), [&] {
         auto request = opened(std::move(paths));
         groups += request->groups();
@@ -331,7 +339,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   if (shares_files) {
     std::vector<std::string> names;
     for (const auto& request : all) names.push_back(std::filesystem::path(request->paths().in).filename());
-    files = ranks->deal(std::move(names));
+    files = ranks->deal(std::move(names), most_groups);
     all.clear();  // each is opened by the rank that gets it
   }
   if (files == 0) {
@@ -340,10 +348,14 @@ int infer(int argc, char** argv, Ranks* ranks) {
     return 0;
   }
   // In addition to what the machine holds: the inputs of the group that runs, the answers of its file, and what is opened.
-  if (!shares_passes)
-    require_memory(pass.server_bytes() + group_bytes(context, ends.inputs) +
-                   most_groups * group_bytes(context, ends.outputs) +
-                   (committed ? committed->opened_bytes() : 0));
+  const size_t wanted = pass.server_bytes() + group_bytes(context, ends.inputs) +
+                        most_groups * group_bytes(context, ends.outputs) +
+                        (committed ? committed->opened_bytes() : 0);
+  if (shares_files) {
+    ranks->require_memory_of_each(wanted);
+  } else if (!shares_passes) {
+    require_memory(wanted);
+  }
   fit_to_device(device.get(), pass);
 
   RunFigures figures(pass);
@@ -437,20 +449,15 @@ int infer(int argc, char** argv, Ranks* ranks) {
 
 int infer_on_ranks(int argc, char** argv) {
   const std::unique_ptr<Ranks> ranks = open_ranks();
-  if (ranks == nullptr) return infer(argc, argv, nullptr);
-  std::string why = "out of memory";
-  int exit_code = 1;
   try {
     return infer(argc, argv, ranks.get());
-  } catch (const Error& error) {
-    why = visible(error.what());
-    exit_code = error.exit_code();
-  } catch (const std::bad_alloc&) {
   } catch (const std::exception& error) {
-    why = visible(error.what());
+    if (ranks == nullptr) throw;
+    const auto* own = dynamic_cast<const Error*>(&error);
+    const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+    ranks->fail(no_memory ? "out of memory" : visible(error.what()), own != nullptr ? own->exit_code() : 1);
   }
-  ranks->fail(why, exit_code);
-  return exit_code;  // not reached, which a compiler does not see through a virtual call
+  return 1;  // not reached, which a compiler does not see through a virtual call
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 
 namespace psm::cmd {
 
-// Parses "16GB", "700 MB", "1.5 TB" (powers of ten). Returns nullopt for anything else.
+// Parses "16GB", "700 MB", "1.5 TB" (powers of ten). Returns nullopt for anything else, and for sizes beyond 2^63 bytes.
 inline std::optional<double> parse_bytes(const std::string& text) {
   double number = 0;
   const char* end = text.data() + text.size();
@@ -25,7 +25,7 @@ inline std::optional<double> parse_bytes(const std::string& text) {
   std::string unit(rest, end);
   if (unit.starts_with(' ')) unit.erase(0, 1);
   for (const auto& [name, factor] : {std::pair("MB", 1e6), {"GB", 1e9}, {"TB", 1e12}})
-    if (unit == name) return number * factor;
+    if (unit == name && number * factor < 0x1p63) return number * factor;
   return std::nullopt;
 }
 

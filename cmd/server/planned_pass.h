@@ -26,8 +26,11 @@ inline PlanEnds ends_of(const program::Plan& plan, uint64_t program_id = 0) {
 
 struct PlannedPass {
   PlannedPass(std::shared_ptr<const ckks::Context> own, program::Plan planned)
+      : PlannedPass(own, std::move(planned), ckks::plan_bootstraps(*own, {{}})) {}
+  // With bootstraps that were planned before, which takes long.
+  PlannedPass(std::shared_ptr<const ckks::Context> own, program::Plan planned, ckks::BootstrapPlans offered)
       : context(std::move(own)),
-        bootstraps(ckks::plan_bootstraps(*context, {{}})),
+        bootstraps(std::move(offered)),
         plan(std::move(planned)),
         keys(program::key_request(plan, bootstraps)),
         reading(program::meter(plan, program::costs_of(*context, bootstraps))) {}
@@ -48,7 +51,7 @@ struct PlannedPass {
 
   PlanEnds ends() const { return ends_of(plan, program_id); }
   // The server's predicted peak memory, without the program: keys, encoded transforms and weights, live ciphertexts.
-  size_t server_bytes() const { return static_cast<size_t>(reading.run_bytes() + reading.key_bytes()); }
+  size_t server_bytes() const { return static_cast<size_t>(reading.run_bytes() + reading.key_bytes); }
 };
 
 }  // namespace psm::cmd

@@ -81,10 +81,10 @@ Figures RunFigures::figures() const {
       .both("memory", "memory",
             Json::Object{{"predicted_bytes", predicted_bytes_},
                          {"measured_bytes", peak},
-                         {"key_bytes", reading.key_bytes()},
+                         {"key_bytes", reading.key_bytes},
                          {"run_bytes", reading.run_bytes()},
                          {"held_before_bytes", held_bytes_}},
-            side_by_side(predicted_bytes_, peak, bytes_text) + ": keys " + bytes_text(reading.key_bytes()) +
+            side_by_side(predicted_bytes_, peak, bytes_text) + ": keys " + bytes_text(reading.key_bytes) +
                 ", a run " + bytes_text(reading.run_bytes()) + ", the process before " +
                 bytes_text(held_bytes_));
   figures.row().both("preparation", "preparation",

@@ -5,7 +5,7 @@
 //
 // Seconds are those of a pass of all instructions, predicted from kernels calibrated on this machine
 // (ckks/program/planning/calibrate.h). Preparation comes before: the kept plaintexts are encoded, and the
-// memory of a pass is touched while keys are made or read (ckks/base/memory.h).
+// memory of a pass is touched while keys are made or read (ckks/base/touched_memory.h).
 #pragma once
 
 #include <optional>

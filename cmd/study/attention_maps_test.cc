@@ -33,8 +33,7 @@ TEST_CASE("averages, samples and distances are those of the reference forward pa
     double bound = 0;
     for (int s = 0; s < batch.sequences; ++s) {
       std::vector<int> rows(2);  // seen of each layer: head by head
-      attention::ReferenceHooks hooks;
-      hooks.observe = [&](attention::Site site, int layer, int t, std::span<const double> scores) {
+      const auto observe = [&](attention::Site site, int layer, int t, std::span<const double> scores) {
         if (site != attention::Site::kScores) return;
         for (const double score : scores) bound = std::max(bound, std::abs(score));
         std::vector<double> w(scores.size());
@@ -47,7 +46,8 @@ TEST_CASE("averages, samples and distances are those of the reference forward pa
         }
         ++rows[layer];
       };
-      attention::reference_forward(weights, std::span<const int>(batch.tokens).subspan(s * 12, 12), hooks);
+      attention::reference_forward(weights, std::span<const int>(batch.tokens).subspan(s * 12, 12), {},
+                                   observe);
     }
     const ScoreRows rows = score_rows(weights, batch);
     CHECK(rows.heads.size() == 20 * 2 * 2);

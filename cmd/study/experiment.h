@@ -3,7 +3,7 @@
 // An experiment is a list of groups, and a group is a list of rows: models that differ in little and are
 // trained in the same way. run_experiment trains every row with every seed, and makes a plot and a table of each
 // group. `show` adds further results. A new experiment is an entry with the paper's labels. attention/PAPER.md
-// has what the paper says of each, and the figures that another command shows.
+// has what the paper says of each but `sentence-pairs`, and the figures that another command shows.
 #pragma once
 
 #include <span>

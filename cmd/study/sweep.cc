@@ -7,7 +7,6 @@
 #include "cmd/study/experiment.h"
 #include "cmd/training/training_run.h"
 #include "nn/text/bpe/tokenizer_file.h"
-#include "train/evaluation/polynomial_evaluation.h"
 #include "train/stages/score_scale.h"
 
 namespace psm::cmd {
@@ -141,7 +140,11 @@ class Sweep {
                                    setting_.task.recipe(1, 1).table_scale);
     } else {
       const Trained& from = before[static_cast<size_t>(row.from)][seed - 1];
-      if (!from.diverged.empty()) return from;
+      if (!from.diverged.empty()) {  // without a curve, which would be that of the other row
+        Trained lost;
+        lost.diverged = from.diverged;
+        return lost;
+      }
       start = taken_over(row, from.weights);
     }
     if (row.steps > 0) return train_model(options_, start, source_, training(row, seed));
@@ -163,7 +166,7 @@ class Sweep {
       values += use.values, outside += use.outside;
     result_.note(message("Seed ", seed, ": ", outside, " of ", values,
                          " values of held-out examples leave the polynomials' intervals."));
-    return train::evaluate_polynomial(model, examples);
+    return train::evaluate(attention::batched(model), examples, "scoring the polynomial model");
   }
 
   // Models from random weights in one plot, and what is made of them in another.

@@ -55,9 +55,13 @@ TEST_CASE("a divergence is a result, and is not tried again") {
   CHECK(wild.weights.layers.empty());
   const Trained again = train_model(study, start(), kTask, options(8, 1e30));
   CHECK(again.diverged == wild.diverged);
-  const Seeds both{wild, train_model(study, start(), kTask, options(8))};
+  const Trained good = train_model(study, start(), kTask, options(8));
+  const Seeds both{wild, good};
   CHECK(final_text(both, bits_per_token).find("1 diverged") != std::string::npos);
   CHECK(final_text({wild}, bits_per_token) == "diverged");
+  // A row that follows a diverged one has no curve, and no number of steps.
+  CHECK(mean_curve({good, Trained{}}, bits_per_token, 0).empty());
+  CHECK(mean_curve({Trained{}, good}, bits_per_token, 0).empty());
 }
 
 TEST_CASE("curves and final figures are means over the seeds, the latter with their interval") {

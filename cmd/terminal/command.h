@@ -1,13 +1,13 @@
 // The beginning and end of every command.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ckks/base/clock.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
@@ -59,11 +59,6 @@ inline int run(int (*command)(int, char**), int argc, char** argv) {
 }
 inline int run_secret(int (*command)(int, char**), int argc, char** argv) {
   return run_secret_command([&] { return command(argc, argv); });
-}
-
-// By a steady clock.
-inline double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace psm::cmd

@@ -1,7 +1,6 @@
 #include "cmd/terminal/svg_plot.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -97,15 +96,9 @@ void draw_line(std::string& out, const PlotPoints& points, const Axis& x, const 
          tick_text(kStroke) + "\" stroke-linejoin=\"round\"" + (dashed ? kDashes : "") + "/>\n";
 }
 
-std::vector<std::string> coloured_names(const SvgPanel& panel) {
+std::vector<std::string> legend_names(const SvgPanel& panel) {
   std::vector<std::string> names;
   for (const SvgPanel::Line& line : panel.lines) names.push_back(line.name);
-  for (const auto& [name, value] : panel.levels) names.push_back(name);
-  return names;
-}
-
-std::vector<std::string> legend_names(const SvgPanel& panel) {
-  std::vector<std::string> names = coloured_names(panel);
   for (const auto& [name, xs] : panel.marks)
     if (!xs.empty()) names.push_back(name);
   return names;
@@ -128,7 +121,6 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top, const PlotC
       xs.push_back(px);
       ys.push_back(py);
     }
-  for (const auto& [name, value] : panel.levels) ys.push_back(value);
   const Axis x = fit_axis(xs, panel.x_log, 0, left, right), y = fit_axis(ys, panel.y_log, 0.06, lower, upper);
 
   text_at(out, left, top + 20, "class=\"panel\"", panel.title);
@@ -171,37 +163,12 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top, const PlotC
     draw_line(out, panel.lines[i].points, x, y, colour, dashed);
     legend_entry(class_of(colour), dashed);
   }
-  for (const auto& [name, value] : panel.levels) {
-    const std::string colour = class_of(colours.at(name));
-    if (y.shows(value)) {
-      const std::string style = colour + " stroke-width=\"" + tick_text(kStroke) + "\"" + kDashes;
-      segment(out, left, y(value), right, y(value), style.c_str());
-    }
-    legend_entry(colour, true);
-  }
   for (const auto& [name, xs] : panel.marks) {
     if (xs.empty()) continue;
     const char* style = "class=\"mark\" stroke-width=\"1.2\" stroke-dasharray=\"2 3\"";
     for (const double at : xs)
       if (x.shows(at)) segment(out, x(at), upper, x(at), lower, style);
     legend_entry("class=\"mark\"", true);
-  }
-}
-
-// Gives all lines and levels of a panel colours. A new name gets the one that is rarest in this panel, among these the
-// rarest in all panels.
-void add_colours(const SvgPanel& panel, PlotColours& colours) {
-  const std::vector<std::string> names = coloured_names(panel);
-  std::array<std::pair<int, int>, kColours> uses{};  // in this panel, in all
-  for (const auto& [name, colour] : colours) {
-    uses[colour].first += std::ranges::find(names, name) != names.end();
-    ++uses[colour].second;
-  }
-  for (const std::string& name : names) {
-    const auto rarest = std::min_element(uses.begin(), uses.end());
-    if (!colours.emplace(name, static_cast<size_t>(rarest - uses.begin())).second) continue;
-    ++rarest->first;
-    ++rarest->second;
   }
 }
 
@@ -234,7 +201,7 @@ std::string SvgFigure::text() const {
   text_at(out, kLeft, 26, "class=\"title\"", title_);
   double top = kTitle;
   for (const SvgPanel& panel : panels_) {
-    add_colours(panel, colours);
+    for (const SvgPanel::Line& line : panel.lines) colours.emplace(line.name, colours.size() % kColours);
     draw_panel(out, panel, top, colours);
     top += kPanelHeight;
   }

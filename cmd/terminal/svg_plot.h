@@ -4,7 +4,6 @@
 //     SvgPanel& panel = figure.panel("relative error", "x", "error");
 //     panel.y_log = true;
 //     panel.line("measured", points);
-//     panel.level("proven bound", 1e-4);
 //     panel.mark("a root", {0.5, 2.5});
 //     panel.band("first half", 0, 2);
 //     write_file(path, figure.text());
@@ -29,9 +28,6 @@ struct SvgPanel {
   bool x_log = false, y_log = false;
 
   void line(std::string name, PlotPoints points) { lines.push_back({std::move(name), std::move(points)}); }
-  // A dashed horizontal line.
-  void level(std::string name, double y) { levels.push_back({std::move(name), y}); }
-
   // Thin vertical lines with one entry in the legend. Draws nothing without places.
   void mark(std::string name, std::vector<double> xs) { marks.push_back({std::move(name), std::move(xs)}); }
   // A part of the x axis. Every other band is shaded. Its name is above it if it fits. A band after another
@@ -46,7 +42,6 @@ struct SvgPanel {
     PlotPoints points;
   };
   std::vector<Line> lines = {};
-  std::vector<std::pair<std::string, double>> levels = {};
   std::vector<std::pair<std::string, std::vector<double>>> marks = {};
   struct Band {
     std::string name;

@@ -1,7 +1,6 @@
 #include "cmd/terminal/svg_plot.h"
 
 #include <limits>
-#include <set>
 
 #include "ckks/base/testing/check.h"
 
@@ -37,7 +36,7 @@ TEST_CASE("marks and bands are drawn at their places, and a name that does not f
   CHECK(count(text, "class=\"band\"") == 1);
 }
 
-TEST_CASE("a figure has its panels, lines, levels and escaped names") {
+TEST_CASE("a figure has its panels, lines and escaped names") {
   SvgFigure figure("a < b & c");
   SvgPanel& first = figure.panel("values", "x", "y");
   first.line("f", {{0, 0}, {1, 1}, {2, 4}});
@@ -45,34 +44,27 @@ TEST_CASE("a figure has its panels, lines, levels and escaped names") {
   SvgPanel& second = figure.panel("error", "x", "error");
   second.y_log = true;
   second.line("measured", {{0, 1e-3}, {1, 1e-5}});
-  second.level("bound", 2e-3);
+  second.line("bound", {{0, 2e-3}, {1, 2e-3}});
   const std::string text = figure.text();
   CHECK(text.rfind("<svg", 0) == 0);
   CHECK(contains(text, "</svg>"));
-  CHECK(count(text, "<path") == 3);
-  // The level, the second line, and their entries in the legend.
+  CHECK(count(text, "<path") == 4);
+  // The second line of each panel, and its entry in the legend.
   CHECK(count(text, "stroke-dasharray") == 4);
   CHECK(contains(text, ">a &lt; b &amp; c</text>"));
   CHECK_FALSE(contains(text, "nan"));
 }
 
-TEST_CASE("a curve has the same colour in every panel, and new ones of a panel have different ones") {
+TEST_CASE("a curve has the same colour in every panel, and the first six have different ones") {
   PlotColours colours;
-  const auto draw = [&](const std::vector<std::string>& lines, const std::vector<std::string>& levels) {
-    const PlotColours before = colours;
+  const auto draw = [&](const std::vector<std::string>& lines) {
     SvgFigure figure("", &colours);
-    SvgPanel& panel = figure.panel("", "x", "y");
-    for (const std::string& name : lines) panel.line(name, {});
-    for (const std::string& name : levels) panel.level(name, 1);
+    for (const std::string& name : lines) figure.panel("", "x", "y").line(name, {});
     figure.text();
-    std::set<size_t> different;
-    for (const std::string& name : lines) different.insert(colours.at(name));
-    CHECK(different.size() == lines.size());
-    for (const auto& [name, colour] : before) CHECK(colours.at(name) == colour);
   };
-  draw({"a", "b", "c"}, {});
-  draw({"d", "e", "c", "f"}, {"bound"});
-  draw({"bound", "b", "g", "h", "i", "j"}, {});
+  draw({"a", "b", "c"});
+  draw({"d", "b", "e", "f"});
+  CHECK(colours == PlotColours{{"a", 0}, {"b", 1}, {"c", 2}, {"d", 3}, {"e", 4}, {"f", 5}});
 }
 
 TEST_CASE("a figure has a name and a summary for who hears it, and colours for the dark") {

@@ -102,11 +102,4 @@ inline std::string flipped(const std::string& from, const std::string& to, size_
   return to;
 }
 
-// Replaces the first `what`, which must exist.
-inline void replace(std::string& text, const std::string& what, const std::string& by) {
-  const size_t at = text.find(what);
-  REQUIRE(at != std::string::npos);
-  text.replace(at, what.size(), by);
-}
-
 }  // namespace psm::cmd

@@ -78,6 +78,7 @@ inline Outcome decrypt_and_compare(const std::string& decrypt, const std::string
   CHECK(contains(decrypted.out, "Do not share decrypted values"));
   Outcome compared = run_command_line("compare --client " + client + " --program " + program + " --logits " +
                                       logits + " " + prompts + " --json " + path_of("compared.json"));
+  compared.out = decrypted.out + compared.out;
   compared.err = decrypted.err + compared.err;
   return compared;
 }

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/device/counting_device.h"
 #include "ckks/device/device_engine.h"
+#include "ckks/device/emulated_device.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
@@ -35,14 +36,11 @@ void add_entry(const ckks::LaunchLog::Entry& entry, Figures::Row& row) {
 }
 
 // What one run asks for.
-DeviceRow counted(ckks::Device& device, const char* name, int limbs, const std::function<void()>& run) {
-  DeviceRow row{.name = name, .limbs = limbs, .log = {}, .measured = {}};
+ckks::LaunchLog counted(ckks::Device& device, const std::function<void()>& run) {
   run();  // constants go to the device
   device.take_log();
   run();
-  row.log = device.take_log();
-  row.predicted_ms = 1e3 * ckks::predicted_h200_seconds(row.log);
-  return row;
+  return device.take_log();
 }
 
 // Limbs there and forward, one after another in the ring's primes.
@@ -62,7 +60,7 @@ class Transforms {
     ckks::with_column_bits(ring_.log_n(), [&](auto bits) {
       device_.launch(ckks::NttColumns<decltype(bits)::value, ckks::NttDirection::kForward>{batch});
     });
-    device_.launch(ckks::NttRows<ckks::NttDirection::kForward>{batch});
+    device_.launch(ckks::NttRows<ckks::NttDirection::kForward>{{}, batch});
   }
   void wait() const {
     uint64_t word;
@@ -97,8 +95,7 @@ class Transforms {
 
 }  // namespace
 
-std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* device,
-                                    const SuiteOptions& options) {
+DeviceTimes device_suite(const ckks::Context& context, ckks::Device* device, const SuiteOptions& options) {
   const auto level = ckks::Level::at(std::min<int>(kOperandLimbs - 1, context.max_level()));
   const ckks::GaloisElement g = ckks::galois_element(context, 1);
   const Operation operations[] = {
@@ -116,22 +113,35 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
   request.need_relinearisation(level);
   const auto starting = [&](const std::string& name) { options.starting(message("timing ", name)); };
 
-  std::vector<DeviceRow> rows;
+  DeviceTimes out;
+  std::vector<Figures::Row*> rows;
+  const auto add = [&](const char* name, int limbs, ckks::LaunchLog log) {
+    Figures::Row& row = out.operations.row().both("op", "operation", name).both("limbs", "limbs", limbs);
+    add_entry(log.total(), row);
+    row.number("predicted_ms", "predicted ms", 1e3 * ckks::predicted_h200_seconds(log), "%.3g");
+    rows.push_back(&row);
+    out.bootstrap = std::move(log);  // the bootstrap is added last, so its log stays
+  };
+  const auto add_measured = [&](size_t row, const Times& times, bool same_bits) {
+    rows[row]
+        ->number("median_ms", "median ms", 1e3 * times.median, "%.4g")
+        .number("least_ms", "least ms", 1e3 * times.least, "%.4g")
+        .both("same_bits", "same bits", same_bits, same_bits ? "yes" : "NO");
+  };
   {
-    ckks::CountingDevice counting;
+    ckks::EmulatedDevice counting({.arena_bytes = size_t{1} << 40, .computes = false});
     const Transforms transforms(context, counting);
-    rows.push_back(counted(counting, "ntt_forward", transforms.limbs(), [&] { transforms.run(); }));
+    add("ntt_forward", transforms.limbs(), counted(counting, [&] { transforms.run(); }));
     const ckks::EvaluationKeys keys = unwritten_keys(context, request, counting);
     const ChosenEngine side(context, keys, std::make_unique<const ckks::DeviceEngine>(context, counting),
                             {{}});
     for (const Operation& operation : operations) {
       const ckks::Ciphertext x(context.ring(), {operation.level + 1, 0}, context.scale(operation.level),
                                keys.fingerprint, &counting);
-      rows.push_back(
-          counted(counting, operation.name, operation.level + 1, [&] { operation.apply(side, x); }));
+      add(operation.name, operation.level + 1, counted(counting, [&] { operation.apply(side, x); }));
     }
   }
-  if (device == nullptr) return rows;
+  if (device == nullptr) return out;
 
   const ckks::SecretKey secret = ckks::SecretKey::generate(context);
   ckks::KeyGenerator generator(secret);
@@ -141,7 +151,7 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
   ckks::Encryptor encryptor(context, public_key);
   const ChosenEngine here(context, keys, nullptr, {{}}),
       there(context, keys, std::make_unique<const ckks::DeviceEngine>(context, *device), {{}});
-  starting(rows[0].name);
+  starting("ntt_forward");
   {
     const Transforms transforms(context, *device);
     const bool same_bits = transforms.same_bits();
@@ -149,7 +159,7 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
       transforms.run();
       transforms.wait();
     });
-    rows[0].measured = {times, same_bits};
+    add_measured(0, times, same_bits);
   }
   for (size_t i = 0; i < std::size(operations); ++i) {
     const Operation& operation = operations[i];
@@ -164,30 +174,14 @@ std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* 
       uint64_t word;
       device->download(&word, result.c[0].limb(0), 1);
     });
-    rows[i + 1].measured = {times, same_bits};
+    add_measured(i + 1, times, same_bits);
     device->take_log();
     device->time_launches(true);
     operation.apply(there, moved);
-    rows[i + 1].log = device->take_log();
+    out.bootstrap = device->take_log();  // the bootstrap is timed last, so its log stays
     device->time_launches(false);
   }
-  return rows;
-}
-
-Figures device_figures(const std::vector<DeviceRow>& rows) {
-  Figures figures;
-  for (const DeviceRow& row : rows) {
-    Figures::Row& out = figures.row();
-    out.both("op", "operation", row.name).both("limbs", "limbs", row.limbs);
-    add_entry(row.log.total(), out);
-    out.json("small_launches", row.log.small.launches)
-        .number("predicted_ms", "predicted ms", row.predicted_ms, "%.3g");
-    if (row.measured)
-      out.number("median_ms", "median ms", 1e3 * row.measured->times.median, "%.4g")
-          .number("least_ms", "least ms", 1e3 * row.measured->times.least, "%.4g")
-          .both("same_bits", "same bits", row.measured->same_bits, row.measured->same_bits ? "yes" : "NO");
-  }
-  return figures;
+  return out;
 }
 
 Figures log_figures(const std::string& title, const ckks::LaunchLog& log) {
@@ -199,7 +193,6 @@ Figures log_figures(const std::string& title, const ckks::LaunchLog& log) {
   };
   for (const auto& [name, entry] : log.programs) row(name, entry);
   row("all", log.total());
-  row("of them small", log.small);
   return figures;
 }
 

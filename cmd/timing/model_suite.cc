@@ -23,11 +23,6 @@ using program::WorkKind;
 
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-// By instruction.
-struct PassTimes {
-  std::vector<double> seconds, encode_seconds;  // the second are part of the first
-};
-
 // A linear map counts as its products; its rotations are taken out of that.
 const char* operation_part(Opcode opcode) {
   static const std::map<Opcode, const char*> kParts{{Opcode::kBootstrap, "bootstrap"},
@@ -54,7 +49,7 @@ double predicted_products(const Instruction& instruction, size_t slots, ckks::Le
   return costs.kernels().of(work);
 }
 
-Figures by_operation(const program::Plan& plan, const PassTimes& times,
+Figures by_operation(const program::Plan& plan, const program::RunResult& times,
                      const RunFigures::Prediction& prediction, double pass) {
   struct Part {
     double seconds = 0, predicted = 0;
@@ -125,7 +120,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
   const Session::Ciphertexts inputs = session.encrypt(attention::client_inputs(client, prompts));
 
   std::vector<double> seconds, bootstraps, transforms;  // of warm passes; of the others alone
-  std::vector<PassTimes> warm;
+  std::vector<program::RunResult> warm;                 // without outputs
   double first = 0;
   program::RunResult last;
   for (int pass = 0; pass <= options.repetitions; ++pass) {
@@ -139,13 +134,14 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
       continue;
     }
     seconds.push_back(took);
-    warm.push_back({last.seconds, last.encode_seconds});
+    warm.push_back({{}, last.seconds, last.encode_seconds});
     for (int i = 0; i < options.bootstrap_repetitions && d.plan.bootstraps > 0; ++i)
       bootstraps.push_back(session.bootstrap_seconds());
     transforms.push_back(transform_seconds(d.context->ring()));
   }
   const double pass = times_of(seconds).median;
-  PassTimes parts = std::move(warm[static_cast<size_t>(std::ranges::find(seconds, pass) - seconds.begin())]);
+  program::RunResult parts =
+      std::move(warm[static_cast<size_t>(std::ranges::find(seconds, pass) - seconds.begin())]);
   if (device != nullptr) {
     options.starting("a pass that waits for each instruction");
     last = {};
@@ -155,7 +151,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
     device->time_launches(true);
     last = session.run(inputs, waiting);
     launches = log_figures("a pass that waits", device->take_log());
-    parts = {last.seconds, last.encode_seconds};
+    parts = {{}, last.seconds, last.encode_seconds};
   }
 
   const attention::SlotVectors outputs = session.decrypt(last.outputs);
@@ -211,8 +207,7 @@ ModelTimes model_suite(Deployment& d, const std::string& name, const std::vector
         predicted.pass / predicted_one, ratio);
     in_transforms("bootstrap", "bootstrap_transforms", one);
   }
-  row("bootstraps in a pass", "bootstraps", d.plan.bootstraps, "planned_bootstraps", d.plan.bootstraps,
-      count);
+  row("bootstraps in a pass", "bootstraps", d.plan.bootstraps, "", {}, count);
   row("memory at its peak", "peak_rss_bytes", static_cast<double>(peak_resident_bytes()),
       "predicted_peak_bytes", figures.predicted_bytes(), bytes_text);
   row("keys", "seconds_keygen", session.seconds().keygen, "", {}, seconds_text);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +24,6 @@ namespace {
 
 using approx::Approximation;
 using approx::Interval;
-using Found = std::vector<Approximation>;
 
 constexpr size_t kTwinSlots = 1024;
 constexpr int kPlotPoints = 1200;
@@ -38,8 +36,8 @@ const char* name_of(approx::ErrorKind kind) {
 
 // Sigmoid, GELU and SiLU.
 template <approx::Activation kFunction>
-Found find_activation(Interval domain, double error) {
-  return {approx::design_activation(kFunction, domain.hi, error)};
+Approximation find_activation(Interval domain, double error) {
+  return approx::design_activation(kFunction, domain.hi, error);
 }
 
 enum class DomainShape { kEnds, kRadius };
@@ -48,22 +46,21 @@ enum class DomainShape { kEnds, kRadius };
 struct Function {
   const char* name;
   DomainShape shape;
-  Found (*find)(Interval domain, double error);  // the best first; empty if the error cannot be reached
+  Approximation (*find)(Interval domain, double error);
   Approximation (*of_paper)(Interval domain, double error) = nullptr;  // where it has one
 };
 constexpr Function kFunctions[] = {
-    {"inverse", DomainShape::kEnds, [](Interval x, double e) { return Found{approx::design_inverse(x, e)}; },
-     approx::design_goldschmidt_inverse},
-    {"inverse_sqrt", DomainShape::kEnds, approx::inverse_sqrt_families,
+    {"inverse", DomainShape::kEnds, approx::design_inverse, approx::design_goldschmidt_inverse},
+    {"inverse_sqrt", DomainShape::kEnds, approx::design_inverse_sqrt,
      approx::design_goldschmidt_inverse_sqrt},
     {"sigmoid", DomainShape::kRadius, find_activation<approx::Activation::kSigmoid>},
     {"gelu", DomainShape::kRadius, find_activation<approx::Activation::kGelu>},
     {"gelu_erf", DomainShape::kRadius, find_activation<approx::Activation::kGeluErf>},
     {"gelu_tanh", DomainShape::kRadius, find_activation<approx::Activation::kGeluTanh>},
     {"silu", DomainShape::kRadius, find_activation<approx::Activation::kSilu>},
-    {"exp", DomainShape::kEnds, [](Interval x, double e) { return Found{approx::design_exp(x, e)}; }},
+    {"exp", DomainShape::kEnds, approx::design_exp},
     {"abs", DomainShape::kRadius,
-     [](Interval x, double e) { return Found{approx::design_absolute_value(x.hi, e)}; }},
+     [](Interval x, double e) { return approx::design_absolute_value(x.hi, e); }},
 };
 
 PlotPoints sample(const Approximation& a, double (Approximation::*value)(double) const) {
@@ -77,26 +74,12 @@ PlotPoints sample(const Approximation& a, double (Approximation::*value)(double)
 
 std::string number_text(double value) { return format("%.15g", value); }
 
-// What methods are compared by.
-void add_costs(const Approximation& a, Figures::Row& row) {
-  row.both("method", "method", a.method())
-      .both("levels", "levels", a.depth())
-      .both("products", "ciphertext products", a.multiplications())
-      .both("degree", "degree", static_cast<int64_t>(a.degree()))
-      .both("error_bound", message("proven ", name_of(a.error_kind()), " error"), a.error_bound(),
-            scientific(a.error_bound()) + " = " + power_of_two_text(a.error_bound()));
-}
-
-// Approximations with this error at most. `paper`: by the paper's plain iteration.
-Found find_approximations(const Function& function, Interval domain, double error, bool paper) {
+// An approximation with this error at most. `paper`: by the paper's plain iteration.
+Approximation find_approximation(const Function& function, Interval domain, double error, bool paper) {
   if (paper && !function.of_paper)
     throw Error(
         message("--paper is for inverse and inverse_sqrt, not for ", function.name, "; leave it out"));
-  Found found = paper ? Found{function.of_paper(domain, error)} : function.find(domain, error);
-  if (found.empty())
-    throw Error(message(function.name, ": no program of 24 levels has error ", error, " on [", domain.lo,
-                        ", ", domain.hi, "]; narrow the interval or allow a larger error"));
-  return found;
+  return (paper ? function.of_paper : function.find)(domain, error);
 }
 
 // Measurements of a run of the program.
@@ -120,7 +103,9 @@ Measurement measure(const Approximation& a, int points, uint64_t seed) {
                                   : static_cast<double>(random() >> 11) * 0x1p-53;
     x[i] = a.domain().point(share);
   }
-  parallel_for(0, x.size(), [&](size_t i) { error[i] = a.error_at(x[i]); });
+  // What is not a number keeps no bound.
+  const auto counted = [](double e) { return std::isnan(e) ? HUGE_VAL : e; };
+  parallel_for(0, x.size(), [&](size_t i) { error[i] = counted(a.error_at(x[i])); });
   for (int i = 0; i < points; ++i)
     if (error[i] >= m.worst_error) {
       m.worst_error = error[i];
@@ -144,31 +129,28 @@ Measurement measure(const Approximation& a, int points, uint64_t seed) {
   const program::SlotVector& out = twin.outputs.at("out");
   for (size_t i = 0; i < kTwinSlots; ++i) {
     m.program_difference =
-        std::max(m.program_difference, std::abs(out[i] - a.evaluate_normalised(input[i].real())));
+        std::max(m.program_difference, counted(std::abs(out[i] - a.evaluate_normalised(input[i].real()))));
     m.largest_output = std::max(m.largest_output, std::abs(out[i]));
   }
   return m;
 }
 
-// The methods that reach the error, compared.
-Figures family_figures(std::span<const Approximation> approximations) {
-  Figures figures;
-  for (const Approximation& a : approximations) add_costs(a, figures.row());
-  return figures;
-}
-
-// The certificate of the first one with its measurement; the others are for machines.
-Figures approx_figures(std::span<const Approximation> approximations, const Measurement& m) {
-  const Approximation& a = approximations.front();
+// The certificate with its measurement.
+Figures approx_figures(const Approximation& a, const Measurement& m) {
   Figures figures;
   Figures::Row& row = figures.row();
   row.json("function", a.function())
       .both("domain", "interval", Json::Array{a.domain().lo, a.domain().hi},
             range_text(a.domain().lo, a.domain().hi, "%.15g"))
       .json("error_kind", name_of(a.error_kind()))
-      .both("certificate", "proof", a.certificate());
-  add_costs(a, row);
-  row.json("input_scale", a.input_scale())
+      .both("certificate", "proof", a.certificate())
+      .both("method", "method", a.method())
+      .both("levels", "levels", a.depth())
+      .both("products", "ciphertext products", a.multiplications())
+      .both("degree", "degree", static_cast<int64_t>(a.degree()))
+      .both("error_bound", message("proven ", name_of(a.error_kind()), " error"), a.error_bound(),
+            scientific(a.error_bound()) + " = " + power_of_two_text(a.error_bound()))
+      .json("input_scale", a.input_scale())
       .json("input_offset", a.input_offset())
       .cell("input", "v = " + number_text(a.input_scale()) + " x" +
                          (a.input_offset() == 0 ? ""
@@ -187,8 +169,7 @@ Figures approx_figures(std::span<const Approximation> approximations, const Meas
       .cell("output", "P(x) = " + number_text(a.output_scale()) + " out, |out| at most " +
                           format("%.6g", m.largest_output))
       .cell("program less formula", scientific(m.program_difference) + " at most, on the twin")
-      .json("chebyshev_series", m.series)
-      .json("other_methods", family_figures(approximations.subspan(1)).json());
+      .json("chebyshev_series", m.series);
   return figures;
 }
 
@@ -204,7 +185,7 @@ std::string plot_svg(const Approximation& a) {
   errors.x_log = wide;
   errors.y_log = true;
   errors.line("error", sample(a, &Approximation::error_at));
-  errors.level("proven bound", a.error_bound());
+  errors.line("proven bound", {{a.domain().lo, a.error_bound()}, {a.domain().hi, a.error_bound()}});
   return figure.text();
 }
 
@@ -254,11 +235,9 @@ int approx_command(int argc, char** argv) {
     const bool exponential = words[0] == "exp";
     domain = {exponential && !flags.given("min") ? -8 : min, exponential && !flags.given("max") ? 0 : max};
   }
-  const Found found = find_approximations(function, domain, std::exp2(-bits), paper);
-  const Approximation& chosen = found.front();
+  const Approximation chosen = find_approximation(function, domain, std::exp2(-bits), paper);
   const Measurement measurement = measure(chosen, static_cast<int>(points), static_cast<uint64_t>(seed));
-  if (found.size() > 1) print(family_figures(found).table().text(), "\n");
-  const Figures figures = approx_figures(found, measurement);
+  const Figures figures = approx_figures(chosen, measurement);
   print("  ", chosen.name(), "\n", figures.lines());
   if (!plot.empty()) {
     write_file(resolve_user_path(plot), plot_svg(chosen));

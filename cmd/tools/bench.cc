@@ -182,15 +182,14 @@ Json time_device(const Bench& bench) {
   const auto context = bench.context();
   if (device) require_memory(ckks_suite_bytes(*context));
   print("device: ", device ? bench.device.name.c_str() : "none, counts alone (--device measures)", "\n");
-  const std::vector<DeviceRow> suite = device_suite(*context, device.get(), bench.options());
-  const Figures operations = device_figures(suite);
-  print_table(operations);
-  print_table(log_figures("a bootstrap", suite.back().log));
+  const DeviceTimes times = device_suite(*context, device.get(), bench.options());
+  print_table(times.operations);
+  print_table(log_figures("a bootstrap", times.bootstrap));
   if (device) print("peak ", bytes_text(static_cast<double>(device->peak_bytes())), " of device memory\n");
   Json json = Json::Object{{"parameters", context->spec().name},
                            {"device", device ? bench.device.name : "none"},
                            {"processor", processor_name()},
-                           {"operations", operations.json()}};
+                           {"operations", times.operations.json()}};
   if (bench.flags.given("shape") || bench.flags.given("model")) {
     say("counting a pass of the model");
     const auto counted = bench.model.empty() ? model_to_time(bench, *context).deployment

@@ -19,7 +19,6 @@
 #include "cmd/terminal/table.h"
 #include "cmd/training/training_run.h"
 #include "nn/text/bpe/tokenizer.h"
-#include "train/evaluation/polynomial_evaluation.h"
 
 namespace psm::cmd {
 namespace {
@@ -139,7 +138,7 @@ int demo(int argc, char** argv) {
   const Deployment deployment(checkpoint, ckks::Context(spec));
   if (task)
     static_cast<train::Evaluation&>(scores.polynomial) =
-        train::evaluate_polynomial(deployment.model, task->test());
+        train::evaluate(attention::batched(deployment.model), task->test(), "scoring the polynomial model");
   if (task) print(scores_table(*task, scores));
   print(approximation_figures(deployment.model).table().text());
 

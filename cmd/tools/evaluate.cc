@@ -14,7 +14,6 @@
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/figures.h"
-#include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 #include "train/data/documents.h"
 #include "train/evaluation/evaluation.h"
@@ -32,7 +31,7 @@ void for_each_form(
   if (!checkpoint.ranges || !checkpoint.polynomial) return;
   const attention::PolynomialModel model =
       attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
-  visit("polynomial", attention::BatchedModel(model.weights, attention::polynomial_functions(model)));
+  visit("polynomial", attention::batched(model));
 }
 
 // What a model is scored on, and how its figures are called.
@@ -174,40 +173,37 @@ Json score_tasks(const attention::Checkpoint& checkpoint, const nn::Tokenizer& t
   std::string notes;
   Json all = Json::Object{{"shots", static_cast<int64_t>(options.shots)},
                           {"seed", static_cast<int64_t>(options.seed)}};
-  const auto report = [&](const std::string& form, const train::HarnessTask& task,
-                          const train::HarnessScores& scores, int vocab) {
-    const std::string name(task.name);
-    const size_t left_out = scores.examples.size() - scores.scored();
-    Json& json = all[form][name];
-    json["examples"] = static_cast<int64_t>(scores.scored());
-    json["left_out"] = static_cast<int64_t>(left_out);
-    json["cut"] = static_cast<int64_t>(scores.cut);
-    json["not_a_number"] = static_cast<int64_t>(scores.not_a_number);
-    for (const train::HarnessMetric& metric : train::harness_metrics(task, scores, vocab)) {
-      const auto text = [&](double value) {
-        if (std::isnan(value)) return std::string("-");
-        return format(metric.name == "perplexity" ? "%.4g" : "%.4f", value);
-      };
-      table.row({name, form, std::to_string(scores.scored()), metric.name, text(metric.value),
-                 text(metric.standard_error), text(metric.chance)});
-      json[metric.name] = Json::Object{
-          {"value", metric.value}, {"standard_error", metric.standard_error}, {"chance", metric.chance}};
-    }
-    const auto note = [&](size_t count, const char* what) {
-      if (count > 0) notes += message("  ", name, ", ", form, ": ", what, ": ", count, "\n");
-    };
-    note(left_out, "examples left out, their continuation longer than the context");
-    note(scores.cut, "examples with a context cut from the left");
-    note(scores.not_a_number, "likelihoods that are no numbers, which lose against all others");
-  };
   for_each_form(checkpoint, [&](const std::string& form, const attention::BatchedModel& model) {
-    for (const LoadedTask& task : loaded)
-      report(form, task.task,
-             train::score_task(
-                 task.task, task.examples, task.path, tokenizer, model.config().context,
-                 [&](std::span<const train::ScoredText> texts) { return train::score_texts(model, texts); },
-                 options),
-             model.config().vocab);
+    for (const LoadedTask& loaded_task : loaded) {
+      const train::HarnessTask& task = loaded_task.task;
+      const train::HarnessScores scores = train::score_task(
+          task, loaded_task.examples, loaded_task.path, tokenizer, model.config().context,
+          [&](std::span<const train::ScoredText> texts) { return train::score_texts(model, texts); },
+          options);
+      const std::string name(task.name);
+      const size_t left_out = scores.examples.size() - scores.scored();
+      Json& json = all[form][name];
+      json["examples"] = static_cast<int64_t>(scores.scored());
+      json["left_out"] = static_cast<int64_t>(left_out);
+      json["cut"] = static_cast<int64_t>(scores.cut);
+      json["not_a_number"] = static_cast<int64_t>(scores.not_a_number);
+      for (const train::HarnessMetric& metric : train::harness_metrics(task, scores, model.config().vocab)) {
+        const auto text = [&](double value) {
+          if (std::isnan(value)) return std::string("-");
+          return format(metric.name == "perplexity" ? "%.4g" : "%.4f", value);
+        };
+        table.row({name, form, std::to_string(scores.scored()), metric.name, text(metric.value),
+                   text(metric.standard_error), text(metric.chance)});
+        json[metric.name] = Json::Object{
+            {"value", metric.value}, {"standard_error", metric.standard_error}, {"chance", metric.chance}};
+      }
+      const auto note = [&](size_t count, const char* what) {
+        if (count > 0) notes += message("  ", name, ", ", form, ": ", what, ": ", count, "\n");
+      };
+      note(left_out, "examples left out, their continuation longer than the context");
+      note(scores.cut, "examples with a context cut from the left");
+      note(scores.not_a_number, "likelihoods that are no numbers, which lose against all others");
+    }
   });
   print(table.text(), notes);
   return all;
@@ -279,7 +275,7 @@ int evaluate_command(int argc, char** argv) {
                                   .seed = prompt_flags.seed()}));
     return 0;
   }
-  if (flags.given("windows") && !(tokenizer && trained_here(checkpoint)))
+  if (flags.given("windows") && !(tokenizer && classes == 0 && trained_here(checkpoint)))
     throw Error("--windows are cut from a text that //cmd:train was given; leave it out for this model");
   HeldOut test;
   if (tokenizer && classes == 0 && !trained_here(checkpoint)) {

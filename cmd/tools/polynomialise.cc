@@ -15,9 +15,7 @@
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
-#include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
-#include "train/evaluation/polynomial_evaluation.h"
 
 namespace psm::cmd {
 namespace {
@@ -102,6 +100,8 @@ int polynomialise(int argc, char** argv) {
       flags.integer("windows", 128, 0, INT32_MAX,
                     "of held-out text on which values outside the intervals are counted; 0: all");
   flags.begin(argc, argv, {"model", "out"});
+  if (flags.given("windows") && data.text.empty())
+    throw Error("--windows are those of a held-out text; leave it out, or give the text with --text");
 
   attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
   if (tokens > 0) attention::set_context(checkpoint.weights, static_cast<int>(tokens), /*may_grow=*/false);
@@ -143,8 +143,13 @@ int polynomialise(int argc, char** argv) {
       json["unseen_slot_program"] = count_unit_range_leaves(model, program, packing, unseen.examples(),
                                                             options.margin.value_or(attention::kMargin));
     TaskScores scores = read_scores(checkpoint);
-    scores.polynomial = {train::evaluate_polynomial(model, test), scores.ranges.tokens};
+    scores.polynomial = {train::evaluate(attention::batched(model), test, "scoring the polynomial model"),
+                         scores.ranges.tokens};
     write_scores(scores, checkpoint);
+    // The table and the JSON compare scores on the same data only; the checkpoint keeps all.
+    if (scores.data != task.source->description())
+      scores.softmax = scores.replaced = scores.trained = scores.ranges = {};
+    scores.data = task.source->description();
     print(scores_table(task, scores));
     json["scores"] = scores_json(scores);
   }

@@ -14,7 +14,6 @@
 #include "cmd/reports/range_report.h"
 #include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
-#include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 #include "nn/text/bpe/tokenizer_file.h"
 
@@ -74,7 +73,8 @@ class RecipeFlags {
                              "else; a quarter of that for continual training")),
         range_steps_(
             flags.integer("range-steps", 0, 0, 10000000,
-                          "steps of range minimisation; 0: 400 for recall, half of --steps for all else")),
+                          "steps of range minimisation; 0: 400 for recall, for all else half of --steps, but "
+                          "600 with --from")),
         batch_(flags.integer("batch", 0, 0, 65536, "sequences a step")),
         precision_(
             flags.text("precision", "fp32",
@@ -86,12 +86,11 @@ class RecipeFlags {
   int context() const { return static_cast<int>(context_); }
   // Whether a fresh model of texts learns masked words.
   bool masked() const { return family_ == "bert" || family_ == "roberta"; }
-  uint64_t seed() const { return static_cast<uint64_t>(seed_); }
   // The task's recipe with the changes of the flags, from random weights or from the model `from`. Throws
   // Error on a shape that no model has, on an odd power, and on flags that `from` decides.
   train::RecipeOptions recipe(const Task& task, const attention::Checkpoint* from) const {
     const size_t from_scratch = steps_ > 0 && !from ? static_cast<size_t>(steps_) : kTextSteps;
-    train::RecipeOptions options = task.recipe(from_scratch, seed());
+    train::RecipeOptions options = task.recipe(from_scratch, static_cast<uint64_t>(seed_));
     if (context_ > 0 && (task.recall_task() || task.source->patch_inputs() > 0))
       throw Error("--context is for texts; recall has sequences of 64 tokens, and an image all its patches");
     attention::ModelConfig& model = options.model;
@@ -117,7 +116,8 @@ class RecipeFlags {
         if (!flags_.given("attention")) model.attention = start.attention;
       }
       train::require_continuable(start, model);
-      train::make_continual(options);
+      // A quarter of the steps with the same learning rate. Higher and lower rates are worse.
+      options.steps = (options.steps + 3) / 4;
     } else {
       set_family(task, options);
       set_if_given(model.kv_heads, kv_heads_);
@@ -227,13 +227,8 @@ int train(int argc, char** argv) {
                  "tokenizer.json, llama2.c's file or GPT-2's vocab.json, which the model keeps; else the "
                  "text's bytes are its tokens, one a character in ASCII");
   const std::string& from_path = flags.text("from", "", "begin with this model instead of random weights");
-  const int64_t& samples =
-      flags.integer("samples", 0, 0, 1'000'000'000,
-                    "train on so many tokens that the model of --from writes itself, instead of a text");
   const RecipeFlags recipe_flags(flags);
   flags.begin(argc, argv, {"out"});
-  if (samples > 0 && (from_path.empty() || files.tasks() > 0))
-    throw Error("--samples are written by the model of --from, in place of other data; give that alone");
   if (flags.given("tokenizer") && files.text.empty() && files.sentences.empty())
     throw Error("--tokenizer makes tokens of a text; it needs --text or --sentences");
   if (flags.given("tokenizer") && flags.given("from"))
@@ -252,8 +247,7 @@ int train(int argc, char** argv) {
     attention::set_context(from->weights, recipe_flags.context(), /*may_grow=*/true);
   const int context = recipe_flags.context() > 0 ? recipe_flags.context() : train::kTextContext;
   const Task task =
-      samples > 0                ? Task::samples(*from, samples, recipe_flags.seed())
-      : from                     ? Task::of(*from, files)
+      from                       ? Task::of(*from, files)
       : !files.sentences.empty() ? Task::sentences(files.sentences, files.valid, context, tokenizer)
       : !files.images.empty()    ? Task::images(files.images, files.labels)
       : files.text.empty()       ? Task::recall()

@@ -45,7 +45,7 @@ class Twin {
       if (is_new) bootstrap->second = program::bootstrap_errors(plan, *program_.context);
       options.on_range = program::TwinOptions::OnRange::kCount;
       options.noise_std =
-          program::predicted_noise(plan, noise_, bootstrap->second.rounding, clear.observations);
+          program::predicted_noise(plan, noise_, bootstrap->second.rounding, clear.observations).own;
       options.bootstrap_error = bootstrap->second.follows;
       options.noise_seed = ++runs_;
       for (const auto& [name, value] : plan.program.inputs)  // what was kept comes with its error
@@ -117,9 +117,10 @@ int twin(int argc, char** argv) {
     Twin twin(program::load_program(resolve_user_path(program_path)));
     client.send(FrameKind::kReady, std::to_string(twin.id()));
     while (const std::optional<Frame> request = client.receive(kMostTwinBytes))
-      twin.answer(TwinMessage::parse(request->payload), [&](const attention::SlotVectors& slots) {
-        client.send(FrameKind::kAnswer, TwinMessage{.slots = slots}.text());
-      });
+      twin.answer(wire::from_bytes<TwinMessage>(request->payload, "a message"),
+                  [&](const attention::SlotVectors& slots) {
+                    client.send(FrameKind::kAnswer, wire::to_bytes(TwinMessage{.slots = slots}));
+                  });
   } catch (const Error& error) {
     client.send(FrameKind::kRefused, error.what());
     return error.exit_code();

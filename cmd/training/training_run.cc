@@ -4,13 +4,11 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 
-#include "attention/trained/generate.h"
-#include "ckks/base/error.h"
-#include "ckks/base/files/file.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/files/utf8.h"
-#include "cmd/terminal/command.h"
 #include "cmd/terminal/table.h"
 #include "nn/text/bpe/bpe_trainer.h"
 #include "train/data/labelled_text_data.h"
@@ -24,7 +22,6 @@ constexpr int kTestQueries = 2400, kTestExamples = 1000;
 constexpr uint64_t kTestStream = 1;
 constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
 constexpr const char* kScoresNote = "scores";
-constexpr const char* kOwnSamples = "the model's own samples";  // begins their description
 
 // All scores with the names that they have in files.
 constexpr std::pair<const char*, StageScore TaskScores::*> kScores[] = {
@@ -63,8 +60,8 @@ Task Task::text(const std::string& path, const std::string& valid, int context,
     throw Error(
         message("a context of ", context, " tokens has no room for a text; give at least ", around + 1));
   const int window = context - around;
-  train::TextData data = valid.empty() ? train::TextData(text, window, std::move(tokenizer))
-                                       : train::TextData(text, held_out, window, std::move(tokenizer));
+  train::TextData data(text, valid.empty() ? std::nullopt : std::optional<std::string_view>(held_out), window,
+                       std::move(tokenizer));
   if (data.vocab() < 2)
     throw Error(message(path, " has one symbol alone, so there is nothing to predict; give another text"));
   warn_unless_text(path, text);
@@ -85,25 +82,10 @@ Task Task::sentences(const std::string& path, const std::string& valid, int cont
     tokenizer = nn::alphabet_of(all);
   }
   auto data = std::make_unique<const train::LabelledTextData>(
-      split.training, split.held_out, std::move(tokenizer), train::LabelledTextOptions{.context = context},
+      split.training, split.held_out, std::move(tokenizer), context,
       std::filesystem::path(path).filename().string());
   PromptCodec codec(data->tokenizer(), data->classes());
   return {std::move(data), std::move(codec)};
-}
-
-Task Task::samples(const attention::Checkpoint& checkpoint, int64_t tokens, uint64_t seed) {
-  const attention::ModelConfig& config = checkpoint.weights.config;
-  PromptCodec codec = codec_of(config, checkpoint.notes);
-  const auto tokenizer = codec.is_recall() || codec.is_classifier() ? nullptr : codec.tokenizer();
-  if (!tokenizer || !tokenizer->start())
-    throw Error(
-        "--samples begin with a tokenizer's start token, and the model of --from has none; give a text");
-  const int length = config.context;
-  const auto count = static_cast<size_t>(tokens / length + 2);
-  return {std::make_unique<const train::TextData>(
-              attention::generate(checkpoint.weights, *tokenizer->start(), count, length, seed), tokenizer,
-              kOwnSamples),
-          std::move(codec)};
 }
 
 Task Task::images(const std::string& images, const std::string& labels, int patch, int channels) {
@@ -161,11 +143,10 @@ double Task::bytes_per_target(const train::Batch& batch) const {
   return counts_right() ? 0 : psm::train::bytes_per_target(batch.targets, *codec.tokenizer());
 }
 
-TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
-                       const attention::Checkpoint* from) {
+TrainingRun train_task(const Task& task, train::RecipeOptions recipe, const attention::Checkpoint* from) {
   const double start = seconds_now();
   TrainingRun run;
-  const auto report = [&](const train::StageReport& stage) {
+  recipe.report = [&](const train::StageReport& stage) {
     const std::string score = task.counts_right()
                                   ? percent(stage.validation.accuracy())
                                   : "perplexity " + format("%.3f", stage.validation.perplexity());
@@ -178,8 +159,7 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
     std::fflush(stdout);
   };
   train::TrainedModels& models = run.models;
-  models = from ? train::continue_recipe(from->weights, recipe, *task.source, report)
-                : train::run_recipe(recipe, *task.source, report);
+  models = train::run_recipe(recipe, *task.source, from ? &from->weights : nullptr);
   run.checkpoint.weights = models.final_model;
   run.checkpoint.ranges = models.ranges;
   write_notes(task.codec, run.checkpoint.notes, run.checkpoint.weights.config);
@@ -191,8 +171,9 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
     for (const StageScore* stage : {&scores.softmax, &scores.trained, &scores.ranges}) {
       if (stage->tokens > 0) tokens = stage->tokens;
     }
+    scores.polynomial = {};  // of the weights before
     if (scores.data != task.source->description())
-      scores.softmax = {};  // of other data: nothing to compare with
+      scores.softmax = scores.replaced = {};  // of other data: nothing to compare with
   }
   scores.data = task.source->description();
   const train::Batch test = task.test();
@@ -266,8 +247,7 @@ TaskScores read_scores(const attention::Checkpoint& checkpoint) {
 
 bool trained_here(const attention::Checkpoint& checkpoint) {
   const TaskScores scores = read_scores(checkpoint);
-  return scores.softmax.scored + scores.trained.scored + scores.ranges.scored > 0 &&
-         !scores.data.starts_with(kOwnSamples);
+  return scores.softmax.scored + scores.trained.scored + scores.ranges.scored > 0;
 }
 
 std::string scores_table(const Task& task, const TaskScores& scores) {

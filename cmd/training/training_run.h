@@ -5,9 +5,12 @@
 #include <string>
 
 #include "attention/files/checkpoint.h"
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
 #include "cmd/prompts/prompt_form.h"
 #include "cmd/prompts/prompts.h"
+#include "cmd/terminal/command.h"
 #include "nn/text/bpe/tokenizer.h"
 #include "train/data/data.h"
 #include "train/data/image_data.h"
@@ -27,6 +30,33 @@ struct TaskFiles {
   int tasks() const { return !text.empty() + !sentences.empty() + !images.empty(); }
 };
 
+// The same as flags, for the commands that train or score models on the data. Once the flags are read, these are the
+// files: the user's paths are resolved.
+struct TaskFlags : TaskFiles {
+  // Throws Error, once the flags are read, on flags that do not go together.
+  explicit TaskFlags(Command& flags) {
+    const auto add = [&](const char* name, std::string TaskFiles::*file, const char* what) {
+      flags.when_read(
+          [this, file, &path = flags.text(name, "", what)] { this->*file = resolve_user_path(path); });
+    };
+    add("text", &TaskFiles::text, "the text of a language model; its last tenth is held out");
+    add("valid", &TaskFiles::valid,
+        "the text, or the file of --sentences, that is held out in place of a tenth");
+    add("sentences", &TaskFiles::sentences, "texts to classify, in a file of SST-2, QNLI or MRPC");
+    add("images", &TaskFiles::images,
+        "images to classify, in MNIST's format with --labels, or in CIFAR-10's");
+    add("labels", &TaskFiles::labels, "their labels");
+    flags.when_read([this] {
+      if (tasks() > 1) throw Error("--text, --sentences and --images are three tasks; give one");
+      if (!valid.empty() && text.empty() && sentences.empty())
+        throw Error("--valid holds out texts; it needs --text or --sentences");
+      if (images.empty() && !labels.empty()) throw Error("--labels are those of --images; give both");
+    });
+  }
+  TaskFlags(const TaskFlags&) = delete;
+  TaskFlags& operator=(const TaskFlags&) = delete;
+};
+
 // The in-context recall task, the text of a file, or classified texts or images.
 struct Task {
   static Task recall(const train::RecallOptions& options = {});
@@ -38,9 +68,6 @@ struct Task {
   // Without a tokenizer the tokens are the texts' characters.
   static Task sentences(const std::string& path, const std::string& valid, int context,
                         std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
-  // Text that a language model writes after its tokenizer's start token, in sequences of its context's
-  // length. Throws Error on a model without a start token.
-  static Task samples(const attention::Checkpoint& checkpoint, int64_t tokens, uint64_t seed);
   static Task images(const std::string& images, const std::string& labels,
                      int patch = train::ImageOptions{}.patch, int channels = 1);
   // The task that a model was trained for, in its context. Its files must be given, none for a recall model.
@@ -56,8 +83,8 @@ struct Task {
   // Whether models are scored by right answers, not by perplexity.
   bool counts_right() const { return recall_task() != nullptr || is_classifier(); }
 
-  // Unseen examples for comparing models: at least 2,000 scored positions, or for a text this many held-out
-  // windows (or all, if there are fewer).
+  // Unseen examples for comparing models: of recall at least 2,000 scored positions, of a classifier 1,000 examples, of
+  // a text this many windows (of either all that are held out, if there are fewer).
   train::Batch test(int windows = 128) const;
   // The recipe unless flags change it. `text_steps` counts for all tasks but recall.
   train::RecipeOptions recipe(size_t text_steps, uint64_t seed) const;
@@ -91,7 +118,7 @@ struct TrainingRun {
 
 // Runs the recipe, from the model `from` if it is given, measures the ranges and scores all models. Prints a
 // line for each stage.
-TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
+TrainingRun train_task(const Task& task, train::RecipeOptions recipe,
                        const attention::Checkpoint* from = nullptr);
 
 Json evaluation_json(const train::Evaluation& evaluation);
@@ -102,7 +129,7 @@ train::Evaluation evaluation_from(const Json& json, const std::string& what);
 void write_scores(const TaskScores& scores, attention::Checkpoint& checkpoint);
 TaskScores read_scores(const attention::Checkpoint& checkpoint);  // zero where the checkpoint does not say
 // Whether //cmd:train made the checkpoint, on the data of its scores. Not so for an imported model, of which
-// at most the polynomial form was scored, nor after training on a model's samples.
+// at most the polynomial form was scored.
 bool trained_here(const attention::Checkpoint& checkpoint);
 
 // The table of stages: tokens seen, accuracy or perplexity and its ratio to softmax's, bits a byte, chance.

@@ -31,16 +31,6 @@ TEST_CASE("a step after the first asks the system for no memory and finds the sa
   }
 }
 
-TEST_CASE("a tensor used twice collects both gradients") {
-  Tape<double> tape;
-  double x = 3, grad = 0;
-  const Tensor<double> in{&x, &grad, 1, 1};
-  const Tensor<double> y = add_scaled(tape, add_scaled(tape, in, in, 2.0), in, 4.0);  // 7 x
-  tape.backward(y);
-  CHECK(y.value[0] == 21);
-  CHECK(grad == 7);
-}
-
 TEST_CASE(
     "gradients begin at zero on every step: those added to, those used twice and those of outputs nobody "
     "reads") {

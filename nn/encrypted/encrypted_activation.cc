@@ -21,18 +21,10 @@ std::vector<Value> separated(Builder& builder, std::span<const Value> values, Pa
       continue;
     }
     const Value conjugate = builder.conjugate(z);
-    parts.push_back(builder.add(z, conjugate));
+    parts.push_back(builder.mark_real(builder.add(z, conjugate)));
     parts.push_back(builder.mark_real(builder.times_i(builder.subtract(conjugate, z))));
   }
   return parts;
-}
-
-// What the approximation reads of these, refresh candidates.
-std::vector<Value> to_approximate(Builder& builder, std::vector<Value> parts,
-                                  const approx::Approximation& f) {
-  if (f.input_offset() != 0)
-    for (Value& part : parts) part = builder.add_constant(part, f.input_offset());
-  return builder.refresh(parts);
 }
 
 }  // namespace
@@ -40,7 +32,8 @@ std::vector<Value> to_approximate(Builder& builder, std::vector<Value> parts,
 std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half,
                                   const approx::Approximation& gelu, Parts wanted, const std::string& label) {
   Builder::Scope scope(builder, label);
-  const std::vector<Value> parts = to_approximate(builder, separated(builder, half, wanted), gelu);
+  PSM_CHECK(gelu.input_offset() == 0, gelu.input_offset());
+  const std::vector<Value> parts = builder.refresh(separated(builder, half, wanted));
   std::vector<Value> outputs;
   for (size_t i = 0; i < parts.size(); ++i) {
     const Value out = build(builder, gelu, parts[i], "input of " + label);
@@ -55,11 +48,12 @@ std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half,
 std::vector<Value> encrypted_swiglu(Builder& builder, std::span<const Value> half,
                                     const approx::Approximation& silu, Parts wanted) {
   PSM_CHECK(half.size() % 2 == 0, half.size(), " halves of gates and up");
+  PSM_CHECK(silu.input_offset() == 0, silu.input_offset());
   const size_t count = half.size() / 2;
   std::vector<Value> gates, outputs;
   {
     Builder::Scope scope(builder, "silu");
-    gates = to_approximate(builder, separated(builder, half.first(count), wanted), silu);
+    gates = builder.refresh(separated(builder, half.first(count), wanted));
     for (Value& gate : gates) gate = build(builder, silu, gate, "input of silu");
     gates = builder.refresh(gates);
   }

@@ -1,6 +1,7 @@
 #include "nn/encrypted/encrypted_function.h"
 
 #include <bit>
+#include <map>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -45,6 +46,16 @@ Value result_of(Builder& builder, const Step& step, const std::vector<Value>& va
 
 void check_argument(Builder& builder, const Approximation& f, Value v, const std::string& what) {
   if (!what.empty()) builder.check_range(v, f.input_range().lo, f.input_range().hi, what);
+}
+
+// `made`: the powers so far. Both factors of x^3 x^2 and of x^4 x^3 need x^2.
+Value power_from(Builder& builder, std::map<int, Value>& made, int p) {
+  if (const auto found = made.find(p); found != made.end()) return found->second;
+  const Value half = power_from(builder, made, p / 2);
+  const Value power =
+      p % 2 == 0 ? builder.square(half) : builder.multiply(power_from(builder, made, p / 2 + 1), half);
+  made.emplace(p, power);
+  return power;
 }
 
 }  // namespace
@@ -96,9 +107,8 @@ int products_depth(const Approximation& f) { return f.depth() + (divisor(f) == 0
 
 Value power_of(Builder& builder, Value x, int p) {
   PSM_CHECK(p >= 1, "power ", p);
-  if (p == 1) return x;
-  if (p % 2 == 0) return builder.square(power_of(builder, x, p / 2));
-  return builder.multiply(power_of(builder, x, p / 2 + 1), power_of(builder, x, p / 2));
+  std::map<int, Value> made{{1, x}};
+  return power_from(builder, made, p);
 }
 
 }  // namespace psm::nn

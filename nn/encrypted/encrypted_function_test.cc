@@ -13,6 +13,7 @@
 #include "approx/goldschmidt_sqrt.h"
 #include "approx/inverse.h"
 #include "approx/testing/testing.h"
+#include "ckks/base/random/training_random.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/program.h"
@@ -184,6 +185,18 @@ TEST_CASE("what is no single series is multiplied when it is done") {
   CHECK(report.worst_difference < 1e-13);
 }
 
+TEST_CASE("a power takes each product once") {
+  for (const auto& [p, products] : {std::pair{2, 1}, {6, 3}, {10, 4}, {14, 5}, {16, 4}}) {
+    CAPTURE(p);
+    Builder builder(kSlots);
+    builder.output("y", power_of(builder, builder.input("x"), p));
+    const program::Program program = std::move(builder).finish();
+    CHECK(count_of(program, Opcode::kMultiply) == products);
+    CHECK(program::run_twin(program, {{"x", SlotVector(kSlots, 1.1)}}).outputs.at("y")[0].real() ==
+          doctest::Approx(std::pow(1.1, p)));
+  }
+}
+
 SlotVector scaled(SlotVector slots, double factor) {
   for (ckks::Complex& slot : slots) slot *= factor;
   return slots;
@@ -194,7 +207,6 @@ TEST_CASE(
   const approx::Approximation silu = approx::design_activation(approx::Activation::kSilu, 5, 1e-3);
   constexpr size_t kSlots = 16;
   constexpr double kBound = 3;
-  std::mt19937_64 random(5);
   Builder builder(kSlots);
   const Value half[] = {builder.input("g0"), builder.input("g1"), builder.input("u0"), builder.input("u1")};
   const std::vector<Value> out = encrypted_swiglu(builder, half, silu);
@@ -207,7 +219,8 @@ TEST_CASE(
   const program::Program program = std::move(builder).finish();
   std::map<std::string, SlotVector> g, u, inputs;
   for (const char* c : {"0", "1"}) {
-    g[c] = uniform_vector(kSlots, 5, random), u[c] = uniform_vector(kSlots, kBound, random);
+    const uint64_t seed = 2 * static_cast<uint64_t>(*c);
+    g[c] = scaled(random_slots(seed, kSlots), 5), u[c] = scaled(random_slots(seed + 1, kSlots), kBound);
     inputs[std::string("g") + c] = scaled(g[c], silu.input_scale() / 2);
     inputs[std::string("u") + c] = scaled(u[c], 1 / (2 * kBound));
   }
@@ -231,13 +244,12 @@ TEST_CASE("GELU, and another function of reals, acts on the real and on the imag
     const approx::Approximation f = approx::design_activation(kind, radius, 1e-4);
     CAPTURE(f.name());
     constexpr size_t kSlots = 16;
-    std::mt19937_64 random(5);
     Builder builder(kSlots);
     const Value half[] = {builder.input("z")};
     builder.output("y", encrypted_gelu(builder, half, f, Parts::kBoth, f.function())[0]);
     const program::Program program = std::move(builder).finish();
-    for (int draw = 0; draw < 4; ++draw) {
-      const SlotVector z = uniform_vector(kSlots, radius, random);
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+      const SlotVector z = scaled(random_slots(seed, kSlots), radius);
       const auto result = program::run_twin(program, {{"z", scaled(z, f.input_scale() / 2)}});
       for (size_t s = 0; s < kSlots; ++s) {
         const ckks::Complex y = result.outputs.at("y")[s] * f.output_scale();
@@ -254,7 +266,6 @@ TEST_CASE("GELU, and another function of reals, acts on the real and on the imag
 void divide_by_length(bool one_token, bool encrypted) {
   CAPTURE(one_token);
   CAPTURE(encrypted);
-  std::mt19937_64 random(4);
   constexpr size_t kFeatures = 8, kSlots = 32;
   const approx::Approximation inverse_sqrt = approx::design_inverse_sqrt({0.2, 3}, 1e-4);
   std::vector<double> weight;
@@ -270,7 +281,7 @@ void divide_by_length(bool one_token, bool encrypted) {
                                          : encrypted_norm(builder, x, {weight, offset}, inverse_sqrt);
   builder.output("a", h[0]);
   builder.output("b", h[1]);
-  SlotVector a = uniform_vector(kSlots, 1, random), b = uniform_vector(kSlots, 1, random);
+  SlotVector a = random_slots(1, kSlots), b = random_slots(2, kSlots);
   for (size_t s = period; s < kSlots; ++s) a[s] = a[s - period], b[s] = b[s - period];
   std::map<std::string, SlotVector> inputs{{"a", a}, {"b", b}};
   for (const WeightInput& input : std::move(weights).take())

@@ -26,9 +26,10 @@ Value sum_of_tokens(Builder& builder, const std::vector<Value>& squares, std::sp
   for (size_t c = 0; c < count; c += 2) {
     ckks::LinearTransform part = part_of(c), other = c + 1 < count ? part_of(c + 1) : ckks::LinearTransform{};
     for (size_t k = 0; k < part.terms.size(); ++k) {
-      std::vector<ckks::Complex> weights = part.terms[k].weight.to_vector();
+      std::vector<ckks::Complex> weights = part.terms[k].weight.to_vector(), others;
+      if (c + 1 < count) others = other.terms[k].weight.to_vector();
       for (size_t f = 0; f < features; ++f) {
-        if (c + 1 < count) weights[f] -= ckks::Complex(0, 1) * other.terms[k].weight.at(f);
+        if (c + 1 < count) weights[f] -= ckks::Complex(0, 1) * others[f];
         weights[f] /= 2;
       }
       part.terms[k].input = static_cast<int>(inputs.size());

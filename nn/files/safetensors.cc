@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -11,7 +10,9 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/hex.h"
 #include "ckks/base/files/json_parser.h"
+#include "ckks/base/joined.h"
 
 namespace psm::nn {
 namespace {
@@ -50,21 +51,13 @@ class Checksum {
     sum_ = checksum64(tensor.shape.data(), rank * sizeof(int64_t), sum_);
     sum_ = add_values(sum_, tensor.values);
   }
-  std::string text() const {
-    char text[17];
-    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum_));
-    return text;
-  }
+  std::string text() const { return hex(sum_); }
 
  private:
   uint64_t sum_ = 0;
 };
 
-std::string shape_text(std::span<const int64_t> shape) {
-  std::string text = "[";
-  for (int64_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  return text + "]";
-}
+std::string shape_text(std::span<const int64_t> shape) { return "[" + joined(shape) + "]"; }
 
 // Numbers as they lie in the file, which promises no alignment.
 template <typename Stored, float convert(Stored)>
@@ -176,11 +169,11 @@ struct OpenFile {
 
 // Calls see(tensor) with each tensor's values in place, in the file's order.
 template <typename See>
-Safetensors read_through(OpenFile& file, ChecksumRule rule, uint64_t max_bytes, See&& see) {
+Safetensors read_through(OpenFile& file, ChecksumRule rule, See&& see) {
   ByteSource& source = file.source;
   const std::string& path = source.name();
-  if (source.size() > max_bytes)
-    throw Error(message("cannot read ", path, ": it has ", source.size(), " bytes, at most ", max_bytes,
+  if (source.size() > kMaxSafetensors)
+    throw Error(message("cannot read ", path, ": it has ", source.size(), " bytes, at most ", kMaxSafetensors,
                         " are expected here"));
   uint64_t length = 0;
   file.read(&length, sizeof length);
@@ -215,7 +208,9 @@ Safetensors read_through(OpenFile& file, ChecksumRule rule, uint64_t max_bytes, 
   }
   std::vector<const Entry*> by_offset;
   for (const Entry& entry : entries) by_offset.push_back(&entry);
-  std::ranges::stable_sort(by_offset, {}, &Entry::begin);
+  // A tensor without values comes before the one that begins where it does.
+  std::ranges::stable_sort(by_offset, {},
+                           [](const Entry* entry) { return std::pair(entry->begin, entry->end); });
   uint64_t covered = 0;
   for (const Entry* entry : by_offset) {
     if (entry->begin != covered)
@@ -302,16 +297,16 @@ void write_safetensors(const std::string& path, const Safetensors& content) {
   file.commit();
 }
 
-Safetensors read_safetensors(ByteSource source, ChecksumRule rule, uint64_t max_bytes) {
+Safetensors read_safetensors(ByteSource source, ChecksumRule rule) {
   OpenFile file{std::move(source)};
-  return read_through(file, rule, max_bytes, [](const NamedTensor&) {});
+  return read_through(file, rule, [](const NamedTensor&) {});
 }
 
 Safetensors open_safetensors(ByteSource source, ChecksumRule rule) {
   const auto file = std::make_shared<OpenFile>(OpenFile{std::move(source)});
   file->source.set_unbuffered();  // a buffer would hide that the file changed
   std::vector<uint64_t> sums;
-  Safetensors content = read_through(*file, rule, kMaxSafetensors, [&](NamedTensor& tensor) {
+  Safetensors content = read_through(*file, rule, [&](NamedTensor& tensor) {
     require_finite(tensor, file->source.name());
     sums.push_back(add_values(0, tensor.values));
     tensor.values = {};

@@ -78,10 +78,8 @@ void require_finite(const Safetensors& file, const std::string& path);
 void write_safetensors(const std::string& path, const Safetensors& content);
 
 enum class ChecksumRule { kRequired, kIfPresent };
-constexpr uint64_t kMaxSafetensors = uint64_t{64} << 30;  // bytes of a file
-// Refuses files larger than max_bytes before reading them.
-Safetensors read_safetensors(ByteSource source, ChecksumRule rule = ChecksumRule::kRequired,
-                             uint64_t max_bytes = kMaxSafetensors);
+constexpr uint64_t kMaxSafetensors = uint64_t{64} << 30;  // bytes of a file; larger ones are refused
+Safetensors read_safetensors(ByteSource source, ChecksumRule rule = ChecksumRule::kRequired);
 
 // Checks the file tensor by tensor, all values finite too, and keeps none: load() reads them when they are asked for.
 // It throws psm::Error if the file has changed by then.

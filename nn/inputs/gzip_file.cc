@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/byte_source.h"
 #include "ckks/base/files/file.h"
 
 extern char** environ;
@@ -25,9 +26,10 @@ Error failed(const std::string& path, int error) {
 }  // namespace
 
 std::string read_maybe_gzip(const std::string& path, uint64_t max_bytes) {
-  std::string content = read_file(path, max_bytes);
-  if (!content.starts_with("\x1f\x8b")) return content;
-  content.clear();
+  char first[2] = {};
+  if (!ByteSource(path).read(first, sizeof first) || std::memcmp(first, "\x1f\x8b", sizeof first) != 0)
+    return read_file(path, max_bytes);
+  std::string content;
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw failed(path, errno);
   posix_spawn_file_actions_t actions;

@@ -19,10 +19,10 @@ void swish(double slope, const double* z, double* y, size_t count) {
   for (size_t i = 0; i < count; ++i) y[i] = z[i] / (1 + std::exp(-slope * z[i]));
 }
 
-void swish_vjp(double slope, const double* z, const double* grad_y, bool add, double* grad_z, size_t count) {
+void swish_vjp(double slope, const double* z, const double* grad_y, double* grad_z, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const double s = 1 / (1 + std::exp(-slope * z[i]));
-    grad_z[i] = (add ? grad_z[i] : 0) + grad_y[i] * (s + slope * z[i] * s * (1 - s));
+    grad_z[i] += grad_y[i] * (s + slope * z[i] * s * (1 - s));
   }
 }
 

@@ -1,7 +1,9 @@
 #include "nn/kernels/gemm.h"
 
 #include <algorithm>
+#include <cstdint>
 
+#include "ckks/base/buffer.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "nn/kernels/simd_kernels.h"
@@ -17,7 +19,16 @@ constexpr int kPanelBytes = 1024;          // of a column of a panel: 32 columns
 constexpr int kRowBlock = 72;              // rows of C in one task at most
 constexpr double kParallelWork = 1 << 18;  // multiply-adds below which one thread is quicker
 
-thread_local GrowingBuffer panels_buffer, rows_buffer, turned_buffer;
+// Memory for the packed factors of a product. It only grows, so products of the same sizes allocate nothing.
+thread_local Buffer panels_buffer, rows_buffer, turned_buffer;
+
+// Returns undefined items, aligned to 64 bytes. Earlier items are lost if the buffer had to grow.
+template <typename Item>
+Item* at_least(Buffer& buffer, size_t count) {
+  const size_t words = (count * sizeof(Item) + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+  if (words > buffer.size()) buffer = Buffer(words);
+  return reinterpret_cast<Item*>(buffer.data());
+}
 
 // A factor: element (i, l) of op(A) or (j, l) of op(B)', l the index that is summed over, is
 // first[i * stride + l * step]; one of the two is 1.
@@ -108,7 +119,7 @@ struct Bf16Operands {
       std::fill(begin + (columns - j < width ? 0 : pairs_of(depth) * width), begin + panel, 0u);
     }
     if (b.step != 1) return kernels.zip_bf16(b.first, b.step, depth, columns, packed, width, panel);
-    auto* const paired = turned_buffer.at_least<uint32_t>(static_cast<size_t>(width) * pairs_of(depth));
+    auto* const paired = at_least<uint32_t>(turned_buffer, static_cast<size_t>(width) * pairs_of(depth));
     for (int j = 0; j < columns; j += width, packed += panel) {
       const int here = std::min(width, columns - j);
       kernels.pair_bf16(b.first + j * b.stride, b.stride, here, depth, paired, pairs_of(depth));
@@ -134,7 +145,7 @@ struct Bf16Operands {
     } else if (!turned(kernels, a)) {
       return kernels.zip_bf16(a.first, a.step, depth, rows, packed, block, block * row_steps);
     } else {
-      auto* const zipped = turned_buffer.at_least<uint32_t>(static_cast<size_t>(block) * pairs_of(depth));
+      auto* const zipped = at_least<uint32_t>(turned_buffer, static_cast<size_t>(block) * pairs_of(depth));
       for (int i = 0; i < rows; i += block) {
         const int here = std::min(block, rows - i);
         kernels.zip_bf16(a.from(i, 0).first, a.step, depth, here, zipped, block, 0);
@@ -172,7 +183,7 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
     const int depth = std::min(kDepthBlock, k - depth0);
     const int steps = Operands::steps(kernels, depth);
     Item* const packed_rows =
-        in_place ? nullptr : rows_buffer.at_least<Item>(static_cast<size_t>(row_tasks) * task_rows * steps);
+        in_place ? nullptr : at_least<Item>(rows_buffer, static_cast<size_t>(row_tasks) * task_rows * steps);
     const Rows<Item> rows = Operands::rows(kernels, a.from(0, depth0), depth, task_rows, packed_rows);
     const bool first = depth0 == 0;
     const float block_beta = first ? beta : 1.0f;
@@ -182,7 +193,7 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
       const int columns = std::min(column_block, n - column0);
       const int panels = (columns + width - 1) / width;
       const size_t panel_size = static_cast<size_t>(width) * steps;
-      Item* const packed = panels_buffer.at_least<Item>(panels * panel_size);
+      Item* const packed = at_least<Item>(panels_buffer, panels * panel_size);
       // Whole rows of memory as far as possible: those of a transposed factor are cut into panels as they are
       // read.
       const auto pack = [&](int part, int parts) {

@@ -16,7 +16,8 @@ namespace {
 
 const SimdKernels& choose() {
   const bool avx2 = PSM_PROCESSOR_HAS("avx2") && PSM_PROCESSOR_HAS("fma");
-  const bool avx512 = PSM_PROCESSOR_HAS("avx512f") && PSM_PROCESSOR_HAS("avx512dq");
+  const bool avx512 =
+      PSM_PROCESSOR_HAS("avx512f") && PSM_PROCESSOR_HAS("avx512dq") && PSM_PROCESSOR_HAS("avx512vl");
   const bool bf16 = avx512 && PSM_PROCESSOR_HAS("avx512bw") && PSM_PROCESSOR_HAS("avx512bf16");
   const struct {
     const char* name;

@@ -24,9 +24,8 @@ template <typename Scalar>
 struct RowKernels {
   // y <- z * sigmoid(slope z)
   void (*swish)(Scalar slope, const Scalar* z, Scalar* y, size_t count);
-  // grad_z += grad_y * (s + slope z s (1 - s)), s = sigmoid(slope z); without `add` what was in grad_z counts as 0.
-  void (*swish_vjp)(Scalar slope, const Scalar* z, const Scalar* grad_y, bool add, Scalar* grad_z,
-                    size_t count);
+  // grad_z += grad_y * (s + slope z s (1 - s)), s = sigmoid(slope z)
+  void (*swish_vjp)(Scalar slope, const Scalar* z, const Scalar* grad_y, Scalar* grad_z, size_t count);
 
   // max_i x_i, count >= 1; NaN are passed over unless x_0 is one.
   Scalar (*highest)(const Scalar* x, size_t count);

@@ -35,15 +35,12 @@ void swish_array(float slope, const float* z, float* y, size_t count) {
       count, y, [=](Floats v) { return v * sigmoid(slope * v); }, z);
 }
 
-void swish_vjp_array(float slope, const float* z, const float* grad_y, bool add, float* grad_z,
-                     size_t count) {
+void swish_vjp_array(float slope, const float* z, const float* grad_y, float* grad_z, size_t count) {
   const auto added = [=](Floats before, Floats dy, Floats v) {
     const Floats s = sigmoid(slope * v);
     return before + dy * (s + slope * v * s * (1.0f - s));
   };
-  if (add) return map_row(count, grad_z, added, grad_z, grad_y, z);
-  map_row(
-      count, grad_z, [=](Floats dy, Floats v) { return added(Floats{}, dy, v); }, grad_y, z);
+  map_row(count, grad_z, added, grad_z, grad_y, z);
 }
 
 float highest_of(const float* x, size_t count) {

@@ -25,8 +25,8 @@ struct SwishOp {
   Scalar slope;
   void forward() { row_kernels<Scalar>().swish(slope, z.value, y.value, z.size()); }
   void backward() {
-    const bool add = !z.first_gradient();
-    row_kernels<Scalar>().swish_vjp(slope, z.value, y.grad, add, z.grad, z.size());
+    z.start_gradient();
+    row_kernels<Scalar>().swish_vjp(slope, z.value, y.grad, z.grad, z.size());
   }
 };
 
@@ -130,13 +130,9 @@ struct AddOp {
 
   void forward() {
     const size_t n = y.size();
-    if (c.value == nullptr) {
 #pragma omp simd
-      for (size_t i = 0; i < n; ++i) y.value[i] = a.value[i] + b.value[i];
-      return;
-    }
-#pragma omp simd
-    for (size_t i = 0; i < n; ++i) y.value[i] = a.value[i] + b.value[i] + c.value[i];
+    for (size_t i = 0; i < n; ++i) y.value[i] = a.value[i] + b.value[i];
+    if (c.value) row_kernels<Scalar>().accumulate(y.value, c.value, n);
   }
 
   void backward() {

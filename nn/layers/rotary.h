@@ -33,14 +33,14 @@ template <typename Scalar>
 struct RotaryOp {
   const RotaryTable<Scalar>* table;
   Tensor<Scalar> x, y;
-  int length, heads, first;  // row r is position first + r % length
+  int length, heads;  // row r is position r % length
 
   // out (+)= in turned by the row's angle times sign.
   template <bool kAccumulate>
   void turn(const Scalar* in, Scalar* out, int r, Scalar sign) const {
     const int dims = x.columns / heads, half = table->rotary / 2;
-    const Scalar* c = table->cosine.data() + static_cast<size_t>(first + r % length) * half;
-    const Scalar* s = table->sine.data() + static_cast<size_t>(first + r % length) * half;
+    const Scalar* c = table->cosine.data() + static_cast<size_t>(r % length) * half;
+    const Scalar* s = table->sine.data() + static_cast<size_t>(r % length) * half;
     auto put = [](Scalar& target, Scalar value) { target = kAccumulate ? target + value : value; };
     for (int h = 0; h < heads; ++h, in += dims, out += dims) {
       for (int i = 0; i < half; ++i) {
@@ -56,19 +56,17 @@ struct RotaryOp {
     for (int r = 0; r < x.rows; ++r) turn<false>(x.row(r), y.row(r), r, 1);
   }
   void backward() {
-    if (x.first_gradient())
-      for (int r = 0; r < x.rows; ++r) turn<false>(y.grad_row(r), x.grad_row(r), r, -1);
-    else
-      for (int r = 0; r < x.rows; ++r) turn<true>(y.grad_row(r), x.grad_row(r), r, -1);
+    x.start_gradient();
+    for (int r = 0; r < x.rows; ++r) turn<true>(y.grad_row(r), x.grad_row(r), r, -1);
   }
 };
 
-// The table must outlive the tape's backward pass. The first row of a sequence is at the position `first`.
+// The table must outlive the tape's backward pass.
 template <typename Scalar>
 Tensor<Scalar> rotate_pairs(Tape<Scalar>& tape, const RotaryTable<Scalar>& table, Tensor<Scalar> x,
-                            int length, int heads, int first = 0) {
+                            int length, int heads) {
   if (table.rotary == 0) return x;
-  return tape.record(RotaryOp<Scalar>{&table, x, tape.tensor(x.rows, x.columns), length, heads, first});
+  return tape.record(RotaryOp<Scalar>{&table, x, tape.tensor(x.rows, x.columns), length, heads});
 }
 
 }  // namespace psm::nn

@@ -303,7 +303,7 @@ def hostile():
         ('other parameters', container(ring, good, fingerprint=1), 'parameters'),
         ('a changed header', bytes(in_header), 'its header is damaged (checksum)'),
         ('a name of 65 bytes', container(ring, good, name=65 * b'x'), 'its header is damaged'),
-        ('a name that is not printable', container(ring, good, name=b'\33[2J'), 'not printable'),
+        ('a name that is not printable', container(ring, good, name=b'\33[2J'), 'plain text'),
         ('a flag of 2', container(ring, good, insecure=2), 'its header is damaged'),
         ('no note', container(ring, good[1:]), 'it does not say what it holds'),
         ('an unknown record', container(ring, good + [(9, b'')]), 'it holds an unknown record'),

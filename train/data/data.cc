@@ -1,10 +1,7 @@
 #include "train/data/data.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
-
-#include "ckks/base/error.h"
 
 namespace psm::train {
 
@@ -17,14 +14,6 @@ void Batch::start_texts(int count, int each) {
 size_t Batch::scored() const {
   return static_cast<size_t>(
       std::count_if(targets.begin(), targets.end(), [](int target) { return target >= 0; }));
-}
-
-void Batch::require_finite() const {
-  const auto bad = std::find_if_not(patches.begin(), patches.end(), [](float x) { return std::isfinite(x); });
-  if (bad == patches.end()) return;
-  const size_t at = static_cast<size_t>(bad - patches.begin()), each = patches.size() / sequences;
-  throw Error(message("image ", at / each, " of a batch holds a value that is not finite (number ", at % each,
-                      " of ", each, " is ", *bad, "); mend the data"));
 }
 
 size_t Batch::real_tokens() const {

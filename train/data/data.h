@@ -24,8 +24,6 @@ struct Batch {
 
   // Makes it `count` texts of `each` tokens, all 0, none of them scored.
   void start_texts(int count, int each);
-  // Throws psm::Error that names the first sequence whose patches have a value that is not finite.
-  void require_finite() const;
   size_t scored() const;
   size_t real_tokens() const;  // with the class tokens
   // Each sequence without filling, or each image. These are views; the batch must outlive them.

@@ -90,29 +90,18 @@ LabelledSplit split_texts(const std::vector<LabelledText>& texts, const std::vec
   }
   for (const LabelledText& text : texts)
     if (!shares(text)) split.training.push_back(text);
-  split.dropped = texts.size() - held_out - split.training.size();
   if (split.training.empty())
     throw Error("every text has a part in common with a held-out one; hold out fewer");
   return split;
 }
 
-std::vector<LabelledText> read_labelled(const std::string& path) {
-  return parse_labelled(nn::read_maybe_gzip(path, kMaxBytes), path);
-}
+// The texts of a file, and which kind it is.
+struct LabelledFile {
+  const Format* format;
+  std::vector<LabelledText> texts;
+};
 
-}  // namespace
-
-std::vector<std::string_view> fields_of(std::string_view line) {
-  std::vector<std::string_view> fields;
-  for (size_t at = 0; at <= line.size() && fields.size() < 6;) {
-    const size_t end = std::min(line.find('\t', at), line.size());
-    fields.push_back(line.substr(at, end - at));
-    at = end + 1;
-  }
-  return fields;
-}
-
-std::vector<LabelledText> parse_labelled(std::string_view text, const std::string& what) {
+LabelledFile parse_file(std::string_view text, const std::string& what) {
   if (text.starts_with("\ufeff")) text.remove_prefix(3);  // MRPC's byte order mark
   const std::vector<std::string_view> lines = nn::lines_of(text);
   const Format* const format =
@@ -130,7 +119,27 @@ std::vector<LabelledText> parse_labelled(std::string_view text, const std::strin
     texts.push_back(std::move(*parsed));
   }
   if (texts.empty()) throw Error(message(what, " holds no ", format->texts, "; ", format->give));
-  return texts;
+  return {format, std::move(texts)};
+}
+
+LabelledFile read_labelled(const std::string& path) {
+  return parse_file(nn::read_maybe_gzip(path, kMaxBytes), path);
+}
+
+}  // namespace
+
+std::vector<std::string_view> fields_of(std::string_view line) {
+  std::vector<std::string_view> fields;
+  for (size_t at = 0; at <= line.size() && fields.size() < 6;) {
+    const size_t end = std::min(line.find('\t', at), line.size());
+    fields.push_back(line.substr(at, end - at));
+    at = end + 1;
+  }
+  return fields;
+}
+
+std::vector<LabelledText> parse_labelled(std::string_view text, const std::string& what) {
+  return parse_file(text, what).texts;
 }
 
 LabelledSplit split_phrases(const std::vector<LabelledText>& phrases, size_t held_out, size_t least_words) {
@@ -177,11 +186,17 @@ LabelledSplit split_pairs(const std::vector<LabelledText>& pairs, size_t held_ou
 }
 
 LabelledSplit read_labelled_split(const std::string& path, const std::string& valid) {
-  const std::vector<LabelledText> texts = read_labelled(path);
-  if (!valid.empty()) return {texts, read_labelled(valid), 0};
+  const auto [format, texts] = read_labelled(path);
+  if (!valid.empty()) {
+    const LabelledFile others = read_labelled(valid);
+    // The classes of QNLI's pairs and of MRPC's are opposites.
+    if (others.format != format)
+      throw Error(message(valid, " has another heading than ", path, "; give two files of one kind"));
+    return {texts, others.texts};
+  }
   const size_t held_out = std::clamp<size_t>(texts.size() / 10, 1, kMostHeldOut);
-  const bool of_pairs = texts[0].text.find('\t') != std::string::npos;
-  return of_pairs ? split_pairs(texts, held_out) : split_phrases(texts, held_out, kLeastWords);
+  return texts[0].text.find('\t') != std::string::npos ? split_pairs(texts, held_out)
+                                                       : split_phrases(texts, held_out, kLeastWords);
 }
 
 }  // namespace psm::train

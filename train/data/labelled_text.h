@@ -37,7 +37,6 @@ struct LabelledText {
 
 struct LabelledSplit {
   std::vector<LabelledText> training, held_out;
-  size_t dropped = 0;  // neither: they share words with a held-out text
 };
 
 // The parts of a line, or of a text, between its tabs: up to one more than any kind of file has.
@@ -57,7 +56,8 @@ LabelledSplit split_pairs(const std::vector<LabelledText>& pairs, size_t held_ou
 
 // Reads a file of any kind, by its heading, and holds out a tenth of it, or a thousand texts if that is
 // less; for SST-2 phrases of kLeastWords or more. With `valid`, that file's texts are held out, and none is dropped.
-// Throws psm::Error that names the file if it is of another kind or has more than 256 MiB.
+// Throws psm::Error that names the file if it is of another kind or has more than 256 MiB, and unless both files are
+// of one kind.
 inline constexpr size_t kLeastWords = 12;
 LabelledSplit read_labelled_split(const std::string& path, const std::string& valid = {});
 

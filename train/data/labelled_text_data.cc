@@ -35,12 +35,12 @@ std::shared_ptr<const nn::Tokenizer> reduced(const nn::Tokenizer& base,
 
 LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
                                    const std::vector<LabelledText>& held_out,
-                                   std::shared_ptr<const nn::Tokenizer> base,
-                                   const LabelledTextOptions& options, const std::string& origin)
-    : context_(options.context) {
-  PSM_CHECK(options.least_texts >= 1, options.least_texts);
-  if (options.context < 3)
-    throw Error(message("a context of ", options.context, " tokens has no room for a text; give at least 3"));
+                                   std::shared_ptr<const nn::Tokenizer> base, int context,
+                                   const std::string& origin, int least_texts)
+    : context_(context) {
+  PSM_CHECK(least_texts >= 1, least_texts);
+  if (context < 3)
+    throw Error(message("a context of ", context, " tokens has no room for a text; give at least 3"));
   for (const std::vector<LabelledText>* texts : {&training, &held_out})
     for (const LabelledText& text : *texts) {
       if (text.label < 0)
@@ -50,8 +50,7 @@ LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
   if (training.empty() || held_out.empty() || classes_ < 2)
     throw Error(message(origin, ": ", training.size(), " texts to train on and ", held_out.size(),
                         " held out, of ", classes_, " classes; give some of each, and two classes"));
-  tokenizer_ =
-      base->encloses_texts() ? std::move(base) : reduced(*base, training, options.least_texts, origin);
+  tokenizer_ = base->encloses_texts() ? std::move(base) : reduced(*base, training, least_texts, origin);
   uint64_t checksum = 0;
   const auto encode = [&](const std::vector<LabelledText>& texts, std::vector<Text>& out) {
     for (const LabelledText& text : texts) {

@@ -17,18 +17,15 @@
 
 namespace psm::train {
 
-struct LabelledTextOptions {
-  int context = 64;     // tokens, <s> and </s> among them
-  int least_texts = 3;  // of a token in the vocabulary
-};
-
 class LabelledTextData final : public DataSource {
  public:
-  // Throws psm::Error if a text cannot be encoded, if a label is negative, and unless there are two classes,
-  // training texts and held-out texts. The description begins with `origin`.
+  // `context`: tokens, <s> and </s> among them. Throws psm::Error if a text cannot be encoded, if a label is negative,
+  // and unless there are two classes, training texts and held-out texts. The description begins with `origin`.
+  // `least_texts`: how many training texts must have a token for the vocabulary to keep it, where `tokenizer` encloses
+  // no texts.
   LabelledTextData(const std::vector<LabelledText>& training, const std::vector<LabelledText>& held_out,
-                   std::shared_ptr<const nn::Tokenizer> tokenizer, const LabelledTextOptions& options,
-                   const std::string& origin);
+                   std::shared_ptr<const nn::Tokenizer> tokenizer, int context, const std::string& origin,
+                   int least_texts = 3);
 
   int vocab() const override { return tokenizer_->vocab(); }
   int context() const override { return context_; }

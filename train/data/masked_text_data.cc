@@ -44,7 +44,7 @@ Batch MaskedTextData::mask(const Batch& windows, TrainingRandom& random) const {
     batch.tokens.push_back(token), batch.targets.push_back(target);
   };
   for (size_t at = 0; at < windows.tokens.size(); ++at) {
-    const int place = static_cast<int>(at) % windows.length, token = windows.tokens[at];
+    const int place = static_cast<int>(at % static_cast<size_t>(windows.length)), token = windows.tokens[at];
     if (place == 0) append(*tokenizer.start(), -1);
     for (int n = 0; place == windows.length / 2 && n < tokenizer.ends_between(); ++n)
       append(*tokenizer.end(), -1);

@@ -20,61 +20,26 @@ size_t held_out_begin(std::string_view text) {
   return begin;
 }
 
+std::string sized(std::string_view text) {
+  return message(text.size(), " bytes, checksum ", checksum64(text.data(), text.size()));
+}
+
 }  // namespace
 
-TextData::TextData(std::string_view text, int context, std::shared_ptr<const nn::Tokenizer> tokenizer)
-    : context_(context),
-      description_(message("text of ", text.size(), " bytes, checksum ", checksum64(text.data(), text.size()),
-                           ", context ", context, ", held out ", kShareHeldOut)) {
-  const size_t begin = held_out_begin(text);
-  tokenise(text.substr(0, begin), text.substr(begin), nn::alphabet_of(text), std::move(tokenizer));
-}
-
-TextData::TextData(std::string_view training, std::string_view held_out, int context,
+TextData::TextData(std::string_view text, std::optional<std::string_view> valid, int context,
                    std::shared_ptr<const nn::Tokenizer> tokenizer)
-    : context_(context),
-      description_(message("text of ", training.size(), " bytes, checksum ",
-                           checksum64(training.data(), training.size()), ", context ", context,
-                           ", held out another of ", held_out.size(), " bytes, checksum ",
-                           checksum64(held_out.data(), held_out.size()))) {
-  tokenise(training, held_out, nn::alphabet_of(std::string(training).append(held_out)), std::move(tokenizer));
-}
-
-TextData::TextData(const std::vector<std::vector<int>>& sequences,
-                   std::shared_ptr<const nn::Tokenizer> tokenizer, const std::string& origin)
-    : tokenizer_(std::move(tokenizer)) {
-  const size_t total = sequences.size(), length = total < 2 ? 0 : sequences[0].size();
-  if (length < 2)
-    throw Error(message(origin, ": ", total,
-                        " sequences are too few or too short to train on; give two of two tokens at least"));
-  for (const std::vector<int>& sequence : sequences) {
-    if (sequence.size() != length)
-      throw Error(message(origin, ": sequences of ", sequence.size(), " and ", length,
-                          " tokens; give all the same length"));
-    tokens_.insert(tokens_.end(), sequence.begin(), sequence.end());
-  }
-  context_ = static_cast<int>(length) - 1;
-  apart_ = length;
-  split_ = (total - std::max<size_t>(1, total / 10)) * length;
-  description_ = message(origin, ", ", total, " sequences of ", length, " tokens, checksum ",
-                         checksum64(tokens_.data(), tokens_.size() * sizeof(int)));
-}
-
-void TextData::tokenise(std::string_view training, std::string_view held_out,
-                        std::shared_ptr<const nn::Tokenizer> own,
-                        std::shared_ptr<const nn::Tokenizer> tokenizer) {
-  if (context_ < 1) throw Error(message("a context of ", context_, " tokens: give at least 1"));
-  if (tokenizer) {
-    if (const std::string kept = nn::tokenizer_bytes(*tokenizer); kept != nn::tokenizer_bytes(*own))
-      description_ +=
-          message(", ", tokenizer->vocab(), " tokens, checksum ", checksum64(kept.data(), kept.size()));
-    tokenizer_ = std::move(tokenizer);
-  } else {
-    tokenizer_ = std::move(own);
-  }
-  tokens_ = tokenizer_->encode(training);
+    : context_(context) {
+  if (context < 1) throw Error(message("a context of ", context, " tokens: give at least 1"));
+  description_ = message("text of ", sized(text), ", context ", context, ", held out ",
+                         valid ? "another of " + sized(*valid) : message(kShareHeldOut));
+  const auto own = nn::alphabet_of(std::string(text).append(valid.value_or("")));
+  tokenizer_ = tokenizer ? std::move(tokenizer) : own;
+  if (const std::string kept = nn::tokenizer_bytes(*tokenizer_); kept != nn::tokenizer_bytes(*own))
+    description_ += message(", ", vocab(), " tokens, checksum ", checksum64(kept.data(), kept.size()));
+  const size_t begin = valid ? text.size() : held_out_begin(text);
+  tokens_ = tokenizer_->encode(text.substr(0, begin));
   split_ = tokens_.size();
-  const std::vector<int> others = tokenizer_->encode(held_out);
+  const std::vector<int> others = tokenizer_->encode(valid.value_or(text.substr(begin)));
   tokens_.insert(tokens_.end(), others.begin(), others.end());
   const size_t window = static_cast<size_t>(context_) + 1;
   if (training_tokens() < window || held_out_tokens() < window)
@@ -82,8 +47,6 @@ void TextData::tokenise(std::string_view training, std::string_view held_out,
                         " held out, too few for windows of ", window,
                         "; give a longer text or a shorter context"));
 }
-
-size_t TextData::windows(size_t tokens, size_t apart) const { return (tokens - context() - 1) / apart + 1; }
 
 void TextData::copy(size_t begin, int sequence, Batch& batch) const {
   const size_t at = static_cast<size_t>(sequence) * context();
@@ -94,15 +57,16 @@ void TextData::copy(size_t begin, int sequence, Batch& batch) const {
 Batch TextData::draw(int sequences, TrainingRandom& random) const {
   Batch batch;
   batch.start_texts(sequences, context());
-  for (int s = 0; s < sequences; ++s) copy(apart_ * random.integer(windows(split_, apart_)), s, batch);
+  for (int s = 0; s < sequences; ++s) copy(random.integer(split_ - context()), s, batch);
   return batch;
 }
 
 Batch TextData::validation(int sequences) const {
-  const size_t apart = std::max<size_t>(apart_, context()), available = windows(held_out_tokens(), apart);
+  const size_t available = (held_out_tokens() - 1) / context();
   Batch batch;
   batch.start_texts(static_cast<int>(std::min<size_t>(available, sequences)), context());
-  for (int s = 0; s < batch.sequences; ++s) copy(split_ + available * s / batch.sequences * apart, s, batch);
+  for (int s = 0; s < batch.sequences; ++s)
+    copy(split_ + available * s / batch.sequences * context(), s, batch);
   return batch;
 }
 

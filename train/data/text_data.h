@@ -2,11 +2,11 @@
 //
 // Tokens are those of a tokenizer, or of the text's alphabet (nn/text/bpe/bpe_trainer.h); then every position
 // predicts the next byte. The last tenth of the text, or a second text, is held out: training windows never
-// reach into it. Windows begin anywhere in a text, without a start token. Sequences of one length, such as a
-// model's own samples (attention/trained/generate.h), are one window each.
+// reach into it. Windows begin anywhere in a text, without a start token.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,14 +21,12 @@ inline constexpr int kTextContext = 64;  // unless asked otherwise
 
 class TextData final : public DataSource {
  public:
-  // Both throw psm::Error if a text is too short for a window, or if the tokenizer cannot encode it.
-  TextData(std::string_view text, int context, std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
-  TextData(std::string_view training, std::string_view held_out, int context,
+  // `valid`: the second text. Throws psm::Error if a text is too short for a window, or if the tokenizer cannot
+  // encode it.
+  TextData(std::string_view text, std::optional<std::string_view> valid, int context,
            std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
-  // Holds out the last tenth of the sequences. The description begins with `origin`. Throws psm::Error unless
-  // there are two or more, all of the same length of at least two tokens.
-  TextData(const std::vector<std::vector<int>>& sequences, std::shared_ptr<const nn::Tokenizer> tokenizer,
-           const std::string& origin);
+  TextData(std::string_view text, int context, std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr)
+      : TextData(text, std::nullopt, context, std::move(tokenizer)) {}
 
   int vocab() const override { return tokenizer_->vocab(); }
   int context() const override { return context_; }
@@ -43,18 +41,12 @@ class TextData final : public DataSource {
   size_t held_out_tokens() const { return tokens_.size() - split_; }
 
  private:
-  // Sets the tokens, and adds the tokenizer to the description unless it is the text's own alphabet.
-  void tokenise(std::string_view training, std::string_view held_out,
-                std::shared_ptr<const nn::Tokenizer> own, std::shared_ptr<const nn::Tokenizer> tokenizer);
-  // The number of windows in `tokens` tokens, if one begins after every `apart` tokens.
-  size_t windows(size_t tokens, size_t apart) const;
   void copy(size_t begin, int sequence, Batch& batch) const;
 
   int context_;
   std::shared_ptr<const nn::Tokenizer> tokenizer_;
   std::vector<int> tokens_;  // of training, then those held out
   size_t split_ = 0;
-  size_t apart_ = 1;  // beginnings of windows
   std::string description_;
 };
 

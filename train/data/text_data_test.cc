@@ -1,7 +1,6 @@
 #include "train/data/text_data.h"
 
 #include <algorithm>
-#include <set>
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
@@ -77,43 +76,6 @@ TEST_CASE("texts that are too short or empty are refused") {
   CHECK_THROWS_AS(TextData(std::string(1000, 'a'), 0), Error);
   CHECK_THROWS_AS(TextData(std::string(1000, 'a'), "short", 64), Error);
   CHECK_THROWS_AS(TextData("short", std::string(1000, 'a'), 64), Error);
-}
-
-std::vector<std::vector<int>> numbered(int count) {
-  std::vector<std::vector<int>> sequences;
-  for (int s = 0; s < count; ++s) sequences.push_back({s, s + 1, s + 2});
-  return sequences;
-}
-TextData sequences(const std::vector<std::vector<int>>& sequences) {
-  return {sequences, nn::alphabet_of("abcdefghijklmnopqrstuvwx"), "numbers"};
-}
-
-TEST_CASE("of sequences training draws the first nine tenths, validation shows the last tenth") {
-  const TextData data = sequences(numbered(20));
-  CHECK(data.context() == 2);
-  CHECK(data.vocab() == 24);
-  TrainingRandom random(1);
-  const Batch batch = data.draw(500, random);
-  std::set<int> first;
-  for (int s = 0; s < 500; ++s) {
-    first.insert(batch.tokens[2 * s]);
-    CHECK(batch.tokens[2 * s + 1] == batch.tokens[2 * s] + 1);
-    CHECK(batch.targets[2 * s] == batch.tokens[2 * s] + 1);
-    CHECK(batch.targets[2 * s + 1] == batch.tokens[2 * s] + 2);
-  }
-  CHECK(first.size() == 18);
-  CHECK(*first.rbegin() == 17);
-  CHECK(data.validation(5).tokens == std::vector<int>{18, 19, 19, 20});
-  CHECK(data.validation(1).sequences == 1);
-  CHECK(sequences(numbered(4)).description() == sequences(numbered(4)).description());
-  CHECK(sequences(numbered(4)).description() != sequences(numbered(5)).description());
-}
-
-TEST_CASE("sequences that cannot be trained on are refused") {
-  CHECK_THROWS_AS(sequences({}), Error);
-  CHECK_THROWS_AS(sequences({{1, 2}}), Error);
-  CHECK_THROWS_AS(sequences({{1}, {2}}), Error);
-  CHECK_THROWS_AS(sequences({{1, 2}, {2}}), Error);
 }
 
 // Letters a to z as tokens 1 to 26, the end of a line as 27; 0 begins a text.

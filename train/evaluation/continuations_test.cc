@@ -86,8 +86,7 @@ TEST_CASE("a polynomial model's likelihoods are those of its forward pass") {
   for (const ScoredText& text : texts.scored) whole.emplace_back(read(text).begin(), read(text).end());
   const attention::PolynomialModel polynomial =
       attention::make_polynomial(weights, attention::measure_ranges(weights, whole));
-  const auto scores = score_texts(
-      attention::BatchedModel(polynomial.weights, attention::polynomial_functions(polynomial)), texts.scored);
+  const auto scores = score_texts(attention::batched(polynomial), texts.scored);
   for (size_t i = 0; i < scores.size(); ++i)
     check_score(scores[i], expected(attention::polynomial_forward(polynomial, whole[i]), texts.scored[i]));
 }

@@ -51,7 +51,6 @@ Evaluation evaluation_of(std::span<const Score> examples) {
 }
 
 Evaluation evaluate(const attention::BatchedModel& model, const Batch& batch, const std::string& progress) {
-  batch.require_finite();
   return evaluation_of(scores_of(model, batch.examples(), progress, [&](size_t example, size_t row) {
     return batch.scored_by(static_cast<int>(example), 1)[row];
   }));

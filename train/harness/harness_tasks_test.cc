@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "ckks/base/testing/check.h"
-#include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/fuzz.h"
 #include "ckks/base/testing/shared_data.h"
 #include "nn/text/bpe/tokenizer.h"
 #include "train/harness/harness_scores.h"

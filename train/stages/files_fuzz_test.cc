@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/fuzz.h"
 #include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 #include "nn/inputs/cifar.h"
@@ -16,20 +16,20 @@ namespace {
 
 TEST_CASE("a running training's file") {
   const std::string path = path_of("valid");
-  SavedTraining saved;
-  saved.state.values = {1, 2, 3};
-  saved.state.optimiser.m = saved.state.optimiser.v = {0, 0.5f, 0.25f};
-  saved.state.optimiser.steps = 12;
+  TrainerState saved;
+  saved.values = {1, 2, 3};
+  saved.optimiser.m = saved.optimiser.v = {0, 0.5f, 0.25f};
+  saved.optimiser.steps = 12;
   save_training(path, "model", saved);
   FuzzTarget target{.name = "training state", .fixed_bytes = 4096, .bytes_per_byte = 100};
   target.corpus = {nn::without_checksum(read_file(path, 1 << 20))};
   target.repair = nn::repair_safetensors;
   target.marks = nn::safetensors_marks;
   target.decode = [](std::string_view bytes) {
-    const SavedTraining read = training_from(
+    const TrainerState read = training_from(
         nn::read_safetensors(ByteSource("input", bytes), nn::ChecksumRule::kIfPresent), "model", "input");
-    PSM_CHECK(read.state.values.size() == read.state.optimiser.m.size());
-    PSM_CHECK(read.state.values.size() == read.state.optimiser.v.size());
+    PSM_CHECK(read.values.size() == read.optimiser.m.size());
+    PSM_CHECK(read.values.size() == read.optimiser.v.size());
   };
   check_fuzz(target);
 }

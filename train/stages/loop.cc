@@ -4,13 +4,13 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <utility>
+#include <optional>
 
 #include "attention/files/checkpoint.h"
 #include "attention/shape/model_json.h"
+#include "ckks/base/clock.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/json.h"
@@ -31,52 +31,37 @@ uint64_t number_at(const nn::Safetensors& file, const std::string& key, const st
   return number;
 }
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 }  // namespace
 
-void save_training(const std::string& path, const std::string& description, const SavedTraining& saved) {
-  const TrainerState& state = saved.state;
+void save_training(const std::string& path, const std::string& description, const TrainerState& state) {
   const auto count = static_cast<int64_t>(state.values.size());
   nn::write_safetensors(path, {.metadata = {{"training", description},
                                             {"steps", std::to_string(state.optimiser.steps)},
                                             {"random", std::to_string(state.random)},
-                                            {"tokens", std::to_string(state.tokens)},
-                                            {"finished", saved.finished ? "1" : "0"}},
+                                            {"tokens", std::to_string(state.tokens)}},
                                .tensors = {{"values", {count}, state.values},
                                            {"first_moment", {count}, state.optimiser.m},
                                            {"second_moment", {count}, state.optimiser.v}}});
 }
 
-std::optional<SavedTraining> load_training(const std::string& path, const std::string& description) {
-  if (!std::filesystem::exists(path)) return std::nullopt;
-  return training_from(nn::read_safetensors(path), description, path);
-}
-
-SavedTraining training_from(nn::Safetensors file, const std::string& description, const std::string& path) {
+TrainerState training_from(nn::Safetensors file, const std::string& description, const std::string& path) {
   if (file.metadata["training"] != description)
     throw Error(
         message(path, " is a saved training of another model, data set or options; delete it to begin anew"));
   if (file.tensors.empty() || file.tensors[0].shape.size() != 1)
     throw Error(message(path, " is not a saved training; delete it to begin anew"));
   const std::vector<int64_t> shape = file.tensors[0].shape;
-  SavedTraining saved;
-  saved.state.values = file.at("values", shape, path);
-  saved.state.optimiser.m = file.at("first_moment", shape, path);
-  saved.state.optimiser.v = file.at("second_moment", shape, path);
-  for (const std::vector<float>* values :
-       {&saved.state.values, &saved.state.optimiser.m, &saved.state.optimiser.v})
+  TrainerState state;
+  state.values = file.take("values", shape, path);
+  state.optimiser.m = file.take("first_moment", shape, path);
+  state.optimiser.v = file.take("second_moment", shape, path);
+  for (const std::vector<float>* values : {&state.values, &state.optimiser.m, &state.optimiser.v})
     if (!std::all_of(values->begin(), values->end(), [](float x) { return std::isfinite(x); }))
       throw Error(message(path, " holds a value that is not finite; delete it to begin anew"));
-  saved.state.optimiser.steps = number_at(file, "steps", path);
-  saved.state.random = number_at(file, "random", path);
-  saved.state.tokens = number_at(file, "tokens", path);
-  saved.finished = number_at(file, "finished", path) != 0;
-  return saved;
+  state.optimiser.steps = number_at(file, "steps", path);
+  state.random = number_at(file, "random", path);
+  state.tokens = number_at(file, "tokens", path);
+  return state;
 }
 
 std::string describe_training(const attention::ModelWeights& initial, const DataSource& source,
@@ -110,14 +95,14 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
     throw Error(
         "a training must be evaluated on at least one sequence and every so many steps; give positive "
         "numbers");
-  const auto start = Clock::now();
+  const double start = seconds_now();
   Trainer trainer(initial, source, training);
   const std::string description = describe_training(initial, source, training, loop);
   const Batch validation = source.validation(loop.validation_sequences);
   LoopResult result;
   result.name = loop.name;
   size_t last_saved = 0;
-  bool finished = false;
+  bool reached = false;  // the accuracy
 
   // What stops a training is reported with the state from which it can go on.
   const auto with_last_good_state = [&](const Error& error) {
@@ -135,17 +120,18 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
       throw Error(with_last_good_state(error), error.kind());
     }
   };
-  auto save = [&](bool done) {
+  const auto save = [&] {
     if (loop.state_file.empty()) return;
-    or_last_good_state([&] { save_training(loop.state_file, description, {trainer.state(), done}); });
+    or_last_good_state([&] { save_training(loop.state_file, description, trainer.state()); });
     last_saved = trainer.steps();
   };
-  if (!loop.state_file.empty())
-    if (std::optional<SavedTraining> saved = load_training(loop.state_file, description)) {
-      finished = saved->finished;
-      trainer.set_state(std::move(saved->state));
-      result.resumed_at = last_saved = trainer.steps();
-    }
+  if (!loop.state_file.empty() && std::filesystem::exists(loop.state_file)) {
+    trainer.set_state(training_from(nn::read_safetensors(loop.state_file), description, loop.state_file));
+    result.resumed_at = last_saved = trainer.steps();
+    result.validation = evaluate(trainer.weights(), validation);
+    reached =
+        trainer.steps() % loop.evaluate_every == 0 && result.validation.accuracy() >= loop.stop_accuracy;
+  }
 
   std::optional<InterruptionWatch> watch;
   if (!loop.state_file.empty()) watch.emplace();
@@ -153,31 +139,31 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
   Progress progress(loop.name, static_cast<double>(loop.steps));
   double step_seconds = 0;
   const uint64_t read_before = trainer.tokens();  // by other processes
-  while (!finished && trainer.steps() < loop.steps) {
-    const auto before = Clock::now();
+  while (!reached && trainer.steps() < loop.steps) {
+    const double before = seconds_now();
     const StepReport report = or_last_good_state([&] { return trainer.step(); });
-    step_seconds += seconds_since(before);
+    step_seconds += seconds_now() - before;
     if (report.step % loop.evaluate_every == 0 || report.step == loop.steps) {
       result.validation = evaluate(trainer.weights(), validation);
       if (loop.evaluated) loop.evaluated(report.step, result.validation);
       progress.note(
           message("loss ", report.cross_entropy, ", held-out accuracy ", result.validation.accuracy()));
-      if (result.validation.accuracy() >= loop.stop_accuracy) break;
+      reached = result.validation.accuracy() >= loop.stop_accuracy;
+      if (reached) break;
     }
     progress.set(static_cast<double>(report.step));
     const bool stopping = watch && interrupted();
-    if ((report.step % loop.save_every == 0 || stopping) && report.step < loop.steps) save(false);
+    if ((report.step % loop.save_every == 0 || stopping) && report.step < loop.steps) save();
     if (stopping && report.step < loop.steps)
       throw Interrupted(message(loop.name, " was saved after step ", report.step, " of at most ", loop.steps,
                                 " in ", loop.state_file, "; run the same command again to go on from there"));
   }
-  if (!finished) save(true);
-  // Evaluates a training that was at its end already; all others are evaluated after their last step.
-  if (trainer.steps() == result.resumed_at) result.validation = evaluate(trainer.weights(), validation);
+  if (trainer.steps() == 0) result.validation = evaluate(trainer.weights(), validation);
+  if (trainer.steps() != last_saved) save();
   result.weights = trainer.weights();
   result.steps = trainer.steps();
   result.tokens = trainer.tokens();
-  result.seconds = seconds_since(start);
+  result.seconds = seconds_now() - start;
   result.tokens_per_second =
       step_seconds > 0 ? static_cast<double>(result.tokens - read_before) / step_seconds : 0;
   return result;

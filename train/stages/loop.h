@@ -7,7 +7,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "nn/files/safetensors.h"
@@ -16,18 +15,9 @@
 
 namespace psm::train {
 
-// The file of a running training.
-struct SavedTraining {
-  TrainerState state;
-  bool finished = false;  // its loop ended: resuming returns its weights
-};
-
-void save_training(const std::string& path, const std::string& description, const SavedTraining& saved);
-// Returns nullopt if there is no file at `path`. Throws psm::Error if the file is damaged or of another
-// training.
-std::optional<SavedTraining> load_training(const std::string& path, const std::string& description);
-// The same from the file's content.
-SavedTraining training_from(nn::Safetensors file, const std::string& description, const std::string& path);
+// The file of a running training. Reading throws psm::Error if it is damaged or of another training.
+void save_training(const std::string& path, const std::string& description, const TrainerState& state);
+TrainerState training_from(nn::Safetensors file, const std::string& description, const std::string& path);
 
 struct LoopOptions {
   std::string name = "training";  // for the progress bar and the state file's description
@@ -61,7 +51,7 @@ struct LoopResult : StageReport {
 std::string describe_training(const attention::ModelWeights& initial, const DataSource& source,
                               const TrainerOptions& training, const LoopOptions& loop);
 
-// Trains `initial` on the source. Throws Diverged (with step and layer), or psm::Error if a state cannot be
+// Trains `initial` on the source. Throws Diverged (with step and loss), or psm::Error if a state cannot be
 // saved; both name the last saved state. Throws psm::Error if the state file is damaged or of another
 // training. Throws Interrupted after the state is saved.
 LoopResult run_training(const attention::ModelWeights& initial, const DataSource& source,

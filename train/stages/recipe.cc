@@ -23,9 +23,7 @@ Batch training_examples(const DataSource& source, int sequences, uint64_t seed) 
 
 class Recipe {
  public:
-  Recipe(const RecipeOptions& options, const DataSource& source,
-         const std::function<void(const StageReport&)>& report)
-      : options_(options), source_(source), report_(report) {}
+  Recipe(const RecipeOptions& options, const DataSource& source) : options_(options), source_(source) {}
 
   TrainedModels models;  // so far
 
@@ -44,14 +42,16 @@ class Recipe {
     };
     const bool again = models.trained.config.form == attention::PowerForm::kLengthAgnostic;
     attention::ModelWeights start = in_inference_form(models.trained);
-    models.ranges_before = measure_ranges(start, source_, options_.range_sequences());
     const bool power_softmax = start.config.attention == attention::AttentionKind::kPowerSoftmax;
-    if (power_softmax && !again && options_.mean_denominator > 0) {
-      start = with_score_scale(
-          std::move(start),
-          training_examples(source_, kScaleSequences, derived_seed(options_.seed, kScaleData)),
-          options_.mean_denominator);
-    }
+    // Before the ranges are measured, because it says which scores are beyond single precision.
+    attention::ModelWeights scaled =
+        power_softmax && !again && options_.mean_denominator > 0
+            ? with_score_scale(
+                  start, training_examples(source_, kScaleSequences, derived_seed(options_.seed, kScaleData)),
+                  options_.mean_denominator)
+            : start;
+    models.ranges_before = measure_ranges(start, source_, options_.range_sequences());
+    start = std::move(scaled);
     if (options_.ranges_in_training_form) {
       start.config.form = attention::PowerForm::kStable;
       start.config.epsilon = options_.training_epsilon;
@@ -94,12 +94,11 @@ class Recipe {
 
   void add(const StageReport& stage) {
     models.stages.push_back(stage);
-    if (report_) report_(stage);
+    if (options_.report) options_.report(stage);
   }
 
   const RecipeOptions& options_;
   const DataSource& source_;
-  const std::function<void(const StageReport&)>& report_;
 };
 
 // Puts the constant in place of the score offsets, if there is one.
@@ -211,10 +210,6 @@ void follow_paper(RecipeOptions& options) {
   options.mean_denominator = options.largest_ratio = 0;
 }
 
-void make_continual(RecipeOptions& options) {
-  set_steps(options, (options.steps + 3) / 4, options.range_steps);
-}
-
 attention::ModelWeights with_attention(attention::ModelWeights weights, attention::AttentionKind attention,
                                        int power, double epsilon, bool score_offset) {
   weights.config.attention = attention;
@@ -228,26 +223,6 @@ attention::ModelWeights with_attention(attention::ModelWeights weights, attentio
   return weights;
 }
 
-TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
-                         const std::function<void(const StageReport&)>& report) {
-  Recipe recipe(options, source, report);
-  attention::ModelConfig config = options.model;
-  config.epsilon = options.training_epsilon;
-  config.form = attention::PowerForm::kStable;
-  const auto fresh = [&] {
-    return fresh_weights(config, derived_seed(options.seed, kInitialWeights), options.table_scale);
-  };
-  if (options.model.attention != attention::AttentionKind::kSoftmax) {
-    config.attention = attention::AttentionKind::kSoftmax;
-    config.score_offset = false;
-    recipe.models.softmax = recipe.train(fresh());
-  }
-  config.attention = options.model.attention;
-  config.score_offset = options.model.score_offset;
-  recipe.models.trained = recipe.train(with_constant_offset(fresh(), options));
-  return recipe.minimise_ranges();
-}
-
 void require_continuable(const attention::ModelConfig& start, const attention::ModelConfig& wanted) {
   if (start.attention != attention::AttentionKind::kSoftmax && start.attention != wanted.attention)
     throw Error(message("a model with attention ", attention::name_of(start.attention),
@@ -256,23 +231,39 @@ void require_continuable(const attention::ModelConfig& start, const attention::M
                         attention::name_of(wanted.attention)));
 }
 
-TrainedModels continue_recipe(const attention::ModelWeights& start, const RecipeOptions& options,
-                              const DataSource& source,
-                              const std::function<void(const StageReport&)>& report) {
-  require_continuable(start.config, options.model);
-  const attention::AttentionKind attention = options.model.attention;
-  Recipe recipe(options, source, report);
+TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
+                         const attention::ModelWeights* start) {
+  Recipe recipe(options, source);
   TrainedModels& models = recipe.models;
-  if (start.config.attention == attention && options.trains_on) {
-    models.trained = recipe.train(start);
-  } else if (start.config.attention == attention) {
-    models.trained = start;
-    recipe.evaluate_only(std::string(attention::name_of(attention)), start);
+  const attention::AttentionKind attention = options.model.attention;
+  if (start == nullptr) {
+    attention::ModelConfig config = options.model;
+    config.epsilon = options.training_epsilon;
+    config.form = attention::PowerForm::kStable;
+    const auto fresh = [&] {
+      return fresh_weights(config, derived_seed(options.seed, kInitialWeights), options.table_scale);
+    };
+    if (attention != attention::AttentionKind::kSoftmax) {
+      config.attention = attention::AttentionKind::kSoftmax;
+      config.score_offset = false;
+      models.softmax = recipe.train(fresh());
+    }
+    config.attention = attention;
+    config.score_offset = options.model.score_offset;
+    models.trained = recipe.train(with_constant_offset(fresh(), options));
+    return recipe.minimise_ranges();
+  }
+  require_continuable(start->config, options.model);
+  if (start->config.attention == attention && options.trains_on) {
+    models.trained = recipe.train(*start);
+  } else if (start->config.attention == attention) {
+    models.trained = *start;
+    recipe.evaluate_only(std::string(attention::name_of(attention)), *start);
   } else {
-    models.softmax = start;
-    recipe.evaluate_only("softmax", start);
+    models.softmax = *start;
+    recipe.evaluate_only("softmax", *start);
     models.replaced =
-        with_constant_offset(with_attention(start, attention, options.model.power, options.training_epsilon,
+        with_constant_offset(with_attention(*start, attention, options.model.power, options.training_epsilon,
                                             options.model.score_offset),
                              options);
     recipe.evaluate_only("replaced", models.replaced);

@@ -8,11 +8,11 @@
 //                     (length-agnostic, no c, inference_epsilon added to the mean), with the range losses;
 //                     denominators that then span more than `largest_ratio` are scaled down to it
 //
-// It begins with random weights (run_recipe), or with a trained model (continue_recipe). A softmax model enters at
-// stage 2, one of another attention at stage 3, or with `trains_on` at stage 2; if that model has been through stage 3
-// before, its scores are not scaled again. With another attention than PowerSoftmax the same stages run, named after
-// that attention, without PowerSoftmax's forms. Then the ranges are measured. Step 3 of the algorithm, the polynomials,
-// follows from weights and ranges (attention/reference/polynomial_model.h).
+// It begins with random weights, or with a trained model. A softmax model enters at stage 2, one of another attention
+// at stage 3, or with `trains_on` at stage 2; if that model has been through stage 3 before, its scores are not scaled
+// again. With another attention than PowerSoftmax the same stages run, named after that attention, without
+// PowerSoftmax's forms. Then the ranges are measured. Step 3 of the algorithm, the polynomials, follows from weights
+// and ranges (attention/reference/polynomial_model.h).
 #pragma once
 
 #include <algorithm>
@@ -51,12 +51,14 @@ struct RecipeOptions {
   double table_scale = 1;
   double mean_denominator = 1;  // stage 3 begins with it (score_scale.h); 0: with the scores as they are
   double largest_ratio = 1e3;   // of the denominators after stage 3, max/min on training data; 0: none
-  bool trains_on = false;       // continue_recipe: a model of the wanted attention enters at stage 2
+  bool trains_on = false;       // a trained model of the wanted attention enters at stage 2
   bool ranges_in_training_form = false;  // stage 3 trains stage 2's form, and c is left out after it
   size_t evaluate_every = 25;
   std::string state_folder;  // running trainings are saved there and resumed; empty: nowhere
   // LoopOptions::started of each stage.
   std::function<void(const std::string& stage, size_t steps, size_t resumed_at)> started = {};
+  // Called after each stage. May be empty.
+  std::function<void(const StageReport&)> report = {};
 
   // The number of training examples for measuring ranges: 2048, whose forward pass takes less time than stage
   // 3. After a short stage 3, as many as stage 3 reads, at least 512.
@@ -93,9 +95,6 @@ void set_steps(RecipeOptions& options, size_t steps, size_t range_steps);
 // scale for the scores.
 void follow_paper(RecipeOptions& options);
 
-// Stage 2 by continual training: a quarter of the steps with the same learning rate. Higher and lower rates are worse.
-void make_continual(RecipeOptions& options);
-
 // The same weights with another attention in its training form, the start of continual training (stage 2).
 // With `score_offset` each head has p.
 attention::ModelWeights with_attention(attention::ModelWeights weights, attention::AttentionKind attention,
@@ -113,15 +112,12 @@ struct TrainedModels {
   std::vector<StageReport> stages;
 };
 
-// Calls `report` after each stage, unless it is empty. Throws psm::Error like run_training.
-TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
-                         const std::function<void(const StageReport&)>& report = {});
 // Throws psm::Error if the model's attention is neither softmax nor the wanted one.
 void require_continuable(const attention::ModelConfig& start, const attention::ModelConfig& wanted);
-// The same from a trained model. Its shape replaces that of options.model.
-TrainedModels continue_recipe(const attention::ModelWeights& start, const RecipeOptions& options,
-                              const DataSource& source,
-                              const std::function<void(const StageReport&)>& report = {});
+// From random weights, or from a trained model, whose shape replaces that of options.model. Throws psm::Error like
+// run_training.
+TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
+                         const attention::ModelWeights* start = nullptr);
 
 // Measures the ranges of a model on this many training examples, the same at each call. Held-out examples are
 // not used, because they test the intervals.

@@ -22,13 +22,15 @@ TEST_CASE(
   options.range_steps = 300;
   options.range_training.rate = {2e-3, 30, 300, 0.05};
   int reports = 0;
-  const TrainedModels models = run_recipe(options, kTask, [&](const StageReport&) { ++reports; });
+  options.report = [&](const StageReport&) { ++reports; };
+  const TrainedModels models = run_recipe(options, kTask);
   CHECK(reports == 3);
   CHECK(models.softmax.config.attention == attention::AttentionKind::kSoftmax);
   CHECK(models.trained.config.form == attention::PowerForm::kStable);
   CHECK(models.final_model.config.form == attention::PowerForm::kLengthAgnostic);
   CHECK(models.final_model.config.epsilon == options.inference_epsilon);
   const Batch test = kTask.test(500, 1);
+  CHECK(evaluate(models.softmax, test).accuracy() >= 0.95);
   CHECK(evaluate(models.trained, test).accuracy() >= 0.95);
   CHECK(evaluate(models.final_model, test).accuracy() >= 0.95);
 
@@ -68,7 +70,7 @@ TEST_CASE("score offsets begin with p and are learned, or stay what they were se
   options.constant_score_offset = 2.5;
   const TrainedModels constant = run_recipe(options, kTask);
   CHECK(constant.trained.layers[1].score_offset == std::vector<float>{2.5f, 2.5f});
-  const TrainedModels continued = continue_recipe(learned.softmax, options, kTask);
+  const TrainedModels continued = run_recipe(options, kTask, &learned.softmax);
   CHECK(continued.replaced.layers[0].score_offset == std::vector<float>{2.5f, 2.5f});
   CHECK(continued.trained.layers[0].score_offset == std::vector<float>{2.5f, 2.5f});
   follow_paper(options);
@@ -144,10 +146,10 @@ TEST_CASE(
   const attention::ModelWeights start = attention::random_weights(shape, 3);
   std::vector<std::string> names;
   std::vector<size_t> tokens;
-  const auto note = [&](const StageReport& stage) {
+  options.report = [&](const StageReport& stage) {
     names.push_back(stage.name), tokens.push_back(stage.tokens);
   };
-  const TrainedModels from_softmax = continue_recipe(start, options, kTask, note);
+  const TrainedModels from_softmax = run_recipe(options, kTask, &start);
   CHECK(names == std::vector<std::string>{"softmax", "replaced", "power_softmax", "ranges"});
   CHECK(tokens == std::vector<size_t>{0, 0, 6 * 8 * 12, 4 * 8 * 12});
   CHECK(attention::flatten(from_softmax.softmax) == attention::flatten(start));
@@ -159,21 +161,25 @@ TEST_CASE(
   CHECK(from_softmax.final_model.config.form == attention::PowerForm::kLengthAgnostic);
 
   names.clear();
-  const TrainedModels from_power = continue_recipe(from_softmax.trained, options, kTask, note);
+  const TrainedModels from_power = run_recipe(options, kTask, &from_softmax.trained);
   CHECK(names == std::vector<std::string>{"power_softmax", "ranges"});
   CHECK(from_power.softmax.layers.empty());
   CHECK(attention::flatten(from_power.final_model) == attention::flatten(from_softmax.final_model));
 
+  attention::ModelWeights far = from_softmax.trained;
+  for (float& w : far.layers[0].wq) w *= 1e15f;
+  CHECK_REFUSED(run_recipe(options, kTask, &far), "beyond single precision");
+
   names.clear();
   options.trains_on = true;
-  const TrainedModels on = continue_recipe(from_softmax.trained, options, kTask, note);
+  const TrainedModels on = run_recipe(options, kTask, &from_softmax.trained);
   CHECK(names == std::vector<std::string>{"power_softmax", "ranges"});
   CHECK(tokens.back() == 4 * 8 * 12);
   CHECK(tokens[tokens.size() - 2] == 6 * 8 * 12);
   CHECK(attention::flatten(on.trained) != attention::flatten(from_softmax.trained));
 
   options.model.attention = attention::AttentionKind::kScaledRelu;
-  CHECK_REFUSED(continue_recipe(from_softmax.trained, options, kTask), "cannot be continued with relu");
+  CHECK_REFUSED(run_recipe(options, kTask, &from_softmax.trained), "cannot be continued with relu");
 }
 
 attention::ModelWeights model() {
@@ -191,9 +197,8 @@ TEST_CASE("every head's denominators get the geometric mean that is asked for") 
   const attention::ModelWeights scaled = with_score_scale(model(), examples, 2.5);
   std::vector<double> logs(4);
   std::vector<int> rows(4);
-  attention::ReferenceHooks hooks;
   int head = 0;
-  hooks.observe = [&](attention::Site site, int layer, int, std::span<const double> scores) {
+  const auto observe = [&](attention::Site site, int layer, int, std::span<const double> scores) {
     if (site == attention::Site::kResidual) head = 0;
     if (site != attention::Site::kScores) return;
     double d = 0;
@@ -204,7 +209,7 @@ TEST_CASE("every head's denominators get the geometric mean that is asked for") 
   };
   for (int s = 0; s < examples.sequences; ++s)
     attention::reference_forward(
-        scaled, std::span(examples.tokens).subspan(s * examples.length, examples.length), hooks);
+        scaled, std::span(examples.tokens).subspan(s * examples.length, examples.length), {}, observe);
   for (int h = 0; h < 4; ++h) {
     CAPTURE(h);
     REQUIRE(rows[h] == examples.sequences * examples.length);

@@ -17,10 +17,6 @@ std::vector<bool> decaying(const attention::ModelConfig& config) {
   return decays;
 }
 
-bool all_finite(const nn::Tensor<float>& x) {
-  return std::all_of(x.value, x.value + x.size(), [](float v) { return std::isfinite(v); });
-}
-
 }  // namespace
 
 // A part of the batch: sequences first .. first + count of it.
@@ -98,7 +94,6 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
 StepReport Trainer::step() {
   const uint64_t random_before = random_.state();
   batch_ = source_.draw(options_.batch, random_);
-  batch_.require_finite();
   const double scale = 1.0 / static_cast<double>(std::max<size_t>(1, batch_.scored()));
   parallel_for(0, parts_.size(), [&](size_t p) { forward(*parts_[p], scale); });
   parallel_for(0, parts_.size(), [&](size_t p) {
@@ -126,42 +121,15 @@ StepReport Trainer::step() {
   }
   const double loss = report.cross_entropy + report.range_loss;
   const double rate = options_.rate.at(adamw_.state().steps);
-  report.gradient_norm = std::isfinite(loss) ? adamw_.step(values_.all(), grads_.all(), rate) : loss;
-  if (!std::isfinite(report.gradient_norm)) {
+  const double norm = std::isfinite(loss) ? adamw_.step(values_.all(), grads_.all(), rate) : loss;
+  if (!std::isfinite(norm)) {
     random_ = TrainingRandom::resume(random_before);
-    report_divergence(loss, report.gradient_norm);
+    throw Diverged(message("training diverged at step ", adamw_.state().steps + 1, " (loss ", loss,
+                           ", gradient norm ", norm, "); lower the learning rate or raise epsilon"));
   }
   report.step = adamw_.state().steps;
   tokens_ += batch_.real_tokens();
   return report;
-}
-
-void Trainer::report_divergence(double loss, double norm) const {
-  std::string where = "the gradient, behind a finite forward pass";
-  size_t fault =
-      config_.layers + size_t{1};  // the first layer of any part; behind the last one the final norm
-  for (const auto& part : parts_) {
-    if (part->count == 0) continue;
-    // Once more, with the scores.
-    nn::Tape<float> tape(nn::Gradients::kNone, options_.precision);
-    attention::ForwardTensors<float> out;
-    out.keep_scores = true;
-    part->model.forward(tape, batch_.input(part->first, part->count), out);
-    for (size_t n = 0; n < fault; ++n) {
-      const bool final = n == out.scores.size();
-      const char* what = !all_finite(out.residual[n])                ? "its input"
-                         : !final && !all_finite(out.scores[n])      ? "the attention scores"
-                         : !final && !all_finite(out.mixed[n])       ? "the attention output"
-                         : !final && !all_finite(out.gelu_inputs[n]) ? "the GELU inputs"
-                                                                     : nullptr;
-      if (what == nullptr) continue;
-      fault = n;
-      where = final ? std::string("the final norm, ") + what : message("layer ", n, ", ", what);
-      break;
-    }
-  }
-  throw Diverged(message("training diverged at step ", adamw_.state().steps + 1, " in ", where, " (loss ",
-                         loss, ", gradient norm ", norm, "); lower the learning rate or raise epsilon"));
 }
 
 attention::ModelWeights Trainer::weights() const { return attention::unflatten(config_, values_.all()); }

@@ -41,7 +41,6 @@ struct StepReport {
   size_t step = 0;  // of this training, from 1
   double cross_entropy = 0;
   double range_loss = 0;
-  double gradient_norm = 0;  // before clipping
 };
 
 // Thrown if a training's loss or gradient is no longer finite.
@@ -58,9 +57,8 @@ class Trainer {
   Trainer(const attention::ModelWeights& initial, const DataSource& source, const TrainerOptions& options);
   ~Trainer();
 
-  // Makes a step. Throws Diverged, which names the step and the first layer at fault, if the loss or its
-  // gradient is not finite; the weights are then those before the step. Throws psm::Error on images that are
-  // not finite.
+  // Makes a step. Throws Diverged, which names the step, the loss and the gradient's norm, if one of the two is not
+  // finite; the weights are then those before the step.
   StepReport step();
 
   attention::ModelWeights weights() const;
@@ -69,14 +67,13 @@ class Trainer {
   TrainerState state() const;
   // Throws psm::Error if the state is of another model.
   void set_state(TrainerState state);
-  // Memory requests of all tapes so far; constant after the first step.
+  // Memory requests of all tapes so far; constant after the first step, if all batches have the same length.
   size_t memory_growths() const;
 
  private:
   struct Part;
 
   void forward(Part& part, double cross_entropy_scale);
-  [[noreturn]] void report_divergence(double loss, double norm) const;
 
   attention::ModelConfig config_;
   const DataSource& source_;

@@ -1,5 +1,6 @@
 #include "ckks/base/files/byte_source.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -10,7 +11,13 @@
 
 namespace psm {
 
-ByteSource::ByteSource(const std::string& path) : name_(path), file_(std::fopen(path.c_str(), "rbe")) {
+// Does not wait for a pipe's writer: the pipe is refused.
+static std::FILE* open_to_read(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  return descriptor < 0 ? nullptr : ::fdopen(descriptor, "rb");
+}
+
+ByteSource::ByteSource(const std::string& path) : name_(path), file_(open_to_read(path)) {
   struct stat status;
   if (!file_ || fstat(fileno(file_.get()), &status) != 0) {
     throw Error(message("cannot read ", path, ": ", std::strerror(errno)));

@@ -49,7 +49,7 @@ std::string_view target_of(std::string_view name) {
   const size_t digits = 2 * sizeof(uint64_t), mark = sizeof kTemporary - 1;
   if (name.size() <= digits + mark) return {};
   const size_t end = name.size() - digits;
-  const bool numbered = number_from_hex(name.substr(end)).has_value();
+  const bool numbered = from_hex(name.substr(end)).has_value();
   return numbered && name.substr(end - mark, mark) == kTemporary ? name.substr(0, end - mark)
                                                                  : std::string_view();
 }

@@ -23,6 +23,7 @@ std::string read_file(const std::string& path, uint64_t max_bytes);
 // by a file. Without commit(), as after an exception, the destructor removes the temporary file and the old
 // file at `path` stays. If a process was killed, the next one that writes to `path` removes its temporary
 // file. A living writer's file has a lock, on one machine; file systems without locks keep dead files.
+// The temporary name is 22 bytes longer, so most file systems take a name of at most 233 bytes.
 class AtomicFile {
  public:
   // kSecret: the bytes pass through no buffer that is not wiped.

@@ -77,27 +77,28 @@ int with_output_written(int code) {
   std::exit(with_output_written(0));
 }
 
+// What an error quotes, a word or a file, may be anybody's: it is shown as visible().
 int exit_code_of(const std::function<int()>& body) {
   try {
     return body();
   } catch (const Interrupted& stopped) {
     std::fflush(stdout);
-    std::fprintf(stderr, "interrupted: %s\n", stopped.what());
+    std::fprintf(stderr, "interrupted: %s\n", visible(stopped.what()).c_str());
     return end_by_interruption();
   } catch (const Error& error) {
     std::fflush(stdout);
-    // What an error quotes, a word or a file, may be anybody's.
     std::fprintf(stderr, "error: %s\n", visible(error.what()).c_str());
     return error.exit_code();
   } catch (const std::filesystem::filesystem_error& error) {
     // A folder that cannot be made or a path that cannot be looked at: what the user named.
-    std::fprintf(stderr, "error: cannot use %s: %s\n", error.path1().c_str(), error.code().message().c_str());
+    std::fprintf(stderr, "error: cannot use %s: %s\n", visible(error.path1().native()).c_str(),
+                 error.code().message().c_str());
     return 2;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "error: out of memory\n");
     return 1;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
+    std::fprintf(stderr, "error: %s\n", visible(error.what()).c_str());
     return 1;
   }
 }

@@ -122,6 +122,16 @@ TEST_CASE("an answer that standard output did not take is no success") {
   CHECK(closed.err.starts_with("went on\nerror: standard output did not take all"));
 }
 
+TEST_CASE("what an error quotes cannot move a terminal's cursor") {
+  const std::string quoted = "a\x1b[2Jb", shown = "a\\x1b[2Jb";
+  const auto printed = [](const auto& error) {
+    return run_in_process("/dev/null", [&]() -> int { throw error; }).err;
+  };
+  CHECK(printed(std::runtime_error(quoted)) == "error: " + shown + "\n");
+  CHECK(printed(std::filesystem::filesystem_error("", quoted, std::error_code()))
+            .starts_with("error: cannot use " + shown));
+}
+
 TEST_CASE("an interruption that work looks for is said, and ends the process by its signal") {
   for (const int signal : InterruptionWatch::kSignals) {
     const Ended ended = run_in_process("/dev/null", [&] {

@@ -33,12 +33,4 @@ std::string hex(uint64_t number) {
   return text;
 }
 
-std::optional<uint64_t> number_from_hex(std::string_view digits) {
-  const std::optional<std::string> bytes = from_hex(digits);
-  if (!bytes || bytes->size() != 8) return std::nullopt;
-  uint64_t number = 0;
-  for (const char byte : *bytes) number = number << 8 | static_cast<unsigned char>(byte);
-  return number;
-}
-
 }  // namespace psm

@@ -15,6 +15,5 @@ std::optional<std::string> from_hex(std::string_view digits);
 
 // A number as sixteen digits, the highest first, because JSON's own numbers are exact only below 2^53.
 std::string hex(uint64_t number);
-std::optional<uint64_t> number_from_hex(std::string_view digits);
 
 }  // namespace psm

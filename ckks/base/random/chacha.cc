@@ -123,32 +123,4 @@ void chacha20_blocks(const std::array<uint32_t, 8>& key, uint64_t nonce, uint64_
   chacha20_block_functions().front()(key, nonce, counter, out, blocks);
 }
 
-ChaChaStream::ChaChaStream(const Seed& seed, uint64_t domain) : domain_(domain) {
-  std::memcpy(key_.data(), seed.bytes.data(), seed.bytes.size());
-}
-
-void ChaChaStream::fill(void* out, size_t bytes) {
-  uint8_t* destination = static_cast<uint8_t*>(out);
-  while (bytes > 0) {
-    if (used_ == buffer_.size() && bytes >= buffer_.size()) {
-      const size_t blocks = bytes / 64;
-      chacha20_blocks(key_, domain_, counter_, destination, blocks);
-      counter_ += blocks;
-      destination += blocks * 64;
-      bytes -= blocks * 64;
-      continue;
-    }
-    if (used_ == buffer_.size()) {
-      chacha20_blocks(key_, domain_, counter_, buffer_.data(), kBufferBlocks);
-      counter_ += kBufferBlocks;
-      used_ = 0;
-    }
-    const size_t taken = std::min(bytes, buffer_.size() - used_);
-    std::memcpy(destination, buffer_.data() + used_, taken);
-    used_ += taken;
-    destination += taken;
-    bytes -= taken;
-  }
-}
-
 }  // namespace psm

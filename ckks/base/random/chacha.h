@@ -1,4 +1,4 @@
-// The ChaCha20 block function and the deterministic stream built on it.
+// The ChaCha20 block function.
 //
 // ChaCha20 (D. J. Bernstein, 2008; RFC 8439) maps a 256-bit key, a 64-bit counter and a 64-bit nonce to 64
 // pseudo-random bytes. The layout here is the original one (64-bit counter in words 12 and 13, 64-bit nonce
@@ -26,23 +26,5 @@ BlockFunction chacha20_blocks;
 
 // The block functions that this processor can run, the fastest first. All write the same bytes.
 std::span<BlockFunction* const> chacha20_block_functions();
-
-// The bytes of ChaCha20(seed, domain), from counter 0 on. Equal seeds and domains give equal streams, on
-// every machine; distinct domains give independent streams. For public randomness only: who knows the seed
-// knows everything drawn from it. Not thread-safe; make one stream per task.
-class ChaChaStream {
- public:
-  ChaChaStream(const Seed& seed, uint64_t domain);
-  void fill(void* out, size_t bytes);
-
- private:
-  static constexpr size_t kBufferBlocks = 64;
-
-  std::array<uint32_t, 8> key_;
-  uint64_t domain_;
-  uint64_t counter_ = 0;
-  size_t used_ = kBufferBlocks * 64;  // bytes of buffer_ already given out
-  alignas(64) std::array<uint8_t, kBufferBlocks * 64> buffer_;
-};
 
 }  // namespace psm

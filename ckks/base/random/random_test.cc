@@ -4,7 +4,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -53,33 +52,6 @@ TEST_CASE("every block function gives, for any number of blocks, what the portab
       }
     }
   }
-}
-
-TEST_CASE("a stream gives the same bytes however they are asked for") {
-  Seed seed;
-  seed.bytes[5] = 9;
-  std::vector<uint8_t> whole(20000), pieces(20000);
-  ChaChaStream(seed, 3).fill(whole.data(), whole.size());
-  ChaChaStream stream(seed, 3);
-  for (size_t at = 0, step = 1; at < pieces.size(); at += step, step = step * 3 % 5003 + 1) {
-    step = std::min(step, pieces.size() - at);
-    stream.fill(pieces.data() + at, step);
-  }
-  CHECK(whole == pieces);
-}
-
-TEST_CASE("streams of different domains or seeds differ") {
-  Seed seed;
-  std::set<uint64_t> first;
-  const auto insert = [&](uint64_t domain) {
-    uint64_t word;
-    ChaChaStream(seed, domain).fill(&word, sizeof word);
-    first.insert(word);
-  };
-  for (uint64_t domain = 0; domain < 100; ++domain) insert(domain);
-  seed.bytes[0] = 1;
-  insert(0);
-  CHECK(first.size() == 101);
 }
 
 TEST_CASE("secure random words do not repeat, within a source or between two") {

@@ -5,7 +5,7 @@
 #include "ckks/base/files/flags.h"
 #include "ckks/base/files/json_parser.h"
 #include "ckks/base/testing/allocation_meter.h"
-#include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/fuzz.h"
 #include "doctest/doctest.h"
 
 namespace psm {

@@ -50,12 +50,6 @@ inline ChanceRange mean_square(size_t n) {
   return chance_internal::gamma_mean(static_cast<double>(n) / 2, kChance / 2);
 }
 
-// Pearson's statistic of cells with `degrees` of freedom, many counts in each: a sum of squares, bounded above.
-inline double largest_chi_squared(size_t degrees) {
-  const auto n = static_cast<double>(degrees);
-  return n * chance_internal::gamma_mean(n / 2, kChance).high;
-}
-
 // Errors of slots often follow Laplace's law. A rounding error is a product of two values at the slot's root
 // of unity: that of the rounded part and that of the secret. Both are complex normal, so each part of their
 // product is Laplace: P(|x| > a) = e^{-sqrt(2) a}, the absolute value is exponential.

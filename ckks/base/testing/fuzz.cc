@@ -72,11 +72,6 @@ void keep_and_abort(int) {
   abort();
 }
 
-template <typename T, size_t n>
-const T& pick(const T (&items)[n], TrainingRandom& random) {
-  return items[random.integer(n)];
-}
-
 std::string from_environment(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? "" : text;
@@ -115,7 +110,7 @@ bool is_one_line(const std::string& text) {
 void mutate(std::string& bytes, const std::vector<std::string>& corpus, const std::vector<size_t>& marks,
             TrainingRandom& random) {
   if (bytes.empty()) {
-    bytes.push_back(pick(kBytes, random));
+    bytes.push_back(kBytes[random.integer(sizeof kBytes)]);
     return;
   }
   const size_t at = std::min(place(bytes.size(), marks, random), bytes.size() - 1);
@@ -125,7 +120,7 @@ void mutate(std::string& bytes, const std::vector<std::string>& corpus, const st
       bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.integer(8)));
       break;
     case 2:
-      bytes[at] = pick(kBytes, random);
+      bytes[at] = kBytes[random.integer(sizeof kBytes)];
       break;
     case 3:
       bytes[at] = static_cast<char>(random.integer(256));
@@ -170,7 +165,7 @@ void mutate(std::string& bytes, const std::vector<std::string>& corpus, const st
       break;
     }
     case 10:
-      bytes.insert(at, 1 + random.integer(16), pick(kBytes, random));
+      bytes.insert(at, 1 + random.integer(16), kBytes[random.integer(sizeof kBytes)]);
       break;
     default:
       bytes.resize(at);

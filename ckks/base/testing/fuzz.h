@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "ckks/base/random/training_random.h"
+#include "doctest/doctest.h"
 
 namespace psm {
 
@@ -50,5 +51,16 @@ FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs);
 
 // Puts bytes into a file of the test's own, for decoders that take a path, and returns the path.
 std::string in_file(std::string_view bytes, const std::string& name = "decoded");
+
+// Runs a target in a test case: nothing may fail, its corpus must be accepted, and some inputs refused.
+inline FuzzReport check_fuzz(const FuzzTarget& target, uint64_t inputs = 4000) {
+  if (!target.nearly)
+    for (const std::string& input : target.corpus) CHECK_NOTHROW(target.decode(input));
+  FuzzReport report = fuzz(target, inputs);
+  CHECK(report.failure == "");
+  CHECK(report.accepted > 0);
+  CHECK(report.refused > 0);
+  return report;
+}
 
 }  // namespace psm

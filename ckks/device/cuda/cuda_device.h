@@ -1,7 +1,8 @@
 // The CUDA device: block programs as kernels on one stream of the first GPU.
 //
-// Its arena is what is free when it is opened but kReserveBytes; nothing is allocated afterwards. cuda_device.cu
-// is the only file that nvcc compiles; no_cuda.cc takes its place in a build without --config=cuda.
+// Its arena is what is free when it is opened but kReserveBytes; nothing is allocated afterwards but events, where
+// launches are timed. cuda_device.cu is the only file that nvcc compiles; no_cuda.cc takes its place in a build
+// without --config=cuda.
 #pragma once
 
 #include <memory>

@@ -17,11 +17,8 @@
 
 namespace psm::ckks {
 
-struct KeyRows : KeyOperands<kMaxDigits> {
+struct KeyRows : KeyOperands<kMaxDigits>, OfRows {
   static constexpr const char* kName = "key product and ntt rows";
-  static constexpr int kPhases = 3;
-  static constexpr int kMaxThreads = RowBlock::kMaxThreads;
-  static constexpr size_t kSharedWords = RowBlock::kSharedWords;
   static constexpr int kMaxLimbs = 16;
 
   KeySource source;
@@ -67,11 +64,8 @@ struct KeyRows : KeyOperands<kMaxDigits> {
   }
 };
 
-struct DivideRows : KeyOperands<kMaxDigits> {
+struct DivideRows : KeyOperands<kMaxDigits>, OfRows {
   static constexpr const char* kName = "ntt rows and divide";
-  static constexpr int kPhases = 3;
-  static constexpr int kMaxThreads = RowBlock::kMaxThreads;
-  static constexpr size_t kSharedWords = RowBlock::kSharedWords;
 
   int polys, limbs;
   const uint64_t* r;      // limb j of polynomial i at (i limbs + j) N, from ConvertColumns

@@ -1,5 +1,6 @@
 // Plaintexts out of their rounded coefficients (CoefficientTile, ckks/scheme/encoding/residue_maker.h): the residue of
-// every integer-valued double modulo every prime, and the forward transform of so many values on the roots' beginning.
+// every double, cut towards zero, modulo every prime, and the forward transform of so many values on the roots'
+// beginning.
 //
 //     EncodeBlock          plaintexts of at most 2^12 values: a block makes one limb of one of them, layer by layer
 //     ReduceCoefficients   of more: the residues, for NttColumns and NttRows
@@ -96,13 +97,8 @@ struct EncodeBlock : EncodeTile {
 
 // A thread a value, kElementThreads neighbours a block; plaintext after plaintext, each limb after limb in `out`
 // or `in`.
-struct EncodeElements : EncodeTile {
-  static constexpr int kPhases = 1;
-  static constexpr int kMaxThreads = kElementThreads;
-  static constexpr size_t kSharedWords = 1;
-
+struct EncodeElements : EncodeTile, OfElements {
   uint32_t blocks() const { return static_cast<uint32_t>(primes.limbs()) * plaintexts() << (log_values - 8); }
-  uint32_t threads() const { return kMaxThreads; }
 
   // Value i of limb j of a plaintext, which is number `at` of all.
   struct Element {

@@ -278,9 +278,7 @@ struct RowPart {
 
 // A block's share of one polynomial or two: 8 rows together, 16 threads each.
 struct RowBlock {
-  static constexpr int kMaxThreads = 128;
   static constexpr uint32_t kLogRowsOfBlock = 3;
-  static constexpr size_t kSharedWords = RowPart::kPaddedRow << kLogRowsOfBlock;
 
   uint32_t log_rows, log_here;  // of a limb; of a polynomial in a block
   uint32_t log_polys;
@@ -330,14 +328,18 @@ struct RowBlock {
   }
 };
 
+// Programs on such blocks.
+struct OfRows {
+  static constexpr int kPhases = 3;
+  static constexpr int kMaxThreads = RowPart::kLanes << RowBlock::kLogRowsOfBlock;
+  static constexpr size_t kSharedWords = RowPart::kPaddedRow << RowBlock::kLogRowsOfBlock;
+};
+
 // Rows of one polynomial a block.
 template <NttDirection kDirection>
-struct NttRows {
+struct NttRows : OfRows {
   static constexpr bool kIsForward = kDirection == NttDirection::kForward;
   static constexpr const char* kName = kIsForward ? "ntt rows forward" : "ntt rows inverse";
-  static constexpr int kPhases = 3;
-  static constexpr int kMaxThreads = RowBlock::kMaxThreads;
-  static constexpr size_t kSharedWords = RowBlock::kSharedWords;
 
   NttBatch batch;
 

@@ -28,8 +28,6 @@ struct LedgerRow {
   std::string label{};
   ckks::Level level = 0;
   double log2_scale = 0;
-  int live =
-      0;  // values in memory while the instruction ends: its results, and what is used later or by itself
   std::optional<Observation> range{};
   std::optional<double> own_std{};        // error that the instruction adds, of re and of im
   std::optional<double> predicted_std{};  // accumulated
@@ -53,10 +51,8 @@ class Ledger {
   // `scales[l]` is the scale of level l. The plan outlives the ledger.
   Ledger(const Plan& plan, std::span<const double> scales)
       : plan_(plan), row_of_value_(plan.level.size(), -1) {
-    int live = 0;
     for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
       const Instruction& instruction = plan.program.instructions[i];
-      live += static_cast<int>(instruction.results.size());
       for (Value value : instruction.results) {
         const ckks::Level level = plan.level[value.id];
         PSM_CHECK(static_cast<size_t>(level) < scales.size(), "level ", level, " of ", scales.size(),
@@ -67,10 +63,8 @@ class Ledger {
                          .opcode = instruction.opcode,
                          .label = instruction.label,
                          .level = level,
-                         .log2_scale = std::log2(scales[level]),
-                         .live = live});
+                         .log2_scale = std::log2(scales[level])});
       }
-      live -= static_cast<int>(plan.last_use[i].size());
     }
   }
 
@@ -119,24 +113,13 @@ class Ledger {
   std::vector<LedgerSummary> by_kind() const {
     std::vector<LedgerSummary> kinds =
         grouped([](const LedgerRow& row) { return std::string(name(row.opcode)); });
-    std::stable_sort(kinds.begin(), kinds.end(), took_longer);
+    std::stable_sort(kinds.begin(), kinds.end(), [](const LedgerSummary& a, const LedgerSummary& b) {
+      return std::pair(a.seconds, a.predicted_seconds) > std::pair(b.seconds, b.predicted_seconds);
+    });
     return kinds;
-  }
-  // The first rows of the instructions that took longest, measured or else predicted; at most `count`.
-  std::vector<LedgerRow> costliest(size_t count) const {
-    std::vector<LedgerRow> first;
-    for (size_t r = 0; r < rows_.size(); ++r)
-      if (is_first(r)) first.push_back(rows_[r]);
-    std::stable_sort(first.begin(), first.end(), took_longer);
-    if (first.size() > count) first.resize(count);
-    return first;
   }
 
  private:
-  static constexpr auto took_longer = [](const auto& a, const auto& b) {
-    return std::pair(a.seconds, a.predicted_seconds) > std::pair(b.seconds, b.predicted_seconds);
-  };
-
   void set(double LedgerRow::*seconds, std::span<const double> by_instruction) {
     for (size_t r = 0; r < rows_.size(); ++r)
       rows_[r].*seconds = is_first(r) ? by_instruction[rows_[r].instruction] : 0;

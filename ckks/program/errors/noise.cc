@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/bootstrapper.h"
@@ -25,59 +26,108 @@ std::vector<double> samples(const Observation& seen) {
   return points;
 }
 
-// Complex root mean squares, as the noise model has them.
+// Goes through a plan in order. Figures are complex root mean squares, as the noise model has them, but for those in
+// `errors_`, which are of re and of im.
 class Prediction {
  public:
-  Prediction(const Plan& plan, const ckks::NoiseModel& noise, std::span<const Observation> observations)
-      : noise_(noise), context_(noise.context()), observations_(observations) {
+  Prediction(const Plan& plan, const ckks::NoiseModel& noise, double bootstrap_rounding,
+             std::span<const Observation> observations)
+      : plan_(plan),
+        noise_(noise),
+        context_(noise.context()),
+        bootstrap_(std::numbers::sqrt2 * bootstrap_rounding),
+        observations_(observations) {
     PSM_CHECK(observations.size() == plan.level.size(), observations.size(), " observations of ",
               plan.level.size(), " values");
+    errors_.own.resize(plan.level.size(), 0);
+    errors_.accumulated.resize(plan.level.size(), 0);
   }
 
-  double size(Value value) const { return observations_[id(value)].rms; }
-
-  double own(const Instruction& instruction, size_t result, ckks::Level level, double bootstrap_rms) const {
-    const auto size_of = [&](size_t i) { return size(instruction.arguments[i]); };
+  // The errors of one result of an instruction, whose arguments have theirs.
+  void add(const Instruction& instruction, size_t result, ckks::Level level) {
+    const std::vector<Value>& arguments = instruction.arguments;
+    const ckks::Scale scale = context_.scale(level);
+    const size_t to = id(instruction.results[result]);
+    double variance = 0;
+    const auto adds = [&](double own) {
+      errors_.own[to] = own / std::numbers::sqrt2;
+      variance = square(errors_.own[to]);
+    };
+    // With what bringing the value down adds.
+    const auto error = [&](Value value) {
+      const ckks::Level from = plan_.level[id(value)];
+      const double lowering = from == level ? 0 : noise_.drop(from, level, size(value));
+      return std::hypot(errors_.accumulated[id(value)], lowering / std::numbers::sqrt2);
+    };
+    const auto passes_on = [&] {
+      for (Value argument : arguments) variance += square(error(argument));
+    };
     switch (instruction.opcode) {
       case Opcode::kInput:
-        return noise_.encryption(context_.scale(level));
-      case Opcode::kAddPlain:
-        return instruction.plain.period() == 1 ? 0 : noise_.encoding(context_.scale(level));
-      case Opcode::kMultiplyPlain: {
-        // A number is rounded once, and not coefficient by coefficient.
-        const ckks::Scale scale = context_.scale(level);
-        const double encoding =
-            instruction.plain.period() == 1 ? ckks::NoiseModel::scalar(scale) : noise_.encoding(scale);
-        return std::hypot(size_of(0) * encoding, noise_.rescale(context_.scale(level - 1)));
-      }
-      case Opcode::kMultiply:
-      case Opcode::kSumOfProducts:
-        return noise_.relinearise_rescale(level, context_.scale(level) * context_.scale(level),
-                                          context_.scale(level - 1));
-      case Opcode::kRotate:
-      case Opcode::kConjugate:
-        return noise_.key_switch(level, context_.scale(level));
-      case Opcode::kSumOfRotations: {  // divided by P once
-        const ckks::Scale scale = context_.scale(level);
-        const auto others = static_cast<double>(instruction.offsets.size() - 1);
-        return std::hypot(noise_.key_switch(level, scale), std::sqrt(others) * noise_.digits(level, scale));
-      }
-      case Opcode::kSeries:
-        return series(instruction, level);
-      case Opcode::kBootstrap:
-        return bootstrap_rms;
+        adds(noise_.encryption(scale));
+        break;
       case Opcode::kAdd:
       case Opcode::kSubtract:
       case Opcode::kNegate:
       case Opcode::kTimesI:
-        return 0;
-      case Opcode::kLinear:
-        return own_of_output(instruction, static_cast<int>(result), level);
-      case Opcode::kRefresh:  // not in a plan
+        passes_on();
         break;
+      case Opcode::kAddPlain:
+        adds(instruction.plain.period() == 1 ? 0 : noise_.encoding(scale));
+        passes_on();
+        break;
+      case Opcode::kMultiplyPlain: {
+        // A number is rounded once, and not coefficient by coefficient.
+        const double encoding =
+            instruction.plain.period() == 1 ? ckks::NoiseModel::scalar(scale) : noise_.encoding(scale);
+        adds(std::hypot(size(arguments[0]) * encoding, noise_.rescale(context_.scale(level - 1))));
+        variance += square(rms(instruction.plain) * error(arguments[0]));
+        break;
+      }
+      case Opcode::kMultiply:
+      case Opcode::kSumOfProducts:
+        adds(noise_.relinearise_rescale(level, scale * scale, context_.scale(level - 1)));
+        for (size_t k = 0; k < arguments.size(); k += 2) {
+          const Value a = arguments[k], b = arguments[k + 1];
+          variance += a == b ? square(2 * size(a) * error(a))
+                             : square(size(a) * error(b)) + square(size(b) * error(a));
+        }
+        break;
+      case Opcode::kRotate:
+      case Opcode::kConjugate:
+        adds(noise_.key_switch(level, scale));
+        passes_on();
+        break;
+      case Opcode::kSumOfRotations: {  // divided by P once
+        const auto others = static_cast<double>(instruction.offsets.size() - 1);
+        adds(std::hypot(noise_.key_switch(level, scale), std::sqrt(others) * noise_.digits(level, scale)));
+        variance += static_cast<double>(instruction.offsets.size() + 1) * square(error(arguments[0]));
+        break;
+      }
+      case Opcode::kLinear:
+        adds(own_of_output(instruction, static_cast<int>(result), level));
+        for (const ckks::TransformTerm& term : instruction.linear->terms)
+          if (term.output == static_cast<int>(result))
+            variance += square(rms(term.weight) * error(arguments[term.input]));
+        break;
+      case Opcode::kSeries:
+        adds(series(instruction, level));
+        variance += square(slope(instruction) * error(arguments[0]));
+        break;
+      case Opcode::kBootstrap:
+        adds(bootstrap_);
+        variance += square(error(arguments[result]));
+        break;
+      case Opcode::kRefresh:
+        refuse_opcode("noise of a plan", instruction.opcode);
     }
-    refuse_opcode("noise", instruction.opcode);
+    errors_.accumulated[to] = std::sqrt(variance);
   }
+
+  PredictedNoise take() && { return std::move(errors_); }
+
+ private:
+  double size(Value value) const { return observations_[id(value)].rms; }
 
   // The error that one output of a map adds: key switches of its sources, whole where they are divided by P
   // first, and the encoding of its weights, at the scale before the rescale.
@@ -110,7 +160,6 @@ class Prediction {
     return std::sqrt(sum / static_cast<double>(points.size()));
   }
 
- private:
   // The error that the nodes of the series' plan add, carried to its result with sizes sampled over the range.
   double series(const Instruction& instruction, ckks::Level level) const {
     const ckks::SeriesPlan plan = plan_on_primes(*instruction.series, level, context_);
@@ -139,28 +188,15 @@ class Prediction {
     return errors.back();
   }
 
+  const Plan& plan_;
   const ckks::NoiseModel& noise_;
   const ckks::Context& context_;
+  const double bootstrap_;
   std::span<const Observation> observations_;
+  PredictedNoise errors_;
 };
 
 }  // namespace
-
-std::vector<double> predicted_noise(const Plan& plan, const ckks::NoiseModel& noise,
-                                    double bootstrap_rounding, std::span<const Observation> observations) {
-  const Prediction prediction(plan, noise, observations);
-  std::vector<double> own(plan.level.size(), 0);
-  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
-    const Instruction& instruction = plan.program.instructions[i];
-    const ckks::Level level = plan.argument_level[i];
-    for (size_t r = 0; r < instruction.results.size(); ++r) {
-      own[id(instruction.results[r])] =
-          prediction.own(instruction, r, level, std::numbers::sqrt2 * bootstrap_rounding) /
-          std::numbers::sqrt2;
-    }
-  }
-  return own;
-}
 
 BootstrapErrors bootstrap_errors(const Plan& plan, const ckks::Context& context) {
   if (plan.bootstraps == 0) return {};
@@ -169,69 +205,20 @@ BootstrapErrors bootstrap_errors(const Plan& plan, const ckks::Context& context)
           [sine = bootstrap.eval_mod().polynomial()](double x) { return sine.sine_error(x); }};
 }
 
-std::vector<double> accumulated_noise(const Plan& plan, const ckks::NoiseModel& noise,
-                                      std::span<const double> own, std::span<const double> follows,
-                                      std::span<const Observation> observations) {
-  const Prediction prediction(plan, noise, observations);
-  PSM_CHECK(follows.size() == own.size(), follows.size(), " of ", own.size(), " values");
-  std::vector<double> total(own.begin(), own.end());
+PredictedNoise predicted_noise(const Plan& plan, const ckks::NoiseModel& noise, double bootstrap_rounding,
+                               std::span<const Observation> observations, std::span<const double> follows) {
+  PSM_CHECK(follows.empty() || follows.size() == plan.level.size(), follows.size(), " of ", plan.level.size(),
+            " values");
+  Prediction prediction(plan, noise, bootstrap_rounding, observations);
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
-    const ckks::Level level = plan.argument_level[i];
-    // What bringing an argument down adds.
-    const auto error = [&](Value argument) {
-      const ckks::Level from = plan.level[id(argument)];
-      const double lowering = from == level ? 0 : noise.drop(from, level, prediction.size(argument));
-      return std::hypot(total[id(argument)], lowering / std::numbers::sqrt2);
-    };
-    const auto argument_error = [&](size_t k) { return error(instruction.arguments[k]); };
-    for (size_t r = 0; r < instruction.results.size(); ++r) {
-      double variance = square(own[id(instruction.results[r])]);
-      switch (instruction.opcode) {
-        case Opcode::kInput:
-        case Opcode::kAdd:
-        case Opcode::kSubtract:
-        case Opcode::kNegate:
-        case Opcode::kTimesI:
-        case Opcode::kAddPlain:
-        case Opcode::kRotate:
-        case Opcode::kConjugate:
-          for (Value argument : instruction.arguments) variance += square(error(argument));
-          break;
-        case Opcode::kMultiplyPlain:
-          variance += square(rms(instruction.plain) * argument_error(0));
-          break;
-        case Opcode::kMultiply:
-        case Opcode::kSumOfProducts:
-          for (size_t k = 0; k < instruction.arguments.size(); k += 2) {
-            const Value a = instruction.arguments[k], b = instruction.arguments[k + 1];
-            variance += a == b
-                            ? square(2 * prediction.size(a) * error(a))
-                            : square(prediction.size(a) * error(b)) + square(prediction.size(b) * error(a));
-          }
-          break;
-        case Opcode::kLinear:
-          for (const ckks::TransformTerm& term : instruction.linear->terms)
-            if (term.output == static_cast<int>(r))
-              variance += square(rms(term.weight) * argument_error(static_cast<size_t>(term.input)));
-          break;
-        case Opcode::kSumOfRotations:
-          variance += static_cast<double>(instruction.offsets.size() + 1) * square(argument_error(0));
-          break;
-        case Opcode::kSeries:
-          variance += square(prediction.slope(instruction) * argument_error(0));
-          break;
-        case Opcode::kBootstrap:
-          variance += square(argument_error(r));
-          break;
-        case Opcode::kRefresh:
-          refuse_opcode("noise of a plan", instruction.opcode);
-      }
-      total[id(instruction.results[r])] = std::sqrt(variance);
-    }
+    for (size_t r = 0; r < instruction.results.size(); ++r)
+      prediction.add(instruction, r, plan.argument_level[i]);
   }
-  for (size_t v = 0; v < total.size(); ++v) total[v] = std::hypot(total[v], follows[v]);
-  return total;
+  PredictedNoise errors = std::move(prediction).take();
+  for (size_t v = 0; v < follows.size(); ++v)
+    errors.accumulated[v] = std::hypot(errors.accumulated[v], follows[v]);
+  return errors;
 }
 
 }  // namespace psm::program

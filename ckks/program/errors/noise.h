@@ -41,14 +41,14 @@ struct BootstrapErrors {
 // Builds the plan of a bootstrap to find them.
 BootstrapErrors bootstrap_errors(const Plan&, const ckks::Context&);
 
-// Own errors by value id. `observations` come from run_twin on plan.program. Inputs are taken to be encrypted under the
-// public key.
-std::vector<double> predicted_noise(const Plan&, const ckks::NoiseModel&, double bootstrap_rounding,
-                                    std::span<const Observation> observations);
-
-// Accumulated errors, from the own errors and from `follows`, which is TwinsResult::apart.
-std::vector<double> accumulated_noise(const Plan&, const ckks::NoiseModel&, std::span<const double> own,
-                                      std::span<const double> follows,
-                                      std::span<const Observation> observations);
+// By value id.
+struct PredictedNoise {
+  std::vector<double> own, accumulated;
+};
+// `observations` come from run_twin on plan.program; `follows` is empty or TwinsResult::apart. Inputs are taken to be
+// encrypted under the public key.
+PredictedNoise predicted_noise(const Plan&, const ckks::NoiseModel&, double bootstrap_rounding,
+                               std::span<const Observation> observations,
+                               std::span<const double> follows = {});
 
 }  // namespace psm::program

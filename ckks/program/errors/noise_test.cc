@@ -52,9 +52,7 @@ TEST_CASE("the error measured on ciphertexts is the predicted one, but for chanc
   const std::map<std::string, SlotVector> found = setting.run(inputs);
   const TwinResult twin = run_twin(p.program, inputs);
   const ckks::NoiseModel noise(setting.party.context);
-  const std::vector<double> own = predicted_noise(p, noise, 0, twin.observations);
-  const std::vector<double> total =
-      accumulated_noise(p, noise, own, std::vector<double>(own.size()), twin.observations);
+  const std::vector<double> total = predicted_noise(p, noise, 0, twin.observations).accumulated;
   for (const NamedValue& output : p.program.outputs) {
     const double measured = deviation(found.at(output.name), twin.outputs.at(output.name));
     const double predicted = total[output.value.id];
@@ -79,12 +77,11 @@ TEST_CASE(
   const ckks::NoiseModel noise(context);
   TwinOptions options;
   options.slack = 1e-2;
-  options.noise_std = predicted_noise(p, noise, 1e-5, clean.observations);
-  const std::vector<double> total = accumulated_noise(
-      p, noise, options.noise_std, std::vector<double>(options.noise_std.size()), clean.observations);
+  const PredictedNoise errors = predicted_noise(p, noise, 1e-5, clean.observations);
+  options.noise_std = errors.own;
   const TwinResult noisy = run_twin(p.program, inputs, options);
   const double measured = deviation(noisy.outputs.at("y"), clean.outputs.at("y"));
-  const double predicted = total[p.program.outputs[0].value.id];
+  const double predicted = errors.accumulated[p.program.outputs[0].value.id];
   CHECK(measured == doctest::Approx(predicted).scale(0).epsilon(0.25));
   CHECK(predicted > 1e-6);
 }
@@ -106,10 +103,10 @@ TEST_CASE(
   const BootstrapErrors bootstrap = bootstrap_errors(p, setting.party.context);
   const TwinsResult twin = run_twins(p.program, inputs, {.bootstrap_error = bootstrap.follows});
   const ckks::NoiseModel noise(setting.party.context);
-  const std::vector<double> own = predicted_noise(p, noise, bootstrap.rounding, twin.observations);
   const std::vector<double> independent =
-      accumulated_noise(p, noise, own, std::vector<double>(own.size()), twin.observations);
-  const std::vector<double> total = accumulated_noise(p, noise, own, twin.apart, twin.observations);
+      predicted_noise(p, noise, bootstrap.rounding, twin.observations).accumulated;
+  const std::vector<double> total =
+      predicted_noise(p, noise, bootstrap.rounding, twin.observations, twin.apart).accumulated;
   const std::map<std::string, SlotVector> found = setting.run(inputs);
   const ChanceRange range = with_half_a_bit(root_mean_square(kSlots));
   for (const NamedValue& output : p.program.outputs) {

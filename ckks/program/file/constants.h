@@ -54,7 +54,6 @@ class ConstantTable : public ckks::PlainStore, public std::enable_shared_from_th
  public:
   ckks::Plain plain(uint32_t index) const;
   size_t size() const { return constants_.size(); }
-  const Constant& operator[](uint32_t index) const { return constants_[index]; }
   // Returns the index of this vector. Throws Error if it belongs to another table.
   uint32_t index_of(const ckks::Plain&) const;
   uint64_t bytes(uint32_t index) const;  // that its runs have, shared ones too

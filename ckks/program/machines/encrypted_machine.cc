@@ -1,20 +1,15 @@
 #include "ckks/program/machines/encrypted_machine.h"
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 
+#include "ckks/base/clock.h"
 #include "ckks/base/error.h"
 #include "ckks/linalg/apply_transform.h"
 #include "ckks/poly/evaluate_series.h"
 
 namespace psm::program {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void require_data(const Plan& plan) {
   for (const Instruction& instruction : plan.program.instructions) {
@@ -115,7 +110,7 @@ class EncryptedMachine::Run {
       const auto constant = constants_.find(index_);
       is_exchanged_ = constant != constants_.end();
       instruction_ = is_exchanged_ ? &constant->second : &plan_.program.instructions[index_];
-      const auto start = Clock::now();
+      const double start = seconds_now();
       try {
         step();
       } catch (const Error& error) {
@@ -123,7 +118,7 @@ class EncryptedMachine::Run {
                     error.kind());
       }
       if (options_.waits) evaluator_.engine().wait();
-      result_.seconds[index_] = seconds_since(start);
+      result_.seconds[index_] = seconds_now() - start;
       downloaded_.clear();
       if (options_.observe)
         for (Value value : instruction_->results) options_.observe(index_, value, on_host(value));
@@ -212,9 +207,9 @@ class EncryptedMachine::Run {
   template <typename Use>
   void with_encoded(const ckks::Plain& plain, ckks::Level level, const Use& use) {
     const auto encode = [&] {
-      const auto start = Clock::now();
+      const double start = seconds_now();
       ckks::Plaintext encoded = machine_.encoder_.encode(plain.values(), level);
-      result_.encode_seconds[index_] += seconds_since(start);
+      result_.encode_seconds[index_] += seconds_now() - start;
       return encoded;
     };
     if (is_exchanged_) return use(encode());
@@ -322,11 +317,11 @@ class EncryptedMachine::Run {
     if (first < 0) return nullptr;
     std::unique_ptr<ckks::EncodedTransform>& encoded = cache.transforms[first];
     if (!encoded) {
-      const auto start = Clock::now();
+      const double start = seconds_now();
       encoded =
           std::make_unique<ckks::EncodedTransform>(context_, machine_.encoder_, *instruction_->linear, level,
                                                    context_.scale(level), context_.scale(level - 1));
-      result_.encode_seconds[index_] += seconds_since(start);
+      result_.encode_seconds[index_] += seconds_now() - start;
       cache.bytes += encoded->bytes();
     }
     return encoded.get();
@@ -434,14 +429,8 @@ void EncryptedMachine::require_offers() const {
                           highest, ", which these parameters do not offer; plan for them"));
   }
   const auto require = [&](const ckks::KeyRequest& request) {
-    for (const ckks::KeyName& key : request.keys(context.chain())) {
-      if (key.role == ckks::KeyRole::kRelinearisation)
-        evaluator_.relinearisation_key(key.level);
-      else if (key.role == ckks::KeyRole::kGalois)
-        evaluator_.galois_key(key.element, key.level);
-      else if (evaluator_.keys().find(context, key.role, key.element, key.level) == nullptr)
-        throw Error("a key around ModRaise is missing; generate the keys that the plan asks for");
-    }
+    for (const ckks::KeyName& key : request.keys(context.chain()))
+      evaluator_.require_key(key.role, key.element, key.level);
   };
   require(plan_.keys);
   for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan_))

@@ -20,10 +20,10 @@ constexpr size_t kSlots = 512;  // insecure rings of degree 2^10
 // The fixed tolerances below only tell right from wrong. They are 200 times the largest of 512 errors or more, so 400
 // deviations: by the tails in chance.h less than one chance in 10^200.
 
-ckks::Plain periodic(size_t period, bool real = false) {
+ckks::Plain periodic(size_t period) {
   std::vector<ckks::Complex> values(period);
   for (size_t s = 0; s < period; ++s)
-    values[s] = {std::sin(static_cast<double>(3 * s + 1)), real ? 0 : std::cos(static_cast<double>(s))};
+    values[s] = {std::sin(static_cast<double>(3 * s + 1)), std::cos(static_cast<double>(s))};
   return ckks::Plain(std::move(values));
 }
 
@@ -70,27 +70,6 @@ TEST_CASE("every operation gives on ciphertexts what it gives in the clear") {
 }
 
 TEST_CASE(
-    "a linear map of two inputs with babies, giants of both signs and conjugates agrees with the twin") {
-  Builder b(kSlots);
-  const std::vector<Value> inputs{b.input("x"), b.input("y")};
-  ckks::LinearTransform map{.outputs = 2, .terms = {}};
-  for (int giant : {-16, 0, 16, 32})
-    for (int baby : {0, 1, 5})
-      for (int input : {0, 1})
-        map.terms.push_back({.output = (giant + baby + 16) % 2,
-                             .giant = giant,
-                             .input = input,
-                             .baby = baby,
-                             .conjugate = (giant == 0) && (baby == 1),
-                             .weight = periodic(input == 0 ? 32 : kSlots)});
-  const std::vector<Value> outputs = b.linear(inputs, map);
-  b.output("first", outputs[0]);
-  b.output("second", b.square(outputs[1]));
-  TestMachine setting(ckks::insecure_leveled(10, 4), std::move(b).finish());
-  CHECK(setting.difference({{"x", wave(kSlots, 0.1)}, {"y", wave(kSlots, 0.37)}}) < 1e-4);
-}
-
-TEST_CASE(
     "a run with other constants gives what the program with them gives, and leaves the next run alone") {
   Builder b(kSlots);
   const Value x = b.input("x");
@@ -113,8 +92,11 @@ TEST_CASE(
   const ckks::ParameterSpec spec = ckks::insecure_leveled(10, 3);
   const ckks::Context context(spec);
   const CostModel costs(context.chain());
-  const Plan base = plan(program, costs), other = with_constants(base, constants, context.chain());
-  ckks::TestParty party(spec, key_request(other, {}));
+  const Plan base = plan(program, costs);
+  ckks::KeyRequest keys = base.keys;
+  for (const auto& [place, constant] : exchanged(base.program, constants))
+    request_keys(constant, context.chain(), base.argument_level[place], keys);
+  ckks::TestParty party(spec, keys);
   EncryptedMachine machine(base, party.encoder, *party.evaluator, nullptr);
   std::map<std::string, ckks::Ciphertext> inputs;
   inputs.emplace("x", party.encrypt(wave(kSlots, 0.1), base.input_levels[0]));
@@ -124,7 +106,7 @@ TEST_CASE(
   };
   CHECK(error(program, {}) < 1e-5);
   const size_t kept = machine.encoded_bytes();
-  CHECK(error(other.program, {.constants = constants}) < 1e-5);
+  CHECK(error(with_constants(base.program, constants), {.constants = constants}) < 1e-5);
   CHECK(machine.encoded_bytes() == kept);
   CHECK(error(program, {}) < 1e-5);
   constants[0].offsets = {1};
@@ -226,7 +208,7 @@ void check_sparse(const ckks::BootstrapKind& kind, bool real) {
   // On all its ways: y and its error come into x again and again.
   const size_t values = kind.of_blocks() ? kind.blocks() : kind.period;
   TwinOptions options{.slack = 1e-2, .bootstrap_error = bootstrap.follows};
-  options.noise_std = predicted_noise(setting.plan_, noise, bootstrap.rounding, twin.observations);
+  options.noise_std = predicted_noise(setting.plan_, noise, bootstrap.rounding, twin.observations).own;
   const TwinResult noisy = run_twin(setting.plan_.program, inputs, options);
   for (const auto& [name, slots] : setting.run(inputs)) {
     const SlotVector& exact = twin.outputs.at(name);
@@ -237,8 +219,7 @@ void check_sparse(const ckks::BootstrapKind& kind, bool real) {
     CHECK(with_half_a_bit(root_mean_square(values)).holds(measured / predicted));
   }
   const MeterReading reading = meter(setting.plan_, setting.model);
-  CHECK(reading.key_bytes() == static_cast<double>(setting.party.keys.bytes()));
-  CHECK(reading.counts.bootstraps == setting.plan_.bootstraps);
+  CHECK(reading.key_bytes == static_cast<double>(setting.party.keys.bytes()));
   CHECK(reading.bootstrap_bytes == static_cast<double>(setting.bootstrappers.at(kind).bytes()));
   // Without the bootstrapper, and with one of another period.
   CHECK_THROWS_AS(machine_of(setting, nullptr), Error);
@@ -258,19 +239,6 @@ TEST_CASE(
       check_sparse(kind, real);
     }
   }
-}
-
-TEST_CASE("the meter knows the keys that a run takes") {
-  TestMachine setting(ckks::insecure_leveled(10, 15), [] {
-    Builder b(kSlots);
-    const Value x = b.input("x");
-    Value sum = x;
-    for (int i = 1; i < 6; ++i) sum = b.add(b.square(sum), b.rotate(x, i));
-    b.output("y", sum);
-    return std::move(b).finish();
-  }());
-  const MeterReading reading = meter(setting.plan_, CostModel(setting.party.context.chain()));
-  CHECK(reading.key_bytes() == static_cast<double>(setting.party.keys.bytes()));
 }
 
 TEST_CASE("what was prepared is not encoded in a run, which gives the same ciphertexts") {

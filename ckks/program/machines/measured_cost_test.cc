@@ -290,32 +290,6 @@ TEST_CASE("bootstraps of a complex value, of a real one and of two real ones do 
   }
 }
 
-TEST_CASE("the steps of a bootstrap take what the whole does") {
-  const ckks::Context context(ckks::insecure_bootstrappable(kLogN));
-  const CostModel model = model_of(context);
-  for (const int values : {1, 2}) {
-    CAPTURE(values);
-    Program program;
-    program.slots = kSlots;
-    program.values.resize(2, {.is_real = values == 2});
-    Instruction one{.opcode = Opcode::kBootstrap};
-    const auto effort = [&](BootstrapStep step) {
-      const int arguments = step == BootstrapStep::kEvalMod ? 1 : step == BootstrapStep::kJoin ? 2 : values;
-      one.step = step, one.arguments.clear();
-      for (int v = 0; v < arguments; ++v) one.arguments.push_back({v});
-      return model.effort(one, program,
-                          step == BootstrapStep::kJoin ? context.compute_level() : context.entry_level());
-    };
-    const Effort whole = effort(BootstrapStep::kWhole);
-    Effort sum = effort(BootstrapStep::kParts);
-    for (int part = 0; part < 2; ++part) sum += effort(BootstrapStep::kEvalMod);
-    if (values == 1) sum += effort(BootstrapStep::kJoin);
-    sum.counts.bootstraps = 1;
-    CHECK(sum.work.limbs == whole.work.limbs);
-    CHECK(sum.counts == whole.counts);
-  }
-}
-
 TEST_CASE(
     "sparse bootstraps of a complex value, of a real one and of two real ones do what the cost model "
     "counts") {

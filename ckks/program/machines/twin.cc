@@ -174,7 +174,6 @@ class Twin {
   }
   void release() {
     for (Value value : last_uses_[index_]) SlotVector().swap(values_[id(value)]);
-    if (options_.progress) options_.progress(index_ + 1, program_.instructions.size());
   }
 
   const SlotVector& value(Value value) const { return values_[id(value)]; }
@@ -197,7 +196,7 @@ class Twin {
   template <typename Off>
   void check(Value value, const std::string& what, double allowed, const Off& off) {
     const SlotVector& x = values_[id(value)];
-    RangeViolation violation{.instruction = index_, .value = value, .what = what};
+    RangeViolation violation{.what = what};
     double farthest = -1;
     for (size_t s = 0; s < x.size(); ++s) {
       const auto [by, number] = off(x, s);
@@ -226,7 +225,8 @@ class Twin {
   void report(RangeViolation violation) {
     violation.operation = describe(*instruction_);
     if (options_.on_range == TwinOptions::OnRange::kThrow)
-      throw Error(message(describe(violation),
+      throw Error(message(violation.operation, ": ", violation.what, ", left in ", violation.slots,
+                          " slots, worst ", violation.worst, " in slot ", violation.slot,
                           "; change the input, or widen the intervals with --margin of //cmd:polynomialise"));
     result_.violations.push_back(std::move(violation));
   }
@@ -543,11 +543,6 @@ TwinsResult run_twins(const Program& program, const std::map<std::string, SlotVe
     exact.release(), moved.release();
   }
   return {exact.finish(), std::move(apart)};
-}
-
-std::string describe(const RangeViolation& violation) {
-  return message(violation.operation, ": ", violation.what, ", left in ", violation.slots, " slots, worst ",
-                 violation.worst, " in slot ", violation.slot);
 }
 
 }  // namespace psm::program

@@ -45,13 +45,10 @@ struct TwinOptions {
   std::vector<double> noise_std{};  // by value id; empty: no noise
   uint64_t noise_seed = 1;
   std::function<double(double)> bootstrap_error{};
-  std::function<void(size_t done, size_t total)> progress{};                                 // instructions
   std::function<void(const Instruction&, Value, std::span<const ckks::Complex>)> observe{};  // every result
 };
 
 struct RangeViolation {
-  size_t instruction = 0;
-  Value value;
   std::string operation{};  // "series [layer 0 / attention]"
   std::string what;         // the range that was left
   double worst = 0;         // the component farthest outside
@@ -74,8 +71,5 @@ struct TwinsResult : TwinResult {
   std::vector<double> apart;
 };
 TwinsResult run_twins(const Program&, const std::map<std::string, SlotVector>& inputs, const TwinOptions&);
-
-// One line: "series [layer 0 / norm]: re or im in [-1, 1] left in 3 slots, worst 1.25 in slot 17".
-std::string describe(const RangeViolation&);
 
 }  // namespace psm::program

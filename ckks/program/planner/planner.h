@@ -11,7 +11,8 @@
 // Choice. The candidates are the values in kRefresh groups. Two real values share one bootstrap (a + i b),
 // inside a group, or across groups that do not depend on each other. A single one costs less than two. The
 // planner minimises the predicted seconds of the whole program by local search:
-//   1. starts: nothing refreshed; everything; and for each level t, the candidates whose need exceeds t in a
+//   1. starts: nothing refreshed; everything; everything but the groups, then candidates, that can be dropped from the
+//      last to the first without more missing levels; and for each level t, the candidates whose need exceeds t in a
 //      backward pass that decides as it goes;
 //   2. moves, taken while they improve, of groups that have the same place in all layers at once: labels alike but for
 //      numbers; in small programs also of each group to any place;

@@ -3,9 +3,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
+#include "ckks/base/clock.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/engine/host_engine.h"
@@ -32,26 +32,22 @@ class Stopwatch {
   // other programs change little.
   template <typename Call>
   std::vector<double> times_of_calls(double budget, const Call& call) {
-    using Clock = std::chrono::steady_clock;
-    const auto since = [](Clock::time_point begin) {
-      return std::chrono::duration<double>(Clock::now() - begin).count();
-    };
     call();  // first touch of memory
     std::vector<double> undisturbed, shares;
-    const auto start = Clock::now();
+    const double start = seconds_now();
     double elapsed = 0;
     while (elapsed < budget || (elapsed < 3 * budget && (shares.size() < 16 || undisturbed.empty()))) {
       rusage before, after;
       getrusage(RUSAGE_SELF, &before);
-      const auto begin = Clock::now();
+      const double begin = seconds_now();
       call();
-      const double seconds = since(begin);
+      const double seconds = seconds_now() - begin;
       getrusage(RUSAGE_SELF, &after);
       const double processor = processor_seconds(after) - processor_seconds(before);
       shares.push_back(processor / thread_count());
       processor_seconds_ += processor;
       if (after.ru_nivcsw == before.ru_nivcsw) undisturbed.push_back(seconds);
-      elapsed = since(start);
+      elapsed = seconds_now() - start;
     }
     elapsed_ += elapsed;
     std::vector<double>& times = undisturbed.empty() ? shares : undisturbed;

@@ -20,8 +20,8 @@ struct Calibration {
   std::string caveat() const;
 };
 
-// Runs every kernel for about `seconds` / 9 on buffers larger than the caches, as the evaluator does; three
-// times as long if other programs disturb it.
+// Runs every kernel for about `seconds` / 9 on buffers larger than the caches, as the evaluator does; up to three times
+// as long if other programs disturb it, or if that is too short for 16 calls.
 Calibration calibrate(const ckks::Context&, double seconds = 2);
 
 // The mean of two, before and after what is predicted, say. Their difference counts as spread.
@@ -32,7 +32,7 @@ Calibration mean(const Calibration&, const Calibration&);
 KernelSeconds at_threads(const KernelSeconds& one, const KernelSeconds& two, int threads);
 
 // Seconds for each byte of encoded plaintexts, with all threads. A first pass takes this much longer than a
-// warm one, if its memory has been touched (ckks/base/memory.h).
+// warm one, if its memory has been touched (ckks/base/touched_memory.h).
 double encode_seconds_per_byte(const ckks::Context&, double seconds = 0.1);
 
 }  // namespace psm::program

@@ -16,18 +16,6 @@ const char* name(WorkKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-const Counts::Member Counts::kMembers[] = {
-    {"hoisted_key_switches", &Counts::hoisted_key_switches},
-    {"full_key_switches", &Counts::full_key_switches},
-    {"relinearisations", &Counts::relinearisations},
-    {"conjugations", &Counts::conjugations},
-    {"plaintext_products", &Counts::plaintext_products},
-    {"ciphertext_products", &Counts::ciphertext_products},
-    {"rescales", &Counts::rescales},
-    {"level_drops", &Counts::level_drops},
-    {"bootstraps", &Counts::bootstraps},
-};
-
 namespace {
 
 // The parts of a key switch, as work at one level.
@@ -271,22 +259,6 @@ const BootstrapFigures& CostModel::bootstrap(const ckks::BootstrapKind& kind) co
   return *found;
 }
 
-Effort CostModel::bootstrap_effort(const Instruction& instruction, const Program& program,
-                                   ckks::Level level) const {
-  const BootstrapFigures& of = bootstrap(instruction.bootstrap);
-  const bool pair = instruction.arguments.size() == 2;
-  EffortSum sum(chain_);
-  if (instruction.step == BootstrapStep::kWhole) {
-    sum.effort = pair ? of.pair_effort : is_single_real(instruction, program) ? of.real_effort : of.effort;
-    sum.effort.counts.bootstraps = 1;
-    return sum.effort;
-  }
-  if (instruction.step == BootstrapStep::kParts) sum.effort = of.parts_effort;
-  if (instruction.step == BootstrapStep::kEvalMod) sum.effort = of.evalmod_effort;
-  if (pair) sum.add(level, 2, 2);  // a + i b
-  return sum.effort;
-}
-
 Effort CostModel::effort(const Instruction& instruction, const Program& program, ckks::Level level) const {
   EffortSum sum(chain_);
   switch (instruction.opcode) {
@@ -326,8 +298,12 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
     case Opcode::kSeries:
       sum.series(plan_on_powers_of_two(*instruction.series, level).nodes);
       return sum.effort;
-    case Opcode::kBootstrap:
-      return bootstrap_effort(instruction, program, level);
+    case Opcode::kBootstrap: {
+      if (instruction.step != BootstrapStep::kWhole) return {};
+      const BootstrapFigures& of = bootstrap(instruction.bootstrap);
+      if (instruction.arguments.size() == 2) return of.pair_effort;
+      return is_single_real(instruction, program) ? of.real_effort : of.effort;
+    }
   }
   refuse_opcode("cost model", instruction.opcode);
 }

@@ -59,18 +59,18 @@ struct Counts {
   int64_t ciphertext_products = 0;
   int64_t rescales = 0;
   int64_t level_drops = 0;  // a value brought down to the level of a use
-  int64_t bootstraps = 0;
   Counts& operator+=(const Counts& other) {
-    for (const auto& [name, member] : kMembers) this->*member += other.*member;
+    hoisted_key_switches += other.hoisted_key_switches;
+    full_key_switches += other.full_key_switches;
+    relinearisations += other.relinearisations;
+    conjugations += other.conjugations;
+    plaintext_products += other.plaintext_products;
+    ciphertext_products += other.ciphertext_products;
+    rescales += other.rescales;
+    level_drops += other.level_drops;
     return *this;
   }
   friend bool operator==(const Counts&, const Counts&) = default;
-
-  struct Member {
-    const char* name;
-    int64_t Counts::*value;
-  };
-  static const Member kMembers[9];  // all of them, by the names of JSON
 };
 
 struct Effort {
@@ -136,12 +136,11 @@ struct KernelSeconds {
 struct BootstrapFigures {
   ckks::BootstrapKind kind{};
   ckks::Level entry_level = 0, output_level = 0;
-  Effort effort{};                          // kernels and key-switches, of a complex value
-  Effort real_effort{};                     // of one real value: a full one takes one EvalMod instead of two
-  Effort pair_effort{};                     // of two real values that travel as a + i b
-  Effort parts_effort{}, evalmod_effort{};  // of a full one's steps
-  double seconds = 20;                      // measured or predicted; includes everything
-  double real_seconds = 14;                 // the same for one real value
+  Effort effort{};           // kernels and key-switches, of a complex value
+  Effort real_effort{};      // of one real value: a full one takes one EvalMod instead of two
+  Effort pair_effort{};      // of two real values that travel as a + i b
+  double seconds = 20;       // measured or predicted; includes everything
+  double real_seconds = 14;  // the same for one real value
   ckks::KeyRequest keys{};
   double memory_bytes = 0;   // encoded transforms
   double scratch_bytes = 0;  // at its peak
@@ -161,7 +160,8 @@ class CostModel {
   const BootstrapFigures& bootstrap(const ckks::BootstrapKind&) const;  // must be offered (PSM_CHECK)
 
   // The effort of an instruction whose arguments are at `level`. Drops to this level count apart. kRefresh is free.
-  // kBootstrap costs one bootstrap: of a complex value, of two real ones, or less for a single real one.
+  // kBootstrap costs one bootstrap: of a complex value, of two real ones, or less for a single real one. Its steps have
+  // seconds alone.
   Effort effort(const Instruction&, const Program&, ckks::Level level) const;
   Effort drop_effort(ckks::Level target) const;  // Evaluator::drop_to_level
   double seconds(const Instruction&, const Program&, ckks::Level level) const;
@@ -172,7 +172,6 @@ class CostModel {
   double drop_seconds(ckks::Level target) const { return kernels_.of(drop_effort(target).work); }
 
  private:
-  Effort bootstrap_effort(const Instruction&, const Program&, ckks::Level level) const;
   double linear_seconds(ckks::TransformCounts, bool divides_sources, ckks::Level level) const;
 
   ckks::Chain chain_;

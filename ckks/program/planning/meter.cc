@@ -1,7 +1,6 @@
 #include "ckks/program/planning/meter.h"
 
 #include <cmath>
-#include <utility>
 
 #include "ckks/linalg/transform_blocks.h"
 
@@ -97,20 +96,12 @@ double scratch_bytes(const Instruction& instruction, const ckks::TransformSchedu
 }
 
 void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading) {
-  const ckks::Chain& chain = model.chain();
   reading.keys = plan.keys;
-  reading.program_rotation_keys = static_cast<int>(plan.keys.galois_levels.size());
-  reading.program_key_bytes = static_cast<double>(plan.keys.bytes(chain));
   for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan)) {
     reading.keys.merge(model.bootstrap(kind).keys);
     reading.bootstrap_bytes += model.bootstrap(kind).memory_bytes;
   }
-  reading.bootstrap_key_bytes = static_cast<double>(reading.keys.bytes(chain)) - reading.program_key_bytes;
-  for (const ckks::KeyName& key : reading.keys.keys(chain)) {
-    KeyFigures& figures = reading.keys_by_level[key.level];
-    ++figures.count;
-    figures.bytes += static_cast<double>(chain.key_bytes(key.level, key.p_count, key.digits));
-  }
+  reading.key_bytes = static_cast<double>(reading.keys.bytes(model.chain()));
 }
 
 }  // namespace
@@ -138,23 +129,27 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
   count_keys(plan, model, reading);
   Memory memory(plan, model.chain(), shared_inputs);
   Plaintexts plaintexts(model.chain());
-  reading.lowest_level = model.chain().max_level;
-  for (ckks::Level level : plan.input_levels) reading.input_level = std::max(reading.input_level, level);
   const std::vector<Instruction>& instructions = plan.program.instructions;
   size_t waiting = 0;  // sums of products that were made with an earlier one
   for (size_t i = 0; i < instructions.size(); ++i) {
     const Instruction& instruction = instructions[i];
     const ckks::Level level = plan.argument_level[i];
     const bool bootstrap = instruction.opcode == Opcode::kBootstrap;
-    Effort effort = model.effort(instruction, plan.program, level);
+    ckks::TransformSchedule schedule;
+    EffortSum map(model.chain());
+    if (instruction.linear) {
+      schedule = ckks::transform_schedule(*instruction.linear, plan.program.slots);
+      map.linear(schedule.counts, level);
+      reading.table_bytes += static_cast<double>(instruction.linear->terms.size()) * kTermBytes;
+    }
+    Effort effort = instruction.linear ? map.effort : model.effort(instruction, plan.program, level);
     const double seconds =
         bootstrap ? model.seconds(instruction, plan.program, level) : model.kernels().of(effort.work);
     double drops = 0;
     if (bootstrap) {
       reading.bootstrap_counts += effort.counts;
       reading.work += effort.work;
-      const int64_t of_all = std::exchange(effort, {}).counts.bootstraps;
-      effort.counts.bootstraps = of_all;
+      effort = {};
     }
     auto drop_to = [&](ckks::Level target) {
       effort += model.drop_effort(target);
@@ -168,11 +163,6 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
       for (Value result : instruction.results)
         if (plan.level[id(result)] < model.bootstrap(instruction.bootstrap).output_level)
           drop_to(plan.level[id(result)]);
-    ckks::TransformSchedule schedule;
-    if (instruction.linear) {
-      schedule = ckks::transform_schedule(*instruction.linear, plan.program.slots);
-      reading.table_bytes += static_cast<double>(instruction.linear->terms.size()) * kTermBytes;
-    }
     double products = 0;  // that are not relinearised yet, of three polynomials
     if (instruction.opcode == Opcode::kSumOfProducts) {
       if (waiting == 0) waiting = sums_together(plan, i);
@@ -195,10 +185,6 @@ MeterReading meter(const Plan& plan, const CostModel& model, const std::set<std:
     reading.seconds += seconds + drops;
     reading.instruction_seconds.push_back(seconds + drops);
     reading.drop_seconds.push_back(drops);
-    if (instruction.opcode != Opcode::kInput) {
-      reading.highest_level = std::max(reading.highest_level, level);
-      reading.lowest_level = std::min(reading.lowest_level, level);
-    }
   }
   reading.plaintext_bytes = plaintexts.bytes();
   return reading;

@@ -1,5 +1,5 @@
-// The meter: the cost of a plan, before any key exists. Levels, key switches by kind, rotation keys and their
-// bytes by level, peak memory, seconds by instruction. Works for programs whose weights are only shapes.
+// The meter: the cost of a plan, before any key exists. Key switches by kind, keys and their bytes, peak memory,
+// seconds by instruction. Works for programs whose weights are only shapes.
 //
 // Memory is that of the encrypted machine: live ciphertexts (freed at their last use, with the lowered copies
 // that the machine keeps), scratch of the current instruction, all keys, encoded plaintexts, and encoded
@@ -7,7 +7,6 @@
 #pragma once
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,11 +16,6 @@
 
 namespace psm::program {
 
-struct KeyFigures {
-  int count = 0;
-  double bytes = 0;
-};
-
 struct MeterReading {
   Counts counts;            // of the program; key-switches inside bootstraps are not among them
   Counts bootstrap_counts;  // of all its bootstraps together
@@ -30,10 +24,7 @@ struct MeterReading {
   std::vector<double> instruction_seconds, drop_seconds;  // by instruction; the second is in the first
 
   ckks::KeyRequest keys;  // of program and bootstrap together
-  std::map<ckks::Level, KeyFigures> keys_by_level;
-  int program_rotation_keys = 0;  // different Galois elements of the program alone
-  double program_key_bytes = 0;
-  double bootstrap_key_bytes = 0;  // what the bootstrap adds to them, those around ModRaise included
+  double key_bytes = 0;
 
   double peak_ciphertext_bytes = 0;  // live ciphertexts and scratch
   std::string peak_operation;
@@ -41,24 +32,20 @@ struct MeterReading {
   double peak_working_bytes = 0;  // live ciphertexts, scratch, and the plaintexts of the instruction at hand
   double bootstrap_bytes = 0;     // encoded transforms of the bootstrap
   double table_bytes = 0;         // of the program's maps, as its file's tables have them
-  double key_bytes() const { return program_key_bytes + bootstrap_key_bytes; }
   // The encoded plaintexts that the machine keeps for further passes at this limit (MachineOptions).
   size_t encoded_limit = kKeptPlaintextBytes;
   double kept_plaintext_bytes() const {
     return std::min(plaintext_bytes, static_cast<double>(encoded_limit));
   }
   // The least memory of a run, keys included.
-  double least_bytes() const { return key_bytes() + bootstrap_bytes + peak_working_bytes; }
+  double least_bytes() const { return key_bytes + bootstrap_bytes + peak_working_bytes; }
   // The peak memory of a run without the keys. The process itself comes on top, with the tables of its program.
   double run_bytes() const {
     // What does not fit is in use in addition to what is kept, while its instruction runs.
     return bootstrap_bytes +
            std::min(peak_ciphertext_bytes + plaintext_bytes, peak_working_bytes + kept_plaintext_bytes());
   }
-  double peak_bytes() const { return run_bytes() + key_bytes() + table_bytes; }
-
-  ckks::Level input_level = 0;                      // highest of all inputs
-  ckks::Level lowest_level = 0, highest_level = 0;  // at which something is computed
+  double peak_bytes() const { return run_bytes() + key_bytes + table_bytes; }
 };
 
 // About what the vectors of a program take in its file (ckks/program/file/constants.h), and its maps.

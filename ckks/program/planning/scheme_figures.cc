@@ -94,11 +94,9 @@ BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const KernelSeconds
     sum.add(evalmod);
     EffortSum of_part(chain);
     add_eval_mod(plan.eval_mod(), context, of_part);
-    figures.evalmod_effort = of_part.effort;
     figures.real_effort = sum.effort;
     figures.real_effort += of_part.effort;
     sum.add(evalmod, 2, 2);  // the difference, turned by -i
-    figures.parts_effort = sum.effort;
     sum.effort += of_part.effort;
     sum.effort += of_part.effort;
     figures.pair_effort = sum.effort;

@@ -24,6 +24,7 @@ class Link {
   virtual int ranks() const = 0;
   // How many of them share this machine and its memory, this one included.
   virtual int ranks_here() const = 0;
+  virtual uint64_t largest_name() const = 0;
   // Returns at once; the message travels while this rank computes.
   virtual void send(int to, uint64_t name, Buffer words) = 0;
   // Waits for a message. `from` may be kAnyRank; returns who sent it.

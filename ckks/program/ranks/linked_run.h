@@ -16,10 +16,15 @@ namespace psm::program {
 inline uint64_t message_of(Value value) { return kFirstValue + static_cast<uint64_t>(value.id); }
 
 // Options with which a machine of rank.plan sends what others need, and waits for what they send. The seconds of a
-// kInput are those that it waited. The run throws Error for a message that is no ciphertext of the plan's level. All
-// arguments outlive the run.
+// kInput are those that it waited. Throws Error if the link has too few names for the values. The run throws Error for
+// a message that is no ciphertext of the plan's level. All arguments outlive the run.
 inline RunOptions linked(RunOptions options, const RankPlan& rank, const ckks::Context& context,
                          ckks::Fingerprint fingerprint, Link& link) {
+  const size_t values = rank.plan.level.size();
+  const uint64_t most = link.largest_name() - kFirstValue + 1;
+  if (values > most)
+    throw Error(message("the program has ", values, " values, and messages between ranks have names for ",
+                        most, "; run it in one process"));
   options.receive = [&rank, &context, fingerprint, &link](Value value) {
     const ckks::Level level = rank.plan.level[id(value)];
     ckks::Ciphertext ciphertext(context.ring(), {level + 1, 0}, context.scale(level), fingerprint);

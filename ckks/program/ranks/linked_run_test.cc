@@ -157,7 +157,8 @@ TEST_CASE("rank 0 has the states of one machine, and any number of ranks goes on
   }
 }
 
-TEST_CASE("a message of another size is refused, with who sent it") {
+TEST_CASE(
+    "a message of another size is refused, with who sent it, and a link of too few names before the run") {
   const Whole& w = whole();
   const ScheduleOptions options{.ranks = 2, .link = {1e-6, 1e12}};
   const RankPlan rank = rank_plan(w.plan, scattered(options), options, 1, w.party.context.chain());
@@ -169,6 +170,11 @@ TEST_CASE("a message of another size is refused, with who sent it") {
   mailboxes[1].put(0, kFirstValue + static_cast<uint64_t>(rank.plan.program.inputs[0].value.id), Buffer(5));
   CHECK_REFUSED(machine.run({}, linked({}, rank, w.party.context, w.party.keys.fingerprint, link)),
                 "rank 0 sent 5 words");
+  const size_t values = rank.plan.level.size();
+  ThreadLink narrow(mailboxes, 1, kFirstValue + values - 2), wide(mailboxes, 1, kFirstValue + values - 1);
+  CHECK_REFUSED(linked({}, rank, w.party.context, w.party.keys.fingerprint, narrow),
+                message("have names for ", values - 1, "; run it in one process"));
+  CHECK_NOTHROW(linked({}, rank, w.party.context, w.party.keys.fingerprint, wide));
 }
 
 }  // namespace

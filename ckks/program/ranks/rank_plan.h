@@ -4,6 +4,9 @@
 // A value that another rank sends is a kInput at the place of its first use, named "value 17"; the machine waits for it
 // there (RunOptions::receive). Values keep their ids. Rank 0 has the inputs of the whole program, or the values of a
 // checkpoint, and its outputs.
+//
+// The meter's memory leaves out messages: values that have come and wait for their first use, and copies of those that
+// are on their way. How many there are depends on how late this rank is.
 #pragma once
 
 #include <map>

@@ -291,9 +291,7 @@ class Scheduler {
     const double length = options_.link.seconds(bytes(value)), start = there - length;
     lane(home(value)).out.take(start, length);
     lane(rank).in.take(start, length);
-    const size_t maker = made_by_[id(value)];
-    result_.transfers.push_back({value, maker == kNowhere ? 0 : result_.tasks[maker].instruction, home(value),
-                                 rank, bytes(value), start, there});
+    result_.transfers.push_back({value, home(value), rank, bytes(value), start, there});
     here_[id(value)][rank] = there;
     return there;
   }

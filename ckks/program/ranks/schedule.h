@@ -52,7 +52,6 @@ struct Task {
 
 struct Transfer {
   Value value;
-  size_t instruction = 0;  // of the plan, which made it
   int from = 0, to = 0;
   size_t bytes = 0;
   double start = 0, end = 0;

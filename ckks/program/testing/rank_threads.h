@@ -2,7 +2,6 @@
 #pragma once
 
 #include <exception>
-#include <functional>
 #include <map>
 #include <string>
 #include <thread>
@@ -17,10 +16,12 @@ namespace psm::program {
 
 class ThreadLink final : public Link {
  public:
-  ThreadLink(std::vector<Mailbox>& mailboxes, int rank) : mailboxes_(mailboxes), rank_(rank) {}
+  ThreadLink(std::vector<Mailbox>& mailboxes, int rank, uint64_t largest_name = ~uint64_t{0})
+      : mailboxes_(mailboxes), rank_(rank), largest_name_(largest_name) {}
   int rank() const override { return rank_; }
   int ranks() const override { return static_cast<int>(mailboxes_.size()); }
   int ranks_here() const override { return ranks(); }
+  uint64_t largest_name() const override { return largest_name_; }
   void send(int to, uint64_t name, Buffer words) override {
     mailboxes_.at(static_cast<size_t>(to)).put(rank_, name, std::move(words));
   }
@@ -34,29 +35,14 @@ class ThreadLink final : public Link {
  private:
   std::vector<Mailbox>& mailboxes_;
   const int rank_;
+  const uint64_t largest_name_;
 };
-
-// Calls body(link) on each rank. An exception ends the process, since the other ranks would wait.
-inline void on_ranks(int ranks, const std::function<void(Link&)>& body) {
-  std::vector<Mailbox> mailboxes(static_cast<size_t>(ranks));
-  std::vector<std::thread> threads;
-  for (int r = 0; r < ranks; ++r) {
-    threads.emplace_back([&, r] {
-      ThreadLink link(mailboxes, r);
-      try {
-        body(link);
-      } catch (const std::exception& error) {
-        link.fail(error.what(), 1);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
 
 using Ciphertexts = std::map<std::string, ckks::Ciphertext>;
 using States = std::map<size_t, Ciphertexts>;  // by next instruction, the values after a block by name_of()
 
-// A pass on threads, and the states that rank 0 was handed.
+// A pass on threads, and the states that rank 0 was handed. An exception ends the process, because the other ranks
+// would wait.
 inline std::pair<Ciphertexts, States> run_on_threads(const Plan& plan, const Schedule& schedule,
                                                      const ScheduleOptions& options,
                                                      const ckks::TestParty& party,
@@ -64,7 +50,7 @@ inline std::pair<Ciphertexts, States> run_on_threads(const Plan& plan, const Sch
   Ciphertexts outputs;
   const Ciphertexts none;
   States states;
-  on_ranks(options.ranks, [&](Link& link) {
+  const auto run_rank = [&](Link& link) {
     const RankPlan rank = rank_plan(plan, schedule, options, link.rank(), party.context.chain());
     const ckks::Bootstrappers bootstrappers =
         ckks::make_bootstrappers(party.context, party.encoder, bootstrap_kinds(rank.plan));
@@ -78,7 +64,20 @@ inline std::pair<Ciphertexts, States> run_on_threads(const Plan& plan, const Sch
     RunResult result = machine.run(link.rank() == 0 ? inputs : none,
                                    linked(std::move(run), rank, party.context, party.keys.fingerprint, link));
     if (link.rank() == 0) outputs = std::move(result.outputs);
-  });
+  };
+  std::vector<Mailbox> mailboxes(static_cast<size_t>(options.ranks));
+  std::vector<std::thread> threads;
+  for (int r = 0; r < options.ranks; ++r) {
+    threads.emplace_back([&, r] {
+      ThreadLink link(mailboxes, r);
+      try {
+        run_rank(link);
+      } catch (const std::exception& error) {
+        link.fail(error.what(), 1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
   return {std::move(outputs), std::move(states)};
 }
 

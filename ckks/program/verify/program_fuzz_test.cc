@@ -10,7 +10,7 @@
 #include "ckks/base/random/sha256.h"
 #include "ckks/base/testing/allocation_meter.h"
 #include "ckks/base/testing/check.h"
-#include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/fuzz.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/program/testing/sample_program.h"
 #include "ckks/program/verify/verify.h"

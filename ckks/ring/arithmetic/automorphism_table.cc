@@ -46,7 +46,6 @@ AutomorphismTable::AutomorphismTable(GaloisElement g, int log_n) : log_n_(log_n)
       permutations_[s][i] = reverse_bits((g * reverse_bits(i, 3) + s) & 7, 3);
     }
   }
-  view_ = {n(), blocks_.data(), 0, permutations_};
 }
 
 std::shared_ptr<const AutomorphismTable> automorphism_table(GaloisElement g, int log_n) {

@@ -111,8 +111,8 @@ inline uint64_t inverse_mod(uint64_t a, const Modulus& m) {
   return pow_mod(a, m.value - 2, m);
 }
 
-// The residue of an integer-valued double of any finite size and sign, from its mantissa and exponent. No
-// branch and no address depends on the value.
+// The residue of a finite double of any size and sign, cut towards zero, from its mantissa and exponent. No branch and
+// no address depends on the value.
 constexpr uint64_t residue_of(double value, const Modulus& m) {
   const uint64_t bits = std::bit_cast<uint64_t>(value);
   const uint64_t field = bits >> 52 & 0x7ff;

@@ -1,6 +1,5 @@
 #include "ckks/ring/arithmetic/packing.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -58,15 +57,6 @@ bool unpack_residues(uint64_t* residues, const uint8_t* in, size_t n, uint64_t q
     residues[i] = value;
   }
   return out_of_range == 0;
-}
-
-bool packed_below(const uint8_t* in, size_t n, uint64_t q) {
-  constexpr size_t kTile = 1024;
-  uint64_t tile[kTile];
-  for (size_t i = 0; i < n; i += kTile) {
-    if (!unpack_residues(tile, in + packed_bytes(i, q), std::min(kTile, n - i), q)) return false;
-  }
-  return true;
 }
 
 }  // namespace psm::ckks

@@ -19,7 +19,4 @@ void pack_residues(uint8_t* out, const uint64_t* residues, size_t n, uint64_t q)
 // Returns false if a residue is q or larger.
 [[nodiscard]] bool unpack_residues(uint64_t* residues, const uint8_t* in, size_t n, uint64_t q);
 
-// Whether n packed residues are all below q; n is a multiple of 8.
-[[nodiscard]] bool packed_below(const uint8_t* in, size_t n, uint64_t q);
-
 }  // namespace psm::ckks

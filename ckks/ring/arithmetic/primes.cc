@@ -11,23 +11,13 @@
 namespace psm::ckks {
 namespace {
 
-uint64_t mul_any(uint64_t a, uint64_t b, uint64_t n) { return static_cast<uint64_t>(uint128_t{a} * b % n); }
-
-uint64_t pow_any(uint64_t base, uint64_t exponent, uint64_t n) {
-  uint64_t result = 1;
-  for (base %= n; exponent > 0; exponent >>= 1, base = mul_any(base, base, n)) {
-    if (exponent & 1) result = mul_any(result, base, n);
-  }
-  return result;
-}
-
-// n - 1 = odd * 2^twos; whether `base` shows that n is composite.
-bool is_witness(uint64_t base, uint64_t n, uint64_t odd, int twos) {
-  uint64_t x = pow_any(base, odd, n);
-  if (x == 1 || x == n - 1) return false;
+// n - 1 = odd * 2^twos; whether `base` < n shows that n is composite.
+bool is_witness(uint64_t base, const Modulus& n, uint64_t odd, int twos) {
+  uint64_t x = pow_mod(base, odd, n);
+  if (x == 1 || x == n.value - 1) return false;
   for (int i = 1; i < twos; ++i) {
-    x = mul_any(x, x, n);
-    if (x == n - 1) return false;
+    x = mul_mod(x, x, n);
+    if (x == n.value - 1) return false;
   }
   return true;
 }
@@ -40,10 +30,11 @@ bool is_prime(uint64_t n) {
   for (uint64_t p : kBases) {
     if (n % p == 0) return n == p;
   }
+  const Modulus m(n);  // n is odd, and larger than every base
   const int twos = std::countr_zero(n - 1);
   const uint64_t odd = (n - 1) >> twos;
   return std::none_of(std::begin(kBases), std::end(kBases),
-                      [&](uint64_t base) { return is_witness(base, n, odd, twos); });
+                      [&](uint64_t base) { return is_witness(base, m, odd, twos); });
 }
 
 uint64_t prime_near(double target, int log_n, const std::vector<uint64_t>& excluded) {
@@ -66,15 +57,6 @@ uint64_t prime_near(double target, int log_n, const std::vector<uint64_t>& exclu
   }
   throw Error(message("no unused prime = 1 mod ", step, " below 2^", kMaxModulusBits, " lies near ", target,
                       "; use fewer primes or another size"));
-}
-
-std::vector<uint64_t> ntt_primes(int bits, int log_n, int count, std::vector<uint64_t> excluded) {
-  std::vector<uint64_t> primes;
-  for (int i = 0; i < count; ++i) {
-    primes.push_back(prime_near(std::ldexp(1.0, bits), log_n, excluded));
-    excluded.push_back(primes.back());
-  }
-  return primes;
 }
 
 }  // namespace psm::ckks

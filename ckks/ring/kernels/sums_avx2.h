@@ -28,14 +28,9 @@ struct SumModulus : DoubleModulus {
   SumModulus() = default;
   SumModulus(const Modulus& m, int factor_bits) : DoubleModulus(broadcast(m)) {
     const int bits = m.bits + factor_bits;
-    start = broadcast(power_of_two(53 + bits / 2));
-    shift = broadcast(1.5 * power_of_two(104 - m.bits));
+    start = broadcast(0x1p53 * static_cast<double>(int64_t{1} << (bits / 2)));
+    shift = broadcast(0x1.8p54 * static_cast<double>(int64_t{1} << (50 - m.bits)));
     max_products = (size_t{1} << (53 - (bits + 1) / 2)) - 1;
-  }
-
- private:
-  static double power_of_two(int exponent) {
-    return _mm_cvtsd_f64(_mm_castsi128_pd(_mm_set1_epi64x((int64_t{1023} + exponent) << 52)));
   }
 };
 

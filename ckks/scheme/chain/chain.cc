@@ -7,9 +7,9 @@
 namespace psm::ckks {
 namespace {
 
+constexpr int kMostPrimes = 16;  // of a digit: a conversion takes no more (ckks/ring/basis_conversion.h)
 // The key switch's error is sqrt(N / 12) * 3.2 * (the digit's size) / P a coefficient; with digits so many bits below
 // P it disappears under the rounding of the division by P.
-constexpr int kMostPrimes = 16;  // of a digit: a conversion takes no more (ckks/ring/basis_conversion.h)
 constexpr double kDigitMarginBits = 8;
 constexpr double kEqualBits = 1e-3;  // by which two sets of primes of the same nominal size may differ
 

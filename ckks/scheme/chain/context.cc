@@ -157,11 +157,11 @@ std::string Context::describe() const {
   std::string secret = spec_.secret_hamming_weight == 0
                            ? std::string("dense ternary secret")
                            : message("ternary secret h = ", spec_.secret_hamming_weight);
-  return message(spec_.name, ": N = 2^", spec_.log_n, ", log2(QP) = ", std::lround(10 * log2_qp()) / 10.0,
-                 " (Q ", std::lround(10 * log2_q(max_level())) / 10.0, ", P ",
-                 std::lround(10 * log2_p(max_level())) / 10.0, "), ", secret, ", ",
-                 spec_.insecure ? std::string("INSECURE (test parameters)")
-                                : message(claimed_security_bits(spec_), "-bit security"));
+  return message(
+      spec_.name, ": N = 2^", spec_.log_n, ", log2(QP) = ", std::lround(10 * log2_qp()) / 10.0, " (Q ",
+      std::lround(10 * log2_q(max_level())) / 10.0, ", P ", std::lround(10 * log2_p(max_level())) / 10.0,
+      "), ", secret, ", ",
+      spec_.insecure ? std::string("INSECURE (test parameters)") : message(kSecurityBits, "-bit security"));
 }
 
 }  // namespace psm::ckks

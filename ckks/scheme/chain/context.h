@@ -71,7 +71,7 @@ class Context {
   // Identifies ring, primes, digits, secret distribution and scales; carried by every key and ciphertext.
   uint64_t fingerprint() const { return fingerprint_; }
 
-  // "N = 2^16, log2(QP) = 1550 = ..., h = 192": one line for reports.
+  // "NAME: N = 2^16, log2(QP) = 1550 (Q .., P ..), ternary secret h = 192, 128-bit security": one line for reports.
   std::string describe() const;
 
  private:

@@ -51,8 +51,8 @@ ParameterSpec secure_n16();
 // key switches faster. Rounding errors are larger under a dense secret: RESULTS.md says what that costs in precision.
 ParameterSpec secure_n16_dense();
 
-// The chain of a set in a ring of degree 2^log_n (10..15), with a secret of the same density. For tests;
-// offers no security.
+// The chain of a set in a ring of degree 2^log_n, with secrets of the same Hamming weights: at least 2^8 coefficients
+// hold the default's. For tests; offers no security.
 ParameterSpec insecure_version(ParameterSpec spec, int log_n);
 
 // insecure_version() of the default.

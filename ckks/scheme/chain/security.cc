@@ -31,6 +31,14 @@ constexpr BoundTable kBoundTables[] = {
     {kEphemeral32, "ePrint 2022/024 as in Lattigo v6, ephemeral secret of weight 32 at q_0 p_0"},
 };
 
+// Returns the kind of secret of a Hamming weight (0 = dense). Throws Error for weights that no source covers.
+SecretKind secret_kind(int hamming_weight) {
+  if (hamming_weight == 0) return SecretKind::kDenseTernary;
+  if (hamming_weight >= 192) return SecretKind::kSparse192;
+  throw Error(message("no cited estimate covers a secret of Hamming weight ", hamming_weight,
+                      "; use 192 or more, or 0 for a dense ternary secret"));
+}
+
 void check_bound(const ParameterSpec& spec, SecretKind kind, double log2_modulus) {
   const double bound = max_log2_modulus(spec.log_n, kind);
   if (log2_modulus <= bound) return;
@@ -48,13 +56,6 @@ double max_log2_modulus(int log_n, SecretKind kind) {
   return 0;
 }
 
-SecretKind secret_kind(int hamming_weight) {
-  if (hamming_weight == 0) return SecretKind::kDenseTernary;
-  if (hamming_weight >= 192) return SecretKind::kSparse192;
-  throw Error(message("no cited estimate covers a secret of Hamming weight ", hamming_weight,
-                      "; use 192 or more, or 0 for a dense ternary secret"));
-}
-
 void check_security(const ParameterSpec& spec, double log2_qp, double log2_q0p0) {
   if (spec.insecure) return;
   check_bound(spec, secret_kind(spec.secret_hamming_weight), log2_qp);
@@ -65,7 +66,5 @@ void check_security(const ParameterSpec& spec, double log2_qp, double log2_q0p0)
   }
   check_bound(spec, SecretKind::kEphemeral32, log2_q0p0);
 }
-
-int claimed_security_bits(const ParameterSpec& spec) { return spec.insecure ? 0 : 128; }
 
 }  // namespace psm::ckks

@@ -37,14 +37,11 @@ enum class SecretKind {
 // Returns the largest log2 of the modulus for 128 bits of security, or 0 if no source gives one.
 double max_log2_modulus(int log_n, SecretKind kind);
 
-// Returns the kind of secret of a Hamming weight (0 = dense). Throws Error for weights that no source covers.
-SecretKind secret_kind(int hamming_weight);
-
 // Throws Error, naming the bound and its source, unless log2(QP) = `log2_qp` is allowed for the main secret
 // and log2(q_0 p_0) = `log2_q0p0` for the ephemeral one. Does nothing for an insecure specification.
 void check_security(const ParameterSpec& spec, double log2_qp, double log2_q0p0);
 
-// The cheapest attack's, log2 rounded down: 128 for a secure specification, 0 for an insecure one (no claim).
-int claimed_security_bits(const ParameterSpec& spec);
+// What every specification that is not insecure claims: the cost of the cheapest attack, log2 rounded down.
+constexpr int kSecurityBits = 128;
 
 }  // namespace psm::ckks

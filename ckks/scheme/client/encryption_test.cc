@@ -66,16 +66,6 @@ TEST_CASE_FIXTURE(Shared,
   CHECK(max_error(t.decrypt(expand(std::move(second))), x) < 1e-8);
 }
 
-TEST_CASE_FIXTURE(Shared, "two encryptions of one message differ in both halves") {
-  const Slots x = t.random_slots(4);
-  const Ciphertext a = t.encrypt(x, 1), b = t.encrypt(x, 1);
-  size_t equal = 0;
-  for (int i : {0, 1}) {
-    for (size_t k = 0; k < a.c[i].n(); ++k) equal += a.c[i].limb(0)[k] == b.c[i].limb(0)[k];
-  }
-  CHECK(equal < 4);
-}
-
 TEST_CASE_FIXTURE(Shared, "a fork gives parent and child encryptions of different seeds, masks and errors") {
   SeededEncryptor seeded(t.secret);
   const Plaintext x = t.encoder.encode(t.random_slots(6), 1);

@@ -48,8 +48,7 @@ SeededCiphertext SeededEncryptor::encrypt(const Plaintext& plaintext) {
   const Ring& ring = secret_.context().ring();
   const Basis basis{plaintext.level() + 1, 0};
   SeededCiphertext out{fresh_seed(), plaintext.expand(), plaintext.scale(), secret_.fingerprint()};
-  RnsPoly a(ring, basis, Form::kNtt);
-  expand_seed(out.seed, 0, a);
+  const RnsPoly a = expand_seed(out.seed, 0, ring, basis);
   const RnsPoly zero = encrypt_zero(a, secret_.poly(), error_random_);
   parallel_for(0, basis.limbs(), [&](int j) {
     kernels().add(out.c0.limb(j), out.c0.limb(j), zero.limb(j), ring.n(), ring.q(j));

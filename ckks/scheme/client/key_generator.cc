@@ -42,12 +42,10 @@ SwitchedSecrets::SwitchedSecrets(const SecretKey& secret, const RnsPoly& ephemer
 }
 
 PublicKey KeyGenerator::public_key() {
-  const Ring& ring = context_.ring();
   PublicKey key;
   key.seed = fresh_seed();
   key.fingerprint = secret_.fingerprint();
-  key.a = RnsPoly(ring, {context_.max_level() + 1, 0}, Form::kNtt);
-  expand_seed(key.seed, 0, key.a);
+  key.a = expand_seed(key.seed, 0, context_.ring(), {context_.max_level() + 1, 0});
   key.b = encrypt_zero(key.a, secret_.poly(), error_random_);
   return key;
 }
@@ -57,8 +55,7 @@ KeySwitchKey KeyGenerator::switching_key(const KeyName& name, const RnsPoly& eph
   const SwitchedSecrets secrets(secret_, ephemeral, name);
   KeySwitchKey key{fresh_seed(), name.level, name.p_count, {}, secret_.fingerprint()};
   for (int i = 0; i < name.digits; ++i) {
-    RnsPoly a(ring, {name.level + 1, name.p_count}, Form::kNtt);
-    expand_seed(key.seed, i, a);
+    const RnsPoly a = expand_seed(key.seed, i, ring, {name.level + 1, name.p_count});
     RnsPoly b = encrypt_zero(a, secrets.to(), error_random_);
     const DigitRange range = key_digit(context_.chain(), name, i);
     for (int j = range.begin; j < range.end; ++j) {
@@ -69,14 +66,6 @@ KeySwitchKey KeyGenerator::switching_key(const KeyName& name, const RnsPoly& eph
     key.digits.push_back({PackedPoly(b), PackedPoly(a)});
   }
   return key;
-}
-
-KeySwitchKey KeyGenerator::one_key(KeyRole role, GaloisElement g, Level level) {
-  if (level < 0 || level > context_.max_level()) {
-    throw Error(
-        message("a key for level ", level, " was asked for, but levels go from 0 to ", context_.max_level()));
-  }
-  return switching_key(key_name(context_.chain(), role, g, level), {});
 }
 
 RnsPoly KeyGenerator::ephemeral_secret() {

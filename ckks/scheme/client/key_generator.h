@@ -51,7 +51,9 @@ class KeyGenerator {
  private:
   // Digit i of b carries P g_i s', s' the secret that the key switches from.
   KeySwitchKey switching_key(const KeyName& name, const RnsPoly& ephemeral);
-  KeySwitchKey one_key(KeyRole role, GaloisElement g, Level level);
+  KeySwitchKey one_key(KeyRole role, GaloisElement g, Level level) {
+    return switching_key(key_name(context_.chain(), role, g, level), {});
+  }
   RnsPoly ephemeral_secret();
 
   const SecretKey& secret_;

@@ -20,21 +20,6 @@ namespace {
       Error::Kind::kFailed);
 }
 
-std::string what_is(const KeyName& name) {
-  switch (name.role) {
-    case KeyRole::kRelinearisation:
-      return message("the key for products at level ", name.level);
-    case KeyRole::kGalois:
-      return message("the key of the Galois element ", name.element, " at level ", name.level);
-    case KeyRole::kToEphemeral:
-      return "the key before ModRaise";
-    case KeyRole::kFromEphemeral:
-      return message("the key behind ModRaise of the Galois element ", name.element, " at level ",
-                     name.level);
-  }
-  return {};
-}
-
 constexpr const char* kAround = "the set of keys around ModRaise";
 
 // b + a s in NTT form, of one limb; s is modulo all primes.
@@ -157,7 +142,7 @@ void KeyVerifier::check_shape(const KeyName& name, const KeySwitchKey& key) cons
               key.p_count == name.p_count && key.digits.size() == static_cast<size_t>(name.digits);
   for (const KeySwitchKey::Digit& digit : key.digits)
     good = good && digit.a.basis() == basis && digit.b.basis() == basis;
-  if (!good) fail(what_is(name));
+  if (!good) fail(text(name));
 }
 
 void KeyVerifier::check_switch(const KeyName& name, const KeySwitchKey& key) const {
@@ -166,7 +151,7 @@ void KeyVerifier::check_switch(const KeyName& name, const KeySwitchKey& key) con
     const Carried carried{&secrets.from(), key_digit(context_.chain(), name, static_cast<int>(d)),
                           name.p_count};
     if (!is_small(context_, key.digits[d].a.unpack(), key.digits[d].b.unpack(), secrets.to(), carried))
-      fail(what_is(name));
+      fail(text(name));
   }
 }
 

@@ -2,7 +2,6 @@
 #include <functional>
 #include <string>
 
-#include "ckks/base/files/checksum.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/testing/instruction_trace.h"
 #include "ckks/base/testing/skip.h"
@@ -57,14 +56,6 @@ TEST_CASE("samplers execute the same instructions whatever they draw") {
   check_same_instructions("sparse ternary", [](int) {
     SecureRandom random;
     sample_ternary_weight(32, 10, random);
-  });
-}
-
-TEST_CASE("a secret's checksum executes the same instructions for all secrets") {
-  check_same_instructions("checksum", [](int run) {
-    uint8_t secret[64];
-    for (int i = 0; i < 64; ++i) secret[i] = static_cast<uint8_t>(i * 37 * run + run);
-    sink = checksum64_of_secret(secret, sizeof secret);
   });
 }
 

@@ -64,7 +64,8 @@ Encoder::Coefficients Encoder::coefficients(std::span<const std::complex<double>
   embedding_.coefficients_of_slots(values, coefficients);
   double largest = 0;
   for (size_t i = 0; i < 2 * m; ++i) {
-    // Adding and subtracting 1.5 * 2^52 rounds to the nearest integer; larger values are integers already.
+    // Adding and subtracting 1.5 * 2^52 rounds to the nearest integer. Larger values have
+    // no parts but halves, which are cut off where the residues are taken.
     double c = coefficients[i] * scale;
     c = select(std::abs(c) < 0x1p51, (c + 0x1.8p52) - 0x1.8p52, c);
     coefficients[i] = c;

@@ -2,7 +2,8 @@
 //
 // Slot j of the polynomial m(X) is m(zeta^(5^j)) / scale with zeta = exp(i pi / N), j = 0 .. N/2 - 1.
 // Rotation by k therefore moves slot s + k to slot s. Encoding rounds each coefficient to the nearest
-// integer: an error of standard deviation sqrt(N/12) / scale a slot (complex).
+// integer: an error of standard deviation sqrt(N/12) / scale a slot (complex). Coefficients from 2^51 on are cut
+// towards zero, where the residues are taken.
 //
 // A vector shorter than N/2 (a power of two m) is repeated with period m and encoded as 2m coefficients.
 //
@@ -36,7 +37,7 @@ class Encoder {
   Plaintext encode(std::span<const std::complex<double>> values, Level level) const;
   Plaintext encode(std::span<const std::complex<double>> values, Level level, Scale scale,
                    bool extended = false) const;
-  // A plaintext's rounded coefficients, twice as many as values. Its residues are made of them.
+  // A plaintext's coefficients, rounded below 2^51, twice as many as values. Its residues are made of them.
   struct Coefficients {
     Buffer words;    // doubles
     double largest;  // absolute value

@@ -3,42 +3,26 @@
 #include <limits>
 #include <string>
 
-#include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/check.h"
-#include "ckks/scheme/encoding/decoder.h"
+#include "ckks/scheme/testing/test_party.h"
 
 namespace psm::ckks {
 namespace {
 
-using Slots = std::vector<std::complex<double>>;
-
-const Context& context() {
-  static const Context context(insecure_leveled(10, 3));
-  return context;
-}
-
-const Encoder& encoder() {
-  static const Encoder encoder(context());
-  return encoder;
-}
-
-Slots decode(const Plaintext& plain) { return Decoder(context()).decode(plain.expand(), plain.scale()); }
-
-double max_error(const Slots& a, const Slots& b) {
-  double worst = 0;
-  for (size_t i = 0; i < a.size(); ++i) worst = worse(worst, std::abs(a[i] - b[i % b.size()]));
-  return worst;
+TestParty& party() {
+  static TestParty party(insecure_leveled(10, 3));
+  return party;
 }
 
 std::string refusal(const Slots& values, Level level, Scale scale) {
-  return refusal_of([&] { encoder().encode(values, level, scale); });
+  return refusal_of([&] { party().encoder.encode(values, level, scale); });
 }
 
 }  // namespace
 
 TEST_CASE("large scales pass through the slow path of residues and decode as precisely as doubles allow") {
   const Slots x = random_slots(2, 512);
-  CHECK(max_error(decode(encoder().encode(x, 3, Scale(0x1p75))), x) < 1e-13);
+  CHECK(max_error(party().decode(party().encoder.encode(x, 3, Scale(0x1p75))), x) < 1e-13);
 }
 
 TEST_CASE("a short vector is encoded as its periodic repetition, in 2m values a limb") {
@@ -47,11 +31,11 @@ TEST_CASE("a short vector is encoded as its periodic repetition, in 2m values a 
     const Slots x = random_slots(3, period);
     Slots repeated(512);
     for (size_t j = 0; j < repeated.size(); ++j) repeated[j] = x[j % period];
-    const Plaintext compact = encoder().encode(x, 2, context().scale(2), true);
-    const Plaintext full = encoder().encode(repeated, 2, context().scale(2), true);
+    const Plaintext compact = party().encoder.encode(x, 2, party().context.scale(2), true);
+    const Plaintext full = party().encoder.encode(repeated, 2, party().context.scale(2), true);
     CHECK(compact.values_per_limb() == static_cast<int>(2 * period));
     CHECK(compact.bytes() * 512 == full.bytes() * period);
-    CHECK(max_error(decode(compact), x) < 1e-8);
+    CHECK(max_error(party().decode(compact), repeated) < 1e-8);
     // The very same residues: a full encoding has zeros where the compact one has nothing.
     const RnsPoly a = compact.expand(), b = full.expand();
     size_t different = 0;
@@ -64,7 +48,7 @@ TEST_CASE("a short vector is encoded as its periodic repetition, in 2m values a 
 
 TEST_CASE("an extended plaintext holds the same integers modulo the special primes") {
   const Slots x = random_slots(4, 512);
-  const Plaintext plain = encoder().encode(x, 1, context().scale(1), true);
+  const Plaintext plain = party().encoder.encode(x, 1, party().context.scale(1), true);
   CHECK(plain.basis() == Basis{2, 3});
   RnsPoly poly = plain.expand();
   to_coefficients(poly);

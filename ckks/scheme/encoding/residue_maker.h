@@ -11,8 +11,8 @@
 
 namespace psm::ckks {
 
-// rows x cols plaintexts of one period, row after row. Each has `values` integers, as doubles, and is a
-// polynomial in X^(N / values), with `values` different residues a limb.
+// rows x cols plaintexts of one period, row after row. Each has `values` doubles, which are cut towards zero: below
+// 2^51 they are integers. It is a polynomial in X^(N / values), with `values` different residues a limb.
 struct CoefficientTile {
   std::span<const double> coefficients;
   size_t values;

@@ -59,7 +59,9 @@ void check_pair(const char* operation, const Context& context, const EvaluationK
   check_scales(operation, a.scale(), b.scale());
 }
 
-void check_plain(const char* operation, const Context& context, const Ciphertext& a, const Plaintext& b) {
+void check_plain(const char* operation, const Context& context, const EvaluationKeys& keys,
+                 const Ciphertext& a, const Plaintext& b) {
+  check_owner(operation, a.fingerprint, context, keys);
   PSM_CHECK(&b.ring() == &context.ring(), "plaintext of another ring");
   check_levels(operation, a.level(), b.level());
 }
@@ -84,11 +86,6 @@ void combine(const Engine& engine, Ciphertext& out, const Ciphertext& a, const C
   engine.combine(out.c, terms);
 }
 
-const KeySwitchKey& require_around(const KeySwitchKey* key) {
-  if (!key) throw Error("there is no key of those around ModRaise; request them when generating keys");
-  return *key;
-}
-
 }  // namespace
 
 Evaluator::Evaluator(const Context& context, const EvaluationKeys& keys)
@@ -110,27 +107,9 @@ void Evaluator::check_keys() const {
   }
 }
 
-const KeySwitchKey& Evaluator::relinearisation_key(Level level) const {
-  if (const KeySwitchKey* key = keys_.find(context_, KeyRole::kRelinearisation, 0, level)) return *key;
-  throw Error(message("there is no relinearisation key that serves level ", level,
-                      "; request it at that level when generating keys"));
-}
-
-const KeySwitchKey& Evaluator::galois_key(GaloisElement g, Level level) const {
-  if (const KeySwitchKey* key = keys_.find(context_, KeyRole::kGalois, g, level)) return *key;
-  // Which rotation this is: the power of 5, up to conjugation.
-  const GaloisElement two_n = GaloisElement{2} << context_.log_n();
-  const bool conjugated = g % 4 == 3;
-  const GaloisElement rotation = conjugated ? two_n - g : g;
-  int offset = 0;
-  for (GaloisElement power = 1; power != rotation && offset < context_.slots(); ++offset) {
-    power = 5 * power & (two_n - 1);
-  }
-  const std::string name = conjugated ? (offset == 0 ? std::string("conjugation")
-                                                     : message("conjugation and rotation by ", offset))
-                                      : message("rotation by ", offset);
-  throw Error(message("there is no evaluation key for the ", name, " (Galois element ", g,
-                      ") that serves level ", level, "; request it at that level when generating keys"));
+const KeySwitchKey& Evaluator::require_key(KeyRole role, GaloisElement element, Level level) const {
+  if (const KeySwitchKey* key = keys_.find(context_, role, element, level)) return *key;
+  throw Error(message(text(KeyName{role, element, level}), " is missing; request it when generating keys"));
 }
 
 // ---- sums ------------------------------------------------------------------------------------------------
@@ -163,7 +142,7 @@ void Evaluator::add_inplace(Ciphertext& a, const Ciphertext& b) const {
 }
 
 Ciphertext Evaluator::add_plain(const Ciphertext& a, const Plaintext& b) const {
-  check_plain("add_plain", context_, a, b);
+  check_plain("add_plain", context_, keys_, a, b);
   check_scales("add_plain", a.scale(), b.scale());
   Ciphertext out({RnsPoly(a.c[0].ring(), a.c[0].basis(), Form::kNtt, a.memory()), a.c[1].clone()}, a.scale(),
                  a.fingerprint);
@@ -186,7 +165,7 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, std::complex<double> value) co
 // ---- products by plaintexts ------------------------------------------------------------------------------
 
 Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) const {
-  check_plain("multiply_plain", context_, a, b);
+  check_plain("multiply_plain", context_, keys_, a, b);
   Ciphertext out = uninitialised(a, a.scale() * b.scale());
   engine_->with_plain(Arithmetic::kMultiply, out.c, a.c, b);
   return out;
@@ -276,15 +255,15 @@ std::vector<ProductCiphertext> Evaluator::sums_of_products(std::span<const std::
 
 Ciphertext Evaluator::relinearise(const ProductCiphertext& a) const {
   check_owner("relinearise", a.fingerprint, context_, keys_);
-  return {
-      engine_->switch_key(a.c[2], relinearisation_key(a.level()), {.addend0 = &a.c[0], .addend1 = &a.c[1]}),
-      a.scale(), a.fingerprint};
+  return {engine_->switch_key(a.c[2], require_key(KeyRole::kRelinearisation, 0, a.level()),
+                              {.addend0 = &a.c[0], .addend1 = &a.c[1]}),
+          a.scale(), a.fingerprint};
 }
 
 Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
   check_owner("relinearise", a.fingerprint, context_, keys_);
   check_level("relinearise_rescale", a.level(), 1);
-  return {engine_->switch_key(a.c[2], relinearisation_key(a.level()),
+  return {engine_->switch_key(a.c[2], require_key(KeyRole::kRelinearisation, 0, a.level()),
                               {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = true}),
           context_.rescaled(a.scale(), a.level()), a.fingerprint};
 }
@@ -309,9 +288,9 @@ Hoisted Evaluator::hoist(const Ciphertext& a) const {
 Ciphertext Evaluator::apply_galois(const Hoisted& a, GaloisElement g) const {
   const Ciphertext& source = *a.source;
   if (g == 1) return source.clone();
-  return {
-      engine_->switch_key(a.digits, galois_key(g, a.level()), {.addend0 = &source.c[0], .automorphism = g}),
-      source.scale(), source.fingerprint};
+  return {engine_->switch_key(a.digits, require_key(KeyRole::kGalois, g, a.level()),
+                              {.addend0 = &source.c[0], .automorphism = g}),
+          source.scale(), source.fingerprint};
 }
 
 Ciphertext Evaluator::rotate(const Hoisted& a, int offset) const {
@@ -321,7 +300,8 @@ Ciphertext Evaluator::rotate(const Hoisted& a, int offset) const {
 Ciphertext Evaluator::apply_galois(const Ciphertext& a, GaloisElement g) const {
   check_owner("rotate", a.fingerprint, context_, keys_);
   if (g == 1) return a.clone();
-  return {engine_->switch_key(a.c[1], galois_key(g, a.level()), {.addend0 = &a.c[0], .automorphism = g}),
+  return {engine_->switch_key(a.c[1], require_key(KeyRole::kGalois, g, a.level()),
+                              {.addend0 = &a.c[0], .automorphism = g}),
           a.scale(), a.fingerprint};
 }
 
@@ -336,7 +316,8 @@ Ciphertext Evaluator::conjugate(const Ciphertext& a) const {
 // ---- double hoisting -------------------------------------------------------------------------------------
 
 GaloisStep Evaluator::galois_step(GaloisElement g, Level level) const {
-  return {g, g == 1 ? nullptr : &galois_key(g, level), automorphism_table(g, context_.log_n())};
+  return {g, g == 1 ? nullptr : &require_key(KeyRole::kGalois, g, level),
+          automorphism_table(g, context_.log_n())};
 }
 
 Ciphertext Evaluator::sum_galois(const Ciphertext& a, std::span<const GaloisElement> elements) const {
@@ -365,7 +346,7 @@ Summand Evaluator::giant_step(const Summand& a, GaloisElement g, const Summand* 
 Ciphertext Evaluator::switch_to_ephemeral(const Ciphertext& a) const {
   check_owner("switch_to_ephemeral", a.fingerprint, context_, keys_);
   PSM_CHECK(a.level() == 0, "the ephemeral secret exists at level 0 only; level ", a.level());
-  const KeySwitchKey& key = require_around(keys_.find(context_, KeyRole::kToEphemeral, 0, 0));
+  const KeySwitchKey& key = require_key(KeyRole::kToEphemeral, 0, 0);
   return {engine_->switch_key(a.c[1], key, {.addend0 = &a.c[0]}), a.scale(), a.fingerprint};
 }
 
@@ -380,11 +361,11 @@ Hoisted Evaluator::hoist_raised(const Ciphertext& raised) const {
 }
 
 GaloisStep Evaluator::raised_step(GaloisElement g, Level level) const {
-  return {g, &require_around(keys_.find(context_, KeyRole::kFromEphemeral, g, level)),
-          automorphism_table(g, context_.log_n())};
+  return {g, &require_key(KeyRole::kFromEphemeral, g, level), automorphism_table(g, context_.log_n())};
 }
 
 Ciphertext Evaluator::mod_raise(const Ciphertext& a, Level level) const {
+  check_owner("mod_raise", a.fingerprint, context_, keys_);
   PSM_CHECK(a.level() == 0 && level <= context_.max_level(), "level ", a.level(), " to ", level);
   return {engine_->raise(a.c, level), a.scale(), a.fingerprint};
 }

@@ -128,9 +128,8 @@ class Evaluator {
   Hoisted hoist_raised(const Ciphertext& raised) const;
   GaloisStep raised_step(GaloisElement g, Level level) const;
 
-  // Return the key that serves `level`. Throw Error if there is none, as for g = 1.
-  const KeySwitchKey& galois_key(GaloisElement g, Level level) const;
-  const KeySwitchKey& relinearisation_key(Level level) const;
+  // Returns the key that serves `level`. Throws Error, which names it, if there is none.
+  const KeySwitchKey& require_key(KeyRole role, GaloisElement element, Level level) const;
 
  private:
   void check_keys() const;

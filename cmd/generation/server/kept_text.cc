@@ -47,6 +47,7 @@ KeptText::Lock::Lock(const std::string& folder) {
     throw Error(message("cannot keep a text in ", folder, ": ",
                         failed ? failed.message() : std::strerror(errno), "; give another --state"));
   if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
+  if (errno != EWOULDBLOCK && errno != EINTR) return;  // this file system has no locks
   // A server whose client is gone finishes its token first.
   std::fprintf(stderr, "waiting for another server that has %s\n", folder.c_str());
   while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {

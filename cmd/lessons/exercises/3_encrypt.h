@@ -6,14 +6,10 @@
 
 namespace psm::lesson {
 
-struct Pair {  // encrypts m: c_0 + c_1 s = m + e
-  toy::Poly c0, c1;
-};
-
 // Returns s. `shown` is m + e: what the client decrypted, encoded again. All polynomials
 // are transforms, so the equation c_0 + c_1 s = m + e holds residue by residue.
 // You need: sub_mod, mul_mod and inverse_mod, modulo toy::q.
-inline toy::Poly recover_secret(const toy::Poly& shown, const Pair& c) {
+inline toy::Poly recover_secret(const toy::Poly& shown, const toy::Pair& c) {
   throw ToDo{"recover_secret() in cmd/lessons/exercises/3_encrypt.h"};
 }
 

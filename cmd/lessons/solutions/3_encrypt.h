@@ -5,11 +5,7 @@
 
 namespace psm::lesson {
 
-struct Pair {
-  toy::Poly c0, c1;
-};
-
-inline toy::Poly recover_secret(const toy::Poly& shown, const Pair& c) {
+inline toy::Poly recover_secret(const toy::Poly& shown, const toy::Pair& c) {
   toy::Poly s(shown.size());
   for (size_t j = 0; j < s.size(); ++j) {
     const uint64_t c1_s = sub_mod(shown[j], c.c0[j], toy::q);

@@ -26,7 +26,7 @@ namespace {
 enum RankMessage : uint64_t { kIdentity, kRankCosts, kRankPass, kReady, kRankReport, kFiles, kNextFile };
 static_assert(kNextFile < program::kFirstValue);
 
-constexpr uint64_t kRanksVersion = 3;  // raised whenever builds would not understand each other
+constexpr uint64_t kRanksVersion = 4;  // raised whenever builds would not understand each other
 constexpr uint64_t kNoFurtherPass = ~uint64_t{0};
 
 Buffer words_of_numbers(const std::vector<uint64_t>& numbers) {
@@ -51,17 +51,23 @@ void meet(program::Link& link) {
   for (int rank = 1; rank < link.ranks(); ++rank) link.send(rank, kReady, Buffer(1));
 }
 
+// Throws Error unless each rank of this machine can take so much memory. Nobody takes any before all have looked.
+// Messages on their way are not counted (rank_plan.h).
+void require_memory_here(program::Link& link, size_t bytes) {
+  require_memory(bytes, link.ranks_here());
+  meet(link);
+}
+
 // A rank's part of a pass.
 struct Share {
   Share(const PlannedPass& whole, const program::CostModel& costs, const program::ScheduleOptions& options,
         program::Link& link, wire::EvaluationKeysReader& reader, const MemoryFlag& memory)
       : schedule(program::schedule(whole.plan, costs, options)),
         rank_plan(program::rank_plan(whole.plan, schedule, options, link.rank(), whole.context->chain())),
-        pass(whole.context, rank_plan.plan) {
+        pass(whole.context, rank_plan.plan, whole.bootstraps) {
     pass.reading.encoded_limit =
         memory.left_for_plaintexts(pass.reading.least_bytes(), pass.reading.encoded_limit);
-    require_memory(pass.server_bytes(), link.ranks_here());
-    meet(link);  // nobody has taken any before all have looked
+    require_memory_here(link, pass.server_bytes());
     {
       TouchedMemory memory_of_a_pass(static_cast<size_t>(pass.reading.run_bytes()));
       keys = read_keys(reader, pass.keys);
@@ -219,7 +225,7 @@ class RankedServer final : public SharedPasses {
     if (!share_) return report;
     report.instructions = static_cast<double>(share_->pass.plan.program.instructions.size());
     report.keys = static_cast<double>(share_->pass.keys.count(whole_.context->chain()));
-    report.key_bytes = share_->pass.reading.key_bytes();
+    report.key_bytes = share_->pass.reading.key_bytes;
     report.run_bytes = share_->pass.reading.run_bytes();
     for (const program::Transfer& transfer : share_->schedule.transfers)
       if (transfer.from == link_.rank()) report.sent_bytes += static_cast<double>(transfer.bytes);
@@ -274,13 +280,18 @@ class MpiRanks final : public Ranks {
     return std::make_unique<RankedServer>(whole, keys, *link_, model_, memory, gathers);
   }
 
-  size_t deal(std::vector<std::string> names) override {
-    if (!leads()) return link_->receive(0, kFiles).second[0];
+  size_t deal(std::vector<std::string> names, size_t& most_groups) override {
+    if (!leads()) {
+      const Buffer words = link_->receive(0, kFiles).second;
+      most_groups = words[1];
+      return words[0];
+    }
     files_ = std::move(names);
-    send_to_others(*link_, kFiles, {files_.size()});
+    send_to_others(*link_, kFiles, {files_.size(), most_groups});
     if (!files_.empty()) dealer_ = std::jthread([this] { deal_to_others(); });
     return files_.size();
   }
+  void require_memory_of_each(size_t bytes) override { require_memory_here(*link_, bytes); }
   std::string next() override {
     if (leads()) return take();
     link_->send(0, kNextFile, Buffer(1));

@@ -35,9 +35,11 @@ class Ranks {
   // `gathers`: whether states are saved, which rank 0 must have then.
   virtual std::unique_ptr<SharedPasses> share(const PlannedPass& whole, wire::EvaluationKeysReader& keys,
                                               const MemoryFlag& memory, bool gathers) = 0;
-  // Gives files to ranks, one at a time, so that no rank is idle while any is left. Rank 0 has their names. Returns how
-  // many there are.
-  virtual size_t deal(std::vector<std::string> names) = 0;
+  // Gives files to ranks, one at a time, so that no rank is idle while any is left. Rank 0 has their names, and tells
+  // the others the groups of prompts of the largest file. Returns how many files there are.
+  virtual size_t deal(std::vector<std::string> names, size_t& most_groups) = 0;
+  // Throws Error unless each rank of this machine can take so much memory. Waits until all ranks have looked.
+  virtual void require_memory_of_each(size_t bytes) = 0;
   // The next file of this rank; empty if none is left.
   virtual std::string next() = 0;
   // Returns on rank 0 the texts of all ranks that are not empty, with commas.

@@ -24,14 +24,6 @@ inline std::vector<ckks::Complex> random_vector(size_t count, std::mt19937_64& r
   return x;
 }
 
-// |re|, |im| <= radius.
-inline std::vector<ckks::Complex> uniform_vector(size_t count, double radius, std::mt19937_64& random) {
-  std::uniform_real_distribution<double> uniform(-radius, radius);
-  std::vector<ckks::Complex> x(count);
-  for (ckks::Complex& z : x) z = {uniform(random), uniform(random)};
-  return x;
-}
-
 // W x by real parts: the definition.
 inline std::vector<ckks::Complex> product(const SlotMatrix& w, const std::vector<ckks::Complex>& x) {
   std::vector<ckks::Complex> y(static_cast<size_t>(w.rows));

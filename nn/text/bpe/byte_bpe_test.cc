@@ -81,16 +81,6 @@ TEST_CASE("numbers one by one, and words that are tokens whole") {
   CHECK(Tokenizer(read(tokenizer_json(spec, 0)), "test").encode("xyz") == whole.encode("xyz"));
 }
 
-TEST_CASE("the token in front of a text, and the one behind it, from a template") {
-  BpeSpec spec = small_spec();
-  spec.added.push_back({.text = "<|begin|>", .id = 260, .special = true});
-  spec.ends.start = 260;
-  const std::string json = tokenizer_json(spec, 0);
-  CHECK(json.find("TemplateProcessing") != std::string::npos);
-  CHECK(read(json).ends.start == 260);
-  CHECK(read(json).ends.end == 259);  // by its name
-}
-
 TEST_CASE("pairs are merged by rank, added tokens are found first, and the text comes back") {
   const Tokenizer tokenizer(small_spec(), "test");
   CHECK(tokenizer.vocab() == 260);
@@ -124,6 +114,7 @@ TEST_CASE("vocabularies whose parts do not fit together are refused") {
   refused([](BpeSpec& spec) { spec.added[0].id = 1 << 20; });
   refused([](BpeSpec& spec) { spec.added.push_back(spec.added[0]); });
   refused([](BpeSpec& spec) { spec.ends.end = 260; });
+  refused([](BpeSpec& spec) { spec.added[0].id = 300; });  // and its end, 259, is neither kind of token
 }
 
 TEST_CASE("files that are damaged or ask for what is not supported are refused") {

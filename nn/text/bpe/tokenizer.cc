@@ -132,8 +132,11 @@ Tokenizer::Tokenizer(BpeSpec spec, const std::string& what)
   if (!is_utf8() && !spec_.added.empty())
     throw Error(message(what, ": a text of any bytes has no added tokens"));
   vocab_ = std::max(static_cast<int>(spec_.tokens.size()), added_.vocab());
+  const auto exists = [&](int token) {
+    return (token >= 0 && static_cast<size_t>(token) < spec_.tokens.size()) || added_.find(token);
+  };
   for (const std::optional<int>& token : {spec_.ends.start, spec_.ends.end, spec_.unknown})
-    if (token && (*token < 0 || *token >= vocab_))
+    if (token && !exists(*token))
       throw Error(message(what, ": it names token ", *token, ", which does not exist"));
   // Files name it by its text in the vocabulary.
   if (spec_.unknown && static_cast<size_t>(*spec_.unknown) >= spec_.tokens.size())

@@ -428,6 +428,8 @@ BpeSpec spec_from_vocabulary(std::string_view lines, std::string_view config, co
     throw Error(message(what, " has more than ", kMaxTokens, " lines, a token each"));
   for (const std::string_view line : lines_of(lines)) {
     const int id = static_cast<int>(spec.tokens.size());
+    if (utf8_valid_prefix(line) < line.size())
+      throw Error(message(what, ": the token of line ", id + 1, " is not UTF-8; convert the file"));
     spec.tokens.emplace_back(line);
     for (const std::string_view name : {"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"})
       if (line == name) {

@@ -52,10 +52,17 @@ Json ends_json(const BpeSpec& spec) {
   single.push_back(piece("Sequence", "A", 0));
   if (ends.end && ends.end_is_added) add(*ends.end);
   Json pair = Json::Array{piece("Sequence", "A", 0), piece("Sequence", "B", 1)};
-  if (spec.kind == BpeKind::kWordPiece) {
+  const bool pieces = spec.kind == BpeKind::kWordPiece;
+  // As BERT was trained, or RoBERTa, which has one type.
+  if (pieces || (spec.kind == BpeKind::kBytes && ends.start && ends.end && ends.end_is_added)) {
+    const int type = pieces ? 1 : 0;
+    const auto add_end = [&] {
+      if (ends.end) pair.push_back(piece("SpecialToken", written_end(spec, *ends.end), type));
+    };
     pair = single;
-    pair.push_back(piece("Sequence", "B", 1));
-    if (ends.end) pair.push_back(piece("SpecialToken", written_end(spec, *ends.end), 1));
+    if (!pieces) add_end();
+    pair.push_back(piece("Sequence", "B", type));
+    add_end();
   }
   return Json::Object{{"type", "TemplateProcessing"},
                       {"single", single},
@@ -87,17 +94,8 @@ Json pre_tokeniser_json(const BpeSpec& spec) {
 }
 
 Json post_processor_json(const BpeSpec& spec) {
-  const TextEnds& ends = spec.ends;
-  if (!ends.start || !ends.end || !ends.end_is_added) {
-    Json json = ends_json(spec);
-    return json.is_null() ? byte_level_json(prefix_space(spec), true) : json;
-  }
-  const auto token = [&](int id) { return Json::Array{written_end(spec, id), id}; };
-  return Json::Object{{"type", "RobertaProcessing"},
-                      {"sep", token(*ends.end)},
-                      {"cls", token(*ends.start)},
-                      {"trim_offsets", true},
-                      {"add_prefix_space", prefix_space(spec)}};
+  Json json = ends_json(spec);
+  return json.is_null() ? byte_level_json(prefix_space(spec), true) : json;
 }
 
 Json replace_json(const char* from, const char* to) {

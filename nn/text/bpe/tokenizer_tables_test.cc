@@ -4,7 +4,7 @@
 
 #include "ckks/base/files/json.h"
 #include "ckks/base/testing/check.h"
-#include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/fuzz.h"
 #include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/byte_level_files.h"
 #include "nn/text/bpe/tokenizer_file.h"
@@ -98,6 +98,7 @@ TEST_CASE("whatever stands in a table, it is refused or a tokenizer") {
   for (const auto& tokenizer : all_kinds()) target.corpus.push_back(tokenizer_bytes(*tokenizer));
   target.decode = [](std::string_view bytes) {
     const auto tokenizer = tokenizer_from_bytes(bytes, "input");
+    tokenizer_json(tokenizer->spec(), 0);
     try {
       tokenizer->decode(encoded(*tokenizer, "ab <s>  the\n\xc3\xa9"));
     } catch (const Error&) {  // a character that it lacks
@@ -144,7 +145,10 @@ TEST_CASE("whatever stands in a file of llama2.c, it is refused or a tokenizer")
 // What a tokenizer.json may hold.
 std::vector<BpeSpec> specs_of_files() {
   BpeSpec bytes = bytes_spec();
-  std::vector<BpeSpec> specs = {bytes};
+  std::vector<BpeSpec> specs = {bytes, bytes, bytes};
+  specs[1].added[0].text = kEndOfText;  // an end that its name tells, and no template
+  specs[1].ends = {.start = 260, .end = 259};
+  specs[2].ends = {.start = 260, .end = 259, .end_is_added = true};
   bytes.nfc = true, bytes.prefix = SpacePrefix::kPieces;
   specs.push_back(bytes);
   bytes.prefix = SpacePrefix::kNever, bytes.single_digits = true;
@@ -180,6 +184,10 @@ TEST_CASE("a tokenizer of every kind is the same after it was written and read")
     const std::string text = "UN,\u00e4 ab a<s>|b";
     CHECK(again.encode(text) == tokenizer.encode(text));
   }
+  // Between two texts RoBERTa has its end twice.
+  const std::string end = R"({"SpecialToken":{"id":"<|end|>","type_id":0}},)";
+  CHECK(tokenizer_json(specs_of_files()[2], 0).find(end + end + R"({"Sequence":{"id":"B","type_id":0}})") !=
+        std::string::npos);
 }
 
 TEST_CASE("whatever stands in a tokenizer.json of any kind, it is refused or a tokenizer") {

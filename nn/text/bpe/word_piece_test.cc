@@ -5,7 +5,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/utf8.h"
 #include "ckks/base/testing/check.h"
-#include "ckks/base/testing/check_fuzz.h"
+#include "ckks/base/testing/fuzz.h"
 #include "ckks/base/testing/shared_data.h"
 #include "nn/text/bpe/bert_words.h"
 #include "nn/text/bpe/tokenizer.h"
@@ -65,6 +65,7 @@ TEST_CASE("what is not done here is refused by name") {
   CHECK_REFUSED(Tokenizer(spec_from_vocabulary("a\nb\n", "", "test"), "test"), "without an unknown token");
   CHECK_REFUSED(Tokenizer(spec_from_vocabulary("[UNK]\na\na\n", "", "test"), "test"), "are both \"a\"");
   CHECK_REFUSED(spec(R"({"tokenize_chinese_chars": false})"), "stay together");
+  CHECK_REFUSED(spec_from_vocabulary("[UNK]\n\xc3\n", "", "test"), "line 2 is not UTF-8");
 }
 
 TEST_CASE("whatever the vocab.txt and the tokenizer_config.json, they are refused or encode") {

@@ -40,9 +40,10 @@ class MpiLink final : public Link {
   int rank() const override { return rank_; }
   int ranks() const override { return ranks_; }
   int ranks_here() const override { return ranks_here_; }
+  uint64_t largest_name() const override { return static_cast<uint64_t>(largest_tag_ - kFirstName); }
 
   void send(int to, uint64_t name, Buffer words) override {
-    PSM_CHECK(name + kFirstName <= static_cast<uint64_t>(largest_tag_), "a message named ", name);
+    PSM_CHECK(name <= largest_name(), "a message named ", name);
     const std::lock_guard<std::mutex> lock(mutex_);
     outgoing_.push_back({to, static_cast<int>(name) + kFirstName, std::move(words)});
     changed_.notify_all();
@@ -165,6 +166,7 @@ class MpiLink final : public Link {
       outgoing_.push_back({0, kTagFailed, words_of(static_cast<char>(code) + text)});
       return;  // and is told to stop
     }
+    alarm(kPatience);  // for the print: the other thread may hold stderr, blocked in a write
     std::fprintf(stderr, "error: rank %d: %s\n", rank, text.c_str());
     std::list<Message> stops;
     for (int to = 1; to < ranks_; ++to) {
@@ -180,8 +182,8 @@ class MpiLink final : public Link {
 
   // Ends the process in the middle of whatever it computes.
   [[noreturn]] void end(int code) {
+    alarm(kPatience);  // before the streams: the other thread may hold one, blocked in a write
     std::fflush(nullptr);
-    alarm(kPatience);
     MPI_Finalize();
     std::_Exit(code);
   }
