@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cmath>
-#include <type_traits>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -116,18 +115,31 @@ class SlotRows {
 
   Value over_length(Value powers) const { return powers; }  // the scores hold L^(-1/p)
 
+  Value half_sum_over_length(const Value& x, const Value& y) {
+    Value half{.slots = {}, .ends_in_zeros = true};
+    for (size_t m = 0; m < x.slots.size(); ++m) {
+      const auto product = [&](const Value& of) {
+        return builder_.multiply_plain(of.slots[m], plain(places(m, of.unit / 2, /*over_length=*/true)));
+      };
+      half.slots.push_back(builder_.add(product(x), product(y)));
+    }
+    return half;
+  }
+
   Value refresh(Value x) {
     x.slots = builder_.refresh(x.slots);
     return x;
   }
 
  private:
-  // `factor` in the slots of ciphertext m up to a row's end.
-  std::vector<double> places(size_t m, double factor) const {
+  // `factor`, or factor / L, in the slots of ciphertext m up to a row's end.
+  std::vector<double> places(size_t m, double factor, bool over_length = false) const {
     std::vector<double> places;
     for (int length : packing_.lengths)
       for (int j = 0; j < packing_.places; ++j)
-        places.push_back(static_cast<int>(m) * packing_.places + j < length ? factor : 0);
+        places.push_back(static_cast<int>(m) * packing_.places + j >= length ? 0
+                         : over_length                                       ? factor / length
+                                                                             : factor);
     return places;
   }
 
@@ -157,14 +169,7 @@ RowWeights in_slots(Builder& builder, const PolynomialRow& row, const RowPacking
                     const Values& scores) {
   SlotRows rows(builder, packing);
   const SlotRows::Value x = rows.scores(scores, row.input_scale(packing.score_bound));
-  return std::visit(
-      [&](const auto& each) -> RowWeights {
-        if constexpr (std::is_same_v<decltype(each), const ScaledReluRecipe&>)
-          throw Error("scaled ReLU has no form in slots; take another form of attention weights");
-        else
-          return rows.weights(each.run(rows, x));
-      },
-      row.recipe);
+  return std::visit([&](const auto& each) { return rows.weights(each.run(rows, x)); }, row.recipe);
 }
 
 std::vector<std::vector<ckks::Complex>> pack_rows(const PolynomialRow& row, const RowPacking& packing,

@@ -1,5 +1,5 @@
 // Rows of scores in slots, and their weights as a slot program: the forms of
-// attention/reference/polynomial_weights.h on ciphertexts, but for scaled ReLU.
+// attention/reference/polynomial_weights.h on ciphertexts.
 //
 // Packing. slot r S + j of ciphertext m holds input_scale x_e (for PowerSoftmax also L^(-1/p), see Scales), x_e score
 // number e = m S + j of row r, |x_e| <= R; S is a power of two and all values are real. Row r has L_r entries. The places after them are zero in
@@ -12,7 +12,8 @@
 // model's masks make them, so 1/L costs none after x^p. Values at refresh candidates stay within [-1, 1].
 //
 // A row's last factor stays apart. The caller multiplies by it after weighted sums, one product for many weights.
-// Normalise and square has no such factor, because it squares its last quotient.
+// Normalise and square has no such factor, because it squares its last quotient; nor has scaled ReLU, which divides by
+// the length alone.
 //
 // A sum over a row, replicated to its places, is a block-diagonal map (nn/encrypted/encrypted_linear.h) of one
 // level. The model's attention (encrypted_block.h) is PowerSoftmax alone, with 1/L and all masks in its
@@ -43,7 +44,7 @@ struct RowWeights {
 };
 
 // The places and the number of lengths are powers of two that divide the slots, each length is in 1 .. S times the
-// ciphertexts. Throws psm::Error for scaled ReLU, and if scores up to packing.score_bound leave the row's intervals.
+// ciphertexts. Throws psm::Error if scores up to packing.score_bound leave the row's intervals.
 RowWeights in_slots(program::Builder&, const PolynomialRow&, const RowPacking&,
                     const std::vector<program::Value>& scores);
 

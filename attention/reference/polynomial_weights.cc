@@ -49,6 +49,11 @@ struct ClearRows {
     for (double& entry : x) entry /= static_cast<double>(x.size());
     return x;
   }
+  Value half_sum_over_length(Value x, const Value& y) {
+    const auto length = static_cast<double>(x.size());
+    for (size_t j = 0; j < x.size(); ++j) x[j] = (x[j] / length + y[j] / length) / 2;
+    return x;
+  }
   Value refresh(Value x) { return x; }
 };
 

@@ -55,6 +55,7 @@ namespace psm::attention {
 //     times(x, c)                      x_j c                                   0, in the next product
 //     power(x, p)                      x_j^p                                   ceil(log2 p)
 //     over_length(x)                   x_j / L                                 0, of powers; in the scores
+//     half_sum_over_length(x, y)       (x_j + y_j) / 2L                        1
 //     refresh(x)                       x_j
 //
 // There are two readers: doubles, for PolynomialRow::evaluate(), and slot programs
@@ -76,11 +77,9 @@ struct PowerSoftmaxRecipe {
 struct ScaledReluRecipe {
   approx::Approximation absolute;
 
-  // On doubles alone: it has no form in slots.
-  std::vector<double> run(auto&, std::vector<double> x) const {
-    const auto length = static_cast<double>(x.size());
-    for (double& score : x) score = (score / length + absolute.evaluate(score) / length) / 2;
-    return x;
+  template <typename Rows>
+  typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
+    return rows.half_sum_over_length(x, rows.apply(absolute, x, "score"));
   }
 };
 

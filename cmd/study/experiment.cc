@@ -18,12 +18,14 @@ Row power(int p, PowerForm form = PowerForm::kStable) {
 }
 Row epsilon(const char* label, double epsilon) { return {.label = label, .epsilon = epsilon}; }
 
+Row scaled_relu() { return {.label = "scaled ReLU", .attention = AttentionKind::kScaledRelu}; }
+
 // Softmax, PowerSoftmax as the paper has it and scaled ReLU; and the PowerSoftmax of the default recipe.
 std::vector<Row> compared(int paper_power) {
   const int p = train::kPower;
   return {softmax(),
           {.label = message("PowerSoftmax, p = ", paper_power), .power = paper_power},
-          {.label = "scaled ReLU", .attention = AttentionKind::kScaledRelu},
+          scaled_relu(),
           {.label = message("PowerSoftmax, p = ", p, ", c = ", p), .power = p, .offset = true}};
 }
 
@@ -155,9 +157,9 @@ std::span<const Experiment> experiments() {
                    2,
                    128,
                    4,
-                   {softmax(), power(4),
-                    ranges_row("after range minimisation", 0.5, train::text_range_losses, 1)}}},
-       .trainings = 6.5,
+                   {softmax(), scaled_relu(), power(4),
+                    ranges_row("after range minimisation", 0.5, train::text_range_losses, 2)}}},
+       .trainings = 7.5,
        .show = show_softmax_costs},
       {.name = "vision",
        .title = "A ViT with softmax, PowerSoftmax and scaled ReLU, to its polynomial form",

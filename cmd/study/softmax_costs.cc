@@ -179,7 +179,8 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
                         StudyResult& result) {
   const train::Batch examples = source.validation(kRowSequences);
   const ScoreRows softmax = scored(trained.rows[0].front(), examples), scaled_softmax = scaled_down(softmax),
-                  power = scored(trained.rows.back().front(), examples);
+                  power = scored(trained.rows.back().front(), examples),
+                  relu = scored(trained.rows[1].front(), examples);
   const auto context = std::make_shared<const ckks::Context>(ckks::secure_n16());
   const ckks::Context& crypto = *context;
   const program::KernelSeconds kernels = program::calibrate(crypto).kernels;
@@ -188,7 +189,7 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
              "noise of the sums", "worst weight error", "mean KL"});
   Table all({"shape", "method", "128 tokens: weights", "with values", "1,024 tokens: weights", "with values",
              "weights to the first's, 128", "1,024"});
-  const std::vector<SoftmaxMethod> methods = softmax_methods(softmax, scaled_softmax, power, kTokens);
+  const std::vector<SoftmaxMethod> methods = softmax_methods(softmax, scaled_softmax, power, relu, kTokens);
   for (const AttentionShape& shape : kShapes) {
     double first_short = 0, first_long = 0;
     for (size_t i = 0; i < methods.size(); ++i) {
@@ -198,7 +199,7 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
       std::vector<BlockSeconds> seconds = {seconds_of(block, costs)};
       for (const int blocks : std::span(kKeyBlocks).subspan(1)) {
         const std::vector<SoftmaxMethod> longer =
-            softmax_methods(softmax, scaled_softmax, power, blocks * kTokens);
+            softmax_methods(softmax, scaled_softmax, power, relu, blocks * kTokens);
         seconds.push_back(seconds_of(BlockPlan(shape, longer[i], blocks, crypto, costs), costs));
       }
       const Measured run = measured(shape, method, block, context);
@@ -217,10 +218,10 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
                format("%.1f", weights / first_short), format("%.1f", long_weights / first_long)});
     }
   }
-  result.table(
-      message("one layer at ", kTokens, " tokens; in the fewest levels for errors of 2^-8, unless 21 ",
-              "iterations are those of the paper"),
-      one);
+  result.table(message("one layer at ", kTokens,
+                       " tokens; in the fewest levels for errors of 2^-8 (scaled ReLU: absolute ones), ",
+                       "unless 21 iterations are those of the paper"),
+               one);
   result.table("all layers, predicted seconds", all);
   result.note(message("Largest |score| of the softmax model: ", format("%.1f", softmax.bound),
                       ". Forms of exp without a maximum are given it scaled down to ",

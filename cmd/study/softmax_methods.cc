@@ -68,7 +68,7 @@ ScoreRows scaled_down(const ScoreRows& softmax) {
 }
 
 std::vector<SoftmaxMethod> softmax_methods(const ScoreRows& softmax, const ScoreRows& scaled_softmax,
-                                           const ScoreRows& power, int context) {
+                                           const ScoreRows& power, const ScoreRows& relu, int context) {
   std::vector<SoftmaxMethod> methods = {power_method(power, attention::DivisionForm::kRelaxed)};
   const double bound = kMethodMargin * softmax.bound, taken = kMethodMargin * scaled_softmax.bound;
   const auto by_division = [&](const char* name, const Approximation& exp, const auto& inverse_on) {
@@ -80,6 +80,9 @@ std::vector<SoftmaxMethod> softmax_methods(const ScoreRows& softmax, const Score
               [](Interval sums) { return approx::design_inverse(sums, kMethodError / 4); });
   methods.push_back({"normalise and square",
                      attention::normalise_square_softmax(bound, context, kMethodError), &softmax, bound});
+  const double relu_bound = kMethodMargin * relu.bound;
+  methods.push_back(
+      {"scaled ReLU", attention::scaled_relu_polynomial(relu_bound, kMethodError), &relu, relu_bound});
   by_division("Taylor of degree 8, 21 iterations", approx::taylor_exp({-taken, taken}, kPaperDegree, 0),
               [](Interval sums) { return approx::goldschmidt_inverse(sums, kPaperIterations); });
   methods.push_back(power_method(power, attention::DivisionForm::kGoldschmidt));

@@ -24,11 +24,11 @@ constexpr double kMethodMargin = 1.25;
 constexpr double kTakenScores = 8;
 ScoreRows scaled_down(const ScoreRows& softmax);
 
-// First the forms with the fewest levels whose weights have the relative error kMethodError in rows of
-// `context` places, a power of two. Then PowerSoftmax and the Taylor form with the paper's constants,
-// whatever their error. The models must outlive the methods.
+// First the forms with the fewest levels whose weights have the relative error kMethodError in rows of `context` places,
+// a power of two; of scaled ReLU, whose weights can be zero, the absolute error kMethodError / L. Then PowerSoftmax and
+// the Taylor form with the paper's constants, whatever their error. The models must outlive the methods.
 std::vector<SoftmaxMethod> softmax_methods(const ScoreRows& softmax, const ScoreRows& scaled_softmax,
-                                           const ScoreRows& power, int context);
+                                           const ScoreRows& power, const ScoreRows& relu, int context);
 
 // Errors of a method's polynomial weights compared with the exact ones, over all its rows.
 struct WeightErrors {
