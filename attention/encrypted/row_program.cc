@@ -52,10 +52,7 @@ class SlotRows {
   }
 
   RowWeights weights(Value x) {
-    if (!x.factor.valid()) {
-      PSM_CHECK(x.unit == 1, "unit ", x.unit);
-      return {std::move(x.slots), {}, 1};
-    }
+    if (!x.factor.valid()) return {std::move(x.slots), {}, x.unit};
     // What follows a row's end goes here.
     if (!x.ends_in_zeros) x.slots = times_places(x, 1 / x.unit);
     return {std::move(x.slots), x.factor, x.unit * x.factor_unit};
@@ -75,21 +72,7 @@ class SlotRows {
 
   Value of_sum(const approx::Approximation& f, const Value& x, double addend, const char* what) {
     PSM_CHECK(!x.factor.valid(), what);
-    const double factor = f.input_scale() * x.unit;
-    Values in = x.slots;
-    ckks::LinearTransform map;
-    if (x.ends_in_zeros) {
-      in = {builder_.add_all(in)};
-      map = nn::block_sum_map(std::vector<double>(static_cast<size_t>(packing_.places), factor),
-                              packing_.places);
-    } else {
-      for (size_t m = 0; m < in.size(); ++m)
-        for (ckks::TransformTerm& term : nn::block_sum_map(places(m, factor), packing_.places).terms) {
-          term.input = static_cast<int>(m);
-          map.terms.push_back(std::move(term));
-        }
-    }
-    const program::Value sum = builder_.mark_real(builder_.linear(in, std::move(map))[0]);
+    const program::Value sum = builder_.mark_real(sum_of(x, f.input_scale() * x.unit));
     program::Value v = builder_.add_constant(sum, f.input_scale() * addend + f.input_offset());
     // A bootstrap's error is absolute: of a wide interval's lower end it would leave nothing.
     if (f.domain().lo > kRefreshableRatio * f.domain().hi) v = builder_.refresh(v);
@@ -116,10 +99,11 @@ class SlotRows {
   Value over_length(Value powers) const { return powers; }  // the scores hold L^(-1/p)
 
   Value half_sum_over_length(const Value& x, const Value& y) {
-    Value half{.slots = {}, .ends_in_zeros = true};
+    Value half{.slots = {}, .unit = x.unit, .ends_in_zeros = true};  // the scores' bound, so within 1
     for (size_t m = 0; m < x.slots.size(); ++m) {
       const auto product = [&](const Value& of) {
-        return builder_.multiply_plain(of.slots[m], plain(places(m, of.unit / 2, /*over_length=*/true)));
+        const double factor = of.unit / x.unit / 2;
+        return builder_.multiply_plain(of.slots[m], plain(places(m, factor, /*over_length=*/true)));
       };
       half.slots.push_back(builder_.add(product(x), product(y)));
     }
@@ -132,6 +116,27 @@ class SlotRows {
   }
 
  private:
+  // factor times the sum of a row's slots, in all its places.
+  program::Value sum_of(const Value& x, double factor) {
+    if (static_cast<size_t>(packing_.places) == packing_.slots)  // of one row
+      return builder_.sum_of_rotations(builder_.add_all(times_places(x, factor / x.unit)), 1,
+                                       packing_.places);
+    Values in = x.slots;
+    ckks::LinearTransform map;
+    if (x.ends_in_zeros) {
+      in = {builder_.add_all(in)};
+      map = nn::block_sum_map(std::vector<double>(static_cast<size_t>(packing_.places), factor),
+                              packing_.places);
+    } else {
+      for (size_t m = 0; m < in.size(); ++m)
+        for (ckks::TransformTerm& term : nn::block_sum_map(places(m, factor), packing_.places).terms) {
+          term.input = static_cast<int>(m);
+          map.terms.push_back(std::move(term));
+        }
+    }
+    return builder_.linear(in, std::move(map))[0];
+  }
+
   // `factor`, or factor / L, in the slots of ciphertext m up to a row's end.
   std::vector<double> places(size_t m, double factor, bool over_length = false) const {
     std::vector<double> places;

@@ -16,7 +16,7 @@
 // the length alone.
 //
 // A sum over a row, replicated to its places, is a block-diagonal map (nn/encrypted/encrypted_linear.h) of one
-// level. The model's attention (encrypted_block.h) is PowerSoftmax alone, with 1/L and all masks in its
+// level, or if a row fills all slots, a product by its places and rotations. The model's attention (encrypted_block.h) is PowerSoftmax alone, with 1/L and all masks in its
 // scores. Here all forms can be planned, predicted and run side by side.
 #pragma once
 

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "attention/encrypted/query_block.h"
 #include "ckks/base/error.h"
+#include "ckks/base/memory.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planner/planner.h"
@@ -15,7 +17,6 @@
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/program/program.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/server/memory_flag.h"
 #include "cmd/study/experiment.h"
 #include "cmd/study/softmax_methods.h"
 #include "cmd/terminal/command.h"
@@ -137,20 +138,23 @@ std::map<std::string, program::SlotVector> inputs_of(const AttentionShape& shape
 }
 
 struct Measured {
-  double seconds = 0;  // of the second pass
-  double error = 0;    // of the sums of values up to 1, against the twin
+  double seconds = 0;  // of the second pass; 0: not run, for lack of memory
+  double error = 0;    // of one output against the twin
+
+  std::string text() const { return seconds > 0 ? format("%.1f", seconds) : "needs more memory"; }
 };
 
-// A layer's block of queries over its own keys on real ciphertexts, with fresh keys.
-Measured measured(const AttentionShape& shape, const SoftmaxMethod& method, const BlockPlan& block,
-                  const std::shared_ptr<const ckks::Context>& crypto) {
-  const auto inputs = inputs_of(shape, block, method);
-  const std::string first = BlockPlan::sums_name(0);
-  const program::SlotVector clear = program::run_twin(block.plan.program, inputs).outputs.at(first);
-  PlannedPass pass(crypto, block.plan);
-  // With all plaintexts kept, as a server with many prompts would.
-  pass.reading.encoded_limit = static_cast<size_t>(2 * pass.reading.plaintext_bytes);
-  require_memory(pass.server_bytes());
+// A plan on real ciphertexts, with fresh keys.
+Measured measured(const program::Plan& plan, const std::map<std::string, program::SlotVector>& inputs,
+                  const std::string& output, const std::shared_ptr<const ckks::Context>& crypto) {
+  const program::SlotVector clear = program::run_twin(plan.program, inputs).outputs.at(output);
+  PlannedPass pass(crypto, plan);
+  // With all plaintexts kept where they fit, as a server with many prompts would.
+  const size_t usual =
+      std::exchange(pass.reading.encoded_limit, static_cast<size_t>(2 * pass.reading.plaintext_bytes));
+  const uint64_t available = available_memory_bytes();
+  if (pass.server_bytes() > available) pass.reading.encoded_limit = usual;
+  if (pass.server_bytes() > available) return {};
   RunFigures figures(pass);
   Session session(pass, figures);
   const Session::Ciphertexts encrypted = session.encrypt(inputs);
@@ -161,11 +165,45 @@ Measured measured(const AttentionShape& shape, const SoftmaxMethod& method, cons
     result = session.run(encrypted);
     found.seconds = seconds_now() - begin;
   }
-  const program::SlotVector sums = session.decrypt(result.outputs).at(first);
+  const program::SlotVector sums = session.decrypt(result.outputs).at(output);
   double squares = 0;
   for (size_t s = 0; s < clear.size(); ++s) squares += std::norm(sums[s] - clear[s]);
-  found.error = kMethodMargin * block.unit * std::sqrt(squares / static_cast<double>(clear.size()));
+  found.error = std::sqrt(squares / static_cast<double>(clear.size()));
   return found;
+}
+
+// Rows of scores alone, which stand for 32 matrices of 128 x 128 and for one row (the paper's app. he-param).
+struct Rows {
+  const char* name;
+  int places, ciphertexts;
+};
+constexpr Rows kRows[] = {{"32 times 128 x 128", 128, 16}, {"1 x 32,768", 32768, 1}};
+
+// The weights of these rows, all full, by a method with a last factor. They go out at the level of the scores.
+Measured measured(const Rows& rows, const SoftmaxMethod& method,
+                  const std::shared_ptr<const ckks::Context>& crypto, const program::CostModel& costs) {
+  const auto slots = static_cast<size_t>(crypto->slots()), places = static_cast<size_t>(rows.places);
+  const attention::RowPacking packing{slots, rows.places, {rows.places}, method.score_bound};
+  std::vector<double> row;  // longest rows of the model's heads
+  for (size_t head = 0; row.size() < places; ++head) {
+    const std::vector<double>& more = method.model->heads[head % method.model->heads.size()].back();
+    row.insert(row.end(), more.begin(), more.end());
+  }
+  const program::SlotVector scores =
+      attention::pack_rows(method.row, packing, std::vector(slots / places, row))[0];
+  const ckks::Level level = ckks::Level::at(crypto->compute_level() - kLevelsBefore);
+  program::Builder builder(slots);
+  program::CarriedLevels carried;
+  std::map<std::string, program::SlotVector> inputs;
+  for (int c = 0; c < rows.ciphertexts; ++c) {
+    const std::string in = message("scores ", c), out = message("weights ", c);
+    carried.insert({{in, level}, {out, level}});
+    inputs[in] = scores;
+    const attention::RowWeights weights =
+        attention::in_slots(builder, method.row, packing, {builder.input(in, /*real=*/true)});
+    builder.output(out, builder.refresh(builder.multiply(weights.slots[0], weights.factor)));
+  }
+  return measured(program::plan(std::move(builder).finish(), costs, carried), inputs, "weights 0", crypto);
 }
 
 ScoreRows scored(const Trained& trained, const train::Batch& examples) {
@@ -190,6 +228,12 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
   Table all({"shape", "method", "128 tokens: weights", "with values", "1,024 tokens: weights", "with values",
              "weights to the first's, 128", "1,024"});
   const std::vector<SoftmaxMethod> methods = softmax_methods(softmax, scaled_softmax, power, relu, kTokens);
+  Table rows({"weights of PowerSoftmax alone", "ciphertexts", "seconds, measured"});
+  for (const Rows& each : kRows) {
+    print(each.name, "\n");
+    rows.row({each.name, std::to_string(each.ciphertexts),
+              measured(each, methods.front(), context, costs).text()});
+  }
   for (const AttentionShape& shape : kShapes) {
     double first_short = 0, first_long = 0;
     for (size_t i = 0; i < methods.size(); ++i) {
@@ -202,14 +246,16 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
             softmax_methods(softmax, scaled_softmax, power, relu, blocks * kTokens);
         seconds.push_back(seconds_of(BlockPlan(shape, longer[i], blocks, crypto, costs), costs));
       }
-      const Measured run = measured(shape, method, block, context);
+      Measured run = measured(block.plan, inputs_of(shape, block, method), BlockPlan::sums_name(0), context);
+      run.error *= kMethodMargin * block.unit;  // of the sums of values up to 1
       const WeightErrors errors = weight_errors(method);
       one.row({shape.name, method.name, std::to_string(program::longest_path(block.program)),
-               std::to_string(block.plan.bootstraps), format("%.1f", seconds[0].all),
-               format("%.1f", run.seconds),
+               std::to_string(block.plan.bootstraps), format("%.1f", seconds[0].all), run.text(),
                // Slots that leave an interval by noise are worth nothing.
-               run.error < 1 ? format("%.2g", run.error) : "lost in noise", format("%.2g", errors.worst),
-               format("%.2g", errors.kl)});
+               run.seconds == 0 ? ""
+               : run.error < 1  ? format("%.2g", run.error)
+                                : "lost in noise",
+               format("%.2g", errors.worst), format("%.2g", errors.kl)});
       const double weights = seconds[0].weights, long_weights = long_context(seconds, &BlockSeconds::weights);
       if (i == 0) first_short = weights, first_long = long_weights;
       all.row({shape.name, method.name, format("%.0f", shape.layers * weights),
@@ -223,6 +269,7 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
                        "unless 21 iterations are those of the paper"),
                one);
   result.table("all layers, predicted seconds", all);
+  result.table("rows of scores, without values", rows);
   result.note(message("Largest |score| of the softmax model: ", format("%.1f", softmax.bound),
                       ". Forms of exp without a maximum are given it scaled down to ",
                       format("%.0f", scaled_softmax.bound), ". ", crypto.describe()));
