@@ -16,8 +16,9 @@
 // the length alone.
 //
 // A sum over a row, replicated to its places, is a block-diagonal map (nn/encrypted/encrypted_linear.h) of one
-// level, or if a row fills all slots, a product by its places and rotations. The model's attention (encrypted_block.h) is PowerSoftmax alone, with 1/L and all masks in its
-// scores. Here all forms can be planned, predicted and run side by side.
+// level, or if a row fills all slots, a product by its places and rotations. The model's attention
+// (encrypted_block.h) is PowerSoftmax alone, with 1/L and all masks in its scores. Here all forms can be planned,
+// predicted and run side by side.
 #pragma once
 
 #include <span>
