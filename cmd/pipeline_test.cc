@@ -149,8 +149,8 @@ TEST_CASE("a published shape runs as a model does, and its prompts are numbers")
                     " --insecure --prompt \"7 50304\" --out " + path_of("shape.ct"),
                 "'50304' is no token; they are 0 to 50303");
   // Its keys are of another ring than the model's.
-  check_refused("infer " + replaced(infer_arguments("shape.answers"), keys() + "/evaluation.keys",
-                                    folder + "/evaluation.keys"),
+  keys();
+  check_refused("infer " + infer_flags("prompts.ct", "shape.answers", folder + "/evaluation.keys"),
                 "made for other parameters");
   check_refused("encrypt " + client_flags(folder) + "--sample 12 --out " + path_of("shape.ct"),
                 "made for other parameters");
@@ -234,8 +234,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   make_model(path_of("narrow.safetensors"), 1, {.denominators = 0.01});
   compile(path_of("narrow.safetensors"), "narrow");
   const auto half = [](const std::string& file) { return std::filesystem::file_size(file) / 2; };
-  const std::string evaluation = keys() + "/evaluation.keys",
-                    cut_model = truncated(kModel, "truncated.safetensors", half(kModel)),
+  const std::string cut_model = truncated(kModel, "truncated.safetensors", half(kModel)),
                     cut_client = truncated(kClient, "truncated.client", half(kClient)),
                     bad_constants = flipped(kProgram, path_of("constants.program"), 4096, 4096);
 
@@ -289,7 +288,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"compare", "--client " + kClient + " --sample 12 --program " + kProgram + " --logits " + kModel,
        "it holds no logits"},
       {"twin", "--program " + kProgram, "talks to a client through pipes"},
-      {"infer", replaced(infer, evaluation, kOtherKeys + "/evaluation.keys"), "another key pair"},
+      {"infer", infer_flags("prompts.ct", "x.ct", kOtherKeys + "/evaluation.keys"), "another key pair"},
       {"infer", replaced(infer, kProgram, other_program), "belongs to another program"},
       {"infer", replaced(infer, kProgram, kClient),
        "it is not a program; make one with bazel run //cmd:compile"},

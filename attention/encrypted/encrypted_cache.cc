@@ -43,17 +43,15 @@ program::Constants prompt_constants(const program::Program& program, const Packi
   require_one_sequence(packing, tokens);
   const std::vector<std::string> list = cache_names(packing, layers);
   const std::set<std::string> names(list.begin(), list.end());
-  std::map<int, const program::Instruction*> makers;  // of the caches, by result
-  for (const program::NamedValue& output : program.outputs)
-    if (names.contains(output.name)) makers[output.value.id] = nullptr;
+  std::vector<const program::Instruction*> makers(
+      static_cast<size_t>(program.value_count()));  // by first result
   for (const program::Instruction& instruction : program.instructions)
-    if (const auto maker = makers.find(instruction.results[0].id); maker != makers.end())
-      maker->second = &instruction;
+    makers[static_cast<size_t>(instruction.results[0].id)] = &instruction;
   std::map<ckks::Plain::Identity, ckks::Plain> cut;  // the mask of keys is one for all layers
   program::Constants constants;
   for (const program::NamedValue& output : program.outputs) {
     if (!names.contains(output.name)) continue;
-    const program::Instruction* const made = makers.at(output.value.id);
+    const program::Instruction* const made = makers[static_cast<size_t>(output.value.id)];
     PSM_CHECK(made != nullptr && made->opcode == program::Opcode::kMultiplyPlain);
     const auto [found, is_new] = cut.try_emplace(made->plain.identity());
     if (is_new) {

@@ -103,7 +103,8 @@ class SlotRows {
     for (size_t m = 0; m < x.slots.size(); ++m) {
       const auto product = [&](const Value& of) {
         const double factor = of.unit / x.unit / 2;
-        return builder_.multiply_plain(of.slots[m], plain(places(m, factor, /*over_length=*/true)));
+        return builder_.multiply_plain(of.slots[m],
+                                       plain(places(m, [&](int length) { return factor / length; })));
       };
       half.slots.push_back(builder_.add(product(x), product(y)));
     }
@@ -129,7 +130,8 @@ class SlotRows {
                               packing_.places);
     } else {
       for (size_t m = 0; m < in.size(); ++m)
-        for (ckks::TransformTerm& term : nn::block_sum_map(places(m, factor), packing_.places).terms) {
+        for (ckks::TransformTerm& term :
+             nn::block_sum_map(places(m, [&](int) { return factor; }), packing_.places).terms) {
           term.input = static_cast<int>(m);
           map.terms.push_back(std::move(term));
         }
@@ -137,14 +139,12 @@ class SlotRows {
     return builder_.linear(in, std::move(map))[0];
   }
 
-  // `factor`, or factor / L, in the slots of ciphertext m up to a row's end.
-  std::vector<double> places(size_t m, double factor, bool over_length = false) const {
+  // factor(L) in the slots of ciphertext m up to a row's end.
+  std::vector<double> places(size_t m, const auto& factor) const {
     std::vector<double> places;
     for (int length : packing_.lengths)
       for (int j = 0; j < packing_.places; ++j)
-        places.push_back(static_cast<int>(m) * packing_.places + j >= length ? 0
-                         : over_length                                       ? factor / length
-                                                                             : factor);
+        places.push_back(static_cast<int>(m) * packing_.places + j < length ? factor(length) : 0);
     return places;
   }
 
@@ -152,7 +152,8 @@ class SlotRows {
   Values times_places(const Value& x, double factor) {
     Values products;
     for (size_t m = 0; m < x.slots.size(); ++m)
-      products.push_back(builder_.multiply_plain(x.slots[m], plain(places(m, x.unit * factor))));
+      products.push_back(
+          builder_.multiply_plain(x.slots[m], plain(places(m, [&](int) { return x.unit * factor; }))));
     return products;
   }
 

@@ -156,7 +156,6 @@ nn::Tensor<Scalar> Model<Scalar>::attend(nn::Tape<Scalar>& tape, const Attention
                 {out.keep_scores, out.score_losses, replaced ? &replaced : nullptr});
   out.scores.push_back(mixture.scores);
   out.score_loss.push_back(mixture.loss);
-  out.mixed.push_back(mixture.o);
   return nn::linear(tape, mixture.o, layer.wo, layer.bo);
 }
 

@@ -60,7 +60,6 @@ struct ForwardTensors {
   std::vector<nn::Tensor<Scalar>> norm1_inputs, norm2_inputs;  // what the layer's norms are taken of
   std::vector<nn::Tensor<Scalar>> scores;       // (sequences * heads * length) x length, without gradients
   std::vector<nn::Tensor<Scalar>> score_loss;   // 1 x 1
-  std::vector<nn::Tensor<Scalar>> mixed;        // weights * values, before W_o
   std::vector<nn::Tensor<Scalar>> gelu_inputs;  // the argument of GELU or SiLU, ffn columns
   nn::Tensor<Scalar> final_norm_input;  // a row for each row of logits; empty where there is no final norm
   nn::Tensor<Scalar> pooler_inputs;     // the argument of the head's sigmoid; empty without a pooler
@@ -68,7 +67,7 @@ struct ForwardTensors {
 
   // `layers`: how many will not be computed, before those that are.
   void clear(int layers = 0) {
-    for (auto* list : {&residual, &norm1_inputs, &norm2_inputs, &scores, &score_loss, &mixed, &gelu_inputs})
+    for (auto* list : {&residual, &norm1_inputs, &norm2_inputs, &scores, &score_loss, &gelu_inputs})
       list->assign(static_cast<size_t>(layers), {});
     token_types.clear();
     logits = final_norm_input = pooler_inputs = {};

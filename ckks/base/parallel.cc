@@ -67,14 +67,14 @@ class ThreadPool {
   // Returns whether the pool ran the loop; it does not while it runs the loop of another caller.
   bool run(size_t begin, size_t end, int threads, FunctionRef<void(size_t, size_t)> piece) {
     if (busy_.test_and_set(std::memory_order_acquire)) return false;
+    // Also where there is no memory.
+    struct Release {
+      ~Release() { busy.clear(std::memory_order_release); }
+      std::atomic_flag& busy;
+    } const release{busy_};
+    start_workers(threads - 1);
     const auto count = static_cast<size_t>(threads);
-    try {
-      start_workers(threads - 1);
-      if (count > shares_.size()) shares_ = std::vector<Share>(count);
-    } catch (...) {  // no memory
-      busy_.clear(std::memory_order_release);
-      throw;
-    }
+    if (count > shares_.size()) shares_ = std::vector<Share>(count);
     for (size_t t = 0; t < count; ++t) {
       shares_[t].next.store(begin + (end - begin) * t / count, std::memory_order_relaxed);
       shares_[t].end = begin + (end - begin) * (t + 1) / count;
@@ -90,9 +90,7 @@ class ThreadPool {
     work(0);
     entrants_.fetch_sub(kOpen, std::memory_order_acq_rel);
     wait_until(entrants_, [](uint32_t entrants) { return entrants == 0; });
-    const std::exception_ptr failure = failure_;
-    busy_.clear(std::memory_order_release);
-    if (failure) std::rethrow_exception(failure);
+    if (failure_) std::rethrow_exception(failure_);
     return true;
   }
 

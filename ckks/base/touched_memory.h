@@ -6,12 +6,12 @@
 // no further thread, finish() touches them, and without it nobody does.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <future>
 
 #include "ckks/base/buffer.h"
+#include "ckks/base/clock.h"
 
 namespace psm {
 
@@ -28,10 +28,10 @@ class TouchedMemory {
  private:
   double touch() {
     constexpr size_t kPageWords = (size_t{4} << 10) / sizeof(uint64_t);
-    const auto start = std::chrono::steady_clock::now();
+    const double start = seconds_now();
     volatile uint64_t* const words = memory_.data();
     for (size_t at = 0; at < memory_.size(); at += kPageWords) words[at] = 0;
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return seconds_now() - start;
   }
 
   Buffer memory_;  // one range, which then serves any sizes

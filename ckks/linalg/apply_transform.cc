@@ -1,10 +1,10 @@
 #include "ckks/linalg/apply_transform.h"
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <utility>
 
+#include "ckks/base/clock.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 
@@ -236,9 +236,9 @@ std::vector<Ciphertext> encode_and_apply(const Context& context, const Encoder& 
   const WeightEncoder encode(context, encoder, transform, level,
                              weight_scale(context, level, input_scale, output_scale));
   const auto timed = [&](const auto& make) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = seconds_now();
     make();
-    encode_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    encode_seconds += seconds_now() - start;
   };
   return Application{schedule, blocks, level, input_scale, output_scale}.run(
       evaluator, inputs,

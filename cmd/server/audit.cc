@@ -77,17 +77,19 @@ int audit(int argc, char** argv) {
   const FileRingFlags ring(flags);
   flags.begin(argc, argv, {"program"});
   const bool draws = flags.given("commitment");
-  for (const char* flag : {"challenge", "openings", "keys", "in", "answers"})
-    if (draws && flags.given(flag))
-      throw Error(message("--", flag, " does not go with --commitment; leave it out"));
   for (const char* flag : {"out", "steps"})
     if (!draws && flags.given(flag)) throw Error(message("--", flag, " is for --commitment"));
+  if (draws) flags.require("out");
+  for (const char* flag : {"challenge", "openings", "keys", "in", "answers"}) {
+    if (!draws) flags.require(flag);
+    if (draws && flags.given(flag))
+      throw Error(message("--", flag, " does not go with --commitment; leave it out"));
+  }
   const PlannedPass pass(program::load_program(resolve_user_path(program_path)));
   const program::Steps steps(pass.plan);
   const ckks::Context& context = *pass.context;
   ring.require_security(context);
   if (draws) {
-    flags.require("out");
     CommitmentNote note = read_commitment(resolve_user_path(commitment), steps, pass.program_id);
     const size_t total = note.roots.size() * steps.size();
     note.challenged = draw(steps_drawn, total);
@@ -96,7 +98,6 @@ int audit(int argc, char** argv) {
     flags.write_json(Json::Object{{"challenged", note.challenged.size()}, {"steps", total}});
     return 0;
   }
-  for (const char* flag : {"challenge", "openings", "keys", "in", "answers"}) flags.require(flag);
   const CommitmentNote challenge = read_challenge(resolve_user_path(challenge_path), steps, pass.program_id);
   wire::EvaluationKeysReader key_reader(resolve_user_path(keys_path), context);
   const ckks::Fingerprint pair = key_reader.fingerprint();

@@ -297,7 +297,7 @@ int infer(int argc, char** argv, Ranks* ranks) {
   const auto attempt = [&](const std::string& shown, auto&& action) {
     if (!is_folder) return action();
     const auto leave_out = [&](const char* why) {
-      std::fprintf(stderr, "warning: %s is not answered: %s\n", shown.c_str(), why);
+      std::fprintf(stderr, "warning: %s is not answered: %s\n", visible(shown).c_str(), visible(why).c_str());
       unanswered += (unanswered.empty() ? "" : ", ") + shown;
     };
     try {

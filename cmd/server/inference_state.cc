@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/utf8.h"
 #include "cmd/protocol/group_files.h"
 
 namespace psm::cmd {
@@ -105,7 +106,7 @@ void InferenceState::save(size_t next_instruction, const LiveValues& live) {
     saved_ = next_instruction;
   } catch (const Error& error) {
     std::fprintf(stderr, "warning: %s; the run goes on, and would resume from what was saved before\n",
-                 error.what());
+                 visible(error.what()).c_str());
   }
 }
 

@@ -56,14 +56,20 @@ class MemoryFlag {
   const std::string& text_;
 };
 
+// Whether so much can be taken, or the system does not tell.
+inline bool fits_in_memory(size_t bytes) {
+  const uint64_t available = available_memory_bytes();
+  return available == 0 || bytes <= available;
+}
+
 // Throws Error if the memory does not suffice: "error: needs 11.2 GB of memory, 7.9 GB are available; ...". So many
 // processes of this machine are about to take as much each.
 inline void require_memory(size_t bytes, int processes = 1) {
-  const uint64_t available = available_memory_bytes(), all = bytes * static_cast<size_t>(processes);
-  if (available == 0 || all <= available) return;
+  const size_t all = bytes * static_cast<size_t>(processes);
+  if (fits_in_memory(all)) return;
   const std::string whose = processes == 1 ? "" : message(" for the ", processes, " ranks of this machine");
   throw Error(message("this needs about ", bytes_text(static_cast<double>(all)), " of memory", whose, ", ",
-                      bytes_text(static_cast<double>(available)),
+                      bytes_text(static_cast<double>(available_memory_bytes())),
                       " are available; close other programs or use a larger machine"));
 }
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "attention/encrypted/query_block.h"
+#include "ckks/base/buffer.h"
 #include "ckks/base/error.h"
-#include "ckks/base/memory.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planner/planner.h"
@@ -17,6 +17,7 @@
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/program/program.h"
 #include "cmd/deployment/deployment.h"
+#include "cmd/server/memory_flag.h"
 #include "cmd/study/experiment.h"
 #include "cmd/study/softmax_methods.h"
 #include "cmd/terminal/command.h"
@@ -146,15 +147,16 @@ struct Measured {
 
 // A plan on real ciphertexts, with fresh keys.
 Measured measured(const program::Plan& plan, const std::map<std::string, program::SlotVector>& inputs,
-                  const std::string& output, const std::shared_ptr<const ckks::Context>& crypto) {
+                  const std::string& output, const std::shared_ptr<const ckks::Context>& crypto,
+                  const ckks::BootstrapPlans& bootstraps) {
   const program::SlotVector clear = program::run_twin(plan.program, inputs).outputs.at(output);
-  PlannedPass pass(crypto, plan);
+  PlannedPass pass(crypto, plan, bootstraps);
+  buffer_pool::trim();  // of what the pass before left
   // With all plaintexts kept where they fit, as a server with many prompts would.
   const size_t usual =
       std::exchange(pass.reading.encoded_limit, static_cast<size_t>(2 * pass.reading.plaintext_bytes));
-  const uint64_t available = available_memory_bytes();
-  if (pass.server_bytes() > available) pass.reading.encoded_limit = usual;
-  if (pass.server_bytes() > available) return {};
+  if (!fits_in_memory(pass.server_bytes())) pass.reading.encoded_limit = usual;
+  if (!fits_in_memory(pass.server_bytes())) return {};
   RunFigures figures(pass);
   Session session(pass, figures);
   const Session::Ciphertexts encrypted = session.encrypt(inputs);
@@ -181,7 +183,8 @@ constexpr Rows kRows[] = {{"32 times 128 x 128", 128, 16}, {"1 x 32,768", 32768,
 
 // The weights of these rows, all full, by a method with a last factor. They go out at the level of the scores.
 Measured measured(const Rows& rows, const SoftmaxMethod& method,
-                  const std::shared_ptr<const ckks::Context>& crypto, const program::CostModel& costs) {
+                  const std::shared_ptr<const ckks::Context>& crypto, const ckks::BootstrapPlans& bootstraps,
+                  const program::CostModel& costs) {
   const auto slots = static_cast<size_t>(crypto->slots()), places = static_cast<size_t>(rows.places);
   const attention::RowPacking packing{slots, rows.places, {rows.places}, method.score_bound};
   std::vector<double> row;  // longest rows of the model's heads
@@ -203,7 +206,8 @@ Measured measured(const Rows& rows, const SoftmaxMethod& method,
         attention::in_slots(builder, method.row, packing, {builder.input(in, /*real=*/true)});
     builder.output(out, builder.refresh(builder.multiply(weights.slots[0], weights.factor)));
   }
-  return measured(program::plan(std::move(builder).finish(), costs, carried), inputs, "weights 0", crypto);
+  return measured(program::plan(std::move(builder).finish(), costs, carried), inputs, "weights 0", crypto,
+                  bootstraps);
 }
 
 ScoreRows scored(const Trained& trained, const train::Batch& examples) {
@@ -222,17 +226,23 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
   const auto context = std::make_shared<const ckks::Context>(ckks::secure_n16());
   const ckks::Context& crypto = *context;
   const program::KernelSeconds kernels = program::calibrate(crypto).kernels;
-  const program::CostModel costs = program::costs_of(crypto, ckks::plan_bootstraps(crypto, {{}}), kernels);
+  const ckks::BootstrapPlans bootstraps = ckks::plan_bootstraps(crypto, {{}});
+  const program::CostModel costs = program::costs_of(crypto, bootstraps, kernels);
   Table one({"shape", "method", "levels", "bootstraps", "seconds, predicted", "seconds, measured",
              "noise of the sums", "worst weight error", "mean KL"});
   Table all({"shape", "method", "128 tokens: weights", "with values", "1,024 tokens: weights", "with values",
              "weights to the first's, 128", "1,024"});
-  const std::vector<SoftmaxMethod> methods = softmax_methods(softmax, scaled_softmax, power, relu, kTokens);
+  std::vector<std::vector<SoftmaxMethod>> by_length;  // of kKeyBlocks
+  for (const int blocks : kKeyBlocks)
+    by_length.push_back(softmax_methods(softmax, scaled_softmax, power, relu, blocks * kTokens));
+  const std::vector<SoftmaxMethod>& methods = by_length.front();
+  std::vector<WeightErrors> errors;
+  for (const SoftmaxMethod& method : methods) errors.push_back(weight_errors(method));
   Table rows({"weights of PowerSoftmax alone", "ciphertexts", "seconds, measured"});
   for (const Rows& each : kRows) {
     print(each.name, "\n");
     rows.row({each.name, std::to_string(each.ciphertexts),
-              measured(each, methods.front(), context, costs).text()});
+              measured(each, methods.front(), context, bootstraps, costs).text()});
   }
   for (const AttentionShape& shape : kShapes) {
     double first_short = 0, first_long = 0;
@@ -241,21 +251,18 @@ void show_softmax_costs(const StudyOptions&, const train::DataSource& source, co
       print(shape.name, ", ", method.name, "\n");
       const BlockPlan block(shape, method, 1, crypto, costs);
       std::vector<BlockSeconds> seconds = {seconds_of(block, costs)};
-      for (const int blocks : std::span(kKeyBlocks).subspan(1)) {
-        const std::vector<SoftmaxMethod> longer =
-            softmax_methods(softmax, scaled_softmax, power, relu, blocks * kTokens);
-        seconds.push_back(seconds_of(BlockPlan(shape, longer[i], blocks, crypto, costs), costs));
-      }
-      Measured run = measured(block.plan, inputs_of(shape, block, method), BlockPlan::sums_name(0), context);
+      for (size_t b = 1; b < by_length.size(); ++b)
+        seconds.push_back(seconds_of(BlockPlan(shape, by_length[b][i], kKeyBlocks[b], crypto, costs), costs));
+      Measured run =
+          measured(block.plan, inputs_of(shape, block, method), BlockPlan::sums_name(0), context, bootstraps);
       run.error *= kMethodMargin * block.unit;  // of the sums of values up to 1
-      const WeightErrors errors = weight_errors(method);
       one.row({shape.name, method.name, std::to_string(program::longest_path(block.program)),
                std::to_string(block.plan.bootstraps), format("%.1f", seconds[0].all), run.text(),
                // Slots that leave an interval by noise are worth nothing.
                run.seconds == 0 ? ""
                : run.error < 1  ? format("%.2g", run.error)
                                 : "lost in noise",
-               format("%.2g", errors.worst), format("%.2g", errors.kl)});
+               format("%.2g", errors[i].worst), format("%.2g", errors[i].kl)});
       const double weights = seconds[0].weights, long_weights = long_context(seconds, &BlockSeconds::weights);
       if (i == 0) first_short = weights, first_long = long_weights;
       all.row({shape.name, method.name, format("%.0f", shape.layers * weights),

@@ -275,10 +275,11 @@ int evaluate_command(int argc, char** argv) {
                                   .seed = prompt_flags.seed()}));
     return 0;
   }
-  if (flags.given("windows") && !(tokenizer && classes == 0 && trained_here(checkpoint)))
+  const bool of_language = tokenizer && classes == 0, has_windows = of_language && trained_here(checkpoint);
+  if (flags.given("windows") && !has_windows)
     throw Error("--windows are cut from a text that //cmd:train was given; leave it out for this model");
   HeldOut test;
-  if (tokenizer && classes == 0 && !trained_here(checkpoint)) {
+  if (of_language && !has_windows) {
     test = documents_of(data.text, *tokenizer, checkpoint.weights.config.context);
   } else {
     const Task task = Task::of(checkpoint, data);

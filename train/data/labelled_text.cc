@@ -186,13 +186,13 @@ LabelledSplit split_pairs(const std::vector<LabelledText>& pairs, size_t held_ou
 }
 
 LabelledSplit read_labelled_split(const std::string& path, const std::string& valid) {
-  const auto [format, texts] = read_labelled(path);
+  auto [format, texts] = read_labelled(path);
   if (!valid.empty()) {
-    const LabelledFile others = read_labelled(valid);
+    LabelledFile others = read_labelled(valid);
     // The classes of QNLI's pairs and of MRPC's are opposites.
     if (others.format != format)
       throw Error(message(valid, " has another heading than ", path, "; give two files of one kind"));
-    return {texts, others.texts};
+    return {std::move(texts), std::move(others.texts)};
   }
   const size_t held_out = std::clamp<size_t>(texts.size() / 10, 1, kMostHeldOut);
   return texts[0].text.find('\t') != std::string::npos ? split_pairs(texts, held_out)

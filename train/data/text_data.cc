@@ -32,7 +32,7 @@ TextData::TextData(std::string_view text, std::optional<std::string_view> valid,
   if (context < 1) throw Error(message("a context of ", context, " tokens: give at least 1"));
   description_ = message("text of ", sized(text), ", context ", context, ", held out ",
                          valid ? "another of " + sized(*valid) : message(kShareHeldOut));
-  const auto own = nn::alphabet_of(std::string(text).append(valid.value_or("")));
+  const auto own = valid ? nn::alphabet_of(std::string(text).append(*valid)) : nn::alphabet_of(text);
   tokenizer_ = tokenizer ? std::move(tokenizer) : own;
   if (const std::string kept = nn::tokenizer_bytes(*tokenizer_); kept != nn::tokenizer_bytes(*own))
     description_ += message(", ", vocab(), " tokens, checksum ", checksum64(kept.data(), kept.size()));

@@ -128,9 +128,10 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
   if (!loop.state_file.empty() && std::filesystem::exists(loop.state_file)) {
     trainer.set_state(training_from(nn::read_safetensors(loop.state_file), description, loop.state_file));
     result.resumed_at = last_saved = trainer.steps();
-    result.validation = evaluate(trainer.weights(), validation);
-    reached =
-        trainer.steps() % loop.evaluate_every == 0 && result.validation.accuracy() >= loop.stop_accuracy;
+    if (trainer.steps() % loop.evaluate_every == 0 || trainer.steps() >= loop.steps) {
+      result.validation = evaluate(trainer.weights(), validation);
+      reached = result.validation.accuracy() >= loop.stop_accuracy;
+    }
   }
 
   std::optional<InterruptionWatch> watch;

@@ -44,14 +44,13 @@ class Recipe {
     attention::ModelWeights start = in_inference_form(models.trained);
     const bool power_softmax = start.config.attention == attention::AttentionKind::kPowerSoftmax;
     // Before the ranges are measured, because it says which scores are beyond single precision.
-    attention::ModelWeights scaled =
-        power_softmax && !again && options_.mean_denominator > 0
-            ? with_score_scale(
-                  start, training_examples(source_, kScaleSequences, derived_seed(options_.seed, kScaleData)),
-                  options_.mean_denominator)
-            : start;
+    std::optional<attention::ModelWeights> scaled;
+    if (power_softmax && !again && options_.mean_denominator > 0)
+      scaled = with_score_scale(
+          start, training_examples(source_, kScaleSequences, derived_seed(options_.seed, kScaleData)),
+          options_.mean_denominator);
     models.ranges_before = measure_ranges(start, source_, options_.range_sequences());
-    start = std::move(scaled);
+    if (scaled) start = *std::move(scaled);
     if (options_.ranges_in_training_form) {
       start.config.form = attention::PowerForm::kStable;
       start.config.epsilon = options_.training_epsilon;

@@ -12,11 +12,11 @@
 // and it is found if it is drawn: with probability k / n or more, if the draw was not known before the root.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "ckks/base/clock.h"
 #include "ckks/base/parallel.h"
 #include "ckks/program/commit/merkle_tree.h"
 #include "ckks/program/commit/steps.h"
@@ -82,9 +82,9 @@ class CommittedRun {
   void observe(Value value, const ckks::Ciphertext& ciphertext) {
     const size_t place = steps_.place(value);
     if (place == leaves_.size()) return;
-    const auto start = std::chrono::steady_clock::now();
+    const double start = seconds_now();
     leaves_[place] = digest_of(ciphertext);
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    seconds_ += seconds_now() - start;
     if (const auto kept = kept_.find(value.id); kept != kept_.end()) kept->second = ciphertext.clone();
   }
   // After the run.
