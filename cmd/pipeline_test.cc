@@ -276,6 +276,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"encrypt", encrypt + "--prompt \"k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0\"",
        "17 tokens, the model takes 1 to 16; shorten it"},
       {"encrypt", encrypt + "--prompt \"\"", "--prompt is empty"},
+      {"encrypt", encrypt + "--sample 2 --cut", "--cut is for a classifier"},
       {"encrypt", encrypt + "--prompts " + path_of("many.txt"), "split them"},
       {"encrypt", encrypt + "--sample 12 --check " + other_program,
        "is another program than the client file's"},

@@ -24,6 +24,7 @@ struct EmulationOptions {
   size_t arena_bytes = size_t{64} << 30;  // of addresses; what nobody touches takes no memory
   bool computes = true;                   // false: there is no memory behind the addresses
 };
+inline constexpr EmulationOptions kCountsOnly{.arena_bytes = size_t{1} << 40, .computes = false};
 
 class EmulatedDevice final : public Device {
  public:

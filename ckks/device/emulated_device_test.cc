@@ -102,7 +102,7 @@ TEST_CASE("a program that nothing computes leaves the log and the peak of one th
   const EvaluationKeys written = party.generator.evaluation_keys(request);
 
   EmulatedDevice emulated;
-  EmulatedDevice counting({.arena_bytes = size_t{1} << 40, .computes = false});
+  EmulatedDevice counting(kCountsOnly);
   LaunchLog ran, counted;
   {
     const EvaluationKeys keys = written.in(&emulated), unwritten = unwritten_keys(context, request, counting);

@@ -121,15 +121,15 @@ std::vector<program::EntryPoint> plan_text(const ckks::Context& context, const a
   }
   if (entries.empty()) throw Error(refused);
   program::EntryPoint& last = entries.back();
-  for (const int position : token.constants.all_rotations(config.context))
-    for (const auto& [place, constant] : program::exchanged(last.plan.program, token.constants.at(position)))
-      program::request_keys(constant, context.chain(), last.plan.argument_level[place], last.plan.keys);
   for (int place = 0; place < config.context; ++place) {
     last.by_argument.push_back(kept(token.constants.at(place), keeper));
     if (prompt)
       entries[0].by_argument.push_back(kept(
           attention::prompt_constants(entries[0].plan.program, packing, config.layers, place + 1), keeper));
   }
+  for (const int position : token.constants.all_rotations(config.context))
+    for (const auto& [place, constant] : program::exchanged(last.plan.program, last.by_argument[position]))
+      program::request_keys(constant, context.chain(), last.plan.argument_level[place], last.plan.keys);
   for (program::EntryPoint& entry : entries) entry.keys = program::key_request(entry.plan, bootstraps);
   return entries;
 }

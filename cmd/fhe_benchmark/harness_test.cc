@@ -116,8 +116,13 @@ TEST_CASE("BERT's benchmark: pairs of sentences go in, and their classes come ou
   const PromptCodec codec(
       std::make_shared<const nn::Tokenizer>(nn::spec_from_vocabulary(kPieces, "", "test"), "test"),
       config.classes);
-  const std::vector<std::pair<std::string, std::string>> pairs = {
-      {"A12.", "b3"}, {"b", "B"}, {"a1 b2 [PAD]", "a34."}, {"b b b", "a"}, {"a5", "b6 b7"}, {"a", "A"}};
+  const std::vector<std::pair<std::string, std::string>> pairs = {{"A12.", "b3"},
+                                                                  {"b", "B"},
+                                                                  {"a1 b2 [PAD]", "a34."},
+                                                                  {"b b b", "a"},
+                                                                  {"a5", "b6 b7"},
+                                                                  {"a", "A"},
+                                                                  {"a b a b a b a b a b a b", "b a b"}};
   std::string input;
   std::vector<std::vector<int>> prompts;
   for (const auto& [one, two] : pairs) {
@@ -126,8 +131,9 @@ TEST_CASE("BERT's benchmark: pairs of sentences go in, and their classes come ou
                                {"sentence2", two}})
                  .dump(0) +
              "\n";
-    prompts.push_back(codec.encode(one + "\t" + two));
+    prompts.push_back(codec.encode(one + "\t" + two, config.context));
   }
+  CHECK(prompts.back().size() == static_cast<size_t>(config.context));  // the last pair is cut
   const std::string classes = compile_for(config, codec, prompts, harness.path("submissions/model"));
   harness.play("1", "small", "test_input.txt", input);
   CHECK(harness.predictions("small") == classes);

@@ -55,9 +55,10 @@ void PromptCodec::require_fitting(const attention::Readable& model) const {
                         "; give the tokenizer that belongs to the model"));
 }
 
-std::vector<int> PromptCodec::encode(const std::string& text) const {
+std::vector<int> PromptCodec::encode(const std::string& text, size_t longest) const {
   if (images_) throw Error("the model reads images; give a file of them with --prompts");
-  if (tokenizer_) return is_classifier() ? nn::sentence_tokens(*tokenizer_, text) : tokenizer_->encode(text);
+  if (classifies_texts()) return nn::sentence_tokens(*tokenizer_, text, longest);
+  if (tokenizer_) return tokenizer_->encode(text);
   std::vector<int> tokens;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
@@ -146,7 +147,9 @@ void require_answerable(const std::vector<std::vector<int>>& prompts, const Prom
     const int tokens = static_cast<int>(prompt.size());
     if (tokens < 1 || tokens > longest)
       throw Error(message("a prompt has ", tokens, " tokens, the model takes 1 to ", longest, "; ",
-                          tokens < 1 ? "give it a text" : "shorten it"));
+                          tokens < 1                 ? "give it a text"
+                          : codec.classifies_texts() ? "shorten it, or give --cut"
+                                                     : "shorten it"));
     if (codec.scored_positions(tokens).empty()) {
       throw Error(message("a prompt asks nothing: after ", codec.recall().pairs,
                           " pairs of key and value comes at least one key"));
@@ -162,6 +165,8 @@ PromptFlags::PromptFlags(Flags& flags, const char* of_seed)
           "sample", 16, 1, 4096,
           "draw so many unseen prompts (recall models); with --prompts the first so many images of the file, "
           "or windows of a text as long as the model takes")),
+      cut_(flags.truth("cut", false,
+                       "cut a classifier's texts that are longer than the model takes, as //cmd:train does")),
       seed_(flags.integer("seed", 1, 0, INT64_MAX, of_seed)) {}
 
 std::vector<std::string> PromptFlags::arguments() const {
@@ -169,10 +174,13 @@ std::vector<std::string> PromptFlags::arguments() const {
   if (flags_.given("prompt")) arguments.push_back("--prompt=" + prompt_);
   if (flags_.given("prompts")) arguments.push_back("--prompts=" + file_);
   if (flags_.given("sample")) arguments.push_back("--sample=" + std::to_string(sample_));
+  if (cut_) arguments.push_back("--cut");
   return arguments;
 }
 
 std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec, int longest) const {
+  if (cut_ && !codec.classifies_texts())
+    throw Error("--cut is for a classifier of texts, as they are cut in its training");
   if (codec.reads_images()) {
     if (!flags_.given("prompts") || flags_.given("prompt"))
       throw Error("the model reads images; give a file of them with --prompts, and with --sample how many");
@@ -183,15 +191,16 @@ std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec, int lo
   if (flags_.given("prompt") + flags_.given("prompts") + flags_.given("sample") != 1) {
     throw Error("exactly one of --prompt, --prompts and --sample is needed");
   }
+  const size_t most = cut_ ? static_cast<size_t>(longest) : std::numeric_limits<size_t>::max();
   std::vector<std::vector<int>> prompts;
   if (flags_.given("prompt")) {
-    prompts.push_back(codec.encode(prompt_));
+    prompts.push_back(codec.encode(prompt_, most));
   } else if (flags_.given("sample")) {
     prompts = codec.sample(static_cast<int>(sample_), seed());
   } else {
     const std::string content = read_file(resolve_user_path(file_), kMaxPromptBytes);
     for (const std::string_view line : nn::lines_of(content))
-      if (!line.empty()) prompts.push_back(codec.encode(std::string(line)));
+      if (!line.empty()) prompts.push_back(codec.encode(std::string(line), most));
     if (prompts.empty()) throw Error(message(file_, " holds no prompt"));
   }
   require_answerable(prompts, codec, longest);

@@ -10,6 +10,7 @@
 // of these prompts the model has.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,12 +43,14 @@ class PromptCodec {
   bool reads_images() const { return images_.has_value(); }
   bool reads_numbers() const { return !recall_ && !tokenizer_ && !images_; }
   bool is_classifier() const { return classes_ > 0; }
+  bool classifies_texts() const { return tokenizer_ && classes_ > 0; }
   const attention::PatchGrid& images() const { return *images_; }
   // Null for recall, images and numbers.
   const std::shared_ptr<const nn::Tokenizer>& tokenizer() const { return tokenizer_; }
 
-  // Throws Error that names the first word or character that the model does not know.
-  std::vector<int> encode(const std::string& text) const;
+  // Throws Error that names the first word or character that the model does not know. A classifier's text is cut to
+  // `longest` tokens, as in training.
+  std::vector<int> encode(const std::string& text, size_t longest = std::numeric_limits<size_t>::max()) const;
   // A model may have more tokens than its tokenizer; their text is empty.
   std::string decode(std::span<const int> tokens) const;
   std::string symbol(int token) const { return answers_.symbol(token); }  // one token, printable
@@ -90,7 +93,7 @@ class PromptExamples {
 // Throws Error for a prompt without tokens, with more than `longest`, or without a scored position.
 void require_answerable(const std::vector<std::vector<int>>& prompts, const PromptCodec& codec, int longest);
 
-// --prompt, --prompts and --sample, for the commands that take prompts.
+// --prompt, --prompts, --sample and --cut, for the commands that take prompts.
 class PromptFlags {
  public:
   // `of_seed` says what --seed, declared here, decides.
@@ -108,6 +111,7 @@ class PromptFlags {
   const std::string& prompt_;
   const std::string& file_;
   const int64_t& sample_;
+  const bool& cut_;
   const int64_t& seed_;
 };
 

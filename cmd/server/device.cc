@@ -71,7 +71,7 @@ DevicePass count_pass(const PlannedPass& planned) {
   const ckks::Context& context = *planned.context;
   const program::Plan& plan = planned.plan;
   DevicePass pass;
-  ckks::EmulatedDevice device({.arena_bytes = size_t{1} << 40, .computes = false});
+  ckks::EmulatedDevice device(ckks::kCountsOnly);
   {
     const ckks::EvaluationKeys keys = unwritten_keys(context, planned.keys, device);
     const ckks::DeviceEngine engine(context, device);

@@ -129,7 +129,7 @@ DeviceTimes device_suite(const ckks::Context& context, ckks::Device* device, con
         .both("same_bits", "same bits", same_bits, same_bits ? "yes" : "NO");
   };
   {
-    ckks::EmulatedDevice counting({.arena_bytes = size_t{1} << 40, .computes = false});
+    ckks::EmulatedDevice counting(ckks::kCountsOnly);
     const Transforms transforms(context, counting);
     add("ntt_forward", transforms.limbs(), counted(counting, [&] { transforms.run(); }));
     const ckks::EvaluationKeys keys = unwritten_keys(context, request, counting);
